@@ -13,6 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"myao/internal/config"
 	"myao/internal/launch"
 )
 
@@ -41,6 +42,7 @@ type commands struct {
 	Channels channelsCommand `cmd:"" help:"List the channels with their budgets, or show where each setting of a channel comes from."`
 	Usage    usageCommand    `cmd:"" help:"Sum up model calls, tokens and cost."`
 	Memory   memoryCommand   `cmd:"" help:"Show, correct, roll back or forget memories."`
+	Eval     evalCommand     `cmd:"" help:"Measure how well a model judges when to speak, with labelled conversations."`
 	Doctor   doctorCommand   `cmd:"" help:"Check everything that the bot needs, and say how to fix what is wrong. Nothing is changed."`
 	Manifest manifestCommand `cmd:"" help:"Print the manifest of the Slack app that the configuration needs."`
 	Codec    codecCommand    `cmd:"" help:"Run the codec server, which decrypts payloads for Temporal's Web UI and CLI."`
@@ -55,6 +57,13 @@ type command interface {
 // standalone is a command that needs no configuration.
 type standalone interface {
 	runStandalone(ctx context.Context, stdout io.Writer) error
+}
+
+// judgeCommand is a command that asks the judgment's model and nothing else.
+type judgeCommand interface {
+	// change applies flags to the configuration before it is checked.
+	change(c *config.Config)
+	runJudge(ctx context.Context, p launch.Program, stdout, stderr io.Writer) error
 }
 
 // run is main without the process. It returns the exit status: 2 for an invalid command line.
@@ -87,6 +96,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			return 1
 		}
 		return 0
+	case judgeCommand:
+		return launch.JudgeCommand(ctx, name, c.Config, stderr, do.change, func(ctx context.Context, p launch.Program) error {
+			return do.runJudge(ctx, p, stdout, stderr)
+		})
 	case command:
 		return launch.Command(ctx, name, c.Config, stderr, func(ctx context.Context, p launch.Program) error {
 			return do.run(ctx, p, stdout)

@@ -91,6 +91,13 @@ func (f *faults) addAll(list []Fault) {
 	}
 }
 
+// drop drops the faults of keys that begin with one of the prefixes.
+func (f *faults) drop(prefixes []string) {
+	f.list = slices.DeleteFunc(f.list, func(fault rawFault) bool {
+		return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(fault.key, prefix) })
+	})
+}
+
 // err returns the faults as an *Error, or nil if there are none.
 func (f *faults) err() error {
 	if len(f.list) == 0 {

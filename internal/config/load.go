@@ -23,6 +23,25 @@ type Check func(Config) []Fault
 // Load reads the file at path; getenv is os.LookupEnv or a test's own. If anything is wrong, or the
 // file is missing, it returns an *Error with every fault, including those of the checks.
 func Load(path string, getenv func(string) (string, bool), checks ...Check) (Config, error) {
+	return load(path, getenv, nil, checks)
+}
+
+// LoadJudge is Load for a program that asks the judgment's model and nothing else. The models of the
+// other agents become demo models, and faults of what it does not use are passed over. change, if not
+// nil, changes what was read before it is checked.
+func LoadJudge(path string, getenv func(string) (string, bool), change func(*Config), checks ...Check) (Config, error) {
+	return load(path, getenv, func(c *Config) {
+		c.Agents.Response.Provider, c.Agents.Memory.Provider = ProviderDemo, ProviderDemo
+		if change != nil {
+			change(c)
+		}
+	}, checks)
+}
+
+// unusedByJudge are the sections that LoadJudge passes over.
+var unusedByJudge = []string{"slack.bot_token", "slack.signing_secret", "slack.app_token", "server.", "database.", "encryption.", "worker."}
+
+func load(path string, getenv func(string) (string, bool), judge func(*Config), checks []Check) (Config, error) {
 	data, err := read(path)
 	if err != nil {
 		message := "cannot be read: " + err.Error()
@@ -31,7 +50,7 @@ func Load(path string, getenv func(string) (string, bool), checks ...Check) (Con
 		}
 		return Config{}, &Error{Faults: []Fault{{Key: path, Message: message}}}
 	}
-	c, err := Parse(data, getenv, checks...)
+	c, err := parse(data, getenv, judge, checks)
 	if faulty, ok := errors.AsType[*Error](err); ok {
 		for i := range faulty.Faults {
 			if faulty.Faults[i].Key == "" {
@@ -65,6 +84,11 @@ func read(path string) ([]byte, error) {
 
 // Parse is Load for the content of a file. A fault of the file as a whole has the key "".
 func Parse(data []byte, getenv func(string) (string, bool), checks ...Check) (Config, error) {
+	return parse(data, getenv, nil, checks)
+}
+
+// parse is Parse or, with a judge, LoadJudge for the content of a file.
+func parse(data []byte, getenv func(string) (string, bool), judge func(*Config), checks []Check) (Config, error) {
 	f := newFaults()
 	root := document(data, f)
 	if root == nil {
@@ -82,6 +106,9 @@ func Parse(data []byte, getenv func(string) (string, bool), checks ...Check) (Co
 	if overridden {
 		c.Slack.ThreadHistoryLimit = limit
 	}
+	if judge != nil {
+		judge(&c)
+	}
 	c.addUnset(d.unset, f)
 	f.secrets = append(f.secrets, c.Secrets()...)
 	if _, err := url.Parse(c.Database.URL); err != nil {
@@ -97,6 +124,9 @@ func Parse(data []byte, getenv func(string) (string, bool), checks ...Check) (Co
 		found = append(found, check(c)...)
 	}
 	f.addAll(found)
+	if judge != nil {
+		f.drop(unusedByJudge)
+	}
 	if err := f.err(); err != nil {
 		return Config{}, err
 	}

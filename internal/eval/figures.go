@@ -3,6 +3,7 @@ package eval
 import (
 	"cmp"
 	"math"
+	"reflect"
 	"slices"
 )
 
@@ -335,4 +336,35 @@ func truth(r Row) float64 {
 		return 1
 	}
 	return 0
+}
+
+// FigureNames are the JSON names of the figures that are one number.
+func FigureNames() (names []string) {
+	for name := range (Figures{}).numbers() {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Number is a figure by its JSON name; nil for one that has no cases behind it, and for an unknown name.
+func (f Figures) Number(name string) *float64 { return f.numbers()[name] }
+
+func (f Figures) numbers() map[string]*float64 {
+	all := map[string]*float64{}
+	v := reflect.ValueOf(f)
+	for i := range v.NumField() {
+		name := v.Type().Field(i).Tag.Get("json")
+		switch field := v.Field(i).Interface().(type) {
+		case int:
+			n := float64(field)
+			all[name] = &n
+		case int64:
+			n := float64(field)
+			all[name] = &n
+		case *float64:
+			all[name] = field
+		}
+	}
+	return all
 }

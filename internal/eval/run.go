@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -183,7 +184,7 @@ func (r Runner) header() (Header, error) {
 	}{agent, r.sender(), r.Config.Persona, r.Config.Language, r.Config.TimeZone, r.Config.Response, r.Config.Slack.HushReaction})
 	return Header{
 		V: 1, Cases: cases, Count: len(r.Cases), Repeat: r.Repeat, Answers: len(r.Cases) * r.Repeat,
-		Provider: string(agent.Provider), Model: agent.Model, Prompt: r.Prompts.JudgmentFingerprint(), Settings: settings,
+		Provider: string(agent.Provider), Model: cmp.Or(agent.Model, string(agent.Provider)), Prompt: r.Prompts.JudgmentFingerprint(), Settings: settings,
 		MinConfidence: r.Config.Response.MinConfidence, Revision: r.Revision, Began: r.Clock().UTC(),
 	}, err
 }

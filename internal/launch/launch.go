@@ -109,6 +109,21 @@ func Command(ctx context.Context, name, path string, stderr io.Writer, do func(c
 	if !ok {
 		return 1
 	}
+	return p.command(ctx, name, stderr, do)
+}
+
+// JudgeCommand is Command for one that asks the judgment's model and nothing else: no secrets of Slack
+// are needed, and templates are checked. change changes the configuration before it is checked.
+func JudgeCommand(ctx context.Context, name, path string, stderr io.Writer, change func(*config.Config), do func(context.Context, Program) error) int {
+	c, err := config.LoadJudge(path, os.LookupEnv, change, checkTemplates)
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, err)
+		return 1
+	}
+	return Program{Config: c}.command(ctx, name, stderr, do)
+}
+
+func (p Program) command(ctx context.Context, name string, stderr io.Writer, do func(context.Context, Program) error) int {
 	p.Logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if err := do(ctx, p); err != nil {
 		_, _ = fmt.Fprintf(stderr, "%s: %s\n", name, strings.Join(strings.FieldsFunc(err.Error(), unicode.IsControl), " "))

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"myao/internal/config"
+	"myao/internal/eval"
+	"myao/internal/launch"
+	"myao/internal/ledger"
+	"myao/internal/mind"
+)
+
+// evalRun judges cases.
+type evalRun struct {
+	caseFiles
+	Agent         string          `default:"judgment" enum:"judgment,memory" placeholder:"AGENT" help:"What to measure: judgment (${default})."`
+	Model         string          `placeholder:"MODEL" help:"The model, instead of agents.judgment.model."`
+	Provider      config.Provider `placeholder:"PROVIDER" help:"Its provider, instead of agents.judgment.provider: gemini, openai, anthropic or demo."`
+	Templates     string          `type:"existingdir" placeholder:"DIR" help:"Templates instead of those of templates_dir."`
+	MinConfidence *float64        `placeholder:"X" help:"The threshold, instead of response.min_confidence: 0 to 1."`
+	Repeat        int             `default:"1" placeholder:"N" help:"Ask this often about each case (${default})."`
+	Parallel      int             `default:"8" placeholder:"N" help:"Judge this many cases at the same time (${default})."`
+	Limit         int             `placeholder:"N" help:"Take the first N cases alone."`
+	Category      string          `placeholder:"CATEGORY" help:"Take the cases of one category alone."`
+	Cache         string          `placeholder:"DIR" help:"Keep the model's answers here, and ask nothing that was answered."`
+	CachedOnly    bool            `help:"Take all answers from --cache; fail where one is not recorded."`
+	Out           string          `placeholder:"DIR" help:"Keep the run here. The same command goes on with a run that was stopped."`
+	FailIf        []condition     `sep:"none" placeholder:"CONDITION" help:"Exit with status 1 if a figure is so, as in false_rate>0.10. It may be given more than once."`
+	output
+}
+
+// Help implements kong's Help.
+func (evalRun) Help() string {
+	return `Each case goes through the code that judges in Slack: rules, context, prompt, parsing and threshold. The
+configuration needs an agent for judgment; Slack, Temporal and a database are not used. The figures and the
+format of a case are in docs/judgment.md.
+
+Examples:
+  starter eval run evals/judgment/*.jsonl --provider demo
+  starter eval run evals/judgment/en.jsonl --repeat 3 --out runs/flash --cache runs/answers
+  starter eval run evals/judgment/*.jsonl --cache runs/answers --cached-only --json --fail-if 'false_rate>0.10'`
+}
+
+// Validate implements kong's Validate.
+func (c *evalRun) Validate() error {
+	switch {
+	case c.Agent == "memory":
+		return errors.New("--agent memory: memories cannot be measured yet, only judgment")
+	case c.Provider != "" && !slices.Contains(config.Providers(), c.Provider):
+		return fmt.Errorf("--provider %q: want gemini, openai, anthropic or demo", c.Provider)
+	case c.MinConfidence != nil && !(*c.MinConfidence >= 0 && *c.MinConfidence <= 1):
+		return fmt.Errorf("--min-confidence %v: want 0 to 1", *c.MinConfidence)
+	case c.Repeat < 1 || c.Repeat > 1000:
+		return fmt.Errorf("--repeat %d: want 1 to 1000", c.Repeat)
+	case c.Parallel < 1 || c.Parallel > 1000:
+		return fmt.Errorf("--parallel %d: want 1 to 1000", c.Parallel)
+	case c.Limit < 0:
+		return fmt.Errorf("--limit %d: want 1 or more", c.Limit)
+	case c.CachedOnly && c.Cache == "":
+		return errors.New("--cached-only needs --cache")
+	}
+	return nil
+}
+
+// change applies the flags to the configuration.
+func (c *evalRun) change(to *config.Config) {
+	agent := &to.Agents.Judgment
+	if c.Provider != "" && c.Provider != cmp.Or(agent.Provider, config.ProviderGemini) {
+		agent.Provider, agent.Model, agent.APIKey, agent.BaseURL = c.Provider, "", "", "" // they are the other provider's
+	}
+	agent.Model = cmp.Or(c.Model, agent.Model)
+	to.TemplatesDir = cmp.Or(c.Templates, to.TemplatesDir)
+	if c.MinConfidence != nil {
+		to.Response.MinConfidence = *c.MinConfidence
+	}
+}
+
+// runJudge judges the cases.
+func (c *evalRun) runJudge(ctx context.Context, p launch.Program, stdout, stderr io.Writer) error {
+	cases, err := c.cases(stderr)
+	if err != nil {
+		return err
+	}
+	prompts, err := mind.Prompts(p.Config)
+	if err != nil {
+		return err
+	}
+	agents, closeModels, err := mind.OpenAgents(ctx, p.Config, time.Now, p.Logger)
+	if err != nil {
+		return err
+	}
+	defer closeModels()
+	progress := &progress{w: stderr, terminal: isTerminal(stderr)}
+	runner := eval.Runner{
+		Config: p.Config, Model: agents.Judgment.Model, Prompts: prompts, Cases: cases, Repeat: c.Repeat, Parallel: c.Parallel,
+		Dir: c.Out, Clock: time.Now, Logger: p.Logger, Progress: progress.report,
+	}
+	if build, ok := debug.ReadBuildInfo(); ok {
+		runner.Revision = launch.Revision(build)
+	}
+	if c.Cache != "" {
+		runner.Cache = &eval.Cache{Dir: c.Cache, Only: c.CachedOnly}
+	}
+	run, err := runner.Run(ctx)
+	progress.end()
+	switch {
+	case ctx.Err() != nil && c.Out != "":
+		return fmt.Errorf("stopped; what was answered is in %s, and the same command goes on", c.Out)
+	case err != nil:
+		return err
+	}
+	figures := eval.Figure(run.Rows)
+	if err := c.print(stdout, figures, func(w io.Writer) error { return eval.WriteMarkdown(w, run) }); err != nil {
+		return err
+	}
+	return c.check(figures, run, stderr)
+}
+
+// cases are the cases to judge. Faults are printed.
+func (c *evalRun) cases(stderr io.Writer) ([]eval.Case, error) {
+	cases, faults, err := c.read()
+	if err != nil {
+		return nil, err
+	}
+	if len(faults) > 0 {
+		return nil, printFaults(stderr, faults)
+	}
+	if c.Category != "" {
+		cases = slices.DeleteFunc(cases, func(one eval.Case) bool { return one.Category != c.Category })
+	}
+	if c.Limit > 0 {
+		cases = cases[:min(c.Limit, len(cases))]
+	}
+	if len(cases) == 0 {
+		return nil, errors.New("there is no such case")
+	}
+	return cases, nil
+}
+
+// check says what went wrong, and whether a condition of --fail-if holds.
+func (c *evalRun) check(f eval.Figures, run eval.Run, stderr io.Writer) error {
+	if i := slices.IndexFunc(run.Rows, func(r eval.Row) bool { return r.Error != "" }); i >= 0 {
+		if _, err := fmt.Fprintf(stderr, "%d of %d answers have no verdict; the first, %s: %s\n", f.Unreadable, f.Answers, run.Rows[i].Case, ledger.Plain(run.Rows[i].Error)); err != nil {
+			return err
+		}
+	}
+	for _, one := range c.FailIf {
+		switch value := f.Number(one.figure); {
+		case value == nil:
+			return fmt.Errorf("--fail-if %s: no case has that figure", one)
+		case one.holds(*value):
+			return fmt.Errorf("--fail-if %s: it is %.4g", one, *value)
+		}
+	}
+	return nil
+}
+
+// condition is a figure, compared with a number.
+type condition struct {
+	figure, operator string
+	number           float64
+}
+
+var conditionPattern = regexp.MustCompile(`^\s*([a-z0-9_]+)\s*(>=|<=|>|<)\s*(\S+)\s*$`)
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (c *condition) UnmarshalText(text []byte) error {
+	parts := conditionPattern.FindStringSubmatch(string(text))
+	if parts == nil {
+		return fmt.Errorf("%q: want a figure, one of > >= < <=, and a number, as in false_rate>0.10", text)
+	}
+	number, err := strconv.ParseFloat(parts[3], 64)
+	if err != nil || number != number {
+		return fmt.Errorf("%q: %q is no number", text, parts[3])
+	}
+	if !slices.Contains(eval.FigureNames(), parts[1]) {
+		return fmt.Errorf("%q: there is no figure %s; there are %s", text, parts[1], strings.Join(eval.FigureNames(), ", "))
+	}
+	*c = condition{parts[1], parts[2], number}
+	return nil
+}
+
+func (c condition) String() string { return fmt.Sprintf("%s%s%v", c.figure, c.operator, c.number) }
+
+func (c condition) holds(value float64) bool {
+	switch c.operator {
+	case ">":
+		return value > c.number
+	case ">=":
+		return value >= c.number
+	case "<":
+		return value < c.number
+	default:
+		return value <= c.number
+	}
+}
+
+// progress tells how far a run has got: in one line of a terminal, else in ten lines.
+type progress struct {
+	w        io.Writer
+	terminal bool
+	errors   int
+	shown    bool
+}
+
+func (p *progress) report(done, all int, r eval.Row) {
+	if r.Error != "" {
+		p.errors++
+	}
+	line := fmt.Sprintf("%d of %d judged", done, all)
+	if p.errors > 0 {
+		line += fmt.Sprintf(", %d without a verdict", p.errors)
+	}
+	switch {
+	case p.terminal:
+		p.shown = true
+		_, _ = fmt.Fprintf(p.w, "\r\x1b[K%s", line) // it only informs
+	case done == all || done*10/all != (done-1)*10/all:
+		_, _ = fmt.Fprintln(p.w, line)
+	}
+}
+
+// end leaves the line of a terminal.
+func (p *progress) end() {
+	if p.shown {
+		_, _ = fmt.Fprintln(p.w)
+	}
+}
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
