@@ -44,6 +44,7 @@ type asker struct {
 	cache  *Cache // nil: always ask
 	sender string // provider and address, for the key
 	repeat int
+	clock  func() time.Time // the machine's
 	row    *Row
 }
 
@@ -119,9 +120,9 @@ func (a *asker) path(r llm.Request) (string, error) {
 }
 
 func (a *asker) ask(ctx context.Context, r llm.Request) (recorded, error) {
-	begin := time.Now()
+	begin := a.clock()
 	response, err := a.model.Generate(ctx, r)
-	return recorded{Response: response, LatencyMS: time.Since(begin).Milliseconds()}, err
+	return recorded{Response: response, LatencyMS: a.clock().Sub(begin).Milliseconds()}, err
 }
 
 func (a *asker) askAndRecord(ctx context.Context, r llm.Request, path string) (recorded, error) {

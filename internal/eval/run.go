@@ -131,7 +131,7 @@ func (r Runner) answer(ctx context.Context, kept *log, jobs []job) (rows []Row, 
 // one judges one case once.
 func (r Runner) one(ctx context.Context, s *store.Store, j job) (Row, error) {
 	row := Row{Case: j.ID, Repeat: j.repeat, Cluster: j.Cluster, Lang: j.Lang, Category: j.Category, Target: j.Target}
-	agent := mind.Agent{Agent: r.Config.Agents.Judgment, Model: &asker{model: r.Model, cache: r.Cache, sender: r.sender(), repeat: j.repeat, row: &row}}
+	agent := mind.Agent{Agent: r.Config.Agents.Judgment, Model: &asker{model: r.Model, cache: r.Cache, sender: r.sender(), repeat: j.repeat, clock: r.Clock, row: &row}}
 	sc, err := r.newScene(ctx, j.Case, j.repeat, s, agent)
 	if err != nil {
 		return Row{}, err
