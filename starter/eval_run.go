@@ -18,6 +18,7 @@ import (
 	"myao/internal/eval"
 	"myao/internal/launch"
 	"myao/internal/ledger"
+	"myao/internal/llm"
 	"myao/internal/mind"
 )
 
@@ -73,6 +74,8 @@ func (c *evalRun) Validate() error {
 	return nil
 }
 
+func (c *evalRun) judge() config.Judge { return config.Judge{Change: c.change, Offline: c.CachedOnly} }
+
 // change applies the flags to the configuration.
 func (c *evalRun) change(to *config.Config) {
 	agent := &to.Agents.Judgment
@@ -96,14 +99,18 @@ func (c *evalRun) runJudge(ctx context.Context, p launch.Program, stdout, stderr
 	if err != nil {
 		return err
 	}
-	agents, closeModels, err := mind.OpenAgents(ctx, p.Config, time.Now, p.Logger)
-	if err != nil {
-		return err
+	var model llm.Model // nobody asks it with --cached-only
+	if !c.CachedOnly {
+		agents, closeModels, err := mind.OpenAgents(ctx, p.Config, time.Now, p.Logger)
+		if err != nil {
+			return err
+		}
+		defer closeModels()
+		model = agents.Judgment.Model
 	}
-	defer closeModels()
 	progress := &progress{w: stderr, terminal: isTerminal(stderr)}
 	runner := eval.Runner{
-		Config: p.Config, Model: agents.Judgment.Model, Prompts: prompts, Cases: cases, Repeat: c.Repeat, Parallel: c.Parallel,
+		Config: p.Config, Model: model, Prompts: prompts, Cases: cases, Repeat: c.Repeat, Parallel: c.Parallel,
 		Dir: c.Out, Clock: time.Now, Logger: p.Logger, Progress: progress.report,
 	}
 	if build, ok := debug.ReadBuildInfo(); ok {

@@ -58,6 +58,7 @@ func TestEvalCommands(t *testing.T) {
 		{"run --config " + config + " --fail-if false_rate " + cases, 2, "", []string{"want a figure, one of > >= < <=, and a number"}},
 		{"run --config " + config + " --agent memory " + cases, 2, "", []string{"memories cannot be measured yet"}},
 		{"run --config " + config + " --provider openai " + cases, 1, "", []string{"llm.openai.api_key"}},
+		{"run --config " + config + " --provider openai --model m --cache " + in("empty") + " --cached-only " + cases, 1, "", []string{"its answer is not recorded"}},
 		{"compare " + in("a") + " " + in("b"), 0, "3 answers: A alone is right in 1, B alone in 1; p = 1.0000", []string{"question"}},
 		{"report " + in("a"), 0, "# How demo judges", nil},
 		{"report " + in("a") + " --html " + in("a.html") + " --md " + in("a.md"), 0, "", nil},

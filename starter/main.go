@@ -61,8 +61,8 @@ type standalone interface {
 
 // judgeCommand is a command that asks the judgment's model and nothing else.
 type judgeCommand interface {
-	// change applies flags to the configuration before it is checked.
-	change(c *config.Config)
+	// judge says how to read the configuration.
+	judge() config.Judge
 	runJudge(ctx context.Context, p launch.Program, stdout, stderr io.Writer) error
 }
 
@@ -97,7 +97,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		return 0
 	case judgeCommand:
-		return launch.JudgeCommand(ctx, name, c.Config, stderr, do.change, func(ctx context.Context, p launch.Program) error {
+		return launch.JudgeCommand(ctx, name, c.Config, stderr, do.judge(), func(ctx context.Context, p launch.Program) error {
 			return do.runJudge(ctx, p, stdout, stderr)
 		})
 	case command:

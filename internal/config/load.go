@@ -26,22 +26,38 @@ func Load(path string, getenv func(string) (string, bool), checks ...Check) (Con
 	return load(path, getenv, nil, checks)
 }
 
-// LoadJudge is Load for a program that asks the judgment's model and nothing else. The models of the
-// other agents become demo models, and faults of what it does not use are passed over. change, if not
-// nil, changes what was read before it is checked.
-func LoadJudge(path string, getenv func(string) (string, bool), change func(*Config), checks ...Check) (Config, error) {
-	return load(path, getenv, func(c *Config) {
-		c.Agents.Response.Provider, c.Agents.Memory.Provider = ProviderDemo, ProviderDemo
-		if change != nil {
-			change(c)
-		}
-	}, checks)
+// Judge is how LoadJudge reads a configuration.
+type Judge struct {
+	// Change changes what was read before it is checked; nil changes nothing.
+	Change func(*Config)
+	// Offline says that the model is not asked: no key is needed.
+	Offline bool
 }
 
-// unusedByJudge are the sections that LoadJudge passes over.
-var unusedByJudge = []string{"slack.bot_token", "slack.signing_secret", "slack.app_token", "server.", "database.", "encryption.", "worker."}
+// LoadJudge is Load for a program that asks the judgment's model and nothing else. The models of the
+// other agents become demo models, and faults of what it does not use are passed over.
+func LoadJudge(path string, getenv func(string) (string, bool), judge Judge, checks ...Check) (Config, error) {
+	return load(path, getenv, &judge, checks)
+}
 
-func load(path string, getenv func(string) (string, bool), judge func(*Config), checks []Check) (Config, error) {
+// change applies what a judge changes.
+func (j Judge) change(c *Config) {
+	c.Agents.Response.Provider, c.Agents.Memory.Provider = ProviderDemo, ProviderDemo
+	if j.Change != nil {
+		j.Change(c)
+	}
+}
+
+// unused are the beginnings of the keys that a judge does not use.
+func (j Judge) unused() []string {
+	keys := []string{"slack.bot_token", "slack.signing_secret", "slack.app_token", "server.", "database.", "encryption.", "worker."}
+	if j.Offline {
+		keys = append(keys, "llm.", "agents.judgment.api_key", "agents.judgment.base_url")
+	}
+	return keys
+}
+
+func load(path string, getenv func(string) (string, bool), judge *Judge, checks []Check) (Config, error) {
 	data, err := read(path)
 	if err != nil {
 		message := "cannot be read: " + err.Error()
@@ -88,7 +104,7 @@ func Parse(data []byte, getenv func(string) (string, bool), checks ...Check) (Co
 }
 
 // parse is Parse or, with a judge, LoadJudge for the content of a file.
-func parse(data []byte, getenv func(string) (string, bool), judge func(*Config), checks []Check) (Config, error) {
+func parse(data []byte, getenv func(string) (string, bool), judge *Judge, checks []Check) (Config, error) {
 	f := newFaults()
 	root := document(data, f)
 	if root == nil {
@@ -107,7 +123,7 @@ func parse(data []byte, getenv func(string) (string, bool), judge func(*Config),
 		c.Slack.ThreadHistoryLimit = limit
 	}
 	if judge != nil {
-		judge(&c)
+		judge.change(&c)
 	}
 	c.addUnset(d.unset, f)
 	f.secrets = append(f.secrets, c.Secrets()...)
@@ -125,7 +141,7 @@ func parse(data []byte, getenv func(string) (string, bool), judge func(*Config),
 	}
 	f.addAll(found)
 	if judge != nil {
-		f.drop(unusedByJudge)
+		f.drop(judge.unused())
 	}
 	if err := f.err(); err != nil {
 		return Config{}, err

@@ -27,7 +27,7 @@ import (
 type Runner struct {
 	// Config is the operator's. Settings of single channels, budgets and quiet hours do not apply.
 	Config  config.Config
-	Model   llm.Model // of Config.Agents.Judgment
+	Model   llm.Model // of Config.Agents.Judgment; not asked if the cache alone answers
 	Prompts *prompt.Renderer
 	Cases   []Case
 	// Repeat is how often each case is judged, Parallel how many are judged at the same time.

@@ -113,9 +113,9 @@ func Command(ctx context.Context, name, path string, stderr io.Writer, do func(c
 }
 
 // JudgeCommand is Command for one that asks the judgment's model and nothing else: no secrets of Slack
-// are needed, and templates are checked. change changes the configuration before it is checked.
-func JudgeCommand(ctx context.Context, name, path string, stderr io.Writer, change func(*config.Config), do func(context.Context, Program) error) int {
-	c, err := config.LoadJudge(path, os.LookupEnv, change, checkTemplates)
+// are needed, and templates are checked.
+func JudgeCommand(ctx context.Context, name, path string, stderr io.Writer, judge config.Judge, do func(context.Context, Program) error) int {
+	c, err := config.LoadJudge(path, os.LookupEnv, judge, checkTemplates)
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, err)
 		return 1
