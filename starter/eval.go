@@ -94,7 +94,7 @@ func (c *evalCheck) runStandalone(_ context.Context, stdout io.Writer) error {
 }
 
 type evalReport struct {
-	Run      string `arg:"" type:"existingdir" help:"The folder of a run: what --out named."`
+	Run      string `arg:"" help:"The folder of a run: what --out named."`
 	HTML     string `placeholder:"FILE" help:"Write a web page, with the prompts of what was wrong. It holds what the cases say."`
 	Markdown string `name:"md" placeholder:"FILE" help:"Write Markdown."`
 }
@@ -131,8 +131,8 @@ func (c *evalReport) runStandalone(_ context.Context, stdout io.Writer) error {
 }
 
 type evalCompare struct {
-	A string `arg:"" name:"run-a" type:"existingdir" help:"The folder of the run to compare with."`
-	B string `arg:"" name:"run-b" type:"existingdir" help:"The folder of the other run."`
+	A string `arg:"" name:"run-a" help:"The folder of the run to compare with."`
+	B string `arg:"" name:"run-b" help:"The folder of the other run."`
 	output
 }
 

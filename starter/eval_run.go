@@ -28,8 +28,8 @@ type evalRun struct {
 	Agent         string          `default:"judgment" enum:"judgment,memory" placeholder:"AGENT" help:"What to measure: judgment (${default})."`
 	Model         string          `placeholder:"MODEL" help:"The model, instead of agents.judgment.model."`
 	Provider      config.Provider `placeholder:"PROVIDER" help:"Its provider, instead of agents.judgment.provider: gemini, openai, anthropic or demo."`
-	Templates     string          `type:"existingdir" placeholder:"DIR" help:"Templates instead of those of templates_dir."`
-	MinConfidence *float64        `placeholder:"X" help:"The threshold, instead of response.min_confidence: 0 to 1."`
+	Templates     string          `placeholder:"DIR" help:"Templates instead of those of templates_dir."`
+	MinConfidence threshold       `placeholder:"X" help:"The threshold, instead of response.min_confidence: 0 to 1."`
 	Repeat        int             `default:"1" placeholder:"N" help:"Ask this often about each case (${default})."`
 	Parallel      int             `default:"8" placeholder:"N" help:"Judge this many cases at the same time (${default})."`
 	Limit         int             `placeholder:"N" help:"Take the first N cases alone."`
@@ -60,8 +60,6 @@ func (c *evalRun) Validate() error {
 		return errors.New("--agent memory: memories cannot be measured yet, only judgment")
 	case c.Provider != "" && !slices.Contains(config.Providers(), c.Provider):
 		return fmt.Errorf("--provider %q: want gemini, openai, anthropic or demo", c.Provider)
-	case c.MinConfidence != nil && !(*c.MinConfidence >= 0 && *c.MinConfidence <= 1):
-		return fmt.Errorf("--min-confidence %v: want 0 to 1", *c.MinConfidence)
 	case c.Repeat < 1 || c.Repeat > 1000:
 		return fmt.Errorf("--repeat %d: want 1 to 1000", c.Repeat)
 	case c.Parallel < 1 || c.Parallel > 1000:
@@ -84,8 +82,8 @@ func (c *evalRun) change(to *config.Config) {
 	}
 	agent.Model = cmp.Or(c.Model, agent.Model)
 	to.TemplatesDir = cmp.Or(c.Templates, to.TemplatesDir)
-	if c.MinConfidence != nil {
-		to.Response.MinConfidence = *c.MinConfidence
+	if c.MinConfidence.given {
+		to.Response.MinConfidence = c.MinConfidence.number
 	}
 }
 
@@ -173,6 +171,25 @@ func (c *evalRun) check(f eval.Figures, run eval.Run, stderr io.Writer) error {
 	return nil
 }
 
+// threshold is a confidence that may be left out.
+type threshold struct {
+	number float64
+	given  bool
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler. An empty text is refused by commands.BeforeApply.
+func (t *threshold) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		return nil
+	}
+	number, err := strconv.ParseFloat(string(text), 64)
+	if err != nil || !(number >= 0 && number <= 1) {
+		return fmt.Errorf("%q: want a number from 0 to 1", text)
+	}
+	*t = threshold{number, true}
+	return nil
+}
+
 // condition is a figure, compared with a number.
 type condition struct {
 	figure, operator string
@@ -181,8 +198,11 @@ type condition struct {
 
 var conditionPattern = regexp.MustCompile(`^\s*([a-z0-9_]+)\s*(>=|<=|>|<)\s*(\S+)\s*$`)
 
-// UnmarshalText implements encoding.TextUnmarshaler.
+// UnmarshalText implements encoding.TextUnmarshaler. An empty text is refused by commands.BeforeApply.
 func (c *condition) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		return nil
+	}
 	parts := conditionPattern.FindStringSubmatch(string(text))
 	if parts == nil {
 		return fmt.Errorf("%q: want a figure, one of > >= < <=, and a number, as in false_rate>0.10", text)
