@@ -1,3 +1,5 @@
+// Package eval measures how well a model judges. Labelled conversations are told to the code that judges in
+// Slack, on a clock of their own; what it decides is counted, compared and reported.
 package eval
 
 import (
