@@ -189,11 +189,8 @@ func ofModel(ctx context.Context, err error) bool {
 	return refused || final
 }
 
-func newVerdict(v chat.Verdict, answer string) *Verdict {
-	out := &Verdict{ShouldRespond: v.ShouldRespond, Confidence: v.Confidence, DelaySeconds: v.DelaySeconds, Reason: v.Reason}
-	var seen struct{ Addressee, Gist string }
-	if json.Unmarshal([]byte(answer), &seen) == nil { // both are optional
-		out.Addressee, out.Gist = seen.Addressee, seen.Gist
+func newVerdict(v chat.Verdict) *Verdict {
+	return &Verdict{
+		ShouldRespond: v.ShouldRespond, Confidence: v.Confidence, DelaySeconds: v.DelaySeconds, Reason: v.Reason, Addressee: v.Addressee, Gist: v.Gist,
 	}
-	return out
 }

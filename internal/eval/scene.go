@@ -317,7 +317,7 @@ func (sc *scene) ask(ctx context.Context, state *conversation.State, row *Row) (
 	}
 	row.Rule, row.Error = string(d.Rule), ""
 	if d.Asked != nil {
-		row.Verdict = newVerdict(d.Asked.Verdict, d.Asked.Answer.Text)
+		row.Verdict = newVerdict(d.Asked.Verdict)
 	}
 	return d, nil
 }
