@@ -198,9 +198,14 @@ func decode(line []byte, fault func(key, format string, args ...any)) (c Case, o
 	}
 	var invalid *jsonschema.ValidationError
 	if err := schema().Validate(document); errors.As(err, &invalid) {
-		leaves(invalid, func(e *jsonschema.ValidationError) {
-			fault(strings.Join(e.InstanceLocation, "."), "%s", e.ErrorKind.LocalizedString(english))
+		var found []*jsonschema.ValidationError
+		leaves(invalid, func(e *jsonschema.ValidationError) { found = append(found, e) })
+		slices.SortStableFunc(found, func(a, b *jsonschema.ValidationError) int { // the library visits keys in no order
+			return strings.Compare(strings.Join(a.InstanceLocation, "."), strings.Join(b.InstanceLocation, "."))
 		})
+		for _, e := range found {
+			fault(strings.Join(e.InstanceLocation, "."), "%s", e.ErrorKind.LocalizedString(english))
+		}
 		return Case{}, false
 	}
 	if err := json.Unmarshal(line, &c); err != nil {
