@@ -125,7 +125,7 @@ func (c *evalRun) runJudge(ctx context.Context, p launch.Program, stdout, stderr
 	case err != nil:
 		return err
 	}
-	figures := eval.Figure(run.Rows)
+	figures := run.Figures()
 	if err := c.print(stdout, figures, func(w io.Writer) error { return eval.WriteMarkdown(w, run) }); err != nil {
 		return err
 	}

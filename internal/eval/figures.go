@@ -107,11 +107,13 @@ type Figures struct {
 	Unreadable int            `json:"unreadable"` // answers without a verdict
 	Flips      int            `json:"flips"`      // cases whose repeats disagree
 
-	Calls     int   `json:"calls"`
-	TokensIn  int   `json:"tokens_in"`
-	TokensOut int   `json:"tokens_out"`
-	P50MS     int64 `json:"p50_ms"` // latency of answers that a model gave
-	P95MS     int64 `json:"p95_ms"`
+	Calls     int `json:"calls"`
+	TokensIn  int `json:"tokens_in"`
+	TokensOut int `json:"tokens_out"`
+	// Cost is of all calls, recorded answers included, in the currency of llm.prices.
+	Cost  *float64 `json:"cost"`
+	P50MS int64    `json:"p50_ms"` // latency of answers that a model gave
+	P95MS int64    `json:"p95_ms"`
 
 	Categories  []Group `json:"categories"`
 	Languages   []Group `json:"languages"`

@@ -44,7 +44,7 @@ func span(i *Interval) string {
 }
 
 func newReport(r Run) report {
-	out := report{Head: r.Header, Figures: Figure(r.Rows), Finished: r.Finished()}
+	out := report{Head: r.Header, Figures: r.Figures(), Finished: r.Finished()}
 	for _, row := range r.Rows {
 		if c := row.counts(); c.missed+c.false > 0 {
 			out.Wrong = append(out.Wrong, row)

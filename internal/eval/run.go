@@ -184,10 +184,12 @@ func (r Runner) header() (Header, error) {
 		Response config.Response
 		Hush     string
 	}{agent, r.sender(), r.Config.Persona, r.Config.Language, r.Config.TimeZone, r.Config.Response, r.Config.Slack.HushReaction})
+	price := r.Config.LLM.Prices[agent.Model]
 	return Header{
 		V: 1, Cases: cases, Count: len(r.Cases), Repeat: r.Repeat, Answers: len(r.Cases) * r.Repeat,
 		Provider: string(agent.Provider), Model: cmp.Or(agent.Model, string(agent.Provider)), Prompt: r.Prompts.JudgmentFingerprint(), Settings: settings,
 		MinConfidence: r.Config.Response.MinConfidence, Revision: r.Revision, Began: r.Clock().UTC(),
+		Input: price.Input, Output: price.Output,
 	}, err
 }
 

@@ -439,7 +439,8 @@ func TestShippedCases(t *testing.T) {
 func TestFigureNames(t *testing.T) {
 	t.Parallel()
 	r, _ := newRunner(t, oracle, questions(t, 4)...)
-	f := Figure(mustRun(t, r).Rows)
+	r.Config.LLM.Prices = map[string]config.Price{r.Config.Agents.Judgment.Model: {Input: 1, Output: 1}}
+	f := mustRun(t, r).Figures()
 	body, err := json.Marshal(f)
 	if err != nil {
 		t.Fatal(err)

@@ -31,12 +31,25 @@ type Header struct {
 	MinConfidence float64   `json:"min_confidence"`
 	Revision      string    `json:"revision"` // of the program
 	Began         time.Time `json:"began"`
+	// Input and Output are the model's prices for a million tokens, by llm.prices; 0 if unknown.
+	Input  float64 `json:"price_input,omitempty"`
+	Output float64 `json:"price_output,omitempty"`
 }
 
 // Run is a run as its folder has it: header.json and rows.jsonl.
 type Run struct {
 	Header Header
 	Rows   []Row // by case, then by repeat
+}
+
+// Figures are the figures of its rows, with what they cost at the header's prices.
+func (r Run) Figures() Figures {
+	f := Figure(r.Rows)
+	if r.Header.Input+r.Header.Output > 0 {
+		cost := (float64(f.TokensIn)*r.Header.Input + float64(f.TokensOut)*r.Header.Output) / 1e6
+		f.Cost = &cost
+	}
+	return f
 }
 
 // Finished reports whether each case has all its answers.
@@ -78,7 +91,7 @@ func openLog(dir string, h Header) (*log, error) {
 	case err != nil:
 		return nil, err
 	default:
-		if h.Began = existing.Began; existing != h {
+		if h.Began, h.Input, h.Output = existing.Began, existing.Input, existing.Output; existing != h {
 			return nil, fmt.Errorf("%s: %w: choose another folder, or remove this one", dir, ErrOtherRun)
 		}
 	}
