@@ -41,8 +41,11 @@ type Activities struct {
 	Missed *catchup.Reader
 	// Retention says how long rows are kept. The zero value keeps them for ever.
 	Retention config.Retention
-	Clock     func() time.Time
-	Logger    *slog.Logger
+	// SecondLook says which judged replies the judge reads again before they are posted. The zero
+	// value is config.SecondLookOff.
+	SecondLook config.SecondLook
+	Clock      func() time.Time
+	Logger     *slog.Logger
 	// Metrics counts results; nil counts nothing.
 	Metrics *Metrics
 }

@@ -45,7 +45,7 @@ type ReplyOutput struct {
 
 // Compose reads the context, has a model write a reply, and puts that into the outbox. A reply that is
 // being posted stays as it is. So does one that this decision has composed before: the model is
-// not paid twice.
+// not paid twice. A judged reply may get a second look first.
 func (a *Activities) Compose(ctx context.Context, in ComposeInput) (ReplyOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
@@ -60,6 +60,9 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (result 
 	known, err := a.readFacts(ctx, in.Task, store.FactsRequest{Oldest: in.Oldest, Held: !in.Addressed})
 	if err != nil || known.Begun {
 		return conversation.Done, "", err
+	}
+	if in.tookBack(known.Decision) {
+		return conversation.Silenced, "", nil
 	}
 	facts, err := a.ruleFacts(ctx, known)
 	if err != nil {
@@ -107,6 +110,9 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (result 
 	default:
 		if text, saw, err = a.writeReply(ctx, in, &d); err != nil {
 			return "", "", err
+		}
+		if wanted, err := a.stillWanted(ctx, in, known.Decision, text); err != nil || !wanted {
+			return conversation.Silenced, "", err
 		}
 	}
 	failpoint.Here("compose: model answered")

@@ -23,7 +23,7 @@ type Metrics struct {
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		judgments: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_judgments_total", Help: "Judgments by verdict: yes, no, rule:NAME if no model was asked, failed.",
+			Name: "myao_judgments_total", Help: "Judgments by verdict: yes, no, rule:NAME if a rule made it, failed. A yes that a second look took back also counts as rule:second_look.",
 		}, []string{"verdict"}),
 		replies: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "myao_replies_posted_total", Help: "Replies posted, by cause: addressed, judged, operator, and notice for a note that the bot cannot answer.",
@@ -77,6 +77,9 @@ func (m *Metrics) judged(v chat.Verdict, rule conversation.Rule) {
 		m.judgments.WithLabelValues("no").Inc()
 	}
 }
+
+// tookBack counts a yes that a second look took back.
+func (m *Metrics) tookBack() { m.judged(chat.Verdict{}, conversation.RuleSecondLook) }
 
 func (m *Metrics) judgmentFailed() {
 	if m != nil {

@@ -4,10 +4,10 @@
 // Files that begin with an underscore are partials: _context.tmpl prints what
 // is known (memories, channels, thread summaries), _conversation.tmpl what was
 // said, _span.tmpl how long ago, _memory.tmpl what the prompts for memories share. The others are each one
-// text that is sent: a system prompt (response.tmpl, judgment.tmpl, and one
-// memory_*.tmpl for each of the five memories), the short user turn that goes with
-// it (response_user.tmpl, judgment_user.tmpl, memory_user.tmpl), or words for Slack
-// (notice.tmpl).
+// text that is sent: a system prompt (response.tmpl, judgment.tmpl,
+// second_look.tmpl, and one memory_*.tmpl for each of the five memories), the short
+// user turn that goes with it (response_user.tmpl, judgment_user.tmpl,
+// second_look_user.tmpl, memory_user.tmpl), or words for Slack (notice.tmpl).
 //
 // Blank lines around an action need no care: whatever the templates leave, runs
 // of them become one.

@@ -122,7 +122,7 @@ func newActivities(ctx context.Context, p launch.Program, s *store.Store, client
 			FirstWindow: p.Config.Memory.ShortTermWindow(), ThreadWindow: p.Config.Response.ThreadMemory(),
 			Clock: time.Now, Logger: p.Logger,
 		},
-		Retention: p.Config.Retention,
-		Clock:     time.Now, Logger: p.Logger, Metrics: activities.NewMetrics(p.Telemetry.Registry),
+		Retention: p.Config.Retention, SecondLook: p.Config.Response.SecondLook,
+		Clock: time.Now, Logger: p.Logger, Metrics: activities.NewMetrics(p.Telemetry.Registry),
 	}, closeModels, nil
 }

@@ -198,6 +198,8 @@ type Response struct {
 	MaxMessageAgeSeconds int `yaml:"max_message_age_seconds"`
 	// MinConfidence is how sure a judgment must be for its yes to count, 0–1.
 	MinConfidence float64 `yaml:"min_confidence"`
+	// SecondLook is which judged replies the judge reads again before they are posted.
+	SecondLook SecondLook `yaml:"second_look"`
 	// DailyCalls limits a channel's model calls per day of its time zone; 0 is no limit.
 	DailyCalls int `yaml:"daily_calls"`
 	// DailyTokens limits the input and output tokens of those calls; 0 is no limit.
@@ -214,6 +216,17 @@ type Response struct {
 	// IdleCloseHours is the number of idle hours after which a conversation's workflow completes.
 	IdleCloseHours int `yaml:"idle_close_hours"`
 }
+
+// SecondLook is which judged replies the judge reads again before they are posted.
+type SecondLook string
+
+// The choices of SecondLook.
+const (
+	SecondLookOff SecondLook = "off"
+	// SecondLookWaited is for replies whose judgment is old, in doubt, or followed by a reaction.
+	SecondLookWaited SecondLook = "waited"
+	SecondLookAlways SecondLook = "always"
+)
 
 // ActiveChannel is ActiveChannelDays as a duration.
 func (r Response) ActiveChannel() time.Duration { return days(r.ActiveChannelDays) }

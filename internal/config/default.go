@@ -38,6 +38,7 @@ func basics() Config {
 			MaxDelaySeconds:      600,
 			FollowUpWaitSeconds:  5,
 			MaxMessageAgeSeconds: 43200,
+			SecondLook:           SecondLookOff,
 			ChannelMessagesLimit: 50,
 			ActiveChannelDays:    7,
 			ThreadMemoryDays:     7,

@@ -74,6 +74,7 @@ var rules = map[string]rule{
 	"Response.FollowUpWaitSeconds":  whole(0, daySeconds),
 	"Response.MaxMessageAgeSeconds": whole(1, monthSeconds),
 	"Response.MinConfidence":        number(0, 1),
+	"Response.SecondLook":           oneOf(SecondLookOff, SecondLookWaited, SecondLookAlways),
 	"Response.DailyCalls":           whole(0, 1_000_000),
 	"Response.DailyTokens":          whole(0, 1_000_000_000),
 	"Response.QuietHours":           text(quietHours),

@@ -18,7 +18,7 @@ const (
 	ModeOff     Mode = "off"     // never answers
 )
 
-// Rule names a reason to be silent that needs no model. It is recorded in the ledger.
+// Rule names a reason to be silent other than a no of the judgment. It is recorded in the ledger.
 type Rule string
 
 const (
@@ -34,6 +34,7 @@ const (
 	RuleQuietHours     Rule = "quiet_hours"
 	RuleOverBudget     Rule = "over_budget"
 	RuleLowConfidence  Rule = "low_confidence"
+	RuleSecondLook     Rule = "second_look"
 	RuleUnknownOutcome Rule = "lapsed"
 )
 
@@ -50,6 +51,7 @@ var reasons = map[Rule]string{
 	RuleQuietHours:     "it is the channel's quiet hours",
 	RuleOverBudget:     "the channel's budget of today is used up",
 	RuleLowConfidence:  "the model wanted to speak, and was less sure than min_confidence",
+	RuleSecondLook:     "the model looked at its draft again, and would not post it any more",
 	RuleUnknownOutcome: "it was heard of before what the ledger keeps, and may have been answered",
 }
 

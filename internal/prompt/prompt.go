@@ -53,6 +53,9 @@ type Options struct {
 	Signals *conversation.Signals
 	// LastVerdict is the judge's last one on the same conversation; nil if there is none.
 	LastVerdict *LastVerdict
+	// Draft is a reply that is not posted yet, for a second look; empty for any other prompt. With it,
+	// each message says how long ago it was sent, and Pending are those sent since the judgment.
+	Draft string
 	// Fault says why the last verdict could not be read; empty for the first attempt.
 	Fault string
 	// Names maps user ids to display names, for mentions in texts. It may lack the authors of the
@@ -145,6 +148,13 @@ func (r *Renderer) Response(c chat.Context, o Options) (system, user string, err
 func (r *Renderer) Judgment(c chat.Context, o Options) (system, user string, err error) {
 	_, v := r.fitView(c, o, false)
 	return r.pair("judgment.tmpl", "judgment_user.tmpl", v)
+}
+
+// SecondLook returns the prompt for the question whether Options.Draft should still be posted.
+// chat.ParseSecondLook reads the answer.
+func (r *Renderer) SecondLook(c chat.Context, o Options) (system, user string, err error) {
+	_, v := r.fitView(c, o, false)
+	return r.pair("second_look.tmpl", "second_look_user.tmpl", v)
 }
 
 // JudgmentFingerprint identifies the templates of a judgment: it changes with any of them.

@@ -52,6 +52,8 @@ type view struct {
 	Bare        bool
 	// Asked is the message to answer if others follow it in the target; otherwise nil.
 	Asked *askedView
+	// Draft is the reply that a second look is about; empty in other prompts.
+	Draft string
 	Fault string
 	// Seen is what is plain to see in the conversation to judge; nil in other prompts.
 	Seen *seenView
@@ -101,7 +103,8 @@ type messageView struct {
 	Files []string
 	// Reactions are the emoji under it, each with the names of those who put it there.
 	Reactions []reactionView
-	// Ago is how long ago it was sent, and New whether it is among those to judge; in a judgment.
+	// Ago is how long ago it was sent, and New whether it is among those to judge; in a judgment
+	// and in a second look.
 	Ago *span
 	New bool
 	// Replied is set if there are replies but none is shown.
@@ -137,6 +140,7 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 		Watch:            delayBand(30, 120, o.MaxDelaySeconds),
 		Hold:             delayBand(180, 600, o.MaxDelaySeconds),
 		Bare:             o.BareMention,
+		Draft:            r.guard.text(o.Draft),
 		Fault:            cleanLine(o.Fault, 500),
 		MaxTokens:        max(o.MaxTokens, 0),
 		WindowHours:      max(o.WindowHours, 0),
@@ -260,7 +264,7 @@ func (r *Renderer) messages(messages []chat.Message, n names, o Options) []messa
 
 			Reactions: n.reactions(m),
 		}
-		if o.Signals != nil {
+		if o.Signals != nil || o.Draft != "" {
 			ago := since(o.Now, m.Time())
 			v.Ago = &ago
 		}

@@ -62,6 +62,21 @@ func reactionsQuery(team, channel string, into *[]reactionRow) query {
 		reactionLimit), []any{team, channel}, into}
 }
 
+// ReactedSince reports whether somebody reacted after a time to a message of a conversation, and the
+// reaction is still there. The messages of a thread include its parent.
+func (s *Store) ReactedSince(ctx context.Context, c chat.Conversation, since time.Time) (bool, error) {
+	var reacted bool
+	err := s.db.WithContext(ctx).Raw(`SELECT EXISTS (SELECT 1 FROM reactions r
+		JOIN messages m ON m.team_id = r.team_id AND m.channel_id = r.channel_id AND m.ts = r.ts
+		WHERE r.team_id = ? AND r.channel_id = ? AND r.added_us > ? AND r.added_us > r.removed_us
+			AND (m.thread_ts = ? OR m.ts = ?) AND NOT m.deleted)`,
+		c.Team, c.Channel, micros(since), c.Thread, c.Thread).Scan(&reacted).Error
+	if err != nil {
+		return false, fmt.Errorf("read reactions in %s: %w", c.ID(), err)
+	}
+	return reacted, nil
+}
+
 // withReactions adds reactions to the messages that they belong to, the oldest first.
 func withReactions(messages []chat.Message, rows []reactionRow) []chat.Message {
 	if len(rows) == 0 {

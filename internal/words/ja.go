@@ -114,6 +114,7 @@ var japanese = Words{
 	"the message is no longer there":                                           "メッセージがもうない",
 	"it is the channel's quiet hours":                                          "チャンネルの静かにする時間帯",
 	"the model wanted to speak, and was less sure than min_confidence":         "話したいという判定だったが、確信度が min_confidence に届かない",
+	"the model looked at its draft again, and would not post it any more":      "下書きを見直したところ、もう投稿しないほうがよいという判定だった",
 	"the channel's budget of today is used up":                                 "チャンネルで今日使える分を使い切った",
 	"it was heard of before what the ledger keeps, and may have been answered": "記録に残っているより前に届いたもので、もう答えたかもしれない",
 	"somebody addressed the bot":                                               "呼びかけられた",

@@ -158,7 +158,7 @@ func (v verdict) field(p llm.Property) any {
 		return v.gist
 	case "reason":
 		return v.reason
-	case "should_respond":
+	case "should_respond", "post": // the latter of a second look
 		return v.respond
 	case "confidence":
 		return v.confidence
