@@ -21,12 +21,13 @@ func heartbeatIntervalFor(limit time.Duration) time.Duration {
 	return heartbeatInterval
 }
 
-// heartbeat sends heartbeats until stop is called. Most attempts end before the first one.
+// heartbeat sends heartbeats until stop is called. Most attempts end before the first one. Outside an
+// activity, as in tests, there is nobody to send them to: the SDK would panic.
 func heartbeat(ctx context.Context) (_ context.Context, stop func()) {
-	interval := heartbeatInterval
-	if activity.IsActivity(ctx) {
-		interval = heartbeatIntervalFor(activity.GetInfo(ctx).HeartbeatTimeout)
+	if !activity.IsActivity(ctx) {
+		return context.WithCancel(ctx)
 	}
+	interval := heartbeatIntervalFor(activity.GetInfo(ctx).HeartbeatTimeout)
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
