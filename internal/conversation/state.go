@@ -90,7 +90,7 @@ func (s *State) NextTick() time.Time {
 	}
 }
 
-// pendingLimit is how many pending messages a judgment is told of: the newest.
+// pendingLimit bounds how many pending messages a judgment gets: the newest.
 const pendingLimit = 256
 
 // PendingTS is the ts of the pending messages, in order of time.

@@ -39,7 +39,7 @@ type Runner struct {
 	Revision         string // of the program
 	Clock            func() time.Time
 	Logger           *slog.Logger
-	// Progress is told of each answer, one after the other; nil tells nobody.
+	// Progress is called after each answer, one at a time; it may be nil.
 	Progress func(done, all int, r Row)
 }
 

@@ -34,8 +34,8 @@ func NewRate(k, n int) Rate {
 	return r
 }
 
-// McNemar is the exact two-sided p of two paired classifiers, of which each alone was
-// right b and c times: a sign test on the pairs that differ (McNemar, 1947).
+// McNemar returns the exact two-sided p value of two paired classifiers. The first alone was right
+// b times, the second alone c times: a sign test on the pairs that differ (McNemar, 1947).
 func McNemar(b, c int) float64 {
 	n := b + c
 	if n == 0 {

@@ -28,8 +28,7 @@ type lastView struct {
 	Reason string
 }
 
-// span is a time in seconds. A template shows it in the largest unit of which it holds at least one: only
-// that unit's method is not 0, and Seconds where all are.
+// span is a time in seconds, for templates. Only the method of its largest unit is not 0.
 type span int
 
 func (s span) Days() int { return int(s) / 86400 }
