@@ -6,7 +6,7 @@ import (
 )
 
 const goodCase = `{"v":1,"id":"en/a","lang":"en","category":"question","channel":{"name":"ops"},"people":[{"id":"U1","name":"alice"},{"id":"U2","name":"bob"}],` +
-	`"events":[{"at":0,"by":"U1","text":"Who can restart staging?"},{"at":40,"react":"eyes","by":"U2","to":0},{"at":50,"by":"U2","text":"on it","thread":0},{"at":60,"edit":2,"text":"on it now"}],` +
+	`"events":[{"at":0,"by":"U1","text":"Who can restart staging?"},{"at":40,"react":"対応中::skin-tone-3","by":"U2","to":0},{"at":50,"by":"U2","text":"on it","thread":0},{"at":60,"edit":2,"text":"on it now"}],` +
 	`"judge_at":340,"target":"silent"}`
 
 func TestReadCases(t *testing.T) {
@@ -33,6 +33,7 @@ func TestReadTellsEachFault(t *testing.T) {
 		{"unknown key", with(`"lang"`, `"langg":1,"lang"`), []string{"langg"}},
 		{"missing keys", `{"v":1,"id":"a"}`, []string{"lang", "category", "channel", "people", "events", "target"}},
 		{"another version", with(`"v":1`, `"v":2`), []string{"x.jsonl:1: v: "}},
+		{"an emoji with colons", with(`対応中::skin-tone-3`, `:eyes:`), []string{"events.1.react"}},
 		{"wrong type", with(`"at":0`, `"at":"0"`), []string{"x.jsonl:1: events.0.at: got string, want number"}},
 		{"target", with(`"silent"`, `"quiet"`), []string{"target: value must be one of 'speak', 'silent', 'either'"}},
 		{"stranger", with(`"by":"U1"`, `"by":"U9"`), []string{`events.0.by: "U9" is none of people`}},
