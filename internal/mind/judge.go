@@ -71,17 +71,34 @@ func (j Judgment) Question(fault string) (Question, error) {
 // anyDelay is a limit that every delay keeps.
 const anyDelay = math.MaxInt32
 
-// Judge asks for a verdict. If the answer cannot be read it asks once more, tells the model the
-// fault, and allows more tokens if the answer was cut. A second unreadable answer is a FinalError.
-// A model that insists on too long a delay gets the longest allowed one: that it wants to
-// speak is clear. The answer has the usage and the latency of all calls.
-func (m *Mind) Judge(ctx context.Context, j Judgment, a Attempt) (chat.Verdict, Answer, error) {
+// Judge asks for a verdict, by askReadable. A model that insists on too long a delay gets the longest
+// allowed one: that it wants to speak is clear. The answer has the usage and the latency of all calls.
+func (m *Mind) Judge(ctx context.Context, j Judgment, a Attempt) (v chat.Verdict, all Answer, err error) {
+	longest := j.maxDelay
+	all, err = m.askReadable(ctx, "verdict", j.Question, a, func(answer string) error {
+		v, err = chat.ParseVerdict(answer, longest)
+		longest = anyDelay
+		return err
+	})
+	if err != nil {
+		return chat.Verdict{}, all, err
+	}
+	if v.DelaySeconds != nil {
+		*v.DelaySeconds = min(*v.DelaySeconds, j.maxDelay)
+	}
+	return v, all, nil
+}
+
+// askReadable asks a question until read takes the answer, at most twice. The second time it tells the
+// model the fault, and allows more tokens if the answer was cut. A second unreadable answer is a
+// FinalError, which names what was asked for. The answer has the usage and the latency of all calls.
+func (m *Mind) askReadable(ctx context.Context, what string, question func(fault string) (Question, error), a Attempt, read func(answer string) error) (Answer, error) {
 	began, all := m.Clock(), Answer{}
 	fault, cut := "", false
-	for _, longest := range []int{j.maxDelay, anyDelay} {
-		q, err := j.Question(fault)
+	for range 2 {
+		q, err := question(fault)
 		if err != nil {
-			return chat.Verdict{}, all, err
+			return all, err
 		}
 		if cut {
 			q = q.withMoreTokens()
@@ -91,18 +108,14 @@ func (m *Mind) Judge(ctx context.Context, j Judgment, a Attempt) (chat.Verdict, 
 		all = Answer{Response: answer.Response, Latency: m.Clock().Sub(began)}
 		cut = errors.Is(err, llm.ErrCut)
 		if err != nil && !cut {
-			return chat.Verdict{}, all, err
+			return all, err
 		}
-		v, err := chat.ParseVerdict(answer.Text, longest)
-		if err == nil {
-			if v.DelaySeconds != nil {
-				*v.DelaySeconds = min(*v.DelaySeconds, j.maxDelay)
-			}
-			return v, all, nil
+		if err = read(answer.Text); err == nil {
+			return all, nil
 		}
 		if fault = err.Error(); cut {
 			fault = "it was cut at max_output_tokens, before its end; one short line of reason is enough"
 		}
 	}
-	return chat.Verdict{}, all, &FinalError{fmt.Errorf("the model's verdict cannot be read: %s", fault)}
+	return all, &FinalError{fmt.Errorf("the model's %s cannot be read: %s", what, fault)}
 }

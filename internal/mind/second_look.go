@@ -2,8 +2,6 @@ package mind
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"myao/internal/chat"
@@ -26,8 +24,7 @@ var secondLookSchema = &llm.Schema{Name: "second_look", Properties: []llm.Proper
 	{Name: "post", Type: llm.Boolean, Description: "true to post the draft, false to stay silent"},
 }}
 
-// LookAgain reads the context afresh and asks the judge. If the answer cannot be read it asks once
-// more, as Judge does. A second unreadable answer is a FinalError.
+// LookAgain reads the context afresh and asks the judge, by askReadable.
 func (m *Mind) LookAgain(ctx context.Context, l SecondLook, a Attempt) (chat.SecondLook, error) {
 	r, _, err := m.recall(ctx, l.Conversation, false)
 	if err != nil {
@@ -41,31 +38,21 @@ func (m *Mind) LookAgain(ctx context.Context, l SecondLook, a Attempt) (chat.Sec
 			o.Pending = append(o.Pending, said.TS)
 		}
 	}
-	fault, cut := "", false
-	for range 2 {
+	question := func(fault string) (Question, error) {
 		o.Fault = fault
-		q, err := newLimitedQuestion(agent, chat.Scope(l.Conversation), func(characters int) (llm.Request, error) {
+		return newLimitedQuestion(agent, chat.Scope(l.Conversation), func(characters int) (llm.Request, error) {
 			o.MaxCharacters = characters
 			system, user, err := m.Prompts.SecondLook(r.Context, o)
 			return llm.Request{Purpose: llm.PurposeJudgment, System: system, Prompt: user, Schema: secondLookSchema}, err
 		})
-		if err != nil {
-			return chat.SecondLook{}, err
-		}
-		if cut {
-			q = q.withMoreTokens()
-		}
-		answer, err := m.Ask(ctx, q, a)
-		if cut = errors.Is(err, llm.ErrCut); err != nil && !cut {
-			return chat.SecondLook{}, err
-		}
-		look, err := chat.ParseSecondLook(answer.Text)
-		if err == nil {
-			return look, nil
-		}
-		if fault = err.Error(); cut {
-			fault = "it was cut at max_output_tokens, before its end; one short line of reason is enough"
-		}
 	}
-	return chat.SecondLook{}, &FinalError{fmt.Errorf("the model's second look cannot be read: %s", fault)}
+	var look chat.SecondLook
+	_, err = m.askReadable(ctx, "second look", question, a, func(answer string) (err error) {
+		look, err = chat.ParseSecondLook(answer)
+		return err
+	})
+	if err != nil {
+		return chat.SecondLook{}, err
+	}
+	return look, nil
 }
