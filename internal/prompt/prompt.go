@@ -76,6 +76,7 @@ type Renderer struct {
 	location   *time.Location
 	notices    map[Notice]string
 	directName string // what a direct message is called
+	judgment   string // JudgmentFingerprint
 }
 
 // New parses the templates and renders each of them once. Templates that do not parse or render
@@ -97,6 +98,7 @@ func New(c Config) (*Renderer, error) {
 		files:     files,
 		location:  c.Location,
 		notices:   map[Notice]string{},
+		judgment:  judgmentFingerprint(files),
 	}
 	sources, err := embeddedSources()
 	if err != nil {
@@ -158,9 +160,11 @@ func (r *Renderer) SecondLook(c chat.Context, o Options) (system, user string, e
 }
 
 // JudgmentFingerprint identifies the templates of a judgment: it changes with any of them.
-func (r *Renderer) JudgmentFingerprint() string {
+func (r *Renderer) JudgmentFingerprint() string { return r.judgment }
+
+func judgmentFingerprint(files []file) string {
 	h := sha256.New()
-	for _, f := range r.files {
+	for _, f := range files {
 		if strings.HasPrefix(f.name, "judgment") || strings.HasPrefix(f.name, "_") {
 			fmt.Fprintf(h, "%s\x00%s\x00", f.name, f.source)
 		}

@@ -4,7 +4,7 @@
 // it; docs/performance.md has the results.
 //
 // The programs are real and run as processes, with a Temporal server on Postgres and a Postgres
-// for the bot, both of which sync each commit. Slack, the model and the people are in the test
+// for the bot. Both Postgres servers sync each commit. Slack, the model and the people are in the test
 // process. Load comes in an open loop: each message has an intended time, and its latency
 // counts from then, however late it is sent. Every row has the number of its rounds, their
 // range, and the counts of lost and doubled messages.
