@@ -35,6 +35,12 @@ type Request struct {
 	MaxOutputTokens int
 	// Temperature is sent only when set: newer models refuse the field.
 	Temperature *float64
+	// Tools are what the model may call; empty for a request that must end in text. A request
+	// with a Schema has none.
+	Tools []Tool
+	// Turns are the model's earlier answers to this question, which called tools, in order and
+	// with their results.
+	Turns []Turn
 	// ClientRequestID is the caller's own id of the request (NewClientRequestID), sent as
 	// ClientRequestIDHeader; empty sends none.
 	ClientRequestID string
@@ -73,7 +79,9 @@ func tokens(n float64) int {
 
 // Response is a model's answer.
 type Response struct {
-	Text  string
+	Text string
+	// Turn is set if the model called tools; Text is then empty.
+	Turn  *Turn
 	Usage Usage
 	// Model is the model that answered. Where the provider does not name it, it is Request.Model.
 	Model string
