@@ -26,7 +26,7 @@ func (s *Store) Memberships(ctx context.Context, team string) ([]Channel, error)
 // a channel becomes private.
 func (s *Store) UnjoinedChannels(ctx context.Context, team string, before time.Time, limit int) (ids []string, err error) {
 	if err := s.db.WithContext(ctx).Table("channels c").
-		Where("c.team_id = ? AND NOT c.member AND c.refreshed_us < ? AND ?", team, microsOrZero(before), visibleFrom(team, "")).
+		Where("c.team_id = ? AND NOT c.member AND c.refreshed_us < ? AND ?", team, microsOrZero(before), seenFrom(team, "")).
 		Order("c.refreshed_us, c.channel_id").Limit(limit).Pluck("c.channel_id", &ids).Error; err != nil {
 		return nil, fmt.Errorf("read public channels that the bot is not in: %w", err)
 	}

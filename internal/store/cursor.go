@@ -84,7 +84,7 @@ func (s *Store) CurrentCursor(ctx context.Context, scope chat.Scope, since time.
 			SELECT COUNT(*) AS count, COALESCE(MAX(m.made_us), 0) AS newest_us
 			FROM channels c JOIN memory_scopes s ON s.team_id = c.team_id AND s.channel_id = c.channel_id AND s.thread_ts = ''
 			JOIN memories m ON m.id IN (s.long_id, s.short_id)
-			WHERE c.team_id = ? AND `+joined+` AND ?`, scope.Team, visibleFrom(scope.Team, ""))
+			WHERE c.team_id = ? AND `+joined+` AND ?`, scope.Team, seenFrom(scope.Team, ""))
 	case scope.Thread != "":
 		query = db.Raw(strings.NewReplacer("{team}", "?", "{channel}", "?", "{thread}", "?").Replace(threadCursor),
 			scope.Team, scope.Channel, scope.Thread, scope.Team, scope.Channel, scope.Thread)

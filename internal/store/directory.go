@@ -72,7 +72,7 @@ func (s *Store) Names(ctx context.Context, team, here string, users, channels []
 	if err := runBatch(s.db.WithContext(ctx),
 		query{"SELECT user_id, name, is_bot, refreshed_us FROM users WHERE team_id = ? AND ?", []any{team, s.inList("user_id", users)}, &people},
 		query{"SELECT c.channel_id, CASE WHEN ? THEN c.name ELSE '' END AS name, c.private, c.refreshed_us FROM channels c WHERE c.team_id = ? AND ?",
-			[]any{visibleFrom(team, here), team, s.inList("c.channel_id", channels)}, &places},
+			[]any{seenFrom(team, here), team, s.inList("c.channel_id", channels)}, &places},
 	); err != nil {
 		return Names{}, fmt.Errorf("read names: %w", err)
 	}

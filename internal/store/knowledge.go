@@ -21,13 +21,13 @@ const public = "(c.refreshed_us > 0 AND NOT c.private)"
 // channel empty it holds for the workspace. People of other companies cannot join public channels.
 const notShared = "NOT EXISTS (SELECT 1 FROM channels h WHERE h.team_id = ? AND h.channel_id = ? AND h.external)"
 
-// visibleFrom is the condition that a reader in the channel here may know a channel c. With here
+// seenFrom is the condition that a reader in the channel here may know a channel c. With here
 // empty the reader is the workspace itself. A channel is visible inside itself. A public channel is
 // also visible everywhere except in channels shared with other companies.
 //
 // Every query that reads one channel for another uses this condition, or reads public channels
 // only.
-func visibleFrom(team, here string) clause.Expr {
+func seenFrom(team, here string) clause.Expr {
 	return clause.Expr{SQL: "(c.channel_id = ? OR " + public + " AND " + notShared + ")", Vars: []any{here, team, here}}
 }
 
@@ -55,7 +55,7 @@ type Knowledge struct {
 	Unlisted, Untold int
 }
 
-// Knowledge is what a reader in the channel here may know about channels (visibleFrom). With here
+// Knowledge is what a reader in the channel here may know about channels (seenFrom). With here
 // empty the reader is the workspace's own memory, which must not contain anything remembered before
 // it was last forgotten. active limits the channels by Active. At most channels are returned, and
 // the memories of the first most of them.
@@ -168,7 +168,7 @@ func workspaceQuery(team, here, sources string, into *[]memoryRow) query {
 		SELECT m.id, m.term, m.text, m.made_us, ` + sources + ` AS sources FROM memory_scopes s JOIN memories m ON m.id IN (s.long_id, s.short_id)
 		WHERE s.team_id = ? AND s.channel_id = '' AND s.thread_ts = '' AND ` + notShared + ` AND NOT EXISTS (
 			SELECT 1 FROM channels c WHERE c.team_id = ? AND c.converted_us > 0 AND NOT ? AND m.sources LIKE '%"' || c.channel_id || '/%'
-		)`, []any{team, team, here, team, visibleFrom(team, here)}, into}
+		)`, []any{team, team, here, team, seenFrom(team, here)}, into}
 }
 
 // longAndShort separates the two memories of one scope; nil if there is none.
