@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/config"
 	"myao/internal/conversation"
 )
 
@@ -90,11 +91,11 @@ type RememberOutput struct {
 }
 
 // Remember renews the memories of one scope if it has something new. If the channel's budget is used up
-// it leaves the scope for the next day.
+// it leaves the scope for the next day. A scope that is not to be remembered is left alone.
 func (a *Activities) Remember(ctx context.Context, in RememberInput) (RememberOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
-	if over, err := a.overBudgetToday(ctx, in.Scope); over || err != nil {
+	if no, err := a.mayNot(ctx, in.Scope); no || err != nil {
 		return RememberOutput{}, classify(err)
 	}
 	result, err := a.Mind.Remember(ctx, in.Scope, in.At, attemptNumber(ctx))
@@ -108,15 +109,16 @@ func (a *Activities) Remember(ctx context.Context, in RememberInput) (RememberOu
 	return RememberOutput{Calls: result.Calls, Changed: result.Changed}, nil
 }
 
-// overBudgetToday reports whether the channel of a scope has used up its budget. It logs that once a run,
-// for the channel itself, which is in every run in which one of its threads is.
-func (a *Activities) overBudgetToday(ctx context.Context, s chat.Scope) (bool, error) {
+// mayNot reports whether a scope is not to be remembered now: never, by its settings, or not today,
+// because its channel has used up its budget. It logs the latter once a run, for the channel itself,
+// which is in every run in which one of its threads is.
+func (a *Activities) mayNot(ctx context.Context, s chat.Scope) (bool, error) {
 	if s.Workspace() {
 		return false, nil
 	}
 	settings, err := a.Directory.StoredSettings(ctx, s.Team, s.Channel)
-	if err != nil {
-		return false, err
+	if err != nil || settings[s.Channel].Remember == config.RememberNowhere {
+		return err == nil, err
 	}
 	over, err := a.overBudget(ctx, s.Team, s.Channel, settings[s.Channel])
 	if over && s.Thread == "" {

@@ -40,13 +40,14 @@ type channelReport struct {
 	// External is set while people of other companies are in it.
 	External bool `json:"external"`
 
-	Mode        config.Mode `json:"mode"`
-	QuietHours  string      `json:"quiet_hours,omitempty"`
-	TimeZone    string      `json:"time_zone"`
-	DailyCalls  int         `json:"daily_calls"`  // 0: no limit
-	DailyTokens int         `json:"daily_tokens"` // 0: no limit
-	CallsToday  int         `json:"calls_today"`
-	TokensToday int         `json:"tokens_today"`
+	Mode        config.Mode     `json:"mode"`
+	Remember    config.Remember `json:"remember"`
+	QuietHours  string          `json:"quiet_hours,omitempty"`
+	TimeZone    string          `json:"time_zone"`
+	DailyCalls  int             `json:"daily_calls"`  // 0: no limit
+	DailyTokens int             `json:"daily_tokens"` // 0: no limit
+	CallsToday  int             `json:"calls_today"`
+	TokensToday int             `json:"tokens_today"`
 	// File and Settings are set only in the report of a single channel.
 	File     string           `json:"file,omitempty"`
 	Settings []config.Setting `json:"settings,omitempty"`
@@ -147,7 +148,7 @@ func (r channelReader) report(ctx context.Context, c store.Channel, known bool) 
 	s := r.config.Channel(channels.Facts(c))
 	report := channelReport{
 		Channel: c.ID, Name: c.Name, Known: known, Member: c.Member, Private: c.Private, External: c.External,
-		Mode: s.Mode, QuietHours: s.QuietHours.String(), TimeZone: s.Zone.String(), DailyCalls: s.DailyCalls, DailyTokens: s.DailyTokens,
+		Mode: s.Mode, Remember: s.Remember, QuietHours: s.QuietHours.String(), TimeZone: s.Zone.String(), DailyCalls: s.DailyCalls, DailyTokens: s.DailyTokens,
 	}
 	if !known {
 		report.Name = ""
@@ -167,10 +168,10 @@ func (r channelReader) report(ctx context.Context, c store.Channel, known bool) 
 }
 
 func listChannels(w io.Writer, all []channelReport) error {
-	rows := [][]string{{"CHANNEL", "NAME", "KIND", "MODE", "QUIET HOURS", "CALLS TODAY", "TOKENS TODAY"}}
+	rows := [][]string{{"CHANNEL", "NAME", "KIND", "MODE", "REMEMBER", "QUIET HOURS", "CALLS TODAY", "TOKENS TODAY"}}
 	for _, c := range all {
 		rows = append(rows, []string{
-			ledger.Plain(c.Channel), cmp.Or(ledger.Plain(c.Name), "–"), c.kind(), string(c.Mode), c.quiet(),
+			ledger.Plain(c.Channel), cmp.Or(ledger.Plain(c.Name), "–"), c.kind(), string(c.Mode), string(c.Remember), c.quiet(),
 			used(c.CallsToday, c.DailyCalls), used(c.TokensToday, c.DailyTokens),
 		})
 	}

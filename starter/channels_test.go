@@ -34,6 +34,7 @@ response: {daily_calls: 5}
 channels:
   C00000002: &quiet
     mode: mention
+    remember: here
     quiet_hours: 22:00-07:00
     time_zone: Asia/Tokyo
     persona: |
@@ -76,13 +77,13 @@ channels:
 
 	list, errs, status := runStarter(t, "--config", config, "channels")
 	want := [][]string{
-		{"CHANNEL", "NAME", "KIND", "MODE", "QUIET HOURS", "CALLS TODAY", "TOKENS TODAY"},
-		{"C00000001", "general", "public", "judge", "–", "1 of 5", "77"},
-		{"C00000002", `sec\x1bret`, "private", "mention", "22:00-07:00 Asia/Tokyo", "1 of 5", "5"},
-		{"C00000005", "partners", "shared", "judge", "–", "0 of 5", "0"},
-		{"C00000006", "deal", "private, shared", "judge", "–", "0 of 5", "0"},
-		{"C00000003", "old", "left", "mention", "22:00-07:00 Asia/Tokyo", "0 of 5", "0"},
-		{"nowhere", "–", "unknown", "all", "–", "0 of 5", "0"},
+		{"CHANNEL", "NAME", "KIND", "MODE", "REMEMBER", "QUIET HOURS", "CALLS TODAY", "TOKENS TODAY"},
+		{"C00000001", "general", "public", "judge", "everywhere", "–", "1 of 5", "77"},
+		{"C00000002", `sec\x1bret`, "private", "mention", "here", "22:00-07:00 Asia/Tokyo", "1 of 5", "5"},
+		{"C00000005", "partners", "shared", "judge", "everywhere", "–", "0 of 5", "0"},
+		{"C00000006", "deal", "private, shared", "judge", "everywhere", "–", "0 of 5", "0"},
+		{"C00000003", "old", "left", "mention", "here", "22:00-07:00 Asia/Tokyo", "0 of 5", "0"},
+		{"nowhere", "–", "unknown", "all", "everywhere", "–", "0 of 5", "0"},
 	}
 	if got := cells(list); status != 0 || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("status %d, %q; got\n%s, want\n%q", status, errs, list, want)
@@ -91,7 +92,8 @@ channels:
 	one, errs, status := runStarter(t, "--config", config, "channels", "C00000002")
 	for _, line := range []string{
 		`mode +mention +` + config + `:7 channels\.C00000002\.mode`,
-		`persona +Be formal here,\\nalways\.\\n +` + config + `:10 channels\.C00000002\.persona`,
+		`remember +here +` + config + `:8 channels\.C00000002\.remember`,
+		`persona +Be formal here,\\nalways\.\\n +` + config + `:11 channels\.C00000002\.persona`,
 		`model +large +` + config + `:3 agents\.response\.model`,
 		`daily_calls +5 +` + config + `:4 response\.daily_calls`,
 		`bots +ignore +default`,
@@ -112,7 +114,7 @@ channels:
 		t.Errorf("got %+v", report)
 	}
 	// A channel that only the configuration names is explained too. Any other is an error.
-	if text, errs, status := runStarter(t, "--config", config, "channels", "nowhere"); status != 0 || !strings.Contains(text, config+":14 channels.nowhere.mode") {
+	if text, errs, status := runStarter(t, "--config", config, "channels", "nowhere"); status != 0 || !strings.Contains(text, config+":15 channels.nowhere.mode") {
 		t.Errorf("status %d, %q\n%s", status, errs, text)
 	}
 	if text, errs, status := runStarter(t, "--config", config, "channels", "somewhere"); status != 1 || text != "" || !strings.Contains(errs, `"somewhere" is not known`) {

@@ -72,6 +72,8 @@ type memoryReport struct {
 	ForgottenBy string    `json:"forgotten_by,omitempty"`
 	Forgotten   time.Time `json:"forgotten,omitzero"`
 	Text        string    `json:"text,omitempty"`
+	// Withheld says why no prompt, or only some, show it; empty where nothing holds it back.
+	Withheld string `json:"withheld,omitempty"`
 }
 
 func newMemoryReport(m store.Memory, inForce bool) memoryReport {

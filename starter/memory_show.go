@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/config"
 	"myao/internal/launch"
 	"myao/internal/store"
 )
@@ -38,7 +39,7 @@ func (c *memoryShow) Validate() error {
 
 func (c *memoryShow) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
 	return withMemory(ctx, p, c.memoryArg, func(db *store.Store, scope chat.Scope) error {
-		shown, err := c.memories(ctx, db, scope)
+		shown, err := c.memories(ctx, p.Config, db, scope)
 		if err != nil {
 			return err
 		}
@@ -53,12 +54,16 @@ func (c *memoryShow) run(ctx context.Context, p launch.Program, stdout io.Writer
 	})
 }
 
-func (c *memoryShow) memories(ctx context.Context, db *store.Store, scope chat.Scope) ([]memoryReport, error) {
+func (c *memoryShow) memories(ctx context.Context, of config.Config, db *store.Store, scope chat.Scope) ([]memoryReport, error) {
 	standing, err := db.CurrentMemory(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
 	inForce := map[chat.Term]*store.Memory{chat.LongTerm: standing.Long, chat.ShortTerm: standing.Short}
+	why, err := withheld(ctx, of, db, scope, standing)
+	if err != nil {
+		return nil, err
+	}
 	shown := []memoryReport{}
 	for _, term := range scope.Terms() {
 		if c.Term != "" && c.Term != string(term) {
@@ -74,7 +79,7 @@ func (c *memoryShow) memories(ctx context.Context, db *store.Store, scope chat.S
 		}
 		if m != nil {
 			r := newMemoryReport(*m, inForce[term] != nil && inForce[term].ID == m.ID)
-			r.Text = m.Text
+			r.Text, r.Withheld = m.Text, why[term]
 			shown = append(shown, r)
 		}
 	}
@@ -82,6 +87,30 @@ func (c *memoryShow) memories(ctx context.Context, db *store.Store, scope chat.S
 		return nil, fmt.Errorf("nothing is remembered of %s", strings.TrimSpace(scope.String()+" "+c.Term))
 	}
 	return shown, nil
+}
+
+// withheld tells by term why prompts do not show a scope's memories, or not all of them.
+func withheld(ctx context.Context, of config.Config, db *store.Store, scope chat.Scope, standing store.CurrentMemory) (why map[chat.Term]string, err error) {
+	why = map[chat.Term]string{}
+	if scope.Workspace() {
+		long, short, err := db.WorkspaceMemories(ctx, scope.Team, "")
+		for _, m := range []struct{ standing, told *store.Memory }{{standing.Long, long}, {standing.Short, short}} {
+			if m.standing != nil && m.told == nil {
+				why[m.standing.Term] = "hidden until the next memory run: a channel that it was made of has become private, or has remember here or nowhere"
+			}
+		}
+		return why, err
+	}
+	settings, err := storedSettings(ctx, of, db, chat.Conversation(scope))
+	for _, term := range scope.Terms() {
+		switch settings.Remember {
+		case config.RememberHere:
+			why[term] = "remember is here: only the channel's own prompts show it"
+		case config.RememberNowhere:
+			why[term] = "remember is nowhere: no prompt shows it"
+		}
+	}
+	return why, err
 }
 
 func noVersion(err error, scope chat.Scope, term chat.Term, version int) error {
@@ -100,6 +129,11 @@ func (r memoryReport) write(w io.Writer, zone *time.Location) error {
 	_, err := fmt.Fprintf(w, "===== %s-term memory of %s, version %s, made %s by %s, %s\n", r.Term, r.Scope, cells[0], cells[1], cells[4], cells[5])
 	if err != nil {
 		return err
+	}
+	if r.Withheld != "" {
+		if _, err := fmt.Fprintf(w, "----- %s\n", r.Withheld); err != nil {
+			return err
+		}
 	}
 	if err := printPlain(w, r.Text); err != nil {
 		return err

@@ -128,6 +128,9 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 		return []titledQuestion{{"judgment", q}}, err
 	}
 	scope := chat.Scope(where)
+	if settings.Remember == config.RememberNowhere && !scope.Workspace() {
+		return nil, fmt.Errorf("%s is not remembered: its setting remember is nowhere", scope)
+	}
 	memories, err := m.MemoryQuestions(ctx, scope, time.Now())
 	if err != nil {
 		return nil, err

@@ -2,10 +2,13 @@ package config
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
+	"myao/internal/chat"
 	"myao/internal/conversation"
 )
 
@@ -15,6 +18,9 @@ type Channel struct {
 	Mode Mode `yaml:"mode"`
 	// Bots is how other bots' messages are treated here; empty is BotsIgnore.
 	Bots Bots `yaml:"bots"`
+	// Remember is where what is remembered of the channel may be read; empty is
+	// RememberEverywhere.
+	Remember Remember `yaml:"remember"`
 	// Persona is added to the persona's system prompt here.
 	Persona string `yaml:"persona"`
 	// Model writes the replies here, instead of the model of agents.response. The provider stays.
@@ -58,11 +64,25 @@ const (
 	BotsJudge  Bots = "judge"
 )
 
+// Remember is where memories of a channel and its threads may be read.
+type Remember string
+
+// The places where memories may be read.
+const (
+	// RememberEverywhere is wherever the channel itself may be read.
+	RememberEverywhere Remember = "everywhere"
+	// RememberHere is the channel alone: the memory of the workspace is made without it.
+	RememberHere Remember = "here"
+	// RememberNowhere makes no memories of the channel, and shows none.
+	RememberNowhere Remember = "nowhere"
+)
+
 // ChannelSettings are the settings that apply to one channel: its own, and otherwise those of
 // Response.
 type ChannelSettings struct {
-	Mode Mode
-	Bots Bots
+	Mode     Mode
+	Bots     Bots
+	Remember Remember
 	// Persona is added to the persona's system prompt; it may be empty.
 	Persona string
 	// Model writes the replies. Its provider is that of agents.response.
@@ -140,6 +160,23 @@ func (c Config) channel(f ChannelFacts) (key string, own Channel) {
 	return "", Channel{}
 }
 
+// Withheld returns the channels whose Remember withholds memories.
+func (c Config) Withheld() (w chat.Withheld) {
+	for _, key := range slices.Sorted(maps.Keys(c.Channels)) {
+		remember, isID := c.Channels[key].Remember, channelID.MatchString(key)
+		if isID {
+			w.IDs = append(w.IDs, key)
+		}
+		if remember == RememberHere || remember == RememberNowhere {
+			w.Inside.Add(key, isID)
+		}
+		if remember == RememberNowhere {
+			w.Nowhere.Add(key, isID)
+		}
+	}
+	return w
+}
+
 // LeavesSettingsBehind reports whether a channel whose id changed has settings under the old id
 // and none under the new one.
 func (c Config) LeavesSettingsBehind(oldID, newID string) bool {
@@ -165,6 +202,7 @@ func (r Response) with(ch Channel) ChannelSettings {
 	return ChannelSettings{
 		Mode:          cmp.Or(ch.Mode, ModeJudge),
 		Bots:          cmp.Or(ch.Bots, BotsIgnore),
+		Remember:      cmp.Or(ch.Remember, RememberEverywhere),
 		Persona:       ch.Persona,
 		MinWait:       seconds(orInherited(ch.MinWaitSeconds, r.MinWaitSeconds)),
 		JitterRatio:   orInherited(ch.JitterRatio, r.JitterRatio),

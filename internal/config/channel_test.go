@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"myao/internal/chat"
 	"myao/internal/config"
 )
 
@@ -34,7 +35,7 @@ func TestAChannelInheritsSettings(t *testing.T) {
 response: {min_wait_seconds: 10, jitter_ratio: 0.2, max_wait_seconds: 20, max_delay_seconds: 30,
   follow_up_wait_seconds: 4, max_message_age_seconds: 50, daily_calls: 60, daily_tokens: 70, quiet_hours: "22:00-07:00"}
 channels:
-  C0000001: {mode: all, bots: judge, min_wait_seconds: 0, jitter_ratio: 0, max_wait_seconds: 2, max_delay_seconds: 0,
+  C0000001: {mode: all, bots: judge, remember: here, min_wait_seconds: 0, jitter_ratio: 0, max_wait_seconds: 2, max_delay_seconds: 0,
     follow_up_wait_seconds: 0, max_message_age_seconds: 1, daily_calls: 0, daily_tokens: 0, quiet_hours: "",
     persona: Speak like a pirate., model: parrot, time_zone: Asia/Tokyo}
   '#general': {mode: mention}
@@ -52,13 +53,13 @@ channels:
 		return q
 	}
 	inherited := config.ChannelSettings{
-		Mode: config.ModeJudge, Bots: config.BotsIgnore, MinWait: 10 * time.Second, JitterRatio: 0.2, MaxWait: 20 * time.Second,
+		Mode: config.ModeJudge, Bots: config.BotsIgnore, Remember: config.RememberEverywhere, MinWait: 10 * time.Second, JitterRatio: 0.2, MaxWait: 20 * time.Second,
 		MaxDelay: 30 * time.Second, FollowUpWait: 4 * time.Second, MaxMessageAge: 50 * time.Second,
 		Model: "large", Zone: time.UTC, DailyCalls: 60, DailyTokens: 70, QuietHours: quiet("22:00-07:00"),
 	}
 	mention := inherited
 	mention.Mode = config.ModeMention
-	own := config.ChannelSettings{Mode: config.ModeAll, Bots: config.BotsJudge, MaxWait: 2 * time.Second, MaxMessageAge: time.Second,
+	own := config.ChannelSettings{Mode: config.ModeAll, Bots: config.BotsJudge, Remember: config.RememberHere, MaxWait: 2 * time.Second, MaxMessageAge: time.Second,
 		Persona: "Speak like a pirate.", Model: "parrot", Zone: tokyo}
 	for _, tc := range []struct {
 		why, id, name string
@@ -193,5 +194,24 @@ func TestDatabaseURLs(t *testing.T) {
 		if d.Redacted() != tc.redacted {
 			t.Errorf("%s: redacted to %s, want %s", tc.url, d.Redacted(), tc.redacted)
 		}
+	}
+}
+
+func TestWithheld(t *testing.T) {
+	c := parse(t, over(`channels:
+  C0000001: {remember: here}
+  C0000002: {mode: mention}
+  "#Board": {remember: nowhere}
+  C0000003: {remember: nowhere}
+  open: {remember: everywhere}
+  staff: {remember: here}
+`), nil)
+	want := chat.Withheld{
+		Inside:  chat.ChannelKeys{IDs: []string{"C0000001", "C0000003"}, Names: []string{"board", "staff"}},
+		Nowhere: chat.ChannelKeys{IDs: []string{"C0000003"}, Names: []string{"board"}},
+		IDs:     []string{"C0000001", "C0000002", "C0000003"},
+	}
+	if got := c.Withheld(); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

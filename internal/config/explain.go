@@ -77,6 +77,8 @@ func (c Config) inherited(key string) Setting {
 		return Setting{Key: key, Value: string(ModeJudge), From: fromDefault}
 	case "bots":
 		return Setting{Key: key, Value: string(BotsIgnore), From: fromDefault}
+	case "remember":
+		return Setting{Key: key, Value: string(RememberEverywhere), From: fromDefault}
 	case "persona":
 		return Setting{Key: key, From: fromDefault}
 	case "model":

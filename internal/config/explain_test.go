@@ -80,6 +80,7 @@ channels:
 		}},
 		{"no settings", "C0000009", "random", []config.Setting{
 			{Key: "mode", Value: "judge", From: "default"},
+			{Key: "remember", Value: "everywhere", From: "default"},
 			{Key: "persona", Value: "", From: "default"},
 			{Key: "daily_tokens", Value: "0", From: "default"},
 			{Key: "min_wait_seconds", Value: "10", From: "response.min_wait_seconds", Line: 9},

@@ -85,6 +85,7 @@ var rules = map[string]rule{
 
 	"Channel.Mode":     oneOf(ModeJudge, ModeMention, ModeAll, ModeOff),
 	"Channel.Bots":     oneOf(BotsIgnore, BotsJudge),
+	"Channel.Remember": oneOf(RememberEverywhere, RememberHere, RememberNowhere),
 	"Channel.Model":    text(line),
 	"Channel.TimeZone": text(timeZone),
 

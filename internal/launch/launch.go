@@ -194,7 +194,11 @@ func (p Program) open(ctx context.Context) (*store.Store, error) {
 	// Without a limit, a server that never answers would not be reported.
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	return store.Open(ctx, p.Config.Database.URL)
+	s, err := store.Open(ctx, p.Config.Database.URL)
+	if err == nil {
+		s.Withhold(p.Config.Withheld())
+	}
+	return s, err
 }
 
 // openAndMigrate is one attempt of Store.

@@ -76,7 +76,7 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 		reactionsQuery(c.Team, c.Channel, &reactions),
 		query{"SELECT * FROM decisions WHERE workflow_id = ? AND confidence IS NOT NULL ORDER BY decided_us DESC LIMIT 1", []any{c.ID()}, &verdicts},
 		s.knowledgeQuery(c.Team, c.Channel, r.Active, r.Named, r.Channels, &channels),
-		workspaceQuery(c.Team, c.Channel, "''", &workspace),
+		s.workspaceQuery(c.Team, c.Channel, "''", &workspace),
 		// updated_us is never before made_us, and it is in the index. Of many threads, only those
 		// updated last are looked at.
 		query{fmt.Sprintf(`
@@ -84,10 +84,11 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 				SELECT m.id, m.thread_ts, COUNT(*) OVER () AS total FROM (
 					SELECT s.short_id FROM memory_scopes s
 					WHERE s.team_id = ? AND s.channel_id = ? AND s.thread_ts <> '' AND s.updated_us >= ? AND s.short_id IS NOT NULL
+						AND NOT EXISTS (SELECT 1 FROM channels c WHERE c.team_id = ? AND c.channel_id = ? AND ?)
 					ORDER BY s.updated_us DESC LIMIT %d
 				) latest JOIN memories m ON m.id = latest.short_id
 				WHERE m.made_us >= ? ORDER BY m.made_us DESC, m.thread_ts DESC LIMIT %d
-			) n`, r.Threads+chat.CountAtMost, r.Threads), []any{c.Team, c.Channel, microsOrZero(r.Remembered), microsOrZero(r.Remembered)}, &threads},
+			) n`, r.Threads+chat.CountAtMost, r.Threads), []any{c.Team, c.Channel, microsOrZero(r.Remembered), c.Team, c.Channel, s.unremembered(), microsOrZero(r.Remembered)}, &threads},
 	); err != nil {
 		return Context{}, fmt.Errorf("read the context of %s: %w", c.ID(), err)
 	}

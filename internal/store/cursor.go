@@ -23,7 +23,7 @@ type Cursor struct {
 	// Newest is when the newest message was sent; zero if there is none. For the workspace it is
 	// when the newest current memory of a public channel was made.
 	Newest time.Time
-	// Revision is the ts of the newest edit.
+	// Revision is the ts of the newest edit; for the workspace it says which channels were withheld.
 	Revision string
 	Count    int
 	// Ordered is when somebody last had something forgotten that the memories may contain, or made
@@ -84,7 +84,7 @@ func (s *Store) CurrentCursor(ctx context.Context, scope chat.Scope, since time.
 			SELECT COUNT(*) AS count, COALESCE(MAX(m.made_us), 0) AS newest_us
 			FROM channels c JOIN memory_scopes s ON s.team_id = c.team_id AND s.channel_id = c.channel_id AND s.thread_ts = ''
 			JOIN memories m ON m.id IN (s.long_id, s.short_id)
-			WHERE c.team_id = ? AND `+joined+` AND ?`, scope.Team, seenFrom(scope.Team, ""))
+			WHERE c.team_id = ? AND `+joined+` AND ? AND NOT ?`, scope.Team, seenFrom(scope.Team, ""), s.withheldFrom(""))
 	case scope.Thread != "":
 		query = db.Raw(strings.NewReplacer("{team}", "?", "{channel}", "?", "{thread}", "?").Replace(threadCursor),
 			scope.Team, scope.Channel, scope.Thread, scope.Team, scope.Channel, scope.Thread)
@@ -98,6 +98,9 @@ func (s *Store) CurrentCursor(ctx context.Context, scope chat.Scope, since time.
 		return Cursor{}, fmt.Errorf("read cursor of %s: %w", scope, err)
 	}
 	row.SinceUS = from
+	if scope.Workspace() {
+		row.Revision = s.withholding
+	}
 	at, err := lastOrder(db, scope)
 	if err != nil {
 		return Cursor{}, fmt.Errorf("read cursor of %s: %w", scope, err)
@@ -110,7 +113,7 @@ func (s *Store) CurrentCursor(ctx context.Context, scope chat.Scope, since time.
 // ChangedThreads is the threads whose cursor differs from the saved one, or that have none, in
 // order of channel and thread. It returns at most limit, beginning after the scope after (the zero
 // Scope: from the first). window is how old messages of a scope without memories may be. Archived
-// channels, and channels that the bot is not in, are left out.
+// channels, channels that the bot is not in, and those not to be remembered are left out.
 //
 // A thread is considered if it has a reply within the window or since its channel was last
 // remembered. It is also considered if its own memory was updated since recalled.
@@ -124,24 +127,24 @@ func (s *Store) ChangedThreads(ctx context.Context, team string, window, recalle
 					SELECT c.team_id, c.channel_id, m.thread_ts FROM channels c
 					LEFT JOIN memory_scopes s ON s.team_id = c.team_id AND s.channel_id = c.channel_id AND s.thread_ts = ''
 					CROSS JOIN messages m ON `+replyIn+` AND m.sent_us >= COALESCE(s.since_us, ?)
-					WHERE c.team_id = ? AND c.channel_id >= ? AND `+joined+`
+					WHERE c.team_id = ? AND c.channel_id >= ? AND `+joined+` AND NOT ?
 					UNION SELECT c.team_id, c.channel_id, r.thread_ts FROM channels c
 					JOIN memory_scopes r ON `+threadIn+`
-					WHERE c.team_id = ? AND c.channel_id >= ? AND `+joined+` AND r.updated_us >= ?
+					WHERE c.team_id = ? AND c.channel_id >= ? AND `+joined+` AND NOT ? AND r.updated_us >= ?
 				) t LEFT JOIN memory_scopes s ON s.team_id = t.team_id AND s.channel_id = t.channel_id AND s.thread_ts = t.thread_ts
 				WHERE (t.channel_id, t.thread_ts) > (?, ?)
 				ORDER BY t.channel_id, t.thread_ts
 			) t
 			WHERE `+savedCursor("t")+` <> (`+now+`)
 			ORDER BY t.channel_id, t.thread_ts LIMIT ?`,
-			microsOrZero(window), team, after.Channel, team, after.Channel, microsOrZero(recalled), after.Channel, after.Thread, limit)
+			microsOrZero(window), team, after.Channel, s.unremembered(), team, after.Channel, s.unremembered(), microsOrZero(recalled), after.Channel, after.Thread, limit)
 	}
 	// Go through the channels, and through each one's threads, in order, so that the rest of the
 	// workspace is not read once the limit is reached. Postgres must be told to: it assumes that a
 	// condition depending on the channel holds for a third of all messages.
 	return s.changed(ctx, "threads", `
 		SELECT c.team_id AS team, c.channel_id AS channel, t.thread_ts AS thread FROM (
-			SELECT c.team_id, c.channel_id FROM channels c WHERE c.team_id = ? AND c.channel_id >= ? AND `+joined+` ORDER BY c.channel_id
+			SELECT c.team_id, c.channel_id FROM channels c WHERE c.team_id = ? AND c.channel_id >= ? AND `+joined+` AND NOT ? ORDER BY c.channel_id
 		) c CROSS JOIN LATERAL (
 			SELECT t.thread_ts FROM (
 				SELECT c.team_id, c.channel_id, t.thread_ts, s.count, s.newest_us, s.revision FROM (
@@ -156,7 +159,7 @@ func (s *Store) ChangedThreads(ctx context.Context, team string, window, recalle
 			WHERE `+savedCursor("t")+` <> (`+now+`)
 			ORDER BY t.thread_ts
 		) t LIMIT ?`,
-		team, after.Channel, microsOrZero(window), microsOrZero(recalled), after.Channel, after.Thread, limit)
+		team, after.Channel, s.unremembered(), microsOrZero(window), microsOrZero(recalled), after.Channel, after.Thread, limit)
 }
 
 // The conditions that a message m is a reply, and that a scope r is a thread, in a channel c.
@@ -171,9 +174,9 @@ func (s *Store) ChangedChannels(ctx context.Context, team string, window time.Ti
 	return s.changed(ctx, "channels", `
 		SELECT c.team_id AS team, c.channel_id AS channel FROM channels c
 		LEFT JOIN memory_scopes s ON s.team_id = c.team_id AND s.channel_id = c.channel_id AND s.thread_ts = ''
-		WHERE c.team_id = ? AND c.channel_id > ? AND `+joined+` AND `+savedCursor("s")+` <> (`+now+`)
+		WHERE c.team_id = ? AND c.channel_id > ? AND `+joined+` AND NOT ? AND `+savedCursor("s")+` <> (`+now+`)
 		ORDER BY c.channel_id LIMIT ?`,
-		team, after.Channel, microsOrZero(window), limit)
+		team, after.Channel, s.unremembered(), microsOrZero(window), limit)
 }
 
 // changed runs a query for changed scopes. Postgres would compile such a large query (JIT), which

@@ -94,12 +94,13 @@ func (s *Store) knowledgeQuery(team, here string, active time.Time, channels, mo
 		return "CASE WHEN n.told THEN (SELECT m.text FROM memories m WHERE m.id = k." + id + madeLater + ") END"
 	}
 	const others = "FROM channels c WHERE c.team_id = ? AND c.active_us >= ? AND " + joined + " AND " + public + " AND " + notShared
+	withheld := s.withheldFrom(here)
 	since := []any{team, max(1, microsOrZero(active)), team, here}
 	return query{fmt.Sprintf(`
 		WITH listed AS MATERIALIZED (
 			SELECT n.*, n.channel_id = ? OR ROW_NUMBER() OVER (ORDER BY n.active_us DESC, n.channel_id) <= %[2]d AS told FROM (
-				SELECT * FROM (SELECT c.channel_id, c.name, c.active_us %[5]s ORDER BY c.active_us DESC, c.channel_id LIMIT %[1]d) latest
-				UNION SELECT c.channel_id, c.name, c.active_us FROM channels c WHERE c.team_id = ? AND c.channel_id = ?
+				SELECT * FROM (SELECT c.channel_id, c.name, c.active_us, ? AS withheld %[5]s ORDER BY c.active_us DESC, c.channel_id LIMIT %[1]d) latest
+				UNION SELECT c.channel_id, c.name, c.active_us, ? AS withheld FROM channels c WHERE c.team_id = ? AND c.channel_id = ?
 			) n
 		), k AS MATERIALIZED (
 			SELECT s.channel_id, s.long_id, s.short_id FROM memory_scopes s
@@ -110,8 +111,8 @@ func (s *Store) knowledgeQuery(team, here string, active time.Time, channels, mo
 			(SELECT COUNT(*) FROM (SELECT 1 %[5]s AND c.channel_id <> ? LIMIT %[7]d) o) AS others
 		FROM listed n LEFT JOIN k ON k.channel_id = n.channel_id
 		ORDER BY n.active_us DESC, n.channel_id`,
-		channels, most, text("long_id"), text("short_id"), others, s.inSubselect("SELECT channel_id FROM listed"), channels+chat.CountAtMost),
-		slices.Concat([]any{here}, since, []any{team, here, team}, madeLaterArgs, madeLaterArgs, since, []any{here}), into}
+		channels, most, text("long_id"), text("short_id"), others, s.inSubselect("SELECT channel_id FROM listed WHERE NOT withheld"), channels+chat.CountAtMost),
+		slices.Concat([]any{here, withheld}, since, []any{withheld, team, here, team}, madeLaterArgs, madeLaterArgs, since, []any{here}), into}
 }
 
 // newKnowledge is the Knowledge in rows.
@@ -149,11 +150,11 @@ func SourceChannel(source string) string {
 
 // WorkspaceMemories is the workspace's memories as far as a reader in the channel here may know
 // them; nil if there is none. With here empty the reader is anybody. If a memory was made from a
-// channel that has become private since, only readers in that channel get it. Readers in channels
-// shared with other companies get none.
+// channel that has become private since, or that is withheld now, only readers in that channel get
+// it. Readers in channels shared with other companies get none.
 func (s *Store) WorkspaceMemories(ctx context.Context, team, here string) (long, short *Memory, err error) {
 	var rows []memoryRow
-	if err := runBatch(s.db.WithContext(ctx), workspaceQuery(team, here, "m.sources", &rows)); err != nil {
+	if err := runBatch(s.db.WithContext(ctx), s.workspaceQuery(team, here, "m.sources", &rows)); err != nil {
 		return nil, nil, fmt.Errorf("read memory of workspace %s: %w", team, err)
 	}
 	long, short = longAndShort(rows)
@@ -163,12 +164,14 @@ func (s *Store) WorkspaceMemories(ctx context.Context, team, here string) (long,
 // workspaceQuery asks for WorkspaceMemories. sources is the SQL expression for their sources: a
 // large workspace has thousands, and a context needs none. Only channels that were public once can
 // be among them, and few of those become private.
-func workspaceQuery(team, here, sources string, into *[]memoryRow) query {
+func (s *Store) workspaceQuery(team, here, sources string, into *[]memoryRow) query {
 	return query{`
 		SELECT m.id, m.term, m.text, m.made_us, ` + sources + ` AS sources FROM memory_scopes s JOIN memories m ON m.id IN (s.long_id, s.short_id)
 		WHERE s.team_id = ? AND s.channel_id = '' AND s.thread_ts = '' AND ` + notShared + ` AND NOT EXISTS (
 			SELECT 1 FROM channels c WHERE c.team_id = ? AND c.converted_us > 0 AND NOT ? AND m.sources LIKE '%"' || c.channel_id || '/%'
-		)`, []any{team, team, here, team, seenFrom(team, here)}, into}
+		) AND NOT EXISTS (
+			SELECT 1 FROM channels c WHERE c.team_id = ? AND ? AND m.sources LIKE '%"' || c.channel_id || '/%'
+		)`, []any{team, team, here, team, seenFrom(team, here), team, s.withheldFrom(here)}, into}
 }
 
 // longAndShort separates the two memories of one scope; nil if there is none.

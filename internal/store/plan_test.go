@@ -294,8 +294,17 @@ func TestPlansUseIndexes(t *testing.T) {
 					t.Errorf("a page of changed threads is looked for in all channels:\n%s", plan)
 				}
 			}
+			// The conditions of withheld channels are there, too.
+			db.Withhold(chat.Withheld{
+				Inside:  chat.ChannelKeys{IDs: []string{"C10001", channel}, Names: []string{"one", "two"}},
+				Nowhere: chat.ChannelKeys{IDs: []string{"C10002"}, Names: []string{"two"}}, IDs: []string{"C10001", "C10003"},
+			})
 			for name, run := range map[string]func(ctx context.Context, s *Store) error{
 				"Context": reads(top),
+				"WorkspaceMemories": func(ctx context.Context, s *Store) error {
+					_, _, err := s.WorkspaceMemories(ctx, team, "C2")
+					return err
+				},
 				"Knowledge of the workspace": func(ctx context.Context, s *Store) error {
 					k, err := s.Knowledge(ctx, team, "", lately, 100, 20)
 					if len(k.Channels) != 100 || k.Unlisted != chat.CountAtMost {
@@ -540,6 +549,7 @@ func (db database) statements(t *testing.T, run func(context.Context, *Store) er
 	t.Helper()
 	s := open(t, db.url)
 	s.now = db.clock.now
+	s.Withhold(db.withheld)
 	note := func(tx *gorm.DB) {
 		if sql := tx.Statement.SQL.String(); sql != "" && !strings.HasPrefix(sql, "SET ") {
 			statements = append(statements, statement{sql, tx.Statement.Vars})

@@ -22,6 +22,8 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+
+	"myao/internal/chat"
 )
 
 // ErrNotFound is returned when there is no such row.
@@ -35,6 +37,9 @@ type Store struct {
 	now     func() time.Time
 	metrics *Metrics
 	groups  groups
+	// withheld is what Withhold was called with, withholding its fingerprint; empty for none.
+	withheld    chat.Withheld
+	withholding string
 }
 
 // Ping reports whether the database answers.

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -212,6 +213,58 @@ func TestStrangersInAChannel(t *testing.T) {
 	if prompt := s.promptFor(random, "and now?"); !strings.Contains(prompt, "harbour") {
 		t.Errorf("not known among colleagues again:\n%s", prompt)
 	}
+}
+
+// What is remembered of a channel is known everywhere, until its settings keep it inside or forbid
+// it. Then the workspace's memory is made anew without it.
+func TestMemoryStaysHere(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t), quiet(300), maxWait(600), modelAnswers(rememberLinesWith("harbour", "walrus", "salary")))
+	bot := s.workspace.Bot().UserID
+	board, pay := s.workspace.AddChannel(sandbox.Public, "board", bot, s.alice.ID), s.workspace.AddChannel(sandbox.Public, "pay", bot, s.alice.ID)
+	s.runWorkflow("ChannelSync", nil, nil)
+	for channel, text := range map[string]string{s.general: "the party is at the harbour", board: "the codename is walrus", pay: "the salary is 7"} {
+		s.awaitStored(channel, s.workspace.Say(channel, s.alice.ID, text))
+	}
+	s.runMemory()
+	knows := func(when, channel, want string, lacks ...string) {
+		t.Helper()
+		prompt := s.promptFor(channel, "what is on, "+when+"?")
+		for _, word := range append(lacks, want) {
+			if strings.Contains(prompt, word) != (word == want) {
+				t.Errorf("%s, about %q in the prompt of %s:\n%s", when, word, channel, prompt)
+			}
+		}
+	}
+	knows("at first", s.general, "walrus")
+	knows("at first", s.general, "salary")
+
+	s.worker.stop()
+	config, err := os.ReadFile(s.config)
+	if err == nil {
+		err = os.WriteFile(s.config, append(config, "channels: {board: {remember: here}, "+pay+": {remember: nowhere}}\n"...), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.worker.start()
+	knows("before the next run", s.general, "harbour", "walrus", "salary")
+	before := len(s.memories())
+	if got := s.runMemory(); !got.Workspace || got.Failed != 0 {
+		t.Errorf("the next run: %+v", got)
+	}
+	for _, c := range s.memories()[before:] {
+		if strings.Contains(c.System, "salary") || strings.Contains(c.System, "walrus") && strings.Contains(c.System, "harbour") {
+			t.Errorf("the next run was shown\n%s", c.System)
+		}
+	}
+	long, short, err := s.store.WorkspaceMemories(t.Context(), "T0E2E", "")
+	if err != nil || long == nil || !strings.Contains(long.Text, "harbour") || strings.Contains(long.Text+short.Text, "walrus") || strings.Contains(long.Text+short.Text, "salary") {
+		t.Errorf("the workspace remembers %+v and %+v, %v", long, short, err)
+	}
+	knows("after it", s.general, "harbour", "walrus", "salary")
+	knows("after it", board, "- 2026-01-01 the codename is walrus", "salary")
+	knows("after it", pay, "harbour", "- 2026-01-01 the salary", "walrus")
 }
 
 // The schedule starts the run, and the worker is killed during it.

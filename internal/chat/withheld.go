@@ -1,0 +1,23 @@
+package chat
+
+// Withheld says of which channels memories are withheld. The zero value withholds none.
+type Withheld struct {
+	// Inside are the channels whose memories do not leave them. Nowhere are those of them that are
+	// not remembered at all.
+	Inside, Nowhere ChannelKeys
+	// IDs are the channels that the keys' names do not mean, because they have settings under their
+	// ids.
+	IDs []string
+}
+
+// ChannelKeys means channels by their ids and by their names, without "#".
+type ChannelKeys struct{ IDs, Names []string }
+
+// Add adds a key.
+func (k *ChannelKeys) Add(key string, isID bool) {
+	if isID {
+		k.IDs = append(k.IDs, key)
+	} else {
+		k.Names = append(k.Names, key)
+	}
+}

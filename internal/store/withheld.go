@@ -1,0 +1,75 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gorm.io/gorm/clause"
+
+	"myao/internal/chat"
+)
+
+// Withhold sets the channels whose memories are withheld. Call it before the Store is used.
+func (s *Store) Withhold(w chat.Withheld) {
+	s.withheld, s.withholding = w, ""
+	if len(w.Inside.IDs)+len(w.Inside.Names) > 0 {
+		sum := sha256.Sum256(fmt.Append(nil, w))
+		s.withholding = hex.EncodeToString(sum[:8])
+	}
+}
+
+// keptFrom is the condition that a channel c keeps to itself what is said in it, and that the
+// reader in the channel here is elsewhere. With here empty the reader is the workspace itself.
+//
+// Every query that finds messages of one channel for another uses it besides seenFrom.
+func (s *Store) keptFrom(here string) clause.Expr { return anyOf(s.among(s.withheld.Inside, here)) }
+
+// withheldFrom is the condition that the memories of a channel c are withheld from a reader in the
+// channel here. Those of a channel that is not remembered are withheld inside it, too.
+func (s *Store) withheldFrom(here string) clause.Expr {
+	return anyOf(slices.Concat(s.among(s.withheld.Inside, here), s.among(s.withheld.Nowhere, "")))
+}
+
+// unremembered is the condition that a channel c is not to be remembered.
+func (s *Store) unremembered() clause.Expr { return anyOf(s.among(s.withheld.Nowhere, "")) }
+
+// among is the conditions, each with an index, of which one holds if a channel c is one of some
+// channels but not except. Ids win over names, as they do for all settings.
+func (s *Store) among(k chat.ChannelKeys, except string) (terms []clause.Expr) {
+	if len(k.IDs) > 0 {
+		terms = append(terms, clause.Expr{SQL: "? AND c.channel_id <> ?", Vars: []any{s.isOneOf("c.channel_id", k.IDs), except}})
+	}
+	if len(k.Names) > 0 {
+		own := clause.Expr{SQL: "FALSE"}
+		if len(s.withheld.IDs) > 0 {
+			own = s.isOneOf("c.channel_id", s.withheld.IDs)
+		}
+		terms = append(terms, clause.Expr{SQL: "? AND NOT ? AND c.channel_id <> ?", Vars: []any{s.isOneOf("c.name", k.Names), own, except}})
+	}
+	return terms
+}
+
+// anyOf is the condition that one of some conditions holds. It is flat, because SQLite uses the
+// indexes of alternatives only then.
+func anyOf(terms []clause.Expr) clause.Expr {
+	if len(terms) == 0 {
+		return clause.Expr{SQL: "FALSE"}
+	}
+	either := clause.Expr{SQL: "(?" + strings.Repeat(" OR ?", len(terms)-1) + ")"}
+	for _, t := range terms {
+		either.Vars = append(either.Vars, t)
+	}
+	return either
+}
+
+// isOneOf is inList for few values, which are at least one. Postgres searches an index for them,
+// where it would join them with the table.
+func (s *Store) isOneOf(column string, values []string) clause.Expr {
+	if s.sqlite != "" {
+		return s.inList(column, values)
+	}
+	return clause.Expr{SQL: column + " = ANY(CAST(? AS TEXT[]))", Vars: []any{&values}} // a pointer, because gorm would expand a slice
+}
