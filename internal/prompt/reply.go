@@ -12,11 +12,35 @@ import (
 const timePattern = `\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}`
 
 // SafeReply returns the reply of a model as it may be posted: without invisible characters, without
-// a speaker label, without invented messages, and with the address of each link in sight. shown is
-// the prompt that the model answered.
+// a speaker label, without invented messages, with the address of each link in sight, and with at
+// most maxMentions people mentioned. shown is the prompt that the model answered.
 func SafeReply(reply, shown string, p chat.Persona) string {
 	reply = cutInventedMessages(stripSpeakerLabel(clean(reply), p), shown)
-	return revealLinks(reply, func(address string) bool { return strings.Contains(shown, address) })
+	return limitMentions(revealLinks(reply, func(address string) bool { return strings.Contains(shown, address) }))
+}
+
+// maxMentions bounds how many people a reply notifies, in all its parts together.
+const maxMentions = 5
+
+// mentionPattern matches a mention of a person, or its beginning, and what could make a link of the
+// text in front of it.
+var mentionPattern = regexp.MustCompile(`<+@(\w+)(?:(?:\|([^<>\n]*))?>([(:]?))?`)
+
+// limitMentions makes plain text of the mentions of all people but the first maxMentions.
+func limitMentions(reply string) string {
+	mentioned := map[string]bool{}
+	return mentionPattern.ReplaceAllStringFunc(reply, func(mention string) string {
+		m := mentionPattern.FindStringSubmatch(mention)
+		if id := strings.ToUpper(m[1]); mentioned[id] || len(mentioned) < maxMentions {
+			mentioned[id] = true
+			return mention
+		}
+		name := "@" + pickName("", m[2], m[1])
+		if m[3] != "" {
+			return name + " " + m[3]
+		}
+		return name
+	})
 }
 
 // stripSpeakerLabel removes the message line, or only the bot's name, from the beginning of a reply.

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"strings"
 	"testing"
 
 	"myao/internal/chat"
@@ -54,5 +55,34 @@ func TestCutInventedMessages(t *testing.T) {
 		if got := cutInventedMessages(tt.reply, shown); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
+	}
+}
+
+func TestLimitMentions(t *testing.T) {
+	t.Parallel()
+	const five = "<@U1> <@U2|bob> <@U3> `<@U4>` <@W5> "
+	for _, tt := range []struct{ name, reply, want string }{
+		{"five", five, five},
+		{"the sixth, and the first again", five + "<@U6> <@U1>", five + "@U6 <@U1>"},
+		{"by name", five + "<@U6|eve> <@U7|*> <@U6>", five + "@eve @U7 @U6"},
+		{"in code", five + "\n```\n<@U6>\n```", five + "\n```\n@U6\n```"},
+		{"not closed", five + "<@U6 <@U7|a<b> <<@U8>", five + "@U6 @U7|a<b> @U8"},
+		{"no link becomes of it", five + "[x<@U6|y]>(https://evil.example/q)", five + "[x@y] (https://evil.example/q)"},
+	} {
+		if got := limitMentions(tt.reply); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// A reply mentions at most five people, in all parts together.
+func TestSafeReplyMentionsFew(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for n := range 40 {
+		b.WriteString(strings.Repeat("x ", 1000) + "<@U" + strings.Repeat("1", n+1) + ">\n\n")
+	}
+	if got := strings.Count(SafeReply(b.String(), "", chat.Persona{}), "<@"); got != maxMentions {
+		t.Errorf("%d people are mentioned, want %d", got, maxMentions)
 	}
 }
