@@ -7,53 +7,102 @@ import (
 )
 
 var (
-	// fencedPattern matches only code that every reader of Markdown takes for code, so that no
-	// link passes for code.
-	fencedPattern = regexp.MustCompile("(?m)^```[^`\n]*\n(?s:.*?)```")
-	// maskedPattern matches a link with a text in front of its address, or one in Slack's own markup.
-	maskedPattern = regexp.MustCompile(`!?\[([^\[\]\n]*)\]\(\s*<?([^\s<>()]*(?:\([^\s<>()]*\)[^\s<>()]*)*)>?(?:\s[^()]*)?\)|<([^\s<>|]+)\|([^<>]*)>`)
+	// fencedPattern matches a fence of code at the left margin.
+	fencedPattern = regexp.MustCompile("(?ms)^```[^`\n]*\n(.*?)^```[ \t]*$")
+	// unsurePattern matches what another fence may begin or end with, or HTML. Where the text around
+	// a fence has it, readers of Markdown disagree about what is code.
+	unsurePattern = regexp.MustCompile("(?m)```|~~~|^[ \t>]*<[A-Za-z/!?]")
+	// maskedPattern matches a link with a text in front of its address.
+	maskedPattern = regexp.MustCompile(`!?\[([^\[\]\n]*)\]\(\s*<?([^\s<>()\[\]]*(?:\([^\s<>()\[\]]*\)[^\s<>()\[\]]*)*)>?(?:\s[^()]*)?\)`)
+	// tokenPattern matches a link in Slack's own markup, which may be in code, too.
+	tokenPattern = regexp.MustCompile(`<([^\s<>|@#!][^\s<>|]*)\|([^>\n]*)>`)
+	// openerPattern matches where such a link begins.
+	openerPattern = regexp.MustCompile(`<([A-Za-z][A-Za-z0-9+.-]*:)`)
+	// linkedPattern matches the addresses that Slack makes links of.
+	linkedPattern = regexp.MustCompile(`^(?i:[a-z][a-z0-9+.-]*://|mailto:|tel:)`)
 	// hostPattern matches a host in the text of a link, or what looks like one.
 	hostPattern = regexp.MustCompile(`[\pL\pN-]+(?:\.[\pL\pN-]+)*\.\pL{2,}`)
 	// schemePattern matches what people often leave out of an address.
 	schemePattern = regexp.MustCompile(`^(?i:https?://|mailto:|tel:)`)
+	// disjoint takes all links of Markdown apart.
+	disjoint = strings.NewReplacer("](", "] (", "]:", "] :")
 )
+
+// maxReveals bounds how deep links are revealed that stand within links.
+const maxReveals = 4
 
 // revealLinks rewrites the links in a model's Markdown that hide where they lead: the address then
 // follows the text in brackets. A link stays if its text is its address, or if the address is known
-// and the text names no other host.
+// and the text names no other host. Slack's own form of a link never stays.
 //
 // Without this, a message with instructions for the model could have it put what it has read into
 // an address behind a harmless text. Whoever follows the link would send it there.
 func revealLinks(text string, known func(address string) bool) string {
+	for range maxReveals {
+		revealed := revealOnce(text, known)
+		if revealed == text {
+			return text
+		}
+		text = revealed // a link may have become visible in what stood around another
+	}
+	return disjoint.Replace(text)
+}
+
+func revealOnce(text string, known func(address string) bool) string {
 	var b strings.Builder
 	last := 0
-	for _, code := range fencedPattern.FindAllStringIndex(text, -1) {
+	for _, code := range fencedPattern.FindAllStringSubmatchIndex(text, -1) {
+		if unsurePattern.MatchString(text[last:code[0]]) || strings.Contains(text[code[2]:code[3]], "```") {
+			break // the rest is not code for every reader
+		}
 		b.WriteString(revealInProse(text[last:code[0]], known))
-		b.WriteString(text[code[0]:code[1]])
+		b.WriteString(revealTokens(text[code[0]:code[1]], true))
 		last = code[1]
 	}
 	b.WriteString(revealInProse(text[last:], known))
 	return b.String()
 }
 
+// revealTokens rewrites links in Slack's own markup: in code with the address behind the text, and
+// elsewhere as Markdown.
+func revealTokens(s string, coded bool) string {
+	return tokenPattern.ReplaceAllStringFunc(s, func(token string) string {
+		m := tokenPattern.FindStringSubmatch(token)
+		address, label := m[1], openerPattern.ReplaceAllString(strings.TrimSpace(m[2]), "$1")
+		switch {
+		case coded && !linkedPattern.MatchString(address), !strings.ContainsAny(address, `./:&\`):
+			return token // as in Map<a|b>
+		case !coded && !strings.ContainsAny(address+label, "[]"):
+			return "[" + label + "](" + address + ")"
+		}
+		return besides(label, address)
+	})
+}
+
+// besides returns an address behind a text.
+func besides(label, address string) string {
+	if label == "" {
+		return address
+	}
+	return label + " (" + address + ")"
+}
+
 func revealInProse(prose string, known func(address string) bool) string {
+	prose = revealTokens(prose, false)
 	var b strings.Builder
 	last := 0
 	for _, m := range maskedPattern.FindAllStringSubmatchIndex(prose, -1) {
-		group := func(i int) string { return prose[max(m[2*i], 0):max(m[2*i+1], 0)] }
-		label, address := strings.TrimSpace(group(1)+group(4)), group(2)+group(3)
+		label, address := strings.TrimSpace(prose[m[2]:m[3]]), prose[m[4]:m[5]]
 		if !strings.ContainsAny(address, `./:&\`) {
 			continue // as in f[i](x)
 		}
 		b.WriteString(separateAddresses(prose[last:m[0]]))
 		last = m[1]
-		switch bare := schemePattern.ReplaceAllString(address, ""); {
-		case schemePattern.ReplaceAllString(label, "") == bare, (known(address) || known(bare)) && honest(label, address):
-			b.WriteString(bareLink(group(0), label, address))
-		case label == "":
-			b.WriteString(address)
-		default:
-			b.WriteString(label + " (" + address + ")")
+		bare := schemePattern.ReplaceAllString(address, "")
+		if schemePattern.ReplaceAllString(label, "") == bare || (known(address) || known(bare)) && honest(label, address) {
+			b.WriteString("[" + label + "](" + address + ")") // without a title, in which a reader may see the address
+		} else {
+			b.WriteString(besides(label, address))
 		}
 	}
 	b.WriteString(separateAddresses(prose[last:]))
@@ -90,15 +139,6 @@ func separateAddresses(s string) string {
 			s = strings.TrimLeft(s[1:], " ")
 		}
 	}
-}
-
-// bareLink returns a link without the title after its address. A Markdown reader may take a part of the
-// title for the address.
-func bareLink(link, label, address string) string {
-	if strings.HasPrefix(link, "<") {
-		return link
-	}
-	return "[" + label + "](" + address + ")"
 }
 
 // honest reports whether the text of a link names only the host of its address, or a parent domain of it.

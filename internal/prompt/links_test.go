@@ -29,7 +29,14 @@ func TestRevealLinks(t *testing.T) {
 		{"with a space", "[a](<https://evil.example/q r>)", "a (https://evil.example/q)"},
 		{"an image", "![a](https://evil.example/i.png?s=KEY)", "a (https://evil.example/i.png?s=KEY)"},
 		{"no text", "[](https://evil.example/q)", "https://evil.example/q"},
-		{"Slack's own", "<https://evil.example/q|here> <https://wiki.example.com/a|there> <@U1|bob> <#C1|c>", "here (https://evil.example/q) <https://wiki.example.com/a|there> <@U1|bob> <#C1|c>"},
+		{"Slack's own", "<https://evil.example/q|here> <https://wiki.example.com/a|there> <@U1|bob> <#C1|c>", "here (https://evil.example/q) [there](https://wiki.example.com/a) <@U1|bob> <#C1|c>"},
+		{"Slack's own, in code", "```\n<https://evil.example/?q=S|the docs> Map<a.b|c>\n```\n`<HTTPS://evil.example/q|x>`", "```\nthe docs (https://evil.example/?q=S) Map<a.b|c>\n```\n`x (HTTPS://evil.example/q)`"},
+		{"Slack's own, known and in code", "```\n<https://wiki.example.com/a|there>\n```", "```\nthere (https://wiki.example.com/a)\n```"},
+		{"Slack's own, with an angle bracket in the text", "<https://evil.example/q|a < b> <https://evil.example/q|a<b>", "a < b (https://evil.example/q) a<b (https://evil.example/q)"},
+		{"Slack's own in Slack's own", "<https://evil.example/r|<https://evil.example/q|a>>", "https://evil.example/q|a (https://evil.example/r)>"},
+		{"Slack's own in a link", "[<https://wiki.example.com/q|a>](https://wiki.example.com/a)", "[a (https://wiki.example.com/q)] (https://wiki.example.com/a)"},
+		{"a link for an address", "[a]([b](https://evil.example/q)) [a]([](https://evil.example/q))", "[a](b (https://evil.example/q)) a (https://evil.example/q)"},
+		{"deep within links", strings.Repeat("[](", 9) + "https://evil.example/q" + strings.Repeat(")", 9), strings.Repeat("[] (", 5) + "https://evil.example/q" + strings.Repeat(")", 5)},
 		{"brackets in the text", "[a [b] c](https://evil.example/q)", "[a [b] c] (https://evil.example/q)"},
 		{"a link in a link", "[a [b](https://wiki.example.com/a) c](https://evil.example/q)", "[a [b](https://wiki.example.com/a) c] (https://evil.example/q)"},
 		{"over two lines", "[a\nb](https://evil.example/q) [a](\nhttps://evil.example/q)", "[a\nb] (https://evil.example/q) a (https://evil.example/q)"},
@@ -41,6 +48,11 @@ func TestRevealLinks(t *testing.T) {
 		{"in code", "```md\n[a](https://evil.example/q)\n```\n[a](https://evil.example/q)", "```md\n[a](https://evil.example/q)\n```\na (https://evil.example/q)"},
 		{"not quite in code", "- x\n  ```\n[a](https://evil.example/q)", "- x\n  ```\na (https://evil.example/q)"},
 		{"nor here", "``[a](https://evil.example/q)`", "``a (https://evil.example/q)`"},
+		{"another fence was open", "~~~\n```\n~~~\n[a](https://evil.example/q)\n```", "~~~\n```\n~~~\na (https://evil.example/q)\n```"},
+		{"the fence goes on", "```\nx ``` y\n```\n[a](https://evil.example/q)\n```", "```\nx ``` y\n```\na (https://evil.example/q)\n```"},
+		{"the fence was over", "```\nx ```[a](https://evil.example/q)\n```", "```\nx ```a (https://evil.example/q)\n```"},
+		{"it was over, indented", "```\nx\n  ```\n[a](https://evil.example/q)\n```", "```\nx\n  ```\na (https://evil.example/q)\n```"},
+		{"within HTML", "<pre>\n```\n</pre>\n[a](https://evil.example/q)\n```", "<pre>\n```\n</pre>\na (https://evil.example/q)\n```"},
 	} {
 		if got := revealLinks(tc.text, known); got != tc.want {
 			t.Errorf("%s: got %q, want %q", tc.name, got, tc.want)
@@ -52,7 +64,8 @@ func TestRevealLinks(t *testing.T) {
 func FuzzRevealLinks(f *testing.F) {
 	for _, seed := range []string{
 		"[a](https://evil.example/)", "[a [b](c) d](https://evil.example/)", "<https://evil.example/|a>", "[a]: https://evil.example/", "![](//evil.example/)",
-		"```\n[a](b.c)\n```[a](https://evil.example/)", "[a]\n(https://evil.example/)", "[a](<https://evil.example/>)",
+		"```\n[a](b.c)\n```[a](https://evil.example/)", "[a]\n(https://evil.example/)", "[a](<https://evil.example/>)", "[a]([](https://evil.example/))",
+		"```\n<https://evil.example/|a < b>\n```", "<https://evil.example/|<https://evil.example/|a>>", "<https://evil.example/|[a](b.c)>",
 	} {
 		f.Add(seed)
 	}
@@ -62,9 +75,14 @@ func FuzzRevealLinks(f *testing.F) {
 			t.Errorf("%q became %q, then %q", text, once, again)
 		}
 		for _, m := range maskedPattern.FindAllStringSubmatch(fencedPattern.ReplaceAllString(once, ""), -1) {
-			label, address := strings.TrimSpace(m[1]+m[4]), m[2]+m[3]
+			label, address := strings.TrimSpace(m[1]), m[2]
 			if strings.Contains(address, "//") && schemePattern.ReplaceAllString(label, "") != schemePattern.ReplaceAllString(address, "") {
 				t.Errorf("%q became %q, in which %q is hidden", text, once, address)
+			}
+		}
+		for _, m := range tokenPattern.FindAllStringSubmatch(once, -1) {
+			if linkedPattern.MatchString(m[1]) {
+				t.Errorf("%q became %q, in which %q is hidden", text, once, m[1])
 			}
 		}
 	})

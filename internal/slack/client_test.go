@@ -185,7 +185,7 @@ func TestPost(t *testing.T) {
 	form := calls[0].form
 	for key, want := range map[string]string{
 		"token": token, "channel": "C1", "thread_ts": "1699999999.000100", "unfurl_links": "false", "unfurl_media": "false",
-		"text":   "*hi* &lt;!here&gt; &amp; <https://e.org|x>",
+		"text":   "*hi* &lt;!here&gt; &amp; x (<https://e.org>)",
 		"blocks": `[{"type":"markdown","text":"**hi** \u0026lt;!here\u003e \u0026 [x](https://e.org)"}]`,
 	} {
 		if got := form.Get(key); got != want {

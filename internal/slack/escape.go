@@ -20,14 +20,15 @@ var (
 
 // mrkdwn converts Markdown for Slack's plain text field. It escapes everything, so that no mention
 // or link of the model's counts as one of Slack's. Then it rewrites headings, bold and links outside
-// code (docs.slack.dev/messaging/formatting-message-text).
+// code. The address of a link stands beside its text, because what is code for one reader may be a
+// link for another (docs.slack.dev/messaging/formatting-message-text).
 func mrkdwn(s string) string {
 	return rewriteAround(Escape(s), func(code string) string { return code }, prose)
 }
 
 func prose(s string) string {
 	s = bold(s)
-	s = linkPattern.ReplaceAllString(s, "<$2|$1>")
+	s = linkPattern.ReplaceAllString(s, "$1 (<$2>)")
 	return headingPattern.ReplaceAllStringFunc(s, func(line string) string {
 		title := headingPattern.FindStringSubmatch(line)[1]
 		return "*" + strings.ReplaceAll(title, "*", "") + "*"

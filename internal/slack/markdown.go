@@ -21,20 +21,42 @@ var (
 	emphasisPattern = regexp.MustCompile(`\*+|~~`)
 	// callPattern matches the beginning of a token that notifies many people.
 	callPattern = regexp.MustCompile(`(?i)<!(channel|here|everyone|group|subteam)`)
+	// maskPattern matches the beginning of a link in Slack's markup: a scheme, and even after white
+	// space one that leads somewhere.
+	maskPattern = regexp.MustCompile(`<((?i:[a-z][a-z0-9+.-]*:|\s+(?:[a-z][a-z0-9+.-]*://|mailto:|tel:)))`)
 	// addressPattern matches the address of a link, or a bare one with the character after it.
 	addressPattern = regexp.MustCompile(`\]\([^()\s]*\)|<[^<>\s]+>|(https?://[!#-;=?-_a-z{}~]+)([^\x00-\x7f])?`)
 )
 
-// markdown prepares a model's Markdown for a markdown block. Slack reads its own tokens there, too,
-// so tokens that notify a channel or group are escaped. Slack shows an entity as its character,
-// except in code, and does not read it as part of a token. Bare addresses and emphasis are
-// separated from a text in a language without spaces.
+// markdown prepares a model's Markdown for a markdown block. Slack reads its own tokens there, even
+// in code, so tokens that notify a channel or group, and links with a text, are escaped. Slack shows
+// an entity as its character, except in code, and does not read it as part of a token. Bare addresses
+// and emphasis are separated from a text in a language without spaces.
 func markdown(s string) string {
-	return separateEmphasis(rewriteAround(s, func(code string) string {
+	return escapeLinks(separateEmphasis(rewriteAround(s, func(code string) string {
 		return callPattern.ReplaceAllString(code, "&lt;!$1")
 	}, func(prose string) string {
 		return delimitAddresses(strings.ReplaceAll(prose, "<!", "&lt;!"))
-	}))
+	})))
+}
+
+// escapeLinks escapes the beginning of each link in Slack's markup that has a text, and so hides
+// its address: whatever begins like an address and comes to a bar before it ends.
+func escapeLinks(s string) string {
+	var b strings.Builder
+	for {
+		end := strings.IndexAny(s, "|>")
+		if end < 0 {
+			b.WriteString(s)
+			return b.String()
+		}
+		part := s[:end+1]
+		if s[end] == '|' {
+			part = maskPattern.ReplaceAllString(part, "&lt;$1")
+		}
+		b.WriteString(part)
+		s = s[end+1:]
+	}
 }
 
 // rewriteAround rewrites code and the text around it, each with its own function.
