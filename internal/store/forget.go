@@ -74,41 +74,45 @@ const maxClockSkew = 5 * time.Minute
 func (s *Store) forget(ctx context.Context, f forgetting) (done ForgetResult, err error) {
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		done = ForgetResult{Scopes: []chat.Scope{}}
-		order := s.orderRow(Order{ID: f.id, Scope: f.scope, Kind: "forget", By: f.by, Subject: strings.Join(f.ts, " ")})
-		created := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&order)
-		if created.Error != nil || created.RowsAffected == 0 {
-			return created.Error
-		}
-		if err := s.lockChannel(tx, f.scope); err != nil {
+		fresh, err := s.insertOrder(tx, Order{ID: f.id, Scope: f.scope, Kind: "forget", By: f.by, Subject: strings.Join(f.ts, " ")})
+		if err != nil || !fresh {
 			return err
 		}
-		// Other transactions that save the workspace's memory wait, even its first one.
-		workspace := scopeRow{TeamID: f.scope.Team}
-		if err := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&workspace).Error; err != nil {
-			return err
-		}
-		if err := ofScope(s.locked(tx), chat.Scope{Team: f.scope.Team}).Take(&workspace).Error; err != nil {
-			return err
-		}
-		var newest int64
-		if err := tx.Model(&forgottenRow{}).Where("team_id = ?", f.scope.Team).Select("COALESCE(MAX(until_us), 0)").Scan(&newest).Error; err != nil {
-			return err
-		}
-		f.until = max(order.OrderedUS, newest+1) // each order gets a later time than the one before
-		if err := f.mark(tx); err != nil {
-			return err
-		}
-		if !f.scope.Workspace() {
-			if err := f.emptyChannel(tx, &done); err != nil {
-				return err
-			}
-		}
-		return f.emptyWorkspace(tx, &done)
+		return s.forgetIn(tx, f, &done)
 	})
 	if err != nil {
 		return ForgetResult{}, fmt.Errorf("forget %s: %w", f.scope, err)
 	}
 	return done, nil
+}
+
+// forgetIn is forget without the order.
+func (s *Store) forgetIn(tx *gorm.DB, f forgetting, done *ForgetResult) error {
+	if err := s.lockChannel(tx, f.scope); err != nil {
+		return err
+	}
+	// Other transactions that save the workspace's memory wait, even its first one.
+	workspace := scopeRow{TeamID: f.scope.Team}
+	if err := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&workspace).Error; err != nil {
+		return err
+	}
+	if err := ofScope(s.locked(tx), chat.Scope{Team: f.scope.Team}).Take(&workspace).Error; err != nil {
+		return err
+	}
+	var newest int64
+	if err := tx.Model(&forgottenRow{}).Where("team_id = ?", f.scope.Team).Select("COALESCE(MAX(until_us), 0)").Scan(&newest).Error; err != nil {
+		return err
+	}
+	f.until = max(s.nowMicros(), newest+1) // each order gets a later time than the one before
+	if err := f.mark(tx); err != nil {
+		return err
+	}
+	if !f.scope.Workspace() {
+		if err := f.emptyChannel(tx, done); err != nil {
+			return err
+		}
+	}
+	return f.emptyWorkspace(tx, done)
 }
 
 // mark records what memories must no longer be made from.

@@ -88,7 +88,8 @@ func messages(rows []messageRow) []chat.Message {
 
 // SaveHistory saves messages of one channel as read from Slack's history. They are seen but not
 // handled, so their own events still count when they arrive. The same holds for an edit, although
-// its text may be saved already. What an event has brought stays as it is.
+// its text may be saved already. What an event has brought stays as it is. What a forgotten person
+// had said, and what was in a channel when it was purged, is not saved again.
 func (s *Store) SaveHistory(ctx context.Context, read []chat.Message) error {
 	if len(read) == 0 {
 		return nil
@@ -107,10 +108,18 @@ func (s *Store) SaveHistory(ctx context.Context, read []chat.Message) error {
 		for _, r := range rows {
 			known[r.TS] = r
 		}
+		erased, err := erasuresOf(tx, read)
+		if err != nil {
+			return err
+		}
 		var newest messageRow
 		for _, m := range slices.SortedFunc(slices.Values(read), func(a, b chat.Message) int { return strings.Compare(a.TS, b.TS) }) { // as rowKey demands
 			old, ok := known[m.TS]
 			if ok && (old.Deleted || old.Handled || old.Revision != "") {
+				continue
+			}
+			m, storable := erased.storable(m)
+			if !storable {
 				continue
 			}
 			m.Revision = "" // the edit's own event has not arrived

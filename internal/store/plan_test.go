@@ -39,6 +39,7 @@ func TestPlansUseIndexes(t *testing.T) {
 			db.seedLedger(t, n)
 			db.seedOrders(t, n)
 			db.seedUsers(t, n)
+			db.seedErased(t, n)
 			db.seedReactions(t, n)
 			db.analyze(t)
 			lately, thread := chat.Time(at(n-300)), chat.Scope{Team: team, Channel: channel, Thread: at(n - 1000)}
@@ -457,6 +458,18 @@ func (db database) seedUsers(t *testing.T, n int) {
 	rows := make([]userRow, n)
 	for i := range rows {
 		rows[i] = userRow{TeamID: team, UserID: fmt.Sprint("U", i), Name: fmt.Sprint("user ", i)}
+	}
+	if err := db.db.CreateInBatches(rows, 500).Error; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// seedErased makes marks of people who were forgotten.
+func (db database) seedErased(t *testing.T, n int) {
+	t.Helper()
+	rows := make([]erasedRow, n)
+	for i := range rows {
+		rows[i] = erasedRow{TeamID: team, Person: fmt.Sprint("person ", i), UntilUS: 1}
 	}
 	if err := db.db.CreateInBatches(rows, 500).Error; err != nil {
 		t.Fatal(err)

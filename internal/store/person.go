@@ -1,0 +1,402 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+
+	"myao/internal/chat"
+)
+
+// Person names somebody in a workspace.
+type Person struct {
+	Team string
+	User string // id
+}
+
+const (
+	// readTogether is how long after a message a judgment of its conversation is taken to be about
+	// it, and a judged reply to answer it: a trigger is only the newest of the messages that are
+	// judged together.
+	readTogether = time.Hour
+	// maxHeld is the age up to which something may still be done about a message. Conversations are
+	// told that such messages are gone, as if the person had deleted them in Slack.
+	maxHeld = 24 * time.Hour
+	// noMessage is the ts of no message. Marked as forgotten, it excludes nothing from memories, but
+	// a run that began before begins again (ErrOverruled).
+	noMessage = "0"
+)
+
+// ForgetPerson takes a person out of the database: the texts of all messages of theirs; whatever was
+// remembered in their channels since they first wrote there, and in the workspace from that; the
+// replies to them and those that name them; what the ledger says of them; reactions, and the id
+// wherever it stands. The display name goes from what models wrote. The rows of messages stay
+// without text and author, as those of deleted messages, so that Slack's history brings nothing
+// back. What the person writes later is stored as ever.
+//
+// It works in small transactions and tells step after each; a zero step is not allowed. It may be
+// killed at any time, and ends the same when it is repeated. Its order is recorded at the end, without
+// the id. by is who ordered it; a repeated id records nothing more.
+func (s *Store) ForgetPerson(ctx context.Context, p Person, by, id string, step SweepStep) error {
+	e := eraser{sweeper: sweeper{s, ctx, step}, Person: p, by: by}
+	if by == e.orderedBy() {
+		e.by = orderedByNobody
+	}
+	for _, do := range []func() error{e.begin, e.channels, e.decisions, e.outbox, e.changes, e.orders, e.memories, func() error { return e.end(id) }} {
+		if err := do(); err != nil {
+			return fmt.Errorf("forget a person: %w", err)
+		}
+	}
+	return nil
+}
+
+// eraser is one run of ForgetPerson.
+type eraser struct {
+	sweeper
+	Person
+	name string // display name, or empty
+	by   string
+}
+
+// orderedBy is the person as orders name them.
+func (p Person) orderedBy() string { return "slack:" + p.User }
+
+// begin marks the person, so that Slack's history brings nothing back from here on.
+func (e *eraser) begin() error {
+	var rows []userRow
+	if err := e.db.WithContext(e.ctx).Where("team_id = ? AND user_id = ?", e.Team, e.User).Find(&rows).Error; err != nil {
+		return err
+	}
+	e.name = first(rows).Name
+	return markErased(e.db.WithContext(e.ctx), erasedRow{TeamID: e.Team, Person: personKey(e.Team, e.User), UntilUS: e.nowMicros()})
+}
+
+// names reports whether a text names the person, by id or display name.
+func (e *eraser) names(text string) bool { return e.anonymous(text) != text }
+
+// anonymous is a text without the person's id and display name. It is for what models wrote: in
+// what people wrote, a name may be any word.
+func (e *eraser) anonymous(text string) string {
+	text = withoutUser(text, e.User)
+	if len([]rune(e.name)) > 1 {
+		text = replaceWord(text, e.name, nobody)
+	}
+	return text
+}
+
+func (e *eraser) channels() error {
+	for _, table := range []string{"messages", "reactions"} {
+		ids, err := e.channelsIn(table, e.Team)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if table == "reactions" {
+				err = e.reactions(id)
+			} else {
+				err = e.channel(chat.Conversation{Team: e.Team, Channel: id})
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// channel erases a person from a channel's messages and memories. The id goes from the messages last:
+// until then another run finds what is left to do by it.
+func (e *eraser) channel(c chat.Conversation) error {
+	within := where("team_id = ? AND channel_id = ?", c.Team, c.Channel)
+	match := where("user_id = ? OR "+e.contains("text")+" OR own AND text <> '' AND ? <> '' AND "+e.contains("text"), e.User, e.User, e.name, e.name)
+	if c.Direct() {
+		var theirs int64
+		if err := within.apply(e.db.WithContext(e.ctx).Table("messages")).Where("user_id = ?", e.User).Count(&theirs).Error; err != nil {
+			return err
+		}
+		if theirs > 0 { // all of it is between the bot and them
+			match = where("text <> '' OR user_id = ?", e.User)
+		}
+	}
+	var since string // ts of the first of their messages
+	if err := sweep[messageRow, string](e.sweeper, "messages", within, "ts", match, func(tx *gorm.DB, rows []messageRow) (int, error) {
+		var theirs, gone []messageRow
+		for _, r := range rows {
+			switch {
+			case r.UserID == e.User:
+				theirs, gone = append(theirs, r), append(gone, r)
+			case c.Direct() || r.Own && e.names(r.Text):
+				gone = append(gone, r)
+			case !r.Own:
+				if err := ofMessage(tx, r).Update("text", withoutUser(r.Text, e.User)).Error; err != nil {
+					return 0, err
+				}
+			}
+		}
+		if len(theirs) > 0 && since == "" {
+			since = theirs[0].TS
+		}
+		if err := blank(tx, c, timestamps(gone)); err != nil {
+			return 0, err
+		}
+		return len(rows), e.withdraw(tx, c, theirs)
+	}); err != nil || since == "" {
+		return err
+	}
+	if err := e.transaction(e.ctx, func(tx *gorm.DB) error {
+		return e.forgetIn(tx, forgetting{
+			scope: chat.Scope{Team: c.Team, Channel: c.Channel}, ts: []string{noMessage}, from: chat.Time(since), by: e.by,
+		}, &ForgetResult{})
+	}); err != nil {
+		return err
+	}
+	return sweep[messageRow, string](e.sweeper, "messages", within, "ts", where("user_id = ?", e.User), func(tx *gorm.DB, rows []messageRow) (int, error) {
+		return len(rows), blank(tx, c, timestamps(rows), "user_id")
+	})
+}
+
+func timestamps(rows []messageRow) []string {
+	return mapRows(rows, func(r messageRow) string { return r.TS })
+}
+
+func ofMessage(tx *gorm.DB, r messageRow) *gorm.DB {
+	return tx.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND ts = ?", r.TeamID, r.ChannelID, r.TS)
+}
+
+// blank takes away what messages said, as if they had been deleted, and empties the columns also.
+// The rows stay, so that nothing brings the texts back.
+func blank(tx *gorm.DB, c chat.Conversation, ts []string, also ...string) error {
+	if len(ts) == 0 {
+		return nil
+	}
+	update := map[string]any{"text": "", "files": "", "name": "", "revision": "", "deleted": true, "handled": true}
+	for _, column := range also {
+		update[column] = ""
+	}
+	return tx.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND ts IN ?", c.Team, c.Channel, ts).Updates(update).Error
+}
+
+// isForgotten is the condition that a message was a forgotten person's.
+const isForgotten = "deleted AND user_id = '' AND bot_id = '' AND NOT own"
+
+// withdraw takes back what was judged together with some of their messages, and tells the
+// conversations that recent ones are gone.
+func (e *eraser) withdraw(tx *gorm.DB, c chat.Conversation, theirs []messageRow) error {
+	spans := map[string][][2]int64{} // from and to, by workflow id
+	for _, r := range theirs {       // in order of time
+		id := chat.Conversation{Team: c.Team, Channel: c.Channel, Thread: r.ThreadTS}.ID()
+		span := [2]int64{r.SentUS, r.SentUS + readTogether.Microseconds()}
+		if of := spans[id]; len(of) > 0 && of[len(of)-1][1] >= span[0] {
+			of[len(of)-1][1] = span[1]
+		} else {
+			spans[id] = append(of, span)
+		}
+		if r.SentUS < e.nowMicros()-maxHeld.Microseconds() {
+			continue
+		}
+		told := []string{id, chat.Conversation{Team: c.Team, Channel: c.Channel, Thread: r.TS}.ID()}
+		if err := tx.Exec(`
+			INSERT INTO changes (workflow_id, ts, sent_us, kind, stored_us) SELECT DISTINCT workflow_id, ts, sent_us, 'deleted', CAST(? AS BIGINT)
+			FROM changes WHERE workflow_id IN ? AND ts = ? AND kind <> 'deleted' ON CONFLICT DO NOTHING`, e.nowMicros(), told, r.TS).Error; err != nil {
+			return err
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(spans)) {
+		for _, span := range spans[id] {
+			var judged []Decision
+			if err := tx.Where("workflow_id = ? AND decided_us >= ? AND decided_us <= ? AND source = 'judgment' AND reason <> ?",
+				id, span[0], span[1], aboutForgotten).Find(&judged).Error; err != nil {
+				return err
+			}
+			for _, d := range judged {
+				var replies []outboxRow
+				if err := tx.Where("team_id = ? AND channel_id = ? AND trigger_ts = ? AND decision = ?", c.Team, c.Channel, d.TriggerTS, d.Key).Find(&replies).Error; err != nil {
+					return err
+				}
+				if err := blankReplies(tx, replies); err != nil {
+					return err
+				}
+				if err := blankDecisions(tx, d.Key); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func blankDecisions(tx *gorm.DB, keys ...string) error {
+	return tx.Model(&Decision{}).Where("key IN ?", keys).Updates(map[string]any{"reason": aboutForgotten, "gist": ""}).Error
+}
+
+// blankReplies empties replies in the outbox, and the bot's own messages that they became.
+func blankReplies(tx *gorm.DB, rows []outboxRow) error {
+	for _, r := range rows {
+		if err := tx.Model(&outboxRow{}).Where("key = ?", r.Key).Update("text", "").Error; err != nil {
+			return err
+		}
+		if r.SentTS == "" {
+			continue
+		}
+		if err := blank(tx, chat.Conversation{Team: r.TeamID, Channel: r.ChannelID}, []string{r.SentTS}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// aboutForgottenMessages is which of some triggers, as channel and ts, were messages of a forgotten
+// person.
+func (e *eraser) aboutForgottenMessages(tx *gorm.DB, triggers map[string][]string) (map[[2]string]bool, error) {
+	found := map[[2]string]bool{}
+	for _, channel := range slices.Sorted(maps.Keys(triggers)) {
+		var ts []string
+		if err := tx.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND ts IN ? AND "+isForgotten, e.Team, channel, triggers[channel]).
+			Pluck("ts", &ts).Error; err != nil {
+			return nil, err
+		}
+		for _, one := range ts {
+			found[[2]string{channel, one}] = true
+		}
+	}
+	return found, nil
+}
+
+func (e *eraser) decisions() error {
+	match := where("reason <> ? AND reason <> '' OR gist <> '' OR outcome_by = ?", aboutForgotten, e.orderedBy())
+	return sweep[Decision, string](e.sweeper, "decisions", condition{}, "key", match, func(tx *gorm.DB, rows []Decision) (changed int, err error) {
+		triggers := map[string][]string{}
+		channel := func(d Decision) string {
+			c, err := chat.ParseConversation(d.WorkflowID)
+			if err != nil || c.Team != e.Team {
+				return ""
+			}
+			return c.Channel
+		}
+		for _, d := range rows {
+			triggers[channel(d)] = append(triggers[channel(d)], d.TriggerTS)
+		}
+		forgotten, err := e.aboutForgottenMessages(tx, triggers)
+		if err != nil {
+			return 0, err
+		}
+		for _, d := range rows {
+			if d.OutcomeBy == e.orderedBy() {
+				changed++
+				if err := tx.Model(&Decision{}).Where("key = ?", d.Key).Update("outcome_by", orderedByNobody).Error; err != nil {
+					return 0, err
+				}
+			}
+			if forgotten[[2]string{channel(d), d.TriggerTS}] || e.names(d.Reason+"\n"+d.Gist) {
+				changed++
+				if err := blankDecisions(tx, d.Key); err != nil {
+					return 0, err
+				}
+			}
+		}
+		return changed, nil
+	})
+}
+
+func (e *eraser) outbox() error {
+	return sweep[outboxRow, string](e.sweeper, "outbox", condition{}, "key", where("team_id = ? AND text <> ''", e.Team), func(tx *gorm.DB, rows []outboxRow) (changed int, err error) {
+		triggers := map[string][]string{}
+		for _, r := range rows {
+			triggers[r.ChannelID] = append(triggers[r.ChannelID], r.TriggerTS)
+		}
+		forgotten, err := e.aboutForgottenMessages(tx, triggers)
+		if err != nil {
+			return 0, err
+		}
+		for _, r := range rows {
+			answers, names := forgotten[[2]string{r.ChannelID, r.TriggerTS}], e.names(r.Text)
+			switch {
+			case answers || names && (r.State == Sent || r.State == Failed):
+				err = blankReplies(tx, []outboxRow{r})
+			case names: // somebody else waits for it
+				err = tx.Model(&outboxRow{}).Where("key = ?", r.Key).Update("text", e.anonymous(r.Text)).Error
+			default:
+				continue
+			}
+			if err != nil {
+				return 0, err
+			}
+			changed++
+		}
+		return changed, nil
+	})
+}
+
+func (e *eraser) changes() error {
+	return sweep[changeRow, int64](e.sweeper, "changes", condition{}, "id", where("author = ? OR ordered_by = ?", e.User, e.orderedBy()), func(tx *gorm.DB, rows []changeRow) (int, error) {
+		for _, r := range rows {
+			update := map[string]any{}
+			if r.Author == e.User {
+				update["author"] = ""
+			}
+			if r.OrderedBy == e.orderedBy() {
+				update["ordered_by"] = orderedByNobody
+			}
+			if err := tx.Model(&changeRow{}).Where("id = ?", r.ID).Updates(update).Error; err != nil {
+				return 0, err
+			}
+		}
+		return len(rows), nil
+	})
+}
+
+func (e *eraser) orders() error {
+	return sweep[orderRow, string](e.sweeper, "orders", condition{}, "id", where("ordered_by = ?", e.orderedBy()), func(tx *gorm.DB, rows []orderRow) (int, error) {
+		ids := mapRows(rows, func(r orderRow) string { return r.ID })
+		return len(rows), tx.Model(&orderRow{}).Where("id IN ?", ids).Update("ordered_by", orderedByNobody).Error
+	})
+}
+
+func (e *eraser) reactions(channel string) error {
+	return sweep[reactionRow, string](e.sweeper, "reactions", where("team_id = ? AND channel_id = ?", e.Team, channel), "ts", where("user_id = ?", e.User), func(tx *gorm.DB, rows []reactionRow) (int, error) {
+		ts := mapRows(rows, func(r reactionRow) string { return r.TS })
+		return len(rows), tx.Where("team_id = ? AND channel_id = ? AND ts IN ? AND user_id = ?", e.Team, channel, ts, e.User).Delete(&reactionRow{}).Error
+	})
+}
+
+// memories takes names out of the memories that are left: what they were made from may be gone.
+func (e *eraser) memories() error {
+	match := where("team_id = ? AND (ordered_by = ? OR forgotten_by = ? OR "+e.contains("text")+" OR ? <> '' AND "+e.contains("text")+")",
+		e.Team, e.orderedBy(), e.orderedBy(), e.User, e.name, e.name)
+	return sweep[memoryRow, int64](e.sweeper, "memories", condition{}, "id", match, func(tx *gorm.DB, rows []memoryRow) (int, error) {
+		for _, r := range rows {
+			update := map[string]any{"text": e.anonymous(r.Text)}
+			if r.OrderedBy == e.orderedBy() {
+				update["ordered_by"] = orderedByNobody
+			}
+			if r.ForgottenBy == e.orderedBy() {
+				update["forgotten_by"] = orderedByNobody
+			}
+			if err := tx.Model(&memoryRow{}).Where("id = ?", r.ID).Updates(update).Error; err != nil {
+				return 0, err
+			}
+		}
+		return len(rows), nil
+	})
+}
+
+// end removes the name, which the steps before needed, and records the order.
+func (e *eraser) end(id string) error {
+	removed := 0
+	if err := e.transaction(e.ctx, func(tx *gorm.DB) error {
+		gone := tx.Where("team_id = ? AND user_id = ?", e.Team, e.User).Delete(&userRow{})
+		if gone.Error != nil {
+			return gone.Error
+		}
+		removed = int(gone.RowsAffected)
+		_, err := e.insertOrder(tx, Order{ID: id, Scope: chat.Scope{Team: e.Team}, Kind: "forget-person", By: e.by})
+		return err
+	}); err != nil {
+		return err
+	}
+	return e.step("users", removed, removed)
+}

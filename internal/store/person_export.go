@@ -1,0 +1,221 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+
+	"myao/internal/chat"
+)
+
+// PersonExport is everything that the database holds of a person, in no particular order within a
+// list. Times are UTC; ts are Slack's own ids.
+type PersonExport struct {
+	Team string `json:"team"`
+	User string `json:"user"`
+	// Name is the display name; empty if Slack was never asked.
+	Name string `json:"name"`
+	// Forgotten is when the person was last forgotten; zero for never.
+	Forgotten time.Time          `json:"forgotten,omitzero"`
+	Messages  []ExportedMessage  `json:"messages"`
+	Reactions []ExportedReaction `json:"reactions"`
+	Orders    []ExportedOrder    `json:"orders"`
+	// Decisions are those that their messages triggered, Replies those to their messages.
+	Decisions []ExportedDecision `json:"decisions"`
+	Replies   []ExportedReply    `json:"replies"`
+	// Memories have one of their messages among their sources, or one of these memories.
+	Memories []ExportedMemory `json:"memories"`
+}
+
+// ExportedMessage is a message of the person. A deleted one has no text.
+type ExportedMessage struct {
+	Channel  string      `json:"channel"`
+	TS       string      `json:"ts"`
+	Thread   string      `json:"thread,omitempty"`
+	Sent     time.Time   `json:"sent"`
+	Text     string      `json:"text"`
+	Files    []chat.File `json:"files,omitempty"`
+	Revision string      `json:"revision,omitempty"` // ts of the newest edit
+	Deleted  bool        `json:"deleted,omitempty"`
+}
+
+// ExportedReaction is an emoji that the person put under a message. Removed is set if they took it
+// back.
+type ExportedReaction struct {
+	Channel string    `json:"channel"`
+	TS      string    `json:"ts"`
+	Emoji   string    `json:"emoji"`
+	Added   time.Time `json:"added,omitzero"`
+	Removed bool      `json:"removed,omitempty"`
+}
+
+// ExportedOrder is something that the person told the bot to do.
+type ExportedOrder struct {
+	Channel string    `json:"channel,omitempty"`
+	Thread  string    `json:"thread,omitempty"`
+	Kind    string    `json:"kind"`
+	Subject string    `json:"subject,omitempty"`
+	Until   time.Time `json:"until,omitzero"`
+	At      time.Time `json:"at"`
+}
+
+// ExportedDecision is whether the bot meant to answer a message of the person, and why.
+type ExportedDecision struct {
+	Conversation  string    `json:"conversation"` // workflow id
+	TS            string    `json:"ts"`           // of the message
+	Source        string    `json:"source"`
+	Rule          string    `json:"rule,omitempty"`
+	ShouldRespond bool      `json:"should_respond"`
+	Reason        string    `json:"reason"`
+	Gist          string    `json:"gist,omitempty"`
+	Confidence    *float64  `json:"confidence,omitempty"`
+	Outcome       string    `json:"outcome"`
+	Decided       time.Time `json:"decided"`
+}
+
+// ExportedReply is a part of a reply to the person. SentTS is empty if it is not in Slack.
+type ExportedReply struct {
+	Channel string `json:"channel"`
+	Thread  string `json:"thread,omitempty"`
+	TS      string `json:"ts"` // of the message that it answers
+	SentTS  string `json:"sent_ts,omitempty"`
+	State   string `json:"state"`
+	Text    string `json:"text"`
+}
+
+// ExportedMemory is one version of a memory. Channel is empty for the workspace.
+type ExportedMemory struct {
+	ID      int64     `json:"id"`
+	Channel string    `json:"channel,omitempty"`
+	Thread  string    `json:"thread,omitempty"`
+	Term    string    `json:"term"`
+	Version int       `json:"version"`
+	Made    time.Time `json:"made"`
+	Text    string    `json:"text"`
+}
+
+// ExportPerson reads everything that the database holds of a person, in small steps.
+func (s *Store) ExportPerson(ctx context.Context, p Person, step SweepStep) (PersonExport, error) {
+	x := exporter{sweeper: sweeper{s, ctx, step}, theirs: map[[2]string]bool{}, PersonExport: PersonExport{
+		Team: p.Team, User: p.User, Messages: []ExportedMessage{}, Reactions: []ExportedReaction{}, Orders: []ExportedOrder{},
+		Decisions: []ExportedDecision{}, Replies: []ExportedReply{}, Memories: []ExportedMemory{},
+	}}
+	for _, do := range []func() error{x.person, x.messages, x.reactions, x.orders, x.decisions, x.replies, x.memories} {
+		if err := do(); err != nil {
+			return PersonExport{}, fmt.Errorf("export a person: %w", err)
+		}
+	}
+	return x.PersonExport, nil
+}
+
+type exporter struct {
+	sweeper
+	PersonExport
+	theirs map[[2]string]bool // their messages, by channel and ts
+}
+
+// read is sweep without a change.
+func read[R any, K int64 | string](x *exporter, table string, within condition, column string, match condition, add func(R)) error {
+	return sweep[R, K](x.sweeper, table, within, column, match, func(_ *gorm.DB, rows []R) (int, error) {
+		for _, r := range rows {
+			add(r)
+		}
+		return 0, nil
+	})
+}
+
+func (x *exporter) person() error {
+	db := x.db.WithContext(x.ctx)
+	var names []userRow
+	var marks []erasedRow
+	if err := db.Where("team_id = ? AND user_id = ?", x.Team, x.User).Find(&names).Error; err != nil {
+		return err
+	}
+	if err := db.Where("team_id = ? AND channel_id = '' AND person = ?", x.Team, personKey(x.Team, x.User)).Find(&marks).Error; err != nil {
+		return err
+	}
+	x.Name, x.Forgotten = first(names).Name, instantOrZero(first(marks).UntilUS)
+	return nil
+}
+
+// eachChannel calls do for the part of a table that a channel has.
+func (x *exporter) eachChannel(table string, do func(within condition) error) error {
+	ids, err := x.channelsIn(table, x.Team)
+	for _, id := range ids {
+		if err == nil {
+			err = do(where("team_id = ? AND channel_id = ?", x.Team, id))
+		}
+	}
+	return err
+}
+
+func (x *exporter) messages() error {
+	return x.eachChannel("messages", func(within condition) error {
+		return read[messageRow, string](x, "messages", within, "ts", where("user_id = ?", x.User), func(r messageRow) {
+			m := r.message()
+			x.theirs[[2]string{r.ChannelID, r.TS}] = true
+			x.Messages = append(x.Messages, ExportedMessage{m.Channel, m.TS, m.ThreadTS, instant(r.SentUS), m.Text, m.Files, m.Revision, m.Deleted})
+		})
+	})
+}
+
+func (x *exporter) reactions() error {
+	return x.eachChannel("reactions", func(within condition) error {
+		return read[reactionRow, string](x, "reactions", within, "ts", where("user_id = ?", x.User), func(r reactionRow) {
+			x.Reactions = append(x.Reactions, ExportedReaction{r.ChannelID, r.TS, r.Name, instantOrZero(r.AddedUS), r.RemovedUS >= r.AddedUS})
+		})
+	})
+}
+
+func (x *exporter) orders() error {
+	by := Person{User: x.User}.orderedBy()
+	return read[orderRow, string](x, "orders", condition{}, "id", where("team_id = ? AND ordered_by = ?", x.Team, by), func(r orderRow) {
+		x.Orders = append(x.Orders, ExportedOrder{r.ChannelID, r.ThreadTS, r.Kind, r.Subject, instantOrZero(r.UntilUS), instant(r.OrderedUS)})
+	})
+}
+
+func (x *exporter) decisions() error {
+	return read[Decision, string](x, "decisions", condition{}, "key", where("TRUE"), func(d Decision) {
+		c, err := chat.ParseConversation(d.WorkflowID)
+		if err == nil && c.Team == x.Team && x.theirs[[2]string{c.Channel, d.TriggerTS}] {
+			x.Decisions = append(x.Decisions, ExportedDecision{
+				d.WorkflowID, d.TriggerTS, d.Source, d.Rule, d.ShouldRespond, d.Reason, d.Gist, d.Confidence, string(d.Outcome), instant(d.DecidedUS),
+			})
+		}
+	})
+}
+
+func (x *exporter) replies() error {
+	return read[outboxRow, string](x, "outbox", condition{}, "key", where("team_id = ?", x.Team), func(r outboxRow) {
+		if x.theirs[[2]string{r.ChannelID, r.TriggerTS}] {
+			x.Replies = append(x.Replies, ExportedReply{r.ChannelID, r.ThreadTS, r.TriggerTS, r.SentTS, string(r.State), r.Text})
+		}
+	})
+}
+
+// memories follows the sources. A memory is made after its sources, so that one pass in the order of
+// their ids finds all.
+func (x *exporter) memories() error {
+	made := map[string]bool{} // the memories that were found, by Source
+	return read[memoryRow, int64](x, "memories", condition{}, "id", where("team_id = ? AND sources <> ''", x.Team), func(r memoryRow) {
+		if !slices.ContainsFunc(r.memory().Sources, func(source string) bool {
+			return made[source] || r.ChannelID != "" && x.theirs[[2]string{r.ChannelID, source}]
+		}) {
+			return
+		}
+		made[Source(r.ChannelID, r.ID)] = true
+		x.Memories = append(x.Memories, ExportedMemory{r.ID, r.ChannelID, r.ThreadTS, r.Term, r.Version, instant(r.MadeUS), r.Text})
+	})
+}
+
+// UsersNamed is the ids of the people who have a display name, in order.
+func (s *Store) UsersNamed(ctx context.Context, team, name string) (ids []string, err error) {
+	if err := s.db.WithContext(ctx).Model(&userRow{}).Where("team_id = ? AND name = ? AND NOT is_bot", team, name).
+		Order("user_id").Pluck("user_id", &ids).Error; err != nil {
+		return nil, fmt.Errorf("read users named %q: %w", name, err)
+	}
+	return ids, nil
+}

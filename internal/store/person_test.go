@@ -1,0 +1,358 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+)
+
+// seeded is what personal says of a column that may hold something of a person.
+const seeded = "seeded"
+
+// personal says of each column that is no number what it may hold of a person: seeded, after
+// seedPerson has put the person's id, name or words there, or else why there is nothing.
+//
+// If TestForgetPerson fails for a new table or column of yours: can it ever hold a user's id, a
+// display name, or words that a person wrote or a model made from them? Then write that into it in
+// seedPerson, enter it here as seeded, let eraser (person.go) clean it, ExportPerson
+// (person_export.go) tell it, and PurgeChannel (purge.go) delete it with its channel. Otherwise
+// enter here why not.
+var personal = map[string]map[string]string{
+	"messages": {
+		"team_id": workspaceID, "channel_id": placeID, "ts": tsOnly, "thread_ts": tsOnly, "user_id": seeded, "bot_id": "of an app",
+		"name": seeded, "text": seeded, "files": seeded, "revision": tsOnly,
+	},
+	"changes": {
+		"workflow_id": placeID, "ts": tsOnly, "kind": ourWord, "revision": tsOnly, "ordered_by": seeded, "author": seeded, "trace": "random",
+	},
+	"conversations": {"workflow_id": placeID, "claimed_by": "a relay"},
+	"outbox": {
+		"key": "a hash", "reply": "a hash", "team_id": workspaceID, "channel_id": placeID, "thread_ts": tsOnly, "trigger_ts": tsOnly, "text": seeded,
+		"state": ourWord, "sent_ts": tsOnly, "error": "Slack's code of an error", "decision": "a key of decisions",
+	},
+	"decisions": {
+		"key": "of a run", "workflow_id": placeID, "trigger_ts": tsOnly, "revision": tsOnly, "source": ourWord, "rule": ourWord, "reason": seeded,
+		"model": "of a model", "outcome": ourWord, "outcome_by": seeded, "addressee": ourWord, "gist": seeded, "prompt": "of a template", "signals": "numbers and flags",
+	},
+	"users":    {"team_id": workspaceID, "user_id": seeded, "name": seeded},
+	"channels": {"team_id": workspaceID, "channel_id": placeID, "name": "of a channel", "caught_up_to": tsOnly, "threads_caught_up_to": tsOnly},
+	"memories": {
+		"team_id": workspaceID, "channel_id": placeID, "thread_ts": tsOnly, "term": ourWord, "text": seeded, "origin": ourWord, "model": "of a model",
+		"sources": "ts and ids", "cursor": "numbers", "ordered_by": seeded, "forgotten_by": seeded,
+	},
+	"memory_scopes": {"team_id": workspaceID, "channel_id": placeID, "thread_ts": tsOnly, "revision": tsOnly},
+	"model_calls": {
+		"team_id": workspaceID, "channel_id": placeID, "thread_ts": tsOnly, "purpose": ourWord, "provider": ourWord, "model": "of a model",
+		"error": ourWord, "decision": "a key of decisions",
+	},
+	"orders": {
+		"id": "random, or made of ids of channels and ts", "team_id": workspaceID, "channel_id": placeID, "thread_ts": tsOnly, "kind": ourWord, "ordered_by": seeded,
+		"subject": "ts, or a version",
+	},
+	"forgotten": {"team_id": workspaceID, "channel_id": placeID, "thread_ts": tsOnly, "ts": tsOnly},
+	"reactions": {"team_id": workspaceID, "channel_id": placeID, "ts": tsOnly, "user_id": seeded, "name": "of an emoji"},
+	"erased":    {"team_id": workspaceID, "channel_id": placeID, "person": "a hash"},
+}
+
+const (
+	workspaceID = "the workspace"
+	placeID     = "a channel or thread, by its id"
+	tsOnly      = "a ts"
+	ourWord     = "one of our own words"
+)
+
+const (
+	canaryUser = "U0CANARY1"
+	canaryName = "Kana Ria"
+	canaryText = "kanarienvogel"
+)
+
+// traces is the columns, as table.column, that hold something of the person. It fails for a table
+// or column that personal does not have.
+func (db database) traces(t *testing.T) (columns []string) {
+	t.Helper()
+	tables, err := db.db.Migrator().GetTables()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range tables {
+		if table == "goose_db_version" || strings.HasPrefix(table, "sqlite_") {
+			continue
+		}
+		if personal[table] == nil {
+			t.Errorf("table %s: nothing says what it holds of a person; see personal in person_test.go", table)
+			continue
+		}
+		types, err := db.db.Migrator().ColumnTypes(table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range types {
+			switch kind := strings.ToUpper(c.DatabaseTypeName()); {
+			case strings.Contains(kind, "INT"), strings.Contains(kind, "BOOL"), strings.Contains(kind, "REAL"), strings.Contains(kind, "FLOAT"), strings.Contains(kind, "DOUBLE"):
+				continue
+			}
+			if personal[table][c.Name()] == "" {
+				t.Errorf("column %s of table %s: nothing says what it holds of a person; see personal in person_test.go", c.Name(), table)
+			}
+			var values []string
+			if err := db.db.Raw("SELECT CAST(" + c.Name() + " AS TEXT) FROM " + table + " WHERE " + c.Name() + " IS NOT NULL").Scan(&values).Error; err != nil {
+				t.Fatal(err)
+			}
+			if slices.ContainsFunc(values, func(v string) bool {
+				return strings.Contains(v, canaryUser) || strings.Contains(v, canaryName) || strings.Contains(v, canaryText)
+			}) {
+				columns = append(columns, table+"."+c.Name())
+			}
+		}
+	}
+	slices.Sort(columns)
+	return columns
+}
+
+// seedPerson writes the person, and their words, wherever the programs would. It is noon of the
+// third day then.
+func (db database) seedPerson(t *testing.T) {
+	t.Helper()
+	db.sync(t, Channel{ID: "C1", Name: "one"}, Channel{ID: "C2", Name: "two"}, Channel{ID: "C3", Name: "three"}, Channel{ID: "D1"})
+	by := "slack:" + canaryUser
+	theirs := func(channel, ts, thread string) chat.Message {
+		return chat.Message{Team: team, Channel: channel, TS: ts, ThreadTS: thread, UserID: canaryUser, Name: canaryName, Text: "our " + canaryText + " is ill",
+			Files: []chat.File{{ID: "F1", Name: canaryText + ".png"}}}
+	}
+	mine := func(channel, ts, thread, text string) chat.Message {
+		return chat.Message{Team: team, Channel: channel, TS: ts, ThreadTS: thread, UserID: "UBOT", BotID: "BBOT", Own: true, Text: text}
+	}
+	others := said(at(1), "")
+	others.Text = "<@" + canaryUser + "|kana> and <@U2>: " + canaryUser
+	db.store(t, said(at(-60), ""), theirs("C1", at(0), ""), others, theirs("C1", at(2), at(1)), mine("C1", at(3), at(0), "the "+canaryText),
+		mine("C1", at(5), "", "we all like the "+canaryText), mine("C2", at(6), "", canaryName+" said so"), in("C2", said(at(2), "")),
+		theirs("D1", at(7), ""), mine("D1", at(8), "", "not in the outbox: "+canaryText))
+	for i := range 2 * sweepChunk { // more than one step
+		db.insert(t, &messageRow{TeamID: team, ChannelID: "C1", TS: at(100 + i), SentUS: micros(chat.Time(at(100 + i))), UserID: "U2", Text: "filler"})
+	}
+	db.clock.advance(time.Hour)
+	thread := chat.Scope{Team: team, Channel: "C1", Thread: at(1)}
+	db.make(t, thread, chat.ShortTerm, "thread: "+canaryText, at(1), at(2))
+	long := db.make(t, theChannel, chat.LongTerm, "channel: "+canaryText, at(0), at(1))
+	db.make(t, workspace, chat.LongTerm, "all: "+canaryText, Source("C1", long.ID))
+	db.make(t, chat.Scope{Team: team, Channel: "D1"}, chat.ShortTerm, canaryText, at(7))
+	db.make(t, chat.Scope{Team: team, Channel: "C2"}, chat.LongTerm, "two: "+canaryName+" leads it", at(2))
+	db.exec(t, "UPDATE memories SET ordered_by = ?, forgotten_by = ? WHERE channel_id = 'C2'", by, by)
+
+	confidence := 0.9
+	for i, d := range []Decision{
+		{WorkflowID: "channel/T1/C1", TriggerTS: at(0), Source: "addressed", Reason: canaryText, OutcomeBy: by},
+		{WorkflowID: "channel/T1/C1", TriggerTS: at(4), Source: "judgment", Confidence: &confidence, Reason: "nobody answered", Gist: "the " + canaryText, DecidedUS: micros(noon.Add(5 * time.Second))},
+		{WorkflowID: "channel/T1/C2", TriggerTS: at(2), Source: "judgment", Confidence: &confidence, Reason: "asks " + canaryName},
+		{WorkflowID: "channel/T1/C2", TriggerTS: at(2), Source: "judgment", Confidence: &confidence, Reason: "a good question"},
+	} {
+		d.Key, d.Outcome = fmt.Sprint("run/", i), conversation.Sent
+		db.insert(t, &d)
+	}
+	for i, r := range []outboxRow{
+		{TriggerTS: at(0), ChannelID: "C1", SentTS: at(3), Text: "the " + canaryText, State: Sent},
+		{TriggerTS: at(4), ChannelID: "C1", SentTS: at(5), Text: "we all like the " + canaryText, State: Sent, Decision: "run/1"},
+		{TriggerTS: at(2), ChannelID: "C2", SentTS: at(6), Text: canaryName + " said so", State: Sent},
+		{TriggerTS: at(2), ChannelID: "C2", Text: "ask <@" + canaryUser + "> soon", State: Composed},
+		{TriggerTS: at(2), ChannelID: "C2", Text: "to somebody else", State: Sent},
+	} {
+		r.Key, r.Reply, r.TeamID, r.StoredUS = fmt.Sprint("key", i), fmt.Sprint("reply", i), team, micros(noon)
+		db.insert(t, &r)
+	}
+	relayed := int64(1)
+	db.insert(t,
+		&changeRow{WorkflowID: "channel/T1/C1", TS: at(0), Kind: "said", Author: canaryUser, OrderedBy: by, RelayedUS: &relayed},
+		&orderRow{ID: "o1", TeamID: team, ChannelID: "C1", Kind: "hush", OrderedBy: by, Subject: at(0)},
+		&reactionRow{TeamID: team, ChannelID: "C1", TS: at(1), UserID: canaryUser, Name: "eyes"},
+		&reactionRow{TeamID: team, ChannelID: "C3", TS: at(1), UserID: canaryUser, Name: "eyes"},
+		&reactionRow{TeamID: team, ChannelID: "C1", TS: at(1), UserID: "U2", Name: "eyes"},
+		&userRow{TeamID: team, UserID: canaryUser, Name: canaryName}, &userRow{TeamID: team, UserID: "U2", Name: "Bea"},
+	)
+	db.clock.advance(47 * time.Hour)
+}
+
+func noStep(string, int, int) error { return nil }
+
+var canary = Person{Team: team, User: canaryUser}
+
+func TestExportPerson(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		db.seedPerson(t)
+		x, err := db.ExportPerson(t.Context(), canary, noStep)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := fmt.Sprintf("%s: %d messages, %d reactions, %d orders, %d decisions, %d replies", x.Name, len(x.Messages), len(x.Reactions), len(x.Orders), len(x.Decisions), len(x.Replies))
+		if want := "Kana Ria: 3 messages, 2 reactions, 1 orders, 1 decisions, 1 replies"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		if m := x.Messages[0]; m.Text != "our "+canaryText+" is ill" || len(m.Files) != 1 || m.Channel != "C1" {
+			t.Errorf("a message: %+v", m)
+		}
+		var memories []string
+		for _, m := range x.Memories {
+			memories = append(memories, m.Text)
+		}
+		// The workspace's is made from the channel's; that of C2 names them, and is made from nothing of theirs.
+		if want := []string{"thread: " + canaryText, "channel: " + canaryText, "all: " + canaryText, canaryText}; !slices.Equal(memories, want) {
+			t.Errorf("memories %q, want %q", memories, want)
+		}
+		if err := db.ForgetPerson(t.Context(), canary, operator, "o2", noStep); err != nil {
+			t.Fatal(err)
+		}
+		x, err = db.ExportPerson(t.Context(), canary, noStep)
+		if err != nil || x.Name != "" || !x.Forgotten.Equal(db.clock.now()) || len(x.Messages)+len(x.Reactions)+len(x.Orders)+len(x.Decisions)+len(x.Replies)+len(x.Memories) > 0 {
+			t.Errorf("after they were forgotten: %+v, %v", x, err)
+		}
+	})
+}
+
+// After somebody is forgotten, no table has their id, name or words; what others said stays. See
+// personal for what to do about a new table.
+func TestForgetPerson(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		db.seedPerson(t)
+		var want []string
+		for table, columns := range personal {
+			for column, what := range columns {
+				if what == seeded {
+					want = append(want, table+"."+column)
+				}
+			}
+		}
+		slices.Sort(want)
+		if got := db.traces(t); !slices.Equal(got, want) {
+			t.Fatalf("seeded are\n%v, want\n%v", got, want)
+		}
+
+		// Killed after each step, it ends the same.
+		killed := errors.New("killed")
+		for steps := 1; ; steps++ {
+			n := 0
+			err := db.ForgetPerson(t.Context(), canary, "slack:"+canaryUser, "o2", func(string, int, int) error {
+				if n++; n == steps {
+					return killed
+				}
+				return nil
+			})
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, killed) {
+				t.Fatal(err)
+			}
+		}
+		if got := db.traces(t); len(got) > 0 {
+			t.Errorf("left in %v", got)
+		}
+		for what, n := range map[string]int{
+			"messages|text = 'filler'":                         2 * sweepChunk,
+			"messages|deleted AND user_id = ''":                3,
+			"messages|text LIKE '%@" + nobody + " and <@U2>%'": 1,
+			"memories|text = 'two: " + nobody + " leads it'":   1,
+			"memories|text = '' AND forgotten_us > 0":          4,
+			"decisions|reason = 'a good question'":             1,
+			"decisions|reason = '" + aboutForgotten + "'":      3,
+			"outbox|text = 'to somebody else'":                 1,
+			"outbox|text = 'ask @" + nobody + " soon'":         1,
+			"orders|ordered_by = '" + orderedByNobody + "'":    2,
+			"orders|kind = 'forget-person' AND id = 'o2'":      1,
+			"reactions|user_id = 'U2'":                         1,
+			"users|name = 'Bea'":                               1,
+		} {
+			table, where, _ := strings.Cut(what, "|")
+			if got := db.count(t, table, where); got != n {
+				t.Errorf("%d rows of %s, want %d", got, what, n)
+			}
+		}
+		if long, _ := db.currentTexts(t, theChannel); long != "" {
+			t.Errorf("the channel remembers %q", long)
+		}
+	})
+}
+
+// Slack still has what was forgotten, and shows it to catch-up and in threads.
+func TestHistoryDoesNotBringBackWhoWasForgotten(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		db.seedPerson(t)
+		if err := db.ForgetPerson(t.Context(), canary, operator, "o2", noStep); err != nil {
+			t.Fatal(err)
+		}
+		old := func(channel string, n int) chat.Message {
+			return in(channel, chat.Message{Team: team, TS: at(n), UserID: canaryUser, Text: canaryText})
+		}
+		others := in("C1", said(at(30), ""))
+		others.Text = "thanks, <@" + canaryUser + ">"
+		for _, history := range [][]chat.Message{{old("C1", 0), old("C1", 20), others}, {old("C3", 1)}} {
+			for range 2 {
+				if err := db.SaveHistory(t.Context(), history); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		edit := old("C1", 0)
+		edit.Revision = at(1)
+		if known := db.known(t, edit); !known.Message.Deleted || known.Message.Text != "" {
+			t.Errorf("it is %+v", known.Message)
+		}
+		if got := db.traces(t); len(got) > 0 {
+			t.Errorf("back in %v", got)
+		}
+		if m, err := db.Message(t.Context(), team, "C1", at(30)); err != nil || m.Text != "thanks, @"+nobody {
+			t.Errorf("%+v, %v", m, err)
+		}
+		// What they write later is stored as ever.
+		db.clock.advance(time.Hour)
+		later := old("C1", 0)
+		later.TS = chat.TS(db.clock.now())
+		if err := db.SaveHistory(t.Context(), []chat.Message{later}); err != nil {
+			t.Fatal(err)
+		}
+		if m, err := db.Message(t.Context(), team, "C1", later.TS); err != nil || m.Text != canaryText || m.UserID != canaryUser {
+			t.Errorf("%+v, %v", m, err)
+		}
+	})
+}
+
+// Conversations hear that recent messages are gone, so that nothing is posted that was made of them.
+func TestForgetPersonWithdrawsWhatWaits(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		old, fresh := said(at(0), ""), said(at(100_000), "")
+		for _, m := range []chat.Message{old, fresh} {
+			db.record(t, m, keep(m, conversation.Said))
+		}
+		db.clock.advance(100_001 * time.Second)
+		if err := db.ForgetPerson(t.Context(), Person{Team: team, User: "U1"}, operator, "o1", noStep); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, c := range db.pending(t, of(fresh)) {
+			got = append(got, c.TS+" "+string(c.Kind))
+		}
+		if want := []string{old.TS + " said", fresh.TS + " said", fresh.TS + " deleted"}; !slices.Equal(got, want) {
+			t.Errorf("to be relayed: %v, want %v", got, want)
+		}
+	})
+}
+
+func TestReplaceWord(t *testing.T) {
+	t.Parallel()
+	for _, test := range [][3]string{
+		{"Ann said, ask Ann.", "Ann", "X said, ask X."},
+		{"Annette, JoAnn and ann", "Ann", "Annette, JoAnn and ann"},
+		{"AnnAnn Ann", "Ann", "AnnAnn X"},
+		{"昨日田中さんが言った", "田中", "昨日Xさんが言った"},
+		{"Ann", "", "Ann"},
+	} {
+		if got := replaceWord(test[0], test[1], "X"); got != test[2] {
+			t.Errorf("%q in %q: %q, want %q", test[1], test[0], got, test[2])
+		}
+	}
+}

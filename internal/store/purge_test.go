@@ -1,0 +1,104 @@
+package store
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+)
+
+// keptOfPurgedChannel is where a purged channel's id stays, and why.
+var keptOfPurgedChannel = map[string]string{
+	"erased.channel_id":      "the mark that keeps Slack's history out",
+	"forgotten.channel_id":   "the mark that has memory runs begin again",
+	"model_calls.channel_id": "what it cost",
+	"orders.channel_id":      "who purged it",
+	"memories.sources":       "of emptied memories of the workspace: ids",
+	"channels.channel_id":    "the bot is in it",
+}
+
+// placed is the columns, as table.column, that have a channel's id.
+func (db database) placed(t *testing.T, channel string) (columns []string) {
+	t.Helper()
+	for table, names := range personal {
+		for name := range names {
+			if db.count(t, table, "CAST("+name+" AS TEXT) LIKE ?", "%"+channel+"%") > 0 {
+				columns = append(columns, table+"."+name)
+			}
+		}
+	}
+	slices.Sort(columns)
+	return columns
+}
+
+func TestPurgeChannel(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		const room = "C1"
+		db.seedPerson(t)
+		relayed := int64(1)
+		thread := chat.Conversation{Team: team, Channel: room, Thread: at(1)}
+		db.insert(t,
+			&changeRow{WorkflowID: thread.ID(), TS: at(2), Kind: "said", RelayedUS: &relayed},
+			&conversationRow{WorkflowID: thread.ID()}, &conversationRow{WorkflowID: "channel/T1/C1"},
+			&Decision{Key: "t/1", WorkflowID: thread.ID(), TriggerTS: at(2), Reason: canaryText, Outcome: conversation.Sent, DecidedUS: 1},
+			&callRow{TeamID: team, ChannelID: room, ThreadTS: at(1), Decision: "t/1", TokensIn: 7, CalledUS: micros(noon)},
+			&forgottenRow{TeamID: team, ChannelID: room, TS: at(50), UntilUS: 1},
+		)
+		db.exec(t, "UPDATE decisions SET decided_us = 1 WHERE decided_us = 0")
+		before := db.placed(t, "C2")
+
+		db.insert(t, &changeRow{WorkflowID: thread.ID(), TS: at(4), Kind: "said"})
+		if err := db.PurgeChannel(t.Context(), team, room, operator, "o9", noStep); !errors.Is(err, ErrInUse) {
+			t.Errorf("while a change waits: %v", err)
+		}
+		if n := db.count(t, "messages", "channel_id = 'C1'"); n == 0 {
+			t.Error("it purged all the same")
+		}
+		db.exec(t, "UPDATE changes SET relayed_us = 1")
+		killed := errors.New("killed")
+		for steps := 1; ; steps++ {
+			n := 0
+			err := db.PurgeChannel(t.Context(), team, room, operator, "o9", func(string, int, int) error {
+				if n++; n == steps {
+					return killed
+				}
+				return nil
+			})
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, killed) {
+				t.Fatal(err)
+			}
+		}
+		for _, column := range db.placed(t, "C1") {
+			if keptOfPurgedChannel[column] == "" {
+				t.Errorf("left in %s", column)
+			}
+		}
+		if got := db.placed(t, "C2"); !slices.Equal(got, before) {
+			t.Errorf("the other channel is in %v, before in %v", got, before)
+		}
+		if long, _ := db.currentTexts(t, workspace); long != "" {
+			t.Errorf("the workspace remembers %q", long)
+		}
+		if n := db.count(t, "model_calls", "channel_id = 'C1' AND thread_ts = '' AND decision = '' AND tokens_in = 7"); n != 1 {
+			t.Error("its cost is gone")
+		}
+		// Slack still has what was said in it.
+		if err := db.SaveHistory(t.Context(), []chat.Message{said(at(1), ""), said(at(70), "")}); err != nil {
+			t.Fatal(err)
+		}
+		db.clock.advance(time.Hour)
+		later := said(chat.TS(db.clock.now()), "")
+		if err := db.SaveHistory(t.Context(), []chat.Message{later}); err != nil {
+			t.Fatal(err)
+		}
+		if got := db.left(t, "messages WHERE channel_id = 'C1'", "ts"); !slices.Equal(got, []string{later.TS}) {
+			t.Errorf("stored are %v", got)
+		}
+	})
+}
