@@ -87,7 +87,7 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (result 
 		facts.OverBudget = false // the reply is paid for
 	}
 	if rule := in.silenceRule(facts); rule != conversation.NoRule {
-		d.ShouldRespond, d.Rule, d.Reason, d.Outcome = false, string(rule), rule.Reason(), conversation.Silent
+		d.ShouldRespond, d.Rule, d.Reason, d.Outcome = false, string(rule), facts.Reason(rule), conversation.Silent
 		if err := a.Store.Decide(ctx, d); err != nil {
 			return "", "", err
 		}

@@ -58,7 +58,16 @@ func (c *conversationsCommand) run(ctx context.Context, p launch.Program, stdout
 	if err != nil {
 		return c.explain(ctx, err)
 	}
+	mutes, err := d.store.MutedWorkspaces(ctx)
+	if err != nil {
+		return err
+	}
 	return c.print(stdout, append([]operator.Listed{}, all...), func(w io.Writer) error {
+		for _, o := range mutes {
+			if _, err := fmt.Fprintf(w, "The bot is silent %s\n\n", everywhereMute{o.By, o.At}.text(p.Config.Location())); err != nil {
+				return err
+			}
+		}
 		return c.table(w, all, p.Config.Location(), time.Now())
 	})
 }

@@ -32,9 +32,9 @@ type commands struct {
 	Conversations conversationsCommand `cmd:"" help:"List the open conversations with their phases, and when they are due."`
 	Show          showCommand          `cmd:"" help:"Show the state of a conversation."`
 	AnswerNow     answerNowCommand     `cmd:"" help:"Have the bot answer now what is waiting in a conversation."`
-	Drop          dropCommand          `cmd:"" help:"Drop what is waiting in a conversation."`
+	Drop          dropCommand          `cmd:"" help:"Drop what is waiting in a conversation, or in all."`
 	Snooze        snoozeCommand        `cmd:"" help:"Silence the bot in a conversation for a while."`
-	Mute          muteCommand          `cmd:"" help:"Silence the bot in a conversation until it is unmuted."`
+	Mute          muteCommand          `cmd:"" help:"Silence the bot in a conversation, or everywhere, until it is unmuted."`
 	Unmute        unmuteCommand        `cmd:"" help:"End a mute or a snooze."`
 
 	Prompt   promptCommand   `cmd:"" help:"Print what a model would be sent and, with --ask, what it answers. Nothing is posted."`
@@ -57,6 +57,11 @@ type command interface {
 // standalone is a command that needs no configuration.
 type standalone interface {
 	runStandalone(ctx context.Context, stdout io.Writer) error
+}
+
+// talkingCommand is a command that reads the configuration, and reports progress or asks.
+type talkingCommand interface {
+	runTalking(ctx context.Context, p launch.Program, stdin io.Reader, stdout, stderr io.Writer) error
 }
 
 // judgeCommand is a command that asks the judgment's model and nothing else.
@@ -99,6 +104,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case judgeCommand:
 		return launch.JudgeCommand(ctx, name, c.Config, stderr, do.judge(), func(ctx context.Context, p launch.Program) error {
 			return do.runJudge(ctx, p, stdout, stderr)
+		})
+	case talkingCommand:
+		return launch.Command(ctx, name, c.Config, stderr, func(ctx context.Context, p launch.Program) error {
+			return do.runTalking(ctx, p, os.Stdin, stdout, stderr)
 		})
 	case command:
 		return launch.Command(ctx, name, c.Config, stderr, func(ctx context.Context, p launch.Program) error {

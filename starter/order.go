@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,23 +17,28 @@ import (
 	"myao/internal/operator"
 )
 
-// orderFlags is the command line of every order to a conversation.
+// orderFlags are the flags of every order to a conversation.
 type orderFlags struct {
-	conversationArg
 	byFlag
 	temporalFlags
 	output
 }
 
+// orderCommand is the command line of an order to one conversation.
+type orderCommand struct {
+	conversationArg
+	orderFlags
+}
+
 // Validate implements kong's Validate.
-func (c *orderFlags) Validate() error {
+func (c *orderCommand) Validate() error {
 	if err := c.conversationArg.Validate(); err != nil {
 		return err
 	}
-	return c.temporalFlags.checkTimeout()
+	return c.checkTimeout()
 }
 
-type answerNowCommand struct{ orderFlags }
+type answerNowCommand struct{ orderCommand }
 
 // Help implements kong's Help.
 func (answerNowCommand) Help() string {
@@ -44,10 +50,15 @@ order is refused if nothing is waiting.
 }
 
 func (c *answerNowCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
-	return c.send(ctx, p, stdout, conversation.UpdateAnswerNow, 0)
+	return c.send(ctx, p, stdout, c.conversationArg, conversation.UpdateAnswerNow, 0)
 }
 
-type dropCommand struct{ orderFlags }
+type dropCommand struct {
+	placeArg
+	All bool `help:"Drop what is waiting in all open conversations."`
+	Yes bool `help:"With --all: do not ask first."`
+	orderFlags
+}
 
 // Help implements kong's Help.
 func (dropCommand) Help() string {
@@ -56,16 +67,31 @@ is being posted is not withdrawn. Messages sent later, and those sent since that
 are handled as usual.
 
   starter drop general
-  starter drop C0123456789 1700000000.000100`
+  starter drop C0123456789 1700000000.000100
+  starter drop --all --yes
+
+With --all, messages that Temporal does not know yet are not among what is dropped: mute the bot
+everywhere first.`
 }
 
-func (c *dropCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
-	return c.send(ctx, p, stdout, conversation.UpdateDrop, 0)
+// Validate implements kong's Validate.
+func (c *dropCommand) Validate() error {
+	if c.Yes && !c.All {
+		return errors.New("--yes needs --all")
+	}
+	return cmp.Or(c.check(c.All, "--all"), c.checkTimeout())
+}
+
+func (c *dropCommand) runTalking(ctx context.Context, p launch.Program, stdin io.Reader, stdout, stderr io.Writer) error {
+	if c.All {
+		return c.dropAll(ctx, p, stdin, stdout, stderr)
+	}
+	return c.send(ctx, p, stdout, conversationArg(c.placeArg), conversation.UpdateDrop, 0)
 }
 
 type snoozeCommand struct {
 	For snoozeDuration `required:"" placeholder:"DURATION" help:"For how long: 90m, 2h or 1d12h; at most a year."`
-	orderFlags
+	orderCommand
 }
 
 // Help implements kong's Help.
@@ -82,10 +108,14 @@ func (c *snoozeCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 	if err != nil {
 		return err
 	}
-	return c.send(ctx, p, stdout, conversation.UpdateSnooze, int(d/time.Second))
+	return c.send(ctx, p, stdout, c.conversationArg, conversation.UpdateSnooze, int(d/time.Second))
 }
 
-type muteCommand struct{ orderFlags }
+type muteCommand struct {
+	placeArg
+	Everywhere bool `help:"In the whole workspace. Needs the database only."`
+	orderFlags
+}
 
 // Help implements kong's Help.
 func (muteCommand) Help() string {
@@ -93,24 +123,54 @@ func (muteCommand) Help() string {
 a thread, the order applies to the channel and all its threads.
 
   starter mute general
-  starter mute general 1700000000.000100 --by carol`
+  starter mute general 1700000000.000100 --by carol
+  starter mute --everywhere
+
+With --everywhere, nothing more is posted anywhere, neither replies that are composed already nor
+the rest of a long one, until starter unmute --everywhere. It works without Temporal and without a
+worker. What waits is not dropped, but is silenced when it is due.`
+}
+
+// Validate implements kong's Validate.
+func (c *muteCommand) Validate() error {
+	return cmp.Or(c.check(c.Everywhere, "--everywhere"), c.checkTimeout())
 }
 
 func (c *muteCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
-	return c.send(ctx, p, stdout, conversation.UpdateMute, 0)
+	if c.Everywhere {
+		return c.everywhere(ctx, p, stdout, conversation.UpdateMute)
+	}
+	return c.send(ctx, p, stdout, conversationArg(c.placeArg), conversation.UpdateMute, 0)
 }
 
-type unmuteCommand struct{ orderFlags }
+type unmuteCommand struct {
+	placeArg
+	Everywhere bool `help:"End a mute of the whole workspace."`
+	orderFlags
+}
 
 // Help implements kong's Help.
 func (unmuteCommand) Help() string {
-	return `It ends a mute or a snooze. A thread stays silent while its channel is silent; the output says so.
+	return `It ends a mute or a snooze. A thread stays silent while its channel is silent, and everything while
+the bot is muted everywhere; the output says so.
 
-  starter unmute general`
+  starter unmute general
+  starter unmute --everywhere
+
+Conversations that are muted themselves stay so after --everywhere. What was silenced meanwhile is
+not answered later.`
+}
+
+// Validate implements kong's Validate.
+func (c *unmuteCommand) Validate() error {
+	return cmp.Or(c.check(c.Everywhere, "--everywhere"), c.checkTimeout())
 }
 
 func (c *unmuteCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
-	return c.send(ctx, p, stdout, conversation.UpdateUnmute, 0)
+	if c.Everywhere {
+		return c.everywhere(ctx, p, stdout, conversation.UpdateUnmute)
+	}
+	return c.send(ctx, p, stdout, conversationArg(c.placeArg), conversation.UpdateUnmute, 0)
 }
 
 // orderResult is an order that was carried out.
@@ -123,10 +183,12 @@ type orderResult struct {
 	Silenced time.Time `json:"silenced_until,omitzero"`
 	// ChannelSilenced is, for a thread, the end of its channel's mute or snooze, if any.
 	ChannelSilenced time.Time `json:"channel_silenced_until,omitzero"`
+	// EverywhereSilenced is the end of a mute of the whole workspace, if any.
+	EverywhereSilenced time.Time `json:"everywhere_silenced_until,omitzero"`
 }
 
-func (c *orderFlags) send(ctx context.Context, p launch.Program, stdout io.Writer, update string, seconds int) (err error) {
-	d, done, err := c.connect(ctx, p, c.conversationArg)
+func (c *orderFlags) send(ctx context.Context, p launch.Program, stdout io.Writer, in conversationArg, update string, seconds int) (err error) {
+	d, done, err := c.connect(ctx, p, in)
 	if err != nil {
 		return err
 	}
@@ -141,12 +203,12 @@ func (c *orderFlags) send(ctx context.Context, p launch.Program, stdout io.Write
 	if err != nil {
 		return err
 	}
-	out.Silenced = silenced[d.conversation.ID()]
+	out.Silenced, out.EverywhereSilenced = silenced[d.conversation.ID()], silenced.Everywhere(d.conversation.Team)
 	if !d.conversation.TopLevel() {
 		out.ChannelSilenced = silenced[d.conversation.Top().ID()]
 	}
 	return c.print(stdout, out, func(w io.Writer) error {
-		_, err := fmt.Fprintln(w, out.text(d.name, c.Channel, p.Config.Location(), time.Now()))
+		_, err := fmt.Fprintln(w, out.text(d.name, in.Channel, p.Config.Location(), time.Now()))
 		return err
 	})
 }
@@ -169,6 +231,9 @@ func (o orderResult) text(name, channel string, zone *time.Location, now time.Ti
 	case o.Order == conversation.UpdateUnmute && now.Before(o.ChannelSilenced):
 		line += fmt.Sprintf("\nThe thread stays silent with its channel until %s. To end that: starter unmute %s",
 			silent(o.ChannelSilenced, zone, now), strings.TrimPrefix(channel, "#"))
+	}
+	if o.Order == conversation.UpdateUnmute && now.Before(o.EverywhereSilenced) {
+		line += "\nThe bot stays silent everywhere until it is unmuted. To end that: starter unmute --everywhere"
 	}
 	return line
 }

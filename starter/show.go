@@ -54,6 +54,8 @@ type conversationReport struct {
 	// thread, that of its channel.
 	Silenced        time.Time `json:"silenced_until,omitzero"`
 	ChannelSilenced time.Time `json:"channel_silenced_until,omitzero"`
+	// Everywhere is the mute of the whole workspace, if there is one.
+	Everywhere *everywhereMute `json:"muted_everywhere,omitempty"`
 	// WebUI is the path in Temporal's Web UI; empty if there was no run.
 	WebUI string `json:"web_ui,omitempty"`
 }
@@ -78,6 +80,13 @@ func (c *showCommand) run(ctx context.Context, p launch.Program, stdout io.Write
 	if !d.conversation.TopLevel() {
 		out.ChannelSilenced = silenced[d.conversation.Top().ID()]
 	}
+	order, err := d.store.MutedEverywhere(ctx, d.conversation.Team)
+	if err != nil {
+		return err
+	}
+	if order != nil {
+		out.Everywhere = &everywhereMute{order.By, order.At}
+	}
 	if out.Run.ID != "" {
 		out.WebUI = "/namespaces/" + url.PathEscape(temporal.Namespace()) + "/workflows/" + url.PathEscape(out.ID) + "/" + out.Run.ID
 	}
@@ -97,6 +106,9 @@ func (s conversationReport) text(w io.Writer, zone *time.Location, now time.Time
 	}
 	if now.Before(s.ChannelSilenced) {
 		rows = append(rows, []string{"silent", "until " + silent(s.ChannelSilenced, zone, now) + ", with its channel"})
+	}
+	if s.Everywhere != nil {
+		rows = append(rows, []string{"silent", s.Everywhere.text(zone)})
 	}
 	rows = append(rows, []string{"run", s.lastRun(zone)})
 	if s.WebUI != "" {

@@ -91,7 +91,7 @@ func (r *conversationRun) validateDrop(conversation.Order) error {
 }
 
 func (r *conversationRun) nothingPending() error {
-	return refuse("nothing waits here: the conversation is %s", r.state.Phase)
+	return temporal.NewApplicationError(fmt.Sprintf("nothing waits here: the conversation is %s", r.state.Phase), conversation.Refused, r.state.Phase)
 }
 
 func validateSnooze(o conversation.Order) error {

@@ -67,15 +67,19 @@ type subcommand struct {
 	// noArguments is set where arguments are refused: whoever adds one wants something that
 	// the subcommand does not do.
 	noArguments bool
+	// anywhere is set where it does not matter whether the bot is in the channel.
+	anywhere bool
 }
 
 var subcommands = map[string]subcommand{
-	"status": {config.MayStatus, "see what is waiting here", (*Handler).status, true},
-	"why":    {config.MayWhy, "read my reasons here", (*Handler).why, false},
-	"snooze": {config.MaySnooze, "snooze me here", (*Handler).snooze, false},
-	"mute":   {config.MayMute, "mute me here", (*Handler).mute, true},
-	"unmute": {config.MayMute, "unmute me here", (*Handler).unmute, true},
-	"forget": {config.MayForget, "have me forget this channel", (*Handler).forget, false},
+	"status": {config.MayStatus, "see what is waiting here", (*Handler).status, true, false},
+	"why":    {config.MayWhy, "read my reasons here", (*Handler).why, false, false},
+	"snooze": {config.MaySnooze, "snooze me here", (*Handler).snooze, false, false},
+	"mute":   {config.MayMute, "mute me here", (*Handler).mute, true, false},
+	"unmute": {config.MayMute, "unmute me here", (*Handler).unmute, true, false},
+	"forget": {config.MayForget, "have me forget this channel", (*Handler).forget, false, false},
+	"stop":   {config.MayStop, "stop me everywhere", (*Handler).stop, true, true},
+	"go":     {config.MayStop, "let me speak again everywhere", (*Handler).unstop, true, true},
 }
 
 // Answer answers a command. what is the subcommand and result how it ended, for the metrics.
@@ -92,7 +96,7 @@ func (h *Handler) Answer(ctx context.Context, c slack.Command, own slack.Identit
 	if !h.Config.Slack.May(c.User, o.permission) {
 		return MayNot(h.Config, o.action), what, refused
 	}
-	if h.Directory.Absent(ctx, own.TeamID, c.Channel) {
+	if !o.anywhere && h.Directory.Absent(ctx, own.TeamID, c.Channel) {
 		return h.say("I am not in this conversation, so I know nothing about it. Invite me first."), what, refused
 	}
 	if o.noArguments && len(typed) > 1 {

@@ -138,7 +138,10 @@ func TestPermissions(t *testing.T) {
 func TestElsewhere(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for what := range subcommands {
+	for what, order := range subcommands {
+		if order.anywhere {
+			continue
+		}
 		answer, _, result := b.Answer(t.Context(), slack.Command{
 			Request: slack.Request{User: "UBOSS", Channel: "CELSEWHERE"}, Name: "/myao", Text: what,
 		}, own)
@@ -146,6 +149,37 @@ func TestElsewhere(t *testing.T) {
 			t.Errorf("%s: %s, ordered %q", what, result, b.operator.orders)
 		}
 		wants(t, answer, "I am not in this conversation")
+	}
+}
+
+// An operator stops the bot everywhere, from any channel and without Temporal.
+func TestStopAndGo(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.temporal = errors.New("down")
+	say := func(channel, text string) string {
+		t.Helper()
+		answer, _, result := b.Answer(t.Context(), slack.Command{
+			Request: slack.Request{User: "UBOSS", Channel: channel, ID: text + "/" + channel}, Name: "/myao", Text: text,
+		}, own)
+		if result != done && text != "status" {
+			t.Errorf("%s: %s, %q", text, result, answer)
+		}
+		return answer
+	}
+	wants(t, say("CELSEWHERE", "stop"), "I am silent in the whole workspace", "`/myao go`")
+	if o, err := b.Store.MutedEverywhere(t.Context(), "T1"); err != nil || o == nil || o.By != "slack:UBOSS" {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	wants(t, say("C1", "status"), "I am muted in the whole workspace", "`/myao go`")
+	b.temporal = nil
+	wants(t, say("C1", "unmute"), "I am muted everywhere")
+	wants(t, say("C1", "go"), "I may speak again")
+	if o, err := b.Store.MutedEverywhere(t.Context(), "T1"); err != nil || o != nil {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	if answer := say("C1", "status"); strings.Contains(answer, "muted") {
+		t.Errorf("after go: %q", answer)
 	}
 }
 

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"time"
 
+	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/operator"
 	"myao/internal/slack"
+	"myao/internal/store"
 )
 
 // defaultSnooze is the duration of a snooze without an argument.
@@ -46,7 +48,36 @@ func (h *Handler) unmute(ctx context.Context, r request) (text, result string) {
 	if text, result = h.sendOrder(ctx, r, conversation.UpdateUnmute, 0); text != "" {
 		return text, result
 	}
+	order, err := h.Store.MutedEverywhere(ctx, r.conversation.Team)
+	switch {
+	case err != nil:
+		return h.internalError(ctx, r, "unmute", err)
+	case order != nil:
+		return h.say("The mute of this channel is over, but I am muted everywhere. An operator can end that with `%s go`.", quoted(r.Name)), done
+	}
 	return h.say("I may speak in this channel again."), done
+}
+
+// stop silences the bot in the whole workspace. It needs the database only.
+func (h *Handler) stop(ctx context.Context, r request) (text, result string) {
+	if err := h.everywhere(ctx, r, conversation.UpdateMute, h.Clock().Add(conversation.MuteDuration)); err != nil {
+		return h.internalError(ctx, r, "stop", err)
+	}
+	return h.say("I am silent in the whole workspace from now on. `%s go` ends that.", quoted(r.Name)), done
+}
+
+// unstop ends a mute of the whole workspace.
+func (h *Handler) unstop(ctx context.Context, r request) (text, result string) {
+	if err := h.everywhere(ctx, r, conversation.UpdateUnmute, time.Time{}); err != nil {
+		return h.internalError(ctx, r, "go", err)
+	}
+	return h.say("I may speak again, except where I am muted or snoozed."), done
+}
+
+func (h *Handler) everywhere(ctx context.Context, r request, kind string, until time.Time) error {
+	return h.Store.ApplyOrder(ctx, store.Order{
+		ID: r.id(), Scope: chat.Scope{Team: r.conversation.Team}, Kind: kind, By: r.by(), Until: until,
+	})
 }
 
 // sendOrder sends an order to the conversation at the channel's top level. Its text is empty

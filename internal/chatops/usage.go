@@ -20,10 +20,12 @@ func (h *Handler) usage(command string) string {
 		{"mute", "be silent here until `unmute`"},
 		{"unmute", "end a mute or a snooze"},
 		{"forget", "forget what I remember of this channel"},
+		{"stop", "be silent in the whole workspace until `go`; for operators"},
+		{"go", "end a `stop`; for operators"},
 	} {
 		fmt.Fprintf(&b, "`%s %s` – %s\n", command, line[0], h.say(line[1]))
 	}
-	return b.String() + h.say("All of them apply to this channel and its threads.")
+	return b.String() + h.say("All others apply to this channel and its threads.")
 }
 
 // MayNot returns the answer to somebody who may not do something: it names who may. action

@@ -76,6 +76,7 @@ const (
 	MayHush      Permission = "hush"       // withdraw the pending answer to a message, by a reaction
 	MayAnswerNow Permission = "answer_now" // have a message answered at once, by a shortcut
 	MayForget    Permission = "forget"     // delete the memory of a channel
+	MayStop      Permission = "stop"       // mute the whole workspace; for operators alone
 )
 
 // May reports whether a user has a permission.

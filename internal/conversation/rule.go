@@ -61,6 +61,10 @@ func Rules() []Rule { return slices.Sorted(maps.Keys(reasons)) }
 // Reason explains the rule to people.
 func (r Rule) Reason() string { return reasons[r] }
 
+// ReasonMutedEverywhere takes the place of the reason of RuleSilenced while the bot is muted in the
+// whole workspace.
+const ReasonMutedEverywhere = "the bot is muted everywhere"
+
 // maxBotReplies is how often the bot answers other bots until a person speaks again.
 const maxBotReplies = 3
 
@@ -78,8 +82,10 @@ type Facts struct {
 	MaxAge time.Duration
 	// SilencedUntil is the end of a mute or snooze; the zero time without one.
 	SilencedUntil time.Time
-	// Silenced is set where a judged reply was pending in a thread while the channel was muted
-	// or snoozed, even if that is over.
+	// MutedUntil is the end of a mute of the whole workspace, which is part of SilencedUntil.
+	MutedUntil time.Time
+	// Silenced is set where a judged reply was pending while the bot was muted everywhere, or in a
+	// thread while the channel was muted or snoozed, even if that is over.
 	Silenced bool
 	// Quiet is set during the channel's quiet hours.
 	Quiet bool
@@ -97,6 +103,14 @@ type Facts struct {
 	// Saw is the time of the newest message that the model had read when it wrote the bot's
 	// newest message; the zero time if unknown.
 	Saw time.Time
+}
+
+// Reason explains to people why a rule applies to these facts.
+func (f Facts) Reason(r Rule) string {
+	if r == RuleSilenced && f.Now.Before(f.MutedUntil) {
+		return ReasonMutedEverywhere
+	}
+	return r.Reason()
 }
 
 // AddressedRule is the rule that silences any reply, even to an addressed message.

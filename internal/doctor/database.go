@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"myao/internal/ledger"
 	"myao/internal/store"
 )
 
@@ -187,6 +188,22 @@ func (e *examination) backlog(ctx context.Context) Finding {
 		return warn("start the starter; if one runs, see what its log says about Temporal", "%s", said)
 	}
 	return ok("%s", said)
+}
+
+// muted tells whether somebody has muted the bot in the whole workspace.
+func (e *examination) muted(ctx context.Context) Finding {
+	if why := e.noTables(ctx); why != "" {
+		return skip("%s", why)
+	}
+	mutes, err := e.db.MutedWorkspaces(ctx)
+	switch {
+	case err != nil:
+		return fail("check the database", "%v", err)
+	case len(mutes) == 0:
+		return ok("the bot is not muted everywhere")
+	}
+	return warn("starter unmute --everywhere, or /myao go by an operator", "the bot is muted everywhere, since %s by %s: it answers nobody",
+		mutes[0].At.In(e.Config.Location()).Format("2006-01-02 15:04:05 MST"), ledger.Plain(mutes[0].By))
 }
 
 // ids looks for settings under former ids of channels.

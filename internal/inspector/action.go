@@ -102,8 +102,17 @@ func (w *Inspector) order(ctx context.Context, in orderRequest) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, orderTimeout)
 	defer cancel()
-	if err := system.Order(ctx, c, in.Order, order, ""); err != nil || in.Order != conversation.UpdateUnmute || c.Thread == "" {
+	if err := system.Order(ctx, c, in.Order, order, ""); err != nil || in.Order != conversation.UpdateUnmute {
 		return orderError(err)
+	}
+	everywhere, err := system.Store.MutedEverywhere(ctx, c.Team)
+	switch {
+	case err != nil:
+		return err
+	case everywhere != nil:
+		return &httpError{http.StatusConflict, "It stays silent: it is muted in the whole workspace, until /myao go or starter unmute --everywhere."}
+	case c.TopLevel():
+		return nil
 	}
 	until, err := system.Store.SilencedUntil(ctx, c.Top())
 	if err != nil {

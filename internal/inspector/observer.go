@@ -48,10 +48,12 @@ type view struct {
 	// Phase comes from Temporal itself, as long as no worker has told the State.
 	Phase conversation.Phase `json:"phase,omitempty"`
 	// Problem says why the view may be out of date; empty if it is not.
-	Problem  string          `json:"problem"`
-	Silenced time.Time       `json:"silenced_until,omitzero"`
-	Timeline ledger.Timeline `json:"story"`
-	Memories []memory        `json:"memories"`
+	Problem  string    `json:"problem"`
+	Silenced time.Time `json:"silenced_until,omitzero"`
+	// Everywhere is set while the bot is muted in the whole workspace.
+	Everywhere bool            `json:"muted_everywhere,omitempty"`
+	Timeline   ledger.Timeline `json:"story"`
+	Memories   []memory        `json:"memories"`
 }
 
 // observer observes one conversation. Its methods are for one goroutine.
@@ -212,11 +214,15 @@ func (l *observer) read(ctx context.Context, system *operator.Operator) error {
 	if err != nil {
 		return err
 	}
+	everywhere, err := db.MutedEverywhere(ctx, team)
+	if err != nil {
+		return err
+	}
 	memories, err := l.w.memories(ctx, db, l.c)
 	if err != nil {
 		return err
 	}
-	l.view.Timeline, l.view.Silenced, l.view.Memories = timeline, silenced, memories
+	l.view.Timeline, l.view.Silenced, l.view.Everywhere, l.view.Memories = timeline, silenced, everywhere != nil, memories
 	return nil
 }
 

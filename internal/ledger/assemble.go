@@ -43,10 +43,12 @@ func (r rows) timeline() Timeline {
 			s.Entries = append(s.Entries, Entry{At: d.Decided(), Thread: threadOf(d.WorkflowID), Decision: decisions[d.Key]})
 		}
 	}
-	for _, o := range r.orders {
+	for i, o := range slices.Concat(r.mutes, r.orders) {
 		named := strings.Contains(" "+o.Subject+" ", " "+r.options.MessageTS+" ")
 		if !one || named || o.Subject == "" && (last.IsZero() || !o.At.After(last)) {
-			s.Entries = append(s.Entries, Entry{At: o.At, Thread: o.Scope.Thread, Order: &Order{Kind: o.Kind, By: o.By, Subject: o.Subject, Until: o.Until}})
+			s.Entries = append(s.Entries, Entry{At: o.At, Thread: o.Scope.Thread, Order: &Order{
+				Kind: o.Kind, By: o.By, Subject: o.Subject, Until: o.Until, Everywhere: i < len(r.mutes),
+			}})
 		}
 	}
 	slices.SortStableFunc(s.Entries, func(a, b Entry) int { return a.At.Compare(b.At) })
@@ -92,6 +94,12 @@ func (r rows) decision(d store.Decision) *Decision {
 	if d.SettledUS != nil {
 		decision.Settled = time.UnixMicro(*d.SettledUS).UTC()
 	}
+	if rule := conversation.Rule(d.OutcomeBy); d.Outcome == conversation.Silent && d.OutcomeBy != "" {
+		decision.SilentFor = rule.Reason()
+		if rule == conversation.RuleSilenced && r.mutedEverywhere(decision.Settled) {
+			decision.SilentFor = conversation.ReasonMutedEverywhere
+		}
+	}
 	for _, c := range r.calls {
 		if c.Decision == d.Key {
 			decision.Calls = append(decision.Calls, r.call(c))
@@ -115,6 +123,16 @@ func (r rows) decision(d store.Decision) *Decision {
 		decision.By = "" // the reply's key, which means nothing to people
 	}
 	return decision
+}
+
+// mutedEverywhere reports whether the bot was muted everywhere at a time, as far as the mutes tell.
+func (r rows) mutedEverywhere(at time.Time) (muted bool) {
+	for _, o := range r.mutes {
+		if !o.At.After(at) {
+			muted = o.Kind == conversation.UpdateMute
+		}
+	}
+	return muted
 }
 
 func (r rows) call(c store.Call) Call {

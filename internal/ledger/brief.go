@@ -36,12 +36,15 @@ func brief(e Entry, zone *time.Location, w words.Words) string {
 	if e.Thread != "" {
 		end = w.Say("%s in a thread", end)
 	}
-	reason := w.Of(cmp.Or(mrkdwn(d.Reason), "no reason is known"))
+	reason := w.Of(cmp.Or(d.SilentFor, mrkdwn(d.Reason), "no reason is known"))
 	by := w.Of(d.Source)
 	if d.Rule != "" {
 		by = w.Say("rule %s", d.Rule)
 	}
-	if d.Confidence != nil {
+	switch {
+	case d.SilentFor != "":
+		by = w.Say("rule %s", d.By)
+	case d.Confidence != nil:
 		by = w.Say("%s, confidence %.2f", by, *d.Confidence)
 	}
 	at := fmt.Sprintf("<!date^%d^{date_short_pretty} {time}|%s>", e.At.Unix(), e.At.In(zone).Format("2006-01-02 15:04"))

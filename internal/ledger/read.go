@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/conversation"
 	"myao/internal/store"
 )
 
@@ -43,6 +44,7 @@ type rows struct {
 	parts        []store.Part
 	calls        []store.Call
 	orders       []store.Order
+	mutes        []store.Order // of the whole workspace, with their ends, the oldest first
 	users        map[string]store.User
 }
 
@@ -71,6 +73,12 @@ func (r *rows) read(ctx context.Context, s *store.Store) (err error) {
 	}
 	if r.orders, err = s.Orders(ctx, team, channel, from, maxRows); err != nil {
 		return err
+	}
+	if r.mutes, err = s.MutesEverywhere(ctx, team, from, maxRows); err != nil {
+		return err
+	}
+	if len(r.mutes) > 0 && r.mutes[0].Kind == conversation.UpdateUnmute && r.mutes[0].At.Before(from) {
+		r.mutes = r.mutes[1:] // it tells nothing about what came later
 	}
 	r.restrict()
 	if err := r.readParent(ctx, s); err != nil {

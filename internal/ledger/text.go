@@ -218,6 +218,9 @@ func (t *text) outcome(at time.Time, d Decision) {
 	case outcomeCauses[d.Outcome] != "":
 		line += outcomeCauses[d.Outcome] + d.By
 	}
+	if d.SilentFor != "" {
+		line += ": " + d.SilentFor
+	}
 	if !d.Settled.IsZero() && d.Outcome != conversation.Silent {
 		line += " at " + t.at(d.Settled, at)
 	}
@@ -244,6 +247,9 @@ func tries(n int) string {
 
 func (t *text) order(at time.Time, thread string, o Order) {
 	line := Plain(o.By) + " ordered: " + Plain(o.Kind)
+	if o.Everywhere {
+		line += " everywhere"
+	}
 	if o.Subject != "" {
 		line += " " + Plain(o.Subject)
 	}

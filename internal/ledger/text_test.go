@@ -122,13 +122,13 @@ there are earlier messages: use --limit and --since to see them
 
 func TestTextOfOutcomes(t *testing.T) {
 	for want, d := range map[string]store.Decision{
-		"→ withdrawn because of " + ts(5) + " at":        {Outcome: "withdrawn", OutcomeBy: ts(5)},
-		"→ dropped by cli:ann at":                        {Outcome: "dropped", OutcomeBy: "cli:ann"},
-		"→ overruled by slack:U1 at":                     {Outcome: "overruled", OutcomeBy: "slack:U1"},
-		"→ failed: channel_not_found at":                 {Outcome: "failed", OutcomeBy: "channel_not_found"},
-		"→ silent after all, by rule silenced\n":         {Outcome: "silent", OutcomeBy: "silenced"},
-		"→ silent: another decision had already replied": {Outcome: "silent", OutcomeBy: "T1/C1//1.1/"},
-		"→ posted, but its message is unknown at":        {Outcome: "posted", OutcomeBy: "T1/C1//1.1/"},
+		"→ withdrawn because of " + ts(5) + " at": {Outcome: "withdrawn", OutcomeBy: ts(5)},
+		"→ dropped by cli:ann at":                 {Outcome: "dropped", OutcomeBy: "cli:ann"},
+		"→ overruled by slack:U1 at":              {Outcome: "overruled", OutcomeBy: "slack:U1"},
+		"→ failed: channel_not_found at":          {Outcome: "failed", OutcomeBy: "channel_not_found"},
+		"→ silent after all, by rule silenced: the conversation is muted or snoozed, or was while the reply waited\n": {Outcome: "silent", OutcomeBy: "silenced"},
+		"→ silent: another decision had already replied":                                                              {Outcome: "silent", OutcomeBy: "T1/C1//1.1/"},
+		"→ posted, but its message is unknown at":                                                                     {Outcome: "posted", OutcomeBy: "T1/C1//1.1/"},
 		"→ pending\n": {Outcome: "pending"},
 	} {
 		d.WorkflowID, d.TriggerTS, d.DecidedUS = top.ID(), ts(0), second(1).UnixMicro()

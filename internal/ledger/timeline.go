@@ -120,7 +120,9 @@ type Decision struct {
 	// message, the operator or the error that caused it.
 	Outcome conversation.Outcome `json:"outcome"`
 	By      string               `json:"by,omitempty"`
-	Settled time.Time            `json:"settled,omitzero"`
+	// SilentFor is the reason of the rule in By that silenced it after all.
+	SilentFor string    `json:"silent_for,omitempty"`
+	Settled   time.Time `json:"settled,omitzero"`
 	// Parts are the messages of the reply.
 	Parts []Part `json:"parts,omitempty"`
 }
@@ -152,4 +154,6 @@ type Order struct {
 	// Subject is the ts of a message, the term and version of a memory, or the other id.
 	Subject string    `json:"subject,omitempty"`
 	Until   time.Time `json:"until,omitzero"`
+	// Everywhere is set for a mute of the whole workspace, and for its end.
+	Everywhere bool `json:"everywhere,omitempty"`
 }

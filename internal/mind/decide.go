@@ -34,8 +34,9 @@ func (m *Mind) Decide(ctx context.Context, c chat.Conversation, pending []string
 	if err != nil {
 		return Decision{}, err
 	}
-	if rule := k.ForRules(own.UserID).JudgmentRule(); rule != conversation.NoRule {
-		return Decision{Verdict: chat.Verdict{Reason: rule.Reason(), Confidence: 1}, Rule: rule}, nil
+	facts := k.ForRules(own.UserID)
+	if rule := facts.JudgmentRule(); rule != conversation.NoRule {
+		return Decision{Verdict: chat.Verdict{Reason: facts.Reason(rule), Confidence: 1}, Rule: rule}, nil
 	}
 	asked := &Asked{Read: m.Clock()}
 	judgment, err := m.Judgment(ctx, c, pending, maxDelay)

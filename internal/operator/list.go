@@ -151,7 +151,7 @@ func (o *Operator) running(ctx context.Context, f Filter) ([]Listed, error) {
 
 // listByStatus is running for one execution status.
 func (o *Operator) listByStatus(ctx context.Context, f Filter, status string) ([]Listed, error) {
-	where := "WorkflowType = " + quoted(conversation.WorkflowType) + " AND ExecutionStatus = " + quoted(status)
+	where := ofStatus(status)
 	if !o.Attributes() {
 		return o.list(ctx, where, f, queryLimit)
 	}
@@ -181,6 +181,11 @@ func (o *Operator) listByStatus(ctx context.Context, f Filter, status string) ([
 	}
 	rest, err := o.list(ctx, where+" AND "+isIdle, f, f.Limit-len(busy))
 	return append(busy, rest...), err
+}
+
+// ofStatus is the query for the conversations with an execution status.
+func ofStatus(status string) string {
+	return "WorkflowType = " + quoted(conversation.WorkflowType) + " AND ExecutionStatus = " + quoted(status)
 }
 
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

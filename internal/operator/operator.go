@@ -46,6 +46,9 @@ var (
 type Refused struct {
 	// Text says why, for people.
 	Text string
+	// Phase is the conversation's phase if nothing waits in it; empty for other reasons, and from
+	// older workers.
+	Phase conversation.Phase
 }
 
 func (r *Refused) Error() string { return r.Text }
@@ -115,7 +118,11 @@ func (o *Operator) classify(ctx context.Context, err error) error {
 	)
 	switch {
 	case errors.As(err, &said) && said.Type() == conversation.Refused:
-		return &Refused{Text: said.Message()}
+		refused := &Refused{Text: said.Message()}
+		if said.HasDetails() {
+			_ = said.Details(&refused.Phase) // without it the order is refused all the same
+		}
+		return refused
 	case errors.Is(ctx.Err(), context.Canceled):
 		return ctx.Err()
 	case errors.As(err, &unavailable):

@@ -29,7 +29,7 @@ func NewMetrics(r prometheus.Registerer, s *store.Store, clock func() time.Time)
 			Name: "myao_relay_failures_total", Help: "Signals that Temporal did not accept; their changes stay pending.",
 		}),
 	}
-	r.MustRegister(m.relayed, m.signals, m.failed, backlog{s, clock})
+	r.MustRegister(m.relayed, m.signals, m.failed, backlog{s, clock}, muted{s})
 	return m
 }
 
@@ -65,4 +65,24 @@ func (b backlog) Collect(to chan<- prometheus.Metric) {
 	}
 	to <- prometheus.MustNewConstMetric(backlogChanges, prometheus.GaugeValue, changes)
 	to <- prometheus.MustNewConstMetric(backlogAge, prometheus.GaugeValue, age)
+}
+
+var mutedEverywhere = prometheus.NewDesc("myao_muted_everywhere",
+	"1 while somebody has muted the bot in the whole workspace, otherwise 0; -1 when the database does not answer.", nil, nil)
+
+// muted collects whether the bot is muted everywhere.
+type muted struct{ store *store.Store }
+
+// Describe implements prometheus.Collector.
+func (m muted) Describe(to chan<- *prometheus.Desc) { to <- mutedEverywhere }
+
+// Collect implements prometheus.Collector.
+func (m muted) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	value := -1.0
+	if mutes, err := m.store.MutedWorkspaces(ctx); err == nil {
+		value = float64(min(len(mutes), 1))
+	}
+	to <- prometheus.MustNewConstMetric(mutedEverywhere, prometheus.GaugeValue, value)
 }

@@ -22,8 +22,8 @@ type FactsRequest struct {
 	// Oldest is the ts of the first message that the decision is about; the trigger is the last. It
 	// is set if replies in the threads under these messages matter; otherwise it is empty.
 	Oldest string
-	// Held is set for a reply that was judged and then waited, so that a mute of its channel in the
-	// meantime matters.
+	// Held is set for a reply that was judged and then waited, so that a mute of its channel, or
+	// everywhere, in the meantime matters.
 	Held bool
 }
 
@@ -39,8 +39,11 @@ type Facts struct {
 	ComposedBy string
 	// SilencedUntil is the result of Silences.Until.
 	SilencedUntil time.Time
-	// Silenced is set if a thread's channel was muted or snoozed after the decision to speak, even
-	// if that has ended; the thread's workflow does not learn of it. It is only read if Held.
+	// MutedUntil is the result of Silences.Everywhere.
+	MutedUntil time.Time
+	// Silenced is set if the bot was muted everywhere, or a thread's channel was muted or snoozed,
+	// after the decision to speak, even if that has ended; the workflow does not learn of it. It is
+	// only read if Held.
 	Silenced bool
 	// Calls and Tokens are the results of Spent.
 	Calls, Tokens int
@@ -102,10 +105,14 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 			[]any{c.Team, c.Channel, c.Team, c.Channel, c.Thread, c.Thread}, &saw},
 		{"SELECT name FROM channels WHERE team_id = ? AND channel_id = ?", []any{c.Team, c.Channel}, &names},
 	}
-	if m.Held && !c.TopLevel() {
+	if m.Held {
+		above := []string{"", c.Channel}
+		if c.TopLevel() {
+			above = above[:1] // its own workflow drops what waits when it is muted
+		}
 		queries = append(queries, query{`
-			SELECT id FROM orders WHERE team_id = ? AND channel_id = ? AND thread_ts = '' AND kind IN ('mute', 'snooze')
-				AND ordered_us > (SELECT decided_us FROM decisions WHERE key = ? AND should_respond) LIMIT 1`, []any{c.Team, c.Channel, m.Decision}, &since})
+			SELECT id FROM orders WHERE team_id = ? AND channel_id IN ? AND thread_ts = '' AND kind IN ('mute', 'snooze')
+				AND ordered_us > (SELECT decided_us FROM decisions WHERE key = ? AND should_respond) LIMIT 1`, []any{c.Team, above, m.Decision}, &since})
 	}
 	if !m.Since.IsZero() {
 		queries = append(queries, spentQuery(c.Team, c.Channel, m.Since, &cost))
@@ -123,7 +130,10 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 	if err := runBatch(s.db.WithContext(ctx), queries...); err != nil {
 		return Facts{}, fmt.Errorf("read what is known of message %s in %s: %w", m.Trigger, c.ID(), err)
 	}
-	f := Facts{SilencedUntil: silences(silent).Until(c), Silenced: len(since) > 0, Tail: make([]chat.Message, len(tail))}
+	silenced := silences(silent)
+	f := Facts{
+		SilencedUntil: silenced.Until(c), MutedUntil: silenced.Everywhere(c.Team), Silenced: len(since) > 0, Tail: make([]chat.Message, len(tail)),
+	}
 	for i, r := range tail {
 		f.Tail[i] = chat.Message{Team: c.Team, Channel: c.Channel, TS: r.TS, ThreadTS: r.ThreadTS, BotID: r.BotID, Own: r.Own}
 	}

@@ -136,7 +136,7 @@ func (s *Store) carryOver(tx *gorm.DB, m Move, thread string, until time.Time) e
 	if err != nil || !fresh {
 		return err
 	}
-	return setSilence(tx, c, microsOrZero(until), "CASE WHEN excluded.silenced_us > conversations.silenced_us THEN excluded.silenced_us ELSE conversations.silenced_us END")
+	return setSilence(tx, c.ID(), microsOrZero(until), "CASE WHEN excluded.silenced_us > conversations.silenced_us THEN excluded.silenced_us ELSE conversations.silenced_us END")
 }
 
 // LatestSilenceOrder is the newest order to mute, snooze or unmute a conversation itself; the zero

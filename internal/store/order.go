@@ -11,13 +11,15 @@ import (
 	"gorm.io/gorm/clause"
 
 	"myao/internal/chat"
+	"myao/internal/conversation"
 )
 
 // Order is something that somebody told the bot to do.
 type Order struct {
 	// ID identifies the order, however often it is carried out.
 	ID string
-	// Scope is what it is about: a channel, a thread, or for memories the workspace.
+	// Scope is what it is about: a channel, a thread, or the workspace, for memories and for a mute
+	// everywhere.
 	Scope chat.Scope
 	// Kind is answer-now, drop, snooze, mute, unmute, hush, forget, rollback or correct, or move if
 	// Slack has given the channel another id.
@@ -78,19 +80,31 @@ func (s *Store) insertOrder(tx *gorm.DB, o Order) (fresh bool, err error) {
 	return put.RowsAffected > 0, nil
 }
 
-// setSilence silences a conversation until a time. If the conversation has a row, its column
-// becomes the expression onConflict, which may use the new value (excluded) and the old one.
-func setSilence(tx *gorm.DB, c chat.Conversation, untilUS int64, onConflict string) error {
+// everywhere is the key under which the silence of a whole workspace is kept among the silences of
+// conversations. No workflow has such an id.
+func everywhere(team string) string { return "team/" + team }
+
+// silenceKey is the key of what an order silences.
+func silenceKey(scope chat.Scope) string {
+	if scope.Workspace() {
+		return everywhere(scope.Team)
+	}
+	return chat.Conversation(scope).ID()
+}
+
+// setSilence silences something until a time. If the key has a row, its column becomes the
+// expression onConflict, which may use the new value (excluded) and the old one.
+func setSilence(tx *gorm.DB, key string, untilUS int64, onConflict string) error {
 	return tx.Clauses(clause.OnConflict{
 		Columns: []clause.Column{{Name: "workflow_id"}}, DoUpdates: clause.Assignments(map[string]any{"silenced_us": gorm.Expr(onConflict)}),
-	}).Create(&conversationRow{WorkflowID: c.ID(), SilencedUS: untilUS}).Error
+	}).Create(&conversationRow{WorkflowID: key, SilencedUS: untilUS}).Error
 }
 
 // ErrOrderIDTaken is returned for an order whose id belongs to another order.
 var ErrOrderIDTaken = errors.New("another order has this id")
 
-// ApplyOrder records an order. A snooze, mute or unmute also sets until when its conversation is
-// silent, in the same transaction. A repeated order does nothing, so that a mute that arrives again
+// ApplyOrder records an order. A snooze, mute or unmute also sets until when its conversation, or
+// with an empty channel the whole workspace, is silent, in the same transaction. A repeated order does nothing, so that a mute that arrives again
 // does not undo an unmute. ApplyOrder returns ErrOrderIDTaken if the id belongs to an order of
 // another kind or scope.
 func (s *Store) ApplyOrder(ctx context.Context, o Order) error {
@@ -112,7 +126,7 @@ func (s *Store) ApplyOrder(ctx context.Context, o Order) error {
 		if !slices.Contains([]string{"snooze", "mute", "unmute"}, o.Kind) {
 			return nil
 		}
-		return setSilence(tx, chat.Conversation(o.Scope), microsOrZero(o.Until), "excluded.silenced_us")
+		return setSilence(tx, silenceKey(o.Scope), microsOrZero(o.Until), "excluded.silenced_us")
 	})
 	if err != nil {
 		return fmt.Errorf("apply order %s: %w", o.ID, err)
@@ -120,20 +134,27 @@ func (s *Store) ApplyOrder(ctx context.Context, o Order) error {
 	return nil
 }
 
-// Silences is until when conversations are silenced, by workflow id, for those that are or were.
+// Silences is until when conversations are silenced, by workflow id, and workspaces, by everywhere,
+// for those that are or were.
 type Silences map[string]time.Time
 
-// Until is until when a conversation is silenced, directly or through the top level of its channel:
-// silencing a channel includes its threads. It is zero if it never was.
+// Until is until when a conversation is silenced, directly, through the top level of its channel or
+// everywhere: silencing a channel includes its threads. It is zero if it never was.
 func (s Silences) Until(c chat.Conversation) time.Time {
-	own, top := s[c.ID()], s[c.Top().ID()]
-	if top.After(own) {
-		return top
+	until := s.Everywhere(c.Team)
+	for _, at := range []time.Time{s[c.ID()], s[c.Top().ID()]} {
+		if at.After(until) {
+			until = at
+		}
 	}
-	return own
+	return until
 }
 
-// Silenced is until when conversations, and the top levels of their channels, are silenced.
+// Everywhere is until when the bot is muted in a whole workspace; zero if it never was.
+func (s Silences) Everywhere(team string) time.Time { return s[everywhere(team)] }
+
+// Silenced is until when conversations, the top levels of their channels and their workspaces are
+// silenced.
 func (s *Store) Silenced(ctx context.Context, conversations ...chat.Conversation) (Silences, error) {
 	if len(conversations) == 0 {
 		return Silences{}, nil
@@ -152,9 +173,12 @@ type silenceRow struct {
 
 // silenceQuery asks for Silences.
 func silenceQuery(conversations []chat.Conversation, into *[]silenceRow) query {
-	ids := make([]string, 0, 2*len(conversations))
-	for _, c := range conversations {
+	ids := make([]string, 0, 2*len(conversations)+1)
+	for i, c := range conversations {
 		ids = append(ids, c.ID(), c.Top().ID())
+		if i == 0 || c.Team != conversations[i-1].Team {
+			ids = append(ids, everywhere(c.Team))
+		}
 	}
 	return query{"SELECT workflow_id, silenced_us FROM conversations WHERE workflow_id IN ? AND silenced_us > 0", []any{ids}, into}
 }
@@ -177,4 +201,49 @@ func (s *Store) SilencedUntil(ctx context.Context, conversations ...chat.Convers
 		}
 	}
 	return until, err
+}
+
+// MutesEverywhere is the orders that muted the bot in a whole workspace or ended that, since a time
+// and the last one before it, the oldest first, at most limit.
+func (s *Store) MutesEverywhere(ctx context.Context, team string, since time.Time, limit int) ([]Order, error) {
+	var rows []orderRow
+	const of = "team_id = ? AND channel_id = '' AND kind IN ('mute', 'unmute') AND ordered_us "
+	if err := s.db.WithContext(ctx).Where(of+">= COALESCE((SELECT MAX(ordered_us) FROM orders WHERE "+of+"< ?), 0)", team, team, microsOrZero(since)).
+		Order("ordered_us, id").Limit(limit).Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read mutes everywhere: %w", err)
+	}
+	return mapRows(rows, orderRow.order), nil
+}
+
+// MutedEverywhere is the order that muted the bot in a whole workspace; nil if none is in force.
+func (s *Store) MutedEverywhere(ctx context.Context, team string) (*Order, error) {
+	var rows []orderRow
+	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = '' AND kind = ? AND EXISTS (SELECT 1 FROM conversations c WHERE c.workflow_id = ? AND c.silenced_us > ?)",
+		team, conversation.UpdateMute, everywhere(team), s.nowMicros()).Order("ordered_us DESC, id").Limit(1).Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read whether the bot is muted everywhere: %w", err)
+	}
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	o := rows[0].order()
+	return &o, nil
+}
+
+// MutedWorkspaces is the orders of MutedEverywhere for the workspaces that the database knows
+// (Teams).
+func (s *Store) MutedWorkspaces(ctx context.Context) (mutes []Order, err error) {
+	teams, err := s.Teams(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, team := range teams {
+		o, err := s.MutedEverywhere(ctx, team)
+		if err != nil {
+			return nil, err
+		}
+		if o != nil {
+			mutes = append(mutes, *o)
+		}
+	}
+	return mutes, nil
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -48,6 +49,57 @@ func TestApplyOrder(t *testing.T) {
 		}
 		if none, err := db.Silenced(ctx); err != nil || len(none) != 0 {
 			t.Errorf("%v, %v", none, err)
+		}
+	})
+}
+
+// A mute of the workspace silences every conversation in it, and no other workspace. It neither
+// begins nor ends the mute of a channel.
+func TestMuteEverywhere(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		ctx := t.Context()
+		thread := chat.Conversation{Team: team, Channel: channel, Thread: "1.000000"}
+		elsewhere := chat.Conversation{Team: "T2", Channel: channel}
+		century := time.Now().AddDate(100, 0, 0).Truncate(time.Second)
+		for i, step := range []struct {
+			kind                   string
+			scope                  chat.Scope
+			until                  time.Time
+			thread, top, elsewhere bool // silent
+			by                     string
+		}{
+			{"mute", chat.Scope{Team: team}, century, true, true, false, "cli:0"},
+			{"mute", chat.Scope(thread), century, true, true, false, "cli:0"},
+			{"mute", chat.Scope{Team: team}, century, true, true, false, "cli:2"},
+			{"unmute", chat.Scope(thread.Top()), time.Time{}, true, true, false, "cli:2"},
+			{"unmute", chat.Scope{Team: team}, time.Time{}, true, false, false, ""},
+			{"unmute", chat.Scope{Team: team}, time.Time{}, true, false, false, ""},
+		} {
+			order := Order{ID: fmt.Sprint(i), Scope: step.scope, Kind: step.kind, By: fmt.Sprint("cli:", i), Until: step.until, At: noon.Add(time.Duration(i) * time.Second)}
+			if err := db.ApplyOrder(ctx, order); err != nil {
+				t.Fatal(err)
+			}
+			for c, want := range map[chat.Conversation]bool{thread: step.thread, thread.Top(): step.top, elsewhere: step.elsewhere} {
+				if until, err := db.SilencedUntil(ctx, c); err != nil || until.After(time.Now()) != want {
+					t.Errorf("step %d: %s is silent until %s, %v; want %v", i, c.ID(), until, err, want)
+				}
+				if f := db.facts(t, c, at(1), noon); f.SilencedUntil.After(time.Now()) != want || f.MutedUntil.After(time.Now()) != (c.Team == team && step.by != "") {
+					t.Errorf("step %d: the facts of %s: %+v", i, c.ID(), f)
+				}
+			}
+			by := ""
+			if o, err := db.MutedEverywhere(ctx, team); err != nil {
+				t.Fatal(err)
+			} else if o != nil {
+				by = o.By
+			}
+			if by != step.by {
+				t.Errorf("step %d: muted everywhere by %q, want %q", i, by, step.by)
+			}
+		}
+		orders, err := db.MutesEverywhere(ctx, team, noon.Add(3*time.Second), 10)
+		if err != nil || len(orders) != 3 || orders[0].ID != "2" || orders[2].ID != "5" {
+			t.Errorf("%+v, %v", orders, err)
 		}
 	})
 }

@@ -215,6 +215,11 @@ func TestPlansUseIndexes(t *testing.T) {
 					_, err := s.Orders(ctx, team, channel, lately, 50)
 					return err
 				}},
+				{name: "MutesEverywhere", run: func(ctx context.Context, s *Store) error {
+					_, err := s.MutesEverywhere(ctx, team, lately, 50)
+					return err
+				}},
+				{name: "MutedEverywhere", run: func(ctx context.Context, s *Store) error { _, err := s.MutedEverywhere(ctx, team); return err }},
 				{name: "CallsFor", run: func(ctx context.Context, s *Store) error { _, err := s.CallsFor(ctx, []string{"d1", "d2"}); return err }},
 				{name: "Spent", run: func(ctx context.Context, s *Store) error {
 					_, _, err := s.Spent(ctx, team, channel, chat.Time(at(n-n/5)))

@@ -34,7 +34,7 @@ var ErrSilenced = errors.New("the conversation is muted or snoozed")
 // Some parts are never begun. The first part of a reply is refused with ErrDeleted if the trigger
 // was deleted. It is refused with OutdatedError if it may repeat a message that was deleted since;
 // then Compose may replace it. Every part is refused with ErrSilenced while the conversation, or
-// the top level of its channel, is muted or snoozed.
+// the top level of its channel, is muted or snoozed, or the bot is muted everywhere.
 //
 // Slots in a channel lie one pace apart, whoever posts there. A part keeps its slot until it is
 // attempted. More than one pace late, or impossibly far ahead, it goes to the back. The following
@@ -116,9 +116,10 @@ const (
 		OR d.workflow_id = 'channel/' || outbox.team_id || '/' || outbox.channel_id AND d.ts = outbox.thread_ts)`
 
 	// notSilenced is the condition that neither a part's conversation nor the top level of its
-	// channel is muted or snoozed (Silences.Until).
+	// channel is muted or snoozed, nor the bot muted everywhere (Silences.Until).
 	notSilenced = `NOT EXISTS (SELECT 1 FROM conversations c WHERE c.silenced_us > @now AND c.workflow_id IN (
-		'thread/' || outbox.team_id || '/' || outbox.channel_id || '/' || outbox.thread_ts, 'channel/' || outbox.team_id || '/' || outbox.channel_id))`
+		'thread/' || outbox.team_id || '/' || outbox.channel_id || '/' || outbox.thread_ts, 'channel/' || outbox.team_id || '/' || outbox.channel_id,
+		'team/' || outbox.team_id))`
 )
 
 // beginNow is BeginSend in one statement, for the part that a condition selects, if nothing has to

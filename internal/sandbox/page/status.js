@@ -91,7 +91,8 @@ function banner(m) {
     if (m.problem?.includes("does not answer")) says.push([m.problem + "."]);
   } else if (m?.problem) says.push([m.problem + "."]);
   const silent = mind.connected && silence(m);
-  if (silent) says.push([el("b", {}, silent.forever ? "Muted." : `Snoozed until ${clock(silent.until)}.`), " It answers nothing here, not even a mention."]);
+  if (silent) says.push([el("b", {}, m.muted_everywhere ? "Muted everywhere." : silent.forever ? "Muted." : `Snoozed until ${clock(silent.until)}.`),
+    m.muted_everywhere ? " It answers nobody in the workspace, until /myao go or starter unmute --everywhere." : " It answers nothing here, not even a mention."]);
   const key = says.map(parts => parts.map(p => p.textContent || p).join("")).join("\n");
   if ($("mind-problem").dataset.key === key) return;
   $("mind-problem").dataset.key = key;
@@ -126,7 +127,7 @@ function presence(m, text) {
   let says = "";
   if (m && !mind.connected) says = "The connection is lost · trying again …";
   else if (m) {
-    if (silence(m)) says = `${bot} is ${silence(m).forever ? "muted" : "snoozed"} here`;
+    if (silence(m)) says = `${bot} is ${m.muted_everywhere ? "muted everywhere" : silence(m).forever ? "muted here" : "snoozed here"}`;
     else if (text) says = `${bot} ${phase === "waiting" ? "waits for quiet" : "holds its reply back"} · ${text}`;
     else if (phase === "judging") says = `${bot} judges whether to speak`;
     else if (phase === "replying") says = `${bot} writes a reply`;

@@ -81,7 +81,7 @@ const orderTexts = {
 const aside = (sign, when, ...says) => el("li", { class: "aside" }, el("span", { class: "sign", "aria-hidden": "true" }, icon(sign)),
   el("div", { class: "tale" }, el("p", { class: "top" }, el("span", {}, ...says), el("time", { datetime: when }, clock(when)))));
 
-const order = (o, when) => aside("order", when, `${person(o.by)} ${orderTexts[o.kind] || o.kind}` + (o.kind === "snooze" && o.until ? ` until ${clock(o.until)}` : ""));
+const order = (o, when) => aside("order", when, `${person(o.by)} ${orderTexts[o.kind] || o.kind}` + (o.everywhere ? " everywhere" : "") + (o.kind === "snooze" && o.until ? ` until ${clock(o.until)}` : ""));
 
 // A mention at a channel's top level has its decision in its thread.
 const inThread = (s, when) => aside("thread", when, `${author(s.ts)} addressed it: `, el("button", { type: "button", class: "quoted", onclick: () => openThread(s.ts) }, "see its thread"));

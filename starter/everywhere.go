@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+	"myao/internal/launch"
+	"myao/internal/ledger"
+	"myao/internal/operator"
+	"myao/internal/store"
+)
+
+// placeArg is conversationArg for a command that may also concern everything.
+type placeArg struct {
+	Channel string `arg:"" optional:"" help:"The channel: its id, or its name with or without #."`
+	Thread  string `arg:"" optional:"" placeholder:"TS" help:"The ts of the thread's parent message. Without it, the channel's top level."`
+}
+
+// check returns an error unless either a channel or everything is meant. flag means everything.
+func (a placeArg) check(everything bool, flag string) error {
+	switch {
+	case a.Channel == "" && !everything:
+		return fmt.Errorf("want a channel or %s", flag)
+	case a.Channel != "" && everything:
+		return fmt.Errorf("%s cannot be combined with a channel", flag)
+	}
+	return checkThread(a.Thread)
+}
+
+// everywhereResult is an order to the whole workspace that was carried out.
+type everywhereResult struct {
+	Team     string    `json:"team"`
+	Order    string    `json:"order"`
+	ID       string    `json:"id"`
+	By       string    `json:"by"`
+	Silenced time.Time `json:"silenced_until,omitzero"`
+}
+
+// everywhereMute is a mute of the whole workspace.
+type everywhereMute struct {
+	By string    `json:"by"`
+	At time.Time `json:"at"`
+}
+
+func (m everywhereMute) text(zone *time.Location) string {
+	return fmt.Sprintf("everywhere since %s, by %s, until: starter unmute --everywhere", formatTime(m.At, zone), ledger.Plain(m.By))
+}
+
+// everywhere mutes the bot in the whole workspace, or ends that. It needs neither Temporal nor a
+// worker: whoever posts reads the mute from the database.
+func (c *orderFlags) everywhere(ctx context.Context, p launch.Program, stdout io.Writer, order string) error {
+	return withMemory(ctx, p, memoryArg{}, func(db *store.Store, scope chat.Scope) error {
+		out := everywhereResult{Team: scope.Team, Order: order, ID: orderID(), By: c.by()}
+		line := "The bot may post again. Conversations that are muted themselves stay silent."
+		if order == conversation.UpdateMute {
+			out.Silenced = time.Now().Add(conversation.MuteDuration).UTC()
+			line = "Nothing more is posted until: starter unmute --everywhere"
+		}
+		if err := db.ApplyOrder(ctx, store.Order{ID: out.ID, Scope: scope, Kind: order, By: out.By, Until: out.Silenced}); err != nil {
+			return err
+		}
+		return c.print(stdout, out, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "%s: done everywhere, by %s\n%s\n", order, ledger.Plain(out.By), line)
+			return err
+		})
+	})
+}
+
+// dropReport is what drop --all has done.
+type dropReport struct {
+	Open    int                 `json:"open"` // conversations that were told
+	Dropped []chat.Conversation `json:"dropped"`
+	Idle    int                 `json:"idle"` // conversations in which nothing waited
+	Failed  []dropFailure       `json:"failed"`
+}
+
+type dropFailure struct {
+	Conversation chat.Conversation `json:"conversation"`
+	Reason       string            `json:"reason"`
+}
+
+func (c *dropCommand) dropAll(ctx context.Context, p launch.Program, stdin io.Reader, stdout, stderr io.Writer) (err error) {
+	d, done, err := c.connect(ctx, p, conversationArg{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	team, err := ownTeam(ctx, p, d.store)
+	if err != nil {
+		return err
+	}
+	listing, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	open, err := d.operator.Open(listing, team)
+	if err != nil {
+		return c.explain(ctx, err)
+	}
+	if !c.Yes && len(open) > 0 {
+		_, _ = fmt.Fprintf(stderr, "Drop what waits in %d open conversations? Type yes: ", len(open))
+		if answer, _ := bufio.NewReader(stdin).ReadString('\n'); strings.TrimSpace(answer) != "yes" {
+			return errors.New("nothing was dropped: want yes, or --yes on the command line")
+		}
+	}
+	report := c.dropIn(ctx, d.operator, open, stderr)
+	if err := c.print(stdout, report, func(w io.Writer) error { return report.text(ctx, w, d.store, team) }); err != nil {
+		return err
+	}
+	if n := len(report.Failed); n > 0 {
+		return fmt.Errorf("not dropped in %d of %d open conversations", n, report.Open)
+	}
+	return nil
+}
+
+// dropIn drops what waits in conversations, and tells stderr how far it is.
+func (c *dropCommand) dropIn(ctx context.Context, o *operator.Operator, open []chat.Conversation, stderr io.Writer) dropReport {
+	report := dropReport{Open: len(open), Dropped: []chat.Conversation{}, Failed: []dropFailure{}}
+	told, shown := 0, time.Now()
+	o.DropIn(ctx, open, c.by(), orderID(), c.Timeout, func(r operator.DropResult) {
+		switch told++; {
+		case r.Err != nil:
+			report.Failed = append(report.Failed, dropFailure{r.Conversation, c.whyNotDropped(ctx, r.Err)})
+		case r.Dropped:
+			report.Dropped = append(report.Dropped, r.Conversation)
+		default:
+			report.Idle++
+		}
+		if told == len(open) || time.Since(shown) > time.Second {
+			shown = time.Now()
+			_, _ = fmt.Fprintf(stderr, "%d of %d conversations told\n", told, len(open))
+		}
+	})
+	return report
+}
+
+// whyNotDropped is a failure in words.
+func (c *dropCommand) whyNotDropped(ctx context.Context, err error) string {
+	if refused, ok := errors.AsType[*operator.Refused](err); ok && refused.Phase == conversation.Replying {
+		return "its reply is being posted: mute the bot everywhere to stop what is left of it"
+	}
+	return c.explain(ctx, err).Error()
+}
+
+// text writes the report with the names of channels.
+func (r dropReport) text(ctx context.Context, w io.Writer, db *store.Store, team string) error {
+	ids := make([]string, len(r.Failed))
+	for i, f := range r.Failed {
+		ids[i] = f.Conversation.Channel
+	}
+	known, err := db.Channels(ctx, team, ids)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "dropped in %d conversations; nothing waited in %d\n", len(r.Dropped), r.Idle)
+	for _, f := range r.Failed {
+		_, failed := fmt.Fprintf(w, "not dropped in %s: %s\n", conversationName(f.Conversation, known[f.Conversation.Channel].Name), ledger.Plain(f.Reason))
+		err = cmp.Or(err, failed)
+	}
+	return err
+}
