@@ -26,15 +26,13 @@ func (t *anthropicText) UnmarshalJSON(raw []byte) error {
 
 func (anthropic) read(r *http.Request, body []byte) (Call, error) {
 	var in struct {
-		Model     string        `json:"model"`
-		MaxTokens *int          `json:"max_tokens"`
-		Stream    bool          `json:"stream"`
-		System    anthropicText `json:"system"`
-		Messages  []struct {
-			Role    string        `json:"role"`
-			Content anthropicText `json:"content"`
-		} `json:"messages"`
-		Temperature  *float64 `json:"temperature"`
+		Model        string             `json:"model"`
+		MaxTokens    *int               `json:"max_tokens"`
+		Stream       bool               `json:"stream"`
+		System       anthropicText      `json:"system"`
+		Messages     []anthropicMessage `json:"messages"`
+		Tools        []anthropicTool    `json:"tools"`
+		Temperature  *float64           `json:"temperature"`
 		OutputConfig struct {
 			Format *struct {
 				Type   string          `json:"type"`
@@ -57,12 +55,19 @@ func (anthropic) read(r *http.Request, body []byte) (Call, error) {
 	case len(in.Messages) == 0:
 		return Call{}, errors.New("messages: at least one message is required")
 	}
-	c := Call{Provider: "anthropic", Model: in.Model, System: string(in.System), Temperature: in.Temperature, MaxTokens: in.MaxTokens}
+	c := Call{Provider: "anthropic", Model: in.Model, System: string(in.System), Temperature: in.Temperature, MaxTokens: in.MaxTokens,
+		Tools: anthropicTools(in.Tools), Turns: anthropicTurns(in.Messages)}
 	var user []string
 	for _, m := range in.Messages {
 		switch m.Role {
 		case "user":
-			user = append(user, string(m.Content))
+			var text anthropicText
+			if err := json.Unmarshal(m.Content, &text); err != nil {
+				return Call{}, err
+			}
+			if len(ofType(m.blocks(), "tool_result")) == 0 || text != "" {
+				user = append(user, string(text))
+			}
 		case "assistant":
 		default:
 			return Call{}, fmt.Errorf("messages: unexpected role %q", m.Role)
@@ -104,11 +109,20 @@ func (anthropic) success(c Call, r Reply) any {
 	case r.Cut:
 		stop = "max_tokens"
 	}
-	if r.ThoughtTokens > 0 {
-		content = append(content, map[string]any{"type": "thinking", "thinking": "Let me think.", "signature": "c2ln"})
-	}
 	if r.Text != "" {
 		content = append(content, map[string]any{"type": "text", "text": r.Text, "citations": nil})
+	}
+	for _, call := range callIDs("toolu_", c, r) {
+		if r.Blocked {
+			break
+		}
+		if stop == "end_turn" {
+			stop = "tool_use"
+		}
+		content = append(content, map[string]any{"type": "tool_use", "id": call.ID, "name": call.Name, "input": call.Input, "caller": map[string]any{"type": "direct"}})
+	}
+	if r.ThoughtTokens > 0 {
+		content = append([]any{anthropicThinking(content)}, content...)
 	}
 	return map[string]any{
 		"id": "msg_" + strconv.Itoa(c.N), "type": "message", "role": "assistant", "model": c.Model,

@@ -12,25 +12,11 @@ import (
 // Google does for generative-ai-go's own query.
 type gemini struct{ ints bool }
 
-type geminiContent struct {
-	Role  string `json:"role"`
-	Parts []struct {
-		Text string `json:"text"`
-	} `json:"parts"`
-}
-
-func (c geminiContent) text() string {
-	var all []string
-	for _, p := range c.Parts {
-		all = append(all, p.Text)
-	}
-	return strings.Join(all, "")
-}
-
 func (gemini) read(r *http.Request, body []byte) (Call, error) {
 	var in struct {
 		SystemInstruction geminiContent   `json:"systemInstruction"`
 		Contents          []geminiContent `json:"contents"`
+		Tools             []geminiTool    `json:"tools"`
 		GenerationConfig  struct {
 			Temperature      *float64        `json:"temperature"`
 			MaxOutputTokens  *int            `json:"maxOutputTokens"`
@@ -48,13 +34,15 @@ func (gemini) read(r *http.Request, body []byte) (Call, error) {
 		System:      in.SystemInstruction.text(),
 		Temperature: in.GenerationConfig.Temperature,
 		MaxTokens:   in.GenerationConfig.MaxOutputTokens,
+		Tools:       geminiTools(in.Tools),
+		Turns:       geminiTurns(in.Contents),
 	}
 	var user []string
 	for _, content := range in.Contents {
 		if len(content.Parts) == 0 {
 			return Call{}, errors.New("contents is not specified")
 		}
-		if content.Role != "model" {
+		if content.Role != "model" && len(content.responses()) == 0 {
 			user = append(user, content.text())
 		}
 	}
@@ -113,10 +101,13 @@ func (g gemini) success(c Call, r Reply) any {
 		return out
 	}
 	content := map[string]any{"role": "model"}
-	if r.Text != "" {
-		content["parts"] = []any{map[string]any{"text": r.Text}}
-	}
 	finish := g.enum("STOP", 1)
+	switch parts, ok := geminiParts(c, r); {
+	case !ok:
+		finish = g.enum("MALFORMED_FUNCTION_CALL", 10)
+	case len(parts) > 0:
+		content["parts"] = parts
+	}
 	if r.Cut {
 		finish = g.enum("MAX_TOKENS", 2)
 	}

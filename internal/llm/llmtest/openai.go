@@ -35,15 +35,13 @@ func (t *openaiText) UnmarshalJSON(raw []byte) error {
 
 func (openai) read(_ *http.Request, body []byte) (Call, error) {
 	var in struct {
-		Model    string `json:"model"`
-		Stream   bool   `json:"stream"`
-		Messages []struct {
-			Role    string     `json:"role"`
-			Content openaiText `json:"content"`
-		} `json:"messages"`
-		Temperature    *float64 `json:"temperature"`
-		MaxTokens      *int     `json:"max_tokens"`
-		MaxCompletion  *int     `json:"max_completion_tokens"`
+		Model          string          `json:"model"`
+		Stream         bool            `json:"stream"`
+		Messages       []openaiMessage `json:"messages"`
+		Tools          []openaiTool    `json:"tools"`
+		Temperature    *float64        `json:"temperature"`
+		MaxTokens      *int            `json:"max_tokens"`
+		MaxCompletion  *int            `json:"max_completion_tokens"`
 		ResponseFormat struct {
 			Type       string `json:"type"`
 			JSONSchema struct {
@@ -63,7 +61,8 @@ func (openai) read(_ *http.Request, body []byte) (Call, error) {
 	case len(in.Messages) == 0:
 		return Call{}, errors.New("messages is too short")
 	}
-	c := Call{Provider: "openai", Model: in.Model, Temperature: in.Temperature, MaxTokens: in.MaxTokens}
+	c := Call{Provider: "openai", Model: in.Model, Temperature: in.Temperature, MaxTokens: in.MaxTokens,
+		Tools: openaiTools(in.Tools), Turns: openaiTurns(in.Messages)}
 	if in.MaxCompletion != nil {
 		c.MaxTokens = in.MaxCompletion
 	}
@@ -112,12 +111,25 @@ func (openai) success(c Call, r Reply) any {
 	case r.Cut:
 		finish = "length"
 	}
+	message := map[string]any{"role": "assistant", "content": r.Text, "refusal": nil}
+	if calls := openaiCalls(c, r); len(calls) > 0 && !r.Blocked {
+		message["tool_calls"] = calls
+		if r.Text == "" {
+			message["content"] = nil
+		}
+		if r.ThoughtTokens > 0 {
+			message["reasoning_content"] = openaiThoughts(calls)
+		}
+		if finish == "stop" {
+			finish = "tool_calls"
+		}
+	}
 	output := r.OutputTokens + r.ThoughtTokens
 	return map[string]any{
 		"id": "chatcmpl-" + strconv.Itoa(c.N), "object": "chat.completion", "created": c.At.Unix(), "model": c.Model,
 		"choices": []any{map[string]any{
 			"index": 0, "finish_reason": finish, "logprobs": nil,
-			"message": map[string]any{"role": "assistant", "content": r.Text, "refusal": nil},
+			"message": message,
 		}},
 		"usage": map[string]any{
 			"prompt_tokens": r.InputTokens, "completion_tokens": output, "total_tokens": r.InputTokens + output,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/llm"
 )
 
 // Call is one request as the server received it.
@@ -21,6 +22,10 @@ type Call struct {
 	System, User string
 	// Schema is the requested JSON schema, unchanged; nil for free text.
 	Schema json.RawMessage
+	// Tools are the declared tools. Turns are the earlier answers that called tools, with their
+	// results; of OpenAI's and Gemini's they lack Opaque.
+	Tools []llm.Tool
+	Turns []llm.Turn
 	// Temperature and MaxTokens are nil where the request did not set them.
 	Temperature *float64
 	MaxTokens   *int
@@ -37,7 +42,7 @@ func (c Call) Judgment() bool { return c.Schema != nil }
 
 // Reply is how the server answers a call. The zero value is an answer without
 // text. Delay combines with every other field. Of the others the first that is set
-// counts: Drop, Status, Malformed, Raw, Blocked, else Text.
+// counts: Drop, Status, Malformed, Raw, Blocked, else Text and Calls.
 type Reply struct {
 	// Delay passes before anything else happens, unless the client goes away.
 	Delay time.Duration
@@ -61,7 +66,9 @@ type Reply struct {
 	Blocked bool
 	// Text is the answer.
 	Text string
-	// Cut marks the text as cut at the token limit.
+	// Calls are the tools that the model calls, beside Text. An empty ID is chosen by the server.
+	Calls []llm.Call
+	// Cut marks the answer as cut at the token limit.
 	Cut bool
 	// Token counts; 0 is an estimate from the lengths, except for thoughts.
 	InputTokens, OutputTokens, ThoughtTokens int

@@ -1,7 +1,7 @@
 // Package llmtest is a model provider for tests: an HTTP server that speaks
 // Gemini's generateContent, OpenAI's chat completions and Anthropic's messages,
-// records every request and answers as a function says. It does not import package testing, so
-// that programs can serve it.
+// records every request and answers as a function says. It refuses what the providers refuse of
+// tools, calls and results. It does not import package testing, so that programs can serve it.
 package llmtest
 
 import (
@@ -86,6 +86,8 @@ func (s *Server) Await(ctx context.Context, n int) ([]Call, error) {
 type protocol interface {
 	read(r *http.Request, body []byte) (Call, error)
 	key(h http.Header) string
+	// rules returns why the provider refuses the tools or the turns of a request.
+	rules(body []byte) error
 	failure(r Reply) any
 	success(c Call, r Reply) any
 }
@@ -117,6 +119,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	call, err := p.read(r, body)
+	if err == nil {
+		err = p.rules(body)
+	}
 	if err != nil {
 		writeJSON(w, http.StatusBadRequest, p.failure(Reply{Status: 400, Message: "llmtest: " + err.Error()}))
 		return
@@ -170,7 +175,11 @@ func writeReply(w http.ResponseWriter, p protocol, c Call, reply Reply) {
 			reply.InputTokens = (len(c.System) + len(c.User) + 3) / 4
 		}
 		if reply.OutputTokens == 0 {
-			reply.OutputTokens = (len(reply.Text) + 3) / 4
+			written := len(reply.Text)
+			for _, call := range reply.Calls {
+				written += len(call.Name) + len(call.Input)
+			}
+			reply.OutputTokens = (written + 3) / 4
 		}
 		writeJSON(w, http.StatusOK, p.success(c, reply))
 	}
