@@ -36,7 +36,7 @@ type Request struct {
 	// Temperature is sent only when set: newer models refuse the field.
 	Temperature *float64
 	// Tools are what the model may call; empty for a request that must end in text. A request
-	// with a Schema has none.
+	// with a Schema has none. If the model takes no tools, the request is answered without them.
 	Tools []Tool
 	// Turns are the model's earlier answers to this question, which called tools, in order and
 	// with their results.
@@ -81,8 +81,10 @@ func tokens(n float64) int {
 type Response struct {
 	Text string
 	// Turn is set if the model called tools; Text is then empty.
-	Turn  *Turn
-	Usage Usage
+	Turn *Turn
+	// WithoutTools is set if Request.Tools were left out because the model takes none.
+	WithoutTools bool
+	Usage        Usage
 	// Model is the model that answered. Where the provider does not name it, it is Request.Model.
 	Model string
 }
@@ -107,7 +109,9 @@ func (r Request) Check(provider string) error {
 	case r.MaxOutputTokens < 0:
 		fault = "the request has a negative limit of tokens"
 	default:
-		return nil
+		if fault = r.toolFault(provider); fault == "" {
+			return nil
+		}
 	}
 	return &Error{Kind: ErrInvalid, Provider: provider, Message: fault}
 }

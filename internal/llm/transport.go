@@ -35,7 +35,7 @@ type Transport struct {
 	// RewriteRequest, where set, turns the library's body into the one that is sent. It may do so,
 	// because nothing signs a body, and RoundTrip sets the length and GetBody to match. Its error becomes
 	// an ErrUnavailable.
-	RewriteRequest func(body []byte) ([]byte, error)
+	RewriteRequest func(ctx context.Context, body []byte) ([]byte, error)
 	// Base sends; nil is http.DefaultTransport.
 	Base http.RoundTripper
 	// Rewrite, where set, turns the body of a success into the one that the library reads.
@@ -112,7 +112,7 @@ func (t *Transport) rewriteRequest(req *http.Request) error {
 	if err = errors.Join(err, req.Body.Close()); err != nil {
 		return err
 	}
-	if body, err = t.RewriteRequest(body); err != nil {
+	if body, err = t.RewriteRequest(req.Context(), body); err != nil {
 		return err
 	}
 	req.ContentLength = int64(len(body))

@@ -332,7 +332,7 @@ func TestRewrittenRequests(t *testing.T) {
 		}
 		return answering(200, nil, "{}")(r)
 	})
-	tr := &Transport{Base: base, RewriteRequest: func(b []byte) ([]byte, error) {
+	tr := &Transport{Base: base, RewriteRequest: func(_ context.Context, b []byte) ([]byte, error) {
 		if string(b) != "{}" {
 			t.Errorf("the library's body is %q", b)
 		}
@@ -341,7 +341,7 @@ func TestRewrittenRequests(t *testing.T) {
 	if _, e := send(t, tr); e != nil {
 		t.Error(e)
 	}
-	tr.RewriteRequest = func([]byte) ([]byte, error) { return nil, errors.New("not a schema") }
+	tr.RewriteRequest = func(context.Context, []byte) ([]byte, error) { return nil, errors.New("not a schema") }
 	if _, e := send(t, tr); e == nil || e.Kind != ErrUnavailable || !strings.Contains(e.Message, "not a schema") {
 		t.Errorf("got %v", e)
 	}

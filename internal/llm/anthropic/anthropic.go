@@ -120,7 +120,9 @@ func (m *Model) Generate(ctx context.Context, r llm.Request) (llm.Response, erro
 		res, err := m.messages.New(r.Context(ctx), params(r, d))
 		if err == nil {
 			m.learn(r.Model, d)
-			return outcome(r, res)
+			answer, err := outcome(r, res)
+			answer.WithoutTools = len(r.Tools) > 0 && d.leavesToolsOut(r)
+			return answer, err
 		}
 		refused := classify(m.transport.Failure(ctx, err))
 		next, ok := d.fallback(refused, r)
@@ -142,6 +144,14 @@ func params(r llm.Request, d dialect) sdk.MessageNewParams {
 	}
 	if r.System != "" {
 		p.System = []sdk.TextBlockParam{{Text: r.System}}
+	}
+	for _, t := range r.Turns {
+		p.Messages = append(p.Messages, turn(t)...)
+	}
+	if !d.leavesToolsOut(r) {
+		for _, t := range r.Tools {
+			p.Tools = append(p.Tools, tool(t))
+		}
 	}
 	if r.Temperature != nil {
 		p.Temperature = sdk.Float(*r.Temperature)

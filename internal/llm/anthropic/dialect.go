@@ -13,6 +13,8 @@ type dialect struct {
 	// byPrompt sends no schema; the prompt asks for the same. Models before Claude 4.5, and
 	// some other servers, refuse output_config.
 	byPrompt bool
+	// withoutTools: the model, of another server, takes no tools.
+	withoutTools bool
 	// most is the model's own limit of tokens; 0: not known.
 	most int
 }
@@ -39,6 +41,10 @@ func (d dialect) maxTokens(r llm.Request) int {
 // fallback returns the dialect to try after a refusal. ok is false if the form was not the
 // cause, or if no other form is left.
 func (d dialect) fallback(refused *llm.Error, r llm.Request) (next dialect, ok bool) {
+	if len(r.Tools) > 0 && !d.withoutTools && len(r.Turns) == 0 && refused.RefusesTools() {
+		d.withoutTools = true
+		return d, true
+	}
 	if refused.Kind != llm.ErrInvalid || refused.Status != 400 && refused.Status != 422 {
 		return d, false
 	}
@@ -56,6 +62,9 @@ func (d dialect) fallback(refused *llm.Error, r llm.Request) (next dialect, ok b
 	}
 	return d, false
 }
+
+// leavesToolsOut reports whether a request is sent without its tools. With turns it cannot be.
+func (d dialect) leavesToolsOut(r llm.Request) bool { return d.withoutTools && len(r.Turns) == 0 }
 
 // dialect returns the dialect that the model last accepted.
 func (m *Model) dialect(model string) dialect {

@@ -27,8 +27,15 @@ func outcome(r llm.Request, m *sdk.Message) (llm.Response, error) {
 		return failed(llm.ErrBlocked, fmt.Sprintf("stop reason refusal %.32s", m.StopDetails.Category), "")
 	case sdk.StopReasonMaxTokens, sdk.StopReasonModelContextWindowExceeded:
 		return failed(llm.ErrCut, "", text)
-	case sdk.StopReasonEndTurn, sdk.StopReasonStopSequence, "": // another server may omit the reason
-	default: // an undeclared tool, a pause
+	case sdk.StopReasonEndTurn, sdk.StopReasonStopSequence, sdk.StopReasonToolUse, "": // another server may omit the reason
+		if called := turnOf(m); called != nil && len(r.Tools) > 0 {
+			res.Turn = called
+			return res, nil
+		}
+		if m.StopReason == sdk.StopReasonToolUse {
+			return failed(llm.ErrEmpty, "the answer calls a tool that was not declared", "")
+		}
+	default: // a pause
 		return failed(llm.ErrEmpty, fmt.Sprintf("the answer did not finish: %.32q", m.StopReason), "")
 	}
 	if strings.TrimSpace(text) == "" {

@@ -19,6 +19,7 @@ type answer struct {
 	blockReason string // "" if not blocked
 	usage       llm.Usage
 	model       string
+	content     json.RawMessage // of the first candidate, as it came
 }
 
 type answerKey struct{}
@@ -29,8 +30,9 @@ func withAnswer(ctx context.Context, a *answer) context.Context {
 }
 
 type part struct {
-	Text    *string `json:"text,omitempty"`
-	Thought bool    `json:"thought,omitempty"`
+	Text    *string       `json:"text,omitempty"`
+	Thought bool          `json:"thought,omitempty"`
+	Call    *functionCall `json:"functionCall,omitempty"`
 }
 
 type content struct {
@@ -39,8 +41,8 @@ type content struct {
 }
 
 type candidate struct {
-	Content      content `json:"content"`
-	FinishReason reason  `json:"finishReason"`
+	Content      json.RawMessage `json:"content"`
+	FinishReason reason          `json:"finishReason"`
 }
 
 type body struct {
@@ -75,10 +77,16 @@ func rewrite(ctx context.Context, raw []byte) ([]byte, error) {
 		Candidates []shown `json:"candidates,omitempty"`
 	}
 	for _, c := range b.Candidates {
+		var said content
+		if len(c.Content) > 0 {
+			if err := json.Unmarshal(c.Content, &said); err != nil {
+				return nil, fmt.Errorf("not of Gemini's form: %w", err)
+			}
+		}
 		kept := content{Role: "model"}
-		for _, p := range c.Content.Parts {
+		for _, p := range said.Parts {
 			if p.Text != nil && !p.Thought {
-				kept.Parts = append(kept.Parts, p)
+				kept.Parts = append(kept.Parts, part{Text: p.Text})
 			}
 		}
 		out.Candidates = append(out.Candidates, shown{kept})
@@ -96,7 +104,7 @@ func (b body) answer() answer {
 		model:       b.ModelVersion,
 	}
 	if len(b.Candidates) > 0 {
-		a.finish = b.Candidates[0].FinishReason.name(finishReasons)
+		a.finish, a.content = b.Candidates[0].FinishReason.name(finishReasons), b.Candidates[0].Content
 	}
 	return a
 }

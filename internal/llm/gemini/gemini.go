@@ -2,7 +2,8 @@
 // generative-ai-go client. That client is past its end of life. It only makes
 // unary calls for text or JSON here, through llm.Transport. The transport sends
 // the key in a header, prevents the client's endless retries of 503, adds the order of
-// a schema's properties, and hides parts of an answer that the client cannot read.
+// a schema's properties, and hides parts of an answer that the client cannot read. It also
+// carries what the client does not know of tools: ids of calls, and thought signatures.
 package gemini
 
 import (
@@ -12,6 +13,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/google/generative-ai-go/genai"
 	"google.golang.org/api/option"
@@ -38,6 +40,8 @@ type Config struct {
 type Model struct {
 	client    *genai.Client
 	transport *llm.Transport
+	// withoutTools holds the names of models that take no tools.
+	withoutTools sync.Map
 }
 
 var _ llm.Model = (*Model)(nil)
@@ -62,7 +66,7 @@ func New(ctx context.Context, c Config) (*Model, error) {
 		u.RawQuery, u.Fragment = "", ""
 		endpoint = strings.TrimRight(u.String(), "/")
 	}
-	t := &llm.Transport{Provider: provider, Base: c.Transport, Credentials: http.Header{}, Adjust: namedEnums, RewriteRequest: ordered, Rewrite: rewrite}
+	t := &llm.Transport{Provider: provider, Base: c.Transport, Credentials: http.Header{}, Adjust: namedEnums, RewriteRequest: complete, Rewrite: rewrite}
 	if t.Base == nil {
 		t.Base = llm.DefaultTransport()
 	}
@@ -85,6 +89,15 @@ func New(ctx context.Context, c Config) (*Model, error) {
 	return &Model{client: client, transport: t}, nil
 }
 
+// complete turns the library's body into the one that is sent.
+func complete(ctx context.Context, body []byte) ([]byte, error) {
+	body, err := ordered(body)
+	if err != nil {
+		return nil, err
+	}
+	return withTools(ctx, body)
+}
+
 // namedEnums asks Google for the names of enums, such as finish reasons. The library would
 // ask for numbers, and newer numbers are documented nowhere. Both sides accept either.
 func namedEnums(r *http.Request) {
@@ -102,13 +115,35 @@ func (m *Model) Close() error {
 	return nil
 }
 
-// Generate makes exactly one HTTP request. Errors are *llm.Error, see llm.Model.
+// Generate makes one HTTP request, and a second one without tools if the model takes none, which
+// it remembers. Errors are *llm.Error, see llm.Model.
 func (m *Model) Generate(ctx context.Context, r llm.Request) (llm.Response, error) {
 	if err := r.Check(provider); err != nil {
 		return llm.Response{}, err
 	}
+	if len(r.Tools) == 0 || len(r.Turns) > 0 {
+		return m.generate(ctx, r)
+	}
+	if _, known := m.withoutTools.Load(r.Model); !known {
+		res, err := m.generate(ctx, r)
+		if refused, ok := errors.AsType[*llm.Error](err); !ok || !refused.RefusesTools() {
+			return res, err
+		}
+		m.withoutTools.Store(r.Model, true)
+		if r.ClientRequestID != "" {
+			r.ClientRequestID = llm.NewClientRequestID(llm.DecisionOf(r.ClientRequestID))
+		}
+	}
+	r.Tools = nil
+	res, err := m.generate(ctx, r)
+	res.WithoutTools = true
+	return res, err
+}
+
+func (m *Model) generate(ctx context.Context, r llm.Request) (llm.Response, error) {
 	var seen answer
-	res, err := m.model(r).GenerateContent(withAnswer(r.Context(ctx), &seen), genai.Text(r.Prompt))
+	asking := withRequest(withAnswer(r.Context(ctx), &seen), r)
+	res, err := m.model(r).GenerateContent(asking, genai.Text(r.Prompt))
 	// The library returns some stopped answers as errors and others as successes,
 	// without their usage. So the answer that the transport saw decides.
 	if !seen.read {
@@ -120,7 +155,7 @@ func (m *Model) Generate(ctx context.Context, r llm.Request) (llm.Response, erro
 	if blocked := (*genai.BlockedError)(nil); err != nil && !errors.As(err, &blocked) {
 		return llm.Response{}, m.transport.Failure(ctx, err)
 	}
-	return seen.response(r.Model, text(res))
+	return seen.response(r, text(res))
 }
 
 // model returns the library's value for one request. It holds no connection.

@@ -8,10 +8,10 @@ import (
 
 // response turns an HTTP success into an answer or an error. An unknown finish
 // reason is never a success.
-func (a answer) response(asked, text string) (llm.Response, error) {
+func (a answer) response(r llm.Request, text string) (llm.Response, error) {
 	res := llm.Response{Usage: a.usage, Model: a.model}
 	if res.Model == "" {
-		res.Model = asked
+		res.Model = r.Model
 	}
 	failed := func(kind error, message string) (llm.Response, error) {
 		return res, &llm.Error{Kind: kind, Provider: provider, Message: message, Usage: a.usage}
@@ -24,12 +24,18 @@ func (a answer) response(asked, text string) (llm.Response, error) {
 	}
 	switch a.finish {
 	case "STOP", "": // a proxy may omit the reason
+		if called := turnOf(r, a.content, text); called != nil && len(r.Tools) > 0 {
+			res.Turn = called
+			return res, nil
+		}
 	case "MAX_TOKENS":
 		res.Text = text
 		return res, &llm.Error{Kind: llm.ErrCut, Provider: provider, Text: text, Usage: a.usage}
 	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE":
 		// The model went astray; another attempt often succeeds.
 		return failed(llm.ErrEmpty, "finish reason "+a.finish)
+	case "MISSING_THOUGHT_SIGNATURE": // a turn has lost it, and would do so each time
+		return failed(llm.ErrInvalid, "finish reason "+a.finish)
 	default:
 		return failed(llm.ErrBlocked, "finish reason "+a.finish)
 	}

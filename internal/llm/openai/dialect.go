@@ -2,6 +2,8 @@ package openai
 
 import (
 	"regexp"
+	"slices"
+	"strings"
 
 	"myao/internal/llm"
 )
@@ -11,6 +13,12 @@ type dialect struct {
 	// newLimit: the limit is sent as max_completion_tokens.
 	newLimit bool
 	form     form
+	// withoutTools: the model takes no tools.
+	withoutTools bool
+	// lax: tools are declared without strict.
+	lax bool
+	// bare: the model's own messages are sent back without what its server does not take back.
+	bare bool
 }
 
 // form is how a request asks for JSON.
@@ -27,22 +35,44 @@ const (
 var (
 	newLimitPattern = regexp.MustCompile(`max_completion_tokens['"` + "`" + `]* instead`)
 	formPattern     = regexp.MustCompile(`response[_ ]format|json_schema`)
+	// strictPattern: "Invalid schema for function 'f': In context=(), 'required' is required to be
+	// supplied", "Tools with mixed values for 'strict' are not allowed".
+	strictPattern = regexp.MustCompile(`(?i)\bstrict\b|additionalProperties|'required' is required|^invalid schema for function`)
 )
 
 // fallback returns the dialect to try after a refusal. ok is false if the form was not the
 // cause, or if no other form is left.
 func (d dialect) fallback(refused *llm.Error, r llm.Request) (next dialect, ok bool) {
 	switch {
+	case len(r.Tools) > 0 && !d.lax && refused.Kind == llm.ErrInvalid && strictPattern.MatchString(refused.Message):
+		d.lax = true
+	case len(r.Tools) > 0 && !d.withoutTools && len(r.Turns) == 0 && refused.RefusesTools():
+		d.withoutTools = true
 	case refused.Kind != llm.ErrInvalid || refused.Status != 400 && refused.Status != 422:
 		return d, false
 	case !d.newLimit && r.MaxOutputTokens > 0 && newLimitPattern.MatchString(refused.Message):
 		d.newLimit = true
 	case d.form < byPrompt && r.Schema != nil && formPattern.MatchString(refused.Message):
 		d.form++
+	case !d.bare && wantsBare(refused.Message, r.Turns):
+		d.bare = true
 	default:
 		return d, false
 	}
 	return d, true
+}
+
+// leavesToolsOut reports whether a request is sent without its tools. With turns it cannot be.
+func (d dialect) leavesToolsOut(r llm.Request) bool { return d.withoutTools && len(r.Turns) == 0 }
+
+// wantsBare reports whether what the model wrote into a turn may be the cause of a refusal: a field
+// that the message names ("property 'reasoning' is unsupported"), or arguments that are no JSON,
+// which vLLM reads again.
+func wantsBare(message string, turns []llm.Turn) bool {
+	return slices.ContainsFunc(turns, func(t llm.Turn) bool {
+		return slices.ContainsFunc(extraFields(t.Opaque), func(name string) bool { return strings.Contains(message, name) }) ||
+			slices.ContainsFunc(t.Calls, func(c llm.Call) bool { return !isObject(c.Input) })
+	})
 }
 
 // dialect returns the dialect that the model last accepted.

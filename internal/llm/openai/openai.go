@@ -142,7 +142,9 @@ func (m *Model) Generate(ctx context.Context, r llm.Request) (llm.Response, erro
 		res, err := m.chat.New(r.Context(ctx), params(r, d))
 		if err == nil {
 			m.learn(r.Model, d)
-			return outcome(r, res)
+			answer, err := outcome(r, res)
+			answer.WithoutTools = len(r.Tools) > 0 && d.leavesToolsOut(r)
+			return answer, err
 		}
 		refused := m.transport.Failure(ctx, err)
 		next, ok := d.fallback(refused, r)
@@ -162,6 +164,14 @@ func params(r llm.Request, d dialect) sdk.ChatCompletionNewParams {
 		p.Messages = append(p.Messages, sdk.SystemMessage(r.System))
 	}
 	p.Messages = append(p.Messages, sdk.UserMessage(r.Prompt))
+	for _, t := range r.Turns {
+		p.Messages = append(p.Messages, turn(t, d)...)
+	}
+	if !d.leavesToolsOut(r) {
+		for _, t := range r.Tools {
+			p.Tools = append(p.Tools, tool(t, d))
+		}
+	}
 	switch {
 	case r.MaxOutputTokens == 0:
 	case d.newLimit:

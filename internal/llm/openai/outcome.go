@@ -16,6 +16,8 @@ import (
 var (
 	finishedReasons = []string{"stop", "", "eos", "eos_token", "end_turn", "stop_sequence"}
 	cutReasons      = []string{"length", "max_tokens", "model_length"}
+	// Some servers end an answer with calls as a finished one.
+	callingReasons = []string{"tool_calls", "tool_use", "function_call"}
 )
 
 func isOneOf(reasons []string, finish string) bool {
@@ -45,6 +47,10 @@ func outcome(r llm.Request, c *sdk.ChatCompletion) (llm.Response, error) {
 		text = verdictInThoughts(said)
 	}
 	finish := c.Choices[0].FinishReason
+	var called *llm.Turn
+	if len(r.Tools) > 0 {
+		called = turnOf(r, said)
+	}
 	switch {
 	case finish == "content_filter":
 		return failed(llm.ErrBlocked, "finish reason content_filter", "")
@@ -52,8 +58,11 @@ func outcome(r llm.Request, c *sdk.ChatCompletion) (llm.Response, error) {
 		return failed(llm.ErrBlocked, "the model refused", "")
 	case isOneOf(cutReasons, finish):
 		return failed(llm.ErrCut, "", text)
+	case called != nil && (isOneOf(finishedReasons, finish) || isOneOf(callingReasons, finish)):
+		res.Turn = called
+		return res, nil
 	case !isOneOf(finishedReasons, finish):
-		// "abort", "tool_calls" and other reasons: not a finished answer.
+		// "abort" and other reasons, or calls of tools that were not declared: not a finished answer.
 		return failed(llm.ErrEmpty, fmt.Sprintf("the answer did not finish: %.32q", finish), "")
 	case strings.TrimSpace(text) == "":
 		return failed(llm.ErrEmpty, "no text", "")

@@ -1,0 +1,142 @@
+package gemini
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"myao/internal/llm"
+)
+
+// The library knows neither the ids of calls nor thought signatures, which Gemini 3 demands back,
+// and its schemas lack most of JSON schema. So the transport writes the tools and the turns into a
+// request, and keeps the content of an answer as it came.
+
+type requestKey struct{}
+
+// withRequest makes the transport write the tools and the turns of r into this context's request.
+func withRequest(ctx context.Context, r llm.Request) context.Context {
+	return context.WithValue(ctx, requestKey{}, r)
+}
+
+// withTools adds the tools and the turns of the context's request to the library's body.
+func withTools(ctx context.Context, body []byte) ([]byte, error) {
+	r, ok := ctx.Value(requestKey{}).(llm.Request)
+	if !ok || len(r.Tools) == 0 {
+		return body, nil
+	}
+	var request map[string]json.RawMessage
+	var contents []json.RawMessage
+	if err := json.Unmarshal(body, &request); err != nil {
+		return nil, fmt.Errorf("not of Gemini's form: %w", err)
+	}
+	if err := json.Unmarshal(request["contents"], &contents); err != nil {
+		return nil, fmt.Errorf("not of Gemini's form: %w", err)
+	}
+	for _, t := range r.Turns {
+		results, err := responses(t)
+		if err != nil {
+			return nil, err
+		}
+		contents = append(contents, t.Opaque, results)
+	}
+	type declaration struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Parameters  json.RawMessage `json:"parametersJsonSchema"`
+	}
+	var tool struct {
+		Declarations []declaration `json:"functionDeclarations"`
+	}
+	for _, t := range r.Tools {
+		tool.Declarations = append(tool.Declarations, declaration{t.Name, t.Description, t.Schema})
+	}
+	var err error
+	if request["tools"], err = json.Marshal([]any{tool}); err != nil {
+		return nil, fmt.Errorf("encode tools: %w", err)
+	}
+	if request["contents"], err = json.Marshal(contents); err != nil {
+		return nil, fmt.Errorf("encode turns: %w", err)
+	}
+	return json.Marshal(request)
+}
+
+// responses returns the content with the results of a turn. They have ids if the calls had.
+func responses(t llm.Turn) (json.RawMessage, error) {
+	type response struct {
+		ID       string            `json:"id,omitempty"`
+		Name     string            `json:"name"`
+		Response map[string]string `json:"response"`
+	}
+	type part struct {
+		Response response `json:"functionResponse"`
+	}
+	var said content
+	if err := json.Unmarshal(t.Opaque, &said); err != nil {
+		return nil, unusable("a turn is not of Gemini's form")
+	}
+	calls := said.calls()
+	if len(calls) != len(t.Results) {
+		return nil, unusable(fmt.Sprintf("a turn has %d calls and %d results", len(calls), len(t.Results)))
+	}
+	out := struct {
+		Role  string `json:"role"`
+		Parts []part `json:"parts"`
+	}{Role: "user"}
+	for i, r := range t.Results {
+		field := "output"
+		if r.Failed {
+			field = "error"
+		}
+		out.Parts = append(out.Parts, part{response{calls[i].ID, r.Name, map[string]string{field: r.Text}}})
+	}
+	return json.Marshal(out)
+}
+
+func unusable(message string) error {
+	return &llm.Error{Kind: llm.ErrInvalid, Provider: provider, Message: message}
+}
+
+type functionCall struct {
+	ID   string          `json:"id"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"`
+}
+
+func (c content) calls() []functionCall {
+	var calls []functionCall
+	for _, p := range c.Parts {
+		if p.Call != nil {
+			calls = append(calls, *p.Call)
+		}
+	}
+	return calls
+}
+
+// turnOf reads the calls of an answer's content; nil: it has none.
+func turnOf(r llm.Request, raw json.RawMessage, text string) *llm.Turn {
+	var said content
+	if json.Unmarshal(raw, &said) != nil {
+		return nil
+	}
+	t := &llm.Turn{Provider: provider, Opaque: raw, Text: text}
+	if said.Role == "" { // a proxy left it out
+		t.Opaque = slices.Concat(json.RawMessage(`{"role":"model",`), bytes.TrimLeft(raw, "{ \t\r\n"))
+	}
+	for i, c := range said.calls() {
+		call := llm.Call{ID: c.ID, Name: c.Name, Input: c.Args}
+		if call.ID == "" {
+			call.ID = llm.CallID(len(r.Turns), i)
+		}
+		if len(call.Input) == 0 {
+			call.Input = json.RawMessage(`{}`)
+		}
+		t.Calls = append(t.Calls, call)
+	}
+	if len(t.Calls) == 0 {
+		return nil
+	}
+	return t
+}
