@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 )
 
 // Logged returns m with one log line for each call: purpose, provider, model, tokens,
 // duration, the kind of error and the provider's code. No line holds the text of a
-// prompt, an answer or an error. Success is Info, failure Warn.
+// prompt, an answer, an input of a tool or an error. Success is Info, failure Warn. A model
+// that takes no tools is told once, as Warn.
 func Logged(m Model, provider string, logger *slog.Logger, clock func() time.Time) Model {
 	return &logged{model: m, provider: provider, logger: logger, clock: clock}
 }
@@ -20,6 +22,8 @@ type logged struct {
 	provider string
 	logger   *slog.Logger
 	clock    func() time.Time
+	// withoutTools holds the names of the models that were told to take no tools.
+	withoutTools sync.Map
 }
 
 func (l *logged) Generate(ctx context.Context, r Request) (Response, error) {
@@ -32,6 +36,18 @@ func (l *logged) Generate(ctx context.Context, r Request) (Response, error) {
 		slog.Int("input_tokens", res.Usage.Input),
 		slog.Int("output_tokens", res.Usage.Output),
 		slog.String("duration", l.clock().Sub(began).String()),
+	}
+	if len(r.Tools) > 0 {
+		calls := 0
+		if res.Turn != nil {
+			calls = len(res.Turn.Calls)
+		}
+		attrs = append(attrs, slog.Int("round", len(r.Turns)), slog.Int("tool_calls", calls))
+	}
+	if res.WithoutTools {
+		if _, told := l.withoutTools.LoadOrStore(r.Model, true); !told {
+			l.logger.WarnContext(ctx, "model takes no tools: its replies are written without looking anything up", "provider", l.provider, "model", r.Model)
+		}
 	}
 	level := slog.LevelInfo
 	if err != nil {

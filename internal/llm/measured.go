@@ -49,7 +49,8 @@ func (m *Metrics) Initialize(purpose, provider, model string) {
 }
 
 // Measured returns m with metrics, and with a span for each call by OpenTelemetry's
-// conventions for generative AI. No span holds the text of a prompt, an answer or an error.
+// conventions for generative AI. No span holds the text of a prompt, an answer, an input of a tool
+// or an error. Each round of a reply that uses tools is a call.
 func Measured(m Model, provider string, metrics *Metrics, clock func() time.Time) Model {
 	return &measured{model: m, provider: provider, metrics: metrics, clock: clock}
 }
@@ -78,6 +79,12 @@ func (m *measured) Generate(ctx context.Context, r Request) (Response, error) {
 	span.SetAttributes(attribute.Int("gen_ai.usage.input_tokens", res.Usage.Input), attribute.Int("gen_ai.usage.output_tokens", res.Usage.Output))
 	if res.Model != "" {
 		span.SetAttributes(attribute.String("gen_ai.response.model", res.Model))
+	}
+	if len(r.Tools) > 0 {
+		span.SetAttributes(attribute.Int("myao.tools", len(r.Tools)), attribute.Int("myao.round", len(r.Turns)))
+	}
+	if res.Turn != nil {
+		span.SetAttributes(attribute.Int("myao.tool_calls", len(res.Turn.Calls)))
 	}
 	if err != nil {
 		kind := KindOf(err)

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,20 +34,22 @@ func TestMeasured(t *testing.T) {
 	ctx, above := tracer.Start(t.Context(), "above")
 	for _, m := range []speaking{
 		{res: Response{Text: "zebrafish", Usage: Usage{Input: 7, Output: 3}, Model: "test-001"}},
+		{res: Response{Turn: &Turn{Text: "zebrafish", Calls: []Call{{Input: json.RawMessage("zebrafish")}, {}}}}},
 		{err: &Error{Kind: ErrRateLimited, Provider: "gemini", Message: "zebrafish"}},
 	} {
-		_, _ = Measured(m, "gemini", metrics, clock).Generate(ctx, Request{Purpose: PurposeJudgment, Model: "test", System: "zebrafish", Prompt: "zebrafish", MaxOutputTokens: 5})
+		_, _ = Measured(m, "gemini", metrics, clock).Generate(ctx, Request{Purpose: PurposeJudgment, Model: "test", System: "zebrafish", Prompt: "zebrafish", MaxOutputTokens: 5,
+			Tools: []Tool{{Description: "zebrafish"}}})
 	}
 	above.End()
 	if _, err := Measured(speaking{}, "demo", metrics, clock).Generate(t.Context(), Request{Model: "test"}); err != nil {
 		t.Error(err)
 	}
 	spans := exporter.GetSpans()
-	if len(spans) != 3 {
-		t.Fatalf("%d spans, want two calls and what is above them", len(spans))
+	if len(spans) != 4 {
+		t.Fatalf("%d spans, want three calls and what is above them", len(spans))
 	}
 	said := fmt.Sprintf("%+v", spans)
-	for _, want := range []string{"chat test", "gcp.gemini", "gen_ai.usage.input_tokens", "test-001", "rate_limited"} {
+	for _, want := range []string{"chat test", "gcp.gemini", "gen_ai.usage.input_tokens", "test-001", "rate_limited", "myao.tool_calls"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("no %q in %s", want, said)
 		}
@@ -70,7 +73,7 @@ func TestMeasured(t *testing.T) {
 	}
 	for key, want := range map[string]float64{ // labels in the order of their names
 		"myao_model_tokens_total input test gemini judgment": 7, "myao_model_tokens_total output test gemini judgment": 3,
-		"myao_model_errors_total rate_limited test gemini judgment": 1, "myao_model_call_seconds test gemini judgment": 2,
+		"myao_model_errors_total rate_limited test gemini judgment": 1, "myao_model_call_seconds test gemini judgment": 3,
 	} {
 		if counted[key] != want {
 			t.Errorf("%s: %v, want %v of %v", key, counted[key], want, counted)
