@@ -58,7 +58,8 @@ type Door struct {
 	// Tracer starts the trace of each delivery; nil: nothing is traced.
 	Tracer trace.Tracer
 
-	pending sync.WaitGroup // answers to a response_url
+	pending    sync.WaitGroup // answers to a response_url
+	unverified unverified
 }
 
 // Receive handles what Socket Mode delivers, and returns the payload of the acknowledgement. On an

@@ -3,18 +3,12 @@ package ingest
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 
 	"github.com/slack-go/slack/slackevents"
 
 	"myao/internal/slack"
 )
-
-// bodyLimit is the size of the largest body that is read, in bytes.
-const bodyLimit = 1 << 20
-
-var errTooLarge = errors.New("the body is larger than 1 MiB")
 
 // Events serves POST manifest.EventsPath: the Events API over HTTP.
 func (d *Door) Events() http.Handler {
@@ -97,24 +91,21 @@ func (d *Door) verified(next func(http.ResponseWriter, *http.Request, []byte)) h
 			d.refuse(w, r, http.StatusUnauthorized, err)
 			return
 		}
-		if r.ContentLength > bodyLimit { // announced by the header; the body is not read
-			d.refuse(w, r, http.StatusRequestEntityTooLarge, errTooLarge)
-			return
-		}
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyLimit))
-		var large *http.MaxBytesError
+		body, err := d.unverified.readVerified(w, r, func(body []byte) error {
+			return slack.Verify(r.Header, body, string(d.Config.Slack.SigningSecret), d.Clock())
+		})
 		switch {
-		case errors.As(err, &large):
-			d.refuse(w, r, http.StatusRequestEntityTooLarge, errTooLarge)
-			return
-		case err != nil:
-			d.refuse(w, r, http.StatusBadRequest, errors.New("the body ended early"))
-			return
-		}
-		if err := slack.Verify(r.Header, body, string(d.Config.Slack.SigningSecret), d.Clock()); err != nil {
+		case err == nil:
+			d.traced(w, r, began, func(w http.ResponseWriter, r *http.Request) { next(w, r, body) })
+		case errors.Is(err, errTooLarge):
+			d.refuse(w, r, http.StatusRequestEntityTooLarge, err)
+		case errors.Is(err, errEndedEarly):
+			d.refuse(w, r, http.StatusBadRequest, err)
+		case errors.Is(err, errCrowded):
+			w.Header().Set("Retry-After", "1")
+			d.refuse(w, r, http.StatusServiceUnavailable, err)
+		default:
 			d.refuse(w, r, http.StatusUnauthorized, err)
-			return
 		}
-		d.traced(w, r, began, func(w http.ResponseWriter, r *http.Request) { next(w, r, body) })
 	})
 }

@@ -284,6 +284,66 @@ func TestDoorDoesNotWaitForLargeBodies(t *testing.T) {
 	}
 }
 
+// Bodies that never come take no more memory than is set apart for bodies without a checked signature.
+// Requests beyond are told to come again before their body is read, and those of Slack's size pass.
+func TestDoorBoundsBodiesThatAreNotVerified(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const stalled = 100
+	fit := int(largeBodies / bodyLimit)
+	answers := make(chan *http.Response, stalled)
+	var conns []net.Conn
+	for i := range stalled {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(b.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		conns = append(conns, conn)
+		head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n", addresses[i%len(addresses)].path, bodyLimit)
+		for key, values := range sign("x", secret, noon) {
+			head += key + ": " + values[0] + "\r\n"
+		}
+		if _, err := io.WriteString(conn, head+"\r\nx"); err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil {
+				answers <- resp
+			}
+		}()
+	}
+	for range stalled - fit {
+		if resp := <-answers; resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") != "1" || !resp.Close {
+			t.Errorf("got %+v; want 503 with Retry-After, and the end of the connection", resp)
+		}
+	}
+	good, full := callback(hello), addresses[0].full(bodyLimit)
+	for _, chunked := range []bool{false, true} {
+		if status, answer := b.post(t, good, sign(good, secret, noon), chunked); status != http.StatusOK {
+			t.Errorf("a signed event: %d %s", status, answer)
+		}
+		if status, _ := b.post(t, full, sign(full, secret, noon), chunked); status != http.StatusServiceUnavailable {
+			t.Errorf("a large one, chunked %t: %d, want 503", chunked, status)
+		}
+	}
+	select {
+	case resp := <-answers:
+		t.Errorf("one of %d that fit is answered: %+v", fit, resp)
+	default:
+	}
+	for _, conn := range conns {
+		_ = conn.Close()
+	}
+	for deadline := time.Now().Add(time.Minute); ; {
+		if status, _ := b.post(t, full, sign(full, secret, noon), false); status == http.StatusOK {
+			break
+		} else if status != http.StatusServiceUnavailable || time.Now().After(deadline) {
+			t.Fatalf("once the others are gone: %d", status)
+		}
+	}
+}
+
 // A recorded request that is sent again is accepted for five minutes, and changes nothing. Then it is
 // refused.
 func TestDoorAcceptsReplays(t *testing.T) {
