@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"maps"
@@ -118,18 +119,30 @@ func (e *examination) model(ctx context.Context, u use) Finding {
 	}
 	defer closeModels()
 	began := e.Clock()
-	judges := slices.Contains(u.users, "judgment")
-	answer, err := opened.Response.Model.Generate(ctx, probe(u, judges))
-	took := e.Clock().Sub(began).Round(time.Millisecond)
-	if err == nil && judges {
+	var used llm.Usage
+	withoutTools := false
+	for _, r := range probes(u) {
+		var answer llm.Response
+		answer, err = opened.Response.Model.Generate(ctx, r)
+		used, withoutTools = used.Add(answer.Usage), answer.WithoutTools
+		if err != nil {
+			break
+		}
+		if r.Schema == nil {
+			continue
+		}
 		if _, unread := chat.ParseVerdict(answer.Text, maxDelay); unread != nil {
 			return warn("use a model for agents.judgment that answers in JSON on request",
 				"for %s: cannot read its verdict: %s", users, strings.ReplaceAll(unread.Error(), "\n", "; "))
 		}
 	}
+	took := e.Clock().Sub(began).Round(time.Millisecond)
 	switch {
+	case err == nil && withoutTools:
+		return warn("use a model for agents.response that takes tools (some servers have to be started for it), or do without: nothing is looked up",
+			"for %s: answers after %s, %d tokens in, %d out, but takes no tools", users, took, used.Input, used.Output)
 	case err == nil, errors.Is(err, llm.ErrCut), errors.Is(err, llm.ErrBlocked):
-		return ok("for %s: answers after %s, %d tokens in, %d out", users, took, answer.Usage.Input, answer.Usage.Output)
+		return ok("for %s: answers after %s, %d tokens in, %d out", users, took, used.Input, used.Output)
 	case errors.Is(err, llm.ErrEmpty):
 		return warn("try again; if that does not help, "+e.address(u, "use another model"), "for %s: %v", users, err)
 	case errors.Is(err, llm.ErrAuth):
@@ -149,17 +162,30 @@ func (e *examination) model(ctx context.Context, u use) Finding {
 // maxDelay is the longest delay that the probe's verdict may have, in seconds.
 const maxDelay = 600
 
-// probe is a short question of the kind that the model will be asked: a judgment, or a text.
-func probe(u use, judges bool) llm.Request {
-	r := llm.Request{
+// probes are short questions of the kinds that the model will be asked: a judgment, a reply with a
+// tool, else a text. No request can be both of the first.
+func probes(u use) []llm.Request {
+	plain := llm.Request{
 		Purpose: llm.PurposeResponse, Model: u.Model, System: "You are tried out.", Prompt: "Answer with the single word: ready",
 		MaxOutputTokens: u.MaxOutputTokens, Temperature: u.Temperature,
 	}
-	if judges {
+	var all []llm.Request
+	if slices.Contains(u.users, "judgment") {
+		r := plain
 		r.Purpose, r.Schema = llm.PurposeJudgment, llm.VerdictSchema(maxDelay)
 		r.Prompt = `Answer with this JSON object: {"addressee": "nobody", "gist": "", "reason": "ready", "should_respond": false, "confidence": 1.0, "delay_seconds": null}`
+		all = append(all, r)
 	}
-	return r
+	if slices.ContainsFunc(u.users, func(user string) bool { return user == "response" || strings.HasPrefix(user, "channels.") }) {
+		r := plain
+		r.Prompt = "Call the tool ready, or answer with the single word: ready"
+		r.Tools = []llm.Tool{{Name: "ready", Description: "Tells that you are ready.", Schema: json.RawMessage(`{"type":"object","properties":{}}`)}}
+		all = append(all, r)
+	}
+	if len(all) == 0 {
+		all = append(all, plain)
+	}
+	return all
 }
 
 // address adds to a fix what a configured address must look like.

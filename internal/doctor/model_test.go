@@ -117,12 +117,46 @@ func TestAModelForJudgments(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), timeout)
 			defer cancel()
 			expect(t, e.model(ctx, uses(c)[0]), tc.status, tc.says)
-			for _, call := range server.Calls() {
-				if !call.Judgment() || call.System == "" {
-					t.Errorf("the probe is %s", call.Body)
+			for i, call := range server.Calls() { // then one with a tool, once its verdict was read
+				if call.Judgment() != (i == 0) || i > 0 && tc.status != OK || call.System == "" {
+					t.Errorf("probe %d is %s", i, call.Body)
 				}
 			}
 		})
+	}
+}
+
+// The model of replies is asked with a tool. It need not call it, but one that takes none looks
+// nothing up.
+func TestAModelForReplies(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name   string
+		reply  llmtest.Reply // to a request with tools
+		status Status
+		says   string
+	}{
+		{"calls it", llmtest.Calls(llmtest.ToolCall("ready", `{}`)), OK, "for response, memory: answers after"},
+		{"answers", llmtest.Text("ready"), OK, "for response, memory: answers after"},
+		{"takes none", llmtest.Reply{Status: 400, Message: "registry.ollama.ai/library/gemma3:4b does not support tools"}, Warn, "but takes no tools"},
+		{"takes none", llmtest.Reply{Status: 400, Message: "registry.ollama.ai/library/gemma3:4b does not support tools"}, Warn, "use a model for agents.response that takes tools"},
+		{"is another", llmtest.Fail(http.StatusNotFound), Fail, "a model of this name"},
+	} {
+		server := llmtest.New(t, func(c llmtest.Call) llmtest.Reply {
+			if len(c.Tools) > 0 {
+				return tc.reply
+			}
+			return llmtest.Text("ready")
+		})
+		c := config.Default()
+		c.LLM.OpenAI.BaseURL = server.URL + "/v1"
+		agent := config.Agent{Provider: config.ProviderOpenAI, Model: "m", MaxOutputTokens: 10}
+		c.Agents = config.Agents{Response: agent, Memory: agent, Judgment: config.Agent{Provider: config.ProviderDemo}}
+		e := &examination{Doctor: Doctor{Config: c, Ask: true, Clock: time.Now}}
+		expect(t, e.model(t.Context(), uses(c)[0]), tc.status, tc.says)
+		if want := map[bool]int{true: 2, false: 1}[tc.status == Warn]; len(server.Calls()) != want {
+			t.Errorf("%s: asked %d times, want %d", tc.name, len(server.Calls()), want)
+		}
 	}
 }
 
