@@ -1,5 +1,6 @@
 // Package demo is a model made of a few rules, for trying the system without a
-// provider. It uses no network and gives the same answer to the same question.
+// provider. It uses no network and gives the same answer to the same question. Asked in plain words
+// to look something up, to remember it or to forget a note, it calls the tool for it.
 // Every text says that it comes from the demo model, so that nobody takes it for
 // a language model's.
 package demo
@@ -39,6 +40,7 @@ func (Model) Generate(ctx context.Context, r llm.Request) (llm.Response, error) 
 		return llm.Response{}, &llm.Error{Kind: llm.ErrUnavailable, Provider: provider, Err: err}
 	}
 	var text string
+	var turn *llm.Turn
 	lines := material(r.System)
 	messages := messagesIn(topLevel(lastSection(lines)))
 	switch {
@@ -47,14 +49,37 @@ func (Model) Generate(ctx context.Context, r llm.Request) (llm.Response, error) 
 	case r.Purpose == llm.PurposeMemory:
 		text = remember(lastSection(lines))
 	default:
-		text = reply(messages)
+		text, turn = respond(r, messages)
 	}
 	model := r.Model
 	if model == "" {
 		model = provider
 	}
 	usage := llm.Usage{Input: tokens(r.System) + tokens(r.Prompt), Output: tokens(text)}
-	return llm.Response{Text: text, Usage: usage, Model: model}, nil
+	for _, t := range r.Turns {
+		for _, result := range t.Results {
+			usage.Input += tokens(result.Text)
+		}
+	}
+	if turn != nil {
+		usage.Output += tokens(turn.Calls[0].Name) + tokens(string(turn.Calls[0].Input))
+	}
+	return llm.Response{Text: text, Turn: turn, Usage: usage, Model: model}, nil
+}
+
+// respond returns a reply to the newest message, or the call that it asks for.
+func respond(r llm.Request, messages []message) (string, *llm.Turn) {
+	if len(messages) > 0 {
+		newest := messages[len(messages)-1].text
+		a := askedFor(newest)
+		if turn := call(r, a); turn != nil {
+			return "", turn
+		}
+		if text := told(r, a, japanese(newest)); text != "" {
+			return text, nil
+		}
+	}
+	return reply(messages), nil
 }
 
 func tokens(s string) int { return (len(s) + 3) / 4 }

@@ -202,6 +202,80 @@ func TestReply(t *testing.T) {
 	}
 }
 
+// Asked in plain words, the model calls a tool, and tells what came of it with the numbers of what it found.
+func TestTools(t *testing.T) {
+	t.Parallel()
+	offered := []llm.Tool{
+		{Name: searchTool, Schema: json.RawMessage(`{"type":"object"}`)}, {Name: rememberTool, Schema: json.RawMessage(`{"type":"object"}`)},
+		{Name: forgetTool, Schema: json.RawMessage(`{"type":"object","properties":{"id":{"type":"integer"}}}`)},
+	}
+	const found = "2 messages:\n[3] 2026-11-20 10:00 #general bob: The launch is on Friday.\n[4] 2026-11-19 09:00 #plans eve: \\*No\\* launch yet."
+	for _, tt := range []struct{ text, tool, input, result, says string }{
+		{"@myao (U1) what did Bob say about the launch?", searchTool, `{"author":"Bob","query":"the launch"}`, found,
+			noticeEN + " I searched for “the launch”, and found:\n• 2026-11-20 10:00 #general bob: The launch is on Friday. [3]\n• 2026-11-19 09:00 #plans eve: *No* launch yet. [4]"},
+		{"What did we decide about lunch?", searchTool, `{"query":"lunch"}`, "Nothing found.", noticeEN + " search_messages answered: “Nothing found.”"},
+		{"@myao: please find the plan.", searchTool, `{"query":"the plan"}`, "", noticeEN + " alice wrote: “@myao: please find the plan.”"},
+		{"@myao 花子さんはリリースについて何か言ってた？", searchTool, `{"author":"花子","query":"リリース"}`, found,
+			noticeJA + "「リリース」を検索した結果です。\n• 2026-11-20 10:00 #general bob: The launch is on Friday. [3]\n• 2026-11-19 09:00 #plans eve: *No* launch yet. [4]"},
+		{"@myao 誰かはリリースについて何か言ってた？", searchTool, `{"query":"リリース"}`, "なし", noticeJA + "search_messages の結果: 「なし」"},
+		{"議事録を探して", searchTool, `{"query":"議事録"}`, "なし", noticeJA + "search_messages の結果: 「なし」"},
+		{"@myao remember that the office closes at six.", rememberTool, `{"text":"the office closes at six"}`, "Noted as note 5.", noticeEN + " remember answered: “Noted as note 5.”"},
+		{"@myao 金曜は休みだと覚えておいて。", rememberTool, `{"text":"金曜は休みだ"}`, "メモ 5", noticeJA + "remember の結果: 「メモ 5」"},
+		{"@myao Forget note 5, please", forgetTool, `{"id":5}`, "Forgotten.", noticeEN + " forget_note answered: “Forgotten.”"},
+		{"メモ5を忘れて", forgetTool, `{"id":5}`, "消しました", noticeJA + "forget_note の結果: 「消しました」"},
+		{"Do you remember the plan?", "", "", "", ""},
+		{"Who has the plan?", "", "", "", ""},
+	} {
+		r := llm.Request{Purpose: llm.PurposeResponse, System: prompt("alice", tt.text), Prompt: "Answer."}
+		plain := generate(t, r)
+		r.Tools = offered
+		res, err := New().Generate(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tt.tool == "" {
+			if res.Turn != nil || res.Text != plain {
+				t.Errorf("%q: got %+v", tt.text, res)
+			}
+			continue
+		}
+		if res.Turn == nil || res.Text != "" || res.Turn.Calls[0].Name != tt.tool || string(res.Turn.Calls[0].Input) != tt.input || res.Usage.Output == 0 {
+			t.Errorf("%q: got %+v, want %s %s", tt.text, res.Turn, tt.tool, tt.input)
+			continue
+		}
+		turn := *res.Turn
+		turn.Results = []llm.ToolResult{{CallID: turn.Calls[0].ID, Name: tt.tool, Text: tt.result}}
+		r.Turns = []llm.Turn{turn}
+		if got := generate(t, r); got != tt.says {
+			t.Errorf("%q: got\n%s\nwant\n%s", tt.text, got, tt.says)
+		}
+		// The last round is a plain request, with the results in its prompt.
+		r.Tools, r.Turns = nil, nil
+		r.System = strings.Replace(r.System, "## Target", "## Looked up\n"+tt.result+"\n\n## Target", 1)
+		if got := generate(t, r); tt.result == found && got != tt.says {
+			t.Errorf("%q, plain: got\n%s\nwant\n%s", tt.text, got, tt.says)
+		}
+	}
+}
+
+// A name that the search does not know is left out of the second one, and there is no third.
+func TestSearchOnceMore(t *testing.T) {
+	t.Parallel()
+	r := llm.Request{System: prompt("alice", "what did Bob say about lunch?"), Tools: []llm.Tool{{Name: searchTool, Schema: json.RawMessage(`{}`)}}}
+	for _, input := range []string{`{"author":"Bob","query":"lunch"}`, `{"query":"lunch"}`} {
+		res, err := New().Generate(t.Context(), r)
+		if err != nil || res.Turn == nil || string(res.Turn.Calls[0].Input) != input {
+			t.Fatalf("got %+v, %v, want %s", res, err, input)
+		}
+		turn := *res.Turn
+		turn.Results = []llm.ToolResult{{Text: "no such person", Failed: true}}
+		r.Turns = append(r.Turns, turn)
+	}
+	if got := generate(t, r); !strings.Contains(got, "no such person") {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	thread := []string{noticeEN, "2024-03-01 alice (U1): Who has the plan for #C2? The draft (https://example.com/a?b=1&c=2) is old.",

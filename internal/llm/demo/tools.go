@@ -1,0 +1,143 @@
+package demo
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"myao/internal/llm"
+)
+
+// The tools that the demo model has rules for.
+const (
+	searchTool   = "search_messages"
+	rememberTool = "remember"
+	forgetTool   = "forget_note"
+)
+
+var (
+	// calledBy matches a mention at the beginning of a message.
+	calledBy = regexp.MustCompile(`^\s*@\S+(?: \(U\w+\))?[,、:：]?\s*`)
+
+	forgetPattern   = regexp.MustCompile(`(?i)\b(?:forget|delete) note #?(\d+)|メモ ?#?(\d+) ?(?:を|は)?(?:忘れて|消して|削除して)`)
+	rememberPattern = regexp.MustCompile(`(?i)\bremember that (.+)|(?:^|\n)(.+?)(?:ということを|って|を|と)?、?覚えておいて`)
+	// searchPatterns have groups for who said it, which may be empty, and for what.
+	searchPatterns = []*regexp.Regexp{
+		regexp.MustCompile(`(?i)\bwhat did (.+?) (?:say|write|mention|decide)(?: about| on| of)? (.+)`),
+		regexp.MustCompile(`(?i)()\b(?:find|search for|look for|look up|who (?:said|wrote|mentioned)) (.+)`),
+		regexp.MustCompile(`(?:(.+?)(?:さん)?は、?)?(.+?)(?:のこと|の件)?について(?:何|なに)か(?:言|い|話|書)`),
+		regexp.MustCompile(`()(.+?)(?:について|のことを|の話を|を)?(?:探して|検索して|調べて)`),
+	}
+	// anybody matches who is nobody in particular.
+	anybody = regexp.MustCompile(`(?i)^(?:i|we|you|they|people|any(?:one|body)|some(?:one|body)|(?:誰|だれ)か|みんな)$`)
+	closing = regexp.MustCompile(`[\s?？。.!！]+$`)
+	// numbered matches a line of a search's result.
+	numbered = regexp.MustCompile(`(?m)^[ \t>*-]*\[(\d+)\] (\d{4}-\d{2}-\d{2}.*)$`)
+)
+
+// maxFound bounds the found messages in a reply.
+const maxFound = 3
+
+// asked is what the newest message asks the tools for.
+type asked struct {
+	tool string // "" for nothing
+	// what is the query, the text to remember or the number of the note.
+	what, author string
+}
+
+func askedFor(text string) asked {
+	text = calledBy.ReplaceAllString(text, "")
+	if m := forgetPattern.FindStringSubmatch(text); m != nil {
+		return asked{tool: forgetTool, what: m[1] + m[2]}
+	}
+	if m := rememberPattern.FindStringSubmatch(text); m != nil {
+		return asked{tool: rememberTool, what: quote(closing.ReplaceAllString(m[1]+m[2], ""))}
+	}
+	for _, p := range searchPatterns {
+		m := p.FindStringSubmatch(text)
+		if m == nil {
+			continue
+		}
+		a := asked{tool: searchTool, what: quote(closing.ReplaceAllString(m[2], "")), author: strings.TrimPrefix(strings.TrimSpace(m[1]), "@")}
+		if anybody.MatchString(a.author) || strings.Contains(a.author, "\n") {
+			a.author = ""
+		}
+		return a
+	}
+	return asked{}
+}
+
+// call returns the turn that a rule asks for; nil: none does, or its tool is not offered. A search
+// for what somebody said is made once more without the name if that fails.
+func call(r llm.Request, a asked) *llm.Turn {
+	var schema json.RawMessage
+	for _, t := range r.Tools {
+		if t.Name == a.tool {
+			schema = t.Schema
+		}
+	}
+	input := map[string]any{}
+	switch retry := len(r.Turns) == 1 && a.author != "" && failed(r.Turns[0]); {
+	case schema == nil || len(r.Turns) > 0 && !retry:
+		return nil
+	case a.tool == searchTool:
+		input["query"] = a.what
+		if a.author != "" && !retry {
+			input["author"] = a.author
+		}
+	case a.tool == rememberTool:
+		input["text"] = a.what
+	case a.tool == forgetTool:
+		input["id"] = a.what
+		if n, err := strconv.Atoi(a.what); err == nil && wantsNumber(schema, "id") {
+			input["id"] = n
+		}
+	}
+	return &llm.Turn{Provider: provider, Opaque: json.RawMessage(`{}`),
+		Calls: []llm.Call{{ID: llm.CallID(len(r.Turns), 0), Name: a.tool, Input: encode(input)}}}
+}
+
+func failed(t llm.Turn) bool { return len(t.Results) > 0 && t.Results[0].Failed }
+
+func wantsNumber(schema json.RawMessage, name string) bool {
+	var s struct {
+		Properties map[string]struct {
+			Type json.RawMessage `json:"type"`
+		} `json:"properties"`
+	}
+	_ = json.Unmarshal(schema, &s)
+	kind := string(s.Properties[name].Type)
+	return strings.Contains(kind, "integer") || strings.Contains(kind, "number")
+}
+
+// told returns what came of a call, from the last turn's result or, in a request without turns,
+// from the prompt; "" if there is nothing to tell.
+func told(r llm.Request, a asked, ja bool) string {
+	result, found := "", [][]string(nil)
+	if n := len(r.Turns); n > 0 && len(r.Turns[n-1].Results) > 0 {
+		result = r.Turns[n-1].Results[0].Text
+		found = numbered.FindAllStringSubmatch(result, -1)
+	} else if a.tool == searchTool {
+		found = numbered.FindAllStringSubmatch(r.System+"\n"+r.Prompt, -1)
+	}
+	switch {
+	case len(found) > 0 && a.tool == searchTool:
+		var b strings.Builder
+		if ja {
+			fmt.Fprintf(&b, "%s「%s」を検索した結果です。", noticeJA, a.what)
+		} else {
+			fmt.Fprintf(&b, "%s I searched for “%s”, and found:", noticeEN, a.what)
+		}
+		for _, m := range found[:min(len(found), maxFound)] {
+			fmt.Fprintf(&b, "\n• %s [%s]", quote(escaped.ReplaceAllString(m[2], "$1")), m[1])
+		}
+		return b.String()
+	case result == "":
+		return ""
+	case ja:
+		return fmt.Sprintf("%s%s の結果: 「%s」", noticeJA, a.tool, quote(result))
+	}
+	return fmt.Sprintf("%s %s answered: “%s”", noticeEN, a.tool, quote(result))
+}
