@@ -23,7 +23,7 @@ func modelBackend(model llm.Model) backend {
 			refuse(http.StatusNotFound, "the demo model needs OpenAI's protocol")
 			return
 		}
-		asked := llm.Request{Purpose: q.purpose, Model: q.Model, System: q.System, Prompt: q.User}
+		asked := llm.Request{Purpose: q.purpose, Model: q.Model, System: q.System, Prompt: q.User, Tools: q.Tools, Turns: q.Turns}
 		if q.Judgment() {
 			var err error
 			if asked.Schema, err = readSchema(q.Call); err != nil {
@@ -36,8 +36,12 @@ func modelBackend(model llm.Model) backend {
 			refuse(http.StatusServiceUnavailable, err.Error())
 			return
 		}
-		note(answer.Text, "")
-		q.Answer(w, q.Call, llmtest.Reply{Text: answer.Text, InputTokens: answer.Usage.Input, OutputTokens: answer.Usage.Output})
+		note(answered(answer), "")
+		reply := llmtest.Reply{Text: answer.Text, InputTokens: answer.Usage.Input, OutputTokens: answer.Usage.Output}
+		if answer.Turn != nil {
+			reply.Text, reply.Calls = answer.Turn.Text, answer.Turn.Calls
+		}
+		q.Answer(w, q.Call, reply)
 	}
 }
 

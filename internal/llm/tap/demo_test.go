@@ -2,6 +2,7 @@ package tap
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -94,6 +95,30 @@ func TestDemoModelOverHTTP(t *testing.T) {
 		}
 	}
 	noKey(t, tap)
+}
+
+// The demo model's calls and their results pass by OpenAI's protocol.
+func TestDemoModelSearches(t *testing.T) {
+	t.Parallel()
+	tap := Demo()
+	bot := adapter(t, "openai", serve(t, tap))
+	r := request("x")
+	r.System = "## Target\n**2024-03-01 10:10:00** alice:\nWhat did bob say about lunch?\n\n---\n"
+	r.Tools = []llm.Tool{{Name: "search_messages", Schema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},"author":{"type":"string"}},"required":["query"]}`)}}
+	first, err := bot.Generate(t.Context(), r)
+	if err != nil || first.Turn == nil || string(first.Turn.Calls[0].Input) != `{"author":"bob","query":"lunch"}` {
+		t.Fatalf("got %+v, %v", first, err)
+	}
+	turn := *first.Turn
+	turn.Results = []llm.ToolResult{{CallID: turn.Calls[0].ID, Name: turn.Calls[0].Name, Text: "[3] 2024-02-29 12:00 #general bob: At noon."}}
+	r.Turns = []llm.Turn{turn}
+	if last, err := bot.Generate(t.Context(), r); err != nil || !strings.Contains(last.Text, "bob: At noon. [3]") {
+		t.Errorf("got %+v, %v", last, err)
+	}
+	all := tap.Exchanges("x")
+	if len(all) != 2 || all[0].Answer != `→ search_messages {"author":"bob","query":"lunch"}` || !strings.HasSuffix(all[1].LookedUp, "← [3] 2024-02-29 12:00 #general bob: At noon.") {
+		t.Errorf("kept %+v", all)
+	}
 }
 
 func TestUnknownSchemas(t *testing.T) {

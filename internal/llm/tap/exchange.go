@@ -18,7 +18,11 @@ type Exchange struct {
 	// System is the system prompt, and Prompt the user turn.
 	System string `json:"system"`
 	Prompt string `json:"prompt"`
-	// Answer is the model's text, even if it was cut at the token limit.
+	// Tools are those that the model was offered, and LookedUp what it called before, with the
+	// results; both as text.
+	Tools    string `json:"tools,omitempty"`
+	LookedUp string `json:"looked_up,omitempty"`
+	// Answer is the model's text, even if it was cut at the token limit, and the tools that it calls.
 	Answer string `json:"answer"`
 	// Error is one line that says what went wrong; empty: nothing.
 	Error string `json:"error"`
@@ -46,7 +50,7 @@ func (x Exchange) redacted(secrets []string) Exchange {
 		if len(secret) < minSecret {
 			continue
 		}
-		for _, text := range []*string{&x.Model, &x.System, &x.Prompt, &x.Answer, &x.Error} {
+		for _, text := range []*string{&x.Model, &x.System, &x.Prompt, &x.Tools, &x.LookedUp, &x.Answer, &x.Error} {
 			*text = strings.ReplaceAll(*text, secret, "[key]")
 		}
 	}

@@ -41,7 +41,7 @@ func providerBackend(upstream *url.URL, transport http.RoundTripper) backend {
 				if err != nil {
 					return err
 				}
-				note(answers.read(r.Context(), q.Provider, res, body))
+				note(answers.read(r.Context(), q.Call, res, body))
 				return nil
 			},
 			ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {

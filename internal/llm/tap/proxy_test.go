@@ -82,6 +82,47 @@ func same(t *testing.T, a, b []byte) bool {
 	return reflect.DeepEqual(x, y)
 }
 
+// The tap keeps what the model was offered, what it called, and what came of it.
+func TestToolsPassThrough(t *testing.T) {
+	each(t, func(t *testing.T, b bundle) {
+		b.provider.Handle(llmtest.Script(llmtest.Reply{Text: "I look.", ThoughtTokens: 3, Calls: []llm.Call{
+			llmtest.ToolCall("search", `{"query":"a"}`), llmtest.ToolCall("search", `{"query":"b"}`)}},
+			llmtest.Reply{Status: 400, Message: "gemma3 does not support tools"}, llmtest.Text("At noon.")))
+		r := request("x")
+		r.Tools = []llm.Tool{{Name: "search", Description: "Searches.", Schema: json.RawMessage(`{"$comment":"as it is","type":"object"}`)}}
+		first, err := b.bot.Generate(t.Context(), r)
+		if err != nil || first.Turn == nil {
+			t.Fatalf("got %+v, %v", first, err)
+		}
+		turn := *first.Turn
+		for i, c := range turn.Calls {
+			turn.Results = append(turn.Results, llm.ToolResult{CallID: c.ID, Name: c.Name, Text: "nothing " + key, Failed: i == 1})
+		}
+		r.Turns = []llm.Turn{turn}
+		fails(t, b.bot, r, llm.ErrInvalid, 400, "does not support tools")
+		if res, err := b.bot.Generate(t.Context(), r); err != nil || res.Text != "At noon." {
+			t.Fatalf("got %+v, %v", res, err)
+		}
+		all := b.Exchanges("x")
+		const tools = "search: Searches.\n" + `{"$comment":"as it is","type":"object"}`
+		failed := "← failed:"
+		if b.kind == "openai" { // has no mark for failures
+			failed = "←"
+		}
+		if want := "I look.\n→ search {\"query\":\"a\"}\n→ search {\"query\":\"b\"}"; all[0].Answer != want || all[0].Error != "" || all[0].Tools != tools || all[0].LookedUp != "" {
+			t.Errorf("kept %+v\nwant %s", all[0], want)
+		}
+		if !strings.Contains(all[1].Error, "does not support tools") {
+			t.Errorf("kept %+v", all[1])
+		}
+		want := "I look.\n\n→ search {\"query\":\"a\"}\n← nothing [key]\n\n→ search {\"query\":\"b\"}\n" + failed + " nothing [key]"
+		if x := all[2]; x.LookedUp != want || x.Tools != tools || x.Answer != "At noon." || x.Prompt != "Answer now." {
+			t.Errorf("kept %+v\nwant %s", x, want)
+		}
+		noKey(t, b.Tap)
+	})
+}
+
 // The bot sees a failure as it does without the tap, and the tap keeps its text.
 func TestFailuresPassThrough(t *testing.T) {
 	each(t, func(t *testing.T, b bundle) {
@@ -241,7 +282,7 @@ func TestReadingAfterTheBotHungUp(t *testing.T) {
 		"openai": `{"choices":[{"message":{"content":"hi"}}]}`,
 		"gemini": `{"candidates":[{"content":{"parts":[{"text":"hm","thought":true},{"text":"hi"}]}}]}`,
 	} {
-		if text, fault := newReader().read(ctx, provider, res, []byte(body)); text != "hi" || fault != "" {
+		if text, fault := newReader().read(ctx, llmtest.Call{Provider: provider}, res, []byte(body)); text != "hi" || fault != "" {
 			t.Errorf("%s: got %q, %q", provider, text, fault)
 		}
 	}

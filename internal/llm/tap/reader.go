@@ -3,6 +3,7 @@ package tap
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 
 	"myao/internal/config"
 	"myao/internal/llm"
+	"myao/internal/llm/llmtest"
 	"myao/internal/llm/providers"
 )
 
@@ -32,9 +34,12 @@ func newReader() reader {
 	return r
 }
 
-// read returns the text of an answer and its fault, or "".
-func (m reader) read(ctx context.Context, provider string, res *http.Response, body []byte) (text, fault string) {
-	model, err := m.models[provider]()
+// anyTool stands for all tools of a request: an adapter reads the calls of any.
+var anyTool = []llm.Tool{{Name: "any", Schema: json.RawMessage(`{"type":"object"}`)}}
+
+// read returns the text and the calls of an answer to a request, and its fault, or "".
+func (m reader) read(ctx context.Context, asked llmtest.Call, res *http.Response, body []byte) (text, fault string) {
+	model, err := m.models[asked.Provider]()
 	if err != nil {
 		return "", fmt.Sprintf("cannot read the answer: %v", err)
 	}
@@ -43,11 +48,15 @@ func (m reader) read(ctx context.Context, provider string, res *http.Response, b
 		StatusCode: res.StatusCode, Status: res.Status, Proto: res.Proto, ProtoMajor: res.ProtoMajor, ProtoMinor: res.ProtoMinor,
 		Header: res.Header.Clone(), Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
 	})
-	answer, err := model.Generate(ctx, llm.Request{Model: "any", Prompt: "any"})
-	if err != nil {
-		return answer.Text, err.Error()
+	r := llm.Request{Model: "any", Prompt: "any"}
+	if len(asked.Tools) > 0 && res.StatusCode < 300 { // after a refusal an adapter may ask once more
+		r.Tools = anyTool
 	}
-	return answer.Text, ""
+	answer, err := model.Generate(ctx, r)
+	if err != nil {
+		return answered(answer), err.Error()
+	}
+	return answered(answer), ""
 }
 
 type answerKey struct{}

@@ -49,7 +49,7 @@ function choose(i) {
   $("prompt-text").replaceChildren(...[
     el("p", { class: "soft" }, "asked at " + clock(c.at)),
     c.error && el("p", { class: "failed" }, c.error),
-    part("System", c.system), part("Prompt", c.prompt), part("Answer", pretty(c.answer)),
+    part("System", c.system), part("Prompt", c.prompt), part("Looked up before", c.looked_up), part("Tools", c.tools), part("Answer", pretty(c.answer)),
   ].filter(Boolean));
   $("prompt-text").scrollTop = 0;
 }
