@@ -133,6 +133,8 @@ func (in ComposeInput) silenceRule(facts conversation.Facts) conversation.Rule {
 	}
 	if in.Ordered {
 		facts.Quiet, facts.Silenced = false, false
+	} else if facts.Mode == conversation.ModeMention { // since the judgment; no new message withdraws the reply
+		return conversation.RuleModeMention
 	}
 	return facts.UnsolicitedRule()
 }

@@ -220,6 +220,23 @@ func TestModeOffAndMuteSilenceMentions(t *testing.T) {
 	}
 }
 
+// In mode mention nothing that is said withdraws what waits since before the channel had that mode. An
+// operator's order is carried out all the same.
+func TestJudgedReplyMeetsModeMention(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.settings.Mode = config.ModeMention
+	judged := atTopLevel(b.say("how many dwarfs?"))
+	if got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: judged}); err != nil || got.Result != conversation.Silenced {
+		t.Errorf("judged: %+v, %v", got, err)
+	}
+	b.wantSilence("judged", judged, conversation.RuleModeMention, 0)
+	task := atTopLevel(b.say("how many giants?"))
+	if got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Ordered: true}); err != nil || got.Result != conversation.Done {
+		t.Errorf("ordered: %+v, %v", got, err)
+	}
+}
+
 func TestSilencedJudgedReplyIsSettled(t *testing.T) {
 	t.Parallel()
 	b := setup(t, withModel(llmtest.Script(llmtest.Yes("nobody answered", 0.8, 0))))

@@ -33,7 +33,7 @@ func (whyCommand) Help() string {
   starter why general --json | jq '.entries[].decision | select(. != null)'
 
 It also explains silence without a decision: a bot's message while the channel's bots setting is
-ignore, or a message from before the bot knew the channel.`
+ignore, the mode off or mention, or a message from before the bot knew the channel.`
 }
 
 // Validate implements kong's Validate.

@@ -444,6 +444,32 @@ func TestParseMessage(t *testing.T) {
 	}
 }
 
+// Where the mode leaves nothing to decide there are no decisions to list.
+func TestWhyByMode(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	m := chat.Message{Team: "T1", Channel: "C1", TS: chat.TS(noon), UserID: "U1", Text: "hello?"}
+	if _, err := b.Store.Record(t.Context(), m, func(store.Known) store.Entry { return store.Entry{Message: &m, Handled: true} }); err != nil {
+		t.Fatal(err)
+	}
+	for mode, want := range map[config.Mode]string{
+		config.ModeOff: "its mode is `off`", config.ModeMention: "its mode is `mention`", config.ModeJudge: "I have decided nothing about that yet.",
+	} {
+		b.directory.settings.Mode = mode
+		for _, order := range []string{"why", "why " + m.TS} {
+			answer, _ := b.say(t, "U1", order)
+			wants(t, answer, want)
+		}
+	}
+	decision := store.Decision{Key: "1", WorkflowID: here.ID(), TriggerTS: chat.TS(noon.Add(-time.Minute)), Source: "addressed", Reason: "somebody addressed the bot", Outcome: conversation.Sent}
+	if err := b.Store.Decide(t.Context(), decision); err != nil {
+		t.Fatal(err)
+	}
+	b.directory.settings.Mode = config.ModeMention
+	answer, _ := b.say(t, "U1", "why")
+	wants(t, answer, "somebody addressed the bot", "its mode is `mention`")
+}
+
 func TestWhyOfAnUnknownMessage(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

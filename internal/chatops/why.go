@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"myao/internal/chat"
+	"myao/internal/config"
 	"myao/internal/ledger"
 	"myao/internal/store"
 	"myao/internal/words"
@@ -41,7 +42,13 @@ func (h *Handler) why(ctx context.Context, r request) (text, result string) {
 		return h.internalError(ctx, r, "why", err)
 	}
 	text = story.Brief(maxDecisions, options.Settings.Zone, words.In(h.Config.Language))
+	unheard := h.unheard(options.Settings.Mode)
+	heard := func(e ledger.Entry) bool {
+		return e.Message != nil && e.Message.TS == about && len(e.Message.Changes) > 0
+	}
 	switch {
+	case text != "" && about == "" && unheard != "":
+		return text + "\n" + unheard, done
 	case text != "":
 		return text, done
 	case options.MessageTS != "" && chat.Time(options.MessageTS).Before(options.LedgerSince):
@@ -49,7 +56,21 @@ func (h *Handler) why(ctx context.Context, r request) (text, result string) {
 	case slices.ContainsFunc(story.Entries, func(e ledger.Entry) bool { return e.Message != nil && e.Message.TS == about && e.Message.OnlyEdited() }):
 		return h.say("I know only an edit of that message, and I do not answer edits alone."), done
 	}
+	if unheard != "" && !slices.ContainsFunc(story.Entries, heard) {
+		return unheard, done
+	}
 	return h.say("I have decided nothing about that yet."), done
+}
+
+// unheard says which messages the bot does not even decide about in a channel of a mode, or returns "".
+func (h *Handler) unheard(mode config.Mode) string {
+	switch mode {
+	case config.ModeOff:
+		return h.say("I am off in this channel: its mode is `off` in my configuration.")
+	case config.ModeMention:
+		return h.say("In this channel I only answer who mentions me: its mode is `mention` in my configuration.")
+	}
+	return ""
 }
 
 // permalinkPattern matches a link to a message, bare or as Slack writes links in a text, and

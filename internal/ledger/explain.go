@@ -3,6 +3,7 @@ package ledger
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"myao/internal/chat"
@@ -151,9 +152,12 @@ func (r rows) threaded(workflowID, ts string) bool {
 	return slices.ContainsFunc(r.decisions, func(d store.Decision) bool { return d.WorkflowID == workflowID && d.TriggerTS == ts })
 }
 
+// notHeard begins the note of a message that no conversation received.
+const notHeard = "not heard: "
+
 // whyNotHeard says why no conversation received a message.
 func (r rows) whyNotHeard(m store.StoredMessage) string {
-	age := r.options.Settings.MaxMessageAge
+	age, mode := r.options.Settings.MaxMessageAge, r.options.Settings.Mode
 	switch {
 	case m.Own:
 		if r.options.MessageTS != "" {
@@ -164,18 +168,22 @@ func (r rows) whyNotHeard(m store.StoredMessage) string {
 		return pastRetention
 	case m.Deleted:
 		return "deleted before the bot saw it"
+	case m.Handled && mode == config.ModeOff:
+		return notHeard + conversation.RuleModeOff.Reason()
+	case m.Handled && mode == config.ModeMention && (m.ByBot() || !strings.Contains(m.Text, "<@")):
+		return notHeard + conversation.RuleModeMention.Reason()
 	case m.ByBot() && r.options.Settings.Bots == config.BotsJudge:
-		return "not heard: when it came, the channel's bots setting was ignore"
+		return notHeard + "when it came, the channel's bots setting was ignore"
 	case m.ByBot():
-		return "not heard: a bot's message, and the channel's bots setting is ignore"
+		return notHeard + "a bot's message, and the channel's bots setting is ignore"
 	case m.Handled:
-		return "not heard: its event had nothing to decide about"
+		return notHeard + "when it came, the channel's mode was off, or was mention and nobody mentioned the bot"
 	case r.message(m).OnlyEdited():
-		return "not heard: the bot only got an edit of it, which needs no answer"
+		return notHeard + "the bot only got an edit of it, which needs no answer"
 	case r.channel.KnownSince.IsZero() || m.Time().Before(r.channel.KnownSince):
-		return "not heard: sent before the bot knew the channel"
+		return notHeard + "sent before the bot knew the channel"
 	case age > 0 && m.Stored.Sub(m.Time()) > age:
-		return fmt.Sprintf("not heard: read from Slack's history, when it was older than max_message_age_seconds (%.0f)", age.Seconds())
+		return fmt.Sprintf(notHeard+"read from Slack's history, when it was older than max_message_age_seconds (%.0f)", age.Seconds())
 	}
 	return "not heard yet: read from Slack's history; neither its event nor catch-up has brought it"
 }

@@ -76,6 +76,8 @@ func TestExplain(t *testing.T) {
 	known := store.Channel{ID: "C1", KnownSince: second(0)}
 	settings := config.ChannelSettings{Bots: config.BotsIgnore, MaxMessageAge: time.Minute}
 	judging := config.ChannelSettings{Bots: config.BotsJudge}
+	mode := func(m config.Mode) Options { return Options{Settings: config.ChannelSettings{Mode: m}} }
+	mentioning := func(m store.StoredMessage) store.StoredMessage { m.Text = "<@UBOT> hello"; return m }
 	for name, c := range map[string]struct {
 		m    store.StoredMessage
 		rows rows
@@ -159,7 +161,12 @@ func TestExplain(t *testing.T) {
 		"only an edit was heard":    {read(m, 5), rows{channel: known, changes: []store.RecordedChange{passed(m, conversation.Edited, 15)}, decisions: []store.Decision{decided("b", later, 25, "posted")}}, nil, "only got an edit of it"},
 		"heard after its edit":      {m, rows{changes: []store.RecordedChange{passed(m, conversation.Edited, 10), passed(m, conversation.Said, 11)}}, nil, "nothing decided yet"},
 		"deleted unheard":           {deleted(m), rows{channel: known}, nil, "deleted before the bot saw it"},
-		"of no consequence":         {m, rows{channel: known}, nil, "nothing to decide about"},
+		"mode off":                  {m, rows{channel: known, options: mode(config.ModeOff)}, nil, "not heard: the channel's mode is off"},
+		"mode mention":              {m, rows{channel: known, options: mode(config.ModeMention)}, nil, "not heard: the channel's mode is mention"},
+		"mode mention, a bot's":     {bots(m), rows{channel: known, options: mode(config.ModeMention)}, nil, "not heard: the channel's mode is mention"},
+		"mode off then, a mention":  {mentioning(m), rows{channel: known, options: mode(config.ModeMention)}, nil, "when it came, the channel's mode was off"},
+		"mode mention then":         {m, rows{channel: known, options: mode(config.ModeJudge)}, nil, "when it came, the channel's mode was off, or was mention"},
+		"mode mention, heard":       {m, rows{changes: []store.RecordedChange{said}, options: mode(config.ModeMention)}, nil, "`starter show`"},
 		"kept no longer":            {m, rows{channel: known, options: Options{LedgerSince: second(11)}}, nil, "were deleted after retention.ledger_days"},
 		"a change kept longer":      {m, rows{changes: []store.RecordedChange{passed(m, conversation.Addressed, 10)}, conversation: chat.Conversation{Team: "T1", Channel: "C1", Thread: m.TS}, options: Options{LedgerSince: second(11)}}, nil, "were deleted after retention.ledger_days"},
 		"kept yet":                  {m, rows{changes: []store.RecordedChange{said}, options: Options{LedgerSince: second(10)}}, nil, "nothing decided yet"},

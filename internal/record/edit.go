@@ -33,6 +33,9 @@ func (p planner) edited() store.Entry {
 	default:
 		kind = conversation.Edited
 	}
+	if !hears(p.settings.Mode, kind == conversation.Addressed || before.addressed) {
+		return entry
+	}
 	for _, c := range Conversations(m, before.addressed) {
 		entry.Changes = append(entry.Changes, p.change(c, m, kind))
 	}

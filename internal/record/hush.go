@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"myao/internal/chat"
+	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/store"
 )
@@ -12,8 +13,9 @@ import (
 // and TS. It returns the conversations that have something new to be relayed, and what became
 // of it, for the log.
 func (r *Recorder) Hush(ctx context.Context, m chat.Message, user string) (targets []store.Target, outcome string, err error) {
+	mode := r.Directory.Settings(ctx, m.Team, m.Channel).Mode
 	targets, err = r.Store.Record(ctx, m, func(known store.Known) (entry store.Entry) {
-		entry, outcome = hush(m, known, orderedBy(user))
+		entry, outcome = hush(m, known, mode, orderedBy(user))
 		return entry
 	})
 	return targets, outcome, err
@@ -22,7 +24,7 @@ func (r *Recorder) Hush(ctx context.Context, m chat.Message, user string) (targe
 // hush decides what to store once somebody wants no answer to a message: the order, and a
 // change for each conversation in which the message may wait. A message whose own event has
 // not come yet waits nowhere; that event will find the order (store.Known.Hushed).
-func hush(m chat.Message, known store.Known, by string) (entry store.Entry, outcome string) {
+func hush(m chat.Message, known store.Known, mode config.Mode, by string) (entry store.Entry, outcome string) {
 	stored := known.Message
 	switch {
 	case stored == nil || !known.Handled:
@@ -31,6 +33,9 @@ func hush(m chat.Message, known store.Known, by string) (entry store.Entry, outc
 		return store.Entry{}, "nothing waits for such a message"
 	}
 	entry.Order = store.Hush(*stored, by)
+	if !hears(mode, known.Addressed) {
+		return entry, "nothing waits where the mode is " + string(mode)
+	}
 	for _, c := range Conversations(*stored, known.Addressed) {
 		entry.Changes = append(entry.Changes, hushed(c, *stored, by))
 	}

@@ -48,7 +48,7 @@ func (p planner) posted() store.Entry {
 	}
 	entry := store.Entry{Message: &m, Handled: true}
 	kind, relayed := p.classify(m, p.event.Mention)
-	if !relayed || p.known.Addressed { // an edit that came before the message addressed the bot
+	if !relayed || !hears(p.settings.Mode, kind == conversation.Addressed) || p.known.Addressed { // an edit that came before the message addressed the bot
 		return entry
 	}
 	conversations := Conversations(m, kind == conversation.Addressed)
@@ -85,7 +85,7 @@ func (p planner) deleted() store.Entry {
 	}
 	m.Deleted, m.Text, m.Files, m.Revision = true, "", nil, ""
 	entry := store.Entry{Message: &m, Handled: true}
-	if _, relayed := p.classify(m, addressed); !relayed || p.known.Message == nil {
+	if _, relayed := p.classify(m, addressed); !relayed || !hears(p.settings.Mode, addressed) || p.known.Message == nil {
 		return entry
 	}
 	for _, c := range Conversations(m, addressed) {
@@ -107,6 +107,19 @@ func (p planner) classify(m chat.Message, mention bool) (kind conversation.Kind,
 	default:
 		return conversation.Said, true
 	}
+}
+
+// hears reports whether the conversations of a channel hear of a message, which may have addressed the
+// bot. Where the mode leaves nothing to decide, none is started. What waits in one since before the
+// channel had this mode meets the mode's rule.
+func hears(mode config.Mode, addressed bool) bool {
+	switch mode {
+	case config.ModeOff:
+		return false
+	case config.ModeMention:
+		return addressed
+	}
+	return true
 }
 
 // Conversations lists the conversations that a message is relayed to: the one it is in, and,

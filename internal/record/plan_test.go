@@ -142,9 +142,28 @@ func TestPlan(t *testing.T) {
 		{"in a thread of a DM", posted(inDM, inThread), nothing, normal, keep(inDM, inThread), true, []string{"thread/T1/D1/" + parent + " addressed "}},
 		{"mode all, top level", posted(), nothing, mode(config.ModeAll), keep(), true, []string{answered + " addressed ", channelC1 + " addressed "}},
 		{"mode all, thread", posted(inThread), nothing, mode(config.ModeAll), keep(inThread), true, []string{thread + " addressed "}},
-		{"mode mention is a rule's business", posted(), nothing, mode(config.ModeMention), keep(), true, []string{channelC1 + " said "}},
-		{"mode off is a rule's business", posted(mentioning), nothing, mode(config.ModeOff), keep(mentioning), true,
+		{"mode mention", posted(), nothing, mode(config.ModeMention), keep(), true, nil},
+		{"mode mention, a follow-up", posted(inThread), asking(nothing, u("U1"), bot), mode(config.ModeMention), keep(inThread), true, nil},
+		{"mode mention, a mention", posted(mentioning), nothing, mode(config.ModeMention), keep(mentioning), true,
 			[]string{answered + " addressed ", channelC1 + " addressed "}},
+		{"mode mention, a mention in a thread", posted(mentioning, inThread), nothing, mode(config.ModeMention), keep(mentioning, inThread), true, []string{thread + " addressed "}},
+		{"mode mention, in a DM", posted(inDM), nothing, mode(config.ModeMention), keep(inDM), true, []string{channelD1 + " addressed "}},
+		{"mode mention, another bot, judged", posted(byBot), nothing, config.ChannelSettings{Mode: config.ModeMention, Bots: config.BotsJudge}, keep(byBot), true, nil},
+		{"mode off", posted(), nothing, mode(config.ModeOff), keep(), true, nil},
+		{"mode off, a mention", posted(mentioning), nothing, mode(config.ModeOff), keep(mentioning), true, nil},
+		{"mode off, in a DM", posted(inDM), nothing, mode(config.ModeOff), keep(inDM), true, nil},
+		{"mode mention, edit", edited("hello"), heard(), mode(config.ModeMention), keep(at(rev), text("changed")), true, nil},
+		{"mode mention, edit adds a mention", edited("hello", mentioning), heard(), mode(config.ModeMention), keep(at(rev), mentioning), true,
+			[]string{answered + " addressed " + rev, channelC1 + " addressed " + rev}},
+		{"mode mention, edit takes a mention away", edited("<@UBOT> hello"), addressed(mentioning), mode(config.ModeMention), keep(at(rev), text("changed")), true,
+			[]string{answered + " edited " + rev, channelC1 + " edited " + rev}},
+		{"mode mention, edit keeps a mention from mode off", edited("<@UBOT> 2", text("<@UBOT> changed")), heard(text("<@UBOT> 2")), mode(config.ModeMention),
+			keep(at(rev), text("<@UBOT> changed")), true, nil},
+		{"mode off, edit adds a mention", edited("hello", mentioning), heard(), mode(config.ModeOff), keep(at(rev), mentioning), true, nil},
+		{"mode mention, deletion", removed("hello"), heard(), mode(config.ModeMention), keep(deletedM), true, nil},
+		{"mode mention, deletion of an addressed message", removed("<@UBOT> hello"), addressed(mentioning), mode(config.ModeMention), keep(deletedM), true,
+			[]string{answered + " deleted ", channelC1 + " deleted "}},
+		{"mode off, deletion of an addressed message", removed("<@UBOT> hello"), addressed(mentioning), mode(config.ModeOff), keep(deletedM), true, nil},
 		{"the bot's own", posted(byOwn), nothing, mode(config.ModeAll), keep(byOwn), true, nil},
 		{"the bot mentions itself", posted(byOwn, mentioning), nothing, bots, keep(byOwn, mentioning), true, nil},
 		{"the bot's own in a DM", posted(byOwn, inDM), nothing, normal, keep(byOwn, inDM), true, nil},
@@ -353,6 +372,25 @@ func TestPlanOfAnUnknownMessageIgnoresWhatCameBefore(t *testing.T) {
 			if !reflect.DeepEqual(first.Message, later.Message) || first.Handled != later.Handled || first.Message == nil {
 				t.Errorf("%+v: keeps %+v, handled %v; then %+v, handled %v", e, first.Message, first.Handled, later.Message, later.Handled)
 			}
+		}
+	}
+}
+
+// A hush is kept where nothing waits, and no conversation is started to hear of it.
+func TestHushByMode(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		mode  config.Mode
+		known store.Known
+		want  int
+	}{
+		{config.ModeJudge, heard(), 1},
+		{config.ModeMention, heard(), 0},
+		{config.ModeMention, addressed(mentioning), 2},
+		{config.ModeOff, addressed(mentioning), 0},
+	} {
+		if entry, _ := hush(top(), test.known, test.mode, "slack:U2"); len(entry.Changes) != test.want || entry.Order == nil {
+			t.Errorf("mode %s: %+v, want %d changes and the order", test.mode, entry, test.want)
 		}
 	}
 }

@@ -77,10 +77,11 @@ var japanese = Words{
 
 	"I do not know which message you mean. Give me its link (Copy link) or its ts, such as `1700000000.000100`.": "どのメッセージか分かりません。リンク（リンクをコピー）か、`1700000000.000100` のような ts を書いてください。",
 	"That message is in another channel. Ask me there.":                                                          "そのメッセージは別のチャンネルにあります。そこで聞いてください。",
-	"I do not know that message.":                                           "そのメッセージは届いていません。",
-	"That is too long ago: I no longer have a record of it.":                "古いメッセージなので、記録がもうありません。",
-	"I know only an edit of that message, and I do not answer edits alone.": "そのメッセージは編集しか届いていません。編集だけには答えません。",
-	"I have decided nothing about that yet.":                                "それについては、まだ何も判断していません。",
+	"I do not know that message.":                                                               "そのメッセージは届いていません。",
+	"That is too long ago: I no longer have a record of it.":                                    "古いメッセージなので、記録がもうありません。",
+	"I know only an edit of that message, and I do not answer edits alone.":                     "そのメッセージは編集しか届いていません。編集だけには答えません。",
+	"In this channel I only answer who mentions me: its mode is `mention` in my configuration.": "このチャンネルでは設定のモードが `mention` なので、メンションされたときだけ答えます。",
+	"I have decided nothing about that yet.":                                                    "それについては、まだ何も判断していません。",
 
 	// answers to the message shortcut (internal/ingest)
 	"I am on it. The answer follows here.":                                                  "取りかかっています。答えはここに続きます。",

@@ -1,9 +1,12 @@
 package e2e
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
+
+	"go.temporal.io/api/serviceerror"
 
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
@@ -279,8 +282,8 @@ func TestChannelModes(t *testing.T) {
 	in := func(channel string) int { return len(s.postsIn(channel)) }
 	alert := sandbox.App{BotID: "B0ALERT", Name: "alerts"}
 	ts := s.workspace.Say(loud, alice, "no question at all")
-	s.workspace.Say(asked, alice, "is anybody there?")
-	s.workspace.Say(silent, alice, s.mention("you there?"))
+	plain := s.workspace.Say(asked, alice, "is anybody there?")
+	off := s.workspace.Say(silent, alice, s.mention("you there?"))
 	s.workspace.Say(direct, alice, "hello")
 	s.workspace.SayAsApp(robots, alert, "disk full")
 	s.workspace.SayAsApp(s.general, alert, "disk full")
@@ -294,9 +297,16 @@ func TestChannelModes(t *testing.T) {
 		}
 	}
 	s.never("a word where it should be silent", 4*time.Second, func() bool { return in(asked)+in(silent)+in(s.general) > 0 })
+	for _, id := range []string{"channel/T0E2E/" + asked, "thread/T0E2E/" + asked + "/" + plain, "channel/T0E2E/" + silent, "thread/T0E2E/" + silent + "/" + off} {
+		if _, err := s.temporal.DescribeWorkflowExecution(t.Context(), id, ""); !errors.As(err, new(*serviceerror.NotFound)) {
+			t.Errorf("%s: %v; want no conversation where there is nothing to decide", id, err)
+		}
+	}
+	for channel, why := range map[string]string{asked: "the channel's mode is mention", silent: "the channel's mode is off"} {
+		if stdout, stderr, _ := s.command("why", channel); !strings.Contains(stdout, why) {
+			t.Errorf("why: %s%s; want %q", stdout, stderr, why)
+		}
+	}
 	s.workspace.Say(asked, alice, s.mention("you then"))
 	s.await("the answer to the mention", 20*time.Second, func() bool { return in(asked) == 1 })
-	if rows := s.decisions("channel/T0E2E/" + asked); len(rows) == 0 || rows[0].Rule != "mode_mention" {
-		t.Errorf("ledger: %+v; want the rule mode_mention", rows)
-	}
 }

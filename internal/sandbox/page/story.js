@@ -91,6 +91,9 @@ function entry(e) {
   if (e.decision) return { key: e.decision.key, make: () => decision({ ...e.decision, respond: e.decision.should_respond }, e.at) };
   if (e.order) return { key: "order " + e.at, make: () => order(e.order, e.at) };
   if (e.said?.note?.startsWith("it addressed the bot, which answers in its thread")) return { key: "said " + e.said.ts, make: () => inThread(e.said, e.at) };
+  if (e.said?.note?.startsWith("not heard: the channel's mode")) {
+    return { key: "said " + e.said.ts, make: () => aside("silent", e.at, `${author(e.said.ts)} wrote something: ${e.said.note.slice("not heard: ".length)}`) };
+  }
   return null;
 }
 
