@@ -63,8 +63,13 @@ func (d dialect) fallback(refused *llm.Error, r llm.Request) (next dialect, ok b
 	return d, false
 }
 
-// leavesToolsOut reports whether a request is sent without its tools. With turns it cannot be.
-func (d dialect) leavesToolsOut(r llm.Request) bool { return d.withoutTools && len(r.Turns) == 0 }
+// sent is the request as the model takes it. With turns it cannot be without tools.
+func (d dialect) sent(r llm.Request) llm.Request {
+	if d.withoutTools && len(r.Turns) == 0 {
+		r.Tools = nil
+	}
+	return r
+}
 
 // dialect returns the dialect that the model last accepted.
 func (m *Model) dialect(model string) dialect {

@@ -41,7 +41,7 @@ func turn(t llm.Turn) []sdk.MessageParam {
 	return []sdk.MessageParam{param.Override[sdk.MessageParam](said), sdk.NewUserMessage(results...)}
 }
 
-// turnOf reads the calls of an answer; nil: it has none. Opaque is the list of its blocks,
+// turnOf reads the calls of an answer; nil: it has none, or one without a name. Opaque is the list of its blocks,
 // without blank texts, which the API writes but does not take back.
 func turnOf(m *sdk.Message) *llm.Turn {
 	t := &llm.Turn{Provider: provider, Text: text(m)}
@@ -52,6 +52,9 @@ func turnOf(m *sdk.Message) *llm.Turn {
 		}
 		blocks = append(blocks, json.RawMessage(block.RawJSON()))
 		if block.Type == "tool_use" {
+			if block.Name == "" {
+				return nil
+			}
 			input := block.Input
 			if len(input) == 0 {
 				input = json.RawMessage(`{}`)

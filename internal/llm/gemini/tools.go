@@ -115,7 +115,7 @@ func (c content) calls() []functionCall {
 	return calls
 }
 
-// turnOf reads the calls of an answer's content; nil: it has none.
+// turnOf reads the calls of an answer's content; nil: it has none, or one without a name.
 func turnOf(r llm.Request, raw json.RawMessage, text string) *llm.Turn {
 	var said content
 	if json.Unmarshal(raw, &said) != nil {
@@ -126,6 +126,9 @@ func turnOf(r llm.Request, raw json.RawMessage, text string) *llm.Turn {
 		t.Opaque = slices.Concat(json.RawMessage(`{"role":"model",`), bytes.TrimLeft(raw, "{ \t\r\n"))
 	}
 	for i, c := range said.calls() {
+		if c.Name == "" {
+			return nil
+		}
 		call := llm.Call{ID: c.ID, Name: c.Name, Input: c.Args}
 		if call.ID == "" {
 			call.ID = llm.CallID(len(r.Turns), i)

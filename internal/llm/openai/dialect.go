@@ -62,8 +62,13 @@ func (d dialect) fallback(refused *llm.Error, r llm.Request) (next dialect, ok b
 	return d, true
 }
 
-// leavesToolsOut reports whether a request is sent without its tools. With turns it cannot be.
-func (d dialect) leavesToolsOut(r llm.Request) bool { return d.withoutTools && len(r.Turns) == 0 }
+// sent is the request as the model takes it. With turns it cannot be without tools.
+func (d dialect) sent(r llm.Request) llm.Request {
+	if d.withoutTools && len(r.Turns) == 0 {
+		r.Tools = nil
+	}
+	return r
+}
 
 // wantsBare reports whether what the model wrote into a turn may be the cause of a refusal: a field
 // that the message names ("property 'reasoning' is unsupported"), or arguments that are no JSON,

@@ -139,11 +139,12 @@ func (m *Model) Generate(ctx context.Context, r llm.Request) (llm.Response, erro
 	}
 	d := m.dialect(r.Model)
 	for {
-		res, err := m.chat.New(r.Context(ctx), params(r, d))
+		sent := d.sent(r)
+		res, err := m.chat.New(r.Context(ctx), params(sent, d))
 		if err == nil {
 			m.learn(r.Model, d)
-			answer, err := outcome(r, res)
-			answer.WithoutTools = len(r.Tools) > 0 && d.leavesToolsOut(r)
+			answer, err := outcome(sent, res)
+			answer.WithoutTools = len(sent.Tools) < len(r.Tools)
 			return answer, err
 		}
 		refused := m.transport.Failure(ctx, err)
@@ -167,10 +168,8 @@ func params(r llm.Request, d dialect) sdk.ChatCompletionNewParams {
 	for _, t := range r.Turns {
 		p.Messages = append(p.Messages, turn(t, d)...)
 	}
-	if !d.leavesToolsOut(r) {
-		for _, t := range r.Tools {
-			p.Tools = append(p.Tools, tool(t, d))
-		}
+	for _, t := range r.Tools {
+		p.Tools = append(p.Tools, tool(t, d))
 	}
 	switch {
 	case r.MaxOutputTokens == 0:

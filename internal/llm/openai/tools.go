@@ -83,7 +83,7 @@ func fieldsOf(said json.RawMessage) (fields map[string]json.RawMessage, calls []
 	return fields, calls
 }
 
-// function is what a call calls. A name that cannot be read is answered as an unknown tool.
+// function is what a call calls.
 type function struct {
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
@@ -121,7 +121,7 @@ func encoded(v any) json.RawMessage {
 	return b
 }
 
-// turnOf reads the calls of a message; nil: it has none. Opaque is the message, with thoughts and
+// turnOf reads the calls of a message; nil: it has none, or one without a name. Opaque is the message, with thoughts and
 // signatures. It lacks fields that are null, which older servers refuse, and has what the server
 // left out but wants back: role, ids, types, and arguments in a string.
 func turnOf(r llm.Request, m sdk.ChatCompletionMessage) *llm.Turn {
@@ -137,6 +137,10 @@ func turnOf(r llm.Request, m sdk.ChatCompletionMessage) *llm.Turn {
 	t := &llm.Turn{Provider: provider, Text: text(m)}
 	used := map[string]bool{}
 	for i, call := range calls {
+		f := functionOf(call)
+		if f.Name == "" {
+			return nil
+		}
 		var id string
 		_ = json.Unmarshal(call["id"], &id)
 		if id == "" || used[id] {
@@ -147,7 +151,6 @@ func turnOf(r llm.Request, m sdk.ChatCompletionMessage) *llm.Turn {
 		if call["type"] == nil {
 			call["type"] = encoded("function")
 		}
-		f := functionOf(call)
 		if !strings.HasPrefix(string(f.Arguments), `"`) {
 			f.Arguments = encoded(string(f.input()))
 			call["function"] = encoded(f)

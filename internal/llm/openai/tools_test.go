@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -137,6 +138,17 @@ func TestCallsAsServersWriteThem(t *testing.T) {
 				t.Errorf("the signature is lost: %s", sent)
 			}
 		})
+	}
+}
+
+// A call without a name is none: the answer is asked for again.
+func TestCallsWithoutAName(t *testing.T) {
+	t.Parallel()
+	for _, calls := range []string{`[null]`, `[{}]`, `[{"id":7,"function":"f"}]`, `[{"id":"a","function":{"name":"search"}},{"function":null}]`, `"x"`, `[]`} {
+		m, _ := setup(t, llmtest.Script(llmtest.Reply{Raw: `{"choices":[{"finish_reason":"tool_calls","message":{"content":"","tool_calls":` + calls + `}}]}`}))
+		if res, err := m.Generate(t.Context(), asking(search)); !errors.Is(err, llm.ErrEmpty) || res.Turn != nil {
+			t.Errorf("%s: got %+v, %v", calls, res.Turn, err)
+		}
 	}
 }
 
