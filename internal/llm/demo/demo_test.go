@@ -224,6 +224,8 @@ func TestTools(t *testing.T) {
 		{"@myao Forget note 5, please", forgetTool, `{"id":5}`, "Forgotten.", noticeEN + " forget_note answered: “Forgotten.”"},
 		{"メモ5を忘れて", forgetTool, `{"id":5}`, "消しました", noticeJA + "forget_note の結果: 「消しました」"},
 		{"Do you remember the plan?", "", "", "", ""},
+		{"Do you remember that Bob was ill?", "", "", "", ""},
+		{"Please find ?", "", "", "", ""},
 		{"Who has the plan?", "", "", "", ""},
 	} {
 		r := llm.Request{Purpose: llm.PurposeResponse, System: prompt("alice", tt.text), Prompt: "Answer."}

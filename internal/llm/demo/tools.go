@@ -22,7 +22,7 @@ var (
 	calledBy = regexp.MustCompile(`^\s*@\S+(?: \(U\w+\))?[,、:：]?\s*`)
 
 	forgetPattern   = regexp.MustCompile(`(?i)\b(?:forget|delete) note #?(\d+)|メモ ?#?(\d+) ?(?:を|は)?(?:忘れて|消して|削除して)`)
-	rememberPattern = regexp.MustCompile(`(?i)\bremember that (.+)|(?:^|\n)(.+?)(?:ということを|って|を|と)?、?覚えておいて`)
+	rememberPattern = regexp.MustCompile(`(?i)(?:^|[.,!:]\s+|\bplease |\b(?:can|could) you )remember that (.+)|(?:^|\n)(.+?)(?:ということを|って|を|と)?、?覚えておいて`)
 	// searchPatterns have groups for who said it, which may be empty, and for what.
 	searchPatterns = []*regexp.Regexp{
 		regexp.MustCompile(`(?i)\bwhat did (.+?) (?:say|write|mention|decide)(?: about| on| of)? (.+)`),
@@ -48,6 +48,13 @@ type asked struct {
 }
 
 func askedFor(text string) asked {
+	if a := byRules(text); a.what != "" {
+		return a
+	}
+	return asked{}
+}
+
+func byRules(text string) asked {
 	text = calledBy.ReplaceAllString(text, "")
 	if m := forgetPattern.FindStringSubmatch(text); m != nil {
 		return asked{tool: forgetTool, what: m[1] + m[2]}
