@@ -32,8 +32,8 @@ func (whyCommand) Help() string {
   starter why C0123456789 --since 24h --text
   starter why general --json | jq '.entries[].decision | select(. != null)'
 
-It also explains silence without a decision: a bot's message while the channel's bots setting is
-ignore, the mode off or mention, or a message from before the bot knew the channel.`
+It also explains silence without a decision: the channel's mode is off or mention, it ignores other
+bots, or the message is from before the bot knew the channel.`
 }
 
 // Validate implements kong's Validate.
