@@ -56,6 +56,7 @@ type request struct {
 	own          slack.Identity
 	conversation chat.Conversation // at the channel's top level
 	args         []string          // after the subcommand
+	outsider     bool              // a guest, or somebody of another company, who is no operator
 }
 
 // subcommand is what follows the slash command.
@@ -82,8 +83,9 @@ var subcommands = map[string]subcommand{
 	"go":     {config.MayStop, "let me speak again everywhere", (*Handler).unstop, true, true},
 }
 
-// Answer answers a command. what is the subcommand and result how it ended, for the metrics.
-func (h *Handler) Answer(ctx context.Context, c slack.Command, own slack.Identity) (text, what, result string) {
+// Answer answers a command. outsider is set if a guest or somebody of another company typed it. what
+// is the subcommand and result how it ended, for the metrics.
+func (h *Handler) Answer(ctx context.Context, c slack.Command, own slack.Identity, outsider bool) (text, what, result string) {
 	typed := strings.Fields(c.Text)
 	if len(typed) == 0 || strings.EqualFold(typed[0], "help") {
 		return h.usage(c.Name), "help", done
@@ -93,8 +95,8 @@ func (h *Handler) Answer(ctx context.Context, c slack.Command, own slack.Identit
 	if !ok {
 		return h.say("I do not know the command `%s`.", quoted(typed[0])) + "\n" + h.usage(c.Name), "help", unknown
 	}
-	if !h.Config.Slack.May(c.User, o.permission) {
-		return MayNot(h.Config, o.action), what, refused
+	if !h.Config.Slack.May(c.User, outsider, o.permission) {
+		return MayNot(h.Config, outsider, o.permission, o.action), what, refused
 	}
 	if !o.anywhere && h.Directory.Absent(ctx, own.TeamID, c.Channel) {
 		return h.say("I am not in this conversation, so I know nothing about it. Invite me first."), what, refused
@@ -108,6 +110,7 @@ func (h *Handler) Answer(ctx context.Context, c slack.Command, own slack.Identit
 	}
 	text, result = o.run(h, ctx, request{
 		Command: c, own: own, conversation: chat.Conversation{Team: own.TeamID, Channel: c.Channel}, args: typed[1:],
+		outsider: outsider && !h.Config.Slack.IsOperator(c.User),
 	})
 	return text, what, result
 }

@@ -79,7 +79,7 @@ func (b *bundle) say(t *testing.T, user, text string) (answer, result string) {
 	t.Helper()
 	answer, _, result = b.Answer(t.Context(), slack.Command{
 		Request: slack.Request{User: user, Channel: "C1", ID: "1.2.x"}, Name: "/myao", Text: text,
-	}, own)
+	}, own, strings.HasPrefix(user, "UOUT"))
 	return answer, result
 }
 
@@ -135,6 +135,65 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
+// Outsiders may ask for the status alone, unless the configuration says otherwise. They read no
+// reasons from before the channel was shared.
+func TestOutsiders(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for what, order := range subcommands {
+		if answer, result := b.say(t, "UOUT", what+" yes"); what != "status" && (result != refused || !strings.Contains(answer, "may not")) {
+			t.Errorf("%s: %s, %q", what, result, answer)
+		}
+		if b.Config.Slack.May("U1", false, order.permission) {
+			answer, _ := b.say(t, "UOUT", what)
+			if refusal := "guests and people from other companies"; strings.Contains(answer, refusal) == (what == "status") {
+				t.Errorf("%s: %q", what, answer)
+			}
+		}
+	}
+	if len(b.operator.orders) > 0 {
+		t.Errorf("carried out %v", b.operator.orders)
+	}
+	b.Config.Slack.OutsidersMay, b.Config.Slack.Operators = []config.Permission{config.MayWhy}, []string{"UOUTBOSS"}
+	decide := func(reason string) {
+		t.Helper()
+		ts := chat.TS(time.Now())
+		d := store.Decision{Key: reason, WorkflowID: here.ID(), TriggerTS: ts, Source: "judgment", Reason: reason, Outcome: conversation.Silent}
+		if err := errors.Join(b.Store.SaveHistory(t.Context(), []chat.Message{{Team: "T1", Channel: "C1", TS: ts, UserID: "U1", Text: "hello"}}), b.Store.Decide(t.Context(), d)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	share := func(external bool) {
+		t.Helper()
+		if err := b.Store.SaveChannel(t.Context(), "T1", store.Channel{ID: "C1", Name: "one", Member: true, External: external}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reads := func(when string, outsiderReads ...string) {
+		t.Helper()
+		for user, want := range map[string][]string{"U1": {"the merger", "the party"}, "UOUT": outsiderReads, "UOUTBOSS": {"the merger", "the party"}} {
+			answer, result := b.say(t, user, "why")
+			for _, reason := range []string{"the merger", "the party"} {
+				if result != done || strings.Contains(answer, reason) != slices.Contains(want, reason) {
+					t.Errorf("%s, %s reads %q", when, user, answer)
+				}
+			}
+			if len(want) == 0 {
+				wants(t, answer, "since this channel has been shared")
+			}
+		}
+	}
+	decide("the merger")
+	share(true)
+	share(true)
+	decide("the party")
+	reads("shared since the first", "the party")
+	share(false)
+	reads("not shared")
+	share(true)
+	reads("shared anew")
+}
+
 func TestElsewhere(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -144,7 +203,7 @@ func TestElsewhere(t *testing.T) {
 		}
 		answer, _, result := b.Answer(t.Context(), slack.Command{
 			Request: slack.Request{User: "UBOSS", Channel: "CELSEWHERE"}, Name: "/myao", Text: what,
-		}, own)
+		}, own, false)
 		if result != refused || len(b.operator.orders) > 0 {
 			t.Errorf("%s: %s, ordered %q", what, result, b.operator.orders)
 		}
@@ -161,7 +220,7 @@ func TestStopAndGo(t *testing.T) {
 		t.Helper()
 		answer, _, result := b.Answer(t.Context(), slack.Command{
 			Request: slack.Request{User: "UBOSS", Channel: channel, ID: text + "/" + channel}, Name: "/myao", Text: text,
-		}, own)
+		}, own, false)
 		if result != done && text != "status" {
 			t.Errorf("%s: %s, %q", text, result, answer)
 		}
@@ -416,7 +475,7 @@ func TestAnswersInJapanese(t *testing.T) {
 		t.Fatal(err)
 	}
 	says("U1", "status")
-	answer, _, _ := b.Answer(t.Context(), slack.Command{Request: slack.Request{User: "U1", Channel: "CELSEWHERE"}, Name: "/myao", Text: "status"}, own)
+	answer, _, _ := b.Answer(t.Context(), slack.Command{Request: slack.Request{User: "U1", Channel: "CELSEWHERE"}, Name: "/myao", Text: "status"}, own, false)
 	if left := englishWords(answer); len(left) > 0 {
 		t.Errorf("%q", answer)
 	}

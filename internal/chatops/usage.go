@@ -29,9 +29,12 @@ func (h *Handler) usage(command string) string {
 }
 
 // MayNot returns the answer to somebody who may not do something: it names who may. action
-// completes "You may not …".
-func MayNot(c config.Config, action string) string {
+// completes "You may not …". outsider is set for a guest or somebody of another company.
+func MayNot(c config.Config, outsider bool, p config.Permission, action string) string {
 	w, s := words.In(c.Language), c.Slack
+	if outsider && s.May("", false, p) {
+		return w.Say("You may not %s: guests and people from other companies may not do that.", w.Of(action))
+	}
 	if len(s.Operators) == 0 {
 		return w.Say("You may not %s. Nobody may, because my configuration names no operators (`slack.operators`).", w.Of(action))
 	}

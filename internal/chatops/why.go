@@ -41,6 +41,11 @@ func (h *Handler) why(ctx context.Context, r request) (text, result string) {
 	if err != nil {
 		return h.internalError(ctx, r, "why", err)
 	}
+	if hidden, err := h.hideFromOutsider(ctx, r, &story); err != nil {
+		return h.internalError(ctx, r, "why", err)
+	} else if hidden {
+		return h.say("Guests and people from other companies see only what I decided since this channel has been shared."), done
+	}
 	text = story.Brief(maxDecisions, options.Settings.Zone, words.In(h.Config.Language))
 	unheard := h.unheard(options.Settings.Mode)
 	heard := func(e ledger.Entry) bool {
@@ -71,6 +76,25 @@ func (h *Handler) unheard(mode config.Mode) string {
 		return h.say("In this channel I only answer who mentions me: its mode is `mention` in my configuration.")
 	}
 	return ""
+}
+
+// hideFromOutsider removes the decisions from before the channel was shared, or all while it is not,
+// if an outsider asks. hidden is set if no others remain.
+func (h *Handler) hideFromOutsider(ctx context.Context, r request, story *ledger.Timeline) (hidden bool, err error) {
+	if !r.outsider {
+		return false, nil
+	}
+	known, err := h.Store.Channels(ctx, r.conversation.Team, []string{r.conversation.Channel})
+	if err != nil {
+		return false, err
+	}
+	since := known[r.conversation.Channel].Shared
+	decided := func(e ledger.Entry) bool { return e.Decision != nil }
+	before := slices.ContainsFunc(story.Entries, decided)
+	story.Entries = slices.DeleteFunc(story.Entries, func(e ledger.Entry) bool {
+		return decided(e) && (since.IsZero() || e.At.Before(since))
+	})
+	return before && !slices.ContainsFunc(story.Entries, decided), nil
 }
 
 // permalinkPattern matches a link to a message, bare or as Slack writes links in a text, and

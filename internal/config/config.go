@@ -59,6 +59,8 @@ type Slack struct {
 	Operators []string `yaml:"operators"`
 	// EveryoneMay is what everyone who can see a channel may do there.
 	EveryoneMay []Permission `yaml:"everyone_may"`
+	// OutsidersMay is what of EveryoneMay people of other companies may do, too.
+	OutsidersMay []Permission `yaml:"outsiders_may"`
 	// HushReaction is the name, without colons, of the emoji that asks the bot not to answer a
 	// message; empty for none.
 	HushReaction string `yaml:"hush_reaction"`
@@ -79,10 +81,14 @@ const (
 	MayStop      Permission = "stop"       // mute the whole workspace; for operators alone
 )
 
-// May reports whether a user has a permission.
-func (s Slack) May(user string, p Permission) bool {
-	return slices.Contains(s.EveryoneMay, p) || slices.Contains(s.Operators, user)
+// May reports whether a user has a permission. outsider is set for a guest or somebody of another
+// company.
+func (s Slack) May(user string, outsider bool, p Permission) bool {
+	return s.IsOperator(user) || slices.Contains(s.EveryoneMay, p) && (!outsider || slices.Contains(s.OutsidersMay, p))
 }
+
+// IsOperator reports whether a user has every permission.
+func (s Slack) IsOperator(user string) bool { return slices.Contains(s.Operators, user) }
 
 // SocketMode reports whether events come through Slack's Socket Mode.
 func (s Slack) SocketMode() bool { return s.AppToken != "" }

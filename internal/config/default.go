@@ -15,7 +15,8 @@ func basics() Config {
 	return Config{
 		Slack: Slack{
 			APIURL: "https://slack.com/api/", ThreadHistoryLimit: 20, Command: "/myao", Operators: []string{},
-			EveryoneMay: []Permission{MayStatus, MayWhy, MaySnooze, MayMute, MayHush, MayAnswerNow}, HushReaction: "shushing_face",
+			EveryoneMay:  []Permission{MayStatus, MayWhy, MaySnooze, MayMute, MayHush, MayAnswerNow},
+			OutsidersMay: []Permission{MayStatus}, HushReaction: "shushing_face",
 		},
 		LLM:        LLM{Prices: map[string]Price{}},
 		Server:     Server{Address: ":8080"},

@@ -144,6 +144,7 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 
 		{"channel mode", "channels: {general: {mode: quiet}}", `channels.general.mode = "quiet": must be one of judge, mention, all, off`},
 		{"channel mode false", "channels: {general: {mode: false}}", `channels.general.mode = false: must be text; put it in quotes`},
+		{"outsiders", slack("outsiders_may: [post]"), `slack.outsiders_may[0] = "post": must be one of status, why, snooze, mute, hush, answer_now, forget`},
 		{"channel memory", "channels: {general: {remember: yes}}", `channels.general.remember = "yes": must be one of everywhere, here, nowhere`},
 		{"channel bots", "channels: {general: {bots: all}}", `channels.general.bots = "all": must be one of ignore, judge`},
 		{"channel wait", "channels: {general: {min_wait_seconds: -1}}", `channels.general.min_wait_seconds = -1: must be a whole number from 0 to 86400`},

@@ -393,6 +393,7 @@ func TestFilesThatAreNotAConfiguration(t *testing.T) {
 }
 
 func TestPermissions(t *testing.T) {
+	const outsider = "U0OUT"
 	slack := func(more string) config.Slack {
 		t.Helper()
 		return parse(t, over("slack: {bot_token: xoxb-token, signing_secret: signing-secret, "+more+"}"), env{"BOSS": "U0BOSS"}).Slack
@@ -407,15 +408,19 @@ func TestPermissions(t *testing.T) {
 			[]config.Permission{config.MayForget, config.MayWhy}, []config.Permission{config.MayStatus, config.MayMute, config.MayHush, config.MayAnswerNow}},
 		{"an operator", "operators: [U0ANN, '${BOSS}'], everyone_may: []", "U0BOSS", []config.Permission{config.MayStatus, config.MayForget}, nil},
 		{"no operator", "operators: [U0ANN, '${BOSS}'], everyone_may: []", "U0BOB", nil, []config.Permission{config.MayStatus}},
+		{"an outsider", "operators: []", outsider, []config.Permission{config.MayStatus},
+			[]config.Permission{config.MayWhy, config.MaySnooze, config.MayMute, config.MayHush, config.MayAnswerNow, config.MayForget}},
+		{"an outsider, where nobody may", "everyone_may: [why], outsiders_may: [why, mute]", outsider, []config.Permission{config.MayWhy}, []config.Permission{config.MayStatus, config.MayMute}},
+		{"an outsider who is an operator", "operators: [U0OUT]", outsider, []config.Permission{config.MayForget}, nil},
 	} {
 		s := slack(tc.text)
 		for _, p := range tc.may {
-			if !s.May(tc.user, p) {
+			if !s.May(tc.user, tc.user == outsider, p) {
 				t.Errorf("%s: %s may not %s", tc.name, tc.user, p)
 			}
 		}
 		for _, p := range tc.not {
-			if s.May(tc.user, p) {
+			if s.May(tc.user, tc.user == outsider, p) {
 				t.Errorf("%s: %s may %s", tc.name, tc.user, p)
 			}
 		}

@@ -37,7 +37,8 @@ var rules = map[string]rule{
 	"Slack.ThreadHistoryLimit": whole(1, maxThreadHistory),
 	"Slack.Command":            matches(`^/[\p{Ll}\p{Lo}\p{N}_-]{1,31}$`, "must be a slash and up to 31 lower-case letters, digits and any of - _"),
 	"Slack.Operators":          matches(`^[UW][A-Z0-9]+$`, "must be the id of a user, U… or W…"),
-	"Slack.EveryoneMay":        oneOf(MayStatus, MayWhy, MaySnooze, MayMute, MayHush, MayAnswerNow, MayForget),
+	"Slack.EveryoneMay":        permissions,
+	"Slack.OutsidersMay":       permissions,
 	"Slack.HushReaction":       matches(`^[\p{Ll}\p{Lo}\p{M}\p{N}_+'-]{0,100}$`, "must be the name of an emoji, such as shushing_face, or empty"),
 
 	"Server.Address": text(address),
@@ -171,6 +172,8 @@ func oneOf[T ~string](allowed ...T) rule {
 		}
 	})
 }
+
+var permissions = oneOf(MayStatus, MayWhy, MaySnooze, MayMute, MayHush, MayAnswerNow, MayForget)
 
 func matches(pattern, message string) rule {
 	form := regexp.MustCompile(pattern)

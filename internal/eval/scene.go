@@ -238,7 +238,7 @@ func (sc *scene) react(ctx context.Context, e Event) ([]outcome, error) {
 	if err := sc.store.PutReaction(ctx, store.Reaction{Team: m.Team, Channel: m.Channel, TS: m.TS, User: e.By, Name: name, At: sc.now}); err != nil {
 		return nil, err
 	}
-	if name != sc.config.Slack.HushReaction || m.Own || sc.isApp(e.By) || !sc.config.Slack.May(e.By, config.MayHush) {
+	if name != sc.config.Slack.HushReaction || m.Own || sc.isApp(e.By) || !sc.config.Slack.May(e.By, false, config.MayHush) {
 		return nil, nil
 	}
 	targets, _, err := sc.recorder.Hush(ctx, m, e.By)

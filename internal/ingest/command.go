@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"myao/internal/slack"
 	"myao/internal/words"
@@ -11,10 +12,11 @@ import (
 // replyLater is the immediate answer to a command that takes longer.
 const replyLater = "I am on it. The answer follows here."
 
-// CommandHandler carries out slash commands. Answer returns the answer in Slack's mrkdwn and, for
+// CommandHandler carries out slash commands. outsider is set if a guest or somebody of another company
+// typed the command. Answer returns the answer in Slack's mrkdwn and, for
 // the metrics, the name of the order and its result: done, refused, unknown or failed.
 type CommandHandler interface {
-	Answer(ctx context.Context, c slack.Command, own slack.Identity) (text, order, result string)
+	Answer(ctx context.Context, c slack.Command, own slack.Identity, outsider bool) (text, order, result string)
 }
 
 // command handles a slash command, and returns the immediate answer.
@@ -26,7 +28,9 @@ func (d *Door) command(ctx context.Context, c slack.Command) (json.RawMessage, e
 		d.Metrics.event("failed")
 		return nil, err
 	}
-	if why := c.Check(own); why != nil {
+	why := c.Check(own)
+	visits := errors.Is(why, slack.ErrForeign) && c.FromElsewhere(own) && d.shared(ctx, own.TeamID, c.Channel)
+	if why != nil && !visits {
 		d.leaveOut(ctx, "", c.Type, why)
 		return nil, nil
 	}
@@ -34,7 +38,7 @@ func (d *Door) command(ctx context.Context, c slack.Command) (json.RawMessage, e
 	d.pending.Go(func() {
 		work, cancel := context.WithTimeout(context.WithoutCancel(ctx), commandTimeout)
 		defer cancel()
-		text, order, result := d.CommandHandler.Answer(work, c, own)
+		text, order, result := d.CommandHandler.Answer(work, c, own, visits || d.outsider(work, own, c.User, c.UserTeam, c.Channel))
 		d.orderHandled(work, order, result, c.Request, own)
 		select {
 		case answered <- text: // in time for the immediate answer

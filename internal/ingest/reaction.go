@@ -54,14 +54,15 @@ func (d *Door) reaction(ctx context.Context, e slack.Reaction, removed bool, own
 	return nil
 }
 
-// mayHush returns the reason why a reaction has no effect, or nil.
+// mayHush returns the reason why a reaction has no effect, or nil. For their own messages outsiders
+// may do what everybody may: they could as well delete them.
 func (d *Door) mayHush(ctx context.Context, e slack.Reaction, own slack.Identity) error {
 	switch {
 	case e.User == own.UserID || d.isBot(ctx, own.TeamID, e.User):
 		return fmt.Errorf("%w: the reaction of a bot", slack.ErrIgnored)
 	case e.Author == own.UserID:
 		return fmt.Errorf("%w: a reaction on the bot's own message", slack.ErrIgnored)
-	case !d.Config.Slack.May(e.User, config.MayHush):
+	case !d.Config.Slack.May(e.User, e.User != e.Author && d.outsider(ctx, own, e.User, "", e.Channel), config.MayHush):
 		d.Metrics.order("hush", "refused")
 		return fmt.Errorf("%w: user %s may not hush", slack.ErrIgnored, e.User)
 	}

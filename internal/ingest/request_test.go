@@ -22,7 +22,7 @@ import (
 // commandHandler answers every command with what was typed, once it may.
 type commandHandler struct{ hold chan struct{} }
 
-func (d *commandHandler) Answer(ctx context.Context, c slack.Command, _ slack.Identity) (text, order, result string) {
+func (d *commandHandler) Answer(ctx context.Context, c slack.Command, _ slack.Identity, outsider bool) (text, order, result string) {
 	if d.hold != nil {
 		select {
 		case <-d.hold:
@@ -30,7 +30,11 @@ func (d *commandHandler) Answer(ctx context.Context, c slack.Command, _ slack.Id
 			return "given up", "status", "failed"
 		}
 	}
-	return "you said " + c.Text, "status", "done"
+	text = "you said " + c.Text
+	if outsider {
+		text += " from outside"
+	}
+	return text, "status", "done"
 }
 
 // responder receives late answers.
@@ -84,6 +88,33 @@ func TestCommandIsAnsweredAtOnce(t *testing.T) {
 		Body: []byte(`{"command":"/myao","text":"why","team_id":"T1","user_id":"U1","channel_id":"C1"}`)})
 	if err != nil || said(t, string(along)) != "you said why" {
 		t.Errorf("by socket: %s, %v", along, err)
+	}
+}
+
+// A command that names another workspace is answered where the channel is shared with that, as an
+// outsider's.
+func TestCommandFromElsewhere(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for id, external := range map[string]bool{"C1": true, "C2": false} {
+		if err := b.Store.SaveChannel(t.Context(), "T1", store.Channel{ID: id, Member: true, External: external}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	theirs := strings.Replace(form("status"), "team_id=T1", "team_id=T2", 1)
+	for _, test := range []struct{ name, body, want string }{
+		{"in a shared channel", theirs + "&api_app_id=A1", "you said status from outside"},
+		{"a colleague in it", form("status") + "&api_app_id=A1", "you said status"},
+		{"in another channel", strings.Replace(theirs, "C1", "C2", 1) + "&api_app_id=A1", ""},
+		{"in an unknown one", strings.Replace(theirs, "C1", "C3", 1) + "&api_app_id=A1", ""},
+		{"of another app", theirs + "&api_app_id=A2", ""},
+		{"of an app that is not named", theirs, ""},
+		{"without a user", strings.Replace(theirs, "user_id=U1", "user_id=", 1) + "&api_app_id=A1", ""},
+	} {
+		status, answer := b.postTo(t, commands, test.body, sign(test.body, secret, noon), false)
+		if test.want == "" && answer != "" || test.want != "" && said(t, answer) != test.want || status != 200 {
+			t.Errorf("%s: status %d, %q; want %q", test.name, status, answer, test.want)
+		}
 	}
 }
 
@@ -276,6 +307,8 @@ func TestShortcutIsRefused(t *testing.T) {
 		{"being answered", shortcut("U1", "C1", "300.000001", ""), replyAlreadyAsked},
 		{"deleted", shortcut("U1", "C1", "400.000001", ""), replyDeleted},
 		{"nothing said", shortcut("U1", "C1", "100.000001", `,"subtype":"channel_join"`), replyNothingSaid},
+		{"another company's", strings.Replace(shortcut("U1", "C1", "100.000001", ""), url.QueryEscape(`"user":{"id"`), url.QueryEscape(`"user":{"team_id":"T2","id"`), 1),
+			"You may not have me answer a message: guests and people from other companies may not do that."},
 	} {
 		if got := b.click(t, test.body); got != test.want {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)

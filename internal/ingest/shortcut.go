@@ -45,8 +45,9 @@ func (d *Door) shortcut(ctx context.Context, s slack.MessageShortcut, own slack.
 // to the user and the result for the metrics. When it returns without an error, the order is
 // committed.
 func (d *Door) answerNow(ctx context.Context, s slack.MessageShortcut, own slack.Identity) (text, result string, err error) {
-	if !d.Config.Slack.May(s.User, config.MayAnswerNow) {
-		return chatops.MayNot(d.Config, "have me answer a message"), "refused", nil
+	outsider := d.outsider(ctx, own, s.User, s.UserTeam, s.Channel)
+	if !d.Config.Slack.May(s.User, outsider, config.MayAnswerNow) {
+		return chatops.MayNot(d.Config, outsider, config.MayAnswerNow, "have me answer a message"), "refused", nil
 	}
 	m, err := s.Message(own)
 	if err != nil {

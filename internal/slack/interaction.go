@@ -38,7 +38,7 @@ func ReadInteraction(payload []byte) (Interaction, error) {
 	channel, _ := o.object("channel")
 	i := Interaction{payload: o, Request: Request{
 		Type: logName(o.text("type")), ID: useID(o.text("trigger_id"), payload),
-		User: validOrEmpty(user.text("id")), Channel: validOrEmpty(channel.text("id")), ResponseURL: o.text("response_url"),
+		User: validOrEmpty(user.text("id")), Channel: validOrEmpty(channel.text("id")), UserTeam: validOrEmpty(user.text("team_id")), ResponseURL: o.text("response_url"),
 		origin: origin{
 			app: o.text("api_app_id"),
 			// In a shared channel the user may belong to another workspace than the app.

@@ -81,7 +81,7 @@ func TestDecodeInteraction(t *testing.T) {
 		err           error
 	}{
 		{"button", pressed, BlockAction{ActionID: "WaXA", BlockID: "=qXel", Value: "click_me_123", MessageTS: "1548261231.000200", Request: Request{
-			Type: "block_actions", ID: "12321423423.333649436676.d8c1bb837935619ccad0f624c448ffb3", User: "U1", Channel: "C1", ResponseURL: "https://hooks.slack.com/actions/1/2/3",
+			Type: "block_actions", ID: "12321423423.333649436676.d8c1bb837935619ccad0f624c448ffb3", User: "U1", Channel: "C1", UserTeam: "T1", ResponseURL: "https://hooks.slack.com/actions/1/2/3",
 		}}, nil},
 		{"menu in a view", `{"type":"block_actions","trigger_id":"1.2","container":{"type":"view","view_id":"V1"},"actions":[{"action_id":"a","selected_option":{"value":"v"}}],` + team + `}`,
 			BlockAction{ActionID: "a", Value: "v", Request: Request{Type: "block_actions", ID: "1.2", User: "U1"}}, nil},

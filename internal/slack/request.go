@@ -24,10 +24,18 @@ type Request struct {
 	ID string
 	// User is the user who asks, and Channel the place; empty if Slack sends none, or a malformed one.
 	User, Channel string
+	// UserTeam is the workspace of the user, as far as Slack says; empty if it does not.
+	UserTeam string
 	// ResponseURL accepts five answers within half an hour; see Responder.
 	ResponseURL string
 
 	origin origin
+}
+
+// FromElsewhere reports whether a request names our app, which is known, and other workspaces alone.
+// Its user may still be in a channel that is shared with us.
+func (r Request) FromElsewhere(own Identity) bool {
+	return own.AppID != "" && r.origin.app == own.AppID && r.origin.of(own) != nil && r.User != ""
 }
 
 // check returns ErrForeign if a request was not meant for this bot, and ErrUnusable if it has no user,
@@ -88,7 +96,7 @@ func command(field func(key string) string, body []byte) (Command, error) {
 	}
 	c.Request = Request{
 		Type: "slash_command", ID: useID(field("trigger_id"), body),
-		User: validOrEmpty(field("user_id")), Channel: validOrEmpty(field("channel_id")), ResponseURL: field("response_url"),
+		User: validOrEmpty(field("user_id")), Channel: validOrEmpty(field("channel_id")), UserTeam: validOrEmpty(field("team_id")), ResponseURL: field("response_url"),
 		origin: origin{app: field("api_app_id"), teams: []string{field("team_id")}},
 	}
 	if field("is_enterprise_install") == "true" {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -30,6 +31,7 @@ type channelRow struct {
 	ThreadsCaughtUpTo string
 	ThreadsReadUS     int64 `gorm:"column:threads_read_us"`
 	External          bool
+	SharedUS          int64 `gorm:"column:shared_us"`
 	ActiveUS          int64 `gorm:"column:active_us"`
 }
 
@@ -42,6 +44,8 @@ type Channel struct {
 	Private bool
 	// External is set while people of other companies are in it (Slack Connect).
 	External bool
+	// Shared is since when it is known that they are; zero if they are not.
+	Shared time.Time
 	// Refreshed is when Slack was last asked, or up to an hour earlier if a listing repeated the
 	// answer. It is zero for a channel that Slack was never asked about.
 	Refreshed time.Time
@@ -59,7 +63,7 @@ type Channel struct {
 
 func (r channelRow) channel() Channel {
 	return Channel{
-		ID: r.ChannelID, Name: r.Name, Private: r.Private, External: r.External, Refreshed: instantOrZero(r.RefreshedUS),
+		ID: r.ChannelID, Name: r.Name, Private: r.Private, External: r.External, Shared: instantOrZero(r.SharedUS), Refreshed: instantOrZero(r.RefreshedUS),
 		Member: r.Member, Archived: r.Archived, KnownSince: instantOrZero(r.KnownSinceUS),
 		CaughtUpTo: r.CaughtUpTo, ThreadsCaughtUpTo: r.ThreadsCaughtUpTo, ThreadsRead: instantOrZero(r.ThreadsReadUS),
 	}
@@ -127,6 +131,9 @@ func (s *Store) refreshed(team string, c Channel) channelRow {
 	if c.Private {
 		row.ClosedUS = at
 	}
+	if c.External {
+		row.SharedUS = at
+	}
 	return row
 }
 
@@ -140,7 +147,7 @@ func (s *Store) superseded(asked int64, known channelRow) bool {
 // if that answer says so.
 func (r channelRow) mergeOutdated(known channelRow) channelRow {
 	known.Private, known.ClosedUS = known.Private || r.Private, max(known.ClosedUS, r.ClosedUS)
-	known.External = known.External || r.External
+	known.External, known.SharedUS = known.External || r.External, cmp.Or(known.SharedUS, r.SharedUS)
 	return known
 }
 
@@ -155,6 +162,7 @@ func upsertChannels(tx *gorm.DB, rows []channelRow) error {
 		"name":         gorm.Expr("CASE WHEN excluded.name = '' THEN channels.name ELSE excluded.name END"),
 		"private":      gorm.Expr("excluded.private OR channels.closed_us > excluded.refreshed_us"),
 		"closed_us":    gorm.Expr("CASE WHEN excluded.closed_us > channels.closed_us THEN excluded.closed_us ELSE channels.closed_us END"),
+		"shared_us":    gorm.Expr("CASE WHEN excluded.shared_us > 0 AND channels.shared_us > 0 THEN channels.shared_us ELSE excluded.shared_us END"),
 		"converted_us": gorm.Expr("CASE WHEN excluded.private AND NOT channels.private THEN excluded.refreshed_us ELSE channels.converted_us END"),
 	})...)
 	return tx.Clauses(clause.OnConflict{
@@ -221,7 +229,9 @@ func (s *Store) updateChannels(tx *gorm.DB, group []*recording) error {
 		key := rowKey(n.message.Team, n.message.Channel, "")
 		row := updates[key]
 		row.TeamID, row.ChannelID, row.ActiveUS = n.message.Team, n.message.Channel, max(row.ActiveUS, sent)
-		row.External = row.External || shared
+		if shared {
+			row.External, row.SharedUS = true, s.nowMicros()
+		}
 		if closes {
 			row.Private, row.ClosedUS = true, s.nowMicros()
 		}
@@ -259,6 +269,7 @@ type channelUpdate struct {
 	Private   bool   `json:"private"`
 	ClosedUS  int64  `gorm:"column:closed_us" json:"closed_us"`
 	External  bool   `json:"external"`
+	SharedUS  int64  `gorm:"column:shared_us" json:"shared_us"`
 	ActiveUS  int64  `gorm:"column:active_us" json:"active_us"`
 }
 
@@ -276,6 +287,7 @@ func saveChannelUpdates(tx *gorm.DB, rows []channelUpdate) error {
 			closed_us = CASE WHEN excluded.private AND NOT channels.private THEN excluded.closed_us ELSE channels.closed_us END,
 			converted_us = CASE WHEN excluded.private AND NOT channels.private THEN excluded.closed_us ELSE channels.converted_us END,
 			external = channels.external OR excluded.external,
+			shared_us = CASE WHEN channels.shared_us > 0 THEN channels.shared_us ELSE excluded.shared_us END,
 			private = channels.private OR excluded.private`, set.arg).Error
 }
 

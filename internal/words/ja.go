@@ -24,6 +24,8 @@ var japanese = Words{
 	"To silence me for a while, use `%s snooze 2h`.":                                                      "しばらくの間だけなら `%s snooze 2h` を使ってください。",
 	"That did not work because of an internal error. My log has the details.":                             "内部エラーのため、できませんでした。詳しくはログを見てください。",
 	"You may not %s. Nobody may, because my configuration names no operators (`slack.operators`).":        "%sことはできません。設定に運用担当者（`slack.operators`）がいないため、誰にもできません。",
+	"You may not %s: guests and people from other companies may not do that.":                             "%sことはできません。ゲストと他社の方には許可されていません。",
+	"Guests and people from other companies see only what I decided since this channel has been shared.":  "ゲストと他社の方に見せられるのは、このチャンネルが共有されてからの判断だけです。",
 	"You may not %s. These people may: %s.":                                                               "%sことはできません。できるのは次の人です: %s",
 	"see what is waiting here":                                                                            "ここで待っていることを見る",
 	"read my reasons here":                                                                                "ここでの判断の理由を読む",
