@@ -121,9 +121,9 @@ func encoded(v any) json.RawMessage {
 	return b
 }
 
-// turnOf reads the calls of a message; nil: it has none, or one without a name. Opaque is the message, with thoughts and
-// signatures. It lacks fields that are null, which older servers refuse, and has what the server
-// left out but wants back: role, ids, types, and arguments in a string.
+// turnOf reads the calls of a message; nil: it has none, or one without a name. Opaque is the
+// message, with thoughts and signatures. It lacks fields that are null, which older servers refuse,
+// and has what the server left out but wants back: role, ids, types, and arguments in a string.
 func turnOf(r llm.Request, m sdk.ChatCompletionMessage) *llm.Turn {
 	fields, calls := fieldsOf(json.RawMessage(m.RawJSON()))
 	if len(calls) == 0 {
@@ -151,11 +151,12 @@ func turnOf(r llm.Request, m sdk.ChatCompletionMessage) *llm.Turn {
 		if call["type"] == nil {
 			call["type"] = encoded("function")
 		}
-		if !strings.HasPrefix(string(f.Arguments), `"`) {
-			f.Arguments = encoded(string(f.input()))
+		input := f.input()
+		if !strings.HasPrefix(string(f.Arguments), `"`) || string(input) == "{}" {
+			f.Arguments = encoded(string(input))
 			call["function"] = encoded(f)
 		}
-		t.Calls = append(t.Calls, llm.Call{ID: id, Name: f.Name, Input: withoutNulls(f.input(), schemaOf(r, f.Name))})
+		t.Calls = append(t.Calls, llm.Call{ID: id, Name: f.Name, Input: withoutNulls(input, schemaOf(r, f.Name))})
 	}
 	fields["role"], fields["tool_calls"] = encoded("assistant"), encoded(calls)
 	t.Opaque = encoded(fields)

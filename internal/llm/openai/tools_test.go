@@ -129,8 +129,8 @@ func TestCallsAsServersWriteThem(t *testing.T) {
 				t.Fatalf("the turn came back: got %v", err)
 			}
 			sent := string(s.Calls()[1].Body)
-			for _, null := range []string{`"refusal":null`, `"function_call":null`} {
-				if strings.Contains(sent, null) {
+			for _, refused := range []string{`"refusal":null`, `"function_call":null`, `"arguments":""`} {
+				if strings.Contains(sent, refused) {
 					t.Errorf("sent %s", sent)
 				}
 			}
