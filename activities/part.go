@@ -49,6 +49,8 @@ func (a *Activities) postPart(ctx context.Context, p store.Part, last bool) (res
 		return conversation.Done, "", nil
 	case store.Failed:
 		return conversation.Failed, p.Error, nil
+	case store.Retracted:
+		return conversation.Silenced, string(conversation.Retracted), nil
 	case store.Sending:
 		if ts, found, err := a.findPost(ctx, p); err != nil {
 			return "", "", err

@@ -37,6 +37,8 @@ type commands struct {
 	Mute          muteCommand          `cmd:"" help:"Silence the bot in a conversation, or everywhere, until it is unmuted."`
 	Unmute        unmuteCommand        `cmd:"" help:"End a mute or a snooze."`
 
+	Retract retractCommand `cmd:"" help:"Delete in Slack what the bot said."`
+
 	Prompt   promptCommand   `cmd:"" help:"Print what a model would be sent and, with --ask, what it answers. Nothing is posted."`
 	Why      whyCommand      `cmd:"" help:"Show the messages of a conversation, the decisions with their reasons, their cost and their outcome."`
 	Channels channelsCommand `cmd:"" help:"List the channels with their budgets, or show where each setting of a channel comes from."`

@@ -496,7 +496,7 @@ func TestParseMessage(t *testing.T) {
 		"p17":       {},
 		"":          {},
 	} {
-		channel, ts, ok := parseMessage(s)
+		channel, ts, ok := ParseMessage(s)
 		if channel != want[0] || ts != want[1] || ok != (want[1] != "") {
 			t.Errorf("%q is %q in %q, %v; want %q", s, ts, channel, ok, want)
 		}

@@ -25,7 +25,7 @@ func (h *Handler) why(ctx context.Context, r request) (text, result string) {
 	}
 	var about string // ts
 	if len(r.args) > 0 {
-		channel, ts, ok := parseMessage(strings.Join(r.args, " "))
+		channel, ts, ok := ParseMessage(strings.Join(r.args, " "))
 		switch {
 		case !ok:
 			return h.say("I do not know which message you mean. Give me its link (Copy link) or its ts, such as `1700000000.000100`."), refused
@@ -101,8 +101,9 @@ func (h *Handler) hideFromOutsider(ctx context.Context, r request, story *ledger
 // the last part of one (docs.slack.dev/reference/methods/chat.getPermalink).
 var permalinkPattern = regexp.MustCompile(`^<?(?:https://[^/\s<>|]+/archives/([A-Z0-9]+)/)?p(\d{10,})(\d{6})(?:\?[^\s<>|]*)?(?:\|[^<>]*)?>?$`)
 
-// parseMessage parses a reference to a message: its ts, or a link, which names the channel too.
-func parseMessage(s string) (channel, ts string, ok bool) {
+// ParseMessage parses a reference to a message: its ts, or a link, which names the channel too. Of a
+// ts alone channel is empty. ok is false for anything else.
+func ParseMessage(s string) (channel, ts string, ok bool) {
 	if chat.ValidTS(s) {
 		return "", s, true
 	}

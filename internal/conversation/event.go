@@ -125,6 +125,7 @@ const (
 	Dropped   Outcome = "dropped"
 	Overruled Outcome = "overruled" // by an operator's AnswerNow
 	Unsent    Outcome = "failed"
+	Retracted Outcome = "retracted" // by an operator, after it was posted or while it was
 )
 
 func (Judge) effect()   {}

@@ -27,6 +27,7 @@ func (s Timeline) Brief(n int, zone *time.Location, w words.Words) string {
 var outcomePhrases = map[conversation.Outcome]string{
 	conversation.Pending: "means to answer", conversation.Silent: "stayed silent", conversation.Sent: "answered", conversation.Withdrawn: "withdrew its answer",
 	conversation.Dropped: "was told to drop its answer", conversation.Overruled: "was told to answer at once", conversation.Unsent: "could not answer",
+	conversation.Retracted: "answered, and was told to take it back",
 }
 
 // brief is one decision. Its reason is in the model's words and language, or one of our own.

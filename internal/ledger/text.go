@@ -203,7 +203,7 @@ func Money(cost float64) string {
 
 // outcomeCauses joins an outcome with its cause.
 var outcomeCauses = map[conversation.Outcome]string{
-	conversation.Withdrawn: " because of ", conversation.Dropped: " by ", conversation.Overruled: " by ", conversation.Unsent: ": ", conversation.Silent: " after all, by rule ",
+	conversation.Withdrawn: " because of ", conversation.Dropped: " by ", conversation.Overruled: " by ", conversation.Unsent: ": ", conversation.Retracted: " by ", conversation.Silent: " after all, by rule ",
 }
 
 func (t *text) outcome(at time.Time, d Decision) {
@@ -227,8 +227,11 @@ func (t *text) outcome(at time.Time, d Decision) {
 	t.further("→ %s", Plain(line))
 	for i, p := range d.Parts {
 		state := string(p.State)
-		if p.State == store.Sent {
+		switch {
+		case p.State == store.Sent:
 			state = "in Slack as " + p.TS
+		case p.State == store.Retracted && p.TS != "":
+			state += ", was in Slack as " + p.TS
 		}
 		line := fmt.Sprintf("part %d of %d: %s, %s", i+1, len(d.Parts), state, tries(p.Tries))
 		if p.Error != "" {

@@ -116,7 +116,7 @@ type Decision struct {
 	Signals json.RawMessage `json:"signals,omitempty"`
 	// Calls are the model calls that were made for it.
 	Calls []Call `json:"calls,omitempty"`
-	// Outcome is pending, silent, posted, withdrawn, dropped, overruled or failed. By is the
+	// Outcome is pending, silent, posted, withdrawn, dropped, overruled, failed or retracted. By is the
 	// message, the operator or the error that caused it.
 	Outcome conversation.Outcome `json:"outcome"`
 	By      string               `json:"by,omitempty"`
@@ -149,7 +149,7 @@ type Part struct {
 
 // Order is something that somebody told the bot to do.
 type Order struct {
-	Kind string `json:"kind"` // answer-now, drop, snooze, mute, unmute, hush, forget, rollback, correct or move
+	Kind string `json:"kind"` // answer-now, drop, snooze, mute, unmute, hush, retract, forget, rollback, correct or move
 	By   string `json:"by"`   // cli:NAME, slack:U…, starter:channel_id_changed/C…
 	// Subject is the ts of a message, the term and version of a memory, or the other id.
 	Subject string    `json:"subject,omitempty"`

@@ -38,7 +38,7 @@ type Decision struct {
 	LatencyUS int64  `gorm:"column:latency_us" json:"latency_us"`
 	// ReadUS is when the judge began to read the messages; 0 if nothing was read.
 	ReadUS int64 `gorm:"column:read_us" json:"read_us"`
-	// Outcome is pending, silent, posted, withdrawn, dropped, overruled or failed.
+	// Outcome is pending, silent, posted, withdrawn, dropped, overruled, failed or retracted.
 	Outcome conversation.Outcome `json:"outcome"`
 	// OutcomeBy is the message, the operator or the error that caused the outcome.
 	OutcomeBy string `json:"outcome_by"`
@@ -93,7 +93,7 @@ func (s *Store) decide(tx *gorm.DB, d Decision) error {
 }
 
 // Settle records the outcome of a pending decision. The outcome posted replaces any other, because
-// it is a fact.
+// it is a fact, except retracted (SettleRetracted), which follows it.
 func (s *Store) Settle(ctx context.Context, key string, outcome conversation.Outcome, by string) error {
 	_, err := s.settle(s.db.WithContext(ctx), key, outcome, by)
 	return err
@@ -103,7 +103,7 @@ func (s *Store) Settle(ctx context.Context, key string, outcome conversation.Out
 func (s *Store) settle(tx *gorm.DB, key string, outcome conversation.Outcome, by string) (*Decision, error) {
 	open := "outcome = 'pending'"
 	if outcome == conversation.Sent {
-		open = "outcome <> 'posted'"
+		open = "outcome NOT IN ('posted', 'retracted')"
 	}
 	whole, err := returningAll[Decision](tx)
 	if err != nil {

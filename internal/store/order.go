@@ -21,7 +21,7 @@ type Order struct {
 	// Scope is what it is about: a channel, a thread, or the workspace, for memories and for a mute
 	// everywhere.
 	Scope chat.Scope
-	// Kind is answer-now, drop, snooze, mute, unmute, hush, forget, rollback or correct, or move if
+	// Kind is answer-now, drop, snooze, mute, unmute, hush, retract, forget, rollback or correct, or move if
 	// Slack has given the channel another id.
 	Kind string
 	// By is who ordered it: cli:NAME or slack:U…. For a move it is the cause:

@@ -20,15 +20,20 @@ import (
 //	              ↓ ↑      a definite error: back to composed, or failed
 //	            failed   ReplaceWithNotice makes it composed again, with another text
 //
+// Any of them becomes retracted when an operator takes the reply back: the part is no longer in
+// Slack, and is not posted any more. An attempt that had begun before makes it sent once more, until
+// that message is deleted, too.
+//
 // A row in sending is ambiguous: an attempt began and nobody recorded its end. Ask Slack before
 // trying again.
 type Delivery string
 
 const (
-	Composed Delivery = "composed"
-	Sending  Delivery = "sending"
-	Sent     Delivery = "sent"
-	Failed   Delivery = "failed"
+	Composed  Delivery = "composed"
+	Sending   Delivery = "sending"
+	Sent      Delivery = "sent"
+	Failed    Delivery = "failed"
+	Retracted Delivery = "retracted"
 )
 
 // Part is one message of a reply. A reply that is too long for one message has several.
@@ -175,16 +180,18 @@ func (s *Store) Parts(ctx context.Context, reply string) ([]Part, error) {
 // EndSend records how the attempt begun by BeginSend(p) ended, if no message is known to exist. The
 // state is Composed after an error without effect, Sending after one that may have had an effect,
 // and Failed after a permanent one. A request that may still reach Slack holds the part until the
-// given time; the zero time means that none can. EndSend does nothing if another attempt has begun
-// since.
+// given time; the zero time means that none can. A part that was retracted meanwhile stays so.
+// EndSend does nothing if another attempt has begun since.
 func (s *Store) EndSend(ctx context.Context, p Part, state Delivery, until time.Time, reason string) error {
 	leased := int64(0)
 	if !until.IsZero() {
 		leased = micros(until)
 	}
 	if err := s.db.WithContext(ctx).Model(&outboxRow{}).
-		Where("key = ? AND state = ? AND attempts = ?", p.Key, Sending, p.Attempts+1).
-		Updates(map[string]any{"state": state, "leased_us": leased, "error": reason}).Error; err != nil {
+		Where("key = ? AND state IN ? AND attempts = ?", p.Key, []Delivery{Sending, Retracted}, p.Attempts+1).
+		Updates(map[string]any{
+			"state": gorm.Expr("CASE WHEN state = ? THEN state ELSE ? END", Retracted, state), "leased_us": leased, "error": reason,
+		}).Error; err != nil {
 		return fmt.Errorf("end attempt to send %s: %w", p.Key, err)
 	}
 	return nil

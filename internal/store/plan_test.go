@@ -215,6 +215,11 @@ func TestPlansUseIndexes(t *testing.T) {
 					_, err := s.Orders(ctx, team, channel, lately, 50)
 					return err
 				}},
+				{name: "ReplyOf", run: func(ctx context.Context, s *Store) error { _, err := s.ReplyOf(ctx, team, channel, at(3)); return err }},
+				{name: "Unconfirmed", run: func(ctx context.Context, s *Store) error {
+					_, err := s.Unconfirmed(ctx, team, channel, at(3))
+					return err
+				}},
 				{name: "MutesEverywhere", run: func(ctx context.Context, s *Store) error {
 					_, err := s.MutesEverywhere(ctx, team, lately, 50)
 					return err

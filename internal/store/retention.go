@@ -147,13 +147,13 @@ func (p pruning) ledger(h Cutoffs) error {
 	}, before); err != nil {
 		return err
 	}
-	// A reply is finished when all its parts are sent, or when one has failed: then the others are
+	// A reply is finished when all its parts are sent, or when one has failed or was retracted: then the others are
 	// not tried. It is also finished when its decision was given up. Its parts go together, because
 	// a remaining part would look like the whole reply.
 	if err := walk[int64](p, prunable{
 		table: "outbox", walkColumn: "stored_us", ageColumn: "stored_us", groupColumn: "reply",
-		condition: where("(SELECT MAX(CASE part.state WHEN ? THEN 0 WHEN ? THEN 2 ELSE 1 END) FROM outbox part WHERE part.reply = outbox.reply) <> 1 "+
-			"OR NOT EXISTS (SELECT 1 FROM decisions d WHERE d.key = outbox.decision AND d.outcome = 'pending')", Sent, Failed),
+		condition: where("(SELECT MAX(CASE part.state WHEN ? THEN 0 WHEN ? THEN 2 WHEN ? THEN 2 ELSE 1 END) FROM outbox part WHERE part.reply = outbox.reply) <> 1 "+
+			"OR NOT EXISTS (SELECT 1 FROM decisions d WHERE d.key = outbox.decision AND d.outcome = 'pending')", Sent, Failed, Retracted),
 	}, before); err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ const headline = d => ({
   posted: d.source === "addressed" ? "Answered a mention" : d.source === "operator" ? "Answered on order" : "Answered",
   silent: d.source === "rule" ? "Silent by rule" : "Stayed silent",
   withdrawn: d.respond ? "Withdrew its reply" : "Started again", dropped: "Dropped its reply", overruled: "Overruled", failed: "Could not answer",
+  retracted: "Took its answer back",
 }[d.outcome] || d.outcome);
 
 // cause explains the outcome, or returns null.
@@ -32,6 +33,7 @@ function cause(d) {
       if (!d.by) return null;
       if (d.by === d.trigger) return exists(d.by) ? `because ${author(d.by)} changed it` : "because it was deleted";
       return exists(d.by) ? `because ${author(d.by)} wrote “${excerpt(d.by, 50)}” at ${timeOf(d.by)}` : `because of what was said at ${timeOf(d.by)}`;
+    case "retracted":
     case "dropped": return d.by ? `by ${person(d.by)}` + (d.settled ? ` at ${clock(d.settled)}` : "") : null;
     case "overruled": return d.by ? `by ${person(d.by)}, who wanted an answer at once` : null;
     case "failed": return d.by || null;
@@ -75,7 +77,7 @@ function decision(d, when) {
 
 const orderTexts = {
   "answer-now": "wanted an answer now", drop: "dropped what waited", snooze: "snoozed it", mute: "muted it", unmute: "ended the silence",
-  hush: "wanted no answer to a message", forget: "had something forgotten", rollback: "took a memory back", correct: "corrected a memory",
+  hush: "wanted no answer to a message", retract: "took an answer back", forget: "had something forgotten", rollback: "took a memory back", correct: "corrected a memory",
 };
 
 const aside = (sign, when, ...says) => el("li", { class: "aside" }, el("span", { class: "sign", "aria-hidden": "true" }, icon(sign)),

@@ -1,0 +1,217 @@
+// Package retract deletes in Slack what the bot said. A reply that was posted in several messages
+// goes whole, and what is not posted of it yet is not posted any more.
+package retract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/pause"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+// pollInterval is the pause between two looks at an attempt that is still under way, and before a
+// call that failed is made again.
+const pollInterval = 500 * time.Millisecond
+
+var (
+	// ErrNotOwn is returned for a message that somebody else wrote.
+	ErrNotOwn = errors.New("the message is not the bot's own")
+	// ErrUnknown is returned for a message that neither the database nor Slack knows.
+	ErrUnknown = errors.New("there is no such message")
+)
+
+// Slack deletes and finds messages.
+type Slack interface {
+	Identity(ctx context.Context) (slack.Identity, error)
+	Delete(ctx context.Context, channel, ts string) (existed bool, err error)
+	FindPost(ctx context.Context, channel, threadTS, oldest, key string, own slack.Identity) (ts string, found bool, err error)
+}
+
+// Retractor retracts messages. All fields are required.
+type Retractor struct {
+	Slack Slack
+	Store *store.Store
+	Clock func() time.Time
+}
+
+// Order asks for a message to be retracted.
+type Order struct {
+	Team, Channel, TS string
+	By, ID            string // as in store.Order
+}
+
+// Result is what was retracted.
+type Result struct {
+	// Deleted are the ts of the messages that are gone.
+	Deleted []string
+	// Unposted is how many parts of the reply were not posted, and will not be.
+	Unposted int
+}
+
+// Retract deletes a message of the bot, with all of the reply that it is a part of. It tries until
+// the context ends. What it has done by then it reports together with the error, and the same
+// order does the rest later. A message that is gone already is retracted all the same. It returns
+// ErrNotOwn, ErrUnknown or an *slack.Error.
+func (r Retractor) Retract(ctx context.Context, o Order) (Result, error) {
+	known, err := r.Store.Message(ctx, o.Team, o.Channel, o.TS)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		known = chat.Message{Team: o.Team, Channel: o.Channel, TS: o.TS}
+	case err != nil:
+		return Result{}, err
+	case !known.Own:
+		return Result{}, ErrNotOwn
+	}
+	reply, err := r.replyOf(ctx, o)
+	if err != nil {
+		return Result{}, err
+	}
+	if reply == "" && !known.Own {
+		// Only Slack knows whose message that is, so nothing is recorded before it has agreed.
+		if existed, err := r.delete(ctx, o.Channel, o.TS); err != nil || !existed {
+			return Result{}, errors.Join(err, missing(existed, err))
+		}
+	}
+	order := store.Order{
+		ID: o.ID, Scope: chat.Scope{Team: o.Team, Channel: o.Channel, Thread: known.ThreadTS}, Kind: "retract", By: o.By, Subject: o.TS,
+	}
+	if err := r.Store.Retract(ctx, reply, order); err != nil {
+		return Result{}, err
+	}
+	if reply != "" {
+		return r.whole(ctx, reply, o.By)
+	}
+	if _, err := r.delete(ctx, o.Channel, o.TS); err != nil {
+		return Result{}, err
+	}
+	return Result{Deleted: []string{o.TS}}, r.Store.MarkRetracted(ctx, "", known)
+}
+
+func missing(existed bool, err error) error {
+	if err == nil && !existed {
+		return ErrUnknown
+	}
+	return nil
+}
+
+// replyOf finds the reply of a message. After an attempt whose outcome nobody has recorded, only
+// Slack can tell.
+func (r Retractor) replyOf(ctx context.Context, o Order) (string, error) {
+	reply, err := r.Store.ReplyOf(ctx, o.Team, o.Channel, o.TS)
+	if err != nil || reply != "" {
+		return reply, err
+	}
+	parts, err := r.Store.Unconfirmed(ctx, o.Team, o.Channel, o.TS)
+	if err != nil {
+		return "", err
+	}
+	for _, p := range parts {
+		ts, found, err := r.find(ctx, p)
+		if err != nil {
+			return "", err
+		}
+		if found && ts == o.TS {
+			return p.Reply, nil
+		}
+	}
+	return "", nil
+}
+
+// whole deletes all parts of a reply that are in Slack, once nobody can be posting one any more.
+func (r Retractor) whole(ctx context.Context, reply, by string) (done Result, err error) {
+	absent := map[string]bool{} // parts that Slack does not have
+	for {
+		parts, err := r.Store.Parts(ctx, reply)
+		if err != nil {
+			return done, err
+		}
+		done = Result{}
+		waiting := false
+		for _, p := range parts {
+			switch ts := p.SentTS; {
+			case p.State == store.Retracted && ts != "":
+				done.Deleted = append(done.Deleted, ts)
+				continue
+			case p.State != store.Sent && (p.Attempts == 0 || absent[p.Key]):
+				done.Unposted++
+				continue
+			case p.State != store.Sent && r.Clock().Before(p.LeasedUntil):
+				waiting = true
+				continue
+			case p.State != store.Sent:
+				found := false
+				if ts, found, err = r.find(ctx, p); err != nil {
+					return done, err
+				}
+				if !found {
+					absent[p.Key] = true
+					done.Unposted++
+					continue
+				}
+				p.SentTS = ts
+			}
+			if _, err := r.delete(ctx, p.Channel, p.SentTS); err != nil {
+				return done, err
+			}
+			own, err := r.Slack.Identity(ctx)
+			if err != nil {
+				return done, err
+			}
+			m := chat.Message{Team: p.Team, Channel: p.Channel, TS: p.SentTS, ThreadTS: p.Thread, UserID: own.UserID, BotID: own.BotID}
+			if err := r.Store.MarkRetracted(ctx, p.Key, m); err != nil {
+				return done, err
+			}
+			done.Deleted = append(done.Deleted, p.SentTS)
+		}
+		if !waiting {
+			return done, r.settle(ctx, parts, by)
+		}
+		if !pause.For(ctx, pollInterval) {
+			return done, fmt.Errorf("a part is still being posted: %w", context.Cause(ctx))
+		}
+	}
+}
+
+func (r Retractor) settle(ctx context.Context, parts []store.Part, by string) error {
+	if len(parts) == 0 {
+		return nil
+	}
+	return r.Store.SettleRetracted(ctx, parts[0].Decision, by)
+}
+
+// delete deletes a message, and tries again after a failure that may pass.
+func (r Retractor) delete(ctx context.Context, channel, ts string) (existed bool, err error) {
+	err = again(ctx, func() (err error) {
+		existed, err = r.Slack.Delete(ctx, channel, ts)
+		return err
+	})
+	return existed, err
+}
+
+func (r Retractor) find(ctx context.Context, p store.Part) (ts string, found bool, err error) {
+	err = again(ctx, func() error {
+		own, err := r.Slack.Identity(ctx)
+		if err == nil {
+			ts, found, err = r.Slack.FindPost(ctx, p.Channel, p.Thread, p.Trigger, p.Key, own)
+		}
+		return err
+	})
+	return ts, found, err
+}
+
+// again makes a call that may simply be repeated, until it succeeds, fails for good, or the context
+// would end first.
+func again(ctx context.Context, call func() error) error {
+	for {
+		err := call()
+		failed, ok := errors.AsType[*slack.Error](err)
+		if !ok || failed.Kind == slack.Final || !failed.Wait(ctx, pollInterval) {
+			return err
+		}
+	}
+}
