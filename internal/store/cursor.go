@@ -179,21 +179,9 @@ func (s *Store) ChangedChannels(ctx context.Context, team string, window time.Ti
 		team, after.Channel, s.unremembered(), microsOrZero(window), limit)
 }
 
-// changed runs a query for changed scopes. Postgres would compile such a large query (JIT), which
-// takes longer than running it.
+// changed runs a query for changed scopes.
 func (s *Store) changed(ctx context.Context, what, query string, args ...any) (scopes []chat.Scope, err error) {
-	ask := func(db *gorm.DB) error { return db.Raw(query, args...).Scan(&scopes).Error }
-	if db := s.db.WithContext(ctx); s.sqlite != "" {
-		err = ask(db)
-	} else {
-		err = s.transaction(ctx, func(tx *gorm.DB) error {
-			if err := tx.Exec("SET LOCAL jit = off").Error; err != nil {
-				return err
-			}
-			return ask(tx)
-		})
-	}
-	if err != nil {
+	if err := s.db.WithContext(ctx).Raw(query, args...).Scan(&scopes).Error; err != nil {
 		return nil, fmt.Errorf("find changed %s: %w", what, err)
 	}
 	return scopes, nil

@@ -38,7 +38,8 @@ type ForgetResult struct {
 //     that channel. An older long-term memory becomes current again.
 //
 // The next runs make the rest of what was lost again, from the remaining messages. The messages
-// themselves stay, and replies are still written with the recent ones.
+// themselves stay, and replies are still written with the recent ones, but a search no longer finds
+// them.
 //
 // by is who ordered it (cli:NAME, slack:U…), id the order's id: a repeated order does nothing. A
 // run that is making such a memory meanwhile gets ErrOverruled.
@@ -88,6 +89,9 @@ func (s *Store) forget(ctx context.Context, f forgetting) (done ForgetResult, er
 
 // forgetIn is forget without the order.
 func (s *Store) forgetIn(tx *gorm.DB, f forgetting, done *ForgetResult) error {
+	if err := s.forgetIndexed(tx, f); err != nil {
+		return err
+	}
 	if err := s.lockChannel(tx, f.scope); err != nil {
 		return err
 	}

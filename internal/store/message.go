@@ -132,6 +132,9 @@ func (s *Store) SaveHistory(ctx context.Context, read []chat.Message) error {
 			case ok && row.sameContent(old):
 				continue
 			case ok:
+				if err := unindex(tx, row.TeamID, row.ChannelID, row.TS); err != nil {
+					return err
+				}
 				written = tx.Save(&row)
 			default:
 				// An event of the message may have arrived since the query above.

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/ncruces/go-sqlite3/driver"
+	"github.com/ncruces/go-sqlite3/ext/fts5"
 	"github.com/ncruces/go-sqlite3/gormlite"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
@@ -124,16 +125,17 @@ const readOnlyTransaction = "25006"
 
 // useGenericPlans makes Postgres plan each statement once per connection, whatever the values. The
 // tests check those plans. By default Postgres plans the first five executions anew, which takes
-// longer than running them, and may continue to do so. This is a SET rather than a connection
-// parameter, because a pooler may refuse parameters that it does not know.
+// longer than running them, and may continue to do so. It also compiles large statements (JIT),
+// which takes longer than running ours. This is a SET rather than a connection parameter, because a
+// pooler may refuse parameters that it does not know.
 func useGenericPlans(ctx context.Context, c *pgx.Conn) error {
-	_, err := c.Exec(ctx, "SET plan_cache_mode = force_generic_plan")
+	_, err := c.Exec(ctx, "SET plan_cache_mode = force_generic_plan; SET jit = off")
 	return err
 }
 
 // openSQLite sets what a file shared by two processes needs. A writer waits for the other one. A
 // transaction takes the write lock at its beginning, because later it could not wait for it. A
-// commit returns after the disk was synced. The write-ahead log is a setting of the file, made by
+// commit returns after the disk was synced. Each connection has full-text search. The write-ahead log is a setting of the file, made by
 // Migrate.
 func openSQLite(path string) (*sql.DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -143,8 +145,8 @@ func openSQLite(path string) (*sql.DB, error) {
 		return nil, err
 	}
 	// The log contains messages, too. By default the driver would make it readable for everybody.
-	db, err := driver.Open(fileURI(path) +
-		"?_pragma=busy_timeout(10000)&_pragma=synchronous(full)&_txlock=immediate&modeof=" + strings.ReplaceAll(url.QueryEscape(path), "+", "%20"))
+	db, err := driver.Open(fileURI(path)+
+		"?_pragma=busy_timeout(10000)&_pragma=synchronous(full)&_txlock=immediate&modeof="+strings.ReplaceAll(url.QueryEscape(path), "+", "%20"), fts5.Register)
 	if err != nil {
 		return nil, fmt.Errorf("open database %s: %w", path, err)
 	}

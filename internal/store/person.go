@@ -132,7 +132,11 @@ func (e *eraser) channel(c chat.Conversation) error {
 			case c.Direct() || r.Own && e.names(r.Text):
 				gone = append(gone, r)
 			case !r.Own:
-				if err := ofMessage(tx, r).Update("text", withoutUser(r.Text, e.User)).Error; err != nil {
+				r.Text = withoutUser(r.Text, e.User)
+				if err := ofMessage(tx, r).Update("text", r.Text).Error; err != nil {
+					return 0, err
+				}
+				if err := e.reindex(tx, r); err != nil {
 					return 0, err
 				}
 			}
@@ -177,7 +181,10 @@ func blank(tx *gorm.DB, c chat.Conversation, ts []string, also ...string) error 
 	for _, column := range also {
 		update[column] = ""
 	}
-	return tx.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND ts IN ?", c.Team, c.Channel, ts).Updates(update).Error
+	if err := tx.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND ts IN ?", c.Team, c.Channel, ts).Updates(update).Error; err != nil {
+		return err
+	}
+	return unindex(tx, c.Team, c.Channel, ts...)
 }
 
 // isForgotten is the condition that a message was a forgotten person's.

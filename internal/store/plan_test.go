@@ -41,6 +41,7 @@ func TestPlansUseIndexes(t *testing.T) {
 			db.seedUsers(t, n)
 			db.seedErased(t, n)
 			db.seedReactions(t, n)
+			db.seedSearch(t)
 			db.analyze(t)
 			lately, thread := chat.Time(at(n-300)), chat.Scope{Team: team, Channel: channel, Thread: at(n - 1000)}
 			// A thread of one reply, a long one, and the top level, which is rare among replies.
@@ -261,6 +262,40 @@ func TestPlansUseIndexes(t *testing.T) {
 				}
 				for _, scan := range scans {
 					t.Errorf("%s is wasteful:\n%s", test.name, scan)
+				}
+			}
+			// A search sorts what it has found, and reads all channels.
+			for name, run := range map[string]func(ctx context.Context, s *Store) error{
+				"Search": func(ctx context.Context, s *Store) error {
+					found, err := s.Search(ctx, SearchQuery{Team: team, Here: channel, Text: "text 999 of " + at(7) + " and " + at(8), Limit: 20})
+					if len(found) != 20 {
+						t.Errorf("%d messages are found", len(found))
+					}
+					return err
+				},
+				"Search in a channel": func(ctx context.Context, s *Store) error {
+					_, err := s.Search(ctx, SearchQuery{Team: team, Here: channel, Text: at(7), Channel: "C2", Authors: []string{"U1", "U2"}, Limit: 20})
+					return err
+				},
+				"SaidBefore": func(ctx context.Context, s *Store) error {
+					found, err := s.SaidBefore(ctx, SaidBeforeQuery{Team: team, Here: channel, Texts: []string{at(7) + " and " + at(8)}, Except: []string{at(7)}, Limit: 8})
+					if len(found) != 1 {
+						t.Errorf("found before: %v", found)
+					}
+					return err
+				},
+				"Index": func(ctx context.Context, s *Store) error {
+					_, err := s.Index(ctx, time.Time{}, 500)
+					return err
+				},
+				"IndexState": func(ctx context.Context, s *Store) error { _, err := s.IndexState(ctx); return err },
+			} {
+				for _, st := range db.statements(t, run) {
+					plan := db.explain(t, st.sql, st.vars)
+					if regexp.MustCompile(`Seq Scan on (search|messages|forgotten)( |$)|Index Scan on search_pkey|SCAN (search|s|m)(\n|$)`).MatchString(plan) ||
+						strings.Contains(st.sql, "asked") && !regexp.MustCompile(`Bitmap Index Scan on search_by_term|SCAN t VIRTUAL TABLE`).MatchString(plan) {
+						t.Errorf("%s reads all messages:\n%s\n%s", name, st.sql, plan)
+					}
 				}
 			}
 			db.seedChannels(t, n)
@@ -495,6 +530,20 @@ func (db database) seedReactions(t *testing.T, n int) {
 	}
 	if err := db.db.CreateInBatches(rows, 500).Error; err != nil {
 		t.Fatal(err)
+	}
+}
+
+// seedSearch puts all messages into the search index, which knows that all have the word "text".
+func (db database) seedSearch(t *testing.T) {
+	t.Helper()
+	for {
+		p, err := db.Index(t.Context(), time.Time{}, 5000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.CaughtUp {
+			return
+		}
 	}
 }
 

@@ -76,12 +76,20 @@ func (p purger) begin() error {
 }
 
 func (p purger) messages() error {
-	for _, table := range []string{"messages", "reactions"} {
-		if err := remove[string](p.sweeper, table, p.own(), "ts", condition{}); err != nil {
-			return err
-		}
+	if err := inSteps[string](p.sweeper, "messages", p.own(), "ts", func(part func(*gorm.DB) *gorm.DB) (deleted int, err error) {
+		err = p.transaction(p.ctx, func(tx *gorm.DB) error {
+			gone := part(tx).Delete(nil)
+			deleted = int(gone.RowsAffected)
+			if gone.Error != nil {
+				return gone.Error
+			}
+			return unindexAbsent(tx, p.own())
+		})
+		return deleted, err
+	}); err != nil {
+		return err
 	}
-	return nil
+	return remove[string](p.sweeper, "reactions", p.own(), "ts", condition{})
 }
 
 func (p purger) ledger() error {

@@ -188,6 +188,8 @@ func (s *Store) commitAlone(n *recording) error {
 			}
 			if n.existing != nil && row.sameContent(*n.existing) {
 				row.StoredUS = n.existing.StoredUS
+			} else if err := unindex(tx, row.TeamID, row.ChannelID, row.TS); err != nil {
+				return err
 			}
 			if err := tx.Save(&row).Error; err != nil {
 				return err

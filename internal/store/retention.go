@@ -73,6 +73,9 @@ type prunable struct {
 	condition condition
 	// groupColumn, if set, makes rows with the same value be deleted together.
 	groupColumn string
+	// along, if set, deletes what must go in the same transaction as the rows with walkColumn after
+	// one value and up to another.
+	along func(tx *gorm.DB, after, upTo any) error
 }
 
 // condition is a part of a WHERE clause.
@@ -107,16 +110,32 @@ func walk[K int64 | string](p pruning, rows prunable, before int64) error {
 		if window.Rows == 0 || window.Oldest >= before {
 			return nil
 		}
-		old := rows.condition.apply(rows.within.apply(p.db.Table(rows.table))).
-			Where(rows.walkColumn+" > ? AND "+rows.walkColumn+" <= ? AND "+rows.ageColumn+" < ?", after, window.Last, before)
-		if rows.groupColumn != "" {
-			old = p.db.Table(rows.table).Where(rows.groupColumn+" IN (?)", old.Select(rows.groupColumn))
+		deleted := int64(0)
+		remove := func(db *gorm.DB) error {
+			old := rows.condition.apply(rows.within.apply(db.Table(rows.table))).
+				Where(rows.walkColumn+" > ? AND "+rows.walkColumn+" <= ? AND "+rows.ageColumn+" < ?", after, window.Last, before)
+			if rows.groupColumn != "" {
+				old = db.Table(rows.table).Where(rows.groupColumn+" IN (?)", old.Select(rows.groupColumn))
+			}
+			gone := old.Delete(nil)
+			deleted = gone.RowsAffected
+			return gone.Error
 		}
-		deleted := old.Delete(nil)
-		if deleted.Error != nil {
-			return deleted.Error
+		var err error
+		if rows.along == nil {
+			err = remove(p.db)
+		} else {
+			err = p.db.Transaction(func(tx *gorm.DB) error {
+				if err := remove(tx); err != nil || deleted == 0 {
+					return err
+				}
+				return rows.along(tx, after, window.Last)
+			})
 		}
-		if err := p.step(rows.table, int(deleted.RowsAffected)); err != nil {
+		if err != nil {
+			return err
+		}
+		if err := p.step(rows.table, int(deleted)); err != nil {
 			return err
 		}
 		if window.Rows < pruneChunk {
@@ -260,8 +279,8 @@ func (p pruning) memoryCutoff(channel chat.Scope, horizon time.Time) (before int
 const sameThread = "{r}.team_id = messages.team_id AND {r}.channel_id = messages.channel_id " +
 	"AND {r}.thread_ts = CASE WHEN messages.thread_ts = '' THEN messages.ts ELSE messages.thread_ts END"
 
-// channel deletes a channel's messages that were sent before a time, and the reactions to them. A thread, its parent included,
-// is deleted when all of it is older, and when its memory was not updated since the cutoff;
+// channel deletes a channel's messages that were sent before a time, what the search index has of
+// them, and the reactions to them. A thread, its parent included, is deleted when all of it is older, and when its memory was not updated since the cutoff;
 // otherwise the next run would treat its messages as deleted by people.
 func (p pruning) channel(c chat.Scope, before int64, horizon time.Time) error {
 	of := func(rows string) string { return strings.ReplaceAll(sameThread, "{r}", rows) }
@@ -269,6 +288,9 @@ func (p pruning) channel(c chat.Scope, before int64, horizon time.Time) error {
 		table: "messages", walkColumn: "ts", ageColumn: "sent_us", within: where("team_id = ? AND channel_id = ?", c.Team, c.Channel),
 		condition: where("COALESCE((SELECT MAX(reply.sent_us) FROM messages reply WHERE "+of("reply")+" AND NOT reply.deleted), 0) < ? "+
 			"AND COALESCE((SELECT scope.updated_us FROM memory_scopes scope WHERE "+of("scope")+"), 0) < ?", before, micros(horizon)),
+		along: func(tx *gorm.DB, after, upTo any) error {
+			return unindexAbsent(tx, where("team_id = ? AND channel_id = ? AND ts > ? AND ts <= ?", c.Team, c.Channel, after, upTo))
+		},
 	}, before); err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"gorm.io/gorm"
@@ -37,6 +38,7 @@ type Store struct {
 	now     func() time.Time
 	metrics *Metrics
 	groups  groups
+	common  atomic.Pointer[commonTerms] // as last read; nil: never
 	// withheld is what Withhold was called with, withholding its fingerprint; empty for none.
 	withheld    chat.Withheld
 	withholding string
