@@ -254,6 +254,9 @@ type Memory struct {
 	LongTermSummaryMaxTokens int `yaml:"long_term_summary_max_tokens"`
 	// ShortTermSummaryMaxTokens limits a short-term summary.
 	ShortTermSummaryMaxTokens int `yaml:"short_term_summary_max_tokens"`
+	// SearchResults is how many messages a reply is shown that were said before and may be about the
+	// same; 0 is none.
+	SearchResults int `yaml:"search_results"`
 }
 
 // Interval is IntervalSeconds as a duration.

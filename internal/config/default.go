@@ -50,6 +50,7 @@ func basics() Config {
 			ShortTermWindowHours:      24,
 			LongTermSummaryMaxTokens:  500,
 			ShortTermSummaryMaxTokens: 300,
+			SearchResults:             8,
 		},
 		Retention: Retention{LedgerDays: 400}, // more than a year, for yearly sums
 		Channels:  map[string]Channel{},

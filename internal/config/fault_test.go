@@ -133,6 +133,7 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 		{"memory window", "memory: {short_term_window_hours: 0}", `memory.short_term_window_hours = 0: must be a whole number from 1 to 744`},
 		{"long summary", "memory: {long_term_summary_max_tokens: 0}", `memory.long_term_summary_max_tokens = 0: must be a whole number from 1 to 1000000`},
 		{"short summary", "memory: {short_term_summary_max_tokens: 0}", `memory.short_term_summary_max_tokens = 0: must be a whole number from 1 to 1000000`},
+		{"search results", "memory: {search_results: 51}", `memory.search_results = 51: must be a whole number from 0 to 50`},
 
 		{"ledger kept too short", "retention: {ledger_days: 31}", `retention.ledger_days = 31: must be a whole number from 32 to 36500, or 0 for ever`},
 		{"ledger kept for less than nothing", "retention: {ledger_days: -1}", `retention.ledger_days = -1: must be a whole number from 32 to 36500, or 0 for ever`},

@@ -17,6 +17,7 @@ import (
 // The upper limits are far above what makes sense. They catch milliseconds given as seconds.
 const (
 	maxThreadHistory = 100
+	maxSearchResults = 50
 	daySeconds       = 86_400      // for waits
 	weekSeconds      = 604_800     // for intervals
 	monthSeconds     = 31 * 86_400 // for ages
@@ -94,6 +95,7 @@ var rules = map[string]rule{
 	"Memory.ShortTermWindowHours":      whole(1, maxHours),
 	"Memory.LongTermSummaryMaxTokens":  whole(1, maxTokens),
 	"Memory.ShortTermSummaryMaxTokens": whole(1, maxTokens),
+	"Memory.SearchResults":             whole(0, maxSearchResults),
 
 	"Retention.LedgerDays":         daysOrForever(minKeptDays),
 	"Retention.MessagesDays":       daysOrForever(minKeptDays),
