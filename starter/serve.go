@@ -15,6 +15,7 @@ import (
 	"myao/internal/channels"
 	"myao/internal/chat"
 	"myao/internal/conversation"
+	"myao/internal/indexer"
 	"myao/internal/ingest"
 	"myao/internal/launch"
 	"myao/internal/pause"
@@ -137,6 +138,11 @@ func (s *starter) work(ctx context.Context) error {
 		return s.restoreSchedules(ctx, ticker.C)
 	})
 	group.Go(func() error { return s.learnApp(ctx) })
+	indexer.Register(s.metrics, db, time.Now)
+	group.Go(func() error {
+		indexer.New(db, time.Now, s.Logger).Run(ctx)
+		return ctx.Err()
+	})
 	if s.socket != nil {
 		group.Go(func() error { return s.socket.Listen(ctx, door.Receive) })
 	}

@@ -206,6 +206,31 @@ func (e *examination) muted(ctx context.Context) Finding {
 		mutes[0].At.In(e.Config.Location()).Format("2006-01-02 15:04:05 MST"), ledger.Plain(mutes[0].By))
 }
 
+// maxIndexLag is how long a message may wait for the search index without a warning.
+const maxIndexLag = time.Minute
+
+// searchIndex checks for messages that cannot be found yet.
+func (e *examination) searchIndex(ctx context.Context) Finding {
+	if why := e.noTables(ctx); why != "" {
+		return skip("%s", why)
+	}
+	if v, err := e.db.Version(ctx); err == nil && len(v.Pending) > 0 {
+		return skip("its table may be among the pending migrations")
+	}
+	state, err := e.db.IndexState(ctx)
+	if err != nil {
+		return fail("check the database", "%v", err)
+	}
+	if state.Oldest.IsZero() {
+		return ok("has all messages, about %d", state.Messages)
+	}
+	said := fmt.Sprintf("has about %s, and has yet to get those stored since %s", count(int(state.Messages), "message"), state.Oldest.UTC().Format(time.RFC3339))
+	if e.Clock().Sub(state.Oldest) > maxIndexLag {
+		return warn("start the starter; if one runs, wait: its log tells how far it is, or why it does not get on", "%s", said)
+	}
+	return ok("%s", said)
+}
+
 // ids looks for settings under former ids of channels.
 func (e *examination) ids(ctx context.Context) Finding {
 	if why := e.noTables(ctx); why != "" {

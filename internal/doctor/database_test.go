@@ -253,4 +253,15 @@ func TestBacklog(t *testing.T) {
 	}
 	expect(t, checkDatabase(t, url, time.Now)[3], OK, "1 change to be relayed")
 	expect(t, checkDatabase(t, url, shifted(3*time.Minute))[3], Warn, "for 3 minutes")
+
+	index := func(clock func() time.Time) Finding {
+		e := &examination{Doctor: Doctor{Config: config.Default(), Clock: clock}, db: s}
+		return e.searchIndex(t.Context())
+	}
+	expect(t, index(time.Now), OK, "has yet to get")
+	expect(t, index(shifted(3*time.Minute)), Warn, "has about 0 messages, and has yet to get those stored since 2")
+	if _, err := s.Index(t.Context(), time.Time{}, 10); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, index(shifted(3*time.Minute)), OK, "has all messages, about 1")
 }
