@@ -29,6 +29,8 @@ type Directory interface {
 	mind.Directory
 	// StoredSettings returns settings by channel id. It takes the names from the database.
 	StoredSettings(ctx context.Context, team string, ids ...string) (map[string]config.ChannelSettings, error)
+	// Refresh reads a channel from Slack and saves it. It gives up after within.
+	Refresh(ctx context.Context, team, channel string, within time.Duration) (store.Channel, error)
 }
 
 // Activities holds what the activities need. All fields are required.

@@ -139,8 +139,16 @@ func (in ComposeInput) silenceRule(facts conversation.Facts) conversation.Rule {
 	return facts.UnsolicitedRule()
 }
 
-// writeReply asks the model for the reply. saw is the time of the newest message that it read.
+// channelWait is how long Slack may take to say who can read a channel.
+const channelWait = 2 * time.Second
+
+// writeReply asks the model for the reply. Nobody waits for an unsolicited reply, so Slack is first
+// asked whether the channel was made private or shared; if it does not answer, its last answer counts.
+// saw is the time of the newest message that it read.
 func (a *Activities) writeReply(ctx context.Context, in ComposeInput, d *store.Decision) (text string, saw time.Time, err error) {
+	if !in.Addressed && !in.Conversation.Direct() {
+		_, _ = a.Directory.Refresh(ctx, in.Conversation.Team, in.Conversation.Channel, channelWait) // which logs its error
+	}
 	q, err := a.Mind.ReplyQuestion(ctx, in.Conversation, in.Trigger, in.Addressed)
 	if err != nil {
 		return "", time.Time{}, err

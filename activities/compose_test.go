@@ -460,3 +460,39 @@ func TestReasonsAreTranslated(t *testing.T) {
 		}
 	}
 }
+
+// A channel may have been made private or shared without an event. Before a reply that nobody asked
+// for, Slack is asked who can read it; an answer to somebody waits for no further call.
+func TestComposeNoticesThatAChannelIsShared(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	elsewhere := b.workspace.AddChannel(sandbox.Public, "elsewhere", b.workspace.Bot().UserID, b.alice.ID)
+	if _, err := b.SyncChannels(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.sayIn(elsewhere, "hello")
+	prompt := func(text string, addressed bool) string {
+		t.Helper()
+		asked := len(b.workspace.Calls("conversations.info"))
+		if got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: inThread(b.say(text)), Addressed: addressed}); err != nil || got.Result != conversation.Done {
+			t.Fatalf("got %+v, %v", got, err)
+		}
+		if n := len(b.workspace.Calls("conversations.info")) - asked; n != map[bool]int{false: 1}[addressed] {
+			t.Errorf("%s: Slack was asked %d times about the channel", text, n)
+		}
+		calls := b.model.Calls()
+		return calls[len(calls)-1].System
+	}
+	if !strings.Contains(prompt("among colleagues", false), "#elsewhere") {
+		t.Error("the other channel is not known among colleagues")
+	}
+	b.workspace.Join(b.general, b.workspace.AddUserAs(sandbox.User{Name: "mallory", Team: "T9"}).ID)
+	if strings.Contains(prompt("with a stranger", false), "#elsewhere") {
+		t.Error("the other channel is known to strangers")
+	}
+	b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.info", Error: "fatal_error"})
+	if strings.Contains(prompt("while Slack does not answer", false), "#elsewhere") {
+		t.Error("the other channel is known to strangers while Slack does not answer")
+	}
+	prompt("asked for", true)
+}
