@@ -257,6 +257,8 @@ func newWorkspace(p ports, s secrets, quiet int, mind http.Handler) *sandbox.Wor
 	w.AddChannel(sandbox.Public, "general", everybody...)
 	w.AddChannel(sandbox.Public, "random", everybody...)
 	w.AddChannel(sandbox.Private, "secret-plans", bot, people[0], people[1])
+	// A guest is in no channel, so that the others have everything remembered.
+	people = append(people, w.AddUserAs(sandbox.User{Name: "gil", Display: "gil (guest)", RealName: "Gil", Guest: true}).ID)
 	for _, id := range people {
 		w.AddChannel(sandbox.DM, "", id)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"myao/internal/channels"
@@ -39,6 +40,10 @@ type channelReport struct {
 	Private bool   `json:"private"`
 	// External is set while people of other companies are in it.
 	External bool `json:"external"`
+	// OrgShared is set while people of other workspaces of the organisation are in it and count as
+	// external, and Outsiders counts the guests and others in it who may know only their channels.
+	OrgShared bool `json:"org_shared"`
+	Outsiders int  `json:"outsiders"`
 
 	Mode        config.Mode     `json:"mode"`
 	Remember    config.Remember `json:"remember"`
@@ -64,6 +69,9 @@ func (c *channelsCommand) run(ctx context.Context, p launch.Program, stdout io.W
 		return err
 	}
 	r := channelReader{config: p.Config, store: db, team: team, now: time.Now(), spent: map[int64]map[string]store.Spending{}}
+	if r.outsiders, err = db.OutsidersIn(ctx, team); err != nil {
+		return err
+	}
 	if c.Channel == "" {
 		all, err := r.all(ctx)
 		if err != nil {
@@ -83,6 +91,8 @@ type channelReader struct {
 	store  *store.Store
 	team   string
 	now    time.Time
+	// outsiders counts those in each channel that has any.
+	outsiders map[string]int
 	// spent is the cost of today by channel, by the start of the day in Unix microseconds. Few
 	// time zones mean few starts.
 	spent map[int64]map[string]store.Spending
@@ -147,7 +157,7 @@ func (r channelReader) find(ctx context.Context, named string) (c store.Channel,
 func (r channelReader) report(ctx context.Context, c store.Channel, known bool) (channelReport, error) {
 	s := r.config.Channel(channels.Facts(c))
 	report := channelReport{
-		Channel: c.ID, Name: c.Name, Known: known, Member: c.Member, Private: c.Private, External: c.External,
+		Channel: c.ID, Name: c.Name, Known: known, Member: c.Member, Private: c.Private, External: c.External, OrgShared: c.OrgShared, Outsiders: r.outsiders[c.ID],
 		Mode: s.Mode, Remember: s.Remember, QuietHours: s.QuietHours.String(), TimeZone: s.Zone.String(), DailyCalls: s.DailyCalls, DailyTokens: s.DailyTokens,
 	}
 	if !known {
@@ -185,14 +195,32 @@ func (c channelReport) kind() string {
 		return "unknown"
 	case !c.Member:
 		return "left"
-	case c.Private && c.External:
-		return "private, shared"
-	case c.Private:
-		return "private"
-	case c.External:
-		return "shared"
 	}
-	return "public"
+	var words []string
+	for _, w := range []struct {
+		word string
+		is   bool
+	}{{"private", c.Private}, {"shared", c.External}, {"org-shared", c.OrgShared}, {"guests", c.Outsiders > 0}} {
+		if w.is {
+			words = append(words, w.word)
+		}
+	}
+	return cmp.Or(strings.Join(words, ", "), "public")
+}
+
+// external says why the channel counts as external; empty if it does not.
+func (c channelReport) external() string {
+	var why []string
+	if c.External {
+		why = append(why, "it is shared with another company")
+	}
+	if c.OrgShared {
+		why = append(why, "it is shared within the organisation (slack.other_workspaces)")
+	}
+	if c.Outsiders > 0 {
+		why = append(why, fmt.Sprintf("guests or people of other workspaces known in it: %d", c.Outsiders))
+	}
+	return strings.Join(why, "; ")
 }
 
 func (c channelReport) quiet() string {
@@ -219,6 +247,11 @@ func (c channelReport) text(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "%s, %s; today %s model calls, %s tokens\n\n", name, c.kind(),
 		used(c.CallsToday, c.DailyCalls), used(c.TokensToday, c.DailyTokens)); err != nil {
 		return err
+	}
+	if why := c.external(); why != "" {
+		if _, err := fmt.Fprintf(w, "Counts as external, so nothing of other channels is known there: %s\n\n", why); err != nil {
+			return err
+		}
 	}
 	rows := [][]string{{"SETTING", "VALUE", "FROM"}}
 	for _, s := range c.Settings {

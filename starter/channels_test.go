@@ -60,10 +60,14 @@ channels:
 		{ID: "C00000004", Name: "left"},
 		{ID: "C00000005", Name: "partners", Member: true, External: true},
 		{ID: "C00000006", Name: "deal", Member: true, External: true, Private: true},
+		{ID: "C00000007", Name: "visitors", Member: true, OrgShared: true},
 	} {
 		if err := db.SaveChannel(t.Context(), "T1", c); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := db.SeeOutsiders(t.Context(), "T1", "C00000007", map[string]time.Time{"U1": time.Now(), "U2": time.Now()}); err != nil {
+		t.Fatal(err)
 	}
 	// In this channel's time zone the day began at another time.
 	if err := db.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C00000002"}, TokensIn: 5}); err != nil {
@@ -82,6 +86,7 @@ channels:
 		{"C00000002", `sec\x1bret`, "private", "mention", "here", "22:00-07:00 Asia/Tokyo", "1 of 5", "5"},
 		{"C00000005", "partners", "shared", "judge", "everywhere", "–", "0 of 5", "0"},
 		{"C00000006", "deal", "private, shared", "judge", "everywhere", "–", "0 of 5", "0"},
+		{"C00000007", "visitors", "org-shared, guests", "judge", "everywhere", "–", "0 of 5", "0"},
 		{"C00000003", "old", "left", "mention", "here", "22:00-07:00 Asia/Tokyo", "0 of 5", "0"},
 		{"nowhere", "–", "unknown", "all", "everywhere", "–", "0 of 5", "0"},
 	}
@@ -101,6 +106,11 @@ channels:
 		if !regexp.MustCompile(`(?m)^` + line + `$`).MatchString(one) {
 			t.Errorf("status %d, %q; %s is not in\n%s", status, errs, line, one)
 		}
+	}
+
+	if text, errs, status := runStarter(t, "--config", config, "channels", "visitors"); status != 0 || !strings.Contains(text,
+		"\nCounts as external, so nothing of other channels is known there: it is shared within the organisation (slack.other_workspaces); guests or people of other workspaces known in it: 2\n") {
+		t.Errorf("status %d, %q\n%s", status, errs, text)
 	}
 
 	// By name, through an alias, as JSON.

@@ -138,7 +138,7 @@ func TestWhyCommand(t *testing.T) {
 	o.record(bot)
 	old := o.message(-7*24*3600, "")
 	o.must(o.SaveHistory(ctx, []chat.Message{old}))
-	o.must(o.SaveUser(ctx, "T1", store.User{ID: "U1", Name: "Ada", Refreshed: o.began}))
+	o.must(o.SaveUsers(ctx, "T1", store.User{ID: "U1", Name: "Ada", Refreshed: o.began}))
 	sure := 0.9
 	top := chat.Conversation{Team: "T1", Channel: "C1"}
 	thread := chat.Conversation{Team: "T1", Channel: "C1", Thread: root.TS}
@@ -332,17 +332,6 @@ func TestMemoryCommand(t *testing.T) {
 	} {
 		o.fails(2, append([]string{"memory"}, args...), part)
 	}
-
-	settings, err := os.ReadFile(o.config)
-	o.must(err)
-	for _, where := range []string{"here", "nowhere"} {
-		o.must(os.WriteFile(o.config, append(settings, "channels: {general: {remember: "+where+"}}\n"...), 0o600))
-		o.prints([]string{"memory", "show", "general"}, []string{"remember is " + where, "long mended"}, nil)
-		o.prints([]string{"memory", "show", "general", root.TS}, []string{"remember is " + where, "thread mended"}, nil)
-		o.prints([]string{"memory", "show"}, []string{"hidden until the next memory run", "long second"}, nil)
-	}
-	o.must(os.WriteFile(o.config, settings, 0o600))
-	o.prints([]string{"memory", "show"}, []string{"long second"}, []string{"hidden"})
 
 	o.prints([]string{"memory", "forget", "general", "--by", "ann"}, []string{
 		"13 texts deleted", "no longer current: workspace", "no longer current: channel C1", "no longer current: thread C1/" + root.TS,

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"strings"
 	"testing"
 
@@ -15,10 +14,8 @@ func TestPromptCommand(t *testing.T) {
 	t.Parallel()
 	workspace, slackAPI := newWorkspace(t)
 	s, url := newDatabase(t)
-	for id, name := range map[string]string{"C1": "general", "C2": "secret"} {
-		if err := s.SaveChannel(t.Context(), workspace.Team(), store.Channel{ID: id, Name: name}); err != nil {
-			t.Fatal(err)
-		}
+	if err := s.SaveChannel(t.Context(), workspace.Team(), store.Channel{ID: "C1", Name: "general"}); err != nil {
+		t.Fatal(err)
 	}
 	said := []chat.Message{
 		{Team: workspace.Team(), Channel: "C1", TS: "1700000000.000100", UserID: "U1", Text: "where is the ladder?"},
@@ -28,13 +25,6 @@ func TestPromptCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := configuration(t, "127.0.0.1:0", url, slackAPI, "")
-	settings, err := os.ReadFile(config)
-	if err == nil {
-		err = os.WriteFile(config, append(settings, "channels: {secret: {remember: nowhere}}\n"...), 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 	for line, want := range map[string]struct {
 		status int
 		says   string
@@ -43,7 +33,6 @@ func TestPromptCommand(t *testing.T) {
 		"judgment --channel general":                             {0, "where is the ladder?"},
 		"response --channel #General --thread 1700000000.000100": {0, "in the attic"},
 		"memory --channel general":                               {1, "nothing new to remember of channel C1"},
-		"memory --channel secret":                                {1, "channel C2 is not remembered: its setting remember is nowhere"},
 		"judgment --channel nochannel":                           {1, `channel "nochannel" is not known`},
 		"memory --channel C9":                                    {1, `channel "C9" is not known`},
 		"judgment --channel general --thread 1700000009.000100":  {1, "is not in the database"},

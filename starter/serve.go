@@ -66,7 +66,7 @@ func serve(ctx context.Context, p launch.Program) error {
 	s := &starter{
 		Program: p,
 		slack: slack.New(slack.Config{
-			Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL, Metrics: slack.NewMetrics(p.Telemetry.Registry),
+			Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL, TrustOrg: p.Config.Slack.TrustOrg(), Metrics: slack.NewMetrics(p.Telemetry.Registry),
 		}),
 		temporal: c,
 		metrics:  p.Telemetry.Registry,

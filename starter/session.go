@@ -97,7 +97,7 @@ func (r temporalFlags) connect(ctx context.Context, p launch.Program, t conversa
 
 // slackClient returns a client for a command.
 func slackClient(p launch.Program) *slack.Client {
-	return slack.New(slack.Config{Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL})
+	return slack.New(slack.Config{Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL, TrustOrg: p.Config.Slack.TrustOrg()})
 }
 
 // explain turns an error into one that says what to do.

@@ -43,7 +43,7 @@ func serve(ctx context.Context, p launch.Program) error {
 	h := &probeServer{
 		Program: p, temporal: c,
 		slack: slack.New(slack.Config{
-			Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL, Metrics: slack.NewMetrics(p.Telemetry.Registry),
+			Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL, TrustOrg: p.Config.Slack.TrustOrg(), Metrics: slack.NewMetrics(p.Telemetry.Registry),
 		}),
 	}
 	group, ctx := errgroup.WithContext(ctx)

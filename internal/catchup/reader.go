@@ -19,6 +19,7 @@ import (
 type Slack interface {
 	Identity(ctx context.Context) (slack.Identity, error)
 	Conversations(ctx context.Context, cursor string) (slack.ChannelPage, error)
+	Users(ctx context.Context, cursor string) (slack.UserPage, error)
 	History(ctx context.Context, channel string, r slack.Range, own slack.Identity) (slack.Page, error)
 	Replies(ctx context.Context, channel, thread string, r slack.Range, own slack.Identity) (slack.Page, error)
 }
@@ -33,6 +34,8 @@ type Directory interface {
 	Settings(ctx context.Context, team, channel string) config.ChannelSettings
 	// RefreshUnwatched saves how Slack describes a channel that the bot is not in.
 	RefreshUnwatched(ctx context.Context, team, channel string, within time.Duration) error
+	// RefreshMembers saves which outsiders are in a channel, according to Slack.
+	RefreshMembers(ctx context.Context, team, channel string, within time.Duration) (outsiders int, err error)
 }
 
 // Reader reads what the door missed. All exported fields are required. A Reader is safe for concurrent
@@ -55,6 +58,8 @@ type Reader struct {
 	// unfinished holds interrupted passes by channel. They are not worth a table: a process that has
 	// none starts anew.
 	unfinished map[string]*pass
+	// people is an interrupted listing of users; nil if there is none.
+	people *userListing
 }
 
 // Result counts what a pass found.
@@ -96,7 +101,8 @@ const (
 // Sync lists the channels that the bot is in, and saves the complete listing. An incomplete listing
 // changes nothing, since a channel missing from it would look as if the bot had left. It would also
 // start at the first page again. So at Slack's rate limit Sync waits as long as the context allows.
-// Then Sync checks whether channels that the bot is not in are still public.
+// Then Sync checks whether channels that the bot is not in are still public, and who the people
+// are: once a day all users, and in a workspace with guests the members of channels.
 func (r *Reader) Sync(ctx context.Context) (store.SyncResult, error) {
 	own, err := r.Slack.Identity(ctx)
 	if err != nil {
@@ -126,6 +132,7 @@ func (r *Reader) Sync(ctx context.Context) (store.SyncResult, error) {
 			synced, err := r.Store.SyncChannels(ctx, own.TeamID, listed)
 			if err == nil {
 				r.recheckUnwatched(ctx, own.TeamID)
+				r.refreshPeople(ctx, own)
 			}
 			return synced, err
 		}
@@ -134,12 +141,22 @@ func (r *Reader) Sync(ctx context.Context) (store.SyncResult, error) {
 }
 
 // page reads a page of the listing. At Slack's rate limit it waits, except for the first page.
-func (r *Reader) page(ctx context.Context, at string) (slack.ChannelPage, error) {
+func (r *Reader) page(ctx context.Context, at string) (page slack.ChannelPage, err error) {
+	err = waitAtLimit(ctx, at == "", func() (err error) {
+		page, err = r.Slack.Conversations(ctx, at)
+		return err
+	})
+	return page, err
+}
+
+// waitAtLimit makes a call. At Slack's rate limit it waits as long as the context allows and makes
+// it again, unless it is the first of a listing.
+func waitAtLimit(ctx context.Context, first bool, call func() error) error {
 	for {
-		page, err := r.Slack.Conversations(ctx, at)
+		err := call()
 		var refused *slack.Error
-		if at == "" || !errors.As(err, &refused) || refused.Kind != slack.RateLimited || !refused.Wait(ctx, rateLimitPause) {
-			return page, err
+		if first || !errors.As(err, &refused) || refused.Kind != slack.RateLimited || !refused.Wait(ctx, rateLimitPause) {
+			return err
 		}
 	}
 }

@@ -14,10 +14,10 @@ import (
 	"myao/internal/store"
 )
 
-// Slack describes channels.
+// Slack describes channels. It returns a *slack.Error when Slack refuses.
 type Slack interface {
-	// Channel returns a *slack.Error when Slack refuses.
 	Channel(ctx context.Context, id string) (slack.Channel, error)
+	Members(ctx context.Context, channel, cursor string) (ids []string, next string, err error)
 }
 
 // Config holds the settings of channels.

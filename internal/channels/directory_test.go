@@ -30,6 +30,10 @@ func (f *fakeSlack) Channel(_ context.Context, id string) (slack.Channel, error)
 	return slack.Channel{ID: id, Name: "general", Member: id != "CELSEWHERE"}, nil
 }
 
+func (f *fakeSlack) Members(context.Context, string, string) ([]string, string, error) {
+	return nil, "", f.err
+}
+
 // setup makes a directory at noon. Under the name general a channel's mode is off.
 func setup(t *testing.T) (*Directory, *fakeSlack) {
 	t.Helper()

@@ -64,7 +64,19 @@ type Slack struct {
 	// HushReaction is the name, without colons, of the emoji that asks the bot not to answer a
 	// message; empty for none.
 	HushReaction string `yaml:"hush_reaction"`
+	// OtherWorkspaces is what people of other workspaces of the same Enterprise organisation count
+	// as.
+	OtherWorkspaces Standing `yaml:"other_workspaces"`
 }
+
+// Standing is what people count as.
+type Standing string
+
+// The standings. External people know nothing of channels that they are not in.
+const (
+	External Standing = "external"
+	Internal Standing = "internal"
+)
 
 // Permission is something that people may have the bot do from within Slack.
 type Permission string
@@ -89,6 +101,9 @@ func (s Slack) May(user string, outsider bool, p Permission) bool {
 
 // IsOperator reports whether a user has every permission.
 func (s Slack) IsOperator(user string) bool { return slices.Contains(s.Operators, user) }
+
+// TrustOrg reports whether people of other workspaces of the organisation count as colleagues.
+func (s Slack) TrustOrg() bool { return s.OtherWorkspaces == Internal }
 
 // SocketMode reports whether events come through Slack's Socket Mode.
 func (s Slack) SocketMode() bool { return s.AppToken != "" }

@@ -41,6 +41,7 @@ var rules = map[string]rule{
 	"Slack.EveryoneMay":        permissions,
 	"Slack.OutsidersMay":       permissions,
 	"Slack.HushReaction":       matches(`^[\p{Ll}\p{Lo}\p{M}\p{N}_+'-]{0,100}$`, "must be the name of an emoji, such as shushing_face, or empty"),
+	"Slack.OtherWorkspaces":    oneOf(External, Internal),
 
 	"Server.Address": text(address),
 	"Database.URL":   text(databaseURL),

@@ -284,6 +284,10 @@ func (p production) Channel(_ context.Context, id string) (slack.Channel, error)
 	return slack.Channel{ID: id, Name: "ops", Member: true}, nil
 }
 
+func (p production) Members(context.Context, string, string) ([]string, string, error) {
+	panic("asked for members")
+}
+
 // asSlack gives production's identity as the activities ask for it.
 type asSlack struct{ production }
 

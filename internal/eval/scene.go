@@ -76,7 +76,7 @@ func (r *Runner) newScene(ctx context.Context, c Case, repeat int, s *store.Stor
 		return nil, err
 	}
 	for _, p := range c.People {
-		if err := s.SaveUser(ctx, sc.own.TeamID, store.User{ID: p.ID, Name: p.Name, Bot: sc.isApp(p.ID), Refreshed: began}); err != nil {
+		if err := s.SaveUsers(ctx, sc.own.TeamID, store.User{ID: p.ID, Name: p.Name, Bot: sc.isApp(p.ID), Refreshed: began}); err != nil {
 			return nil, err
 		}
 	}
@@ -102,6 +102,11 @@ func (sc *scene) Channel(_ context.Context, id string) (slack.Channel, error) {
 		return slack.Channel{}, &slack.Error{Code: "channel_not_found", Kind: slack.Final}
 	}
 	return slack.Channel{ID: id, Name: sc.Case.Channel.Name, Private: sc.Case.Channel.Private, Member: true}, nil
+}
+
+// Members implements channels.Slack. No case has guests, so nobody asks.
+func (sc *scene) Members(context.Context, string, string) ([]string, string, error) {
+	return nil, "", &slack.Error{Code: "channel_not_found", Kind: slack.Final}
 }
 
 // isApp reports whether an id of people is an app's.

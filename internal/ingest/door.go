@@ -132,6 +132,12 @@ func (d *Door) handle(ctx context.Context, env slack.Envelope) error {
 		return d.reaction(ctx, e.Reaction, true, own)
 	case slack.ChannelIDChanged:
 		return d.channelIDChanged(ctx, e, own)
+	case slack.MemberJoined:
+		return d.memberJoined(ctx, e.Membership, own)
+	case slack.MemberLeft:
+		return d.memberLeft(ctx, e.Membership, own)
+	case slack.GuestChanged:
+		return d.guestChanged(ctx, e, own)
 	case slack.AppRateLimited:
 		return d.rateLimited(ctx, e)
 	}

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -49,7 +50,9 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 type directory struct {
 	mu       sync.Mutex
 	err      error
-	asked    int // number of calls for a channel
+	users    error           // of asking about a user
+	guests   map[string]bool // by id
+	asked    int             // number of calls for a channel
 	deadline bool
 }
 
@@ -70,7 +73,17 @@ func (d *directory) Channel(_ context.Context, id string) (slack.Channel, error)
 func (d *directory) User(_ context.Context, id string) (slack.User, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slack.User{ID: id, IsBot: id == "UROBOT"}, d.err
+	return slack.User{ID: id, Name: "name of " + id, IsBot: id == "UROBOT", Guest: d.guests[id]}, cmp.Or(d.err, d.users)
+}
+
+func (d *directory) failUsers(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.users = err
+}
+
+func (d *directory) Members(context.Context, string, string) ([]string, string, error) {
+	return nil, "", nil
 }
 
 func (d *directory) fail(err error) {

@@ -22,7 +22,7 @@ type Metrics struct {
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_events_total", Help: "Events and requests of Slack by what became of them: posted, edited, deleted, reacted, hushed, ordered, moved, ignored, foreign, rate_limited, unusable, unreadable, failed.",
+			Name: "myao_events_total", Help: "Events and requests of Slack by what became of them: posted, edited, deleted, reacted, hushed, ordered, moved, member, ignored, foreign, rate_limited, unusable, unreadable, failed.",
 		}, []string{"result"}),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "myao_requests_refused_total", Help: "Requests refused at the door, by path, HTTP status and reason: unsigned, repeated, stale, forged, large, crowded, unreadable.",
@@ -32,7 +32,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Help: "What people asked of the bot in Slack (help, status, why, snooze, mute, unmute, forget, hush, answer_now), by how it ended: done, refused, unknown, failed.",
 		}, []string{"order", "result"}),
 	}
-	for _, result := range []string{"posted", "edited", "deleted", "reacted", "hushed", "ordered", "moved", "ignored", "foreign", "rate_limited", "unusable", "unreadable", "failed"} {
+	for _, result := range []string{"posted", "edited", "deleted", "reacted", "hushed", "ordered", "moved", "member", "ignored", "foreign", "rate_limited", "unusable", "unreadable", "failed"} {
 		m.events.WithLabelValues(result)
 	}
 	for _, path := range []string{manifest.EventsPath, manifest.InteractionsPath, manifest.CommandsPath} {

@@ -75,15 +75,9 @@ func (d *Door) isBot(ctx context.Context, team, id string) bool {
 	if users, err := d.Store.Users(ctx, team, []string{id}); err == nil && !users[id].Refreshed.IsZero() {
 		return users[id].Bot
 	}
-	ask, cancel := context.WithTimeout(ctx, userTimeout)
-	defer cancel()
-	user, err := d.Slack.User(ask, id)
+	user, err := d.refreshUser(ctx, team, id)
 	if err != nil {
 		d.Logger.WarnContext(ctx, "cannot tell whether a user is an app; taken for a person", "user", id, "error", err)
-		return false
 	}
-	if err := d.Store.SaveUser(ctx, team, store.User{ID: id, Name: user.Name, Bot: user.IsBot, Refreshed: d.Clock()}); err != nil {
-		d.Logger.WarnContext(ctx, "user not saved", "user", id, "error", err)
-	}
-	return user.IsBot
+	return user.Bot
 }

@@ -18,7 +18,7 @@ func Scopes(c config.Config) []Scope {
 	scopes := []Scope{
 		{Name: "app_mentions:read", Reason: "hear mentions"},
 		{Name: "channels:history", Reason: "public channels it is in: hear them, and read what it did not hear"},
-		{Name: "channels:read", Reason: "which it is in, what they are called, who can read them"},
+		{Name: "channels:read", Reason: "which it is in, what they are called, who can read them, and whether guests do"},
 		{Name: "groups:history", Reason: "the same for private channels"},
 		{Name: "groups:read", Reason: "the same for private channels"},
 		{Name: "im:history", Reason: "the same for direct messages"},
@@ -26,7 +26,7 @@ func Scopes(c config.Config) []Scope {
 		{Name: "mpim:history", Reason: "the same for group direct messages", Extra: true},
 		{Name: "mpim:read", Reason: "the same for group direct messages", Extra: true},
 		{Name: "chat:write", Reason: "speak"},
-		{Name: "users:read", Reason: "names of people and of other apps, and which app the bot itself is of"},
+		{Name: "users:read", Reason: "names of people and of other apps, who is a guest, and which app the bot itself is of"},
 		{Name: "commands", Reason: c.Slack.Command + ", and the shortcut of a message", Extra: true},
 	}
 	reactions := "who has taken something on: judgments see reactions"
@@ -47,7 +47,11 @@ func Names(scopes []Scope) []string {
 }
 
 // events returns the events that the app subscribes to. channel_id_changed needs only the scopes
-// for private channels.
+// for private channels, those about members the scopes that list channels, and
+// user_guest_status_changed that for users.
 func events() []string {
-	return []string{"app_mention", "message.channels", "message.groups", "message.im", "message.mpim", "channel_id_changed", "reaction_added", "reaction_removed"}
+	return []string{
+		"app_mention", "message.channels", "message.groups", "message.im", "message.mpim", "channel_id_changed", "reaction_added", "reaction_removed",
+		"member_joined_channel", "member_left_channel", "user_guest_status_changed",
+	}
 }

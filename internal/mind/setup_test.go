@@ -58,6 +58,10 @@ func (d *directory) Channel(_ context.Context, id string) (slack.Channel, error)
 	return c, nil
 }
 
+func (d *directory) Members(context.Context, string, string) ([]string, string, error) {
+	return nil, "", errUnknown
+}
+
 // emptyThreads is a Slack that adds nothing to the threads in the database.
 type emptyThreads struct{}
 

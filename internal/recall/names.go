@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"myao/internal/channels"
 	"myao/internal/chat"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -78,7 +79,7 @@ func channelsIn(messages []chat.Message, c chat.Conversation) idSet {
 }
 
 // users returns the display names of users by id. It asks Slack for those that are unknown or
-// older than nameMaxAge.
+// older than nameMaxAge, and updates known.
 func (b *Builder) users(ctx context.Context, team string, own slack.Identity, who idSet, known map[string]store.User) map[string]string {
 	names := map[string]string{own.UserID: b.Persona.Name}
 	ask, cancel := context.WithTimeout(ctx, nameTimeout)
@@ -88,12 +89,17 @@ func (b *Builder) users(ctx context.Context, team string, own slack.Identity, wh
 		user := known[id]
 		if stale := b.Clock().Sub(user.Refreshed) > nameMaxAge; stale && asked < maxNameRequests && ask.Err() == nil {
 			asked++
+			at := b.Clock()
 			if fresh, err := b.Users.User(ask, id); err != nil && !isUnknownUser(err) {
 				b.Logger.WarnContext(ctx, "user name not refreshed", "user", id, "error", err)
 			} else {
 				// A user unknown to Slack is saved, too: Slack is not asked again for a day.
-				user = store.User{ID: id, Name: cmp.Or(fresh.Name, user.Name), Bot: fresh.IsBot, Refreshed: b.Clock()}
-				if err := b.Store.SaveUser(ctx, team, user); err != nil {
+				if err == nil {
+					user = channels.User(fresh, at)
+				}
+				user.ID, user.Refreshed = id, at
+				known[id] = user
+				if err := b.Store.SaveUsers(ctx, team, user); err != nil {
 					b.Logger.WarnContext(ctx, "user name not saved", "user", id, "error", err)
 				}
 			}

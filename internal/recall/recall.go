@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +28,9 @@ type Users interface {
 type Directory interface {
 	// Refresh reads a channel from Slack and saves it. It gives up after within.
 	Refresh(ctx context.Context, team, channel string, within time.Duration) (store.Channel, error)
+	// RefreshMembers reads from Slack who is in a channel, and saves how many outsiders are. It
+	// gives up after within.
+	RefreshMembers(ctx context.Context, team, channel string, within time.Duration) (outsiders int, err error)
 }
 
 // Threads reads threads from Slack, a page at a time.
@@ -73,6 +77,9 @@ type Recollection struct {
 	// Saw is the time of the newest message of the conversation itself, or zero. Messages
 	// elsewhere do not count: one of this conversation may still come late.
 	Saw time.Time
+	// Alone is set if outsiders read the channel, or somebody who may be one. Then nothing of other
+	// channels is in the context.
+	Alone bool
 	// LastVerdict is the newest verdict of a model on the conversation; nil if there is none.
 	LastVerdict *store.Decision
 }
@@ -110,6 +117,9 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 	r, err := b.assemble(ctx, c, own, stored.Messages, channels)
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", c.ID(), err)
+	}
+	if r.Alone { // which may have become known after the reading
+		stored.Long, stored.Short, stored.Unlisted, stored.Untold = nil, nil, 0, 0
 	}
 	r.Conversation.Omitted, r.Conversation.Earlier, r.Conversation.Since = stored.Omitted, stored.Earlier, stored.Since
 	r.WorkspaceLongTerm, r.WorkspaceShortTerm = textOf(stored.Long), textOf(stored.Short)
@@ -178,6 +188,10 @@ func (b *Builder) assemble(ctx context.Context, c chat.Conversation, own slack.I
 		return Recollection{}, err
 	}
 	r.Names = b.users(ctx, c.Team, own, who, known.Users)
+	if r.Alone = b.outsiders(ctx, c, messages, known); r.Alone {
+		maps.DeleteFunc(known.Channels, func(id, _ string) bool { return id != c.Channel })
+		channels = slices.DeleteFunc(channels, func(m chat.ChannelMemory) bool { return m.ChannelID != c.Channel })
+	}
 	var label func(id string) bool
 	r.Channels, label = b.channels(ctx, c, which, known)
 	named := slices.Clone(messages)

@@ -27,6 +27,8 @@ type fakeSlack struct {
 	mu         sync.Mutex
 	users      map[string]string
 	channels   map[string]slack.Channel
+	guests     map[string]bool
+	members    map[string][]string // by channel
 	err        error
 	asked      map[string]int
 	noDeadline bool // a request came without a deadline
@@ -54,7 +56,11 @@ func (d *fakeSlack) User(ctx context.Context, id string) (slack.User, error) {
 	if !ok {
 		return slack.User{}, &slack.Error{Method: "users.info", Code: "user_not_found", Kind: slack.Final}
 	}
-	return slack.User{ID: id, Name: name, IsBot: name == "robot"}, nil
+	return slack.User{ID: id, Name: name, IsBot: name == "robot", Guest: d.guests[id]}, nil
+}
+
+func (d *fakeSlack) Members(ctx context.Context, channel, _ string) ([]string, string, error) {
+	return d.members[channel], "", d.ask(ctx, "members of "+channel)
 }
 
 func (d *fakeSlack) Channel(ctx context.Context, id string) (slack.Channel, error) {

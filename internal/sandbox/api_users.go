@@ -26,7 +26,7 @@ func (c *call) usersList() (reply, error) {
 
 // profile returns the user object (docs.slack.dev/reference/objects/user-object). People of
 // other workspaces have is_stranger.
-func (c *call) profile(u *User) reply {
+func (w *Workspace) profile(u *User) reply {
 	profile := reply{
 		"real_name": u.RealName, "real_name_normalized": u.RealName,
 		"display_name": u.Display, "display_name_normalized": u.Display, "team": u.Team,
@@ -34,13 +34,13 @@ func (c *call) profile(u *User) reply {
 	r := reply{
 		"id": u.ID, "team_id": u.Team, "name": u.Name, "real_name": u.RealName, "deleted": u.Deleted,
 		"tz": "Etc/UTC", "tz_label": "Coordinated Universal Time", "tz_offset": 0,
-		"is_bot": u.Bot, "is_app_user": false, "updated": 0, "profile": profile,
+		"is_bot": u.Bot, "is_app_user": false, "is_restricted": u.Guest, "is_ultra_restricted": false, "updated": 0, "profile": profile,
 	}
-	if u.Team != c.cfg.Team {
+	if u.Team != w.cfg.Team {
 		r["is_stranger"] = true
 	}
 	if u.Bot {
-		profile["bot_id"], profile["api_app_id"] = u.BotID, c.bot.AppID
+		profile["bot_id"], profile["api_app_id"] = u.BotID, w.bot.AppID
 	}
 	return r
 }

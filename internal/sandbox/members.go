@@ -16,7 +16,9 @@ type User struct {
 	// the real name (docs.slack.dev/reference/objects/user-object).
 	Display string `json:"display_name"`
 	// Team differs from the workspace's for external people in a Slack Connect channel.
-	Team  string `json:"team_id"`
+	Team string `json:"team_id"`
+	// Guest is set for a guest, who sees only the channels that they are in.
+	Guest bool   `json:"is_restricted,omitempty"`
 	Bot   bool   `json:"is_bot"`
 	BotID string `json:"bot_id,omitempty"`
 	// Deleted is set once the account is deactivated.
@@ -60,6 +62,24 @@ func (w *Workspace) Deactivate(user string) {
 		u.Deleted = true
 		w.hub.send(change{Kind: "members"})
 	}
+}
+
+// SetGuest makes a person a guest or a member, and delivers user_guest_status_changed
+// (docs.slack.dev/reference/events/user_guest_status_changed). They stay in their channels.
+func (w *Workspace) SetGuest(user string, guest bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	u := w.user(user)
+	if u == nil || u.Guest == guest {
+		return
+	}
+	u.Guest = guest
+	now := w.nextTS()
+	const event = "user_guest_status_changed"
+	e := Event{ID: w.nextID("Ev"), Type: event, TS: now, User: user, EventTS: now}
+	e.Body = w.envelope(&Channel{}, e.ID, now, map[string]any{"type": event, "user": w.profile(u), "event_ts": now})
+	w.out.enqueue(e)
+	w.hub.send(change{Kind: "members"})
 }
 
 func capitalized(name string) string {

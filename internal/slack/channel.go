@@ -19,6 +19,9 @@ type Channel struct {
 	Private bool
 	// External is set if people of other companies are members, too (docs.slack.dev/apis/slack-connect).
 	External bool
+	// OrgShared is set if people of other workspaces of the same organisation are members, too,
+	// unless they count as the workspace's own (Config.TrustOrg).
+	OrgShared bool
 	// Direct is set for the direct message between one person and the bot.
 	Direct bool
 	Member bool
@@ -42,7 +45,7 @@ func (c *Client) Channel(ctx context.Context, id string) (Channel, error) {
 		// Otherwise an unknown channel would count as public, and a private one's memory would be open.
 		return Channel{}, unreadable(method, errors.New("no channel"))
 	}
-	return readChannel(o, id), nil
+	return c.readChannel(o, id), nil
 }
 
 // ChannelPage is a page of channels.
@@ -115,7 +118,7 @@ func (c *Client) list(ctx context.Context, cursor string, types []string) (Chann
 		if err != nil || id == "" {
 			return ChannelPage{}, unreadable(method, fmt.Errorf("channel %d of the page has no valid id", i))
 		}
-		channel := readChannel(o, id)
+		channel := c.readChannel(o, id)
 		channel.Member = true // only members' channels are listed; Slack leaves is_member out here
 		page.Channels = append(page.Channels, channel)
 	}
@@ -123,7 +126,7 @@ func (c *Client) list(ctx context.Context, cursor string, types []string) (Chann
 }
 
 // readChannel reads a channel object (docs.slack.dev/reference/objects/conversation-object).
-func readChannel(o object, id string) Channel {
+func (c *Client) readChannel(o object, id string) Channel {
 	direct := o.flag("is_im") || strings.HasPrefix(id, "D")
 	channel := Channel{
 		ID:       id,
@@ -137,6 +140,10 @@ func readChannel(o object, id string) Channel {
 	if direct {
 		channel.Name = ""
 	}
+	// A channel of the whole organisation is is_global_shared. shared_team_ids names the own
+	// workspace, too; in a Slack Connect channel the others belong to other companies.
+	channel.OrgShared = !c.trustOrg && !direct &&
+		(o.flag("is_org_shared") || o.flag("is_global_shared") || !channel.External && len(o.list("shared_team_ids")) > 1)
 	return channel
 }
 

@@ -26,7 +26,11 @@ var channels = []struct {
 	{"nothing sent", `{"id":"C1","name":"x"}`, Channel{ID: "C1", Name: "x", Private: true}},
 	{"only that it is no group", `{"id":"C1","name":"x","is_group":false,"is_im":false}`, Channel{ID: "C1", Name: "x", Private: true}},
 	{"shared with another company", `{"id":"C1","name":"x","is_private":false,"is_shared":true,"is_ext_shared":true,"is_org_shared":false}`, Channel{ID: "C1", Name: "x", External: true}},
-	{"shared within the organisation", `{"id":"C1","name":"x","is_private":true,"is_shared":true,"is_ext_shared":false,"is_org_shared":true}`, Channel{ID: "C1", Name: "x", Private: true}},
+	{"shared within the organisation", `{"id":"C1","name":"x","is_private":true,"is_shared":true,"is_ext_shared":false,"is_org_shared":true}`, Channel{ID: "C1", Name: "x", Private: true, OrgShared: true}},
+	{"of the whole organisation", `{"id":"C1","name":"x","is_private":false,"is_global_shared":true}`, Channel{ID: "C1", Name: "x", OrgShared: true}},
+	{"shared with a second workspace", `{"id":"C1","name":"x","is_private":false,"shared_team_ids":["T1","T2"]}`, Channel{ID: "C1", Name: "x", OrgShared: true}},
+	{"shared with nobody", `{"id":"C1","name":"x","is_private":false,"is_org_shared":false,"shared_team_ids":["T1"]}`, Channel{ID: "C1", Name: "x"}},
+	{"shared with the workspace of another company", `{"id":"C1","name":"x","is_private":false,"is_ext_shared":true,"shared_team_ids":["T1","T2"]}`, Channel{ID: "C1", Name: "x", External: true}},
 	{"is_private null", `{"id":"C1","name":"x","is_channel":true,"is_private":null}`, Channel{ID: "C1", Name: "x", Private: true}},
 	{"is_private no boolean", `{"id":"C1","name":"x","is_channel":true,"is_private":"false"}`, Channel{ID: "C1", Name: "x", Private: true}},
 	{"is_mpim no boolean", `{"id":"C1","name":"x","is_private":false,"is_mpim":0}`, Channel{ID: "C1", Name: "x", Private: true}},
@@ -163,12 +167,13 @@ func FuzzChannel(f *testing.F) {
 	}
 	f.Add([]byte(`{"is_private":false,"is_private":true}`))
 	f.Add([]byte(`{"IS_PRIVATE":false,"is_channel":[true]}`))
+	client := New(Config{})
 	f.Fuzz(func(t *testing.T, body []byte) {
 		o, ok := parseObject(body)
 		if !ok {
 			return
 		}
-		c := readChannel(o, "C1")
+		c := client.readChannel(o, "C1")
 		if c.Direct && !c.Private {
 			t.Errorf("a direct message for all: %+v", c)
 		}

@@ -21,6 +21,9 @@ type Config struct {
 	// HTTPClient makes the calls; without one, or without a Timeout, a call takes at most
 	// 10 seconds in all. It is copied, and redirects are not followed.
 	HTTPClient *http.Client
+	// TrustOrg makes people of other workspaces of the same organisation count as the workspace's
+	// own.
+	TrustOrg bool
 	// Metrics measures the calls; nil: they are not measured.
 	Metrics *Metrics
 }
@@ -28,8 +31,9 @@ type Config struct {
 // Client calls Slack's Web API. A method makes one HTTP request unless its comment says otherwise,
 // and never retries. All errors are *Error. A Client is safe for concurrent use.
 type Client struct {
-	api   *slackapi.Client
-	token string
+	api      *slackapi.Client
+	token    string
+	trustOrg bool
 	// identity holds the known identity. Receiving it is the lock.
 	identity chan Identity
 }
@@ -39,6 +43,7 @@ func New(c Config) *Client {
 	client := &Client{
 		api:      slackapi.New(c.Token, options(c)...),
 		token:    c.Token,
+		trustOrg: c.TrustOrg,
 		identity: make(chan Identity, 1),
 	}
 	client.identity <- Identity{}
@@ -97,10 +102,10 @@ func (c *Client) Identity(ctx context.Context) (Identity, error) {
 	}
 	id = Identity{
 		TeamID: team, UserID: user, BotID: answer.text("bot_id"), Name: answer.text("user"),
-		TeamName: answer.text("team"), URL: answer.text("url"),
+		TeamName: answer.text("team"), URL: answer.text("url"), Enterprise: answer.text("enterprise_id"),
 	}
 	if answer.flag("is_enterprise_install") {
-		id.OrgID = answer.text("enterprise_id")
+		id.OrgID = id.Enterprise
 	}
 	return id, nil
 }
@@ -129,39 +134,6 @@ func (c *Client) LoadAppID(ctx context.Context) error {
 	case <-ctx.Done():
 		return c.fail(method, transportError(method, ctx.Err(), false))
 	}
-}
-
-// User is the author of messages: a person or an app.
-type User struct {
-	ID string
-	// Name is the display name, else the real name, else the handle, else the id.
-	Name  string
-	IsBot bool
-}
-
-// User looks up a user id or a bot id (B…)
-// (docs.slack.dev/reference/methods/users.info, docs.slack.dev/reference/methods/bots.info).
-func (c *Client) User(ctx context.Context, id string) (User, error) {
-	if strings.HasPrefix(id, "B") {
-		user, _, err := c.bot(ctx, id)
-		return user, err
-	}
-	const method = "users.info"
-	if !validID(id) {
-		return User{}, argument(method, "malformed user id")
-	}
-	ctx, answer := withAnswer(ctx)
-	if _, err := c.api.GetUserInfoContext(ctx, id); err != nil {
-		return User{}, c.fail(method, err)
-	}
-	u, _ := answer.object("user")
-	profile, _ := u.object("profile")
-	return User{
-		ID: id,
-		Name: cmp.Or(singleLine(profile.text("display_name")), singleLine(profile.text("real_name")),
-			singleLine(u.text("real_name")), singleLine(u.text("name")), id),
-		IsBot: u.flag("is_bot") || isBuiltin(id),
-	}, nil
 }
 
 // bot looks up a bot id. It returns Slack's whole bot object, too.

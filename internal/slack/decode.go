@@ -35,7 +35,7 @@ func unusable(format string, args ...any) error {
 }
 
 // Event is what Slack reports in one envelope: a MessageEvent, ChannelPrivate, ReactionAdded,
-// ReactionRemoved, ChannelIDChanged or AppRateLimited.
+// ReactionRemoved, ChannelIDChanged, MemberJoined, MemberLeft, GuestChanged or AppRateLimited.
 type Event interface{ isEvent() }
 
 func (MessageEvent) isEvent()     {}
@@ -43,6 +43,9 @@ func (ChannelPrivate) isEvent()   {}
 func (ReactionAdded) isEvent()    {}
 func (ReactionRemoved) isEvent()  {}
 func (ChannelIDChanged) isEvent() {}
+func (MemberJoined) isEvent()     {}
+func (MemberLeft) isEvent()       {}
+func (GuestChanged) isEvent()     {}
 func (AppRateLimited) isEvent()   {}
 
 // Decode reads the event in an envelope. own is the bot's identity. While that is not known,
@@ -72,6 +75,10 @@ func Decode(env Envelope, own Identity) (Event, error) {
 		return decodeReaction(env.event, kind == slackevents.ReactionRemoved)
 	case slackevents.ChannelIDChanged:
 		return decodeChannelID(env.raw)
+	case slackevents.MemberJoinedChannel, slackevents.MemberLeftChannel:
+		return decodeMembership(env.event, kind == slackevents.MemberLeftChannel, env.at)
+	case "user_guest_status_changed": // slackevents does not know it
+		return decodeGuestChanged(env.event)
 	default:
 		return nil, ignored("event of type %s", logName(string(kind)))
 	}

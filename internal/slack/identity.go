@@ -14,6 +14,8 @@ type Identity struct {
 	// OrgID is the Enterprise organisation in which the app is installed as a whole; empty for
 	// an app that is installed in one workspace, even if that belongs to an organisation.
 	OrgID string
+	// Enterprise is the Enterprise organisation that the workspace belongs to, if any.
+	Enterprise string
 	// AppID is the bot's app; empty until Client.LoadAppID has asked.
 	AppID string
 }

@@ -80,7 +80,7 @@ func (t transport) Do(req *http.Request) (*http.Response, error) {
 	delete(answer, "message") // of a post; slack-go need not decode it
 	if into, wanted := req.Context().Value(answerKey{}).(*object); wanted {
 		*into = maps.Clone(answer)
-		for _, key := range []string{"messages", "user", "bot", "channel", "channels"} {
+		for _, key := range []string{"messages", "user", "bot", "channel", "channels", "members"} {
 			delete(answer, key)
 		}
 	}

@@ -32,6 +32,8 @@ type channelRow struct {
 	ThreadsReadUS     int64 `gorm:"column:threads_read_us"`
 	External          bool
 	SharedUS          int64 `gorm:"column:shared_us"`
+	OrgShared         bool
+	MembersUS         int64 `gorm:"column:members_us"`
 	ActiveUS          int64 `gorm:"column:active_us"`
 }
 
@@ -46,6 +48,9 @@ type Channel struct {
 	External bool
 	// Shared is since when it is known that they are; zero if they are not.
 	Shared time.Time
+	// OrgShared is set while people of other workspaces of the organisation are in it, unless they
+	// count as the workspace's own.
+	OrgShared bool
 	// Refreshed is when Slack was last asked, or up to an hour earlier if a listing repeated the
 	// answer. It is zero for a channel that Slack was never asked about.
 	Refreshed time.Time
@@ -63,7 +68,7 @@ type Channel struct {
 
 func (r channelRow) channel() Channel {
 	return Channel{
-		ID: r.ChannelID, Name: r.Name, Private: r.Private, External: r.External, Shared: instantOrZero(r.SharedUS), Refreshed: instantOrZero(r.RefreshedUS),
+		ID: r.ChannelID, Name: r.Name, Private: r.Private, External: r.External, OrgShared: r.OrgShared, Shared: instantOrZero(r.SharedUS), Refreshed: instantOrZero(r.RefreshedUS),
 		Member: r.Member, Archived: r.Archived, KnownSince: instantOrZero(r.KnownSinceUS),
 		CaughtUpTo: r.CaughtUpTo, ThreadsCaughtUpTo: r.ThreadsCaughtUpTo, ThreadsRead: instantOrZero(r.ThreadsReadUS),
 	}
@@ -125,7 +130,7 @@ func (s *Store) refreshed(team string, c Channel) channelRow {
 		at = s.nowMicros()
 	}
 	row := channelRow{
-		TeamID: team, ChannelID: c.ID, Name: c.Name, Private: c.Private, External: c.External, RefreshedUS: at,
+		TeamID: team, ChannelID: c.ID, Name: c.Name, Private: c.Private, External: c.External, OrgShared: c.OrgShared, RefreshedUS: at,
 		Member: c.Member, Archived: c.Archived, KnownSinceUS: at,
 	}
 	if c.Private {
@@ -143,11 +148,12 @@ func (s *Store) superseded(asked int64, known channelRow) bool {
 	return known.RefreshedUS > asked && known.RefreshedUS <= s.nowMicros()
 }
 
-// mergeOutdated is the saved row after an older answer arrives late: it becomes private or external
+// mergeOutdated is the saved row after an older answer arrives late: it becomes private or shared
 // if that answer says so.
 func (r channelRow) mergeOutdated(known channelRow) channelRow {
 	known.Private, known.ClosedUS = known.Private || r.Private, max(known.ClosedUS, r.ClosedUS)
 	known.External, known.SharedUS = known.External || r.External, cmp.Or(known.SharedUS, r.SharedUS)
+	known.OrgShared = known.OrgShared || r.OrgShared
 	return known
 }
 
@@ -157,7 +163,7 @@ func upsertChannels(tx *gorm.DB, rows []channelRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	update := clause.AssignmentColumns([]string{"refreshed_us", "member", "archived", "external", "known_since_us"})
+	update := clause.AssignmentColumns([]string{"refreshed_us", "member", "archived", "external", "org_shared", "known_since_us"})
 	update = append(update, clause.Assignments(map[string]any{
 		"name":         gorm.Expr("CASE WHEN excluded.name = '' THEN channels.name ELSE excluded.name END"),
 		"private":      gorm.Expr("excluded.private OR channels.closed_us > excluded.refreshed_us"),

@@ -3,8 +3,11 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
+	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 )
 
@@ -14,17 +17,24 @@ type userRow struct {
 	Name        string `json:"name"`
 	IsBot       bool   `json:"is_bot"`
 	RefreshedUS int64  `gorm:"column:refreshed_us" json:"refreshed_us"`
+	GuestUS     int64  `gorm:"column:guest_us" json:"guest_us"`
+	Stranger    bool   `json:"stranger"`
 }
 
 func (userRow) TableName() string { return "users" }
 
 // User is a person or an app, as Slack described it when last asked.
 type User struct {
-	ID        string
-	Name      string
-	Bot       bool
-	Refreshed time.Time
+	ID   string
+	Name string // empty if Slack does not know the user
+	Bot  bool
+	// Guest is set for a guest of the workspace, Stranger for a member of another workspace.
+	Guest, Stranger bool
+	Refreshed       time.Time
 }
+
+// Outsider reports whether the user may see only the channels that they are in.
+func (u User) Outsider() bool { return u.Guest || u.Stranger }
 
 // Users is the known users among the ids.
 func (s *Store) Users(ctx context.Context, team string, ids []string) (map[string]User, error) {
@@ -41,7 +51,7 @@ func (s *Store) Users(ctx context.Context, team string, ids []string) (map[strin
 func usersOf(rows []userRow) map[string]User {
 	users := make(map[string]User, len(rows))
 	for _, r := range rows {
-		users[r.UserID] = User{ID: r.UserID, Name: r.Name, Bot: r.IsBot, Refreshed: instant(r.RefreshedUS)}
+		users[r.UserID] = User{ID: r.UserID, Name: r.Name, Bot: r.IsBot, Guest: r.GuestUS > 0, Stranger: r.Stranger, Refreshed: instant(r.RefreshedUS)}
 	}
 	return users
 }
@@ -57,12 +67,23 @@ type Names struct {
 	Refreshed map[string]time.Time
 	// Private are the channels known to be private. About some of them only events have said so.
 	Private map[string]bool
+	// Presences says when those of the users who count as outsiders were in the reader's channel.
+	Presences map[string]Presence
+	// OutsidersRead is set if outsiders are known to read the reader's channel.
+	OutsidersRead bool
+	// MembersDue is set if guests may be in the reader's channel without the database knowing.
+	MembersDue bool
 }
 
 // Names is the names of users and channels, as far as a reader in the channel here may know them.
 // With here empty the reader is anybody.
 func (s *Store) Names(ctx context.Context, team, here string, users, channels []string) (Names, error) {
 	var people []userRow
+	var present []outsiderRow
+	var readers []struct {
+		Outside int `json:"outside"`
+		Due     int `json:"due"`
+	}
 	var places []struct {
 		ChannelID   string `json:"channel_id"`
 		Name        string `json:"name"`
@@ -70,7 +91,9 @@ func (s *Store) Names(ctx context.Context, team, here string, users, channels []
 		RefreshedUS int64  `gorm:"column:refreshed_us" json:"refreshed_us"`
 	}
 	if err := runBatch(s.db.WithContext(ctx),
-		query{"SELECT user_id, name, is_bot, refreshed_us FROM users WHERE team_id = ? AND ?", []any{team, s.inList("user_id", users)}, &people},
+		query{"SELECT user_id, name, is_bot, refreshed_us, guest_us, stranger FROM users WHERE team_id = ? AND ?", []any{team, s.inList("user_id", users)}, &people},
+		query{"SELECT user_id, seen_us, left_us FROM outsiders WHERE team_id = ? AND channel_id = ? AND ?", []any{team, here, s.inList("user_id", users)}, &present},
+		query{"SELECT CASE WHEN ? THEN 0 ELSE 1 END AS outside, CASE WHEN ? THEN 1 ELSE 0 END AS due", []any{notShared(team, here), membersDue(team, here)}, &readers},
 		query{"SELECT c.channel_id, CASE WHEN ? THEN c.name ELSE '' END AS name, c.private, c.refreshed_us FROM channels c WHERE c.team_id = ? AND ?",
 			[]any{seenFrom(team, here), team, s.inList("c.channel_id", channels)}, &places},
 	); err != nil {
@@ -79,6 +102,10 @@ func (s *Store) Names(ctx context.Context, team, here string, users, channels []
 	n := Names{
 		Users: usersOf(people), Channels: make(map[string]string, len(places)),
 		Refreshed: make(map[string]time.Time, len(places)), Private: make(map[string]bool, len(places)),
+		Presences: make(map[string]Presence, len(present)), OutsidersRead: first(readers).Outside > 0, MembersDue: first(readers).Due > 0,
+	}
+	for _, p := range present {
+		n.Presences[p.UserID] = Presence{Seen: instantOrZero(p.SeenUS), Left: instantOrZero(p.LeftUS)}
 	}
 	for _, p := range places {
 		if p.Name != "" {
@@ -104,11 +131,38 @@ func (s *Store) inList(column string, values []string) clause.Expr {
 	return clause.Expr{SQL: column + " IN (SELECT UNNEST(CAST(? AS TEXT[])))", Vars: []any{&values}} // a pointer, because gorm would expand a slice
 }
 
-// SaveUser writes what Slack says about a user.
-func (s *Store) SaveUser(ctx context.Context, team string, u User) error {
-	row := userRow{TeamID: team, UserID: u.ID, Name: u.Name, IsBot: u.Bot, RefreshedUS: micros(u.Refreshed)}
-	if err := s.db.WithContext(ctx).Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error; err != nil {
-		return fmt.Errorf("save user %s: %w", u.ID, err)
+// SaveUsers writes what Slack says about users, each once. An answer older than the saved one is
+// ignored. Users of whom Slack now says that they are no outsiders no longer count as such.
+func (s *Store) SaveUsers(ctx context.Context, team string, users ...User) error {
+	if len(users) == 0 {
+		return nil
+	}
+	rows, ids := make([]userRow, len(users)), make([]string, len(users))
+	for i, u := range users {
+		ids[i] = u.ID
+		rows[i] = userRow{TeamID: team, UserID: u.ID, Name: u.Name, IsBot: u.Bot, RefreshedUS: micros(u.Refreshed), Stranger: u.Stranger}
+		if u.Guest {
+			rows[i].GuestUS = rows[i].RefreshedUS
+		}
+	}
+	slices.SortFunc(rows, func(a, b userRow) int { return strings.Compare(a.UserID, b.UserID) }) // one order for all writers
+	update := clause.AssignmentColumns([]string{"name", "is_bot", "refreshed_us", "stranger"})
+	update = append(update, clause.Assignments(map[string]any{
+		"guest_us": gorm.Expr("CASE WHEN excluded.guest_us > 0 AND users.guest_us > 0 THEN users.guest_us ELSE excluded.guest_us END"),
+	})...)
+	newer := gorm.Expr("excluded.refreshed_us >= users.refreshed_us OR users.refreshed_us > ?", s.nowMicros()) // a time in the future comes from a wrong clock
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
+		if err := tx.Clauses(clause.OnConflict{
+			Columns: []clause.Column{{Name: "team_id"}, {Name: "user_id"}}, DoUpdates: update, Where: clause.Where{Exprs: []clause.Expression{newer}},
+		}).CreateInBatches(rows, 100).Error; err != nil {
+			return err
+		}
+		return tx.Exec(`DELETE FROM outsiders WHERE team_id = ? AND ? AND EXISTS (
+			SELECT 1 FROM users u WHERE u.team_id = outsiders.team_id AND u.user_id = outsiders.user_id AND u.name <> '' AND u.guest_us = 0 AND NOT u.stranger
+		)`, team, s.inList("user_id", ids)).Error
+	})
+	if err != nil {
+		return fmt.Errorf("save %d users: %w", len(users), err)
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ func TestUsers(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		save := func(team string, u User) {
 			t.Helper()
-			if err := db.SaveUser(t.Context(), team, u); err != nil {
+			if err := db.SaveUsers(t.Context(), team, u); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -18,17 +18,23 @@ import (
 const public = "(c.refreshed_us > 0 AND NOT c.private)"
 
 // notShared is the condition that only the workspace's own people read a team's channel; with the
-// channel empty it holds for the workspace. People of other companies cannot join public channels.
-const notShared = "NOT EXISTS (SELECT 1 FROM channels h WHERE h.team_id = ? AND h.channel_id = ? AND h.external)"
+// channel empty it holds for the workspace. Outsiders cannot join public channels: people of other
+// companies or workspaces, and guests.
+func notShared(team, channel string) clause.Expr {
+	return clause.Expr{SQL: `(
+		NOT EXISTS (SELECT 1 FROM channels h WHERE h.team_id = ? AND h.channel_id = ? AND (h.external OR h.org_shared))
+		AND NOT EXISTS (SELECT 1 FROM outsiders o WHERE o.team_id = ? AND o.channel_id = ? AND ` + present + `))`,
+		Vars: []any{team, channel, team, channel}}
+}
 
 // seenFrom is the condition that a reader in the channel here may know a channel c. With here
 // empty the reader is the workspace itself. A channel is visible inside itself. A public channel is
-// also visible everywhere except in channels shared with other companies.
+// also visible everywhere except in channels that outsiders read.
 //
 // Every query that reads one channel for another uses this condition, or reads public channels
 // only.
 func seenFrom(team, here string) clause.Expr {
-	return clause.Expr{SQL: "(c.channel_id = ? OR " + public + " AND " + notShared + ")", Vars: []any{here, team, here}}
+	return clause.Expr{SQL: "(c.channel_id = ? OR " + public + " AND ?)", Vars: []any{here, notShared(team, here)}}
 }
 
 // joined is the condition that the bot is in a channel c that is not archived.
@@ -93,9 +99,9 @@ func (s *Store) knowledgeQuery(team, here string, active time.Time, channels, mo
 	text := func(id string) string {
 		return "CASE WHEN n.told THEN (SELECT m.text FROM memories m WHERE m.id = k." + id + madeLater + ") END"
 	}
-	const others = "FROM channels c WHERE c.team_id = ? AND c.active_us >= ? AND " + joined + " AND " + public + " AND " + notShared
+	const others = "FROM channels c WHERE c.team_id = ? AND c.active_us >= ? AND " + joined + " AND " + public + " AND ?"
 	withheld := s.withheldFrom(here)
-	since := []any{team, max(1, microsOrZero(active)), team, here}
+	since := []any{team, max(1, microsOrZero(active)), notShared(team, here)}
 	return query{fmt.Sprintf(`
 		WITH listed AS MATERIALIZED (
 			SELECT n.*, n.channel_id = ? OR ROW_NUMBER() OVER (ORDER BY n.active_us DESC, n.channel_id) <= %[2]d AS told FROM (
@@ -151,7 +157,7 @@ func SourceChannel(source string) string {
 // WorkspaceMemories is the workspace's memories as far as a reader in the channel here may know
 // them; nil if there is none. With here empty the reader is anybody. If a memory was made from a
 // channel that has become private since, or that is withheld now, only readers in that channel get
-// it. Readers in channels shared with other companies get none.
+// it. Readers in channels that outsiders read get none.
 func (s *Store) WorkspaceMemories(ctx context.Context, team, here string) (long, short *Memory, err error) {
 	var rows []memoryRow
 	if err := runBatch(s.db.WithContext(ctx), s.workspaceQuery(team, here, "m.sources", &rows)); err != nil {
@@ -167,11 +173,11 @@ func (s *Store) WorkspaceMemories(ctx context.Context, team, here string) (long,
 func (s *Store) workspaceQuery(team, here, sources string, into *[]memoryRow) query {
 	return query{`
 		SELECT m.id, m.term, m.text, m.made_us, ` + sources + ` AS sources FROM memory_scopes s JOIN memories m ON m.id IN (s.long_id, s.short_id)
-		WHERE s.team_id = ? AND s.channel_id = '' AND s.thread_ts = '' AND ` + notShared + ` AND NOT EXISTS (
+		WHERE s.team_id = ? AND s.channel_id = '' AND s.thread_ts = '' AND ? AND NOT EXISTS (
 			SELECT 1 FROM channels c WHERE c.team_id = ? AND c.converted_us > 0 AND NOT ? AND m.sources LIKE '%"' || c.channel_id || '/%'
 		) AND NOT EXISTS (
 			SELECT 1 FROM channels c WHERE c.team_id = ? AND ? AND m.sources LIKE '%"' || c.channel_id || '/%'
-		)`, []any{team, team, here, team, seenFrom(team, here), team, s.withheldFrom(here)}, into}
+		)`, []any{team, notShared(team, here), team, seenFrom(team, here), team, s.withheldFrom(here)}, into}
 }
 
 // longAndShort separates the two memories of one scope; nil if there is none.

@@ -20,6 +20,7 @@ func TestVisibility(t *testing.T) {
 			{ID: "C1", Name: "public"}, {ID: "C2", Name: "another"}, {ID: "G1", Name: "secret", Private: true}, {ID: "G2", Name: "hidden", Private: true},
 			{ID: "D1", Private: true}, {ID: "CLEFT", Name: "left"}, {ID: "GLEFT", Name: "left secret", Private: true},
 			{ID: "CEXT", Name: "shared", External: true}, {ID: "GEXT", Name: "shared secret", Private: true, External: true},
+			{ID: "CORGEXT", Name: "organisation", OrgShared: true}, {ID: "CGUESTEXT", Name: "guest"}, {ID: "DGUESTEXT", Private: true}, {ID: "CFORMER", Name: "former"},
 			{ID: "CARCH", Name: "archived"}, {ID: "GARCH", Name: "archived secret", Private: true},
 		}
 		db.sync(t, listing...)
@@ -40,7 +41,14 @@ func TestVisibility(t *testing.T) {
 			t.Fatal(err)
 		}
 		db.closeChannel(t, "CEVENT") // known from events only
-		all := []string{"C1", "C2", "G1", "G2", "D1", "CLEFT", "GLEFT", "CARCH", "GARCH", "CUNKNOWN", "CNEW", "CT2", "CEVENT", "CEXT", "GEXT"}
+		if err := db.SaveUsers(t.Context(), team, User{ID: "U9", Name: "guest", Guest: true, Refreshed: noon}); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []string{"CGUESTEXT", "DGUESTEXT", "CFORMER"} {
+			db.see(t, id, "U9", noon)
+		}
+		db.leave(t, "CFORMER", "U9", noon.Add(time.Second))
+		all := []string{"C1", "C2", "G1", "G2", "D1", "CLEFT", "GLEFT", "CARCH", "GARCH", "CUNKNOWN", "CNEW", "CT2", "CEVENT", "CEXT", "GEXT", "CORGEXT", "CGUESTEXT", "DGUESTEXT", "CFORMER"}
 		for i, id := range all {
 			thread := chat.Scope{Team: team, Channel: id, Thread: at(i)}
 			db.store(t, in(id, said(at(i), "")))
@@ -49,10 +57,10 @@ func TestVisibility(t *testing.T) {
 		names := map[string]string{
 			"C1": "public", "C2": "another", "G1": "secret", "G2": "hidden", "CLEFT": "left", "GLEFT": "left secret",
 			"CARCH": "archived", "GARCH": "archived secret", "CUNKNOWN": "unknown",
-			"CEXT": "shared", "GEXT": "shared secret",
+			"CEXT": "shared", "GEXT": "shared secret", "CORGEXT": "organisation", "CGUESTEXT": "guest", "CFORMER": "former",
 		}
 		db.remember(t, noon, workspace)
-		everywhere, named := []string{"C1", "C2", "CEXT"}, []string{"C1", "C2", "CARCH", "CLEFT", "CEXT"}
+		everywhere, named := []string{"C1", "C2", "CEXT", "CORGEXT", "CGUESTEXT", "CFORMER"}, []string{"C1", "C2", "CARCH", "CLEFT", "CEXT", "CORGEXT", "CGUESTEXT", "CFORMER"}
 		for _, here := range append([]string{""}, all...) {
 			who := "reader in " + here
 			known, spoken := slices.Clone(everywhere), slices.Clone(named)
@@ -74,7 +82,7 @@ func TestVisibility(t *testing.T) {
 			if err != nil || !maps.Equal(got.Channels, want) {
 				t.Errorf("%s gets the names %v, %v; want %v", who, got.Channels, err, want)
 			}
-			if private := map[string]bool{"G1": true, "G2": true, "D1": true, "GLEFT": true, "GARCH": true, "CEVENT": true, "GEXT": true}; !maps.Equal(got.Private, private) {
+			if private := map[string]bool{"G1": true, "G2": true, "D1": true, "GLEFT": true, "GARCH": true, "CEVENT": true, "GEXT": true, "DGUESTEXT": true}; !maps.Equal(got.Private, private) {
 				t.Errorf("%s gets %v as private, want %v", who, got.Private, private)
 			}
 

@@ -100,7 +100,7 @@ func (s *Store) SyncChannels(ctx context.Context, team string, listed []Channel)
 // open.
 func (r channelRow) changed(old channelRow) bool {
 	direct := (chat.Conversation{Channel: r.ChannelID}).Direct()
-	return r.Private != old.Private || r.Private && !direct || !old.Member || r.Archived != old.Archived || r.External != old.External ||
+	return r.Private != old.Private || r.Private && !direct || !old.Member || r.Archived != old.Archived || r.External != old.External || r.OrgShared != old.OrgShared ||
 		r.Name != "" && r.Name != old.Name || r.RefreshedUS-old.RefreshedUS >= refreshEvery.Microseconds()
 }
 

@@ -54,7 +54,7 @@ func calls(s *Store) map[string]func(context.Context) error {
 		"Settle":         func(ctx context.Context) error { return s.Settle(ctx, "k", "posted", "") },
 		"SilencedUntil":  func(ctx context.Context) error { _, err := s.SilencedUntil(ctx, c); return err },
 		"Users":          func(ctx context.Context) error { _, err := s.Users(ctx, team, []string{"U1"}); return err },
-		"SaveUser":       func(ctx context.Context) error { return s.SaveUser(ctx, team, User{ID: "U1"}) },
+		"SaveUsers":      func(ctx context.Context) error { return s.SaveUsers(ctx, team, User{ID: "U1"}) },
 		"Channels":       func(ctx context.Context) error { _, err := s.Channels(ctx, team, []string{channel}); return err },
 		"SaveChannel":    func(ctx context.Context) error { return s.SaveChannel(ctx, team, Channel{ID: channel}) },
 		"MoveChannel": func(ctx context.Context) error {

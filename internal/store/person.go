@@ -395,6 +395,9 @@ func (e *eraser) memories() error {
 func (e *eraser) end(id string) error {
 	removed := 0
 	if err := e.transaction(e.ctx, func(tx *gorm.DB) error {
+		if err := e.unnameOutsider(tx); err != nil {
+			return err
+		}
 		gone := tx.Where("team_id = ? AND user_id = ?", e.Team, e.User).Delete(&userRow{})
 		if gone.Error != nil {
 			return gone.Error
@@ -406,4 +409,25 @@ func (e *eraser) end(id string) error {
 		return err
 	}
 	return e.step("users", removed, removed)
+}
+
+// unnameOutsider takes the person's id out of the channels in which they count as an outsider. They may
+// still read those, so somebody stays there until Slack next lists the members. Users are listed before
+// that, to learn again that the person is a guest. In a direct message the next message tells.
+func (e *eraser) unnameOutsider(tx *gorm.DB) error {
+	of := func() *gorm.DB { return tx.Where("team_id = ? AND user_id = ?", e.Team, e.User) }
+	if err := of().Where("channel_id LIKE 'D%'").Delete(&outsiderRow{}).Error; err != nil {
+		return err
+	}
+	key := personKey(e.Team, e.User)
+	// One may be left from when the person was forgotten before.
+	if err := tx.Exec(`DELETE FROM outsiders WHERE team_id = ? AND user_id = ? AND channel_id IN (
+		SELECT o.channel_id FROM outsiders o WHERE o.team_id = ? AND o.user_id = ?)`, e.Team, key, e.Team, e.User).Error; err != nil {
+		return err
+	}
+	unnamed := of().Model(&outsiderRow{}).Update("user_id", key)
+	if unnamed.Error != nil || unnamed.RowsAffected == 0 {
+		return unnamed.Error
+	}
+	return tx.Model(&userRow{}).Where("team_id = ? AND is_bot", e.Team).Update("refreshed_us", 0).Error
 }

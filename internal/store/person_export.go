@@ -18,6 +18,11 @@ type PersonExport struct {
 	User string `json:"user"`
 	// Name is the display name; empty if Slack was never asked.
 	Name string `json:"name"`
+	// Guest and Stranger are as in User. Outside is the channels in which the person counted as an
+	// outsider.
+	Guest    bool               `json:"guest,omitempty"`
+	Stranger bool               `json:"stranger,omitempty"`
+	Outside  []ExportedPresence `json:"outside,omitempty"`
 	// Forgotten is when the person was last forgotten; zero for never.
 	Forgotten time.Time          `json:"forgotten,omitzero"`
 	Messages  []ExportedMessage  `json:"messages"`
@@ -28,6 +33,13 @@ type PersonExport struct {
 	Replies   []ExportedReply    `json:"replies"`
 	// Memories have one of their messages among their sources, or one of these memories.
 	Memories []ExportedMemory `json:"memories"`
+}
+
+// ExportedPresence is when the person was last known to be in a channel, and when they last left it.
+type ExportedPresence struct {
+	Channel string    `json:"channel"`
+	Seen    time.Time `json:"seen,omitzero"`
+	Left    time.Time `json:"left,omitzero"`
 }
 
 // ExportedMessage is a message of the person. A deleted one has no text.
@@ -137,7 +149,15 @@ func (x *exporter) person() error {
 	if err := db.Where("team_id = ? AND channel_id = '' AND person = ?", x.Team, personKey(x.Team, x.User)).Find(&marks).Error; err != nil {
 		return err
 	}
+	var outside []outsiderRow
+	if err := db.Where("team_id = ? AND user_id = ?", x.Team, x.User).Order("channel_id").Find(&outside).Error; err != nil {
+		return err
+	}
 	x.Name, x.Forgotten = first(names).Name, instantOrZero(first(marks).UntilUS)
+	x.Guest, x.Stranger = first(names).GuestUS > 0, first(names).Stranger
+	x.Outside = mapRows(outside, func(r outsiderRow) ExportedPresence {
+		return ExportedPresence{r.ChannelID, instantOrZero(r.SeenUS), instantOrZero(r.LeftUS)}
+	})
 	return nil
 }
 

@@ -61,6 +61,7 @@ var personal = map[string]map[string]string{
 	"search":        {"team_id": workspaceID, "channel_id": placeID, "ts": tsOnly, "terms": seeded},
 	"search_common": {"term": "in hundreds of messages"},
 	"search_state":  {},
+	"outsiders":     {"team_id": workspaceID, "channel_id": placeID, "user_id": seeded},
 }
 
 const (
@@ -177,7 +178,8 @@ func (db database) seedPerson(t *testing.T) {
 		&reactionRow{TeamID: team, ChannelID: "C1", TS: at(1), UserID: canaryUser, Name: "eyes"},
 		&reactionRow{TeamID: team, ChannelID: "C3", TS: at(1), UserID: canaryUser, Name: "eyes"},
 		&reactionRow{TeamID: team, ChannelID: "C1", TS: at(1), UserID: "U2", Name: "eyes"},
-		&userRow{TeamID: team, UserID: canaryUser, Name: canaryName}, &userRow{TeamID: team, UserID: "U2", Name: "Bea"},
+		&outsiderRow{TeamID: team, ChannelID: "C1", UserID: canaryUser, SeenUS: 1}, &outsiderRow{TeamID: team, ChannelID: "D1", UserID: canaryUser, SeenUS: 1},
+		&userRow{TeamID: team, UserID: canaryUser, Name: canaryName, GuestUS: 1}, &userRow{TeamID: team, UserID: "U2", Name: "Bea"},
 	)
 	db.clock.advance(47 * time.Hour)
 }
@@ -196,6 +198,9 @@ func TestExportPerson(t *testing.T) {
 		got := fmt.Sprintf("%s: %d messages, %d reactions, %d orders, %d decisions, %d replies", x.Name, len(x.Messages), len(x.Reactions), len(x.Orders), len(x.Decisions), len(x.Replies))
 		if want := "Kana Ria: 3 messages, 2 reactions, 1 orders, 1 decisions, 1 replies"; got != want {
 			t.Errorf("got %s, want %s", got, want)
+		}
+		if !x.Guest || len(x.Outside) != 2 || x.Outside[0].Channel != "C1" {
+			t.Errorf("guest %v, of %+v", x.Guest, x.Outside)
 		}
 		if m := x.Messages[0]; m.Text != "our "+canaryText+" is ill" || len(m.Files) != 1 || m.Channel != "C1" {
 			t.Errorf("a message: %+v", m)
@@ -256,20 +261,27 @@ func TestForgetPerson(t *testing.T) {
 		if got := db.traces(t); len(got) > 0 {
 			t.Errorf("left in %v", got)
 		}
+		// A guest who is met again may be forgotten again.
+		db.see(t, "C1", canaryUser, noon)
+		if err := db.ForgetPerson(t.Context(), canary, operator, "o2", noStep); err != nil {
+			t.Fatal(err)
+		}
 		for what, n := range map[string]int{
-			"messages|text = 'filler'":                         2 * sweepChunk,
-			"messages|deleted AND user_id = ''":                3,
-			"messages|text LIKE '%@" + nobody + " and <@U2>%'": 1,
-			"memories|text = 'two: " + nobody + " leads it'":   1,
-			"memories|text = '' AND forgotten_us > 0":          4,
-			"decisions|reason = 'a good question'":             1,
-			"decisions|reason = '" + aboutForgotten + "'":      3,
-			"outbox|text = 'to somebody else'":                 1,
-			"outbox|text = 'ask @" + nobody + " soon'":         1,
-			"orders|ordered_by = '" + orderedByNobody + "'":    2,
-			"orders|kind = 'forget-person' AND id = 'o2'":      1,
-			"reactions|user_id = 'U2'":                         1,
-			"users|name = 'Bea'":                               1,
+			"messages|text = 'filler'":                          2 * sweepChunk,
+			"messages|deleted AND user_id = ''":                 3,
+			"messages|text LIKE '%@" + nobody + " and <@U2>%'":  1,
+			"memories|text = 'two: " + nobody + " leads it'":    1,
+			"memories|text = '' AND forgotten_us > 0":           4,
+			"decisions|reason = 'a good question'":              1,
+			"decisions|reason = '" + aboutForgotten + "'":       3,
+			"outbox|text = 'to somebody else'":                  1,
+			"outbox|text = 'ask @" + nobody + " soon'":          1,
+			"orders|ordered_by = '" + orderedByNobody + "'":     2,
+			"orders|kind = 'forget-person' AND id = 'o2'":       1,
+			"reactions|user_id = 'U2'":                          1,
+			"users|name = 'Bea'":                                1,
+			"outsiders|channel_id = 'C1' AND left_us < seen_us": 1,
+			"outsiders|channel_id = 'D1'":                       0,
 		} {
 			table, where, _ := strings.Cut(what, "|")
 			if got := db.count(t, table, where); got != n {

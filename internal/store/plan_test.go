@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
@@ -111,6 +112,16 @@ func TestPlansUseIndexes(t *testing.T) {
 				}},
 				{name: "Names", run: func(ctx context.Context, s *Store) error {
 					_, err := s.Names(ctx, team, channel, []string{"U1", "U2"}, []string{channel, "C2", "C100", "C101"})
+					return err
+				}},
+				{name: "SaveUsers", run: func(ctx context.Context, s *Store) error { return s.SaveUsers(ctx, team, User{ID: "U1", Name: "one"}) }},
+				{name: "LeaveChannel", run: func(ctx context.Context, s *Store) error { return s.LeaveChannel(ctx, team, channel, "U1", noon) }},
+				{name: "SaveMembers", run: func(ctx context.Context, s *Store) error {
+					_, err := s.SaveMembers(ctx, team, channel, []string{"U1", "U100"}, noon)
+					return err
+				}},
+				{name: "MembersDue", survey: true, run: func(ctx context.Context, s *Store) error {
+					_, err := s.MembersDue(ctx, team, noon, 20)
 					return err
 				}},
 				{name: "CurrentMemory", run: func(ctx context.Context, s *Store) error { _, err := s.CurrentMemory(ctx, thread); return err }},
@@ -497,14 +508,22 @@ func (db database) seedOutbox(t *testing.T, n int) {
 	}
 }
 
-// seedUsers makes users.
+// seedUsers makes users. Every hundredth is a guest, who is in one of many channels.
 func (db database) seedUsers(t *testing.T, n int) {
 	t.Helper()
 	rows := make([]userRow, n)
 	for i := range rows {
 		rows[i] = userRow{TeamID: team, UserID: fmt.Sprint("U", i), Name: fmt.Sprint("user ", i)}
 	}
+	guests := make([]outsiderRow, n)
+	for i := range guests {
+		guests[i] = outsiderRow{TeamID: team, ChannelID: fmt.Sprint("C", i%500), UserID: fmt.Sprint("U", 100*(i%(n/100))), SeenUS: int64(i), LeftUS: int64(i % 2 * 1e6)}
+		rows[100*(i%(n/100))].GuestUS = int64(i + 1)
+	}
 	if err := db.db.CreateInBatches(rows, 500).Error; err != nil {
+		t.Fatal(err)
+	}
+	if err := db.db.Clauses(clause.OnConflict{DoNothing: true}).CreateInBatches(guests, 500).Error; err != nil {
 		t.Fatal(err)
 	}
 }

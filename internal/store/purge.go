@@ -17,7 +17,7 @@ var ErrInUse = errors.New("something of it is being relayed or posted")
 // PurgeChannel deletes what the database holds of a channel: messages, reactions, what conversations
 // were told, the ledger, replies, memories, orders; and the memories of the workspace that may be made
 // from it. Of model calls the cost stays, with the channel's id and without the thread and the decision.
-// A silence that has not ended stays, and the channel's own row while the bot is in it. Slack's history
+// A silence that has not ended stays, and while the bot is in it the channel's own row and who reads it. Slack's history
 // brings back nothing that was sent by then. What is sent later is stored as ever.
 //
 // PurgeChannel returns ErrInUse and changes nothing while a reply is being posted or a change waits to
@@ -141,8 +141,14 @@ func (p purger) remembered() error {
 
 func (p purger) end(id string) error {
 	return p.transaction(p.ctx, func(tx *gorm.DB) error {
-		if err := p.own().apply(tx).Where("NOT member").Delete(&channelRow{}).Error; err != nil {
-			return err
+		gone := p.own().apply(tx).Where("NOT member").Delete(&channelRow{})
+		if gone.Error != nil {
+			return gone.Error
+		}
+		if gone.RowsAffected > 0 {
+			if err := p.own().apply(tx).Delete(&outsiderRow{}).Error; err != nil {
+				return err
+			}
 		}
 		_, err := p.insertOrder(tx, Order{ID: id, Scope: chat.Scope{Team: p.Team, Channel: p.Channel}, Kind: "purge", By: p.by})
 		return err

@@ -18,6 +18,7 @@ var keptOfPurgedChannel = map[string]string{
 	"orders.channel_id":      "who purged it",
 	"memories.sources":       "of emptied memories of the workspace: ids",
 	"channels.channel_id":    "the bot is in it",
+	"outsiders.channel_id":   "who reads it while the bot is in it",
 }
 
 // placed is the columns, as table.column, that have a channel's id.

@@ -54,6 +54,10 @@ func (directory) Refresh(context.Context, string, string, time.Duration) (store.
 	return store.Channel{}, fmt.Errorf("a channel was asked for")
 }
 
+func (directory) RefreshMembers(context.Context, string, string, time.Duration) (int, error) {
+	return 0, fmt.Errorf("members were asked for")
+}
+
 func openContextDB(b *bench, name string, messages, channels int) *contextDB {
 	b.Helper()
 	url := b.servers.postgres.Database()

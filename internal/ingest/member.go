@@ -1,0 +1,88 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"myao/internal/channels"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+// userMaxAge is how long it counts what Slack said about a user who joins a channel.
+const userMaxAge = 24 * time.Hour
+
+// memberJoined records that an outsider joined a channel. While Slack does not say who joined, they
+// count as one, and the event fails, so that Slack sends it again. When the bot joins, nobody knows
+// who is there.
+func (d *Door) memberJoined(ctx context.Context, m slack.Membership, own slack.Identity) error {
+	if m.User == own.UserID {
+		return d.Store.MembersUnknown(ctx, own.TeamID, m.Channel)
+	}
+	known, err := d.Store.Users(ctx, own.TeamID, []string{m.User})
+	if err != nil {
+		return err
+	}
+	user := known[m.User]
+	var unknown error
+	if d.Clock().Sub(user.Refreshed) > userMaxAge {
+		if user, unknown = d.refreshUser(ctx, own.TeamID, m.User); unknown != nil {
+			unknown = fmt.Errorf("learn who joined channel %s: %w", m.Channel, unknown)
+		}
+	}
+	if unknown == nil && !user.Outsider() {
+		return fmt.Errorf("%w: a colleague joined", slack.ErrIgnored)
+	}
+	at := d.Clock()
+	if m.At.After(at) {
+		at = m.At
+	}
+	if err := d.Store.SeeOutsiders(ctx, own.TeamID, m.Channel, map[string]time.Time{m.User: at}); err != nil {
+		return err
+	}
+	if refused, ok := errors.AsType[*slack.Error](unknown); unknown != nil && !(ok && refused.Kind == slack.Final) {
+		return unknown
+	}
+	d.Metrics.event("member")
+	return nil
+}
+
+// memberLeft records that an outsider left a channel.
+func (d *Door) memberLeft(ctx context.Context, m slack.Membership, own slack.Identity) error {
+	if m.At.IsZero() {
+		m.At = d.Clock()
+	}
+	if err := d.Store.LeaveChannel(ctx, own.TeamID, m.Channel, m.User, m.At); err != nil {
+		return err
+	}
+	d.Metrics.event("member")
+	return nil
+}
+
+// guestChanged asks Slack about a user who became a guest, or is one no longer.
+func (d *Door) guestChanged(ctx context.Context, e slack.GuestChanged, own slack.Identity) error {
+	if _, err := d.refreshUser(ctx, own.TeamID, e.User); err != nil {
+		return fmt.Errorf("learn whether user %s is a guest: %w", e.User, err)
+	}
+	d.Metrics.event("member")
+	return nil
+}
+
+// refreshUser has Slack describe a user, and saves the answer. An answer that cannot be saved is
+// only logged.
+func (d *Door) refreshUser(ctx context.Context, team, id string) (store.User, error) {
+	ask, cancel := context.WithTimeout(ctx, userTimeout)
+	defer cancel()
+	at := d.Clock()
+	described, err := d.Slack.User(ask, id)
+	if err != nil {
+		return store.User{}, err
+	}
+	user := channels.User(described, at)
+	if err := d.Store.SaveUsers(ctx, team, user); err != nil {
+		d.Logger.WarnContext(ctx, "user not saved", "user", id, "error", err)
+	}
+	return user, nil
+}
