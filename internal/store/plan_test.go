@@ -117,7 +117,7 @@ func TestPlansUseIndexes(t *testing.T) {
 				{name: "SaveUsers", run: func(ctx context.Context, s *Store) error { return s.SaveUsers(ctx, team, User{ID: "U1", Name: "one"}) }},
 				{name: "LeaveChannel", run: func(ctx context.Context, s *Store) error { return s.LeaveChannel(ctx, team, channel, "U1", noon) }},
 				{name: "SaveMembers", run: func(ctx context.Context, s *Store) error {
-					_, err := s.SaveMembers(ctx, team, channel, []string{"U1", "U100"}, noon)
+					_, err := s.SaveMembers(ctx, team, "CG1", []string{"U1", "U100"}, noon)
 					return err
 				}},
 				{name: "MembersDue", survey: true, run: func(ctx context.Context, s *Store) error {
@@ -508,7 +508,7 @@ func (db database) seedOutbox(t *testing.T, n int) {
 	}
 }
 
-// seedUsers makes users. Every hundredth is a guest, who is in one of many channels.
+// seedUsers makes users. Every hundredth is a guest, in channels of their own.
 func (db database) seedUsers(t *testing.T, n int) {
 	t.Helper()
 	rows := make([]userRow, n)
@@ -517,7 +517,7 @@ func (db database) seedUsers(t *testing.T, n int) {
 	}
 	guests := make([]outsiderRow, n)
 	for i := range guests {
-		guests[i] = outsiderRow{TeamID: team, ChannelID: fmt.Sprint("C", i%500), UserID: fmt.Sprint("U", 100*(i%(n/100))), SeenUS: int64(i), LeftUS: int64(i % 2 * 1e6)}
+		guests[i] = outsiderRow{TeamID: team, ChannelID: fmt.Sprint("CG", i%500), UserID: fmt.Sprint("U", 100*(i%(n/100))), SeenUS: int64(i), LeftUS: int64(i % 2 * 1e6)}
 		rows[100*(i%(n/100))].GuestUS = int64(i + 1)
 	}
 	if err := db.db.CreateInBatches(rows, 500).Error; err != nil {
