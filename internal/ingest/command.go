@@ -38,7 +38,7 @@ func (d *Door) command(ctx context.Context, c slack.Command) (json.RawMessage, e
 	d.pending.Go(func() {
 		work, cancel := context.WithTimeout(context.WithoutCancel(ctx), commandTimeout)
 		defer cancel()
-		text, order, result := d.CommandHandler.Answer(work, c, own, visits || d.outsider(work, own, c.User, c.UserTeam, c.Channel))
+		text, order, result := d.CommandHandler.Answer(work, c, own, visits || d.outsider(work, own, c.User, c.UserTeam))
 		d.orderHandled(work, order, result, c.Request, own)
 		select {
 		case answered <- text: // in time for the immediate answer

@@ -11,7 +11,7 @@ import (
 	"myao/internal/store"
 )
 
-// userMaxAge is how long it counts what Slack said about a user who joins a channel.
+// userMaxAge is how long what Slack said about a user counts at the door.
 const userMaxAge = 24 * time.Hour
 
 // memberJoined records that an outsider joined a channel. While Slack does not say who joined, they
@@ -21,17 +21,7 @@ func (d *Door) memberJoined(ctx context.Context, m slack.Membership, own slack.I
 	if m.User == own.UserID {
 		return d.Store.MembersUnknown(ctx, own.TeamID, m.Channel)
 	}
-	known, err := d.Store.Users(ctx, own.TeamID, []string{m.User})
-	if err != nil {
-		return err
-	}
-	user := known[m.User]
-	var unknown error
-	if d.Clock().Sub(user.Refreshed) > userMaxAge {
-		if user, unknown = d.refreshUser(ctx, own.TeamID, m.User); unknown != nil {
-			unknown = fmt.Errorf("learn who joined channel %s: %w", m.Channel, unknown)
-		}
-	}
+	user, unknown := d.whoIs(ctx, own.TeamID, m.User)
 	if unknown == nil && !user.Outsider() {
 		return fmt.Errorf("%w: a colleague joined", slack.ErrIgnored)
 	}
@@ -43,7 +33,7 @@ func (d *Door) memberJoined(ctx context.Context, m slack.Membership, own slack.I
 		return err
 	}
 	if refused, ok := errors.AsType[*slack.Error](unknown); unknown != nil && !(ok && refused.Kind == slack.Final) {
-		return unknown
+		return fmt.Errorf("learn who joined channel %s: %w", m.Channel, unknown)
 	}
 	d.Metrics.event("member")
 	return nil
@@ -68,6 +58,19 @@ func (d *Door) guestChanged(ctx context.Context, e slack.GuestChanged, own slack
 	}
 	d.Metrics.event("member")
 	return nil
+}
+
+// whoIs returns what is known about a user. It asks Slack about those who are unknown, or known for
+// longer than userMaxAge.
+func (d *Door) whoIs(ctx context.Context, team, id string) (store.User, error) {
+	known, err := d.Store.Users(ctx, team, []string{id})
+	if err != nil {
+		return store.User{}, err
+	}
+	if user := known[id]; d.Clock().Sub(user.Refreshed) <= userMaxAge {
+		return user, nil
+	}
+	return d.refreshUser(ctx, team, id)
 }
 
 // refreshUser has Slack describe a user, and saves the answer. An answer that cannot be saved is
