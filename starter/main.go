@@ -42,8 +42,10 @@ type commands struct {
 	Prompt   promptCommand   `cmd:"" help:"Print what a model would be sent and, with --ask, what it answers. Nothing is posted."`
 	Why      whyCommand      `cmd:"" help:"Show the messages of a conversation, the decisions with their reasons, their cost and their outcome."`
 	Channels channelsCommand `cmd:"" help:"List the channels with their budgets, or show where each setting of a channel comes from."`
+	Channel  channelCommand  `cmd:"" help:"Delete what the database holds of a channel."`
 	Usage    usageCommand    `cmd:"" help:"Sum up model calls, tokens and cost."`
 	Memory   memoryCommand   `cmd:"" help:"Show, correct, roll back or forget memories."`
+	Person   personCommand   `cmd:"" help:"Export or delete what the database holds of a person."`
 	Eval     evalCommand     `cmd:"" help:"Measure how well a model judges when to speak, with labelled conversations."`
 	Doctor   doctorCommand   `cmd:"" help:"Check everything that the bot needs, and say how to fix what is wrong. Nothing is changed."`
 	Manifest manifestCommand `cmd:"" help:"Print the manifest of the Slack app that the configuration needs."`

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"myao/internal/conversation"
+	"myao/internal/launch"
+	"myao/internal/operator"
+	"myao/internal/pause"
+	"myao/internal/store"
+)
+
+// channelCommand changes what is stored of a channel. channels lists them.
+type channelCommand struct {
+	Purge channelPurge `cmd:"" help:"Delete everything that the database holds of a channel."`
+}
+
+type channelPurge struct {
+	Channel string `arg:"" help:"The channel: its id, or its name with or without #."`
+	confirmFlag
+	byFlag
+	temporalFlags
+	output
+}
+
+// Help implements kong's Help.
+func (channelPurge) Help() string {
+	return `Examples:
+  starter channel purge '#old-project' --yes
+  starter channel purge C0123ABCD --yes --by carol
+
+What waits in the channel is dropped. Then its messages, reactions, replies, decisions, orders and
+memories are deleted for good, and the memories of the workspace that were made from it. What its
+model calls cost stays, and so does a mute. Slack's own copy is untouched, and does not come back
+when it is read. If the bot is still in the channel, what is said from now on is stored: to stop
+that, remove the bot from the channel first. It may be interrupted, and can be repeated.`
+}
+
+// Validate implements kong's Validate.
+func (c *channelPurge) Validate() error { return c.checkTimeout() }
+
+// purgeReport is what channel purge did.
+type purgeReport struct {
+	Channel string         `json:"channel"`
+	Deleted map[string]int `json:"deleted"` // rows, by table
+	Member  bool           `json:"member"`  // the bot is still in it
+}
+
+func (c *channelPurge) run(ctx context.Context, p launch.Program, stdout io.Writer) (err error) {
+	d, done, err := c.connect(ctx, p, conversationArg{Channel: c.Channel})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	if !c.Yes {
+		return c.refuse("everything that is stored of " + d.name + " would be deleted for good")
+	}
+	known, err := d.store.Channels(ctx, d.conversation.Team, []string{d.conversation.Channel})
+	if err != nil {
+		return err
+	}
+	if err := c.dropAll(ctx, d); err != nil {
+		return err
+	}
+	progress := &sweepProgress{w: os.Stderr}
+	if err := c.purge(ctx, d, progress); err != nil {
+		return err
+	}
+	out := purgeReport{Channel: d.conversation.Channel, Deleted: progress.changed, Member: known[d.conversation.Channel].Member}
+	return c.print(stdout, out, func(w io.Writer) error {
+		text := fmt.Sprintf("%s is purged: %s", d.name, progress.total())
+		if out.Member {
+			text += ". The bot is still in it, and stores what is said from now on"
+		}
+		_, err := fmt.Fprintln(w, text)
+		return err
+	})
+}
+
+// dropAll drops what waits in the channel and its threads.
+func (c *channelPurge) dropAll(ctx context.Context, d session) error {
+	limited, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	waiting, err := d.operator.Conversations(limited, operator.Filter{
+		Team: d.conversation.Team, Channel: d.conversation.Channel, Limit: maxListed,
+		Phases: []conversation.Phase{conversation.Waiting, conversation.Judging, conversation.Delaying, conversation.Replying},
+	})
+	if err != nil {
+		return c.explain(ctx, err)
+	}
+	for _, l := range waiting {
+		err := d.operator.Order(limited, l.Conversation, conversation.UpdateDrop, conversation.Order{By: c.by()}, orderID())
+		if _, ok := errors.AsType[*operator.Refused](err); err != nil && !ok { // refused: nothing waits any more
+			return c.explain(ctx, err)
+		}
+	}
+	return nil
+}
+
+// purge waits until the relay has sent what it has, and purges the channel.
+func (c *channelPurge) purge(ctx context.Context, d session, progress *sweepProgress) error {
+	const again = 200 * time.Millisecond
+	id := orderID()
+	for until := time.Now().Add(c.Timeout); ; {
+		err := d.store.PurgeChannel(ctx, d.conversation.Team, d.conversation.Channel, c.by(), id, progress.step)
+		if !errors.Is(err, store.ErrInUse) {
+			return err
+		}
+		if time.Now().After(until) || !pause.For(ctx, again) {
+			return fmt.Errorf("nothing was deleted: %w. Check that a starter runs, and try again", err)
+		}
+	}
+}
