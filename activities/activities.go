@@ -46,8 +46,10 @@ type Activities struct {
 	// SecondLook says which judged replies the judge reads again before they are posted. The zero
 	// value is config.SecondLookOff.
 	SecondLook config.SecondLook
-	Clock      func() time.Time
-	Logger     *slog.Logger
+	// Language is what people are told in. The zero value is English.
+	Language config.Language
+	Clock    func() time.Time
+	Logger   *slog.Logger
 	// Metrics counts results; nil counts nothing.
 	Metrics *Metrics
 }

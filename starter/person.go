@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"myao/internal/chat"
 	"myao/internal/launch"
 	"myao/internal/ledger"
 	"myao/internal/store"
@@ -30,25 +31,25 @@ type personArg struct {
 var userID = regexp.MustCompile(`^[UW][A-Z0-9]{2,}$`)
 
 // find resolves the person. An id need not be known: texts may have it all the same.
-func (a personArg) find(ctx context.Context, p launch.Program, db *store.Store) (store.Person, error) {
+func (a personArg) find(ctx context.Context, p launch.Program, db *store.Store) (chat.Person, error) {
 	team, err := ownTeam(ctx, p, db)
 	if err != nil || userID.MatchString(a.Person) {
-		return store.Person{Team: team, User: a.Person}, err
+		return chat.Person{Team: team, User: a.Person}, err
 	}
 	ids, err := db.UsersNamed(ctx, team, strings.TrimPrefix(a.Person, "@"))
 	switch {
 	case err != nil:
-		return store.Person{}, err
+		return chat.Person{}, err
 	case len(ids) == 0:
-		return store.Person{}, fmt.Errorf("nobody is known as %q: want an id (U…, from the profile in Slack: Copy member ID), or the display name", ledger.Plain(a.Person))
+		return chat.Person{}, fmt.Errorf("nobody is known as %q: want an id (U…, from the profile in Slack: Copy member ID), or the display name", ledger.Plain(a.Person))
 	case len(ids) > 1:
-		return store.Person{}, fmt.Errorf("%q is ambiguous: want one of the ids %s", ledger.Plain(a.Person), strings.Join(ids, ", "))
+		return chat.Person{}, fmt.Errorf("%q is ambiguous: want one of the ids %s", ledger.Plain(a.Person), strings.Join(ids, ", "))
 	}
-	return store.Person{Team: team, User: ids[0]}, nil
+	return chat.Person{Team: team, User: ids[0]}, nil
 }
 
 // with opens the database and resolves the person.
-func (a personArg) with(ctx context.Context, p launch.Program, do func(db *store.Store, person store.Person) error) (err error) {
+func (a personArg) with(ctx context.Context, p launch.Program, do func(db *store.Store, person chat.Person) error) (err error) {
 	db, err := p.OpenStore(ctx)
 	if err != nil {
 		return err
@@ -78,7 +79,7 @@ them. docs/operations.md describes the fields. It is personal data: give it to t
 }
 
 func (c *personExport) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
-	return c.with(ctx, p, func(db *store.Store, person store.Person) error {
+	return c.with(ctx, p, func(db *store.Store, person chat.Person) error {
 		export, err := db.ExportPerson(ctx, person, (&sweepProgress{w: os.Stderr}).step)
 		if err != nil {
 			return err
@@ -122,7 +123,7 @@ type forgetReport struct {
 }
 
 func (c *personForget) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
-	return c.with(ctx, p, func(db *store.Store, person store.Person) error {
+	return c.with(ctx, p, func(db *store.Store, person chat.Person) error {
 		progress := &sweepProgress{w: os.Stderr}
 		if !c.Yes {
 			x, err := db.ExportPerson(ctx, person, progress.step)

@@ -15,6 +15,7 @@ import (
 	"myao/internal/conversation"
 	"myao/internal/launch"
 	"myao/internal/pause"
+	"myao/internal/temporal"
 	"myao/workflows"
 )
 
@@ -62,6 +63,7 @@ func newWorkers(c client.Client, a *activities.Activities, tracker *activityTrac
 	w.main.RegisterWorkflow(workflows.CatchUp)
 	w.main.RegisterWorkflow(workflows.ChannelSync)
 	w.main.RegisterWorkflow(workflows.Retention)
+	w.main.RegisterWorkflowWithOptions(workflows.ForgetPerson, workflow.RegisterOptions{Name: temporal.ForgetPersonWorkflow})
 	// Both workers run every activity; the workflow chooses the queue.
 	w.main.RegisterActivity(a)
 	w.model.RegisterActivity(a)

@@ -48,6 +48,12 @@ func (s *server) backgroundActivities() map[string]any {
 		"Prune": func(ctx context.Context) (activities.PruneOutput, error) {
 			return activities.PruneOutput{Deleted: map[string]int{"changes": 7}, Unfinished: true}, s.of.failure(ctx, "prune")
 		},
+		"ForgetPerson": func(ctx context.Context, _ activities.ForgetPersonInput) error {
+			return s.of.failure(ctx, "forget")
+		},
+		"TellForgotten": func(ctx context.Context, _ activities.ForgetPersonInput) error {
+			return s.of.failure(ctx, "tell")
+		},
 		"Channels": func(ctx context.Context) (activities.ChannelsOutput, error) {
 			return activities.ChannelsOutput{Channels: s.of.members}, s.of.failure(ctx, "channels")
 		},

@@ -81,6 +81,14 @@ func newBackgroundEnv(t *testing.T, of workspace) *backgroundEnv {
 	c.register("Prune", func(ctx context.Context) (activities.PruneOutput, error) {
 		return during(ctx, c, "prune", activities.PruneOutput{Deleted: map[string]int{"changes": 7}}, 50*time.Minute)
 	})
+	c.register("ForgetPerson", func(ctx context.Context, in activities.ForgetPersonInput) error {
+		_, err := during(ctx, c, "forget "+in.Person.User+" by "+in.ID, 0, 5*time.Hour)
+		return err
+	})
+	c.register("TellForgotten", func(ctx context.Context, in activities.ForgetPersonInput) error {
+		_, err := during(ctx, c, "tell "+in.Person.User+" of "+in.ID, 0, time.Second)
+		return err
+	})
 	c.register("Channels", func(ctx context.Context) (activities.ChannelsOutput, error) {
 		return during(ctx, c, "channels", activities.ChannelsOutput{Channels: of.members}, time.Second)
 	})

@@ -549,6 +549,15 @@ var paths = []path{
 	{name: "retention",
 		play: func(p *pathRunner) { p.begin("retention", Retention) },
 		runs: [][]string{{"Prune", "Prune: done", "completed"}}},
+	{name: "forget-person",
+		play: func(p *pathRunner) { p.begin("forget-person", ForgetPerson, chat.Person{Team: "T1", User: "U1"}) },
+		runs: [][]string{{"ForgetPerson", "ForgetPerson: done", "timer started", "timer fired", "ForgetPerson", "ForgetPerson: done", "TellForgotten", "TellForgotten: done", "completed"}}},
+	{name: "forget-person-failed",
+		play: func(p *pathRunner) {
+			p.of = workspace{fails: refuses("forget")}
+			p.begin("forget-person", ForgetPerson, chat.Person{Team: "T1", User: "U1"})
+		},
+		runs: [][]string{{"ForgetPerson", "ForgetPerson: failed", "failed"}}},
 	{name: "retention-failed",
 		play: func(p *pathRunner) {
 			p.of = workspace{fails: refuses("prune")}

@@ -25,6 +25,7 @@ import (
 	"myao/activities"
 	"myao/internal/chat"
 	"myao/internal/conversation"
+	"myao/internal/temporal"
 	"myao/internal/testserver"
 )
 
@@ -341,6 +342,7 @@ func register(r worker.WorkflowRegistry) {
 	r.RegisterWorkflow(CatchUp)
 	r.RegisterWorkflow(ChannelSync)
 	r.RegisterWorkflow(Retention)
+	r.RegisterWorkflowWithOptions(ForgetPerson, workflow.RegisterOptions{Name: temporal.ForgetPersonWorkflow})
 }
 
 // replayed replays a history with the present code and returns the replayer's error.

@@ -20,6 +20,8 @@ type Operator interface {
 	// Order returns an *operator.Refused, an *operator.PausedError, operator.ErrNoWorker or operator.ErrNoServer.
 	Order(ctx context.Context, c chat.Conversation, update string, order conversation.Order, id string) error
 	Conversations(ctx context.Context, f operator.Filter) ([]operator.Listed, error)
+	// ForgetPerson begins to take a person out of the database.
+	ForgetPerson(ctx context.Context, p chat.Person) error
 }
 
 // Directory knows channels.
@@ -94,6 +96,10 @@ func (h *Handler) Answer(ctx context.Context, c slack.Command, own slack.Identit
 	o, ok := subcommands[what]
 	if !ok {
 		return h.say("I do not know the command `%s`.", quoted(typed[0])) + "\n" + h.usage(c.Name), "help", unknown
+	}
+	if what == "forget" && len(typed) > 1 && strings.EqualFold(typed[1], "me") { // which is everybody's right, wherever they are
+		text, result = h.forgetMe(ctx, request{Command: c, own: own, conversation: chat.Conversation{Team: own.TeamID, Channel: c.Channel}, args: typed[2:]})
+		return text, "forget_me", result
 	}
 	if !h.Config.Slack.May(c.User, outsider, o.permission) {
 		return MayNot(h.Config, outsider, o.permission, o.action), what, refused

@@ -39,6 +39,11 @@ func (f *fakeOperator) Order(_ context.Context, in chat.Conversation, update str
 	return f.err
 }
 
+func (f *fakeOperator) ForgetPerson(_ context.Context, p chat.Person) error {
+	f.orders = append(f.orders, "forget "+p.Team+" "+p.User)
+	return f.err
+}
+
 func (f *fakeOperator) Conversations(_ context.Context, filter operator.Filter) ([]operator.Listed, error) {
 	f.filter = filter
 	return f.waiting, f.err
@@ -192,6 +197,36 @@ func TestOutsiders(t *testing.T) {
 	reads("not shared")
 	share(true)
 	reads("shared anew")
+}
+
+// Everybody may have themselves forgotten, whatever the configuration says, guests too, and wherever they
+// are.
+func TestForgetMe(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Config.Slack.EveryoneMay = nil
+	for _, text := range []string{"forget me", "forget me now", "FORGET me yes please"} {
+		answer, result := b.say(t, "U1", text)
+		if result != done || len(b.operator.orders) > 0 {
+			t.Errorf("%s: %s, ordered %q", text, result, b.operator.orders)
+		}
+		wants(t, answer, "`/myao forget me yes`")
+	}
+	answer, what, result := b.Answer(t.Context(), slack.Command{
+		Request: slack.Request{User: "U1", Channel: "CELSEWHERE"}, Name: "/myao", Text: "Forget Me YES",
+	}, own, true)
+	if want := []string{"forget T1 U1"}; result != done || what != "forget_me" || !slices.Equal(b.operator.orders, want) {
+		t.Errorf("%s, %s: ordered %q, want %q", what, result, b.operator.orders, want)
+	}
+	wants(t, answer, "I am forgetting you.")
+	b.operator.err = errors.New("the password of postgres is hello")
+	if answer, result := b.say(t, "U1", "forget me yes"); result != failed || strings.Contains(answer, "hello") {
+		t.Errorf("%s: %q", result, answer)
+	}
+	b.temporal, b.operator.orders = errors.New("connection refused"), nil
+	if answer, result := b.say(t, "U1", "forget me yes"); result != failed || len(b.operator.orders) > 0 || !strings.Contains(answer, "Temporal") {
+		t.Errorf("without Temporal %s: %q", result, answer)
+	}
 }
 
 func TestElsewhere(t *testing.T) {

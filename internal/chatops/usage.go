@@ -20,6 +20,7 @@ func (h *Handler) usage(command string) string {
 		{"mute", "be silent here until `unmute`"},
 		{"unmute", "end a mute or a snooze"},
 		{"forget", "forget what I remember of this channel"},
+		{"forget me", "take you out of my database, wherever you type it"},
 		{"stop", "be silent in the whole workspace until `go`; for operators"},
 		{"go", "end a `stop`; for operators"},
 	} {

@@ -153,3 +153,17 @@ func (o *Operator) unwritable(ctx context.Context) error {
 	defer cancel()
 	return o.Store.Writable(ctx)
 }
+
+// ForgetPerson begins to take a person out of the database, at their own order. A workflow goes on
+// with it and tells them at the end. While it runs, another order changes nothing. It returns
+// ErrNoServer like Order.
+func (o *Operator) ForgetPerson(ctx context.Context, p chat.Person) error {
+	_, err := o.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: "forget-person/" + store.PersonKey(p), TaskQueue: conversation.TaskQueue, StaticSummary: "takes a person out of the database",
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+	}, temporal.ForgetPersonWorkflow, p)
+	if err != nil {
+		return o.classify(ctx, fmt.Errorf("forget a person: %w", err))
+	}
+	return nil
+}

@@ -25,10 +25,9 @@ type erasedRow struct {
 
 func (erasedRow) TableName() string { return "erased" }
 
-// personKey stands for a user in erased, so that the row does not have the id itself. Whoever has
-// the id can compute the key.
-func personKey(team, user string) string {
-	sum := sha256.Sum256([]byte(team + "/" + user))
+// PersonKey stands for a person where the id itself shall not be. Whoever has the id can compute it.
+func PersonKey(p chat.Person) string {
+	sum := sha256.Sum256([]byte(p.Team + "/" + p.User))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -52,9 +51,9 @@ var mentionPattern = regexp.MustCompile(`<@([A-Z0-9]+)(?:\|[^<>]*)?>`)
 func erasuresOf(tx *gorm.DB, read []chat.Message) (erasures, error) {
 	users := map[string]string{} // by key
 	for _, m := range read {
-		users[personKey(m.Team, m.UserID)] = m.UserID
+		users[PersonKey(chat.Person{Team: m.Team, User: m.UserID})] = m.UserID
 		for _, mention := range mentionPattern.FindAllStringSubmatch(m.Text, -1) {
-			users[personKey(m.Team, mention[1])] = mention[1]
+			users[PersonKey(chat.Person{Team: m.Team, User: mention[1]})] = mention[1]
 		}
 	}
 	var rows []erasedRow

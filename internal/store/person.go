@@ -12,12 +12,6 @@ import (
 	"myao/internal/chat"
 )
 
-// Person names somebody in a workspace.
-type Person struct {
-	Team string
-	User string // id
-}
-
 const (
 	// readTogether is how long after a message a judgment of its conversation is taken to be about
 	// it, and a judged reply to answer it: a trigger is only the newest of the messages that are
@@ -41,7 +35,7 @@ const (
 // It works in small transactions and tells step after each; a zero step is not allowed. It may be
 // killed at any time, and ends the same when it is repeated. Its order is recorded at the end, without
 // the id. by is who ordered it; a repeated id records nothing more.
-func (s *Store) ForgetPerson(ctx context.Context, p Person, by, id string, step SweepStep) error {
+func (s *Store) ForgetPerson(ctx context.Context, p chat.Person, by, id string, step SweepStep) error {
 	e := eraser{sweeper: sweeper{s, ctx, step}, Person: p, by: by}
 	if by == e.orderedBy() {
 		e.by = orderedByNobody
@@ -57,13 +51,15 @@ func (s *Store) ForgetPerson(ctx context.Context, p Person, by, id string, step 
 // eraser is one run of ForgetPerson.
 type eraser struct {
 	sweeper
-	Person
+	chat.Person
 	name string // display name, or empty
 	by   string
 }
 
 // orderedBy is the person as orders name them.
-func (p Person) orderedBy() string { return "slack:" + p.User }
+func (e *eraser) orderedBy() string { return orderedByUser(e.User) }
+
+func orderedByUser(user string) string { return "slack:" + user }
 
 // begin marks the person, so that Slack's history brings nothing back from here on.
 func (e *eraser) begin() error {
@@ -72,7 +68,7 @@ func (e *eraser) begin() error {
 		return err
 	}
 	e.name = first(rows).Name
-	return markErased(e.db.WithContext(e.ctx), erasedRow{TeamID: e.Team, Person: personKey(e.Team, e.User), UntilUS: e.nowMicros()})
+	return markErased(e.db.WithContext(e.ctx), erasedRow{TeamID: e.Team, Person: PersonKey(e.Person), UntilUS: e.nowMicros()})
 }
 
 // names reports whether a text names the person, by id or display name.
@@ -419,7 +415,7 @@ func (e *eraser) unnameOutsider(tx *gorm.DB) error {
 	if err := of().Where("channel_id LIKE 'D%'").Delete(&outsiderRow{}).Error; err != nil {
 		return err
 	}
-	key := personKey(e.Team, e.User)
+	key := PersonKey(e.Person)
 	// One may be left from when the person was forgotten before.
 	if err := tx.Exec(`DELETE FROM outsiders WHERE team_id = ? AND user_id = ? AND channel_id IN (
 		SELECT o.channel_id FROM outsiders o WHERE o.team_id = ? AND o.user_id = ?)`, e.Team, key, e.Team, e.User).Error; err != nil {

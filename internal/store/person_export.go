@@ -110,7 +110,7 @@ type ExportedMemory struct {
 }
 
 // ExportPerson reads everything that the database holds of a person, in small steps.
-func (s *Store) ExportPerson(ctx context.Context, p Person, step SweepStep) (PersonExport, error) {
+func (s *Store) ExportPerson(ctx context.Context, p chat.Person, step SweepStep) (PersonExport, error) {
 	x := exporter{sweeper: sweeper{s, ctx, step}, theirs: map[[2]string]bool{}, PersonExport: PersonExport{
 		Team: p.Team, User: p.User, Messages: []ExportedMessage{}, Reactions: []ExportedReaction{}, Orders: []ExportedOrder{},
 		Decisions: []ExportedDecision{}, Replies: []ExportedReply{}, Memories: []ExportedMemory{},
@@ -146,7 +146,7 @@ func (x *exporter) person() error {
 	if err := db.Where("team_id = ? AND user_id = ?", x.Team, x.User).Find(&names).Error; err != nil {
 		return err
 	}
-	if err := db.Where("team_id = ? AND channel_id = '' AND person = ?", x.Team, personKey(x.Team, x.User)).Find(&marks).Error; err != nil {
+	if err := db.Where("team_id = ? AND channel_id = '' AND person = ?", x.Team, PersonKey(chat.Person{Team: x.Team, User: x.User})).Find(&marks).Error; err != nil {
 		return err
 	}
 	var outside []outsiderRow
@@ -191,7 +191,7 @@ func (x *exporter) reactions() error {
 }
 
 func (x *exporter) orders() error {
-	by := Person{User: x.User}.orderedBy()
+	by := orderedByUser(x.User)
 	return read[orderRow, string](x, "orders", condition{}, "id", where("team_id = ? AND ordered_by = ?", x.Team, by), func(r orderRow) {
 		x.Orders = append(x.Orders, ExportedOrder{r.ChannelID, r.ThreadTS, r.Kind, r.Subject, instantOrZero(r.UntilUS), instant(r.OrderedUS)})
 	})

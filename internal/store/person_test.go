@@ -186,7 +186,7 @@ func (db database) seedPerson(t *testing.T) {
 
 func noStep(string, int, int) error { return nil }
 
-var canary = Person{Team: team, User: canaryUser}
+var canary = chat.Person{Team: team, User: canaryUser}
 
 func TestExportPerson(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
@@ -345,7 +345,7 @@ func TestForgetPersonWithdrawsWhatWaits(t *testing.T) {
 			db.record(t, m, keep(m, conversation.Said))
 		}
 		db.clock.advance(100_001 * time.Second)
-		if err := db.ForgetPerson(t.Context(), Person{Team: team, User: "U1"}, operator, "o1", noStep); err != nil {
+		if err := db.ForgetPerson(t.Context(), chat.Person{Team: team, User: "U1"}, operator, "o1", noStep); err != nil {
 			t.Fatal(err)
 		}
 		var got []string

@@ -22,6 +22,10 @@ const (
 	CatchUpSchedule = "catch-up"
 )
 
+// ForgetPersonWorkflow is the type of the workflow that takes a person out of the database. Its
+// input is a chat.Person.
+const ForgetPersonWorkflow = "ForgetPerson"
+
 // Schedule runs a workflow periodically, one run at a time.
 type Schedule struct {
 	// ID is the schedule's id, and the prefix of its workflows' ids.

@@ -8,11 +8,20 @@ var japanese = Words{
 	"be silent here for a while: `30m`, `2h`, `1d12h`; one hour by default": "しばらくここで黙ります。`30m`、`2h`、`1d12h` のように指定します。省略すると一時間です",
 	"be silent here until `unmute`":                                         "`unmute` までここで黙ります",
 	"end a mute or a snooze":                                                "mute や snooze を終わりにします",
-	"forget what I remember of this channel":                                "このチャンネルについて覚えていることを忘れます",
-	"be silent in the whole workspace until `go`; for operators":            "`go` までワークスペース全体で黙ります。運用担当者だけが使えます",
-	"end a `stop`; for operators":                                           "`stop` を終わりにします。運用担当者だけが使えます",
-	"stop me everywhere":                                                    "どこでも黙らせる",
-	"let me speak again everywhere":                                         "どこでもまた話せるようにする",
+	"take you out of my database, wherever you type it":                     "あなたについての記録をデータベースから消します。どこで入力しても構いません",
+	"This takes you out of my database for good: the texts of all your messages, what I remember of them, my answers to you, " +
+		"your reactions and orders, and your name. Slack keeps its own copy, and what you write afterwards I store as before. " +
+		"`%s forget me yes` does it.": "あなたについての記録をデータベースから完全に消します。すべてのメッセージの本文、そこから覚えたこと、あなたへの返事、リアクションと指示、名前です。" +
+		"Slack 側のメッセージは残ります。このあとに書かれたものは、これまでどおり保存します。消すには `%s forget me yes` と入力してください。",
+	"I am forgetting you. I will write you a direct message when that is done.": "あなたについての記録を消しています。終わったらダイレクトメッセージでお知らせします。",
+	"I have forgotten you, as you asked: what you wrote, what I remembered of it, and my answers to you are no longer in my database. " +
+		"Slack keeps its own copy. What you write from now on I store as before.": "ご依頼のとおり、あなたについての記録を消しました。書かれたこと、そこから覚えたこと、あなたへの返事は、もうデータベースにありません。" +
+		"Slack 側のメッセージは残っています。これから書かれるものは、これまでどおり保存します。",
+	"forget what I remember of this channel":                     "このチャンネルについて覚えていることを忘れます",
+	"be silent in the whole workspace until `go`; for operators": "`go` までワークスペース全体で黙ります。運用担当者だけが使えます",
+	"end a `stop`; for operators":                                "`stop` を終わりにします。運用担当者だけが使えます",
+	"stop me everywhere":                                         "どこでも黙らせる",
+	"let me speak again everywhere":                              "どこでもまた話せるようにする",
 	"The mute of this channel is over, but I am muted everywhere. An operator can end that with `%s go`.": "このチャンネルの mute は終わりましたが、ワークスペース全体で黙るように言われています。運用担当者が `%s go` で終わりにできます。",
 	"I am silent in the whole workspace from now on. `%s go` ends that.":                                  "これからワークスペース全体で黙ります。`%s go` で終わります。",
 	"I may speak again, except where I am muted or snoozed.":                                              "また話せるようになりました。mute か snooze されているところでは黙ったままです。",

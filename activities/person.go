@@ -1,0 +1,52 @@
+package activities
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/pause"
+	"myao/internal/slack"
+	"myao/internal/words"
+)
+
+// ForgetPersonInput is the wish of a person to be forgotten.
+type ForgetPersonInput struct {
+	Person chat.Person `json:"person"`
+	// ID is the order's id.
+	ID string `json:"id"`
+}
+
+// ForgetPerson takes a person out of the database, at their own order and in small steps. It may be
+// killed at any time: the next attempt ends the same.
+func (a *Activities) ForgetPerson(ctx context.Context, in ForgetPersonInput) error {
+	ctx, stop := heartbeat(ctx)
+	defer stop()
+	rows, began := 0, a.Clock()
+	last := began
+	err := a.Store.ForgetPerson(ctx, in.Person, "slack:"+in.Person.User, in.ID, func(_ string, _, changed int) error {
+		rows += changed
+		// As long as the step, so that others can use the database.
+		if changed > 0 && !pause.For(ctx, max(minPrunePause, a.Clock().Sub(last))) {
+			return context.Cause(ctx)
+		}
+		last = a.Clock()
+		return nil
+	})
+	a.Logger.LogAttrs(ctx, slog.LevelInfo, "forgot a person", slog.Int("rows", rows), slog.Bool("finished", err == nil), slog.Duration("took", a.Clock().Sub(began)))
+	return classify(err)
+}
+
+// forgotten is what a person is told who asked to be forgotten.
+const forgotten = "I have forgotten you, as you asked: what you wrote, what I remembered of it, and my answers to you are no longer in my database. " +
+	"Slack keeps its own copy. What you write from now on I store as before."
+
+// TellForgotten tells a person in a direct message that they were forgotten. An attempt whose end is
+// not known is repeated, so that they may read it twice.
+func (a *Activities) TellForgotten(ctx context.Context, in ForgetPersonInput) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	_, err := a.Slack.Post(ctx, slack.Post{Channel: in.Person.User, Text: words.In(a.Language).Of(forgotten), Key: in.ID})
+	return classify(err)
+}
