@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
-	"myao/internal/conversation"
+	"myao/internal/chat"
 	"myao/internal/launch"
 	"myao/internal/operator"
 	"myao/internal/pause"
@@ -57,8 +58,8 @@ func (c *channelPurge) run(ctx context.Context, p launch.Program, stdout io.Writ
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	if !c.Yes {
-		return c.refuse("everything that is stored of " + d.name + " would be deleted for good")
+	if err := c.confirm(os.Stdin, os.Stderr, "Delete everything that is stored of "+d.name+", for good?"); err != nil {
+		return err
 	}
 	known, err := d.store.Channels(ctx, d.conversation.Team, []string{d.conversation.Channel})
 	if err != nil {
@@ -86,20 +87,17 @@ func (c *channelPurge) run(ctx context.Context, p launch.Program, stdout io.Writ
 func (c *channelPurge) dropAll(ctx context.Context, d session) error {
 	limited, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	waiting, err := d.operator.Conversations(limited, operator.Filter{
-		Team: d.conversation.Team, Channel: d.conversation.Channel, Limit: maxListed,
-		Phases: []conversation.Phase{conversation.Waiting, conversation.Judging, conversation.Delaying, conversation.Replying},
-	})
+	open, err := d.operator.Open(limited, d.conversation.Team)
 	if err != nil {
 		return c.explain(ctx, err)
 	}
-	for _, l := range waiting {
-		err := d.operator.Order(limited, l.Conversation, conversation.UpdateDrop, conversation.Order{By: c.by()}, orderID())
-		if _, ok := errors.AsType[*operator.Refused](err); err != nil && !ok { // refused: nothing waits any more
-			return c.explain(ctx, err)
+	open = slices.DeleteFunc(open, func(o chat.Conversation) bool { return o.Channel != d.conversation.Channel })
+	d.operator.DropIn(ctx, open, c.by(), orderID(), c.Timeout, func(r operator.DropResult) {
+		if r.Err != nil && err == nil {
+			err = fmt.Errorf("nothing was deleted, because what waits in %s could not be dropped: %w", conversationName(r.Conversation, ""), c.explain(ctx, r.Err))
 		}
-	}
-	return nil
+	})
+	return err
 }
 
 // purge waits until the relay has sent what it has, and purges the channel.

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"myao/internal/chat"
@@ -103,10 +101,9 @@ func (c *dropCommand) dropAll(ctx context.Context, p launch.Program, stdin io.Re
 	if err != nil {
 		return c.explain(ctx, err)
 	}
-	if !c.Yes && len(open) > 0 {
-		_, _ = fmt.Fprintf(stderr, "Drop what waits in %d open conversations? Type yes: ", len(open))
-		if answer, _ := bufio.NewReader(stdin).ReadString('\n'); strings.TrimSpace(answer) != "yes" {
-			return errors.New("nothing was dropped: want yes, or --yes on the command line")
+	if len(open) > 0 {
+		if err := (confirmFlag{c.Yes}).confirm(stdin, stderr, fmt.Sprintf("Drop what waits in %d open conversations?", len(open))); err != nil {
+			return err
 		}
 	}
 	report := c.dropIn(ctx, d.operator, open, stderr)

@@ -33,7 +33,14 @@ var userID = regexp.MustCompile(`^[UW][A-Z0-9]{2,}$`)
 // find resolves the person. An id need not be known: texts may have it all the same.
 func (a personArg) find(ctx context.Context, p launch.Program, db *store.Store) (chat.Person, error) {
 	team, err := ownTeam(ctx, p, db)
-	if err != nil || userID.MatchString(a.Person) {
+	if err != nil {
+		return chat.Person{}, err
+	}
+	if userID.MatchString(a.Person) {
+		known, err := db.Users(ctx, team, []string{a.Person})
+		if err == nil && known[a.Person].Bot {
+			err = fmt.Errorf("%s is an app, no person", a.Person)
+		}
 		return chat.Person{Team: team, User: a.Person}, err
 	}
 	ids, err := db.UsersNamed(ctx, team, strings.TrimPrefix(a.Person, "@"))
@@ -105,7 +112,7 @@ type personForget struct {
 // Help implements kong's Help.
 func (personForget) Help() string {
 	return `Examples:
-  starter person forget U0123ABCD          says what would be deleted
+  starter person forget U0123ABCD          says what would be deleted, and asks
   starter person forget U0123ABCD --yes
   starter person forget Ann --yes --by carol
 
@@ -130,8 +137,10 @@ func (c *personForget) run(ctx context.Context, p launch.Program, stdout io.Writ
 			if err != nil {
 				return err
 			}
-			return c.refuse(fmt.Sprintf("%s would be forgotten: %d messages, %d reactions, %d orders, %d decisions, %d replies and %d memories",
-				strings.TrimSpace(person.User+" "+ledger.Plain(x.Name)), len(x.Messages), len(x.Reactions), len(x.Orders), len(x.Decisions), len(x.Replies), len(x.Memories)))
+			if err := c.confirm(os.Stdin, os.Stderr, fmt.Sprintf("Forget %s for good, with %d messages, %d reactions, %d orders, %d decisions, %d replies and %d memories?",
+				strings.TrimSpace(person.User+" "+ledger.Plain(x.Name)), len(x.Messages), len(x.Reactions), len(x.Orders), len(x.Decisions), len(x.Replies), len(x.Memories))); err != nil {
+				return err
+			}
 		}
 		if err := db.ForgetPerson(ctx, person, c.by(), orderID(), progress.step); err != nil {
 			return err
@@ -141,16 +150,6 @@ func (c *personForget) run(ctx context.Context, p launch.Program, stdout io.Writ
 			return err
 		})
 	})
-}
-
-// confirmFlag is the flag of a command that cannot be undone.
-type confirmFlag struct {
-	Yes bool `help:"Do it. Without it, nothing is changed."`
-}
-
-// refuse returns the error for a command without --yes.
-func (confirmFlag) refuse(what string) error {
-	return fmt.Errorf("nothing was done: %s. To do it, add --yes", what)
 }
 
 // progressInterval is the time between two lines about a long sweep.

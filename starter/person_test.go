@@ -21,6 +21,8 @@ func TestPersonCommands(t *testing.T) {
 		o.must(o.SaveUsers(t.Context(), "T1", store.User{ID: id, Name: "Bob"}))
 	}
 
+	o.must(o.SaveUsers(t.Context(), "T1", store.User{ID: "U4BOT", Name: "robot", Bot: true}))
+	o.fails(1, []string{"person", "forget", "U4BOT", "--yes"}, "U4BOT is an app")
 	o.fails(1, []string{"person", "export", "nobody"}, `nobody is known as "nobody"`)
 	o.fails(1, []string{"person", "export", "@Bob"}, "want one of the ids U2BOB, U3BOB")
 	for _, who := range []string{"U1ANN", "Ann \x1b[2J"} {
@@ -37,7 +39,7 @@ func TestPersonCommands(t *testing.T) {
 	}
 	o.fails(1, []string{"person", "export", "U1ANN", "--out", file}, "exists")
 
-	o.fails(1, []string{"person", "forget", "U1ANN"}, "nothing was done: U1ANN Ann")
+	o.fails(1, []string{"person", "forget", "U1ANN"}, "nothing was done: want yes") // standard input is at its end
 	o.prints([]string{"person", "export", "U1ANN"}, []string{"secret"}, nil)
 	o.prints([]string{"person", "forget", "U1ANN", "--yes", "--by", "carol"}, []string{"U1ANN is forgotten: "}, nil)
 	o.prints([]string{"person", "export", "U1ANN"}, []string{`"messages": []`, `"forgotten": "2`}, []string{"secret"})

@@ -54,6 +54,8 @@ type eraser struct {
 	chat.Person
 	name string // display name, or empty
 	by   string
+	// until is when the run began: what came later stays.
+	until int64
 }
 
 // orderedBy is the person as orders name them.
@@ -67,8 +69,8 @@ func (e *eraser) begin() error {
 	if err := e.db.WithContext(e.ctx).Where("team_id = ? AND user_id = ?", e.Team, e.User).Find(&rows).Error; err != nil {
 		return err
 	}
-	e.name = first(rows).Name
-	return markErased(e.db.WithContext(e.ctx), erasedRow{TeamID: e.Team, Person: PersonKey(e.Person), UntilUS: e.nowMicros()})
+	e.name, e.until = first(rows).Name, e.nowMicros()
+	return markErased(e.db.WithContext(e.ctx), erasedRow{TeamID: e.Team, Person: PersonKey(e.Person), UntilUS: e.until})
 }
 
 // names reports whether a text names the person, by id or display name.
@@ -108,6 +110,7 @@ func (e *eraser) channels() error {
 // until then another run finds what is left to do by it.
 func (e *eraser) channel(c chat.Conversation) error {
 	within := where("team_id = ? AND channel_id = ?", c.Team, c.Channel)
+	within.sql, within.args = within.sql+" AND sent_us <= ?", append(within.args, e.until)
 	match := where("user_id = ? OR "+e.contains("text")+" OR own AND text <> '' AND ? <> '' AND "+e.contains("text"), e.User, e.User, e.name, e.name)
 	if c.Direct() {
 		var theirs int64
@@ -318,7 +321,7 @@ func (e *eraser) outbox() error {
 		for _, r := range rows {
 			answers, names := forgotten[[2]string{r.ChannelID, r.TriggerTS}], e.names(r.Text)
 			switch {
-			case answers || names && (r.State == Sent || r.State == Failed):
+			case answers || names && r.State != Composed && r.State != Sending:
 				err = blankReplies(tx, []outboxRow{r})
 			case names: // somebody else waits for it
 				err = tx.Model(&outboxRow{}).Where("key = ?", r.Key).Update("text", e.anonymous(r.Text)).Error
@@ -335,7 +338,7 @@ func (e *eraser) outbox() error {
 }
 
 func (e *eraser) changes() error {
-	return sweep[changeRow, int64](e.sweeper, "changes", condition{}, "id", where("author = ? OR ordered_by = ?", e.User, e.orderedBy()), func(tx *gorm.DB, rows []changeRow) (int, error) {
+	return sweep[changeRow, int64](e.sweeper, "changes", condition{}, "id", where("stored_us <= ? AND (author = ? OR ordered_by = ?)", e.until, e.User, e.orderedBy()), func(tx *gorm.DB, rows []changeRow) (int, error) {
 		for _, r := range rows {
 			update := map[string]any{}
 			if r.Author == e.User {
@@ -353,16 +356,15 @@ func (e *eraser) changes() error {
 }
 
 func (e *eraser) orders() error {
-	return sweep[orderRow, string](e.sweeper, "orders", condition{}, "id", where("ordered_by = ?", e.orderedBy()), func(tx *gorm.DB, rows []orderRow) (int, error) {
+	return sweep[orderRow, string](e.sweeper, "orders", condition{}, "id", where("ordered_by = ? AND ordered_us <= ?", e.orderedBy(), e.until), func(tx *gorm.DB, rows []orderRow) (int, error) {
 		ids := mapRows(rows, func(r orderRow) string { return r.ID })
 		return len(rows), tx.Model(&orderRow{}).Where("id IN ?", ids).Update("ordered_by", orderedByNobody).Error
 	})
 }
 
 func (e *eraser) reactions(channel string) error {
-	return sweep[reactionRow, string](e.sweeper, "reactions", where("team_id = ? AND channel_id = ?", e.Team, channel), "ts", where("user_id = ?", e.User), func(tx *gorm.DB, rows []reactionRow) (int, error) {
-		ts := mapRows(rows, func(r reactionRow) string { return r.TS })
-		return len(rows), tx.Where("team_id = ? AND channel_id = ? AND ts IN ? AND user_id = ?", e.Team, channel, ts, e.User).Delete(&reactionRow{}).Error
+	return sweep[reactionRow, string](e.sweeper, "reactions", where("team_id = ? AND channel_id = ?", e.Team, channel), "ts", where("user_id = ? AND added_us <= ? AND removed_us <= ?", e.User, e.until, e.until), func(tx *gorm.DB, rows []reactionRow) (int, error) {
+		return len(rows), tx.Delete(&rows).Error
 	})
 }
 

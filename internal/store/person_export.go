@@ -219,13 +219,17 @@ func (x *exporter) replies() error {
 // memories follows the sources. A memory is made after its sources, so that one pass in the order of
 // their ids finds all.
 func (x *exporter) memories() error {
-	made := map[string]bool{} // the memories that were found, by Source
-	return read[memoryRow, int64](x, "memories", condition{}, "id", where("team_id = ? AND sources <> ''", x.Team), func(r memoryRow) {
-		if !slices.ContainsFunc(r.memory().Sources, func(source string) bool {
+	made := map[string]bool{}       // the memories that were found, by Source
+	goesOn := map[chat.Scope]bool{} // scopes of those whose text the next version is made from
+	return read[memoryRow, int64](x, "memories", condition{}, "id", where("team_id = ? AND version > 0 AND text <> ''", x.Team), func(r memoryRow) {
+		m := r.memory()
+		continues := m.Term == chat.LongTerm || r.ThreadTS != ""
+		if !(continues && goesOn[m.Scope]) && !slices.ContainsFunc(m.Sources, func(source string) bool {
 			return made[source] || r.ChannelID != "" && x.theirs[[2]string{r.ChannelID, source}]
 		}) {
 			return
 		}
+		goesOn[m.Scope] = goesOn[m.Scope] || continues
 		made[Source(r.ChannelID, r.ID)] = true
 		x.Memories = append(x.Memories, ExportedMemory{r.ID, r.ChannelID, r.ThreadTS, r.Term, r.Version, instant(r.MadeUS), r.Text})
 	})

@@ -145,7 +145,8 @@ func (db database) seedPerson(t *testing.T) {
 	db.clock.advance(time.Hour)
 	thread := chat.Scope{Team: team, Channel: "C1", Thread: at(1)}
 	db.make(t, thread, chat.ShortTerm, "thread: "+canaryText, at(1), at(2))
-	long := db.make(t, theChannel, chat.LongTerm, "channel: "+canaryText, at(0), at(1))
+	db.make(t, theChannel, chat.LongTerm, "channel: "+canaryText, at(0), at(1))
+	long := db.make(t, theChannel, chat.LongTerm, "channel, again: "+canaryText) // from the version before
 	db.make(t, workspace, chat.LongTerm, "all: "+canaryText, Source("C1", long.ID))
 	db.make(t, chat.Scope{Team: team, Channel: "D1"}, chat.ShortTerm, canaryText, at(7))
 	db.make(t, chat.Scope{Team: team, Channel: "C2"}, chat.LongTerm, "two: "+canaryName+" leads it", at(2))
@@ -210,7 +211,7 @@ func TestExportPerson(t *testing.T) {
 			memories = append(memories, m.Text)
 		}
 		// The workspace's is made from the channel's; that of C2 names them, and is made from nothing of theirs.
-		if want := []string{"thread: " + canaryText, "channel: " + canaryText, "all: " + canaryText, canaryText}; !slices.Equal(memories, want) {
+		if want := []string{"thread: " + canaryText, "channel: " + canaryText, "channel, again: " + canaryText, "all: " + canaryText, canaryText}; !slices.Equal(memories, want) {
 			t.Errorf("memories %q, want %q", memories, want)
 		}
 		if err := db.ForgetPerson(t.Context(), canary, operator, "o2", noStep); err != nil {
@@ -271,7 +272,7 @@ func TestForgetPerson(t *testing.T) {
 			"messages|deleted AND user_id = ''":                 3,
 			"messages|text LIKE '%@" + nobody + " and <@U2>%'":  1,
 			"memories|text = 'two: " + nobody + " leads it'":    1,
-			"memories|text = '' AND forgotten_us > 0":           4,
+			"memories|text = '' AND forgotten_us > 0":           5,
 			"decisions|reason = 'a good question'":              1,
 			"decisions|reason = '" + aboutForgotten + "'":       3,
 			"outbox|text = 'to somebody else'":                  1,
@@ -340,13 +341,18 @@ func TestHistoryDoesNotBringBackWhoWasForgotten(t *testing.T) {
 // Conversations hear that recent messages are gone, so that nothing is posted that was made of them.
 func TestForgetPersonWithdrawsWhatWaits(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
-		old, fresh := said(at(0), ""), said(at(100_000), "")
-		for _, m := range []chat.Message{old, fresh} {
-			db.record(t, m, keep(m, conversation.Said))
-		}
+		old, fresh, later := said(at(0), ""), said(at(100_000), ""), said(at(100_002), "")
+		db.record(t, old, keep(old, conversation.Said))
 		db.clock.advance(100_001 * time.Second)
-		if err := db.ForgetPerson(t.Context(), chat.Person{Team: team, User: "U1"}, operator, "o1", noStep); err != nil {
+		db.record(t, fresh, keep(fresh, conversation.Said))
+		if err := db.ForgetPerson(t.Context(), chat.Person{Team: team, User: "U1"}, operator, "o1", func(string, int, int) error {
+			db.store(t, later) // while it runs
+			return nil
+		}); err != nil {
 			t.Fatal(err)
+		}
+		if m, err := db.Message(t.Context(), team, channel, later.TS); err != nil || m.Text == "" || m.UserID != "U1" {
+			t.Errorf("what they write meanwhile is %+v, %v", m, err)
 		}
 		var got []string
 		for _, c := range db.pending(t, of(fresh)) {

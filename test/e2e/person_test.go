@@ -36,7 +36,7 @@ func TestForgettingAPersonAndPurgingAChannel(t *testing.T) {
 		if x := export(); len(x.Messages) != 2 || len(x.Replies) != 1 || !strings.Contains(x.Replies[0].Text, "canary") {
 			t.Errorf("exported %+v", x)
 		}
-		s.commandFails("nothing was done: "+s.bob.ID, "person", "forget", s.bob.ID)
+		s.commandFails("nothing was done: want yes", "person", "forget", s.bob.ID)
 		s.mustContain(s.typeCommand(s.general, s.bob.ID, "forget me"), "for good", "forget me yes")
 		s.mustContain(s.typeCommand(s.general, s.bob.ID, "forget me yes"), "I am forgetting you.")
 		s.await("bob to be told", time.Minute, func() bool {

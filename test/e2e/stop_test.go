@@ -99,7 +99,7 @@ func TestDropAll(t *testing.T) {
 		mention := s.workspace.Say(s.general, s.alice.ID, s.mention("tell me everything"))
 		s.await("a reply under way", 30*time.Second, func() bool { return len(s.posts()) > 0 })
 
-		s.commandFails("nothing was dropped", "drop", "--all")
+		s.commandFails("nothing was done", "drop", "--all")
 		stdout, stderr, status := s.command("drop", "--all", "--yes")
 		s.mustContain(stdout, "dropped in 2 conversations; nothing waited in ", "not dropped in #general, thread "+mention+": its reply is being posted")
 		s.mustContain(stderr, "conversations told\n", "not dropped in 1 of ")

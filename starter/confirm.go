@@ -1,0 +1,26 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// confirmFlag is the flag of a command that cannot be undone.
+type confirmFlag struct {
+	Yes bool `help:"Do not ask first."`
+}
+
+// confirm asks a question, unless --yes answers it. Any answer but yes is an error.
+func (c confirmFlag) confirm(stdin io.Reader, stderr io.Writer, question string) error {
+	if c.Yes {
+		return nil
+	}
+	_, _ = fmt.Fprint(stderr, question+" Type yes: ")
+	if answer, _ := bufio.NewReader(stdin).ReadString('\n'); strings.TrimSpace(answer) != "yes" {
+		return errors.New("nothing was done: want yes, or --yes on the command line")
+	}
+	return nil
+}
