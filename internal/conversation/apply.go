@@ -20,8 +20,12 @@ func (s *State) Apply(e Event, now time.Time) []Effect {
 			return s.judged(e, now)
 		}
 	case Composed:
-		if s.Phase == Replying && !s.Posting && e.Epoch == s.Epoch {
+		if s.Phase == Replying && !s.Posting && len(s.Steps) == 0 && e.Epoch == s.Epoch && e.Round == s.Round {
 			return s.composed(e, now)
+		}
+	case Looked:
+		if e.Epoch == s.Epoch {
+			return s.looked(e.Step)
 		}
 	case Posted:
 		if s.Phase == Replying && s.Posting && e.Epoch == s.Epoch {
@@ -71,6 +75,7 @@ func (s *State) composeOrdered(now time.Time) Effect {
 type incoming struct {
 	said, addressed []Item
 	edited          []Item // edits of messages that want something already
+	stops           []Item
 	removed         []removal
 }
 
@@ -89,6 +94,10 @@ func (s *State) classify(changes Changes, now time.Time) incoming {
 			continue
 		}
 		it := c.item(now)
+		if c.Stop && (c.Kind == Said || c.Kind == Addressed) && !s.isHushed(c.TS) && s.obeys(c, in.addressed) {
+			in.stop(c.stopItem(now))
+			continue
+		}
 		switch c.Kind {
 		case Said:
 			if !s.isHushed(c.TS) { // the hush may arrive first
@@ -118,7 +127,13 @@ func (s *State) classify(changes Changes, now time.Time) incoming {
 
 func (in *incoming) remove(r removal) {
 	in.said, in.addressed, in.edited = without(in.said, r.ts), without(in.addressed, r.ts), without(in.edited, r.ts)
+	in.stops = without(in.stops, r.ts)
 	in.removed = append(in.removed, r)
+}
+
+func (in *incoming) stop(it Item) {
+	in.said, in.addressed, in.edited = withoutStopped(in.said, it), withoutStopped(in.addressed, it), withoutStopped(in.edited, it)
+	in.stops = append(in.stops, it)
 }
 
 func (s *State) receive(changes Changes, now time.Time) []Effect {
@@ -126,6 +141,9 @@ func (s *State) receive(changes Changes, now time.Time) []Effect {
 	var effects []Effect
 	for _, r := range in.removed {
 		effects = append(effects, s.remove(r, now)...)
+	}
+	for _, it := range in.stops {
+		effects = append(effects, s.stop(it, now)...)
 	}
 	if len(in.said)+len(in.addressed)+len(in.edited) == 0 {
 		return effects
@@ -141,7 +159,7 @@ func (s *State) receive(changes Changes, now time.Time) []Effect {
 		// Messages after the mention stay in Later, though the answer may cover them too:
 		// the mention may yet be deleted.
 		effects = append(effects, s.withdraw(Withdrawn, newest(in.addressed).TS)...)
-		return append(effects, s.composeAnswer(merge(s.Pending, slices.Concat(s.Later, in.said, in.edited, in.addressed)), now))
+		return append(effects, s.composeAnswer(merge(s.Pending, slices.Concat(s.Later, in.said, in.edited, in.addressed)), now)...)
 	default:
 		came := merge(in.said, in.edited)
 		effects = append(effects, s.withdraw(Withdrawn, newest(came).TS)...)
@@ -338,13 +356,18 @@ func (s *State) composeJudged(now time.Time) Effect {
 	return s.composeEffect()
 }
 
-// composeAnswer answers the addressed messages among all. The answer serves the messages
-// before the newest of those; the messages after it wait in Later.
-func (s *State) composeAnswer(all []Item, now time.Time) Effect {
-	s.Answering = slices.DeleteFunc(slices.Clone(all), func(it Item) bool { return !it.Addressed })
+// composeAnswer answers the addressed messages among all, but stops first. The answer serves the
+// messages before the newest of those; the others wait in Later.
+func (s *State) composeAnswer(all []Item, now time.Time) []Effect {
+	answered := isAddressed
+	if slices.ContainsFunc(all, isStop) {
+		answered = isStop
+	}
+	s.Answering = slices.DeleteFunc(slices.Clone(all), func(it Item) bool { return !answered(it) })
 	last := newest(s.Answering).TS
-	s.Served, s.Later = unaddressedUntil(all, last), after(all, last)
-	return s.compose(now)
+	s.Served = unaddressedUntil(all, last)
+	s.Later = slices.DeleteFunc(all, func(it Item) bool { return answered(it) || !it.Addressed && compareTS(it, last) <= 0 })
+	return []Effect{s.compose(now)}
 }
 
 // compose begins a new epoch and replies at once, without a judgment: to the addressed
@@ -359,16 +382,26 @@ func (s *State) compose(now time.Time) Effect {
 }
 
 func (s *State) composeEffect() Effect {
-	e := Compose{Epoch: s.Epoch, Trigger: s.trigger(), Addressed: len(s.Answering) > 0, Notice: s.Notice, Ordered: s.Ordered}
+	e := Compose{Epoch: s.Epoch, Trigger: s.trigger(), Addressed: len(s.Answering) > 0, Notice: s.isNotice(), Stop: s.trigger().Stop, Ordered: s.Ordered, Round: s.Round}
+	if added := newest(s.Served).TS; e.Addressed && !e.Notice && compareTS(s.trigger(), added) < 0 {
+		e.Until = added
+	}
 	if !e.Addressed && !s.Capped && s.Conversation.Thread == "" {
 		e.Oldest = s.Pending[0].TS
 	}
 	return e
 }
 
-func (s *State) postEffect() Effect {
-	return Post{Epoch: s.Epoch, Trigger: s.trigger(), Addressed: len(s.Answering) > 0, Notice: s.Notice}
+func (s *State) lookEffect() Effect {
+	return Look{Epoch: s.Epoch, Trigger: s.trigger(), Addressed: len(s.Answering) > 0, Round: s.Round}
 }
+
+func (s *State) postEffect() Effect {
+	return Post{Epoch: s.Epoch, Trigger: s.trigger(), Addressed: len(s.Answering) > 0, Notice: s.isNotice()}
+}
+
+// isNotice reports whether the reply is a note that no model writes.
+func (s *State) isNotice() bool { return s.Notice || isStop(s.trigger()) }
 
 func (s *State) settleEffect(o Outcome, by string) Effect {
 	return Settle{Epoch: s.Epoch, Trigger: s.trigger(), Addressed: len(s.Answering) > 0, Outcome: o, By: by}
@@ -387,9 +420,14 @@ func (s *State) composed(e Composed, now time.Time) []Effect {
 	case r == Done:
 		s.Posting = true
 		return []Effect{s.postEffect()}
-	case r == Failed && len(s.Answering) > 0 && !s.Notice:
+	case r == Looking && len(e.Steps) > 0:
+		s.Steps = slices.Clone(e.Steps)
+		return []Effect{s.lookEffect()}
+	case r == Looking:
+		return s.nextRound()
+	case r == Failed && len(s.Answering) > 0 && !s.isNotice():
 		// Somebody who addressed the bot never meets silence by accident.
-		s.Notice = true
+		s.Notice, s.Round = true, 0
 		return []Effect{s.composeEffect()}
 	case r == Failed:
 		return s.fail(now)
@@ -404,6 +442,35 @@ func (s *State) composed(e Composed, now time.Time) []Effect {
 	}
 }
 
+// looked marks a step as done, and begins the next round after the last one.
+func (s *State) looked(step string) []Effect {
+	left := false
+	for i := range s.Steps {
+		s.Steps[i].Done = s.Steps[i].Done || s.Steps[i].ID == step
+		left = left || !s.Steps[i].Done
+	}
+	if left || len(s.Steps) == 0 {
+		return nil
+	}
+	return s.nextRound()
+}
+
+// nextRound composes again with what was looked up. What the people who are answered have said
+// meanwhile joins the reply: its context is read afresh.
+func (s *State) nextRound() []Effect {
+	s.Steps = nil
+	s.Round++
+	asking := authors(s.Answering)
+	joins := func(it Item) bool { return it.Stop == NoStop && slices.Contains(asking, it.Author) }
+	for _, it := range s.Later {
+		if joins(it) {
+			s.Served = put(s.Served, it)
+		}
+	}
+	s.Later = slices.DeleteFunc(s.Later, joins)
+	return []Effect{s.composeEffect()}
+}
+
 func (s *State) posted(r Result, now time.Time) []Effect {
 	switch r {
 	case Gone:
@@ -414,10 +481,13 @@ func (s *State) posted(r Result, now time.Time) []Effect {
 		}
 		return s.restart(now)
 	case Failed:
-		return s.fail(now)
-	default:
-		return s.next(now)
+		effects := []Effect{s.settleEffect(Unsent, "")}
+		s.notPosted()
+		return append(effects, s.next(now)...)
+	case Silenced:
+		s.notPosted()
 	}
+	return s.next(now)
 }
 
 // fail settles a decision as failed. It creates the effect before next begins a new epoch.
@@ -437,6 +507,7 @@ func (s *State) dropTrigger(now time.Time) []Effect {
 // restart begins a new decision about the same messages: the reply must not be posted as it is.
 func (s *State) restart(now time.Time) []Effect {
 	ordered := s.Ordered
+	s.notPosted()
 	s.Posting, s.Notice, s.Capped, s.Ordered = false, false, false, false
 	switch {
 	case len(s.Answering) > 0:
@@ -461,7 +532,7 @@ func (s *State) next(now time.Time) []Effect {
 	s.Posting, s.Notice, s.Capped, s.Ordered = false, false, false, false
 	switch {
 	case slices.ContainsFunc(later, isAddressed):
-		return []Effect{s.composeAnswer(later, now)}
+		return s.composeAnswer(later, now)
 	case len(later) > 0:
 		s.Pending = later
 		s.startQuietTime(now)
@@ -474,6 +545,7 @@ func (s *State) next(now time.Time) []Effect {
 // enter begins a phase. Only Waiting and Delaying have a deadline.
 func (s *State) enter(p Phase, now time.Time) {
 	s.Phase, s.Since = p, now
+	s.Steps, s.Round = nil, 0
 	if p != Waiting && p != Delaying {
 		s.DueAt = time.Time{}
 	}

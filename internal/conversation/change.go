@@ -32,8 +32,15 @@ type Change struct {
 	FollowUp bool `json:"follow_up,omitempty"`
 	// By is the person who ordered the change, as slack:U…; empty for an ordinary change.
 	By string `json:"by,omitempty"`
-	// Author is the user id of the message's author; only at the top level of a channel.
+	// Author is the user id of the message's author. Older recorded signals have it only at the top
+	// level of a channel.
 	Author string `json:"author,omitempty"`
+	// Mention is set if the message addresses the bot by a mention, or somebody ordered an answer.
+	// It is not set where every message addresses the bot.
+	Mention bool `json:"mention,omitempty"`
+	// Stop is set if the message is nothing but a word like "stop" (StopWord). By is then set if its
+	// author is an operator.
+	Stop bool `json:"stop,omitempty"`
 }
 
 // ID identifies the change within its conversation.
@@ -49,6 +56,10 @@ type Item struct {
 	At time.Time `json:"at,omitzero"`
 	// Author is as in Change.
 	Author string `json:"author,omitempty"`
+	// Stop is set if the message told the bot to stop, and wants one line about that.
+	Stop Stop `json:"stop,omitempty"`
+	// Operator is set with Stop if its author is an operator.
+	Operator bool `json:"operator,omitempty"`
 }
 
 func (c Change) item(now time.Time) Item {
@@ -80,6 +91,19 @@ func merge(items, more []Item) []Item {
 }
 
 func isAddressed(it Item) bool { return it.Addressed }
+
+func isStop(it Item) bool { return it.Stop != NoStop }
+
+// authors are the user ids of the authors of some items.
+func authors(items []Item) []string {
+	var all []string
+	for _, it := range items {
+		if it.Author != "" {
+			all = append(all, it.Author)
+		}
+	}
+	return all
+}
 
 func contains(items []Item, ts string) bool {
 	_, found := slices.BinarySearchFunc(items, ts, compareTS)

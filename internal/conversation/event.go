@@ -26,10 +26,29 @@ type Judged struct {
 // Composed is the result of a Compose effect. A notice has the epoch of the answer that it
 // replaces.
 type Composed struct {
-	Epoch  int
+	Epoch int
+	// Round is that of the effect.
+	Round  int
 	Result Result
 	// By is the ts of the message that made the reply outdated.
 	By string
+	// Steps are what is to be looked up before the reply is written, if the result is Looking.
+	Steps []Step
+}
+
+// Step is one thing that is looked up for a reply.
+type Step struct {
+	ID string `json:"id"`
+	// Tool is the tool's name.
+	Tool string `json:"tool"`
+	// Done is set once it has been looked up, or will not be.
+	Done bool `json:"done,omitempty"`
+}
+
+// Looked says that one step of a Look effect has ended, whether it found anything or not.
+type Looked struct {
+	Epoch int
+	Step  string // its ID
 }
 
 // Posted is the result of a Post effect.
@@ -43,6 +62,8 @@ type Result string
 
 const (
 	Done Result = "done"
+	// Looking: the model wants to look something up before it writes.
+	Looking Result = "looking"
 	// Silenced: a rule forbids the reply (mode off, muted).
 	Silenced Result = "silenced"
 	// Gone: the trigger was deleted before anything was posted.
@@ -64,11 +85,12 @@ func (Changes) event()   {}
 func (Tick) event()      {}
 func (Judged) event()    {}
 func (Composed) event()  {}
+func (Looked) event()    {}
 func (Posted) event()    {}
 func (AnswerNow) event() {}
 func (Drop) event()      {}
 
-// Effect is something to execute. At most one of Judge, Compose and Post is in flight at any
+// Effect is something to execute. At most one of Judge, Compose, Look and Post is in flight at any
 // time; its result carries its epoch back.
 type Effect interface{ effect() }
 
@@ -83,14 +105,29 @@ type Compose struct {
 	Epoch     int
 	Trigger   Item
 	Addressed bool
-	// Notice asks for the short note that the bot cannot answer, in place of an answer.
+	// Notice asks for a short note that no model writes, in place of an answer: Stop says about what,
+	// and NoStop that the bot cannot answer.
 	Notice bool
+	Stop   Stop
 	// Ordered is set when an operator ordered the reply.
 	Ordered bool
 	// Oldest is the ts of the oldest message that a judged reply at the top level is about.
 	// Messages in the threads under these, after the judgment, make the reply outdated.
 	// It is empty for any other reply.
 	Oldest string
+	// Round counts the rounds of looking things up that came before.
+	Round int
+	// Until is the ts of the newest message that the reply answers, if that is not the trigger: the
+	// same person has said more while the bot was looking something up.
+	Until string
+}
+
+// Look asks for the steps of the state that are not done. Each ends with a Looked.
+type Look struct {
+	Epoch     int
+	Trigger   Item
+	Addressed bool
+	Round     int
 }
 
 // Post asks for the composed reply to be posted. It is never cancelled.
@@ -101,7 +138,7 @@ type Post struct {
 	Notice    bool
 }
 
-// Cancel cancels the Judge or Compose in flight.
+// Cancel cancels the Judge, Compose or Look in flight.
 type Cancel struct{}
 
 // Settle records the outcome of a decision that no activity records.
@@ -130,6 +167,7 @@ const (
 
 func (Judge) effect()   {}
 func (Compose) effect() {}
+func (Look) effect()    {}
 func (Post) effect()    {}
 func (Cancel) effect()  {}
 func (Settle) effect()  {}

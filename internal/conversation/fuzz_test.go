@@ -3,6 +3,7 @@ package conversation
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -35,6 +36,10 @@ const (
 	// opHushed was added later. It takes the highest bytes, so that older scripts keep their
 	// meaning.
 	opHushed = 240
+	// So were these, below it.
+	opLooking = 216 // the model wants to look something up
+	opLooked  = 224 // a step of that ends
+	opStop    = 232 // somebody says stop
 )
 
 // messages is the number of messages; their ts are ten seconds apart.
@@ -66,6 +71,13 @@ func FuzzState(f *testing.F) {
 		add(kind, opTogether, 5, opHushed, 2, opSaid, 2, opMention, 3, opHushed, 3, opMention, 3, opSaid, 1, opMention, 4, opComposed, 0, opHushed, 3, opHushed, 4, opPosted, 0)
 		add(kind, opSaid, 9, opDue, 0, opNo, 1, opSaid, 2, opTogether, 3, opEdited, 2, opMention, 4, opSaid, 6, opDue, 0, opStale, 0)
 	}
+	for kind := range byte(12) {
+		add(kind, opMention, 0, opLooking, 2, opSaid, 2, opMention, 4, opSaid, 1, opLooked, 0, opLooked, 1, opSaid, 6, opComposed, 0, opPosted, 0)
+		add(kind, opMention, 0, opLooking, 1, opMention, 2, opLooked, 0, opDeleted, 0, opLooking, 2, opStop, 4, opComposed, 0, opPosted, 0)
+		add(kind, append(ambient, opLooking, 1, opSaid, 1, opDue, 0, opYes, 0, opLooking, 2, opLooked, 0, opStop, 1, opStop, 130)...)
+		add(kind, opMention, 0, opMention, 1, opComposed, 0, opStop, 2, opStop, 14, opPosted, 4, opComposed, 0, opPosted, 0)
+		add(kind, opTogether, 3, opMention, 0, opSaid, 1, opStop, 2, opMention, 4, opStop, 6, opComposed, 3, opStop, 134, opEdited, 134, opPosted, 3)
+	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 60 { // so that a plain test run covers something as well
 		script := make([]byte, 200)
@@ -81,8 +93,11 @@ func FuzzState(f *testing.F) {
 		d := newDriver(t, data[0])
 		for i := 1; i+1 < len(data); i += 2 {
 			op := data[i] % ops
-			if data[i] >= opHushed {
-				op = opHushed
+			for _, added := range []byte{opHushed, opStop, opLooked, opLooking} {
+				if data[i] >= added {
+					op = added
+					break
+				}
 			}
 			d.do(op, data[i+1])
 		}
@@ -113,6 +128,7 @@ type driver struct {
 	open    map[int]bool
 	about   map[int]Item // what each decision was about
 	yes     map[int]bool
+	rounds  map[int]int // how often each decision has looked things up
 	settled map[int]bool
 	deleted set  // messages whose deletion was signalled
 	hushed  set  // messages that are hushed
@@ -123,7 +139,7 @@ type driver struct {
 
 func newDriver(t *testing.T, kind byte) *driver {
 	c := []chat.Conversation{inThread, topLevel, direct}[kind%3]
-	d := &driver{t: t, s: New(c), m: newModel(c != topLevel, kind/6%2 == 1), now: start, open: map[int]bool{}, about: map[int]Item{}, yes: map[int]bool{}, settled: map[int]bool{}, deleted: set{}, hushed: set{}, gone: set{}, known: set{}}
+	d := &driver{t: t, s: New(c), m: newModel(c != topLevel, kind/6%2 == 1), now: start, open: map[int]bool{}, about: map[int]Item{}, yes: map[int]bool{}, rounds: map[int]int{}, settled: map[int]bool{}, deleted: set{}, hushed: set{}, gone: set{}, known: set{}}
 	d.s.Policy = Policy{MinWait: 300, Jitter: 0.3, MaxWait: 1800, MaxDelay: 600, FollowUpWait: 5, IdleClose: 86400}
 	if kind/3%2 == 1 { // MaxWait is reached at once, or nearly
 		d.s.Policy = Policy{MinWait: 20, Jitter: 1, MaxWait: 15, MaxDelay: 0, FollowUpWait: 30, IdleClose: 1}
@@ -153,8 +169,31 @@ func (d *driver) fail(format string, args ...any) {
 func (d *driver) do(op, arg byte) {
 	n := int(arg) % messages
 	switch op {
-	case opSaid, opMention, opEdited, opDeleted, opHushed:
-		d.change(op, n, arg >= 128)
+	case opSaid, opMention, opEdited, opDeleted, opHushed, opStop:
+		d.change(op, n, arg)
+	case opLooking:
+		c, ok := d.work.(Compose)
+		if !ok || c.Notice {
+			return
+		}
+		e := Composed{Epoch: c.Epoch, Round: c.Round, Result: Looking}
+		for i := range int(arg) % 4 {
+			e.Steps = append(e.Steps, Step{ID: fmt.Sprintf("%d.%d.%d", c.Epoch, c.Round, i), Tool: "search"})
+		}
+		d.rounds[c.Epoch] = c.Round + 1
+		d.finish(e, func() { d.m.composed(Looking, e.Steps...) })
+	case opLooked:
+		look, ok := d.work.(Look)
+		if !ok {
+			d.ignored(Looked{d.s.Epoch, "unknown"})
+			return
+		}
+		left := d.m.left.steps()
+		step := left[int(arg)%len(left)]
+		if len(left) == 1 {
+			d.work, d.ended = nil, append(d.ended, d.work)
+		}
+		d.apply(Looked{look.Epoch, step}, func() { d.m.looked(step) })
 	case opTogether:
 		d.hold = int(arg)%6 + 1
 	case opLater:
@@ -176,7 +215,7 @@ func (d *driver) do(op, arg byte) {
 		if c, ok := d.work.(Compose); ok && c.Oldest == "" && r == Outdated {
 			r = Done
 		}
-		d.finish(Composed{Epoch: d.s.Epoch, Result: r, By: ts(0)}, func() { d.m.composed(r) })
+		d.finish(Composed{Epoch: d.s.Epoch, Round: d.s.Round, Result: r, By: ts(0)}, func() { d.m.composed(r) })
 	case opPosted:
 		d.finish(posted(d.s.Epoch, results[arg%5]), func() { d.m.posted(results[arg%5]) })
 	case opAnswerNow:
@@ -204,8 +243,19 @@ func authorOf(ts string) string {
 
 // change makes a change that Slack could send: nothing happens to a deleted message, and
 // only the first change of a message can be Said.
-func (d *driver) change(op byte, n int, followUp bool) {
-	c := Change{TS: ts(n * 10), FollowUp: followUp, Author: authorOf(ts(n * 10))}
+func (d *driver) change(op byte, n int, arg byte) {
+	c := Change{TS: ts(n * 10), FollowUp: arg >= 128, Author: authorOf(ts(n * 10)), Mention: op == opMention}
+	if op == opStop {
+		c.Stop, c.Mention = true, arg >= 128
+		if arg/messages%2 == 1 {
+			c.By = "slack:" + c.Author
+		}
+		if op = opSaid; c.Mention {
+			op = opMention
+		} else if d.born[n] {
+			return
+		}
+	}
 	switch {
 	case d.dead[n]:
 		return
@@ -347,11 +397,15 @@ func (d *driver) stale(w Effect) {
 		d.ignored(yes(w.Epoch, noDelay))
 		d.ignored(no(w.Epoch))
 	case Compose:
-		if now, ok := d.work.(Compose); ok && now.Epoch == w.Epoch {
+		if now, ok := d.work.(Compose); ok && now.Epoch == w.Epoch && now.Round == w.Round {
 			return // a notice has the epoch of its answer
 		}
-		d.ignored(composed(w.Epoch, Done))
-		d.ignored(composed(w.Epoch, Failed))
+		d.ignored(Composed{Epoch: w.Epoch, Round: w.Round, Result: Done})
+		d.ignored(Composed{Epoch: w.Epoch, Round: w.Round, Result: Failed})
+	case Look:
+		if now, ok := d.work.(Look); !ok || now != w {
+			d.ignored(Looked{w.Epoch, fmt.Sprintf("%d.%d.0", w.Epoch, w.Round)})
+		}
 	case Post:
 		d.ignored(posted(w.Epoch, Gone))
 	}
@@ -410,7 +464,7 @@ func (d *driver) effect(e Event, was Phase, f Effect) {
 	switch f := f.(type) {
 	case Cancel:
 		switch d.work.(type) {
-		case Judge, Compose:
+		case Judge, Compose, Look:
 			d.ended, d.work = append(d.ended, d.work), nil
 		default:
 			d.fail("cancel of %T", d.work)
@@ -434,8 +488,12 @@ func (d *driver) effect(e Event, was Phase, f Effect) {
 		if ordered = f.Ordered && (ordered || d.ordered); !f.Addressed && !ordered && !d.yes[f.Epoch] {
 			d.fail("a reply without a cause: no verdict yes, no order, nobody who addressed the bot")
 		}
-		if first, ok := d.endedLast().(Compose); f.Notice != (ok && first.Epoch == f.Epoch) {
+		failed, _ := e.(Composed)
+		if first, ok := d.endedLast().(Compose); f.Notice != (f.Stop != NoStop || ok && first.Epoch == f.Epoch && failed.Result == Failed) {
 			d.fail("notice is %v after %T%+v", f.Notice, e, e) // only a notice has the epoch of what failed
+		}
+		if want := d.rounds[f.Epoch]; f.Round != want && !f.Notice || f.Notice && f.Round != 0 {
+			d.fail("round %d, want %d", f.Round, want)
 		}
 		if f.Addressed != f.Trigger.Addressed {
 			d.fail("addressed is %v, unlike its trigger", f.Addressed)
@@ -443,7 +501,23 @@ func (d *driver) effect(e Event, was Phase, f Effect) {
 		if d.settled[f.Epoch] {
 			d.fail("epoch %d is composed after it was settled", f.Epoch)
 		}
+		until := ""
+		if last := d.m.served.newest(); f.Addressed && !f.Notice && last > f.Trigger.TS {
+			until = last
+		}
+		if f.Until != until {
+			d.fail("composes until %q, want %q", showTS(f.Until), showTS(until))
+		}
 		d.open[f.Epoch], d.about[f.Epoch] = true, f.Trigger
+		begin()
+	case Look:
+		c, ok := d.endedLast().(Compose)
+		if looking, isEnd := e.(Composed); !ok || !isEnd || looking.Result != Looking || f != (Look{c.Epoch, c.Trigger, c.Addressed, c.Round}) {
+			d.fail("%+v after %T%+v", f, e, e)
+		}
+		if d.settled[f.Epoch] {
+			d.fail("epoch %d looks things up after it was settled", f.Epoch)
+		}
 		begin()
 	case Post:
 		c, ok := d.endedLast().(Compose)
@@ -492,7 +566,12 @@ func (d *driver) check() {
 		if !addressed && !d.m.capped && s.Conversation.Thread == "" {
 			oldest = s.Pending[0].TS
 		}
-		want = Compose{s.Epoch, trigger, addressed, s.Notice, d.m.ordered, oldest}
+		want = Compose{
+			Epoch: s.Epoch, Trigger: trigger, Addressed: addressed, Notice: s.Notice || d.m.line != NoStop, Stop: d.m.line, Ordered: d.m.ordered, Oldest: oldest,
+			Round: s.Round,
+		}
+	case mLooking:
+		want = Look{s.Epoch, trigger, addressed, s.Round}
 	case mPosting:
 		p, ok := d.work.(Post)
 		if !ok || p.Epoch != s.Epoch || p.Trigger.TS != d.m.trigger || p.Addressed != addressed {
@@ -500,7 +579,7 @@ func (d *driver) check() {
 		}
 		want = p
 	}
-	if d.work != want {
+	if withoutUntil(d.work) != want {
 		d.fail("in flight is %T%+v, want %T%+v", d.work, d.work, want, want)
 	}
 	if want != nil && d.m.stage != mPosting && d.deleted[trigger.TS] {
@@ -516,7 +595,7 @@ func (d *driver) check() {
 	if f := s.InFlight(); len(f) > 0 {
 		resumed = f[0]
 	}
-	if resumed != d.work || len(s.InFlight()) > 1 {
+	if withoutUntil(resumed) != withoutUntil(d.work) || len(s.InFlight()) > 1 {
 		d.fail("the next run would resume %s, in flight is %T%+v", show(s.InFlight()), d.work, d.work)
 	}
 	for _, items := range [][]Item{s.Pending, s.Answering, s.Served, s.Later} {
@@ -567,6 +646,7 @@ func (d *driver) checkCauses(e Event, wanted map[string]cause, effects []Effect)
 	done := false     // the decision has ended
 	elsewhere := ""   // messages up to this one are withdrawn: it is answered in a thread
 	answered := set{} // each in a thread of its own
+	var stops Changes
 	switch e := e.(type) {
 	case Changes:
 		for _, c := range e {
@@ -574,20 +654,23 @@ func (d *driver) checkCauses(e Event, wanted map[string]cause, effects []Effect)
 				continue
 			}
 			d.known.add(c.ID())
+			if c.Stop {
+				stops = append(stops, c)
+			}
 			switch {
 			case c.Kind == Addressed && !d.s.Conversation.AnswersHere():
 				answered.add(c.TS)
 				if !d.m.keeps {
 					elsewhere = max(elsewhere, c.TS)
 				}
-			case c.Kind == Said, c.Kind == Addressed:
+			case c.Kind == Said && !c.Stop, c.Kind == Addressed:
 				wanted[c.TS] = cause{addressed: c.Kind == Addressed || wanted[c.TS].addressed, later: true}
 			}
 		}
 	case Judged:
 		done = !e.Gone && (e.Failed || !e.Verdict.ShouldRespond)
 	case Composed:
-		done = e.Result != Done
+		done = e.Result != Done && e.Result != Looking
 	case Posted, Drop:
 		done = true
 	}
@@ -601,6 +684,7 @@ func (d *driver) checkCauses(e Event, wanted map[string]cause, effects []Effect)
 			return d.m.keeps && authorOf(mention) == authorOf(ts) && ts < mention
 		}):
 		case elsewhere != "" && ts <= elsewhere: // withdrawn
+		case slices.ContainsFunc(stops, func(c Change) bool { return c.By != "" || c.Author == authorOf(ts) }):
 		case done && !c.later:
 		default:
 			d.fail("a cause is lost: %s at %T", showTS(ts), e)
@@ -620,6 +704,8 @@ func (d *driver) end() {
 			d.do(opYes, byte(i))
 		case Compose:
 			d.do(opComposed, 0)
+		case Look:
+			d.do(opLooked, 0)
 		case Post:
 			d.do(opPosted, 0)
 		default:
@@ -629,4 +715,16 @@ func (d *driver) end() {
 	if !d.s.ShouldClose(d.now.Add(seconds(d.s.Policy.IdleClose))) {
 		d.fail("it does not close")
 	}
+}
+
+// steps lists the ids of steps in order.
+func (s set) steps() []string { return slices.Sorted(maps.Keys(s)) }
+
+// withoutUntil is an effect without Compose.Until, which stays what it was if the message is removed.
+func withoutUntil(f Effect) Effect {
+	if c, ok := f.(Compose); ok {
+		c.Until = ""
+		return c
+	}
+	return f
 }

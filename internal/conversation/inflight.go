@@ -8,6 +8,8 @@ func (s *State) InFlight() []Effect {
 		return []Effect{Judge{Epoch: s.Epoch, Trigger: newest(s.Pending)}}
 	case s.Phase == Replying && s.Posting:
 		return []Effect{s.postEffect()}
+	case s.Phase == Replying && len(s.Steps) > 0:
+		return []Effect{s.lookEffect()}
 	case s.Phase == Replying:
 		return []Effect{s.composeEffect()}
 	}

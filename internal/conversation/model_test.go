@@ -18,8 +18,9 @@ type model struct {
 	stage string
 	// pending wait for a judgment; answering are the addressed messages being answered.
 	pending, answering set
-	// served are the messages before those, which the answer serves too.
-	served set
+	// served are the messages that the answer serves too; joined are those of them that address the
+	// bot, which came while something was looked up.
+	served, joined set
 	// said and mentions are kept for later.
 	said, mentions set
 	// capped: a message without a mention does not withdraw the judgment or the reply.
@@ -32,6 +33,16 @@ type model struct {
 	known   map[string]bool // change ids
 	// hushed are the messages that are hushed.
 	hushed set
+	// left are the steps that are yet to be looked up.
+	left set
+	// stops are those of the mentions kept for later that only say stop, line is what the reply says
+	// if it answers such.
+	stops map[string]Stop
+	line  Stop
+	// again are the stops that a line about an earlier one serves.
+	again set
+	// stoppedBy tells for each stop whether an operator said it.
+	stoppedBy map[string]bool
 }
 
 type set map[string]bool
@@ -64,28 +75,36 @@ func (s set) newest() string {
 const (
 	mIdle, mWaiting, mJudging       = "idle", "waiting", "judging"
 	mDelaying, mComposing, mPosting = "delaying", "composing", "posting"
+	mLooking                        = "looking"
 )
 
 func newModel(here, keeps bool) *model {
 	return &model{
 		here: here, keeps: keeps, stage: mIdle, pending: set{}, answering: set{}, served: set{}, said: set{}, mentions: set{}, known: map[string]bool{}, hushed: set{},
+		joined: set{}, again: set{}, stops: map[string]Stop{}, stoppedBy: map[string]bool{},
 	}
 }
 
 // next goes on to the messages kept for later.
 func (m *model) next() {
-	m.pending, m.answering, m.served = set{}, set{}, set{}
-	m.capped, m.ordered, m.notice = false, false, false
+	m.pending, m.answering, m.served, m.joined = set{}, set{}, set{}, set{}
+	m.capped, m.ordered, m.notice, m.line = false, false, false, NoStop
 	switch {
 	case len(m.mentions) > 0:
-		later := m.said.after(m.mentions.newest())
+		answered := maps.Clone(m.mentions)
+		if len(m.stops) > 0 {
+			maps.DeleteFunc(answered, func(ts string, _ bool) bool { return m.stops[ts] == NoStop })
+			m.line = m.stops[answered.newest()]
+		}
+		later := m.said.after(answered.newest())
 		for ts := range m.said {
 			if !later[ts] && !m.mentions[ts] {
 				m.served.add(ts)
 			}
 		}
 		m.said = later
-		m.answering, m.mentions = m.mentions, set{}
+		m.answering, m.stops = answered, map[string]Stop{}
+		maps.DeleteFunc(m.mentions, func(ts string, _ bool) bool { return answered[ts] })
 		m.stage = mComposing
 	case len(m.said) > 0:
 		m.pending, m.said = m.said, set{}
@@ -103,18 +122,162 @@ func (m *model) quietTime() {
 
 // requeueServed goes on to the messages that an answer would have served: none is left to answer.
 func (m *model) requeueServed() {
-	m.said.add(m.served.list()...)
+	m.keepServed()
 	m.next()
+}
+
+func (m *model) keepServed() {
+	for ts := range m.served {
+		if m.joined[ts] {
+			m.mentions.add(ts)
+			if m.again[ts] {
+				m.stops[ts] = Stopped
+			}
+		} else if !m.mentions[ts] {
+			m.said.add(ts)
+		}
+	}
+	for ts := range m.mentions {
+		delete(m.said, ts)
+	}
+}
+
+// nextRound composes again: what the people who are answered have said meanwhile joins.
+func (m *model) nextRound() {
+	m.stage = mComposing
+	for _, kept := range []set{m.said, m.mentions} {
+		for ts := range kept {
+			mine := false
+			for answered := range m.answering {
+				mine = mine || authorOf(ts) == authorOf(answered)
+			}
+			if !mine || m.stops[ts] != NoStop {
+				continue
+			}
+			m.served.add(ts)
+			if m.mentions[ts] {
+				m.joined.add(ts)
+			}
+			delete(kept, ts)
+		}
+	}
+}
+
+// stop is a message that only says stop.
+type stop struct {
+	ts                string
+	operator, mention bool
+}
+
+func (s stop) of(ts string) bool { return s.operator || authorOf(s.ts) == authorOf(ts) }
+
+func (s stop) ofAny(all set) bool {
+	for ts := range all {
+		if s.of(ts) {
+			return true
+		}
+	}
+	return false
+}
+
+// worksFor says that the reply under way is for somebody who says stop.
+func (m *model) worksFor(s stop) bool {
+	replying := m.stage == mComposing || m.stage == mLooking || m.stage == mPosting
+	return replying && (s.ofAny(m.answering) || len(m.answering) == 0 && s.ofAny(m.pending))
+}
+
+// obeys says that a stop is one, and not an ordinary message. asked are the mentions of its signal.
+func (m *model) obeys(s stop, asked set) bool {
+	if !m.here {
+		return m.worksFor(s) && m.stage != mPosting
+	}
+	return s.mention || m.worksFor(s) || s.ofAny(asked) || s.ofAny(m.mentions)
+}
+
+func (m *model) stop(s stop) {
+	ours, replying := m.worksFor(s), m.stage == mComposing || m.stage == mLooking || m.stage == mPosting
+	if ours && m.line != NoStop {
+		m.served.add(s.ts)
+		m.joined.add(s.ts)
+		m.again.add(s.ts)
+		return
+	}
+	given := func(ts string, _ bool) bool { return s.of(ts) && m.stops[ts] == NoStop }
+	for _, all := range []set{m.said, m.mentions, m.served, m.joined} {
+		maps.DeleteFunc(all, given)
+	}
+	m.stops[s.ts] = Stopped
+	switch {
+	case m.stage == mPosting:
+		for _, all := range []set{m.answering, m.pending} {
+			maps.DeleteFunc(all, func(ts string, _ bool) bool { return s.of(ts) && ts != m.trigger })
+		}
+		if ours {
+			m.stops[s.ts] = TooLate
+		}
+		m.mentions.add(s.ts)
+		return
+	case replying && !ours:
+		m.mentions.add(s.ts)
+		return
+	}
+	maps.DeleteFunc(m.answering, func(ts string, _ bool) bool { return s.of(ts) })
+	maps.DeleteFunc(m.pending, func(ts string, _ bool) bool { return s.of(ts) })
+	switch {
+	case !m.here:
+		delete(m.stops, s.ts)
+		if len(m.pending)+len(m.said) > 0 {
+			m.quietTime()
+		} else {
+			m.next()
+		}
+	case len(m.answering) > 0:
+		m.mentions.add(s.ts)
+		m.stage, m.capped, m.ordered, m.notice = mComposing, false, false, false
+	default:
+		m.keepServed()
+		m.said.add(m.pending.list()...)
+		m.mentions.add(s.ts)
+		delete(m.said, s.ts)
+		m.next()
+	}
+}
+
+// unposted: the post has ended without a message, so that no stop was too late.
+func (m *model) unposted() {
+	for ts, line := range m.stops {
+		if line != TooLate {
+			continue
+		}
+		m.stops[ts] = Stopped
+		for _, all := range []set{m.answering, m.pending} {
+			maps.DeleteFunc(all, func(other string, _ bool) bool {
+				return m.stoppedBy[ts] || authorOf(ts) == authorOf(other)
+			})
+		}
+	}
 }
 
 func (m *model) changes(changes Changes) {
 	said, mentions, edits := set{}, set{}, set{}
 	var removals []string
+	var stops []stop
 	for _, c := range changes {
 		if m.known[c.ID()] {
 			continue
 		}
 		m.known[c.ID()] = true
+		if c.Kind == Addressed {
+			delete(m.hushed, c.TS)
+		}
+		if s := (stop{c.TS, c.By != "", c.Mention}); c.Stop && !m.hushed[c.TS] && m.obeys(s, mentions) {
+			m.stoppedBy[c.TS] = s.operator
+			for _, all := range []set{said, mentions, edits} {
+				maps.DeleteFunc(all, func(ts string, _ bool) bool { return s.of(ts) })
+			}
+			stops = append(stops, s)
+			continue
+		}
 		switch c.Kind {
 		case Said:
 			if !m.hushed[c.TS] {
@@ -135,6 +298,7 @@ func (m *model) changes(changes Changes) {
 			for _, s := range []set{said, mentions, edits} {
 				delete(s, c.TS)
 			}
+			stops = slices.DeleteFunc(stops, func(s stop) bool { return s.ts == c.TS })
 			removals = append(removals, c.TS)
 		}
 	}
@@ -143,6 +307,9 @@ func (m *model) changes(changes Changes) {
 	}
 	for _, ts := range removals {
 		m.remove(ts)
+	}
+	for _, s := range stops {
+		m.stop(s)
 	}
 	if len(said)+len(mentions)+len(edits) == 0 {
 		return
@@ -184,6 +351,11 @@ func (m *model) changes(changes Changes) {
 			m.next()
 		}
 	case busy, m.capped && len(mentions) == 0:
+		for _, all := range []set{mentions, said, edits} {
+			for ts := range all {
+				delete(m.stops, ts)
+			}
+		}
 		m.mentions.add(mentions.list()...)
 		m.said.add(said.list()...)
 		m.said.add(edits.list()...)
@@ -207,6 +379,9 @@ func (m *model) remove(ts string) {
 	delete(m.said, ts)
 	delete(m.mentions, ts)
 	delete(m.served, ts)
+	delete(m.joined, ts)
+	delete(m.again, ts)
+	delete(m.stops, ts)
 	switch {
 	case m.stage == mPosting:
 		if ts != m.trigger {
@@ -215,7 +390,7 @@ func (m *model) remove(ts string) {
 		}
 	case m.answering[ts]:
 		delete(m.answering, ts)
-		m.notice = false
+		m.notice, m.stage = false, mComposing
 		if len(m.answering) == 0 {
 			m.requeueServed()
 		}
@@ -257,11 +432,18 @@ func (m *model) judged(yes, gone, delayed, late bool) {
 	}
 }
 
-func (m *model) composed(r Result) {
+func (m *model) composed(r Result, steps ...Step) {
 	switch {
+	case r == Looking && len(steps) > 0:
+		m.stage, m.left = mLooking, set{}
+		for _, s := range steps {
+			m.left.add(s.ID)
+		}
+	case r == Looking:
+		m.nextRound()
 	case r == Done:
 		m.stage, m.trigger = mPosting, m.replyTo()
-	case r == Failed && len(m.answering) > 0 && !m.notice:
+	case r == Failed && len(m.answering) > 0 && !m.notice && m.line == NoStop:
 		m.notice = true
 	case r == Gone:
 		m.dropTrigger(m.replyTo())
@@ -272,8 +454,17 @@ func (m *model) composed(r Result) {
 	}
 }
 
+func (m *model) looked(step string) {
+	if delete(m.left, step); len(m.left) == 0 {
+		m.nextRound()
+	}
+}
+
 func (m *model) posted(r Result) {
 	switch r {
+	case Failed, Silenced:
+		m.unposted()
+		m.next()
 	case Gone:
 		m.dropTrigger(m.trigger)
 	case Outdated:
@@ -298,10 +489,12 @@ func (m *model) dropTrigger(ts string) {
 	for _, s := range []set{m.pending, m.answering, m.said, m.mentions} {
 		delete(s, ts)
 	}
+	delete(m.stops, ts)
 	m.restart()
 }
 
 func (m *model) restart() {
+	m.unposted()
 	switch {
 	case len(m.answering) > 0:
 		m.stage, m.notice, m.capped = mComposing, false, false
@@ -325,7 +518,7 @@ func (m *model) answerNow() {
 }
 
 func (m *model) drop() {
-	if m.answerable() || m.stage == mComposing {
+	if m.answerable() || m.stage == mComposing || m.stage == mLooking {
 		m.next()
 	}
 }
@@ -335,8 +528,11 @@ func (m *model) diff(s *State) string {
 	stage := string(s.Phase)
 	if s.Phase == Replying {
 		stage = mComposing
-		if s.Posting {
+		switch {
+		case s.Posting:
 			stage = mPosting
+		case len(s.Steps) > 0:
+			stage = mLooking
 		}
 	} else if s.Posting {
 		return "posting while " + stage
@@ -344,8 +540,11 @@ func (m *model) diff(s *State) string {
 	if stage != m.stage {
 		return fmt.Sprintf("phase is %s, want %s", stage, m.stage)
 	}
-	said, mentions := set{}, set{}
+	said, mentions, stops := set{}, set{}, map[string]Stop{}
 	for _, it := range s.Later {
+		if isStop(it) {
+			stops[it.TS] = it.Stop
+		}
 		if it.Addressed {
 			mentions.add(it.TS)
 		} else {
@@ -364,6 +563,10 @@ func (m *model) diff(s *State) string {
 		}
 	}
 	switch {
+	case !maps.Equal(stops, m.stops):
+		return fmt.Sprintf("stops kept for later: %v, want %v", stops, m.stops)
+	case s.trigger().Stop != m.line:
+		return fmt.Sprintf("the line is %q, want %q", s.trigger().Stop, m.line)
 	case s.Notice != m.notice:
 		return fmt.Sprintf("notice is %v, want %v", s.Notice, m.notice)
 	case s.Ordered != m.ordered:

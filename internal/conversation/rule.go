@@ -26,6 +26,7 @@ const (
 	RuleModeOff        Rule = "mode_off"
 	RuleModeMention    Rule = "mode_mention"
 	RuleSilenced       Rule = "silenced"
+	RuleStopped        Rule = "stopped"
 	RuleSpokeLast      Rule = "spoke_last"
 	RuleTooOld         Rule = "too_old"
 	RuleAddressesOther Rule = "addresses_other"
@@ -43,6 +44,7 @@ var reasons = map[Rule]string{
 	RuleModeOff:        "the channel's mode is off",
 	RuleModeMention:    "the channel's mode is mention, and nobody mentioned the bot",
 	RuleSilenced:       "the conversation is muted or snoozed, or was while the reply waited",
+	RuleStopped:        "somebody told the bot to stop in this thread, and nobody has mentioned it since",
 	RuleSpokeLast:      "the newest message is the bot's own",
 	RuleTooOld:         "the message is older than max_message_age_seconds",
 	RuleAddressesOther: "every message that waits opens by addressing somebody else",
@@ -87,6 +89,8 @@ type Facts struct {
 	// Silenced is set where a judged reply was pending while the bot was muted everywhere, or in a
 	// thread while the channel was muted or snoozed, even if that is over.
 	Silenced bool
+	// Stopped is set in a thread in which the bot was told to stop, until somebody mentions it.
+	Stopped bool
 	// Quiet is set during the channel's quiet hours.
 	Quiet bool
 	// OverBudget is set when the channel's budget of the day is used up.
@@ -120,6 +124,8 @@ func (f Facts) AddressedRule() Rule {
 		return RuleModeOff
 	case f.Now.Before(f.SilencedUntil):
 		return RuleSilenced
+	case f.Stopped && !chat.Mentions(f.Trigger.Text, f.BotID): // a mention from before the stop is still answered
+		return RuleStopped
 	case f.UnknownOutcome:
 		return RuleUnknownOutcome
 	}

@@ -149,10 +149,21 @@ func show(effects []Effect) string {
 			parts = append(parts, fmt.Sprintf("judge#%d %s", e.Epoch, showItem(e.Trigger)))
 		case Compose:
 			part := fmt.Sprintf("compose%s#%d %s", kindOfReply(e.Addressed, e.Notice, e.Trigger), e.Epoch, showItem(e.Trigger))
+			if e.Stop != e.Trigger.Stop {
+				part += " (contradictory)"
+			}
+			if e.Round > 0 {
+				part += fmt.Sprintf(" round %d", e.Round)
+			}
+			if e.Until != "" {
+				part += " until " + showTS(e.Until)
+			}
 			if e.Oldest != "" {
 				part += " since " + showTS(e.Oldest)
 			}
 			parts = append(parts, part)
+		case Look:
+			parts = append(parts, fmt.Sprintf("look#%d round %d for %s", e.Epoch, e.Round, showItem(e.Trigger)))
 		case Post:
 			parts = append(parts, fmt.Sprintf("post%s#%d %s", kindOfReply(e.Addressed, e.Notice, e.Trigger), e.Epoch, showItem(e.Trigger)))
 		case Cancel:
@@ -168,6 +179,8 @@ func kindOfReply(addressed, notice bool, trigger Item) string {
 	switch {
 	case addressed != trigger.Addressed:
 		return "(contradictory)"
+	case trigger.Stop != NoStop:
+		return " " + string(trigger.Stop)
 	case notice:
 		return " notice"
 	default:
@@ -216,6 +229,34 @@ func yes(epoch, delay int) Judged {
 }
 
 func no(epoch int) Judged { return Judged{Epoch: epoch} }
+
+func looking(epoch, round int, steps ...string) Composed {
+	e := Composed{Epoch: epoch, Round: round, Result: Looking}
+	for _, id := range steps {
+		e.Steps = append(e.Steps, Step{ID: id, Tool: "search_messages"})
+	}
+	return e
+}
+
+func inRound(round int, e Composed) Composed {
+	e.Round = round
+	return e
+}
+
+// stops are changes of messages that only say stop.
+func stops(changes Changes) Changes {
+	for i := range changes {
+		changes[i].Stop, changes[i].Mention = true, changes[i].Kind == Addressed
+	}
+	return changes
+}
+
+func operator(changes Changes) Changes {
+	for i := range changes {
+		changes[i].By = "slack:" + changes[i].Author
+	}
+	return changes
+}
 
 func composed(epoch int, r Result) Composed { return Composed{Epoch: epoch, Result: r} }
 

@@ -14,6 +14,8 @@ const (
 	// ModelTaskQueue is for activities that call a model. It has a rate limit of its own,
 	// and nothing else waits behind it.
 	ModelTaskQueue = "myao-model"
+	// ToolsTaskQueue is for activities that look something up for a reply.
+	ToolsTaskQueue = "myao-tools"
 	// SignalName is the signal that carries a Signal.
 	SignalName = "changes"
 	// QueryName is the query that returns the State.

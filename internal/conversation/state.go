@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"fmt"
 	"hash/fnv"
 	"slices"
 	"strings"
@@ -48,13 +49,18 @@ type State struct {
 	Ordered bool `json:"ordered,omitempty"`
 	// Answering are the addressed messages being answered; empty for a judged reply.
 	Answering []Item `json:"answering,omitempty"`
-	// Served are the messages before those, which the answer serves too. They become pending
-	// again if every message of Answering is removed.
+	// Served are the messages before those, which the answer serves too, and those that their authors
+	// have added while the bot was looking something up. They become pending again if every message
+	// of Answering is removed.
 	Served []Item `json:"served,omitempty"`
 	// Posting is set once the post is scheduled; from then on it is not withdrawn.
 	Posting bool `json:"posting,omitempty"`
 	// Notice is set while the reply is the notice that the bot cannot answer.
 	Notice bool `json:"notice,omitempty"`
+	// Steps are what is being looked up for the reply; empty at any other time.
+	Steps []Step `json:"steps,omitempty"`
+	// Round counts the rounds of looking things up that the reply has behind it.
+	Round int `json:"round,omitempty"`
 	// Later are the messages that came during work that they do not withdraw: a post, an
 	// answer to an addressed message, or a capped decision.
 	Later []Item `json:"later,omitempty"`
@@ -100,6 +106,22 @@ func (s *State) PendingTS() []string {
 		all = append(all, it.TS)
 	}
 	return all
+}
+
+// LookingUp says what is being looked up, such as "1 of 2 done, search messages, read thread"; empty if
+// nothing is.
+func (s *State) LookingUp() string {
+	if len(s.Steps) == 0 {
+		return ""
+	}
+	done, line := 0, ""
+	for _, step := range s.Steps {
+		if step.Done {
+			done++
+		}
+		line += ", " + strings.ReplaceAll(step.Tool, "_", " ")
+	}
+	return fmt.Sprintf("%d of %d done%s", done, len(s.Steps), line)
 }
 
 // ShouldClose reports whether the conversation has been idle for IdleClose.

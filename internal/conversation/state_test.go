@@ -129,10 +129,10 @@ func TestStateThroughJSON(t *testing.T) {
 	full := State{
 		Conversation: inThread, Policy: steady, Phase: Replying,
 		Pending: []Item{{TS: ts(1), Revision: "a", FollowUp: true, At: second(1)}}, FirstAt: second(1), Capped: true, Ordered: true,
-		Answering: []Item{{TS: ts(2), Addressed: true}}, Served: []Item{{TS: ts(1)}}, Posting: true, Notice: true, Later: []Item{{TS: ts(3)}},
+		Answering: []Item{{TS: ts(2), Addressed: true}}, Served: []Item{{TS: ts(1)}}, Posting: true, Notice: true, Later: []Item{{TS: ts(3), Author: "U1", Stop: TooLate, Operator: true}},
 		DueAt: second(4), Since: second(5),
 		Verdict: &chat.Verdict{ShouldRespond: true, Reason: "why", Confidence: 0.5, DelaySeconds: &delay},
-		Epoch:   7, Seen: []string{"x"},
+		Epoch:   7, Seen: []string{"x"}, Steps: []Step{{ID: "s", Tool: "t", Done: true}}, Round: 2,
 	}
 	for i := range reflect.TypeFor[State]().NumField() {
 		if reflect.ValueOf(full).Field(i).IsZero() {

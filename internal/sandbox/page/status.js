@@ -35,6 +35,10 @@ function explain(m) {
       if (trouble) return `Slack fails (${slackError(trouble.error)}) after ${count(trouble.tries, "try", "tries")}. It tries again, but first checks whether the message is there: it is posted once.`;
       if (s.posting) return "The reply is written and on its way to Slack: it can no longer be withdrawn.";
       if (m.model === "down") return "The model that should write the reply is down: Temporal tries again until an answer comes.";
+      if (s.steps?.length) {
+        const done = s.steps.filter(step => step.done).length, names = s.steps.map(step => step.tool.replaceAll("_", " "));
+        return `It looks something up before it answers ${authorAndExcerpt(about)}: ${names.join(", ")} (${done} of ${names.length} done).`;
+      }
       if (s.notice) return "It cannot answer, and says so.";
       return answering.length ? `${authorAndExcerpt(about)} is meant for ${bot}: it answers at once, without a judgment.` : `It writes its reply to ${authorAndExcerpt(about)}.`;
   }
