@@ -21,12 +21,14 @@ type changeRow struct {
 	OrderedBy  string `json:"ordered_by"`
 	Author     string `json:"author"`
 	Trace      string `json:"trace"`
+	Mention    bool   `json:"mention"`
+	Stop       bool   `json:"stop"`
 }
 
 func (changeRow) TableName() string { return "changes" }
 
 func (r changeRow) change() conversation.Change {
-	return conversation.Change{TS: r.TS, Kind: conversation.Kind(r.Kind), Revision: r.Revision, FollowUp: r.FollowUp, By: r.OrderedBy, Author: r.Author}
+	return conversation.Change{TS: r.TS, Kind: conversation.Kind(r.Kind), Revision: r.Revision, FollowUp: r.FollowUp, By: r.OrderedBy, Author: r.Author, Mention: r.Mention, Stop: r.Stop}
 }
 
 type conversationRow struct {
@@ -34,6 +36,7 @@ type conversationRow struct {
 	ClaimedBy  string
 	ClaimedUS  int64 `gorm:"column:claimed_us"`
 	SilencedUS int64 `gorm:"column:silenced_us"`
+	StoppedUS  int64 `gorm:"column:stopped_us"` // StopThread
 }
 
 func (conversationRow) TableName() string { return "conversations" }

@@ -22,6 +22,9 @@ type FactsRequest struct {
 	// Oldest is the ts of the first message that the decision is about; the trigger is the last. It
 	// is set if replies in the threads under these messages matter; otherwise it is empty.
 	Oldest string
+	// Looks is set for a reply: then the steps of its Round are read.
+	Looks bool
+	Round int
 	// Held is set for a reply that was judged and then waited, so that a mute of its channel, or
 	// everywhere, in the meantime matters.
 	Held bool
@@ -45,6 +48,11 @@ type Facts struct {
 	// after the decision to speak, even if that has ended; the workflow does not learn of it. It is
 	// only read if Held.
 	Silenced bool
+	// Stopped is set if the bot was told to stop in this thread (StopThread), and nobody has mentioned it
+	// since.
+	Stopped bool
+	// Steps are what the model asked for in FactsRequest.Round, without input and output.
+	Steps []Step
 	// Calls and Tokens are the results of Spent.
 	Calls, Tokens int
 	// Tail is the conversation's newest messages, in order of time and without their texts. It has
@@ -94,6 +102,14 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 		Name string `json:"name"`
 	}
 	var newReplies []authorRow
+	var stopped []struct {
+		ID string `json:"id"`
+	}
+	var steps []struct {
+		ID    string    `json:"id"`
+		Tool  string    `json:"tool"`
+		State StepState `json:"state"`
+	}
 	queries := []query{
 		{"SELECT * FROM decisions WHERE key = ?", []any{m.Decision}, &decisions},
 		{"SELECT attempts, state, " + outdated + " AS outdated, decision FROM outbox WHERE reply = ? ORDER BY part", []any{m.Reply}, &parts},
@@ -104,6 +120,11 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 		{"SELECT saw_us FROM outbox WHERE team_id = ? AND channel_id = ? AND sent_ts <> '' AND sent_ts = COALESCE((SELECT m.ts" + fromConversation + " LIMIT 1), ?)",
 			[]any{c.Team, c.Channel, c.Team, c.Channel, c.Thread, c.Thread}, &saw},
 		{"SELECT name FROM channels WHERE team_id = ? AND channel_id = ?", []any{c.Team, c.Channel}, &names},
+		{`SELECT v.workflow_id AS id FROM conversations v WHERE v.workflow_id = ? AND v.stopped_us > 0
+			AND NOT EXISTS (SELECT 1 FROM changes c WHERE c.workflow_id = v.workflow_id AND c.mention AND c.stored_us > v.stopped_us)`, []any{c.ID()}, &stopped},
+	}
+	if m.Looks {
+		queries = append(queries, query{"SELECT id, tool, state FROM steps WHERE decision = ? AND round = ? ORDER BY position", []any{m.Decision, m.Round}, &steps})
 	}
 	if m.Held {
 		above := []string{"", c.Channel}
@@ -140,6 +161,10 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 	slices.SortFunc(f.Tail, func(a, b chat.Message) int { return chat.CompareTS(a.TS, b.TS) })
 	f.Calls, f.Tokens = first(cost).Calls, first(cost).Tokens
 	f.Saw, f.ChannelName = instantOrZero(first(saw).SawUS), first(names).Name
+	f.Stopped = len(stopped) > 0
+	for _, st := range steps {
+		f.Steps = append(f.Steps, Step{ID: st.ID, Tool: st.Tool, State: st.State})
+	}
 	f.ComposedBy, f.NewThreadReply = first(parts).Decision, first(newReplies).TS
 	for _, p := range parts {
 		f.Begun = f.Begun || p.State != Composed || p.Attempts > 0 && !parts[0].Outdated

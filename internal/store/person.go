@@ -40,7 +40,7 @@ func (s *Store) ForgetPerson(ctx context.Context, p chat.Person, by, id string, 
 	if by == e.orderedBy() {
 		e.by = orderedByNobody
 	}
-	for _, do := range []func() error{e.begin, e.channels, e.decisions, e.outbox, e.changes, e.orders, e.memories, func() error { return e.end(id) }} {
+	for _, do := range []func() error{e.begin, e.channels, e.decisions, e.outbox, e.steps, e.changes, e.orders, e.memories, func() error { return e.end(id) }} {
 		if err := do(); err != nil {
 			return fmt.Errorf("forget a person: %w", err)
 		}
@@ -335,6 +335,23 @@ func (e *eraser) outbox() error {
 		}
 		return changed, nil
 	})
+}
+
+// steps deletes what was looked up for the workspace's replies: any of it may quote the person. A reply
+// that is being written goes on with what it has.
+func (e *eraser) steps() error {
+	for table, column := range map[string]string{"steps": "id", "turns": "decision"} {
+		ids, err := e.channelsIn(table, e.Team)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if err := remove[string](e.sweeper, table, where("team_id = ? AND channel_id = ?", e.Team, id), column, condition{}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (e *eraser) changes() error {

@@ -31,6 +31,8 @@ type PersonExport struct {
 	// Decisions are those that their messages triggered, Replies those to their messages.
 	Decisions []ExportedDecision `json:"decisions"`
 	Replies   []ExportedReply    `json:"replies"`
+	// Steps are what was looked up for replies to their messages.
+	Steps []ExportedStep `json:"steps"`
 	// Memories have one of their messages among their sources, or one of these memories.
 	Memories []ExportedMemory `json:"memories"`
 }
@@ -98,6 +100,16 @@ type ExportedReply struct {
 	Text    string `json:"text"`
 }
 
+// ExportedStep is something that was looked up for a reply to the person.
+type ExportedStep struct {
+	Channel string    `json:"channel"`
+	Thread  string    `json:"thread,omitempty"`
+	TS      string    `json:"ts"` // of the message that is answered
+	Tool    string    `json:"tool"`
+	Input   string    `json:"input"` // as the model wrote it
+	Asked   time.Time `json:"asked"`
+}
+
 // ExportedMemory is one version of a memory. Channel is empty for the workspace.
 type ExportedMemory struct {
 	ID      int64     `json:"id"`
@@ -113,9 +125,9 @@ type ExportedMemory struct {
 func (s *Store) ExportPerson(ctx context.Context, p chat.Person, step SweepStep) (PersonExport, error) {
 	x := exporter{sweeper: sweeper{s, ctx, step}, theirs: map[[2]string]bool{}, PersonExport: PersonExport{
 		Team: p.Team, User: p.User, Messages: []ExportedMessage{}, Reactions: []ExportedReaction{}, Orders: []ExportedOrder{},
-		Decisions: []ExportedDecision{}, Replies: []ExportedReply{}, Memories: []ExportedMemory{},
+		Decisions: []ExportedDecision{}, Replies: []ExportedReply{}, Steps: []ExportedStep{}, Memories: []ExportedMemory{},
 	}}
-	for _, do := range []func() error{x.person, x.messages, x.reactions, x.orders, x.decisions, x.replies, x.memories} {
+	for _, do := range []func() error{x.person, x.messages, x.reactions, x.orders, x.decisions, x.replies, x.steps, x.memories} {
 		if err := do(); err != nil {
 			return PersonExport{}, fmt.Errorf("export a person: %w", err)
 		}
@@ -213,6 +225,16 @@ func (x *exporter) replies() error {
 		if x.theirs[[2]string{r.ChannelID, r.TriggerTS}] {
 			x.Replies = append(x.Replies, ExportedReply{r.ChannelID, r.ThreadTS, r.TriggerTS, r.SentTS, string(r.State), r.Text})
 		}
+	})
+}
+
+func (x *exporter) steps() error {
+	return x.eachChannel("steps", func(within condition) error {
+		return read[Step, string](x, "steps", within, "id", where("TRUE"), func(st Step) {
+			if x.theirs[[2]string{st.ChannelID, st.TriggerTS}] {
+				x.Steps = append(x.Steps, ExportedStep{st.ChannelID, st.ThreadTS, st.TriggerTS, st.Tool, st.Input, instant(st.StoredUS)})
+			}
+		})
 	})
 }
 

@@ -40,6 +40,13 @@ var personal = map[string]map[string]string{
 		"key": "of a run", "workflow_id": placeID, "trigger_ts": tsOnly, "revision": tsOnly, "source": ourWord, "rule": ourWord, "reason": seeded,
 		"model": "of a model", "outcome": ourWord, "outcome_by": seeded, "addressee": ourWord, "gist": seeded, "prompt": "of a template", "signals": "numbers and flags",
 	},
+	"steps": {
+		"id": "a hash", "team_id": workspaceID, "channel_id": placeID, "thread_ts": tsOnly, "trigger_ts": tsOnly, "decision": "a key of decisions",
+		"call_id": "of a provider", "tool": "of a tool, or what a model took for one", "input": seeded, "state": ourWord, "output": seeded,
+	},
+	"turns": {
+		"decision": "a key of decisions", "team_id": workspaceID, "channel_id": placeID, "provider": ourWord, "model": "of a model", "text": seeded, "opaque": seeded,
+	},
 	"users":    {"team_id": workspaceID, "user_id": seeded, "name": seeded},
 	"channels": {"team_id": workspaceID, "channel_id": placeID, "name": "of a channel", "caught_up_to": tsOnly, "threads_caught_up_to": tsOnly},
 	"memories": {
@@ -174,6 +181,9 @@ func (db database) seedPerson(t *testing.T) {
 	}
 	relayed := int64(1)
 	db.insert(t,
+		&Step{ID: "s0", TeamID: team, ChannelID: "C2", TriggerTS: at(2), Decision: "run/2", Input: canaryName, Output: canaryText},
+		&Step{ID: "s1", TeamID: team, ChannelID: "C1", TriggerTS: at(0), Decision: "run/0", Input: canaryText},
+		&Turn{Decision: "run/2", TeamID: team, ChannelID: "C2", Text: canaryText, Opaque: canaryText},
 		&changeRow{WorkflowID: "channel/T1/C1", TS: at(0), Kind: "said", Author: canaryUser, OrderedBy: by, RelayedUS: &relayed},
 		&orderRow{ID: "o1", TeamID: team, ChannelID: "C1", Kind: "hush", OrderedBy: by, Subject: at(0)},
 		&reactionRow{TeamID: team, ChannelID: "C1", TS: at(1), UserID: canaryUser, Name: "eyes"},
@@ -196,8 +206,8 @@ func TestExportPerson(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := fmt.Sprintf("%s: %d messages, %d reactions, %d orders, %d decisions, %d replies", x.Name, len(x.Messages), len(x.Reactions), len(x.Orders), len(x.Decisions), len(x.Replies))
-		if want := "Kana Ria: 3 messages, 2 reactions, 1 orders, 1 decisions, 1 replies"; got != want {
+		got := fmt.Sprintf("%s: %d messages, %d reactions, %d orders, %d decisions, %d replies, %d steps", x.Name, len(x.Messages), len(x.Reactions), len(x.Orders), len(x.Decisions), len(x.Replies), len(x.Steps))
+		if want := "Kana Ria: 3 messages, 2 reactions, 1 orders, 1 decisions, 1 replies, 1 steps"; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 		if !x.Guest || len(x.Outside) != 2 || x.Outside[0].Channel != "C1" {
@@ -218,7 +228,7 @@ func TestExportPerson(t *testing.T) {
 			t.Fatal(err)
 		}
 		x, err = db.ExportPerson(t.Context(), canary, noStep)
-		if err != nil || x.Name != "" || !x.Forgotten.Equal(db.clock.now()) || len(x.Messages)+len(x.Reactions)+len(x.Orders)+len(x.Decisions)+len(x.Replies)+len(x.Memories) > 0 {
+		if err != nil || x.Name != "" || !x.Forgotten.Equal(db.clock.now()) || len(x.Messages)+len(x.Reactions)+len(x.Orders)+len(x.Decisions)+len(x.Replies)+len(x.Steps)+len(x.Memories) > 0 {
 			t.Errorf("after they were forgotten: %+v, %v", x, err)
 		}
 	})

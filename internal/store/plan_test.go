@@ -57,7 +57,7 @@ func TestPlansUseIndexes(t *testing.T) {
 			}
 			facts := func(c chat.Conversation) func(ctx context.Context, s *Store) error {
 				return func(ctx context.Context, s *Store) error {
-					_, err := s.Facts(ctx, FactsRequest{Conversation: c, Trigger: at(0), Decision: "d7", Reply: "r7", Since: chat.Time(at(n - n/5)), Oldest: at(0), Held: true})
+					_, err := s.Facts(ctx, FactsRequest{Conversation: c, Trigger: at(0), Decision: "d7", Reply: "r7", Since: chat.Time(at(n - n/5)), Oldest: at(0), Held: true, Looks: true})
 					return err
 				}
 			}
@@ -73,6 +73,10 @@ func TestPlansUseIndexes(t *testing.T) {
 				{name: "Facts of the top level", run: facts(top)},
 				{name: "Facts of a short thread", run: facts(short)},
 				{name: "Facts of a long thread", run: facts(long)},
+				{name: "Turns", run: func(ctx context.Context, s *Store) error { _, err := s.Turns(ctx, "d7"); return err }},
+				{name: "BeginStep", run: func(ctx context.Context, s *Store) error { _, err := s.BeginStep(ctx, stepID("d7", 0, 0)); return err }},
+				{name: "EndStep", run: func(ctx context.Context, s *Store) error { return s.EndStep(ctx, stepID("d7", 0, 0), "x", false) }},
+				{name: "StopThread", run: func(ctx context.Context, s *Store) error { return s.StopThread(ctx, long, at(0)) }},
 				{name: "Tail of the top level", run: func(ctx context.Context, s *Store) error { _, err := s.Tail(ctx, top, 20); return err }},
 				{name: "Tail of a long thread", run: func(ctx context.Context, s *Store) error { _, err := s.Tail(ctx, long, 20); return err }},
 				{name: "Message", run: func(ctx context.Context, s *Store) error { _, err := s.Message(ctx, team, channel, at(0)); return err }},
@@ -587,6 +591,8 @@ func (db database) seedLedger(t *testing.T, n int) {
 	var calls []callRow
 	var orders []orderRow
 	var lost []forgottenRow
+	var turns []Turn
+	var steps []Step
 	for i := range n / 4 {
 		us := micros(chat.Time(at(n - n/4 + i)))
 		c := chat.Conversation{Team: team, Channel: []string{channel, "C2", "C3"}[i%3]}
@@ -597,10 +603,13 @@ func (db database) seedLedger(t *testing.T, n int) {
 		decisions = append(decisions, Decision{Key: key, WorkflowID: c.ID(), TriggerTS: at(i), Source: "rule", Outcome: "silent", DecidedUS: us})
 		calls = append(calls, callRow{TeamID: team, ChannelID: fmt.Sprint("C", 1+i%30), ThreadTS: c.Thread, Purpose: "judgment", Decision: key, CalledUS: us})
 		orders = append(orders, orderRow{ID: key, TeamID: team, ChannelID: c.Channel, ThreadTS: c.Thread, Kind: "drop", OrderedUS: us})
+		turns = append(turns, Turn{Decision: key, TeamID: team, ChannelID: c.Channel, MadeUS: us})
+		steps = append(steps, Step{ID: stepID(key, 0, 0), TeamID: team, ChannelID: c.Channel, Decision: key, TriggerTS: at(i), Tool: "search_messages", State: StepDone, StoredUS: us})
 		lost = append(lost, forgottenRow{TeamID: fmt.Sprint("T", 10+i%100), ChannelID: c.Channel, TS: at(i), UntilUS: us})
 	}
 	for _, insert := range []*gorm.DB{
 		db.db.CreateInBatches(decisions, 500), db.db.CreateInBatches(calls, 500), db.db.CreateInBatches(orders, 500), db.db.CreateInBatches(lost, 500),
+		db.db.CreateInBatches(turns, 500), db.db.CreateInBatches(steps, 500),
 	} {
 		if insert.Error != nil {
 			t.Fatal(insert.Error)

@@ -113,6 +113,12 @@ func (p purger) ledger() error {
 	if err := remove[string](p.sweeper, "outbox", p.own(), "trigger_ts", condition{}); err != nil {
 		return err
 	}
+	if err := remove[string](p.sweeper, "steps", p.own(), "id", condition{}); err != nil {
+		return err
+	}
+	if err := remove[string](p.sweeper, "turns", p.own(), "decision", condition{}); err != nil {
+		return err
+	}
 	if err := remove[int64](p.sweeper, "orders", p.own(), "ordered_us", condition{}); err != nil {
 		return err
 	}

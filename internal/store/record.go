@@ -240,6 +240,7 @@ func (s *Store) finish(tx *gorm.DB, group []*recording) error {
 			changes = append(changes, changeRow{
 				WorkflowID: c.Conversation.ID(), TS: c.TS, SentUS: micros(chat.Time(c.TS)), Kind: string(c.Kind),
 				Revision: c.Revision, FollowUp: c.FollowUp, StoredUS: s.nowMicros(), OrderedBy: c.By, Author: c.Author, Trace: cmp.Or(c.Trace, n.trace),
+				Mention: c.Mention, Stop: c.Stop,
 			})
 		}
 	}

@@ -13,7 +13,8 @@ import (
 
 // Cutoffs are the times before which Prune deletes; a zero time keeps everything.
 type Cutoffs struct {
-	// Ledger applies to decisions, changes, replies in the outbox, model calls and orders.
+	// Ledger applies to decisions, what was looked up for them, changes, replies in the outbox, model
+	// calls and orders.
 	Ledger time.Time
 	// Messages must be older than anything that is pending, read by catch-up or read for memory
 	// (config.Retention checks that).
@@ -43,7 +44,7 @@ func (s *Store) Prune(ctx context.Context, h Cutoffs, step func(table string, ro
 		{"messages", func() error { return p.messages(h.Messages) }},
 		{"ledger", func() error { return p.ledger(h) }},
 		{"memories", func() error { return p.memories(h.MemoryVersions) }},
-		{"conversations", p.conversations},
+		{"conversations", func() error { return p.conversations(h.Messages) }},
 	} {
 		if err := table.prune(); err != nil {
 			return fmt.Errorf("prune %s: %w", table.name, err)
@@ -166,6 +167,15 @@ func (p pruning) ledger(h Cutoffs) error {
 	}, before); err != nil {
 		return err
 	}
+	// What was looked up for a reply goes with the decision that the reply carried out.
+	for _, rows := range []prunable{
+		{table: "steps", walkColumn: "stored_us", ageColumn: "stored_us"}, {table: "turns", walkColumn: "made_us", ageColumn: "made_us"},
+	} {
+		rows.condition = where("NOT EXISTS (SELECT 1 FROM decisions d WHERE d.key = " + rows.table + ".decision)")
+		if err := walk[int64](p, rows, before); err != nil {
+			return err
+		}
+	}
 	// A reply is finished when all its parts are sent, or when one has failed or was retracted: then the others are
 	// not tried. It is also finished when its decision was given up. Its parts go together, because
 	// a remaining part would look like the whole reply.
@@ -203,12 +213,13 @@ func (p pruning) memories(horizon time.Time) error {
 // leaseGrace is how long an expired lease is kept, because clocks differ.
 const leaseGrace = time.Hour
 
-// conversations deletes rows without lease and silence. They are created again when needed.
-func (p pruning) conversations() error {
+// conversations deletes rows without lease and silence. They are created again when needed. A stop
+// stays as long as messages do.
+func (p pruning) conversations(messages time.Time) error {
 	return walk[string](p, prunable{
 		table: "conversations", walkColumn: "workflow_id", ageColumn: "claimed_us",
-		condition: where("silenced_us < ? AND NOT EXISTS (SELECT 1 FROM changes c WHERE c.workflow_id = conversations.workflow_id AND c.relayed_us IS NULL)",
-			micros(p.now)),
+		condition: where("silenced_us < ? AND stopped_us <= ? AND NOT EXISTS (SELECT 1 FROM changes c WHERE c.workflow_id = conversations.workflow_id AND c.relayed_us IS NULL)",
+			micros(p.now), microsOrZero(messages)),
 	}, micros(p.now.Add(-leaseGrace)))
 }
 

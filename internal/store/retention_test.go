@@ -128,6 +128,26 @@ func TestPruneLedger(t *testing.T) {
 	})
 }
 
+// What was looked up goes with the decision that it was for.
+func TestPruneSteps(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		us := dayUS(4000)
+		db.insert(t,
+			&Decision{Key: "pending", Outcome: "pending", DecidedUS: us}, &Decision{Key: "old", Outcome: "posted", DecidedUS: us},
+			&Decision{Key: "young", Outcome: "posted", DecidedUS: micros(db.clock.now())},
+		)
+		for _, key := range []string{"pending", "old", "young", "withdrawn before it was decided"} {
+			db.insert(t, &Turn{Decision: key, MadeUS: us}, &Step{ID: key, Decision: key, StoredUS: us})
+		}
+		if got, want := db.prune(t, Cutoffs{Ledger: day(keptDays)}), map[string]int{"decisions": 1, "steps": 2, "turns": 2}; !maps.Equal(got, want) {
+			t.Errorf("gone are %v, want %v", got, want)
+		}
+		if got, want := db.left(t, "steps", "id"), []string{"pending", "young"}; !slices.Equal(got, want) {
+			t.Errorf("left are %v, want %v", got, want)
+		}
+	})
+}
+
 func TestPruneKeepsForEver(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		us := dayUS(4000)
@@ -577,7 +597,7 @@ func TestPruneSkipsYoungChannels(t *testing.T) {
 }
 
 // readsAll matches plans that read or sort all of a large table.
-var readsAll = regexp.MustCompile(`(?:Seq Scan on|SCAN) (?:messages|changes|decisions|outbox|orders|model_calls|memories|memory_scopes|conversations)|Sort|TEMP B-TREE`)
+var readsAll = regexp.MustCompile(`(?:Seq Scan on|SCAN) (?:messages|changes|decisions|outbox|orders|model_calls|memories|memory_scopes|conversations|turns|steps)|Sort|TEMP B-TREE`)
 
 // However much data there is, a step reads little more than it deletes.
 // Whoever looks for a person goes through the tables likewise.

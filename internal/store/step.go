@@ -1,0 +1,239 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"myao/internal/chat"
+)
+
+// Turn is a model's answer that asked for tools before it wrote a reply.
+type Turn struct {
+	// Decision is the key of the decision that the reply carries out. Round counts from 0.
+	Decision  string `gorm:"primaryKey"`
+	Round     int    `gorm:"primaryKey;autoIncrement:false"`
+	TeamID    string
+	ChannelID string
+	// Provider and Model are what was asked.
+	Provider string
+	Model    string
+	// Text is what the model wrote beside its calls.
+	Text string
+	// Opaque is the answer as its provider wants it back, as JSON.
+	Opaque    string
+	TokensIn  int
+	TokensOut int
+	LatencyUS int64 `gorm:"column:latency_us"`
+	ReadUS    int64 `gorm:"column:read_us"`
+	MadeUS    int64 `gorm:"column:made_us"`
+	// Steps are its calls, in order.
+	Steps []Step `gorm:"-"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (Turn) TableName() string { return "turns" }
+
+// Read is when the conversation was read for the answer.
+func (t Turn) Read() time.Time { return instant(t.ReadUS) }
+
+// Made is when the answer was saved.
+func (t Turn) Made() time.Time { return instant(t.MadeUS) }
+
+// StepState is how far a step has come. A step in StepRunning whose worker dies is begun again.
+type StepState string
+
+const (
+	StepWaiting StepState = "waiting"
+	StepRunning StepState = "running"
+	StepDone    StepState = "done"
+	// StepRefused: it is past a limit, and was not tried.
+	StepRefused StepState = "refused"
+)
+
+// Step is one call of a Turn.
+type Step struct {
+	ID        string `gorm:"primaryKey" json:"id"`
+	TeamID    string `json:"team_id"`
+	ChannelID string `json:"channel_id"`
+	ThreadTS  string `gorm:"column:thread_ts" json:"thread_ts"`
+	// TriggerTS is the ts of the message that is answered.
+	TriggerTS string `gorm:"column:trigger_ts" json:"trigger_ts"`
+	Decision  string `json:"decision"`
+	Round     int    `json:"round"`
+	// Position is its place in the turn, from 0.
+	Position int    `json:"position"`
+	CallID   string `json:"call_id"`
+	Tool     string `json:"tool"`
+	// Input is what the model wrote, which may be anything.
+	Input string    `json:"input"`
+	State StepState `json:"state"`
+	// Output is what the model is told. Failed is set if that is an error.
+	Output   string `json:"output"`
+	Failed   bool   `json:"failed"`
+	Attempts int    `json:"attempts"`
+	StoredUS int64  `gorm:"column:stored_us" json:"stored_us"`
+	// BeganUS is when the first attempt began, 0 if none has.
+	BeganUS int64 `gorm:"column:began_us" json:"began_us"`
+	EndedUS int64 `gorm:"column:ended_us" json:"ended_us"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (Step) TableName() string { return "steps" }
+
+// Ended reports whether the step has a result.
+func (s Step) Ended() bool { return s.State == StepDone || s.State == StepRefused }
+
+// Began is when the first attempt began; zero if none has.
+func (s Step) Began() time.Time { return instantOrZero(s.BeganUS) }
+
+// Took is the time from the beginning of the first attempt to the end; zero if it has not ended.
+func (s Step) Took() time.Duration {
+	if s.BeganUS == 0 || s.EndedUS == 0 {
+		return 0
+	}
+	return time.Duration(s.EndedUS-s.BeganUS) * time.Microsecond
+}
+
+// stepID is the same each time the same call is saved.
+func stepID(decision string, round, position int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d", decision, round, position))
+	return hex.EncodeToString(sum[:10])
+}
+
+// SaveTurn saves a turn of a reply to a message of a conversation, and its steps, of which CallID,
+// Tool, Input, State, Output and Failed must be set. It returns the steps of that round: if another
+// attempt has saved the round before, that one's.
+func (s *Store) SaveTurn(ctx context.Context, c chat.Conversation, trigger string, t Turn) ([]Step, error) {
+	now := s.nowMicros()
+	t.TeamID, t.ChannelID, t.MadeUS = c.Team, c.Channel, now
+	steps := slices.Clone(t.Steps)
+	for i := range steps {
+		st := &steps[i]
+		st.ID, st.TeamID, st.ChannelID, st.ThreadTS, st.TriggerTS = stepID(t.Decision, t.Round, i), c.Team, c.Channel, c.Thread, trigger
+		st.Decision, st.Round, st.Position, st.StoredUS = t.Decision, t.Round, i, now
+		if st.Ended() {
+			st.EndedUS = now
+		}
+	}
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
+		created := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&t)
+		if created.Error != nil {
+			return created.Error
+		}
+		if created.RowsAffected > 0 && len(steps) > 0 {
+			return tx.Create(&steps).Error
+		}
+		steps = nil
+		return tx.Where("decision = ? AND round = ?", t.Decision, t.Round).Order("position").Find(&steps).Error
+	})
+	if err != nil {
+		return nil, fmt.Errorf("save turn %d of %s: %w", t.Round, t.Decision, err)
+	}
+	return steps, nil
+}
+
+// Turns returns the turns of a decision in order, with their steps.
+func (s *Store) Turns(ctx context.Context, decision string) ([]Turn, error) {
+	var turns []Turn
+	if err := s.db.WithContext(ctx).Where("decision = ?", decision).Order("round").Find(&turns).Error; err != nil {
+		return nil, fmt.Errorf("read turns of %s: %w", decision, err)
+	}
+	steps, err := s.Steps(ctx, decision)
+	if err != nil {
+		return nil, err
+	}
+	for i := range turns {
+		for _, st := range steps {
+			if st.Round == turns[i].Round {
+				turns[i].Steps = append(turns[i].Steps, st)
+			}
+		}
+	}
+	return turns, nil
+}
+
+// Steps returns the steps of a decision, in order.
+func (s *Store) Steps(ctx context.Context, decision string) ([]Step, error) {
+	var steps []Step
+	if err := s.db.WithContext(ctx).Where("decision = ?", decision).Order("round, position").Find(&steps).Error; err != nil {
+		return nil, fmt.Errorf("read steps of %s: %w", decision, err)
+	}
+	return steps, nil
+}
+
+// BegunStep is a step, and what decides whether it is carried out.
+type BegunStep struct {
+	Step
+	// Given is set if nobody waits for the step any more: its decision has an outcome.
+	Given bool
+	// Asker is the user id of the author of the message that is answered; "" if it is unknown or
+	// deleted.
+	Asker string
+	// ChannelName is empty for a direct message, and if Slack was never asked.
+	ChannelName string
+}
+
+// BeginStep counts an attempt at a step, unless the step has ended or nobody waits for it. It returns
+// the step with that attempt, or ErrNotFound.
+func (s *Store) BeginStep(ctx context.Context, id string) (BegunStep, error) {
+	var begun BegunStep
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
+		var rows []Step
+		if err := s.locked(tx).Where("id = ?", id).Find(&rows).Error; err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			return ErrNotFound
+		}
+		begun = BegunStep{Step: rows[0]}
+		st := &begun.Step
+		var known struct{ Outcome, Asker, Name string }
+		if err := tx.Raw(`SELECT COALESCE((SELECT outcome FROM decisions WHERE key = ?), '') AS outcome,
+				COALESCE((SELECT user_id FROM messages WHERE team_id = ? AND channel_id = ? AND ts = ? AND NOT deleted), '') AS asker,
+				COALESCE((SELECT name FROM channels WHERE team_id = ? AND channel_id = ?), '') AS name`,
+			st.Decision, st.TeamID, st.ChannelID, st.TriggerTS, st.TeamID, st.ChannelID).Scan(&known).Error; err != nil {
+			return err
+		}
+		begun.Asker, begun.ChannelName = known.Asker, known.Name
+		begun.Given = known.Outcome != "" && known.Outcome != "pending"
+		if st.Ended() || begun.Given {
+			return nil
+		}
+		st.State, st.Attempts = StepRunning, st.Attempts+1
+		if st.BeganUS == 0 {
+			st.BeganUS = s.nowMicros()
+		}
+		return tx.Model(&Step{}).Where("id = ?", id).Updates(map[string]any{"state": st.State, "attempts": st.Attempts, "began_us": st.BeganUS}).Error
+	})
+	if err != nil {
+		return BegunStep{}, fmt.Errorf("begin step %s: %w", id, err)
+	}
+	return begun, nil
+}
+
+// EndStep saves what a step has found. The first result stays.
+func (s *Store) EndStep(ctx context.Context, id, output string, failed bool) error {
+	if err := s.db.WithContext(ctx).Model(&Step{}).Where("id = ? AND state = ?", id, StepRunning).
+		Updates(map[string]any{"state": StepDone, "output": output, "failed": failed, "ended_us": s.nowMicros()}).Error; err != nil {
+		return fmt.Errorf("end step %s: %w", id, err)
+	}
+	return nil
+}
+
+// StopThread keeps the bot out of a thread from the time on when a message was recorded that told it
+// to stop, until somebody mentions it again (Facts.Stopped).
+func (s *Store) StopThread(ctx context.Context, c chat.Conversation, ts string) error {
+	if err := s.db.WithContext(ctx).Exec(`
+		INSERT INTO conversations (workflow_id, stopped_us) SELECT workflow_id, MAX(stored_us) FROM changes WHERE workflow_id = ? AND ts = ? AND stop GROUP BY workflow_id
+		ON CONFLICT (workflow_id) DO UPDATE SET stopped_us = excluded.stopped_us`, c.ID(), ts).Error; err != nil {
+		return fmt.Errorf("stop in %s: %w", c.ID(), err)
+	}
+	return nil
+}
