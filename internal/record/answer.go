@@ -48,9 +48,11 @@ func answerNow(m chat.Message, known store.Known, order store.Order) (entry stor
 	order.Scope, order.Subject = chat.Scope{Team: m.Team, Channel: m.Channel, Thread: m.ThreadTS}, m.TS
 	entry = store.Entry{Message: &m, Handled: true, Order: &order}
 	for _, c := range Conversations(m, true) {
-		entry.Changes = append(entry.Changes, store.Change{Conversation: c, Change: conversation.Change{
-			TS: m.TS, Kind: conversation.Addressed, Revision: m.Revision, By: order.By,
-		}})
+		change := conversation.Change{TS: m.TS, Kind: conversation.Addressed, Revision: m.Revision, By: order.By, Mention: true}
+		if c.AnswersHere() { // elsewhere it would withdraw what else this person has asked
+			change.Author = m.UserID
+		}
+		entry.Changes = append(entry.Changes, store.Change{Conversation: c, Change: change})
 	}
 	return entry, Accepted
 }

@@ -11,10 +11,10 @@ import (
 )
 
 // plan decides what to store of an event, and which conversations to tell. bot is the bot's
-// own user id. plan is pure: Store.Record calls it again when another event of the same
+// own user id, operators are the user ids of those who may stop any reply. plan is pure: Store.Record calls it again when another event of the same
 // message is committed first.
-func plan(e slack.MessageEvent, known store.Known, settings config.ChannelSettings, bot string) store.Entry {
-	p := planner{event: e, known: known, settings: settings, bot: bot}
+func plan(e slack.MessageEvent, known store.Known, settings config.ChannelSettings, bot string, operators ...string) store.Entry {
+	p := planner{event: e, known: known, settings: settings, bot: bot, operator: slices.Contains(operators, e.Message.UserID)}
 	switch e.Kind {
 	case slack.Posted:
 		return p.posted()
@@ -30,6 +30,8 @@ type planner struct {
 	known    store.Known
 	settings config.ChannelSettings
 	bot      string
+	// operator is set if the author of the event's message is an operator.
+	operator bool
 }
 
 func (p planner) posted() store.Entry {
@@ -48,7 +50,7 @@ func (p planner) posted() store.Entry {
 	}
 	entry := store.Entry{Message: &m, Handled: true}
 	kind, relayed := p.classify(m, p.event.Mention)
-	if !relayed || !hears(p.settings.Mode, kind == conversation.Addressed) || p.known.Addressed { // an edit that came before the message addressed the bot
+	if !relayed || !hears(p.settings.Mode, kind == conversation.Addressed || p.mayStop(m)) || p.known.Addressed { // an edit that came before the message addressed the bot
 		return entry
 	}
 	conversations := Conversations(m, kind == conversation.Addressed)
@@ -109,6 +111,11 @@ func (p planner) classify(m chat.Message, mention bool) (kind conversation.Kind,
 	}
 }
 
+// mayStop reports whether a message in a thread may stop a reply there.
+func (p planner) mayStop(m chat.Message) bool {
+	return m.ThreadTS != "" && conversation.StopWord(m, p.bot)
+}
+
 // hears reports whether the conversations of a channel hear of a message, which may have addressed the
 // bot. Where the mode leaves nothing to decide, none is started. What waits in one since before the
 // channel had this mode meets the mode's rule.
@@ -138,8 +145,13 @@ func (p planner) change(c chat.Conversation, m chat.Message, kind conversation.K
 		change.Revision = "" // the message as first posted, even if a later edit is known
 		change.FollowUp = kind == conversation.Said && !m.ByBot() && followUp(p.known, m.UserID)
 	}
-	if !c.AnswersHere() { // where whose message it is decides what a mention withdraws
-		change.Author = m.UserID
+	change.Author = m.UserID
+	change.Mention = kind == conversation.Addressed && p.event.Mention
+	if kind != conversation.Edited && kind != conversation.Deleted && !m.ByBot() && conversation.StopWord(m, p.bot) {
+		change.Stop = true
+		if p.operator {
+			change.By = orderedBy(m.UserID)
+		}
 	}
 	return store.Change{Conversation: c, Change: change}
 }

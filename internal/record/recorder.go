@@ -13,11 +13,13 @@ type Directory interface {
 	Settings(ctx context.Context, team, channel string) config.ChannelSettings
 }
 
-// Recorder commits events, live ones and those that catch-up finds later. All fields are
+// Recorder commits events, live ones and those that catch-up finds later. Store and Directory are
 // required.
 type Recorder struct {
 	Store     *store.Store
 	Directory Directory
+	// Operators are the user ids of those who may stop any reply.
+	Operators []string
 }
 
 // Record commits an event and returns the conversations that have something new to be
@@ -25,7 +27,7 @@ type Recorder struct {
 func (r *Recorder) Record(ctx context.Context, e slack.MessageEvent, own slack.Identity) ([]store.Target, error) {
 	settings := r.Directory.Settings(ctx, e.Message.Team, e.Message.Channel)
 	return r.Store.Record(ctx, e.Message, func(known store.Known) store.Entry {
-		entry := plan(e, known, settings, own.UserID)
+		entry := plan(e, known, settings, own.UserID, r.Operators...)
 		entry.Private, entry.External = e.Private(), e.External
 		return entry
 	})
