@@ -29,6 +29,9 @@ type Channel struct {
 	// Config.TimeZone.
 	TimeZone string `yaml:"time_zone"`
 
+	// Tools narrows tools.enabled here. Nil inherits; an empty list allows none.
+	Tools []string `yaml:"tools"`
+
 	// The following override the same keys of Response, in the same units. A new one also needs a
 	// field in Response and in ChannelSettings, a default, a rule, and a line in Response.with.
 
@@ -87,6 +90,8 @@ type ChannelSettings struct {
 	Persona string
 	// Model writes the replies. Its provider is that of agents.response.
 	Model string
+	// Tools are the names of the tools that a model is offered here.
+	Tools []string
 	// Zone is the time zone of the channel's days and quiet hours.
 	Zone *time.Location
 
@@ -145,6 +150,10 @@ func (c Config) Channel(f ChannelFacts) ChannelSettings {
 	_, own := c.channel(f)
 	s := c.Response.with(own)
 	s.Model = cmp.Or(own.Model, c.Agents.Response.Model)
+	s.Tools = c.Tools.Enabled
+	if own.Tools != nil {
+		s.Tools = slices.DeleteFunc(slices.Clone(s.Tools), func(name string) bool { return !slices.Contains(own.Tools, name) })
+	}
 	s.Zone = c.zone(cmp.Or(own.TimeZone, c.TimeZone))
 	return s
 }

@@ -28,6 +28,7 @@ type Config struct {
 	TemplatesDir string   `yaml:"templates_dir"`
 	Response     Response `yaml:"response"`
 	Memory       Memory   `yaml:"memory"`
+	Tools        Tools    `yaml:"tools"`
 	// Retention is how long the database keeps rows that are no longer in use.
 	Retention Retention `yaml:"retention"`
 	// Channels are the exceptions from Response, by channel id or by name (lower case, without
@@ -279,6 +280,29 @@ func (m Memory) Interval() time.Duration { return seconds(m.IntervalSeconds) }
 
 // ShortTermWindow is ShortTermWindowHours as a duration.
 func (m Memory) ShortTermWindow() time.Duration { return hours(m.ShortTermWindowHours) }
+
+// Tools is what a reply may look up before it is written.
+type Tools struct {
+	// Enabled are the names of the tools that a model is offered.
+	Enabled []string `yaml:"enabled"`
+	// MaxRounds is how often, for one reply, a model may ask for tools.
+	MaxRounds int `yaml:"max_rounds"`
+	// MaxCalls limits the calls of all rounds.
+	MaxCalls int `yaml:"max_calls"`
+	// MaxSeconds is the time after the first round from which on no further one begins, in seconds.
+	MaxSeconds int `yaml:"max_seconds"`
+	// MaxResultChars limits the result of one call, MaxTotalChars those of all calls, in characters.
+	MaxResultChars int `yaml:"max_result_chars"`
+	MaxTotalChars  int `yaml:"max_total_chars"`
+}
+
+// ToolNames are the names of all tools.
+func ToolNames() []string {
+	return []string{"search_messages", "read_thread", "read_channel", "remember", "forget_note"}
+}
+
+// Longest is MaxSeconds as a duration.
+func (t Tools) Longest() time.Duration { return seconds(t.MaxSeconds) }
 
 // Retention is how long the database keeps rows that are no longer in use; 0 is for ever.
 type Retention struct {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // File is the file that a configuration was read from, with the line of each value.
@@ -83,6 +84,8 @@ func (c Config) inherited(key string) Setting {
 		return Setting{Key: key, From: fromDefault}
 	case "model":
 		return c.setting(key, reflect.ValueOf(c.Agents.Response.Model), "agents.response.model")
+	case "tools":
+		return c.setting(key, reflect.ValueOf(c.Tools.Enabled), "tools.enabled")
 	case "time_zone":
 		return c.setting(key, reflect.ValueOf(c.TimeZone), "time_zone")
 	}
@@ -92,6 +95,9 @@ func (c Config) inherited(key string) Setting {
 // setting returns a setting with its place in the file, if the dotted key from has a value there.
 func (c Config) setting(key string, value reflect.Value, from string) Setting {
 	s := Setting{Key: key, Value: fmt.Sprint(value), From: fromDefault}
+	if names, ok := value.Interface().([]string); ok {
+		s.Value = "[" + strings.Join(names, ", ") + "]"
+	}
 	if line := c.File.lines[from]; line > 0 {
 		s.From, s.Line, s.Variables = from, line, c.File.variables[from]
 	}

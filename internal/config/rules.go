@@ -91,6 +91,14 @@ var rules = map[string]rule{
 	"Channel.Remember": oneOf(RememberEverywhere, RememberHere, RememberNowhere),
 	"Channel.Model":    text(line),
 	"Channel.TimeZone": text(timeZone),
+	"Channel.Tools":    oneOf(ToolNames()...),
+
+	"Tools.Enabled":        oneOf(ToolNames()...),
+	"Tools.MaxRounds":      whole(1, 50),
+	"Tools.MaxCalls":       whole(1, 500),
+	"Tools.MaxSeconds":     whole(1, daySeconds),
+	"Tools.MaxResultChars": whole(500, 1_000_000),
+	"Tools.MaxTotalChars":  whole(500, 1_000_000),
 
 	"Memory.IntervalSeconds":           whole(1, weekSeconds),
 	"Memory.ShortTermWindowHours":      whole(1, maxHours),
