@@ -25,11 +25,14 @@ func (a Agent) request(r llm.Request) llm.Request {
 	return r
 }
 
-// ask makes one call. An answer without a visible character is llm.ErrEmpty.
+// ask makes one call. An answer that calls no tool and has no visible character is llm.ErrEmpty.
 func (a Agent) ask(ctx context.Context, r llm.Request) (llm.Response, error) {
 	answer, err := a.Model.Generate(ctx, r)
 	answer.Text = strings.ReplaceAll(answer.Text, "\x00", "") // Postgres refuses NUL
-	if err == nil && !prompt.Visible(answer.Text) {
+	if len(r.Tools) == 0 {
+		answer.Turn = nil // nobody would carry it out
+	}
+	if err == nil && answer.Turn == nil && !prompt.Visible(answer.Text) {
 		err = &llm.Error{Kind: llm.ErrEmpty, Message: "the model wrote nothing"}
 	}
 	return answer, err

@@ -19,6 +19,8 @@ type Attempt struct {
 	Decision string
 	// Number is 1 for the caller's first attempt.
 	Number int
+	// Kept is how many answers for the decision were saved: they are no lost ones.
+	Kept int
 }
 
 // Answer is what a model answered.
@@ -68,7 +70,7 @@ func (m *Mind) ask(ctx context.Context, q Question, a Attempt) (llm.Response, er
 		if err != nil {
 			return llm.Response{}, err
 		}
-		if exhausted(calls) {
+		if exhausted(calls, a.Kept) {
 			return llm.Response{}, &FinalError{errors.New("the model has failed too often, or its answers could not be kept")}
 		}
 	}
@@ -82,19 +84,19 @@ func (m *Mind) ask(ctx context.Context, q Question, a Attempt) (llm.Response, er
 	if a.Decision == "" || !ok || !failure.Retryable() {
 		return response, err
 	}
-	if calls, unknown := m.Store.CallSummaries(ctx, a.Decision, q.Purpose); unknown == nil && exhausted(calls) {
+	if calls, unknown := m.Store.CallSummaries(ctx, a.Decision, q.Purpose); unknown == nil && exhausted(calls, a.Kept) {
 		err = &FinalError{err}
 	}
 	return response, err
 }
 
-// exhausted reports whether a model was asked often enough for one decision. Cancelled calls are
-// not failures of the model.
-func exhausted(calls []store.CallSummary) bool {
+// exhausted reports whether a model was asked often enough for one decision, of whose answers some were
+// kept. Cancelled calls are not failures of the model.
+func exhausted(calls []store.CallSummary, kept int) bool {
 	failures, took := 0, time.Duration(0)
 	for _, c := range calls {
 		switch {
-		case c.Error == "" && c.Calls >= maxUnsavedAnswers, c.Error == llm.KindOf(llm.ErrEmpty) && c.Calls >= maxEmptyAnswers:
+		case c.Error == "" && c.Calls-kept >= maxUnsavedAnswers, c.Error == llm.KindOf(llm.ErrEmpty) && c.Calls >= maxEmptyAnswers:
 			return true
 		case c.Error != "" && c.Error != llm.KindOf(context.Canceled):
 			failures, took = failures+c.Calls, took+c.Took

@@ -3,7 +3,9 @@ package mind
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -61,10 +63,67 @@ type ReplyQuestion struct {
 	Saw time.Time
 }
 
-// ReplyQuestion asks for a reply to the message trigger. If the bot is addressed within a
-// thread, the thread is read from Slack first.
+// Reply is what a reply is about, and what was looked up for it.
+type Reply struct {
+	Conversation chat.Conversation
+	// Trigger is the ts of the message that is answered, Until that of the newest message of the same
+	// person that is answered with it; empty if there is none.
+	Trigger, Until string
+	// Follows is set where nobody tells what that person has said since: then Until is read.
+	Follows   bool
+	Addressed bool
+	// Tools are what the model may call.
+	Tools []llm.Tool
+	// Turns are what it has called. If they are the configured model's own, and Tools are not empty, they
+	// are sent back to it. Otherwise their results stand in the prompt, and no tools are offered.
+	Turns []llm.Turn
+	// By is the model that wrote the turns.
+	By string
+}
+
+// Shown is all that the model is shown, except for the instruction.
+func (q ReplyQuestion) Shown() string {
+	shown := []string{q.System}
+	for _, t := range q.Turns {
+		for _, r := range t.Results {
+			shown = append(shown, r.Text)
+		}
+	}
+	return strings.Join(shown, "\n")
+}
+
+// AskReply asks for a reply: the answer has a text, or a Turn that calls tools. It returns the question
+// that was asked in the end. A provider that refuses the tools, or turns of its own, is asked without:
+// the results then stand in the prompt.
+func (m *Mind) AskReply(ctx context.Context, about Reply, a Attempt) (ReplyQuestion, Answer, error) {
+	q, err := m.ReplyTo(ctx, about)
+	if err != nil {
+		return ReplyQuestion{}, Answer{}, err
+	}
+	answer, err := m.Ask(ctx, q.Question, a)
+	refused, ok := errors.AsType[*llm.Error](err)
+	if len(q.Tools) == 0 || !ok || !errors.Is(err, llm.ErrInvalid) || refused.TooLong && len(q.Turns) == 0 {
+		return q, answer, err
+	}
+	m.Logger.WarnContext(ctx, "the model refuses tools or their results; asking without tools", "conversation", about.Conversation.ID(), "model", q.Model, "error", err)
+	about.Tools = nil
+	if q, err = m.ReplyTo(ctx, about); err != nil {
+		return ReplyQuestion{}, Answer{}, err
+	}
+	answer, err = m.Ask(ctx, q.Question, a)
+	return q, answer, err
+}
+
+// ReplyQuestion asks for a reply to the message trigger that needs no tools.
 func (m *Mind) ReplyQuestion(ctx context.Context, c chat.Conversation, trigger string, addressed bool) (ReplyQuestion, error) {
-	r, settings, err := m.recall(ctx, c, addressed && trigger != c.Thread)
+	return m.ReplyTo(ctx, Reply{Conversation: c, Trigger: trigger, Addressed: addressed})
+}
+
+// ReplyTo asks for a reply. If the bot is addressed within a thread, the thread is read from Slack
+// first.
+func (m *Mind) ReplyTo(ctx context.Context, about Reply) (ReplyQuestion, error) {
+	c, trigger := about.Conversation, cmp.Or(about.Until, about.Trigger)
+	r, settings, err := m.recall(ctx, c, about.Addressed && about.Trigger != c.Thread)
 	if err != nil {
 		return ReplyQuestion{}, err
 	}
@@ -74,15 +133,51 @@ func (m *Mind) ReplyQuestion(ctx context.Context, c chat.Conversation, trigger s
 	}
 	agent := m.Agents.Response
 	agent.Agent.Model = cmp.Or(settings.Model, agent.Agent.Model)
+	if about.Follows {
+		trigger = cmp.Or(lastOfAuthor(r.Target(), trigger), trigger)
+	}
 	o := m.options(agent, r)
 	o.AnswerTS = trigger
+	foreign := slices.ContainsFunc(about.Turns, func(t llm.Turn) bool { return t.Provider != string(agent.Provider) }) ||
+		len(about.Turns) > 0 && about.By != agent.Agent.Model
+	if foreign || len(about.Tools) == 0 {
+		o.LookedUp, about.Tools, about.Turns = lookedUp(about.Turns), nil, nil
+	}
 	for _, said := range r.Target() {
 		o.BareMention = o.BareMention || (said.TS == trigger && len(said.Files) == 0 && prompt.BareMention(said.Text, own.UserID))
 	}
 	q, err := newLimitedQuestion(agent, chat.Scope(c), func(characters int) (llm.Request, error) {
 		o.MaxCharacters = characters
 		system, user, err := m.Prompts.Response(r.Context, o)
-		return llm.Request{Purpose: llm.PurposeResponse, System: system, Prompt: user}, err
+		return llm.Request{Purpose: llm.PurposeResponse, System: system, Prompt: user, Tools: about.Tools, Turns: about.Turns}, err
 	})
 	return ReplyQuestion{Question: q, Saw: r.Saw}, err
+}
+
+// lastOfAuthor is the ts of the newest message by the author of a message; "" if that is not there.
+func lastOfAuthor(said []chat.Message, ts string) string {
+	i := slices.IndexFunc(said, func(m chat.Message) bool { return m.TS == ts })
+	if i < 0 || said[i].UserID == "" {
+		return ""
+	}
+	last := ts
+	for _, m := range said[i:] {
+		if m.UserID == said[i].UserID && !m.Deleted {
+			last = m.TS
+		}
+	}
+	return last
+}
+
+// lookedUp is the results of turns as material of a prompt.
+func lookedUp(turns []llm.Turn) []prompt.LookedUp {
+	var all []prompt.LookedUp
+	for _, t := range turns {
+		for i, call := range t.Calls {
+			if i < len(t.Results) {
+				all = append(all, prompt.LookedUp{Tool: call.Name, Input: string(call.Input), Text: t.Results[i].Text, Failed: t.Results[i].Failed})
+			}
+		}
+	}
+	return all
 }

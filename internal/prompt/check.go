@@ -68,14 +68,25 @@ func (r *Renderer) checkTemplates(faults *Faults) {
 			}
 		}
 	}
-	for _, n := range []Notice{Unanswered, OverBudget} {
+	found := Options{LookedUp: []LookedUp{{Tool: "x", Input: "{}", Text: "x"}, {Tool: "x", Text: "x", Failed: true}}}
+	_, err := r.render("looked_up.tmpl", r.lookedUp(found))
+	faults.add(err)
+	for _, n := range []Notice{Unanswered, OverBudget, Stopped, TooLate} {
 		text, err := r.render(string(n), nil)
 		if err == nil && text == "" {
-			err = fmt.Errorf("prompt template %s: the notice %q is empty", r.path("notice.tmpl"), n)
+			err = fmt.Errorf("prompt template %s: the notice %q is empty", r.path(n.file()), n)
 		}
 		faults.add(err)
 		r.notices[n] = text
 	}
+}
+
+// file is the template file that defines a notice.
+func (n Notice) file() string {
+	if n == Stopped || n == TooLate {
+		return "stop.tmpl"
+	}
+	return "notice.tmpl"
 }
 
 // path returns the path of a template file.

@@ -56,6 +56,9 @@ type Options struct {
 	// Draft is a reply that is not posted yet, for a second look; empty for any other prompt. With it,
 	// each message says how long ago it was sent, and Pending are those sent since the judgment.
 	Draft string
+	// LookedUp is what was looked up for a reply, when the model may look up no more. It stands at the
+	// end of the system text.
+	LookedUp []LookedUp
 	// Fault says why the last verdict could not be read; empty for the first attempt.
 	Fault string
 	// Names maps user ids to display names, for mentions in texts. It may lack the authors of the
@@ -142,7 +145,13 @@ func (r *Renderer) parse(faults *Faults) bool {
 // require.
 func (r *Renderer) Response(c chat.Context, o Options) (system, user string, err error) {
 	_, v := r.fitView(c, o, false)
-	return r.pair("response.tmpl", "response_user.tmpl", v)
+	system, user, err = r.pair("response.tmpl", "response_user.tmpl", v)
+	if err == nil && len(o.LookedUp) > 0 {
+		var found string
+		found, err = r.render("looked_up.tmpl", r.lookedUp(o))
+		system += "\n\n" + found
+	}
+	return system, user, err
 }
 
 // Judgment returns the prompt for a verdict on whether to speak. Pass the same MaxDelaySeconds to
@@ -186,12 +195,15 @@ func (r *Renderer) pair(systemName, userName string, v view) (system, user strin
 // Notice names a text that the bot posts without a model.
 type Notice string
 
-// The notices, each a template of this name in notice.tmpl.
+// The notices, each a template of this name in notice.tmpl or stop.tmpl.
 const (
 	// Unanswered is posted once if a mention finally cannot be answered.
 	Unanswered Notice = "unanswered"
 	// OverBudget is posted once if the budget is exhausted when somebody mentions the bot.
 	OverBudget Notice = "over_budget"
+	// Stopped is posted when somebody has told the bot to stop, TooLate if its post was under way.
+	Stopped Notice = "stopped"
+	TooLate Notice = "too_late"
 )
 
 // Notice returns the text of a notice; empty for an unknown one.
