@@ -1,4 +1,4 @@
-// Package activities holds the activities of all workflows. Conversations judge, compose,
+// Package activities holds the activities of all workflows. Conversations judge, compose, look,
 // post, settle and order. Memory surveys and remembers. Catch-up syncs channels and reads
 // missed messages. Retention prunes. Each activity may be attempted any number of times, by
 // several workers at once, and takes effect once. Inputs and outputs carry ids: texts stay
@@ -7,14 +7,17 @@ package activities
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"time"
 
 	"myao/internal/catchup"
 	"myao/internal/config"
+	"myao/internal/llm"
 	"myao/internal/mind"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/internal/tools"
 )
 
 // Slack is the part of Slack's API that activities call themselves.
@@ -33,6 +36,14 @@ type Directory interface {
 	Refresh(ctx context.Context, team, channel string, within time.Duration) (store.Channel, error)
 }
 
+// Tools offers what a model may look up for a reply, and carries it out.
+type Tools interface {
+	Offered(p tools.Place) []llm.Tool
+	// Run returns what the model is told. failed is set if that is an error which it may be able to
+	// correct. An err is tried again. step identifies the call however often it is tried.
+	Run(ctx context.Context, p tools.Place, step, name string, input json.RawMessage) (text string, failed bool, err error)
+}
+
 // Activities holds what the activities need. All fields are required.
 type Activities struct {
 	Store     *store.Store
@@ -41,6 +52,9 @@ type Activities struct {
 	Mind      *mind.Mind
 	// Missed reads the messages that did not come as events.
 	Missed *catchup.Reader
+	// Tools are what a model may look up; nil offers nothing. Limits bounds that.
+	Tools  Tools
+	Limits config.Tools
 	// Retention says how long rows are kept. The zero value keeps them for ever.
 	Retention config.Retention
 	// SecondLook says which judged replies the judge reads again before they are posted. The zero

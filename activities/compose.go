@@ -8,9 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/failpoint"
 	"myao/internal/llm"
+	"myao/internal/mind"
 	"myao/internal/prompt"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -20,14 +22,19 @@ import (
 type ComposeInput struct {
 	Task
 	Addressed bool `json:"addressed,omitempty"`
-	// Notice asks for the note that the bot cannot answer.
-	Notice bool `json:"notice,omitempty"`
+	// Notice asks for a note that no model writes: about a Stop, or that the bot cannot answer.
+	Notice bool              `json:"notice,omitempty"`
+	Stop   conversation.Stop `json:"stop,omitempty"`
 	// Ordered is set if an operator ordered the reply.
 	Ordered bool `json:"ordered,omitempty"`
 	// Oldest is the ts of the oldest message that the reply is about. The reply is outdated if
 	// somebody answered in a thread under it, or under a later message, since the judgment.
 	// Empty means that no reply in a thread outdates this one.
 	Oldest string `json:"oldest,omitempty"`
+	// Round counts the rounds of looking things up that came before.
+	Round int `json:"round,omitempty"`
+	// Until is the ts of the newest message of the same person that the reply answers as well.
+	Until string `json:"until,omitempty"`
 }
 
 // addressedReason is the ledger's reason for a reply that needs no judgment.
@@ -36,40 +43,52 @@ const addressedReason = "somebody addressed the bot"
 // noticeReason is the ledger's reason for a note that the bot cannot answer.
 const noticeReason = "no answer could be had, and the bot says so"
 
+// stopReason is the ledger's reason for a note that the bot has stopped.
+const stopReason = "somebody told the bot to stop"
+
 // ReplyOutput says how composing or posting a reply ended.
 type ReplyOutput struct {
 	Result conversation.Result `json:"result"`
 	// By is the ts of the message that outdated a reply before it was composed.
 	By string `json:"by,omitempty"`
+	// Steps are what is to be looked up before the reply is written.
+	Steps []conversation.Step `json:"steps,omitempty"`
 }
 
-// Compose reads the context, has a model write a reply, and puts that into the outbox. A reply that is
-// being posted stays as it is. So does one that this decision has composed before: the model is
-// not paid twice. A judged reply may get a second look first.
+// Compose reads the context, has a model write a reply, and puts that into the outbox. If the model asks
+// for tools instead, that is written down, and the result is Looking. A reply that is being posted stays
+// as it is. So does one that this decision has composed before, and what the model asked for in this
+// round: it is not paid twice. A judged reply may get a second look first.
 func (a *Activities) Compose(ctx context.Context, in ComposeInput) (ReplyOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
-	result, by, err := a.composeReply(ctx, in)
+	out, err := a.composeReply(ctx, in)
 	if err != nil {
 		return ReplyOutput{}, classify(fmt.Errorf("compose: %w", err))
 	}
-	return ReplyOutput{Result: result, By: by}, nil
+	return out, nil
 }
 
-func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (result conversation.Result, by string, err error) {
-	known, err := a.readFacts(ctx, in.Task, store.FactsRequest{Oldest: in.Oldest, Held: !in.Addressed})
+func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOutput, error) {
+	known, err := a.readFacts(ctx, in.Task, store.FactsRequest{Oldest: in.Oldest, Held: !in.Addressed, Looks: !in.Notice, Round: in.Round})
 	if err != nil || known.Begun {
-		return conversation.Done, "", err
+		return ReplyOutput{Result: conversation.Done}, err
 	}
 	if in.tookBack(known.Decision) {
-		return conversation.Silenced, "", nil
+		return ReplyOutput{Result: conversation.Silenced}, nil
+	}
+	if in.stopsThread() {
+		if err := a.Store.StopThread(ctx, in.Conversation, in.Trigger); err != nil {
+			return ReplyOutput{}, err
+		}
+		known.Stopped = false // the line about it is still posted
 	}
 	facts, err := a.ruleFacts(ctx, known)
 	if err != nil {
-		return "", "", err
+		return ReplyOutput{}, err
 	}
 	if facts.UnknownOutcome, err = a.predatesLedger(ctx, in.Task); err != nil {
-		return "", "", err
+		return ReplyOutput{}, err
 	}
 	d := in.decisionRow("operator")
 	d.Outcome, d.ShouldRespond = conversation.Pending, true
@@ -79,49 +98,80 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (result 
 	if in.Notice {
 		d.Reason = noticeReason
 	}
+	if in.Stop != conversation.NoStop {
+		d.Reason = stopReason
+	}
 	if known.Trigger != nil && known.Trigger.Deleted {
-		return conversation.Gone, "", nil
+		return ReplyOutput{Result: conversation.Gone}, nil
 	}
 	composed := known.ComposedBy == d.Key
-	if composed {
-		facts.OverBudget = false // the reply is paid for
+	if composed || in.Round > 0 || len(known.Steps) > 0 {
+		facts.OverBudget = false // the reply, or its beginning, is paid for
 	}
 	if rule := in.silenceRule(facts); rule != conversation.NoRule {
 		d.ShouldRespond, d.Rule, d.Reason, d.Outcome = false, string(rule), facts.Reason(rule), conversation.Silent
 		if err := a.Store.Decide(ctx, d); err != nil {
-			return "", "", err
+			return ReplyOutput{}, err
 		}
-		return conversation.Silenced, "", a.Store.Settle(ctx, d.Key, conversation.Silent, string(rule))
+		return ReplyOutput{Result: conversation.Silenced}, a.Store.Settle(ctx, d.Key, conversation.Silent, string(rule))
 	}
 	if composed {
-		return conversation.Done, "", nil
+		return ReplyOutput{Result: conversation.Done}, nil
 	}
 	if known.NewThreadReply != "" {
-		return conversation.Outdated, known.NewThreadReply, nil
+		return ReplyOutput{Result: conversation.Outdated, By: known.NewThreadReply}, nil
+	}
+	if len(known.Steps) > 0 {
+		return ReplyOutput{Result: conversation.Looking, Steps: stepsOf(known.Steps)}, nil
 	}
 	text, read := "", a.Clock()
 	saw := read
 	switch {
 	case in.Notice:
-		text = a.Mind.Prompts.Notice(prompt.Unanswered)
+		text = a.Mind.Prompts.Notice(in.notice())
 	case facts.OverBudget:
 		text = a.Mind.Prompts.Notice(prompt.OverBudget)
 		d.Rule, d.Reason = string(conversation.RuleOverBudget), conversation.RuleOverBudget.Reason()
 	default:
-		if text, saw, err = a.writeReply(ctx, in, &d); err != nil {
-			return "", "", err
+		w, err := a.writeReply(ctx, in, known, &d)
+		if err != nil {
+			return ReplyOutput{}, err
 		}
-		if wanted, err := a.stillWanted(ctx, in, known.Decision, text); err != nil || !wanted {
-			return conversation.Silenced, "", err
+		if w.looking {
+			return ReplyOutput{Result: conversation.Looking, Steps: w.steps}, nil
+		}
+		text, saw = w.text, w.saw
+		if !w.read.IsZero() {
+			read = w.read
+		}
+		if wanted, err := a.stillWanted(ctx, in, known.Decision, text, w.rounds); err != nil || !wanted {
+			return ReplyOutput{Result: conversation.Silenced}, err
 		}
 	}
 	failpoint.Here("compose: model answered")
 	// Compose keeps an existing row: that of a judged reply.
 	if err := a.Store.Compose(ctx, a.parts(in.Task, text, saw, read), d); err != nil && !errors.Is(err, store.ErrUnderWay) {
-		return "", "", err
+		return ReplyOutput{}, err
 	}
 	failpoint.Here("compose: written")
-	return conversation.Done, "", nil
+	return ReplyOutput{Result: conversation.Done}, nil
+}
+
+// notice is the note that is asked for.
+func (in ComposeInput) notice() prompt.Notice {
+	switch in.Stop {
+	case conversation.Stopped:
+		return prompt.Stopped
+	case conversation.TooLate:
+		return prompt.TooLate
+	}
+	return prompt.Unanswered
+}
+
+// stopsThread reports whether the bot is told to keep out of the thread. In a direct message every word
+// is for it.
+func (in ComposeInput) stopsThread() bool {
+	return in.Stop != conversation.NoStop && !in.Conversation.TopLevel() && !in.Conversation.Direct()
 }
 
 // silenceRule returns the rule that forbids a reply, or NoRule. Whoever addresses the bot is answered in
@@ -132,7 +182,7 @@ func (in ComposeInput) silenceRule(facts conversation.Facts) conversation.Rule {
 		return facts.AddressedRule()
 	}
 	if in.Ordered {
-		facts.Quiet, facts.Silenced = false, false
+		facts.Quiet, facts.Silenced, facts.Stopped = false, false, false
 	} else if facts.Mode == conversation.ModeMention { // since the judgment; no new message withdraws the reply
 		return conversation.RuleModeMention
 	}
@@ -142,25 +192,53 @@ func (in ComposeInput) silenceRule(facts conversation.Facts) conversation.Rule {
 // channelWait is how long Slack may take to say who can read a channel.
 const channelWait = 2 * time.Second
 
-// writeReply asks the model for the reply. Nobody waits for an unsolicited reply, so Slack is first
-// asked whether the channel was made private or shared; if it does not answer, its last answer counts.
-// saw is the time of the newest message that it read.
-func (a *Activities) writeReply(ctx context.Context, in ComposeInput, d *store.Decision) (text string, saw time.Time, err error) {
+// written is what a model has answered: a text, or steps to look up first.
+type written struct {
+	text string
+	// saw is the time of the newest message that it read, read when the conversation was first read for
+	// the reply; zero if that was just now.
+	saw, read time.Time
+	looking   bool
+	steps     []conversation.Step
+	rounds    int // that came before
+}
+
+// writeReply asks the model for the reply, and sets what the whole reply has cost. Nobody waits for an
+// unsolicited reply, so Slack is first asked whether the channel was made private or shared; if it does
+// not answer, its last answer counts.
+func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind.Facts, d *store.Decision) (written, error) {
 	if !in.Addressed && !in.Conversation.Direct() {
 		_, _ = a.Directory.Refresh(ctx, in.Conversation.Team, in.Conversation.Channel, channelWait) // which logs its error
 	}
-	q, err := a.Mind.ReplyQuestion(ctx, in.Conversation, in.Trigger, in.Addressed)
+	l, err := a.lookedFor(ctx, in)
 	if err != nil {
-		return "", time.Time{}, err
+		return written{}, err
 	}
-	answer, err := a.Mind.Ask(ctx, q.Question, attemptOf(ctx, in.Task))
+	about := mind.Reply{Conversation: in.Conversation, Trigger: in.Trigger, Until: in.Until, Addressed: in.Addressed, Turns: l.turns, By: l.by}
+	about.Follows = in.Addressed && in.Round > 0 && known.Settings.Mode == config.ModeMention // there a conversation hears only of mentions
+	began := a.Clock()
+	if a.Tools != nil && !l.last(a.Limits, in.Round, began) {
+		asker := ""
+		if known.Trigger != nil {
+			asker = known.Trigger.UserID
+		}
+		about.Tools = a.Tools.Offered(placeOf(in.Task, in.Addressed, asker, known.Settings))
+	}
+	attempt := attemptOf(ctx, in.Task)
+	attempt.Kept = len(l.turns)
+	q, answer, err := a.Mind.AskReply(ctx, about, attempt)
+	if err == nil && answer.Turn != nil {
+		steps, err := a.keepTurn(ctx, in, q, answer, l.calls, began)
+		return written{looking: true, steps: steps}, err
+	}
+	answer.Usage, answer.Latency = answer.Usage.Add(l.cost.Usage), answer.Latency+l.cost.Latency
 	setCost(d, answer)
-	text = answer.Text
+	text := answer.Text
 	if cut, ok := errors.AsType[*llm.Error](err); ok && errors.Is(err, llm.ErrCut) && prompt.Visible(cut.Text) {
 		// A reply cut at the token limit is posted with a mark at its end.
 		text, err = strings.TrimSpace(cut.Text)+" …", nil
 	}
-	return prompt.SafeReply(text, q.System, a.Mind.Recall.Persona), q.Saw, err
+	return written{text: prompt.SafeReply(text, q.Shown(), a.Mind.Recall.Persona), saw: q.Saw, read: l.read, rounds: len(l.turns)}, err
 }
 
 // parts splits a reply into messages that Slack accepts. Its author began to read at read, and read

@@ -136,7 +136,7 @@ func TestThreadReplyOutdatesAJudgedReply(t *testing.T) {
 	in := ComposeInput{Task: task, Oldest: asked.TS}
 	answer := b.say("seven", sandbox.InThread(asked.TS))
 	got, err := runOnce[ReplyOutput](b.Compose, in)
-	if err != nil || got != (ReplyOutput{conversation.Outdated, answer.TS}) {
+	if err != nil || got.Result != conversation.Outdated || got.By != answer.TS {
 		t.Fatalf("got %+v, %v; want it outdated by %s", got, err, answer.TS)
 	}
 	if n := len(b.model.Calls()); n != 1 || len(b.outbox(task)) != 0 {

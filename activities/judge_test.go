@@ -495,7 +495,7 @@ func TestTimedOutCallIsSaved(t *testing.T) {
 	task := inThread(b.say("hello?"))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	_, _, err := b.composeReply(ctx, ComposeInput{Task: task, Addressed: true})
+	_, err := b.composeReply(ctx, ComposeInput{Task: task, Addressed: true})
 	if ctx.Err() != nil || llm.KindOf(err) != "timeout" {
 		t.Errorf("ended with %v, and the attempt with %v", err, ctx.Err())
 	}

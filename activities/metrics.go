@@ -52,7 +52,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		m.judgments: verdicts, m.replies: {"addressed", "judged", "operator", "notice"},
 		m.failures: {"rate_limited", "transient", "ambiguous", "final"}, m.ambiguous: {"found", "missing"},
 		m.scopes: {"changed", "unchanged", "failed"},
-		m.rows:   {"messages", "changes", "decisions", "outbox", "model_calls", "orders", "memories", "conversations"},
+		m.rows:   {"messages", "changes", "decisions", "steps", "turns", "outbox", "model_calls", "orders", "memories", "conversations"},
 	} {
 		for _, v := range values {
 			vec.WithLabelValues(v) // 0 until it happens, not absent
@@ -94,7 +94,7 @@ func (m *Metrics) posted(d store.Decision) {
 	}
 	cause := d.Source
 	switch {
-	case d.Reason == noticeReason:
+	case d.Reason == noticeReason, d.Reason == stopReason:
 		cause = "notice"
 	case d.Source == "judgment":
 		cause = "judged"

@@ -27,7 +27,7 @@ func TestMetricsStartAtZero(t *testing.T) {
 	}
 	want := []string{
 		"failed", "no", "rule:addresses_other", "rule:bot_budget", "rule:lapsed", "rule:low_confidence", "rule:mode_mention", "rule:mode_off", "rule:nothing_left",
-		"rule:over_budget", "rule:quiet_hours", "rule:second_look", "rule:silenced", "rule:spoke_last", "rule:too_old", "yes",
+		"rule:over_budget", "rule:quiet_hours", "rule:second_look", "rule:silenced", "rule:spoke_last", "rule:stopped", "rule:too_old", "yes",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("verdicts\n got %q\nwant %q", got, want)

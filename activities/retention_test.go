@@ -64,7 +64,7 @@ func TestPrune(t *testing.T) {
 			}
 		}
 		want := map[string]float64{
-			"messages": 2, "changes": 0, "decisions": 1, "outbox": 1, "model_calls": 0, "orders": 0, "memories": 0, "conversations": 0,
+			"messages": 2, "changes": 0, "decisions": 1, "outbox": 1, "model_calls": 0, "orders": 0, "memories": 0, "conversations": 0, "steps": 0, "turns": 0,
 		}
 		if !maps.Equal(counted, want) {
 			t.Errorf("counted are %v, want %v", counted, want)

@@ -35,8 +35,8 @@ func (in ComposeInput) tookBack(d *store.Decision) bool {
 func (in ComposeInput) judged() bool { return !in.Addressed && !in.Notice && !in.Ordered }
 
 // stillWanted asks the judge whether a draft should still be posted, if response.second_look wants
-// that. After a no the decision is settled as silent.
-func (a *Activities) stillWanted(ctx context.Context, in ComposeInput, d *store.Decision, draft string) (bool, error) {
+// that. After a no the decision is settled as silent. The model has looked things up in so many rounds before.
+func (a *Activities) stillWanted(ctx context.Context, in ComposeInput, d *store.Decision, draft string, rounds int) (bool, error) {
 	if !in.judged() || d == nil || d.Source != "judgment" || d.Confidence == nil {
 		return true, nil
 	}
@@ -46,7 +46,7 @@ func (a *Activities) stillWanted(ctx context.Context, in ComposeInput, d *store.
 	}
 	look, err := a.Mind.LookAgain(ctx, mind.SecondLook{Conversation: in.Conversation, Trigger: in.Trigger, Draft: draft, Judged: read}, attemptOf(ctx, in.Task))
 	if err != nil {
-		return a.postWithoutLook(ctx, in.Task, err)
+		return a.postWithoutLook(ctx, in.Task, rounds, err)
 	}
 	a.Logger.InfoContext(ctx, "second look", "conversation", in.Conversation.ID(), "trigger", in.Trigger, "post", look.Post, "reason", look.Reason)
 	if look.Post {
@@ -74,10 +74,10 @@ func (a *Activities) wantsSecondLook(ctx context.Context, t Task, d store.Decisi
 // postWithoutLook says whether to post a draft that the judge could not look at. A judge that fails
 // for good does not take back its own yes: the judgment is the decision, and the second look only an
 // objection to it. Other failures are retried, but for no more than maxDrafts drafts.
-func (a *Activities) postWithoutLook(ctx context.Context, t Task, failure error) (bool, error) {
+func (a *Activities) postWithoutLook(ctx context.Context, t Task, rounds int, failure error) (bool, error) {
 	app, ok := errors.AsType[*temporal.ApplicationError](classify(failure))
 	if !ok || !app.NonRetryable() {
-		drafts := 0
+		drafts := -rounds // these answers were no drafts
 		calls, err := a.Store.CallSummaries(ctx, t.decisionKey(), llm.PurposeResponse)
 		for _, c := range calls {
 			if c.Error == "" {

@@ -163,7 +163,7 @@ func setup(t *testing.T, options ...option) *bundle {
 			},
 			Prompts: prompts,
 			Agents: mind.Agents{
-				Response: mind.Agent{Model: model, Agent: config.Agent{Model: "large", MaxOutputTokens: 1000}},
+				Response: mind.Agent{Model: model, Agent: config.Agent{Provider: config.ProviderGemini, Model: "large", MaxOutputTokens: 1000}},
 				Judgment: mind.Agent{Model: model, Agent: config.Agent{Model: "small", MaxOutputTokens: 500}},
 				Memory:   mind.Agent{Model: model, Agent: config.Agent{Model: "large", MaxOutputTokens: 800}},
 			},

@@ -141,7 +141,7 @@ func TestDoctor(t *testing.T) {
 	}
 	p.expect(found, "search attributes", doctor.Warn, "temporal operator search-attribute create --namespace "+ns+" --name MyaoTeam --type Keyword")
 	p.expect(found, "schedules", doctor.Fail, "start the starter")
-	p.expect(found, "workers", doctor.Fail, "no worker polls myao (workflows), myao (activities), myao-model (activities)")
+	p.expect(found, "workers", doctor.Fail, "no worker polls myao (workflows), myao (activities), myao-model (activities), myao-tools (activities)")
 	p.expect(found, "events address", doctor.Warn, "no starter at http://"+address)
 	p.expect(found, "database", doctor.Warn, "does not exist yet")
 	if _, err := os.Stat(strings.TrimPrefix(database, "sqlite:")); !os.IsNotExist(err) {
@@ -166,7 +166,7 @@ func TestDoctor(t *testing.T) {
 	p.expect(last, "door", doctor.OK, "")
 	p.expect(last, "backlog", doctor.OK, "nothing waits")
 
-	for _, queue := range []string{"myao (workflows)", "myao (activities)", "myao-model (activities)"} {
+	for _, queue := range []string{"myao (workflows)", "myao (activities)", "myao-model (activities)", "myao-tools (activities)"} {
 		asked := regexp.MustCompile(regexp.QuoteMeta(queue) + ` by 1 worker, \d+ seconds ago`)
 		if f := last["workers"]; f.Status != doctor.OK || !asked.MatchString(f.Message) {
 			t.Errorf("workers: %+v, want ok with %s", f, asked)
@@ -250,7 +250,7 @@ func (p *doctorBundle) serve(address string) {
 // fails for left channels.
 func pollQueues(t *testing.T, c client.Client, left *atomic.Int64) {
 	t.Helper()
-	for _, queue := range []string{conversation.TaskQueue, conversation.ModelTaskQueue} {
+	for _, queue := range []string{conversation.TaskQueue, conversation.ModelTaskQueue, conversation.ToolsTaskQueue} {
 		w := worker.New(c, queue, worker.Options{})
 		w.RegisterWorkflowWithOptions(func(workflow.Context) error { return nil }, workflow.RegisterOptions{Name: "ChannelSync"})
 		w.RegisterWorkflowWithOptions(func(workflow.Context) (workflows.CatchUpOutput, error) {

@@ -68,7 +68,7 @@ func open(t *testing.T, l web.Limits) *httpBundle {
 	s.metrics.MustRegister(collectors.NewGoCollector())
 	directory := &channels.Directory{Store: db, Slack: s.slack, Config: s.Config, Clock: time.Now, Logger: logger}
 	s.door.Store(&ingest.Door{
-		Store: db, Recorder: &record.Recorder{Store: db, Directory: directory}, Slack: s.slack, Directory: directory, Config: s.Config,
+		Store: db, Recorder: &record.Recorder{Store: db, Directory: directory, Operators: s.Config.Slack.Operators}, Slack: s.slack, Directory: directory, Config: s.Config,
 		Relay: noRelay{}, Clock: time.Now, Logger: logger, Metrics: ingest.NewMetrics(s.metrics),
 	})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -108,7 +108,7 @@ func (s *starter) work(ctx context.Context) error {
 		return err
 	}
 	door := &ingest.Door{
-		Store: db, Recorder: &record.Recorder{Store: db, Directory: directory}, Slack: s.slack, Directory: directory, Config: s.Config,
+		Store: db, Recorder: &record.Recorder{Store: db, Directory: directory, Operators: s.Config.Slack.Operators}, Slack: s.slack, Directory: directory, Config: s.Config,
 		Relay: r, CommandHandler: desk, Responder: answers,
 		Clock: time.Now, Logger: s.Logger, Metrics: ingest.NewMetrics(s.metrics), Tracer: s.Telemetry.Tracer(),
 	}

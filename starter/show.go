@@ -160,6 +160,9 @@ func (s conversationReport) phase(zone *time.Location) string {
 	if s.State.Posting {
 		phase += " (posting)"
 	}
+	if what := s.State.LookingUp(); what != "" {
+		phase += " (looking things up: " + what + ")"
+	}
 	if !s.State.Since.IsZero() {
 		phase += " since " + formatTime(s.State.Since, zone)
 	}

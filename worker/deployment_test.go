@@ -117,7 +117,7 @@ func TestDeploymentOptions(t *testing.T) {
 	}
 }
 
-// A versioned worker waits until its version is current. Then it serves both queues, and the
+// A versioned worker waits until its version is current. Then it serves its queues, and the
 // workflows that start with it stay with it.
 func TestVersionedWorkerServesOnceItIsCurrent(t *testing.T) {
 	t.Parallel()
@@ -136,7 +136,7 @@ func TestVersionedWorkerServesOnceItIsCurrent(t *testing.T) {
 	var queues []client.WorkerDeploymentTaskQueueInfo
 	await(t, "the version to be known with its queues", func(ctx context.Context) error {
 		d, err := handle.DescribeVersion(ctx, client.WorkerDeploymentDescribeVersionOptions{BuildID: "v1"})
-		if queues = d.Info.TaskQueuesInfos; err == nil && len(queues) < 3 {
+		if queues = d.Info.TaskQueuesInfos; err == nil && len(queues) < 4 {
 			err = fmt.Errorf("queues %v", queues)
 		}
 		return err
@@ -146,7 +146,7 @@ func TestVersionedWorkerServesOnceItIsCurrent(t *testing.T) {
 	})
 	if want := []client.WorkerDeploymentTaskQueueInfo{
 		{Name: "myao", Type: client.TaskQueueTypeWorkflow}, {Name: "myao", Type: client.TaskQueueTypeActivity},
-		{Name: "myao-model", Type: client.TaskQueueTypeActivity},
+		{Name: "myao-model", Type: client.TaskQueueTypeActivity}, {Name: "myao-tools", Type: client.TaskQueueTypeActivity},
 	}; !slices.Equal(queues, want) {
 		t.Errorf("it serves %v, want %v", queues, want)
 	}

@@ -95,7 +95,7 @@ func runWorkers(ctx context.Context, h *probeServer, version worker.DeploymentOp
 	}
 	defer w.stop()
 	h.polling.Store(true)
-	p.Logger.Info("worker runs", "task_queues", []string{conversation.TaskQueue, conversation.ModelTaskQueue},
+	p.Logger.Info("worker runs", "task_queues", []string{conversation.TaskQueue, conversation.ModelTaskQueue, conversation.ToolsTaskQueue},
 		"deployment", version.Version.DeploymentName, "build_id", version.Version.BuildID)
 	select {
 	case <-ctx.Done():
@@ -118,11 +118,11 @@ func newActivities(ctx context.Context, p launch.Program, s *store.Store, client
 	return &activities.Activities{
 		Store: s, Slack: client, Directory: directory, Mind: m,
 		Missed: &catchup.Reader{
-			Store: s, Slack: client, Recorder: &record.Recorder{Store: s, Directory: directory}, Directory: directory,
+			Store: s, Slack: client, Recorder: &record.Recorder{Store: s, Directory: directory, Operators: p.Config.Slack.Operators}, Directory: directory,
 			FirstWindow: p.Config.Memory.ShortTermWindow(), ThreadWindow: p.Config.Response.ThreadMemory(),
 			Clock: time.Now, Logger: p.Logger,
 		},
-		Retention: p.Config.Retention, SecondLook: p.Config.Response.SecondLook, Language: p.Config.Language,
+		Limits: p.Config.Tools, Retention: p.Config.Retention, SecondLook: p.Config.Response.SecondLook, Language: p.Config.Language,
 		Clock: time.Now, Logger: p.Logger, Metrics: activities.NewMetrics(p.Telemetry.Registry),
 	}, closeModels, nil
 }

@@ -33,9 +33,11 @@ const (
 	mainConcurrency = 100
 )
 
-// workers are the SDK's two workers that make up one of ours. Model calls have a task queue of
-// their own, with its own rate limit, so that nothing else waits behind them.
-type workers struct{ main, model worker.Worker }
+// workers are the SDK's workers that make up one of ours. Model calls have a task queue of their own,
+// with its own rate limit, so that nothing else waits behind them. So have tools, which may be slow.
+type workers struct{ main, model, tools worker.Worker }
+
+func (w workers) all() []worker.Worker { return []worker.Worker{w.main, w.model, w.tools} }
 
 func newWorkers(c client.Client, a *activities.Activities, tracker *activityTracker, settings config.Worker, version worker.DeploymentOptions, fatal func(error)) workers {
 	options := worker.Options{
@@ -54,6 +56,7 @@ func newWorkers(c client.Client, a *activities.Activities, tracker *activityTrac
 	}
 	w := workers{main: worker.New(c, conversation.TaskQueue, options)}
 	options.DisableWorkflowWorker = true
+	w.tools = worker.New(c, conversation.ToolsTaskQueue, options)
 	options.MaxConcurrentActivityExecutionSize = settings.ModelCallsAtOnce
 	options.TaskQueueActivitiesPerSecond = settings.ModelCallsPerSecond // 0: no limit
 	w.model = worker.New(c, conversation.ModelTaskQueue, options)
@@ -64,29 +67,32 @@ func newWorkers(c client.Client, a *activities.Activities, tracker *activityTrac
 	w.main.RegisterWorkflow(workflows.ChannelSync)
 	w.main.RegisterWorkflow(workflows.Retention)
 	w.main.RegisterWorkflowWithOptions(workflows.ForgetPerson, workflow.RegisterOptions{Name: temporal.ForgetPersonWorkflow})
-	// Both workers run every activity; the workflow chooses the queue.
-	w.main.RegisterActivity(a)
-	w.model.RegisterActivity(a)
+	// Each worker runs every activity; the workflow chooses the queue.
+	for _, one := range w.all() {
+		one.RegisterActivity(a)
+	}
 	return w
 }
 
-// start starts both or none.
+// start starts all or none.
 func (w workers) start() error {
-	if err := w.main.Start(); err != nil {
-		return err
-	}
-	if err := w.model.Start(); err != nil {
-		w.main.Stop()
-		return err
+	for i, one := range w.all() {
+		if err := one.Start(); err != nil {
+			for _, started := range w.all()[:i] {
+				started.Stop()
+			}
+			return err
+		}
 	}
 	return nil
 }
 
-// stop stops both at the same time: each may take stopTimeout.
+// stop stops all at the same time: each may take stopTimeout.
 func (w workers) stop() {
 	var group sync.WaitGroup
-	group.Go(w.main.Stop)
-	group.Go(w.model.Stop)
+	for _, one := range w.all() {
+		group.Go(one.Stop)
+	}
 	group.Wait()
 }
 

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -31,7 +32,7 @@ type conversationRun struct {
 	state       *conversation.State
 	signals     workflow.ReceiveChannel
 
-	work       *work             // the judge, compose or post activity in flight
+	work       *work             // the judge, compose, look or post activities in flight
 	failure    string            // why the newest work failed, for the ledger
 	detached   []workflow.Future // ledger records in flight; only the end of the run waits for them
 	timer      deadlineTimer
@@ -42,12 +43,24 @@ type conversationRun struct {
 	silenceMutex workflow.Mutex // held while the end of a silence is recorded
 }
 
-// work is the activity whose result the policy waits for.
+// work is the activities whose results the policy waits for. Only a look has several.
 type work struct {
-	future workflow.Future
+	parts  []workPart
 	cancel workflow.CancelFunc
+}
+
+type workPart struct {
+	future workflow.Future
 	// result converts the activity's result into an event; nil where other work continues it.
 	result func(workflow.Future) conversation.Event
+}
+
+// ready is the index of a part that has ended, or -1.
+func (w *work) ready() int {
+	if w == nil {
+		return -1
+	}
+	return slices.IndexFunc(w.parts, func(p workPart) bool { return p.future.IsReady() })
 }
 
 func newConversationRun(ctx workflow.Context, in conversation.Input) *conversationRun {
@@ -118,10 +131,12 @@ func (r *conversationRun) drainSignals() bool {
 
 // collectResults applies the result of the work in flight, and of work that follows it at once.
 func (r *conversationRun) collectResults() {
-	for r.work != nil && r.work.future.IsReady() {
-		w := r.work
-		r.work = nil
-		if e := w.result(w.future); e != nil {
+	for i := r.work.ready(); i >= 0; i = r.work.ready() {
+		done := r.work.parts[i]
+		if r.work.parts = slices.Delete(r.work.parts, i, i+1); len(r.work.parts) == 0 {
+			r.work = nil
+		}
+		if e := done.result(done.future); e != nil {
 			r.apply(e)
 		}
 	}
@@ -147,6 +162,8 @@ func (r *conversationRun) execute(effect conversation.Effect) {
 		r.judge(effect)
 	case conversation.Compose:
 		r.compose(effect)
+	case conversation.Look:
+		r.look(effect)
 	case conversation.Post:
 		r.post(effect)
 	case conversation.Settle:
@@ -166,11 +183,11 @@ func (r *conversationRun) resume() {
 // pause, one reply follows the other, and the run would never become quiescent.
 //
 // The server suggests a new run after 4,096 events, and terminates one after 51,200. A reply
-// takes some ten events, and a message up to four. At a message a second and a reply every
+// takes some ten events, a step of it four, and a message up to four. At a message a second and a reply every
 // four seconds, that limit is two hours away.
 func (r *conversationRun) defers(effect conversation.Effect) bool {
 	switch effect.(type) {
-	case conversation.Judge, conversation.Compose, conversation.Post:
+	case conversation.Judge, conversation.Compose, conversation.Look, conversation.Post:
 		r.deferred = r.deferred || shouldContinueAsNew(r.ctx)
 		return r.deferred
 	}
@@ -223,7 +240,7 @@ func (r *conversationRun) await() error {
 	ordersDone, cancelled := r.ordersDone, r.cancellable.Err()
 	return workflow.Await(r.ctx, func() bool {
 		return r.signals.Len() > 0 || r.ordersDone != ordersDone || r.cancellable.Err() != cancelled || r.timer.fired() ||
-			(r.work != nil && r.work.future.IsReady()) ||
+			r.work.ready() >= 0 ||
 			(len(r.detached) > 0 && r.detached[0].IsReady())
 	})
 }
@@ -266,7 +283,7 @@ func replyPriority(addressed bool) temporal.Priority {
 func (r *conversationRun) start(o workflow.ActivityOptions, activity, in any, result func(workflow.Future) conversation.Event) {
 	r.failure = ""
 	ctx, cancel := workflow.WithCancel(workflow.WithActivityOptions(r.ctx, o))
-	r.work = &work{future: workflow.ExecuteActivity(ctx, activity, in), cancel: cancel, result: result}
+	r.work = &work{cancel: cancel, parts: []workPart{{workflow.ExecuteActivity(ctx, activity, in), result}}}
 }
 
 var do *activities.Activities // names the activities; never called
@@ -292,9 +309,14 @@ func (r *conversationRun) judge(e conversation.Judge) {
 }
 
 func (r *conversationRun) compose(e conversation.Compose) {
-	in := activities.ComposeInput{Task: r.task(e.Epoch, e.Trigger), Addressed: e.Addressed, Notice: e.Notice, Ordered: e.Ordered, Oldest: e.Oldest}
+	in := activities.ComposeInput{
+		Task: r.task(e.Epoch, e.Trigger), Addressed: e.Addressed, Notice: e.Notice, Stop: e.Stop, Ordered: e.Ordered, Oldest: e.Oldest, Round: e.Round, Until: e.Until,
+	}
 	o := modelOptions("compose reply to " + e.Trigger.TS)
-	if e.Notice { // calls no model
+	switch {
+	case e.Stop != conversation.NoStop: // calls no model, as below
+		o = activityOptions(time.Minute, 12*time.Hour, "answer the stop "+e.Trigger.TS)
+	case e.Notice:
 		o = activityOptions(time.Minute, 12*time.Hour, "say that there is no answer to "+e.Trigger.TS)
 	}
 	o.Priority = replyPriority(e.Addressed)
@@ -303,10 +325,33 @@ func (r *conversationRun) compose(e conversation.Compose) {
 		if err := f.Get(r.ctx, &out); err != nil {
 			workflow.GetLogger(r.ctx).Warn("no reply composed", "trigger", e.Trigger.TS, "error", err)
 			r.failure = message(err)
-			return conversation.Composed{Epoch: e.Epoch, Result: conversation.Failed}
+			return conversation.Composed{Epoch: e.Epoch, Round: e.Round, Result: conversation.Failed}
 		}
-		return conversation.Composed{Epoch: e.Epoch, Result: out.Result, By: out.By}
+		return conversation.Composed{Epoch: e.Epoch, Round: e.Round, Result: out.Result, By: out.By, Steps: out.Steps}
 	})
+}
+
+// look executes the steps that are not done, side by side, each by an activity of its own. A step that
+// fails for good is one without a result, which the next round tells the model. Its attempts are bounded
+// by the activity; the total bounds the time without a worker.
+func (r *conversationRun) look(e conversation.Look) {
+	r.failure = ""
+	ctx, cancel := workflow.WithCancel(r.ctx)
+	r.work = &work{cancel: cancel}
+	for _, step := range r.state.Steps {
+		if step.Done {
+			continue
+		}
+		o := activityOptions(30*time.Second, 10*time.Minute, step.Tool)
+		o.TaskQueue, o.Priority = conversation.ToolsTaskQueue, replyPriority(e.Addressed)
+		in := activities.LookInput{Task: r.task(e.Epoch, e.Trigger), Step: step.ID, Addressed: e.Addressed}
+		r.work.parts = append(r.work.parts, workPart{workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, o), do.Look, in), func(f workflow.Future) conversation.Event {
+			if err := f.Get(r.ctx, nil); err != nil {
+				workflow.GetLogger(r.ctx).Warn("step not done", "trigger", e.Trigger.TS, "tool", step.Tool, "error", err)
+			}
+			return conversation.Looked{Epoch: e.Epoch, Step: step.ID}
+		}})
+	}
 }
 
 // post first tries a local activity, within this workflow task. That saves the server a third
@@ -324,7 +369,7 @@ func (r *conversationRun) post(e conversation.Post) {
 		Summary:             "post reply to " + e.Trigger.TS,
 	})
 	r.failure = ""
-	r.work = &work{future: workflow.ExecuteLocalActivity(ctx, do.PostAtOnce, in), cancel: func() {}, result: func(f workflow.Future) conversation.Event {
+	r.work = &work{cancel: func() {}, parts: []workPart{{workflow.ExecuteLocalActivity(ctx, do.PostAtOnce, in), func(f workflow.Future) conversation.Event {
 		var out activities.ReplyOutput
 		err := f.Get(r.ctx, &out)
 		switch {
@@ -338,7 +383,7 @@ func (r *conversationRun) post(e conversation.Post) {
 		}
 		r.postFromQueue(e, in)
 		return nil
-	}}
+	}}}}
 }
 
 // postFromQueue tries for longer when somebody waits for the answer: a late answer is better

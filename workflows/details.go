@@ -49,12 +49,21 @@ func details(s *conversation.State) string {
 		fmt.Fprintf(&b, "**reply due %s**", due)
 	case conversation.Replying:
 		what := "composing a reply"
-		if s.Posting {
+		switch {
+		case s.Posting:
 			what = "posting a reply"
+		case len(s.Steps) > 0:
+			what = "looking things up for a reply"
 		}
 		fmt.Fprintf(&b, "**%s**", what)
 		if n := len(s.Answering); n > 0 {
 			fmt.Fprintf(&b, " to %s that addressed the bot", count(n, "message"))
+		}
+		if what := s.LookingUp(); what != "" {
+			b.WriteString(": " + what)
+		}
+		if s.Round > 0 {
+			fmt.Fprintf(&b, ", after %s of looking up", count(s.Round, "round"))
 		}
 	}
 	if v := s.Verdict; v != nil {

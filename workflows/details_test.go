@@ -39,6 +39,9 @@ func TestDetails(t *testing.T) {
 		}}, "**idle**: nothing waits\n\nlast judged no, 1.0: " +
 			`\<a href="https://evil"\>sign in\</a\> !\[x\](https://evil/x) \*\*` + "\\`a\\_b\\`" + `\*\* \\\<h1\> \&lt; \~\~x\~\~ a\|b \$c\$`},
 		{"composing", conversation.State{Phase: conversation.Replying}, "**composing a reply**"},
+		{"looking things up", conversation.State{Phase: conversation.Replying, Answering: items(1), Round: 1, Steps: []conversation.Step{
+			{ID: "a", Tool: "search_messages", Done: true}, {ID: "b", Tool: "read_thread"},
+		}}, "**looking things up for a reply** to 1 message that addressed the bot: 1 of 2 done, search messages, read thread, after 1 round of looking up"},
 		{"posting an answer", conversation.State{Phase: conversation.Replying, Posting: true, Answering: items(1, 2), Later: items(3)},
 			"**posting a reply** to 2 messages that addressed the bot\n\n1 message came meanwhile"},
 	} {

@@ -71,6 +71,7 @@ type script struct {
 	compose func(activities.ComposeInput) ending[activities.ReplyOutput]
 	post    func(activities.PostInput) ending[activities.ReplyOutput]
 	atOnce  func(activities.PostInput) (activities.ReplyOutput, error) // the local activity before it, if the run has it
+	look    func(activities.LookInput) ending[any]
 	order   func() ending[any]
 	settle  func() ending[any]
 }
@@ -84,6 +85,7 @@ func allSucceed() script {
 		atOnce: func(activities.PostInput) (activities.ReplyOutput, error) {
 			return activities.ReplyOutput{Result: conversation.Done}, nil
 		},
+		look:   func(activities.LookInput) ending[any] { return ending[any]{} },
 		order:  func() ending[any] { return ending[any]{} },
 		settle: func() ending[any] { return ending[any]{} },
 	}
@@ -159,10 +161,19 @@ func buildEnv(t *testing.T, in conversation.Input) *conversationEnv {
 		if in.Notice {
 			what += " notice"
 		}
-		s.note("%s %s, %s", what, in.Trigger+in.Revision, in.Decision)
+		if in.Stop != "" {
+			what += " " + string(in.Stop)
+		}
+		s.note("%s %s, %s%s", what, in.Trigger+in.Revision, in.Decision, inRound(in))
 		s.about(in.Task, in.Addressed)
 		return play(ctx, s, s.compose(in))
 	}, activity.RegisterOptions{Name: "Compose"})
+	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.LookInput) error {
+		s.note("look %s for %s, %s", in.Step, in.Trigger, in.Decision)
+		s.about(in.Task, in.Addressed)
+		_, err := play(ctx, s, s.look(in))
+		return err
+	}, activity.RegisterOptions{Name: "Look"})
 	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.PostInput) (activities.ReplyOutput, error) {
 		after := ""
 		if !in.NotBefore.IsZero() {
@@ -208,6 +219,27 @@ func play[T any](ctx context.Context, s *conversationEnv, e ending[T]) (T, error
 		}
 	}, e.takes)
 	return e.out, activity.ErrResultPending
+}
+
+// inRound names the round of a compose activity, unless it is the first.
+func inRound(in activities.ComposeInput) string {
+	line := ""
+	if in.Round > 0 {
+		line += fmt.Sprintf(", round %d", in.Round)
+	}
+	if in.Until != "" {
+		line += ", until " + in.Until
+	}
+	return line
+}
+
+// looking is the end of a compose activity that wants to look things up.
+func looking(steps ...string) ending[activities.ReplyOutput] {
+	e := result(conversation.Looking)
+	for _, id := range steps {
+		e.out.Steps = append(e.out.Steps, conversation.Step{ID: id, Tool: "search_messages"})
+	}
+	return e
 }
 
 // limits are the timeouts and the task queue of an activity.

@@ -122,6 +122,12 @@ func (c *summariser) describeScheduled(a *historypb.ActivityTaskScheduledEventAt
 		if in.Notice {
 			line += " notice"
 		}
+		if in.Stop != "" {
+			line += " " + string(in.Stop)
+		}
+		if in.Round > 0 {
+			line += " round " + strconv.Itoa(in.Round)
+		}
 	case "Settle":
 		var in activities.SettleInput
 		c.read(a.GetInput(), &in)

@@ -285,6 +285,58 @@ var paths = []path{
 			p.sends(keeps, addressed(3))
 		},
 		runs: [][]string{{"Judge: yes, later", "signal addressed", "Settle withdrawn", "timer started", "timer fired", "Judge", "Judge: no", "completed"}}, never: []string{"Compose"}},
+	{name: "looks-in-two-rounds",
+		play: func(p *pathRunner) {
+			p.composed(looking("a", "b"), looking("c"), done)
+			p.says(addressed(2))
+		},
+		runs: [][]string{{"Compose addressed", "Compose: looking", "Look", "Look", "Look: done", "Look: done", "Compose addressed round 1", "Compose: looking", "Look", "Look: done",
+			"Compose addressed round 2", "Compose: done", "Post: done", "completed"}}},
+	{name: "joined-during-a-look",
+		play: func(p *pathRunner) {
+			p.composed(looking("a"), done)
+			p.look = func(activities.LookInput) ending[any] { return ending[any]{takes: shortly} }
+			p.says(byAlice(addressed(2))...)
+			p.sees("look a " + ts(2))
+			p.says(byAlice(said(3))...)
+		},
+		runs: [][]string{{"Look", "signal said", "Look: done", "Compose addressed round 1", "Compose: done", "Post: done", "completed"}}, never: []string{"Judge"}},
+	{name: "withdrawn-during-a-look",
+		play: func(p *pathRunner) {
+			p.judged(yes(0), no())
+			p.composed(looking("a", "b"))
+			p.look = func(in activities.LookInput) ending[any] {
+				if in.Step == "a" {
+					return ending[any]{}
+				}
+				return ending[any]{takes: untilCancelled}
+			}
+			p.says(said(2))
+			p.sees("look b " + ts(2))
+			p.says(said(3))
+		},
+		runs: [][]string{{"Compose: looking", "Look", "Look", "Look: done", "signal said", "cancels Look", "Settle withdrawn", "Judge", "Judge: no", "completed"}}, never: []string{"Post"}},
+	{name: "stopped",
+		play: func(p *pathRunner) {
+			p.composed(looking("a"), done)
+			p.look = func(activities.LookInput) ending[any] { return ending[any]{takes: untilCancelled} }
+			p.says(byAlice(addressed(2))...)
+			p.sees("look a " + ts(2))
+			stop := said(3)
+			stop.Stop = true
+			p.says(byAlice(stop)...)
+		},
+		runs: [][]string{{"Compose: looking", "Look", "signal said", "cancels Look", "Settle dropped", "Compose addressed notice stopped", "Compose: done", "Post: done", "completed"}}},
+	{name: "stopped-too-late",
+		play: func(p *pathRunner) {
+			p.posted(done.after(shortly), done)
+			p.says(byAlice(addressed(2))...)
+			p.sees("post " + ts(2))
+			stop := addressed(3)
+			stop.Stop, stop.Mention = true, true
+			p.says(byAlice(stop)...)
+		},
+		runs: [][]string{{"Post", "signal addressed", "Post: done", "Compose addressed notice too_late", "Compose: done", "Post: done", "completed"}}, never: []string{"Settle dropped"}},
 	{name: "follow-up",
 		play: func(p *pathRunner) {
 			p.sends(conversation.Policy{MinWait: 60, MaxWait: 60, FollowUpWait: 1, IdleClose: 1},

@@ -98,27 +98,33 @@ func newServerAt(t *testing.T, address string) *server {
 	return s
 }
 
-// startWorkers starts workers of both task queues, as one process has them.
+// startWorkers starts workers of all task queues, as one process has them.
 func (s *server) startWorkers(o worker.Options) (stop func()) {
 	s.t.Helper()
 	o.MaxHeartbeatThrottleInterval = 100 * time.Millisecond // cancelled activities learn of it soon
 	o.DeadlockDetectionTimeout = time.Minute                // the machine may be busy
-	flows, model := worker.New(s.client, conversation.TaskQueue, o), worker.New(s.client, conversation.ModelTaskQueue, o)
-	register(flows)
-	for _, all := range []map[string]any{s.activities(), s.backgroundActivities()} {
-		for name, do := range all {
-			flows.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
-			model.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
+	var workers []worker.Worker
+	for _, queue := range []string{conversation.TaskQueue, conversation.ModelTaskQueue, conversation.ToolsTaskQueue} {
+		w := worker.New(s.client, queue, o)
+		if queue == conversation.TaskQueue {
+			register(w)
 		}
+		for _, all := range []map[string]any{s.activities(), s.backgroundActivities()} {
+			for name, do := range all {
+				w.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
+			}
+		}
+		workers = append(workers, w)
 	}
-	for _, w := range []worker.Worker{flows, model} {
+	for _, w := range workers {
 		if err := w.Start(); err != nil {
 			s.t.Fatal(err)
 		}
 	}
 	return func() {
-		flows.Stop()
-		model.Stop()
+		for _, w := range workers {
+			w.Stop()
+		}
 	}
 }
 
@@ -131,6 +137,11 @@ func (s *server) activities() map[string]any {
 		"Compose": func(ctx context.Context, in activities.ComposeInput) (activities.ReplyOutput, error) {
 			s.note(ctx, in.Task, "compose")
 			return perform(ctx, s.compose(in))
+		},
+		"Look": func(ctx context.Context, in activities.LookInput) error {
+			s.note(ctx, in.Task, "look "+in.Step)
+			_, err := perform(ctx, s.look(in))
+			return err
 		},
 		"Post": func(ctx context.Context, in activities.PostInput) (activities.ReplyOutput, error) {
 			s.note(ctx, in.Task, "post")

@@ -252,7 +252,7 @@ func (e *examination) newestRun(ctx context.Context, id string, ago, every time.
 // maxPollAge is how long ago a live worker last polled: an idle one polls about once a minute.
 const maxPollAge = 2 * time.Minute
 
-// workers checks that workers poll both task queues.
+// workers checks that workers poll all task queues.
 func (e *examination) workers(ctx context.Context) Finding {
 	hosts, idle := map[string]bool{}, []string{}
 	var polled []string
@@ -263,6 +263,7 @@ func (e *examination) workers(ctx context.Context) Finding {
 		{conversation.TaskQueue, "workflows", enumspb.TASK_QUEUE_TYPE_WORKFLOW},
 		{conversation.TaskQueue, "activities", enumspb.TASK_QUEUE_TYPE_ACTIVITY},
 		{conversation.ModelTaskQueue, "activities", enumspb.TASK_QUEUE_TYPE_ACTIVITY},
+		{conversation.ToolsTaskQueue, "activities", enumspb.TASK_QUEUE_TYPE_ACTIVITY},
 	} {
 		d, err := e.temporal.DescribeTaskQueue(ctx, q.name, q.kind)
 		if err != nil {

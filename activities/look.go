@@ -1,0 +1,101 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"myao/internal/config"
+	"myao/internal/store"
+	"myao/internal/tools"
+)
+
+const (
+	// A step whose infrastructure fails is tried again with pauses, until it has been tried
+	// maxStepAttempts times, or minStepAttempts times within maxStepTime. Then the model is told.
+	minStepAttempts, maxStepAttempts = 3, 6
+	maxStepTime                      = time.Minute
+)
+
+// The texts for the model where a tool has none.
+const (
+	stepFailed   = "This could not be done: the tool does not work at the moment. Do without it."
+	stepUnknown  = "This was not done: it took too long. Do without it."
+	stepRefused  = "This was not done: too many calls for one answer. Write the answer with what you have."
+	resultsOver  = "(left out: the results of one answer are limited)"
+	cutResultFmt = "%s\n(cut here: %d more characters)"
+)
+
+// LookInput asks for one step of a reply.
+type LookInput struct {
+	Task
+	Step      string `json:"step"` // its id
+	Addressed bool   `json:"addressed,omitempty"`
+}
+
+// Look carries out one step and saves the result, unless it has one already. The step of a reply that
+// nobody waits for any more is left alone. A failure that stays is a result as well: it is no failure
+// of the reply.
+func (a *Activities) Look(ctx context.Context, in LookInput) error {
+	ctx, stop := heartbeat(ctx)
+	defer stop()
+	if err := a.look(ctx, in); err != nil {
+		return classify(fmt.Errorf("look: %w", err))
+	}
+	return nil
+}
+
+func (a *Activities) look(ctx context.Context, in LookInput) error {
+	st, err := a.Store.BeginStep(ctx, in.Step)
+	if err != nil || st.Ended() || st.Given {
+		return err
+	}
+	tried := st.Attempts - 1
+	if tried >= maxStepAttempts || tried >= minStepAttempts && a.Clock().Sub(st.Began()) > maxStepTime {
+		a.Logger.WarnContext(ctx, "step given up", "conversation", in.Conversation.ID(), "step", st.ID, "attempts", tried)
+		return a.Store.EndStep(ctx, st.ID, stepFailed, true)
+	}
+	settings, err := a.Directory.Resolve(ctx, in.Conversation.Team, config.ChannelFacts{ID: in.Conversation.Channel, Name: st.ChannelName})
+	if err != nil {
+		return err
+	}
+	text, failed, err := stepFailed, true, error(nil)
+	if a.Tools != nil {
+		text, failed, err = a.Tools.Run(ctx, placeOf(in.Task, in.Addressed, st.Asker, settings), st.ID, st.Tool, json.RawMessage(st.Input))
+	}
+	if err != nil {
+		a.Logger.WarnContext(ctx, "step failed", "conversation", in.Conversation.ID(), "step", st.ID, "attempt", st.Attempts, "error", err)
+		return err
+	}
+	if err := a.Store.EndStep(ctx, st.ID, clipped(clean(text), a.Limits.MaxResultChars), failed); err != nil {
+		return err
+	}
+	return nil
+}
+
+// placeOf is where and for whom a task's reply is written.
+func placeOf(t Task, addressed bool, asker string, settings config.ChannelSettings) tools.Place {
+	p := tools.Place{Conversation: t.Conversation, Trigger: t.Trigger, Addressed: addressed, Allowed: settings.Tools}
+	if addressed {
+		p.Asker = asker
+	}
+	return p
+}
+
+// clipped is at most so many characters of a text, and says how many were cut.
+func clipped(text string, most int) string {
+	runes := []rune(text)
+	if most <= 0 || len(runes) <= most {
+		return text
+	}
+	return fmt.Sprintf(cutResultFmt, string(runes[:most]), len(runes)-most)
+}
+
+// resultOf is what the model is told of a step.
+func resultOf(st store.Step) (text string, failed bool) {
+	if !st.Ended() {
+		return stepUnknown, true
+	}
+	return st.Output, st.Failed
+}

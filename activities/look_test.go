@@ -1,0 +1,360 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"myao/internal/config"
+	"myao/internal/conversation"
+	"myao/internal/llm"
+	"myao/internal/llm/llmtest"
+	"myao/internal/sandbox"
+	"myao/internal/store"
+	"myao/internal/tools"
+)
+
+// fakeTools offers search_messages, which answers as run says.
+type fakeTools struct {
+	run func(input string) (string, bool, error)
+
+	mu     sync.Mutex
+	places []tools.Place
+	inputs []string
+}
+
+func (f *fakeTools) Offered(p tools.Place) []llm.Tool {
+	if !slices.Contains(p.Allowed, "search_messages") {
+		return nil
+	}
+	return []llm.Tool{{Name: "search_messages", Description: "finds", Schema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`)}}
+}
+
+func (f *fakeTools) Run(_ context.Context, p tools.Place, _, name string, input json.RawMessage) (string, bool, error) {
+	f.mu.Lock()
+	f.places, f.inputs = append(f.places, p), append(f.inputs, string(input))
+	f.mu.Unlock()
+	if name != "search_messages" {
+		return "there is no such tool", true, nil
+	}
+	return f.run(string(input))
+}
+
+// withTools gives activities a tool that repeats its input, and the default limits.
+func (b *bundle) withTools() *fakeTools {
+	f := &fakeTools{run: func(input string) (string, bool, error) { return "found " + input, false, nil }}
+	b.Tools, b.Limits = f, config.Default().Tools
+	b.settings.Tools = b.Limits.Enabled
+	return f
+}
+
+func search(queries ...string) llmtest.Reply {
+	r := llmtest.Reply{InputTokens: 10, OutputTokens: 1}
+	for _, q := range queries {
+		r.Calls = append(r.Calls, llm.Call{Name: "search_messages", Input: json.RawMessage(fmt.Sprintf(`{"query":%q}`, q))})
+	}
+	return r
+}
+
+// lookAll carries out all steps of a compose activity's result.
+func (b *bundle) lookAll(in ComposeInput, out ReplyOutput) {
+	b.t.Helper()
+	for _, st := range out.Steps {
+		if _, err := runOnce[any](b.Look, LookInput{Task: in.Task, Step: st.ID, Addressed: in.Addressed}); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+// play plays what the workflow does until the reply is composed, and returns the number of rounds.
+func (b *bundle) play(in ComposeInput) (rounds int, out ReplyOutput) {
+	b.t.Helper()
+	for {
+		out, err := runOnce[ReplyOutput](b.Compose, in)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if out.Result != conversation.Looking {
+			return in.Round, out
+		}
+		b.lookAll(in, out)
+		in.Round++
+	}
+}
+
+func TestLooksBeforeItReplies(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url option) {
+		b := setup(t, url, withModel(llmtest.Script(search("a", "b"), search("c"), llmtest.Reply{Text: "Seven.", InputTokens: 40, OutputTokens: 2})))
+		f := b.withTools()
+		task := inThread(b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?"))
+		in := ComposeInput{Task: task, Addressed: true}
+		began := time.Now()
+		first, err := runOnce[ReplyOutput](b.Compose, in)
+		if err != nil || first.Result != conversation.Looking || len(first.Steps) != 2 || first.Steps[0].Tool != "search_messages" {
+			t.Fatalf("got %+v, %v", first, err)
+		}
+		// The result was lost: what is written down is not paid for again.
+		again, err := runOnce[ReplyOutput](b.Compose, in)
+		if err != nil || !slices.Equal(again.Steps, first.Steps) || len(b.model.Calls()) != 1 {
+			t.Fatalf("again: %+v, %v after %d calls", again, err, len(b.model.Calls()))
+		}
+		b.lookAll(in, first)
+		b.lookAll(in, first) // a step that is done is not done again
+		if got := fmt.Sprint(f.inputs); got != `[{"query":"a"} {"query":"b"}]` {
+			t.Errorf("looked up %s", got)
+		}
+		if p := f.places[0]; p.Asker != b.alice.ID || !p.Addressed || p.Trigger != task.Trigger || p.Conversation != task.Conversation {
+			t.Errorf("looked up for %+v", p)
+		}
+		between := time.Now()
+		in.Round = 1
+		if rounds, out := b.play(in); rounds != 2 || out.Result != conversation.Done {
+			t.Fatalf("%d rounds, %+v", rounds, out)
+		}
+		calls := b.model.Calls()
+		if len(calls) != 3 || len(calls[2].Turns) != 2 || len(calls[2].Tools) != 1 || calls[2].Turns[0].Results[1].Text != `found {"query":"b"}` || calls[2].Turns[1].Results[0].Text != `found {"query":"c"}` {
+			t.Fatalf("the model was asked %+v", calls)
+		}
+		parts := b.outbox(task)
+		if len(parts) != 1 || parts[0].Text != "Seven." || parts[0].Read.Before(began.Truncate(time.Microsecond)) || parts[0].Read.After(between) {
+			t.Errorf("the outbox has %+v; want that its author began to read between %s and %s", parts, began, between)
+		}
+		if d := b.decision(task); d.TokensIn != 60 || d.TokensOut != 4 || d.Model != "large" {
+			t.Errorf("the ledger has %+v", d)
+		}
+		steps, err := b.Store.Steps(t.Context(), task.decisionKey())
+		if err != nil || len(steps) != 3 || steps[2].State != store.StepDone || steps[2].Attempts != 1 || steps[2].Output != `found {"query":"c"}` || steps[2].Took() < 0 {
+			t.Errorf("steps %+v, %v", steps, err)
+		}
+	})
+}
+
+// A model that never stops asking ends with a reply: its last round offers nothing.
+func TestAModelThatNeverStopsAsking(t *testing.T) {
+	for name, c := range map[string]struct {
+		limit func(*config.Tools)
+		looks int
+		shown string
+	}{
+		"rounds":     {func(l *config.Tools) { l.MaxRounds = 3 }, 6, `found {"query":"b"}`},
+		"calls":      {func(l *config.Tools) { l.MaxCalls = 3 }, 3, stepRefused},
+		"characters": {func(l *config.Tools) { l.MaxTotalChars = 50 }, 4, "(cut here: "},
+		"time":       {func(l *config.Tools) { l.MaxSeconds = 0 }, 2, `found {"query":"b"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, withModel(func(c llmtest.Call) llmtest.Reply {
+				if len(c.Tools) == 0 {
+					return llmtest.Text("Seven.")
+				}
+				return search("a", "b")
+			}))
+			f := b.withTools()
+			c.limit(&b.Limits)
+			task := inThread(b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?"))
+			_, out := b.play(ComposeInput{Task: task, Addressed: true})
+			last := b.model.Calls()[len(b.model.Calls())-1]
+			if out.Result != conversation.Done || len(f.inputs) != c.looks || len(last.Turns) != 0 || !strings.Contains(last.System, "## Looked up for this answer") || !strings.Contains(last.System, c.shown) {
+				t.Errorf("%+v after %d looks; the last prompt has %d turns, and is\n%s", out, len(f.inputs), len(last.Turns), last.System)
+			}
+		})
+	}
+}
+
+// What another model has asked for is not sent to this one as if it were its own.
+func TestAnotherModelTakesOver(t *testing.T) {
+	t.Parallel()
+	b := setup(t, withModel(llmtest.Script(search("a"), llmtest.Text("Seven."))))
+	b.withTools()
+	task := inThread(b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?"))
+	in := ComposeInput{Task: task, Addressed: true}
+	out, err := runOnce[ReplyOutput](b.Compose, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.lookAll(in, out)
+	b.settings.Model = "small"
+	in.Round = 1
+	if out, err = runOnce[ReplyOutput](b.Compose, in); err != nil || out.Result != conversation.Done {
+		t.Fatalf("got %+v, %v", out, err)
+	}
+	if c := b.model.Calls()[1]; c.Model != "small" || len(c.Tools)+len(c.Turns) > 0 || !strings.Contains(c.System, `found {"query":"a"}`) {
+		t.Errorf("it was asked %+v", c)
+	}
+}
+
+func TestResultsAreCut(t *testing.T) {
+	t.Parallel()
+	b := setup(t, withModel(llmtest.Script(search("a"), llmtest.Text("Seven."))))
+	f := b.withTools()
+	f.run = func(string) (string, bool, error) { return strings.Repeat("ä", 30) + "\x00\xff", false, nil }
+	b.Limits.MaxResultChars = 20
+	task := inThread(b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?"))
+	b.play(ComposeInput{Task: task, Addressed: true})
+	if got, want := b.model.Calls()[1].Turns[0].Results[0].Text, strings.Repeat("ä", 20)+"\n(cut here: 11 more characters)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// Infrastructure that stays away is a failed result, after some attempts, and no failure of the reply.
+func TestAToolThatDoesNotWork(t *testing.T) {
+	t.Parallel()
+	b := setup(t, withModel(llmtest.Script(search("a"), llmtest.Text("Seven."))))
+	f := b.withTools()
+	f.run = func(string) (string, bool, error) { return "", false, errors.New("the database is away") }
+	task := inThread(b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?"))
+	in := ComposeInput{Task: task, Addressed: true}
+	out, err := runOnce[ReplyOutput](b.Compose, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, errs := runUntilDone[any](t, b.Look, LookInput{Task: task, Step: out.Steps[0].ID, Addressed: true})
+	if len(errs) != maxStepAttempts || len(f.inputs) != maxStepAttempts {
+		t.Errorf("%d errors and %d attempts, want %d", len(errs), len(f.inputs), maxStepAttempts)
+	}
+	in.Round = 1
+	if _, out := b.play(in); out.Result != conversation.Done {
+		t.Errorf("got %+v", out)
+	}
+	if r := b.model.Calls()[1].Turns[0].Results[0]; r.Text != stepFailed {
+		t.Errorf("the model was told %+v", r)
+	}
+}
+
+// Nothing is looked up for a reply that is withdrawn, and a name that the model made up is not for a history.
+func TestNothingIsLookedUpForAWithdrawnReply(t *testing.T) {
+	t.Parallel()
+	b := setup(t, withModel(llmtest.Script(llmtest.Reply{Calls: []llm.Call{{Name: "tell_secret_of_alice", Input: json.RawMessage(`{}`)}}})))
+	f := b.withTools()
+	task := inThread(b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?"))
+	in := ComposeInput{Task: task, Addressed: true}
+	out, err := runOnce[ReplyOutput](b.Compose, in)
+	if err != nil || len(out.Steps) != 1 || out.Steps[0].Tool != "unknown" {
+		t.Fatalf("got %+v, %v", out, err)
+	}
+	if _, err := runOnce[any](b.Settle, SettleInput{Task: task, Addressed: true, Outcome: conversation.Dropped, By: "slack:U1"}); err != nil {
+		t.Fatal(err)
+	}
+	b.lookAll(in, out)
+	if len(f.inputs) != 0 {
+		t.Errorf("looked up %v", f.inputs)
+	}
+}
+
+// The same person's next words are answered with the question.
+func TestComposeAnswersWhatJoined(t *testing.T) {
+	t.Parallel()
+	b := setup(t, withModel(llmtest.Script(search("a"), llmtest.Text("Seven."))))
+	b.withTools()
+	asked := b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?")
+	in := ComposeInput{Task: inThread(asked), Addressed: true}
+	out, err := runOnce[ReplyOutput](b.Compose, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.lookAll(in, out)
+	added := b.say("and their names", sandbox.InThread(asked.TS))
+	b.say("me too", sandbox.InThread(asked.TS))
+	in.Round, in.Until = 1, added.TS
+	if _, out := b.play(in); out.Result != conversation.Done {
+		t.Fatalf("got %+v", out)
+	}
+	if c := b.model.Calls()[1]; !strings.Contains(c.User, added.Time().UTC().Format("2006-01-02 15:04:05")) {
+		t.Errorf("the instruction is %q, want that it names the newer message", c.User)
+	}
+	if parts := b.outbox(in.Task); len(parts) != 1 || parts[0].Trigger != asked.TS {
+		t.Errorf("the outbox has %+v", parts)
+	}
+}
+
+// A budget that is used up in the middle of a reply does not end it; a mute does.
+func TestRulesBetweenRounds(t *testing.T) {
+	t.Parallel()
+	b := setup(t, withModel(llmtest.Script(search("a"), llmtest.Text("Seven."))))
+	b.withTools()
+	b.settings.DailyCalls = 1
+	task := inThread(b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?"))
+	in := ComposeInput{Task: task, Addressed: true}
+	out, err := runOnce[ReplyOutput](b.Compose, in)
+	if err != nil || out.Result != conversation.Looking {
+		t.Fatalf("got %+v, %v", out, err)
+	}
+	b.lookAll(in, out)
+	in.Round = 1
+	b.mute(task.Conversation, time.Hour)
+	if out, err := runOnce[ReplyOutput](b.Compose, in); err != nil || out.Result != conversation.Silenced || len(b.model.Calls()) != 1 {
+		t.Errorf("muted: %+v, %v", out, err)
+	}
+	other := inThread(b.say("<@" + b.workspace.Bot().UserID + "> again?"))
+	if _, out := b.play(ComposeInput{Task: other, Addressed: true}); out.Result != conversation.Done || b.decision(other).Rule != string(conversation.RuleOverBudget) {
+		t.Errorf("over budget: %+v, %+v", out, b.decision(other))
+	}
+}
+
+func TestStopKeepsOutOfTheThread(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url option) {
+		b := setup(t, url, withModel(llmtest.Script(llmtest.Yes("nobody answered", 0.9, 0))))
+		root := b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?")
+		where := inThread(root).Conversation
+		relay := func(text string, change conversation.Change) Task {
+			t.Helper()
+			m := b.say(text, sandbox.InThread(root.TS))
+			change.TS = m.TS
+			if _, err := b.Store.Record(t.Context(), m, func(store.Known) store.Entry {
+				return store.Entry{Message: &m, Handled: true, Changes: []store.Change{{Conversation: where, Change: change}}}
+			}); err != nil {
+				t.Fatal(err)
+			}
+			return Task{Conversation: where, Trigger: m.TS, Decision: "run/" + m.TS}
+		}
+		judged := func(task Task) string {
+			t.Helper()
+			out, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(out.Rule)
+		}
+		if rule := judged(relay("hm", conversation.Change{Kind: conversation.Said})); rule != "" {
+			t.Errorf("before: %s", rule)
+		}
+		stop := relay("stop", conversation.Change{Kind: conversation.Said, Stop: true})
+		for _, c := range []struct {
+			line conversation.Stop
+			want string
+		}{{conversation.Stopped, "Stopped."}, {conversation.TooLate, "That was too late: my answer was already on its way."}} {
+			task := stop
+			task.Decision += string(c.line)
+			task.Epoch++
+			if out, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true, Notice: true, Stop: c.line}); err != nil || out.Result != conversation.Done {
+				t.Fatalf("got %+v, %v", out, err)
+			}
+			if parts := b.outbox(task); len(parts) != 1 || parts[0].Text != c.want || b.decision(task).Reason != stopReason {
+				t.Errorf("the outbox has %+v, the ledger %+v", parts, b.decision(task))
+			}
+			b.compose(task, "cleared")
+		}
+		if rule := judged(relay("still here", conversation.Change{Kind: conversation.Said})); rule != "stopped" {
+			t.Errorf("after: %q", rule)
+		}
+		b.settings.Mode = config.ModeAll
+		said := relay("and now", conversation.Change{Kind: conversation.Addressed})
+		if out, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: said, Addressed: true}); err != nil || out.Result != conversation.Silenced {
+			t.Errorf("where every message is for it: %+v, %v", out, err)
+		}
+		b.settings.Mode = config.ModeJudge
+		relay("<@"+b.workspace.Bot().UserID+"> come back", conversation.Change{Kind: conversation.Addressed, Mention: true})
+		if rule := judged(relay("so", conversation.Change{Kind: conversation.Said})); rule != "" {
+			t.Errorf("after a mention: %s", rule)
+		}
+		if n := len(b.model.Calls()); n != 2 {
+			t.Errorf("%d calls of the model, want the two judgments", n)
+		}
+	})
+}

@@ -1,0 +1,115 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"myao/internal/config"
+	"myao/internal/conversation"
+	"myao/internal/llm"
+	"myao/internal/mind"
+	"myao/internal/store"
+)
+
+// looked is what was looked up for a reply before its present round.
+type looked struct {
+	turns []llm.Turn
+	by    string // the model that wrote them
+	calls int
+	// chars are the characters of all results.
+	chars int
+	began time.Time // when the first round was written down
+	read  time.Time // when the conversation was read for it
+	cost  mind.Answer
+}
+
+// lookedFor reads what was looked up for a reply. Results beyond max_total_chars are left out.
+func (a *Activities) lookedFor(ctx context.Context, in ComposeInput) (looked, error) {
+	if in.Round == 0 {
+		return looked{}, nil
+	}
+	rows, err := a.Store.Turns(ctx, in.decisionKey())
+	if err != nil {
+		return looked{}, err
+	}
+	var l looked
+	for _, row := range rows {
+		if row.Round >= in.Round { // of a run that was reset
+			break
+		}
+		t := llm.Turn{Provider: row.Provider, Opaque: json.RawMessage(row.Opaque), Text: row.Text}
+		for _, st := range row.Steps {
+			text, failed := resultOf(st)
+			text = l.fit(text, a.Limits.MaxTotalChars)
+			t.Calls = append(t.Calls, llm.Call{ID: st.CallID, Name: st.Tool, Input: json.RawMessage(st.Input)})
+			t.Results = append(t.Results, llm.ToolResult{CallID: st.CallID, Name: st.Tool, Text: text, Failed: failed})
+		}
+		if l.turns == nil {
+			l.began, l.read = row.Made(), row.Read()
+		}
+		l.turns, l.by, l.calls = append(l.turns, t), row.Model, l.calls+len(t.Calls)
+		l.cost.Usage = l.cost.Usage.Add(llm.Usage{Input: row.TokensIn, Output: row.TokensOut})
+		l.cost.Latency += time.Duration(row.LatencyUS) * time.Microsecond
+	}
+	return l, nil
+}
+
+// fit is what of a result still fits into the limit of all of them.
+func (l *looked) fit(text string, most int) string {
+	left := most - l.chars
+	l.chars += utf8.RuneCountInString(text)
+	switch {
+	case most <= 0 || l.chars <= most:
+		return text
+	case left <= 0:
+		return resultsOver
+	}
+	return clipped(text, left)
+}
+
+// last reports whether no more may be looked up.
+func (l *looked) last(limits config.Tools, round int, now time.Time) bool {
+	return round >= limits.MaxRounds || l.calls >= limits.MaxCalls || l.chars >= limits.MaxTotalChars ||
+		!l.began.IsZero() && now.Sub(l.began) >= limits.Longest()
+}
+
+// keepTurn writes down what a model asks for, so that it is not paid for again, and returns what is to
+// be looked up. Calls past max_calls are refused.
+func (a *Activities) keepTurn(ctx context.Context, in ComposeInput, q mind.ReplyQuestion, answer mind.Answer, before int, read time.Time) ([]conversation.Step, error) {
+	t := store.Turn{
+		Decision: in.decisionKey(), Round: in.Round, Provider: answer.Turn.Provider, Model: q.Model, Text: clean(answer.Turn.Text), Opaque: string(answer.Turn.Opaque),
+		TokensIn: answer.Usage.Input, TokensOut: answer.Usage.Output, LatencyUS: answer.Latency.Microseconds(), ReadUS: read.UnixMicro(),
+	}
+	for i, call := range answer.Turn.Calls {
+		st := store.Step{CallID: clean(call.ID), Tool: clean(call.Name), Input: clean(string(call.Input)), State: store.StepWaiting}
+		if before+i >= a.Limits.MaxCalls {
+			st.State, st.Output, st.Failed = store.StepRefused, stepRefused, true
+		}
+		t.Steps = append(t.Steps, st)
+	}
+	steps, err := a.Store.SaveTurn(ctx, in.Conversation, in.Trigger, t)
+	return stepsOf(steps), err
+}
+
+// stepsOf are the steps that are to be looked up, as the workflow knows them.
+func stepsOf(rows []store.Step) []conversation.Step {
+	var steps []conversation.Step
+	for _, st := range rows {
+		if st.State == store.StepRefused {
+			continue
+		}
+		step := conversation.Step{ID: st.ID, Tool: st.Tool}
+		if !slices.Contains(config.ToolNames(), st.Tool) {
+			step.Tool = "unknown" // a model may write anything, and this goes into the history
+		}
+		steps = append(steps, step)
+	}
+	return steps
+}
+
+// clean is a text as Postgres takes it.
+func clean(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, "�"), "\x00", "") }
