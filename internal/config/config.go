@@ -60,7 +60,7 @@ type Slack struct {
 	Operators []string `yaml:"operators"`
 	// EveryoneMay is what everyone who can see a channel may do there.
 	EveryoneMay []Permission `yaml:"everyone_may"`
-	// OutsidersMay is what of EveryoneMay people of other companies may do, too.
+	// OutsidersMay is what of EveryoneMay guests and people of other companies may do, too.
 	OutsidersMay []Permission `yaml:"outsiders_may"`
 	// HushReaction is the name, without colons, of the emoji that asks the bot not to answer a
 	// message; empty for none.

@@ -38,7 +38,11 @@ func (d *Door) command(ctx context.Context, c slack.Command) (json.RawMessage, e
 	d.pending.Go(func() {
 		work, cancel := context.WithTimeout(context.WithoutCancel(ctx), commandTimeout)
 		defer cancel()
-		text, order, result := d.CommandHandler.Answer(work, c, own, visits || d.outsider(work, own, c.User, c.UserTeam))
+		outsider, err := d.outsider(work, own, c.User, c.UserTeam, c.Channel)
+		if err != nil {
+			d.Logger.WarnContext(work, "cannot tell whether a user is an outsider; taken for one", "user", c.User, "error", err)
+		}
+		text, order, result := d.CommandHandler.Answer(work, c, own, visits || outsider || err != nil)
 		d.orderHandled(work, order, result, c.Request, own)
 		select {
 		case answered <- text: // in time for the immediate answer

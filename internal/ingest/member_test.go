@@ -73,19 +73,3 @@ func TestGuestChanged(t *testing.T) {
 		t.Errorf("answered %d; got %+v, %v", status, known, err)
 	}
 }
-
-// A guest in the channel may do what people of other companies may.
-func TestGuestsMayDoAsOutsiders(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	b.directory.guests = map[string]bool{"UGUEST": true}
-	own := slack.Identity{TeamID: "T1", UserID: "UBOT"}
-	for user, want := range map[string]bool{"UGUEST": true, "U1": false, "UROBOT": false} {
-		if got := b.outsider(t.Context(), own, user, "T1"); got != want {
-			t.Errorf("%s is an outsider: %v, want %v", user, got, want)
-		}
-	}
-	if !b.outsider(t.Context(), own, "U1", "T9") {
-		t.Error("somebody of another workspace is none")
-	}
-}

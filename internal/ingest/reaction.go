@@ -62,7 +62,12 @@ func (d *Door) mayHush(ctx context.Context, e slack.Reaction, own slack.Identity
 		return fmt.Errorf("%w: the reaction of a bot", slack.ErrIgnored)
 	case e.Author == own.UserID:
 		return fmt.Errorf("%w: a reaction on the bot's own message", slack.ErrIgnored)
-	case !d.Config.Slack.May(e.User, e.User != e.Author && d.outsider(ctx, own, e.User, ""), config.MayHush):
+	}
+	outsider, err := d.outsider(ctx, own, e.User, "", e.Channel)
+	if err != nil {
+		return err
+	}
+	if !d.Config.Slack.May(e.User, outsider && e.User != e.Author, config.MayHush) {
 		d.Metrics.order("hush", "refused")
 		return fmt.Errorf("%w: user %s may not hush", slack.ErrIgnored, e.User)
 	}

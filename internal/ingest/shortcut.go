@@ -45,7 +45,10 @@ func (d *Door) shortcut(ctx context.Context, s slack.MessageShortcut, own slack.
 // to the user and the result for the metrics. When it returns without an error, the order is
 // committed.
 func (d *Door) answerNow(ctx context.Context, s slack.MessageShortcut, own slack.Identity) (text, result string, err error) {
-	outsider := d.outsider(ctx, own, s.User, s.UserTeam)
+	outsider, err := d.outsider(ctx, own, s.User, s.UserTeam, s.Channel)
+	if err != nil {
+		return "", "", err
+	}
 	if !d.Config.Slack.May(s.User, outsider, config.MayAnswerNow) {
 		return chatops.MayNot(d.Config, outsider, config.MayAnswerNow, "have me answer a message"), "refused", nil
 	}

@@ -46,11 +46,11 @@ type Channel struct {
 	Private bool
 	// External is set while people of other companies are in it (Slack Connect).
 	External bool
-	// Shared is since when it is known that they are; zero if they are not.
-	Shared time.Time
 	// OrgShared is set while people of other workspaces of the organisation are in it, unless they
 	// count as the workspace's own.
 	OrgShared bool
+	// Shared is since when either is known; zero while neither is set.
+	Shared time.Time
 	// Refreshed is when Slack was last asked, or up to an hour earlier if a listing repeated the
 	// answer. It is zero for a channel that Slack was never asked about.
 	Refreshed time.Time
@@ -136,7 +136,7 @@ func (s *Store) refreshed(team string, c Channel) channelRow {
 	if c.Private {
 		row.ClosedUS = at
 	}
-	if c.External {
+	if c.External || c.OrgShared {
 		row.SharedUS = at
 	}
 	return row

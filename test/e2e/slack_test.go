@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"testing"
@@ -158,4 +159,39 @@ func TestReactionAndShortcutInSlack(t *testing.T) {
 	s.mustContain(s.useShortcut(s.general, s.bob.ID, first), "I will answer it now")
 	s.await("the other answer", 30*time.Second, func() bool { return len(s.posts()) == 2 && s.posts()[1].ThreadTS == first })
 	s.never("another answer", 2*time.Second, func() bool { return len(s.posts()) > 2 })
+}
+
+// Somebody of another company may ask for the status in a shared channel, and nothing else by the
+// command, the shortcut or the reaction.
+func TestOutsidersInSlack(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t), longAckTimeout, quiet(300), maxWait(600))
+	stranger := s.workspace.AddUserAs(sandbox.User{Name: "mallory", Team: "T0OTHER"})
+	s.workspace.Join(s.general, stranger.ID)
+	ts := s.workspace.Say(s.general, s.alice.ID, "who has the key?")
+	s.awaitStored(s.general, ts)
+	refusal := "guests and people from other companies may not"
+	var typed []byte
+	for _, text := range []string{"mute", "unmute", "snooze 2h", "why", "forget yes", "stop"} {
+		var answer string
+		answer, typed = s.interact(text, func() *sandbox.Interaction { return s.workspace.Command(s.general, stranger.ID, "/myao "+text) })
+		s.mustContain(answer, "You may not")
+		if text == "mute" {
+			s.mustContain(answer, refusal)
+			// As if Slack had named the workspace of the user.
+			theirs := bytes.Replace(typed, []byte("team_id=T0E2E"), []byte("team_id=T0OTHER"), 1)
+			if status, answer, err := s.workspace.PostSignedForm(t.Context(), "commands", theirs); err != nil || status != 200 || strings.Contains(string(answer), "I am silent") {
+				t.Errorf("typed in another workspace: %d, %s, %v", status, answer, err)
+			}
+		}
+	}
+	s.mustContain(s.useShortcut(s.general, stranger.ID, ts), refusal)
+	s.workspace.React(s.general, ts, stranger.ID, "shushing_face")
+	s.await("the reaction", 30*time.Second, func() bool { return strings.Contains(s.starter.log.String(), "may not hush") })
+	s.mustContain(s.typeCommand(s.general, stranger.ID, "status"), "Top level: I wait for quiet")
+	channel := chat.Conversation{Team: "T0E2E", Channel: s.general}
+	if until, err := s.store.SilencedUntil(t.Context(), channel); err != nil || !until.IsZero() || len(s.outcomes(channel.ID())) > 0 {
+		t.Errorf("silenced until %s, %v; decided %q", until, err, s.outcomes(channel.ID()))
+	}
+	s.mustContain(s.typeCommand(s.general, s.bob.ID, "mute"), "I am silent")
 }
