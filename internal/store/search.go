@@ -52,7 +52,7 @@ const (
 	// fullMatches is in about how many messages all terms together may stand that are looked for in
 	// every message. The more common ones are looked for in the newest messages only, and in those
 	// that have two of them.
-	fullMatches = 6000
+	fullMatches = 3000
 	// pairMatches is in how many messages the rarer one of two common terms may stand.
 	pairMatches = 50_000
 	// newestMessages are those in which the more common terms are looked for.
@@ -259,11 +259,12 @@ func (s *Store) findQuery(f finding, into *[]foundRow) (query, error) {
 			UNION ALL SELECT no FROM (SELECT no FROM looked WHERE NOT lately GROUP BY no ORDER BY COUNT(*), no LIMIT %[3]d) r
 		),
 		hits AS MATERIALIZED (
-			SELECT id FROM looked WHERE lately OR no IN (SELECT no FROM used) GROUP BY id ORDER BY MIN(CASE WHEN lately THEN 1 ELSE 0 END), id DESC LIMIT %[4]d
+			SELECT id, length, terms FROM (
+				SELECT l.*, ROW_NUMBER() OVER (PARTITION BY id ORDER BY lately) AS nth FROM looked l WHERE lately OR no IN (SELECT no FROM used)
+			) n WHERE nth = 1 ORDER BY lately, id DESC LIMIT %[4]d
 		),
 		matches AS MATERIALIZED (
-			SELECT s.id, s.length, a.no, a.known FROM search s JOIN asked a ON %[5]s
-			WHERE s.id %[6]s AND a.matched <> '' AND a.no IN (SELECT no FROM used)
+			SELECT h.id, h.length, a.no, a.known FROM hits h JOIN asked a ON %[5]s WHERE a.matched <> '' AND a.no IN (SELECT no FROM used)
 		),
 		counted AS (
 			SELECT id, length / (SELECT mean_length FROM search_state) AS length, CASE WHEN known > found THEN known ELSE found END AS found,
@@ -272,7 +273,7 @@ func (s *Store) findQuery(f finding, into *[]foundRow) (query, error) {
 		),
 		best AS (
 			SELECT id, ROUND(CAST(1000000 * SUM(
-				LN(1 + (CASE WHEN messages > found THEN messages - found ELSE 0 END + 0.5) / (found + 0.5)) * %[7]g / (1 + %[8]g * (%[9]g + %[10]g * length))
+				LN(1 + (CASE WHEN messages > found THEN messages - found ELSE 0 END + 0.5) / (found + 0.5)) * %[6]g / (1 + %[7]g * (%[8]g + %[9]g * length))
 			) AS NUMERIC)) AS score
 			FROM counted GROUP BY id ORDER BY 2 DESC, 1 DESC LIMIT ?
 		)
@@ -281,23 +282,23 @@ func (s *Store) findQuery(f finding, into *[]foundRow) (query, error) {
 		JOIN messages m ON m.team_id = s.team_id AND m.channel_id = s.channel_id AND m.ts = s.ts AND m.stored_us = s.stored_us AND NOT m.deleted
 		LEFT JOIN channels c ON c.team_id = s.team_id AND c.channel_id = s.channel_id
 		ORDER BY b.score DESC, b.id DESC`,
-		set.sql, looks, f.use, newestMatches, s.matches(), s.inSubselect("SELECT id FROM hits"), bm25K1+1, bm25K1, 1-bm25B, bm25B)
+		set.sql, looks, f.use, newestMatches, s.matches(), bm25K1+1, bm25K1, 1-bm25B, bm25B)
 	return query{sql, slices.Concat([]any{f.team, seenFrom(f.team, f.here), s.keptFrom(f.here), set.arg}, args, []any{f.limit}), into}, nil
 }
 
-// looks is the part of a search that finds the ids of messages by term, with its arguments. no is
+// looks is the part of a search that finds messages by term, with its arguments. no is
 // the number of the term. lately marks what was found for common terms.
 func (s *Store) looks(f finding, asked []askedTerm, common []terms.Term, visible clause.Expr) (sql string, args []any) {
 	if s.sqlite == "" {
 		// An addition keeps Postgres from reading all ids of a period, which may be all there are.
 		newest := fmt.Sprintf("s.id + 0 BETWEEN ? AND ? AND ? ORDER BY s.id DESC LIMIT %d", newestMatches)
-		sql = `SELECT a.no, h.id, FALSE AS lately FROM asked a CROSS JOIN LATERAL (
-				SELECT s.id FROM search s WHERE s.terms @@ CAST(a.found AS TSQUERY) AND ` + newest + `
+		sql = `SELECT a.no, h.*, FALSE AS lately FROM asked a CROSS JOIN LATERAL (
+				SELECT s.id, s.length, s.terms FROM search s WHERE s.terms @@ CAST(a.found AS TSQUERY) AND ` + newest + `
 			) h WHERE a.found <> ''`
 		args = []any{f.from, f.to, visible}
 		if len(common) > 0 {
-			sql += fmt.Sprintf(` UNION ALL SELECT -1, h.id, TRUE FROM (
-				SELECT s.id FROM (SELECT * FROM search WHERE id <= ? ORDER BY id DESC LIMIT %d) s WHERE s.terms @@ CAST(? AS TSQUERY) AND %s) h`, newestMessages, newest)
+			sql += fmt.Sprintf(` UNION ALL SELECT -1, h.*, TRUE FROM (
+				SELECT s.id, s.length, s.terms FROM (SELECT * FROM search WHERE id <= ? ORDER BY id DESC LIMIT %d) s WHERE s.terms @@ CAST(? AS TSQUERY) AND %s) h`, newestMessages, newest)
 			args = append(args, f.to, s.any(common), f.from, f.to, visible)
 		}
 		return sql, args
@@ -305,7 +306,7 @@ func (s *Store) looks(f finding, asked []askedTerm, common []terms.Term, visible
 	look := func(no int, lately bool, match, since string, sinceArgs ...any) string {
 		args = append(append(append(args, match), sinceArgs...), f.to, visible)
 		return fmt.Sprintf(`SELECT * FROM (
-			SELECT %d AS no, s.id, %t AS lately FROM search_by_term t CROSS JOIN search s ON s.id = t.rowid
+			SELECT %d AS no, s.id, s.length, s.terms, %t AS lately FROM search_by_term t CROSS JOIN search s ON s.id = t.rowid
 			WHERE search_by_term MATCH ? AND t.rowid BETWEEN %s AND ? AND ? ORDER BY t.rowid DESC LIMIT %d)`, no, lately, since, newestMatches)
 	}
 	var all []string
@@ -376,10 +377,10 @@ func (s *Store) matched(t terms.Term) string {
 	return " " + t.Text + " "
 }
 
-// matches is the condition that a message s of the index has a term a.
+// matches is the condition that a found message h has a term a.
 func (s *Store) matches() string {
 	if s.sqlite != "" {
-		return "INSTR(s.terms, a.matched) > 0"
+		return "INSTR(h.terms, a.matched) > 0"
 	}
-	return "s.terms @@ CAST(a.matched AS TSQUERY)"
+	return "h.terms @@ CAST(a.matched AS TSQUERY)"
 }

@@ -444,6 +444,31 @@ func TestIndexContinues(t *testing.T) {
 	})
 }
 
+// A message that somebody changes at the moment is indexed afterwards, however old it is.
+func TestIndexComesBack(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		if db.sqlite != "" {
+			t.Skip("it has one writer")
+		}
+		publicChannels(t, db, channel)
+		held := write(1, channel, "U1", "zebra that is held")
+		db.store(t, held, write(2, channel, "U1", "zebra"))
+		db.clock.advance(24 * time.Hour)
+		if err := db.transaction(t.Context(), func(tx *gorm.DB) error {
+			if err := db.locked(tx).Where("ts = ?", held.TS).Take(&messageRow{}).Error; err != nil {
+				return err
+			}
+			db.index(t)
+			wantTexts(t, "meanwhile", db.found(t, SearchQuery{Text: "zebra"}), "zebra")
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		db.index(t)
+		wantTexts(t, "then", db.found(t, SearchQuery{Text: "held"}), held.Text)
+	})
+}
+
 // Several programs index at once, while messages come, are edited and deleted.
 func TestIndexWhileRecording(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {

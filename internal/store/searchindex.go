@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -111,15 +112,10 @@ func (s *Store) Index(ctx context.Context, since time.Time, limit int) (p IndexP
 		}
 	}
 	now := s.nowMicros()
-	var waiting []int64
-	if err := s.db.WithContext(ctx).Raw("SELECT m.stored_us"+unindexed+" LIMIT 1", from).Scan(&waiting).Error; err != nil {
+	if first, err := firstUnindexed(s.db.WithContext(ctx), from, math.MaxInt64); err != nil {
 		return p, fmt.Errorf("look for messages to index: %w", err)
-	}
-	if len(waiting) == 0 {
-		p.CaughtUp = true
-		if !since.IsZero() {
-			return p, nil
-		}
+	} else if first == math.MaxInt64 && !since.IsZero() {
+		return IndexProgress{CaughtUp: true}, nil
 	}
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		p = IndexProgress{CaughtUp: true}
@@ -137,16 +133,14 @@ func (s *Store) Index(ctx context.Context, since time.Time, limit int) (p IndexP
 			return err
 		}
 		state.Messages += added
-		reached := now - settled.Microseconds()
 		if len(rows) > 0 {
-			last := rows[len(rows)-1].StoredUS
-			p.UpTo = instant(last)
-			if !p.CaughtUp {
-				reached = min(reached, last)
-			}
+			p.UpTo = instant(rows[len(rows)-1].StoredUS)
 		}
 		if since.IsZero() {
-			state.CursorUS = max(state.CursorUS, reached)
+			// What is left includes what others held just now.
+			if state.CursorUS, err = firstUnindexed(tx, from, now-settled.Microseconds()); err != nil {
+				return err
+			}
 		}
 		if state.Messages-state.Counted > state.Counted/20 {
 			if err := s.countTerms(tx, state); err != nil {
@@ -159,6 +153,14 @@ func (s *Store) Index(ctx context.Context, since time.Time, limit int) (p IndexP
 		return IndexProgress{}, fmt.Errorf("index messages: %w", err)
 	}
 	return p, nil
+}
+
+// firstUnindexed is when the first message was stored since a time that the search index lacks, and
+// at most a limit.
+func firstUnindexed(db *gorm.DB, from, limit int64) (int64, error) {
+	var first []int64
+	err := db.Raw("SELECT m.stored_us"+unindexed+" LIMIT 1", from).Scan(&first).Error
+	return slices.Min(append(first, limit)), err
 }
 
 // searchTurn locks the index's state, so that one transaction at a time adds to the index; nil if
