@@ -47,7 +47,7 @@ type measurement struct {
 // The last ones leave the Temporal server with much work.
 var measurements = []measurement{
 	{name: "context", measure: measureContext},
-	{name: "search", measure: measureSearch},
+	{name: "search", slow: true, measure: measureSearch},
 	{name: "mention", slow: true, measure: measureMention},
 	{name: "start", slow: true, measure: measureStart},
 	{name: "cost", measure: measureCost},
