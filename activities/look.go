@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"myao/internal/config"
@@ -83,13 +84,18 @@ func placeOf(t Task, addressed bool, asker string, settings config.ChannelSettin
 	return p
 }
 
-// clipped is at most so many characters of a text, and says how many were cut.
+// clipped is at most so many characters of a text, and says how many were cut. It cuts through no marker
+// of a message (tools.Reference).
 func clipped(text string, most int) string {
 	runes := []rune(text)
 	if most <= 0 || len(runes) <= most {
 		return text
 	}
-	return fmt.Sprintf(cutResultFmt, string(runes[:most]), len(runes)-most)
+	head := string(runes[:most])
+	if strings.Count(head, "\x01")%2 == 1 {
+		head = head[:strings.LastIndex(head, "\x01")]
+	}
+	return fmt.Sprintf(cutResultFmt, head, len(runes)-len([]rune(head)))
 }
 
 // resultOf is what the model is told of a step.

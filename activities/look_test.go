@@ -202,6 +202,15 @@ func TestResultsAreCut(t *testing.T) {
 	}
 }
 
+func TestClippedKeepsMarkersWhole(t *testing.T) {
+	t.Parallel()
+	for most, want := range map[int]string{99: "a \x01C1/1.2\x01 b", 5: "a \n(cut here: 10 more characters)", 10: "a \x01C1/1.2\x01\n(cut here: 2 more characters)"} {
+		if got := clipped("a \x01C1/1.2\x01 b", most); got != want {
+			t.Errorf("%d: got %q, want %q", most, got, want)
+		}
+	}
+}
+
 // Infrastructure that stays away is a failed result, after some attempts, and no failure of the reply.
 func TestAToolThatDoesNotWork(t *testing.T) {
 	t.Parallel()
