@@ -46,6 +46,7 @@ type commands struct {
 	Usage    usageCommand    `cmd:"" help:"Sum up model calls, tokens and cost."`
 	Memory   memoryCommand   `cmd:"" help:"Show, correct, roll back or forget memories."`
 	Person   personCommand   `cmd:"" help:"Export or delete what the database holds of a person."`
+	Notes    notesCommand    `cmd:"" help:"List what people asked the bot to remember in a channel, or take it back."`
 	Eval     evalCommand     `cmd:"" help:"Measure how well a model judges when to speak, with labelled conversations."`
 	Doctor   doctorCommand   `cmd:"" help:"Check everything that the bot needs, and say how to fix what is wrong. Nothing is changed."`
 	Manifest manifestCommand `cmd:"" help:"Print the manifest of the Slack app that the configuration needs."`

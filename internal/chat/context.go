@@ -113,6 +113,10 @@ type Context struct {
 	// up to CountAtMost.
 	ThreadMemories map[string]string
 	ThreadsUntold  int
+	// Notes are what people asked the bot to remember in this channel, the oldest first.
+	Notes []Note
+	// Found are earlier messages that may have to do with the conversation, the best match first.
+	Found []Found
 	// TargetThread is the thread in question; empty for the top level.
 	TargetThread string
 }

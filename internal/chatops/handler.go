@@ -80,6 +80,7 @@ var subcommands = map[string]subcommand{
 	"snooze": {config.MaySnooze, "snooze me here", (*Handler).snooze, false, false},
 	"mute":   {config.MayMute, "mute me here", (*Handler).mute, true, false},
 	"unmute": {config.MayMute, "unmute me here", (*Handler).unmute, true, false},
+	"notes":  {config.MayNotes, "see the notes of this channel", (*Handler).notes, false, false},
 	"forget": {config.MayForget, "have me forget this channel", (*Handler).forget, false, false},
 	"stop":   {config.MayStop, "stop me everywhere", (*Handler).stop, true, true},
 	"go":     {config.MayStop, "let me speak again everywhere", (*Handler).unstop, true, true},

@@ -151,8 +151,10 @@ func (c Config) Channel(f ChannelFacts) ChannelSettings {
 	s := c.Response.with(own)
 	s.Model = cmp.Or(own.Model, c.Agents.Response.Model)
 	s.Tools = c.Tools.Enabled
-	if own.Tools != nil {
-		s.Tools = slices.DeleteFunc(slices.Clone(s.Tools), func(name string) bool { return !slices.Contains(own.Tools, name) })
+	if own.Tools != nil || s.Remember == RememberNowhere {
+		s.Tools = slices.DeleteFunc(slices.Clone(s.Tools), func(name string) bool {
+			return own.Tools != nil && !slices.Contains(own.Tools, name) || name == toolRemember && s.Remember == RememberNowhere
+		})
 	}
 	s.Zone = c.zone(cmp.Or(own.TimeZone, c.TimeZone))
 	return s

@@ -90,6 +90,7 @@ const (
 	MayMute      Permission = "mute"       // silence a channel, or end its silence
 	MayHush      Permission = "hush"       // withdraw the pending answer to a message, by a reaction
 	MayAnswerNow Permission = "answer_now" // have a message answered at once, by a shortcut
+	MayNotes     Permission = "notes"      // see the notes of a channel, and take them back
 	MayForget    Permission = "forget"     // delete the memory of a channel
 	MayStop      Permission = "stop"       // mute the whole workspace; for operators alone
 )
@@ -296,9 +297,12 @@ type Tools struct {
 	MaxTotalChars  int `yaml:"max_total_chars"`
 }
 
+// toolRemember is not offered where nothing is to be remembered.
+const toolRemember = "remember"
+
 // ToolNames are the names of all tools.
 func ToolNames() []string {
-	return []string{"search_messages", "read_thread", "read_channel", "remember", "forget_note"}
+	return []string{"search_messages", "read_thread", "read_channel", toolRemember, "forget_note"}
 }
 
 // Longest is MaxSeconds as a duration.

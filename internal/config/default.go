@@ -15,7 +15,7 @@ func basics() Config {
 	return Config{
 		Slack: Slack{
 			APIURL: "https://slack.com/api/", ThreadHistoryLimit: 20, Command: "/myao", Operators: []string{},
-			EveryoneMay:  []Permission{MayStatus, MayWhy, MaySnooze, MayMute, MayHush, MayAnswerNow},
+			EveryoneMay:  []Permission{MayStatus, MayWhy, MaySnooze, MayMute, MayHush, MayAnswerNow, MayNotes},
 			OutsidersMay: []Permission{MayStatus}, HushReaction: "shushing_face", OtherWorkspaces: External,
 		},
 		LLM:        LLM{Prices: map[string]Price{}},

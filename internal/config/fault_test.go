@@ -44,7 +44,7 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 		{"operators as text", slack("operators: U0ANN"), `slack.operators = "U0ANN": must be a list of texts`},
 		{"operators with a gap", slack("operators: [U0ANN, ~]"), `slack.operators = (a list): must be a list of texts`},
 		{"operator from a variable", slack("operators: ['${WORD}']"), `slack.operators[0] = "word" (from WORD): must be the id of a user, U… or W…`},
-		{"permission", slack("everyone_may: [why, fly]"), `slack.everyone_may[1] = "fly": must be one of status, why, snooze, mute, hush, answer_now, forget`},
+		{"permission", slack("everyone_may: [why, fly]"), `slack.everyone_may[1] = "fly": must be one of status, why, snooze, mute, hush, answer_now, notes, forget`},
 		{"permissions as mapping", slack("everyone_may: {why: true}"), `slack.everyone_may = (a mapping): must be a list of texts`},
 		{"reaction", slack("hush_reaction: 🤫"), `slack.hush_reaction = "🤫": must be the name of an emoji, such as shushing_face, or empty`},
 
@@ -145,7 +145,7 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 
 		{"channel mode", "channels: {general: {mode: quiet}}", `channels.general.mode = "quiet": must be one of judge, mention, all, off`},
 		{"channel mode false", "channels: {general: {mode: false}}", `channels.general.mode = false: must be text; put it in quotes`},
-		{"outsiders", slack("outsiders_may: [post]"), `slack.outsiders_may[0] = "post": must be one of status, why, snooze, mute, hush, answer_now, forget`},
+		{"outsiders", slack("outsiders_may: [post]"), `slack.outsiders_may[0] = "post": must be one of status, why, snooze, mute, hush, answer_now, notes, forget`},
 		{"channel memory", "channels: {general: {remember: yes}}", `channels.general.remember = "yes": must be one of everywhere, here, nowhere`},
 		{"channel bots", "channels: {general: {bots: all}}", `channels.general.bots = "all": must be one of ignore, judge`},
 		{"channel wait", "channels: {general: {min_wait_seconds: -1}}", `channels.general.min_wait_seconds = -1: must be a whole number from 0 to 86400`},

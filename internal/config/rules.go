@@ -184,7 +184,7 @@ func oneOf[T ~string](allowed ...T) rule {
 	})
 }
 
-var permissions = oneOf(MayStatus, MayWhy, MaySnooze, MayMute, MayHush, MayAnswerNow, MayForget)
+var permissions = oneOf(MayStatus, MayWhy, MaySnooze, MayMute, MayHush, MayAnswerNow, MayNotes, MayForget)
 
 func matches(pattern, message string) rule {
 	form := regexp.MustCompile(pattern)

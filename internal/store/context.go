@@ -46,6 +46,8 @@ type Context struct {
 	ThreadsUntold int
 	// LastVerdict is the newest verdict of a model on the conversation; nil if there is none.
 	LastVerdict *Decision
+	// Notes are what people asked the bot to remember in the channel, the oldest first.
+	Notes []chat.Note
 }
 
 // Context reads what there is for a conversation.
@@ -60,6 +62,7 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 	var verdicts []Decision
 	var channels []knowledgeRow
 	var workspace []memoryRow
+	var notes []noteRow
 	var threads []struct {
 		ThreadTS string `gorm:"column:thread_ts" json:"thread_ts"`
 		Text     string `json:"text"`
@@ -77,6 +80,7 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 		query{"SELECT * FROM decisions WHERE workflow_id = ? AND confidence IS NOT NULL ORDER BY decided_us DESC LIMIT 1", []any{c.ID()}, &verdicts},
 		s.knowledgeQuery(c.Team, c.Channel, r.Active, r.Named, r.Channels, &channels),
 		s.workspaceQuery(c.Team, c.Channel, "''", &workspace),
+		notesQuery(c.Team, c.Channel, &notes),
 		// updated_us is never before made_us, and it is in the index. Of many threads, only those
 		// updated last are looked at.
 		query{fmt.Sprintf(`
@@ -92,7 +96,10 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 	); err != nil {
 		return Context{}, fmt.Errorf("read the context of %s: %w", c.ID(), err)
 	}
-	read := Context{Messages: withReactions(messages(rows), reactions), Knowledge: newKnowledge(channels, c.Channel), Threads: make(map[string]string, len(threads))}
+	read := Context{
+		Messages: withReactions(messages(rows), reactions), Knowledge: newKnowledge(channels, c.Channel), Threads: make(map[string]string, len(threads)),
+		Notes: mapRows(notes, noteRow.note),
+	}
 	if len(verdicts) > 0 {
 		read.LastVerdict = &verdicts[0]
 	}

@@ -40,7 +40,7 @@ func (s *Store) ForgetPerson(ctx context.Context, p chat.Person, by, id string, 
 	if by == e.orderedBy() {
 		e.by = orderedByNobody
 	}
-	for _, do := range []func() error{e.begin, e.channels, e.decisions, e.outbox, e.steps, e.changes, e.orders, e.memories, func() error { return e.end(id) }} {
+	for _, do := range []func() error{e.begin, e.channels, e.decisions, e.outbox, e.steps, e.changes, e.orders, e.memories, e.notes, func() error { return e.end(id) }} {
 		if err := do(); err != nil {
 			return fmt.Errorf("forget a person: %w", err)
 		}
@@ -400,6 +400,25 @@ func (e *eraser) memories() error {
 			}
 			if err := tx.Model(&memoryRow{}).Where("id = ?", r.ID).Updates(update).Error; err != nil {
 				return 0, err
+			}
+		}
+		return len(rows), nil
+	})
+}
+
+// notes deletes the notes that the person asked for, and takes the person out of the others.
+func (e *eraser) notes() error {
+	match := where("team_id = ? AND (author = ? OR "+e.contains("text")+" OR ? <> '' AND "+e.contains("text")+")", e.Team, e.User, e.User, e.name, e.name)
+	return sweep[noteRow, int64](e.sweeper, "notes", condition{}, "id", match, func(tx *gorm.DB, rows []noteRow) (int, error) {
+		for _, r := range rows {
+			change := tx.Model(&noteRow{}).Where("id = ?", r.ID)
+			if r.Author == e.User {
+				change = change.Delete(&noteRow{})
+			} else {
+				change = change.Update("text", e.anonymous(r.Text))
+			}
+			if change.Error != nil {
+				return 0, change.Error
 			}
 		}
 		return len(rows), nil

@@ -35,6 +35,8 @@ type PersonExport struct {
 	Steps []ExportedStep `json:"steps"`
 	// Memories have one of their messages among their sources, or one of these memories.
 	Memories []ExportedMemory `json:"memories"`
+	// Notes are those that the person asked for.
+	Notes []ExportedNote `json:"notes"`
 }
 
 // ExportedPresence is when the person was last known to be in a channel, and when they last left it.
@@ -121,13 +123,22 @@ type ExportedMemory struct {
 	Text    string    `json:"text"`
 }
 
+// ExportedNote is a note that the person asked for.
+type ExportedNote struct {
+	ID      int64     `json:"id"`
+	Channel string    `json:"channel"`
+	TS      string    `json:"ts"` // of the message that asked
+	Noted   time.Time `json:"noted"`
+	Text    string    `json:"text"`
+}
+
 // ExportPerson reads everything that the database holds of a person, in small steps.
 func (s *Store) ExportPerson(ctx context.Context, p chat.Person, step SweepStep) (PersonExport, error) {
 	x := exporter{sweeper: sweeper{s, ctx, step}, theirs: map[[2]string]bool{}, PersonExport: PersonExport{
 		Team: p.Team, User: p.User, Messages: []ExportedMessage{}, Reactions: []ExportedReaction{}, Orders: []ExportedOrder{},
-		Decisions: []ExportedDecision{}, Replies: []ExportedReply{}, Steps: []ExportedStep{}, Memories: []ExportedMemory{},
+		Decisions: []ExportedDecision{}, Replies: []ExportedReply{}, Steps: []ExportedStep{}, Memories: []ExportedMemory{}, Notes: []ExportedNote{},
 	}}
-	for _, do := range []func() error{x.person, x.messages, x.reactions, x.orders, x.decisions, x.replies, x.steps, x.memories} {
+	for _, do := range []func() error{x.person, x.messages, x.reactions, x.orders, x.decisions, x.replies, x.steps, x.memories, x.notes} {
 		if err := do(); err != nil {
 			return PersonExport{}, fmt.Errorf("export a person: %w", err)
 		}
@@ -257,9 +268,15 @@ func (x *exporter) memories() error {
 	})
 }
 
-// UsersNamed is the ids of the people who have a display name, in order.
+func (x *exporter) notes() error {
+	return read[noteRow, int64](x, "notes", condition{}, "id", where("team_id = ? AND author = ?", x.Team, x.User), func(r noteRow) {
+		x.Notes = append(x.Notes, ExportedNote{r.ID, r.ChannelID, r.TS, instant(r.NotedUS), r.Text})
+	})
+}
+
+// UsersNamed is the ids of the people who have a display name, in any case of letters, in order.
 func (s *Store) UsersNamed(ctx context.Context, team, name string) (ids []string, err error) {
-	if err := s.db.WithContext(ctx).Model(&userRow{}).Where("team_id = ? AND name = ? AND NOT is_bot", team, name).
+	if err := s.db.WithContext(ctx).Model(&userRow{}).Where("team_id = ? AND LOWER(name) = LOWER(?) AND NOT is_bot", team, name).
 		Order("user_id").Pluck("user_id", &ids).Error; err != nil {
 		return nil, fmt.Errorf("read users named %q: %w", name, err)
 	}

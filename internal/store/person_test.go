@@ -69,6 +69,10 @@ var personal = map[string]map[string]string{
 	"search_common": {"term": "in hundreds of messages"},
 	"search_state":  {},
 	"outsiders":     {"team_id": workspaceID, "channel_id": placeID, "user_id": seeded},
+	"notes": {
+		"step": "a key of decisions, a round and a position", "team_id": workspaceID, "channel_id": placeID, "ts": tsOnly, "author": seeded, "text": seeded,
+		"permalink": "of a channel and a ts",
+	},
 }
 
 const (
@@ -191,6 +195,8 @@ func (db database) seedPerson(t *testing.T) {
 		&reactionRow{TeamID: team, ChannelID: "C1", TS: at(1), UserID: "U2", Name: "eyes"},
 		&outsiderRow{TeamID: team, ChannelID: "C1", UserID: canaryUser, SeenUS: 1}, &outsiderRow{TeamID: team, ChannelID: "D1", UserID: canaryUser, SeenUS: 1},
 		&userRow{TeamID: team, UserID: canaryUser, Name: canaryName, GuestUS: 1}, &userRow{TeamID: team, UserID: "U2", Name: "Bea"},
+		&noteRow{Step: "a", TeamID: team, ChannelID: "C1", TS: at(1), Author: canaryUser, Text: "the " + canaryText},
+		&noteRow{Step: "b", TeamID: team, ChannelID: "C1", TS: at(1), Author: "U2", Text: "ask " + canaryName + " or <@" + canaryUser + ">"},
 	)
 	db.clock.advance(47 * time.Hour)
 }
@@ -206,8 +212,8 @@ func TestExportPerson(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := fmt.Sprintf("%s: %d messages, %d reactions, %d orders, %d decisions, %d replies, %d steps", x.Name, len(x.Messages), len(x.Reactions), len(x.Orders), len(x.Decisions), len(x.Replies), len(x.Steps))
-		if want := "Kana Ria: 3 messages, 2 reactions, 1 orders, 1 decisions, 1 replies, 1 steps"; got != want {
+		got := fmt.Sprintf("%s: %d messages, %d reactions, %d orders, %d decisions, %d replies, %d steps, %d notes", x.Name, len(x.Messages), len(x.Reactions), len(x.Orders), len(x.Decisions), len(x.Replies), len(x.Steps), len(x.Notes))
+		if want := "Kana Ria: 3 messages, 2 reactions, 1 orders, 1 decisions, 1 replies, 1 steps, 1 notes"; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 		if !x.Guest || len(x.Outside) != 2 || x.Outside[0].Channel != "C1" {
@@ -228,7 +234,7 @@ func TestExportPerson(t *testing.T) {
 			t.Fatal(err)
 		}
 		x, err = db.ExportPerson(t.Context(), canary, noStep)
-		if err != nil || x.Name != "" || !x.Forgotten.Equal(db.clock.now()) || len(x.Messages)+len(x.Reactions)+len(x.Orders)+len(x.Decisions)+len(x.Replies)+len(x.Steps)+len(x.Memories) > 0 {
+		if err != nil || x.Name != "" || !x.Forgotten.Equal(db.clock.now()) || len(x.Messages)+len(x.Reactions)+len(x.Orders)+len(x.Decisions)+len(x.Replies)+len(x.Steps)+len(x.Memories)+len(x.Notes) > 0 {
 			t.Errorf("after they were forgotten: %+v, %v", x, err)
 		}
 	})
@@ -278,21 +284,22 @@ func TestForgetPerson(t *testing.T) {
 			t.Fatal(err)
 		}
 		for what, n := range map[string]int{
-			"messages|text = 'filler'":                          2 * sweepChunk,
-			"messages|deleted AND user_id = ''":                 3,
-			"messages|text LIKE '%@" + nobody + " and <@U2>%'":  1,
-			"memories|text = 'two: " + nobody + " leads it'":    1,
-			"memories|text = '' AND forgotten_us > 0":           5,
-			"decisions|reason = 'a good question'":              1,
-			"decisions|reason = '" + aboutForgotten + "'":       3,
-			"outbox|text = 'to somebody else'":                  1,
-			"outbox|text = 'ask @" + nobody + " soon'":          1,
-			"orders|ordered_by = '" + orderedByNobody + "'":     2,
-			"orders|kind = 'forget-person' AND id = 'o2'":       1,
-			"reactions|user_id = 'U2'":                          1,
-			"users|name = 'Bea'":                                1,
-			"outsiders|channel_id = 'C1' AND left_us < seen_us": 1,
-			"outsiders|channel_id = 'D1'":                       0,
+			"messages|text = 'filler'":                             2 * sweepChunk,
+			"messages|deleted AND user_id = ''":                    3,
+			"messages|text LIKE '%@" + nobody + " and <@U2>%'":     1,
+			"memories|text = 'two: " + nobody + " leads it'":       1,
+			"memories|text = '' AND forgotten_us > 0":              5,
+			"decisions|reason = 'a good question'":                 1,
+			"decisions|reason = '" + aboutForgotten + "'":          3,
+			"outbox|text = 'to somebody else'":                     1,
+			"outbox|text = 'ask @" + nobody + " soon'":             1,
+			"orders|ordered_by = '" + orderedByNobody + "'":        2,
+			"orders|kind = 'forget-person' AND id = 'o2'":          1,
+			"reactions|user_id = 'U2'":                             1,
+			"users|name = 'Bea'":                                   1,
+			"outsiders|channel_id = 'C1' AND left_us < seen_us":    1,
+			"outsiders|channel_id = 'D1'":                          0,
+			"notes|text = 'ask " + nobody + " or @" + nobody + "'": 1,
 		} {
 			table, where, _ := strings.Cut(what, "|")
 			if got := db.count(t, table, where); got != n {

@@ -42,6 +42,7 @@ func TestPlansUseIndexes(t *testing.T) {
 			db.seedUsers(t, n)
 			db.seedErased(t, n)
 			db.seedReactions(t, n)
+			db.seedNotes(t, n)
 			db.seedSearch(t)
 			db.analyze(t)
 			lately, thread := chat.Time(at(n-300)), chat.Scope{Team: team, Channel: channel, Thread: at(n - 1000)}
@@ -538,6 +539,18 @@ func (db database) seedErased(t *testing.T, n int) {
 	rows := make([]erasedRow, n)
 	for i := range rows {
 		rows[i] = erasedRow{TeamID: team, Person: fmt.Sprint("person ", i), UntilUS: 1}
+	}
+	if err := db.db.CreateInBatches(rows, 500).Error; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// seedNotes makes notes, in turn in three channels and many others.
+func (db database) seedNotes(t *testing.T, n int) {
+	t.Helper()
+	rows := make([]noteRow, n)
+	for i := range rows {
+		rows[i] = noteRow{Step: fmt.Sprint("step ", i), TeamID: team, ChannelID: []string{channel, "C2", "C3", fmt.Sprint("C", i)}[min(3, i%100)], TS: at(i), Text: "a note"}
 	}
 	if err := db.db.CreateInBatches(rows, 500).Error; err != nil {
 		t.Fatal(err)

@@ -122,6 +122,9 @@ func (p purger) ledger() error {
 	if err := remove[int64](p.sweeper, "orders", p.own(), "ordered_us", condition{}); err != nil {
 		return err
 	}
+	if err := remove[int64](p.sweeper, "notes", p.own(), "id", condition{}); err != nil {
+		return err
+	}
 	return inSteps[int64](p.sweeper, "model_calls", p.own(), "called_us", func(part func(*gorm.DB) *gorm.DB) (int, error) {
 		placed := part(p.db.WithContext(p.ctx)).Where("thread_ts <> '' OR decision <> ''").Updates(map[string]any{"thread_ts": "", "decision": ""})
 		return int(placed.RowsAffected), placed.Error

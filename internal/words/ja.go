@@ -17,11 +17,12 @@ var japanese = Words{
 	"I have forgotten you, as you asked: what you wrote, what I remembered of it, and my answers to you are no longer in my database. " +
 		"Slack keeps its own copy. What you write from now on I store as before.": "ご依頼のとおり、あなたについての記録を消しました。書かれたこと、そこから覚えたこと、あなたへの返事は、もうデータベースにありません。" +
 		"Slack 側のメッセージは残っています。これから書かれるものは、これまでどおり保存します。",
-	"forget what I remember of this channel":                     "このチャンネルについて覚えていることを忘れます",
-	"be silent in the whole workspace until `go`; for operators": "`go` までワークスペース全体で黙ります。運用担当者だけが使えます",
-	"end a `stop`; for operators":                                "`stop` を終わりにします。運用担当者だけが使えます",
-	"stop me everywhere":                                         "どこでも黙らせる",
-	"let me speak again everywhere":                              "どこでもまた話せるようにする",
+	"what people asked me to remember here; `notes forget 3` takes one back": "ここで覚えるように頼まれたことを見ます。`notes forget 3` のように番号で取り消します",
+	"forget what I remember of this channel":                                 "このチャンネルについて覚えていることを忘れます",
+	"be silent in the whole workspace until `go`; for operators":             "`go` までワークスペース全体で黙ります。運用担当者だけが使えます",
+	"end a `stop`; for operators":                                            "`stop` を終わりにします。運用担当者だけが使えます",
+	"stop me everywhere":                                                     "どこでも黙らせる",
+	"let me speak again everywhere":                                          "どこでもまた話せるようにする",
 	"The mute of this channel is over, but I am muted everywhere. An operator can end that with `%s go`.": "このチャンネルの mute は終わりましたが、ワークスペース全体で黙るように言われています。運用担当者が `%s go` で終わりにできます。",
 	"I am silent in the whole workspace from now on. `%s go` ends that.":                                  "これからワークスペース全体で黙ります。`%s go` で終わります。",
 	"I may speak again, except where I am muted or snoozed.":                                              "また話せるようになりました。mute か snooze されているところでは黙ったままです。",
@@ -42,12 +43,18 @@ var japanese = Words{
 	"mute me here":                                                                                        "ここで mute する",
 	"unmute me here":                                                                                      "ここで unmute する",
 	"have me forget this channel":                                                                         "このチャンネルのことを忘れさせる",
+	"see the notes of this channel":                                                                       "このチャンネルの覚え書きを見る",
 	"have me answer a message":                                                                            "メッセージに答えさせる",
 
 	"This deletes what I remember of this channel for good: every version of my summaries of it and its threads, " +
 		"and the summaries of the workspace made from them. The messages stay. `%s forget yes` does it.": "このチャンネルについて覚えていることを完全に消します。チャンネルとスレッドの要約のすべての版と、" +
 		"それをもとにしたワークスペースの要約です。メッセージは残ります。消すには `%s forget yes` と入力してください。",
 	"I have forgotten what I remembered of this channel. I may remember what is said from now on.": "このチャンネルについて覚えていたことを忘れました。これからの発言は覚えることがあります。",
+
+	"Nobody has asked me to remember anything here.":                                                "ここで覚えるように頼まれたことはありません。",
+	"I have forgotten note %d.":                                                                     "覚え書き %d を取り消しました。",
+	"There is no note %d here. `%s notes` lists them.":                                              "ここに覚え書き %d はありません。`%s notes` で一覧を見られます。",
+	"I did not understand that. `%s notes` lists the notes, `%s notes forget 3` takes back note 3.": "指定が分かりません。`%s notes` で一覧を、`%s notes forget 3` で 3 番の取り消しができます。",
 
 	"I do not understand that duration. A snooze lasts from `1m` to `366d`, as in `%s snooze 30m`, `2h` or `1d12h`; one hour by default.": "その長さは分かりません。snooze は `1m` から `366d` までで、`%s snooze 30m`、`2h`、`1d12h` のように書きます。省略すると一時間です。",
 
