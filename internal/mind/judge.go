@@ -29,7 +29,7 @@ type Judgment struct {
 // Judgment reads the context to judge by. pending are the ts of the messages that are judged.
 // maxDelay is the longest delay, in seconds, that the model may choose.
 func (m *Mind) Judgment(ctx context.Context, c chat.Conversation, pending []string, maxDelay int) (Judgment, error) {
-	r, _, err := m.recall(ctx, c, false)
+	r, _, err := m.recall(ctx, c, false, "")
 	if err != nil {
 		return Judgment{}, err
 	}

@@ -42,9 +42,9 @@ type Mind struct {
 }
 
 // recall reads the context of a conversation and the settings of its channel, and adds the
-// channel's persona.
-func (m *Mind) recall(ctx context.Context, c chat.Conversation, addressed bool) (recall.Recollection, config.ChannelSettings, error) {
-	r, err := m.Recall.Build(ctx, c, addressed)
+// channel's persona. answer is the ts of the message to answer, or "".
+func (m *Mind) recall(ctx context.Context, c chat.Conversation, addressed bool, answer string) (recall.Recollection, config.ChannelSettings, error) {
+	r, err := m.Recall.Build(ctx, c, addressed, answer)
 	settings := m.Channel(config.ChannelFacts{ID: c.Channel, Name: r.Conversation.ChannelName})
 	if settings.Persona != "" {
 		r.Persona.SystemPrompt = strings.TrimSpace(r.Persona.SystemPrompt) + "\n\n" + strings.TrimSpace(settings.Persona)
@@ -123,7 +123,7 @@ func (m *Mind) ReplyQuestion(ctx context.Context, c chat.Conversation, trigger s
 // first.
 func (m *Mind) ReplyTo(ctx context.Context, about Reply) (ReplyQuestion, error) {
 	c, trigger := about.Conversation, cmp.Or(about.Until, about.Trigger)
-	r, settings, err := m.recall(ctx, c, about.Addressed && about.Trigger != c.Thread)
+	r, settings, err := m.recall(ctx, c, about.Addressed && about.Trigger != c.Thread, trigger)
 	if err != nil {
 		return ReplyQuestion{}, err
 	}
@@ -140,7 +140,11 @@ func (m *Mind) ReplyTo(ctx context.Context, about Reply) (ReplyQuestion, error) 
 	o.AnswerTS = trigger
 	foreign := slices.ContainsFunc(about.Turns, func(t llm.Turn) bool { return t.Provider != string(agent.Provider) }) ||
 		len(about.Turns) > 0 && about.By != agent.Agent.Model
+	for _, t := range about.Tools {
+		o.Tools = append(o.Tools, t.Name)
+	}
 	if foreign || len(about.Tools) == 0 {
+		o.Tools = nil
 		o.LookedUp, about.Tools, about.Turns = lookedUp(about.Turns), nil, nil
 	}
 	for _, said := range r.Target() {

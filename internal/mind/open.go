@@ -29,7 +29,7 @@ func Open(ctx context.Context, c config.Config, s *store.Store, client *slack.Cl
 		Recall: &recall.Builder{
 			Store: s, Users: client, Directory: directory, Threads: client, ThreadLimit: c.Slack.ThreadHistoryLimit,
 			Persona:       chat.Persona{Name: c.Persona.Name, SystemPrompt: c.Persona.SystemPrompt},
-			MessagesLimit: c.Response.ChannelMessagesLimit,
+			MessagesLimit: c.Response.ChannelMessagesLimit, FoundLimit: c.Memory.SearchResults,
 			ActiveChannel: c.Response.ActiveChannel(), ThreadMemory: c.Response.ThreadMemory(),
 			Clock: time.Now, Logger: logger,
 		},

@@ -26,7 +26,7 @@ var secondLookSchema = &llm.Schema{Name: "second_look", Properties: []llm.Proper
 
 // LookAgain reads the context afresh and asks the judge, by askReadable.
 func (m *Mind) LookAgain(ctx context.Context, l SecondLook, a Attempt) (chat.SecondLook, error) {
-	r, _, err := m.recall(ctx, l.Conversation, false)
+	r, _, err := m.recall(ctx, l.Conversation, false, "")
 	if err != nil {
 		return chat.SecondLook{}, err
 	}

@@ -221,7 +221,7 @@ func TestWorkspaceForgetsClosedChannels(t *testing.T) {
 		long, _ := b.currentMemories(workspace)
 		b.wantWords("while it was public", long.Text, "kiwi heron stork")
 		in := func(channel string) string {
-			r, err := b.Recall.Build(t.Context(), chat.Conversation{Team: "T1", Channel: channel}, false)
+			r, err := b.Recall.Build(t.Context(), chat.Conversation{Team: "T1", Channel: channel}, false, "")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -76,8 +76,9 @@ var (
 	fence     = regexp.MustCompile("^(?:```|~~~)")
 	emphasis  = regexp.MustCompile(`^[*_]\s*[*_]`)
 	html      = regexp.MustCompile(`^< *[a-z!/?|]`) // an HTML block includes the lines after it
-	// dated matches a date and a time of day, the beginning of a message line.
-	dated = regexp.MustCompile(`^[*_\[(「【 ]*\d{4}\D{1,3}\d{1,2}\D{1,3}\d{1,2}\D{1,6}\d{1,2}\D{1,2}\d{1,2}`)
+	// dated matches a date and a time of day, the beginning of a message line, and the number before that of a message
+	// that was found.
+	dated = regexp.MustCompile(`^(?:\[\s*\d{1,4}\s*\]\s*)?[*_\[(「【 ]*\d{4}\D{1,3}\d{1,2}\D{1,3}\d{1,2}\D{1,6}\d{1,2}\D{1,2}\d{1,2}`)
 	// gap and attachment match the prompt's own notes about what is not shown.
 	gap        = regexp.MustCompile(`^\.{2,}.{0,12}\d`)
 	attachment = regexp.MustCompile(`^\[\s*(?:image|video|audio|file)\s*:`)

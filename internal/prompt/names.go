@@ -34,7 +34,11 @@ func newNames(c chat.Context, o Options, direct string) names {
 	}
 	ids := map[string]string{} // author's key → id
 	own := map[string]bool{o.BotUserID: true}
-	for _, m := range c.Conversation.All() {
+	all := c.Conversation.All()
+	for _, f := range c.Found {
+		all = append(all, f.Message)
+	}
+	for _, m := range all {
 		key := authorKey(m)
 		_, seen := n.authors[key]
 		switch {

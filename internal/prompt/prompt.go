@@ -38,6 +38,8 @@ type Options struct {
 	MaxTokens int
 	// WindowHours is how far back a short-term memory reaches, in hours.
 	WindowHours int
+	// Tools are the names of the tools that the model may call; empty if it may call none.
+	Tools []string
 	// BareMention is set if the message to answer only calls the bot (see func BareMention).
 	BareMention bool
 	// MaxCharacters limits the characters of all messages together. 0 means as many as fit a common

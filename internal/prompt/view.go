@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -24,6 +25,12 @@ type view struct {
 	// and direct messages that have a memory. Summaries are the memories of threads.
 	Channels, ChannelMemories []channelView
 	Summaries                 []summaryView
+	// Notes are what people asked the bot to remember in this channel. Found is earlier messages that
+	// may have to do with the conversation, written as one text.
+	Notes []noteView
+	Found string
+	// Tools is set if the model may call tools, CanRemember if remember is one of them.
+	Tools, CanRemember bool
 	// ChannelsUnlisted counts the channels that are not shown, ChannelsUntold and ThreadsUntold
 	// the memories and summaries that are not shown.
 	ChannelsUnlisted, ChannelsUntold, ThreadsUntold count
@@ -69,6 +76,12 @@ type channelView struct {
 }
 
 type summaryView struct{ TS, Text string }
+
+// noteView is a note: its number, its date, who asked for it, and what it says, on one line.
+type noteView struct {
+	ID               int64
+	Date, Name, Text string
+}
 
 type threadView struct {
 	TS       string
@@ -145,6 +158,8 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 		MaxTokens:        max(o.MaxTokens, 0),
 		WindowHours:      max(o.WindowHours, 0),
 		Seen:             seen(o),
+		Tools:            len(o.Tools) > 0,
+		CanRemember:      slices.Contains(o.Tools, "remember"),
 	}
 	if !v.Direct {
 		v.Channel = n.channelName(c)
@@ -165,6 +180,15 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 		if m.ChannelID == c.Conversation.ChannelID {
 			v.Here = channel
 		}
+	}
+	for _, note := range c.Notes {
+		v.Notes = append(v.Notes, noteView{
+			note.ID, note.Noted.In(r.location).Format(dateLayout), cmp.Or(n.users[note.Author], cleanName(note.AuthorName), "?"),
+			cleanLine(n.resolve(note.Text, r.location), chat.MaxNote),
+		})
+	}
+	if len(c.Found) > 0 {
+		v.Found = r.Found(c.Found, c.Persona, o, nil)
 	}
 	for _, ts := range sortedTS(c.ThreadMemories) {
 		text := r.guard.text(c.ThreadMemories[ts])

@@ -259,7 +259,7 @@ func testStatementCountIsConstant(t *testing.T, b *bundle) {
 	count := func() int64 {
 		var n atomic.Int64
 		ctx := context.WithValue(t.Context(), counterKey{}, &n)
-		if _, err := b.Build(ctx, chat.Conversation{Team: "T1", Channel: "C1", Thread: at(11)}, false); err != nil {
+		if _, err := b.Build(ctx, chat.Conversation{Team: "T1", Channel: "C1", Thread: at(11)}, false, ""); err != nil {
 			t.Fatal(err)
 		}
 		return n.Load()

@@ -47,6 +47,8 @@ type Builder struct {
 	Persona   chat.Persona
 	// MessagesLimit is how many of the channel's newest messages are in a context.
 	MessagesLimit int
+	// FoundLimit is how many earlier messages are added to the context of a reply; 0: none.
+	FoundLimit int
 	// ThreadLimit is how many of a thread's newest replies are read from Slack, and are in the
 	// context, if the bot is addressed in it.
 	ThreadLimit int
@@ -88,7 +90,10 @@ type Recollection struct {
 // the thread from Slack, because the bot may have been called into the middle of it. Ids
 // stand for names that Slack does not return. It returns an error if messages or memories
 // cannot be read.
-func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool) (Recollection, error) {
+//
+// answer is the ts of the message to answer, or "" for none. With it, earlier messages are added that
+// have words of it, as far as readers of the conversation may see them.
+func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool, answer string) (Recollection, error) {
 	own, err := b.Users.Identity(ctx)
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", c.ID(), err)
@@ -114,7 +119,11 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 	for i, k := range stored.Channels {
 		channels[i] = k.ChannelMemory
 	}
-	r, err := b.assemble(ctx, c, own, stored.Messages, channels)
+	found, err := b.saidBefore(ctx, c, stored.Messages, answer)
+	if err != nil {
+		return Recollection{}, fmt.Errorf("build context of %s: %w", c.ID(), err)
+	}
+	r, err := b.assemble(ctx, c, own, stored.Messages, channels, found, stored.Notes)
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", c.ID(), err)
 	}
@@ -137,6 +146,31 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 	}
 	b.logMemories(ctx, c, r.Context)
 	return r, nil
+}
+
+// questionMessages is how many messages up to the one to answer are searched for words: people put one
+// question into several messages, and a mention alone has none.
+const questionMessages = 3
+
+// saidBefore finds earlier messages with words of the one to answer and of those right before it.
+// Messages of the context are not found again. Without answer it finds none.
+func (b *Builder) saidBefore(ctx context.Context, c chat.Conversation, shown []chat.Message, answer string) ([]chat.Found, error) {
+	if answer == "" || b.FoundLimit == 0 {
+		return nil, nil
+	}
+	q := store.SaidBeforeQuery{Team: c.Team, Here: c.Channel, Limit: b.FoundLimit}
+	var target []chat.Message
+	for _, m := range shown {
+		q.Except = append(q.Except, m.TS)
+		if !m.Own && (m.ThreadTS == c.Thread || m.TS == c.Thread) && chat.CompareTS(m.TS, answer) <= 0 {
+			target = append(target, m)
+		}
+	}
+	slices.SortFunc(target, func(a, b chat.Message) int { return chat.CompareTS(b.TS, a.TS) })
+	for _, m := range target[:min(len(target), questionMessages)] {
+		q.Texts = append(q.Texts, m.Text)
+	}
+	return b.Store.SaidBefore(ctx, q)
 }
 
 // logMemories logs how many memories are in a context, unless there are none.
@@ -171,7 +205,7 @@ func (b *Builder) BuildForMemory(ctx context.Context, s chat.Scope, messages []c
 		return Recollection{}, fmt.Errorf("build context of %s: %w", s, err)
 	}
 	here := chat.ChannelMemory{ChannelID: s.Channel, LongTerm: textOf(known.Long), ShortTerm: textOf(known.Short)}
-	r, err := b.assemble(ctx, chat.Conversation(s), own, messages, []chat.ChannelMemory{here})
+	r, err := b.assemble(ctx, chat.Conversation(s), own, messages, []chat.ChannelMemory{here}, nil, nil)
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", s, err)
 	}
@@ -179,37 +213,70 @@ func (b *Builder) BuildForMemory(ctx context.Context, s chat.Scope, messages []c
 	return r, nil
 }
 
-// assemble makes a context from messages and memories, and resolves the names.
-func (b *Builder) assemble(ctx context.Context, c chat.Conversation, own slack.Identity, messages []chat.Message, channels []chat.ChannelMemory) (r Recollection, err error) {
+// Name resolves the names in messages that were found for a conversation, and returns them as
+// Recollection.Found.
+func (b *Builder) Name(ctx context.Context, c chat.Conversation, found []chat.Found) (Recollection, error) {
+	own, err := b.Users.Identity(ctx)
+	if err != nil {
+		return Recollection{}, fmt.Errorf("name what was found for %s: %w", c.ID(), err)
+	}
+	return b.assemble(ctx, c, own, nil, nil, found, nil)
+}
+
+// assemble makes a context from messages, memories and notes, and resolves the names.
+func (b *Builder) assemble(ctx context.Context, c chat.Conversation, own slack.Identity, messages []chat.Message, channels []chat.ChannelMemory,
+	found []chat.Found, notes []chat.Note) (r Recollection, err error) {
 	r.Bot = own.UserID
-	who, which := usersIn(messages, own), channelsIn(messages, c)
+	all := slices.Clone(messages)
+	for _, f := range found {
+		all = append(all, f.Message)
+	}
+	who, which := usersIn(all, own), channelsIn(all, c)
+	for _, n := range notes {
+		who.add(n.Author)
+	}
 	known, err := b.Store.Names(ctx, c.Team, c.Channel, who.list, which.list)
 	if err != nil {
 		return Recollection{}, err
 	}
 	r.Names = b.users(ctx, c.Team, own, who, known.Users)
-	if r.Alone = b.outsiders(ctx, c, messages, known); r.Alone {
+	r.Alone = known.OutsidersRead
+	if messages != nil { // the context before has saved what it found out
+		r.Alone = b.outsiders(ctx, c, messages, known)
+	}
+	if r.Alone {
 		maps.DeleteFunc(known.Channels, func(id, _ string) bool { return id != c.Channel })
 		channels = slices.DeleteFunc(channels, func(m chat.ChannelMemory) bool { return m.ChannelID != c.Channel })
+		found = slices.DeleteFunc(found, func(f chat.Found) bool { return f.Channel != c.Channel })
 	}
 	var label func(id string) bool
 	r.Channels, label = b.channels(ctx, c, which, known)
-	named := slices.Clone(messages)
-	for i, m := range named {
+	named := func(m chat.Message) chat.Message {
 		switch name := r.Names[m.UserID]; {
 		case m.Own:
-			named[i].Name = b.Persona.Name
+			m.Name = b.Persona.Name
 		case m.Name == "":
-			named[i].Name = cmp.Or(name, m.UserID, m.BotID)
+			m.Name = cmp.Or(name, m.UserID, m.BotID)
 		}
-		named[i].Text = withoutHiddenNames(m.Text, label)
+		m.Text = withoutHiddenNames(m.Text, label)
+		return m
 	}
-	r.Context = chat.Context{
-		Persona:      b.Persona,
-		Conversation: chat.NewChannelMessages(c.Channel, r.Channels[c.Channel], named),
-		Channels:     channels,
-		TargetThread: c.Thread,
+	shown := make([]chat.Message, len(messages))
+	for i, m := range messages {
+		shown[i] = named(m)
 	}
+	for _, f := range found {
+		f.Message = named(f.Message)
+		r.Found = append(r.Found, f)
+	}
+	for _, n := range notes {
+		n.AuthorName = cmp.Or(r.Names[n.Author], n.Author)
+		r.Notes = append(r.Notes, n)
+	}
+	r.Persona = b.Persona
+	r.Conversation = chat.NewChannelMessages(c.Channel, r.Channels[c.Channel], shown)
+	r.Context.Channels = channels
+	r.TargetThread = c.Thread
 	for i, known := range channels {
 		if known.ChannelID == c.Channel {
 			channels[i].ChannelName = cmp.Or(r.Channels[c.Channel], known.ChannelName)

@@ -135,7 +135,7 @@ func (b *bundle) say(messages ...chat.Message) {
 
 func (b *bundle) build(channel, thread string) Recollection {
 	b.Helper()
-	r, err := b.Build(b.Context(), chat.Conversation{Team: "T1", Channel: channel, Thread: thread}, false)
+	r, err := b.Build(b.Context(), chat.Conversation{Team: "T1", Channel: channel, Thread: thread}, false, "")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -366,14 +366,14 @@ func TestBuildErrors(t *testing.T) {
 	b := setup(t)
 	c := chat.Conversation{Team: "T1", Channel: "C1"}
 	b.Users = &noIdentity{b.directory}
-	if _, err := b.Build(t.Context(), c, false); !errors.Is(err, errNoIdentity) {
+	if _, err := b.Build(t.Context(), c, false, ""); !errors.Is(err, errNoIdentity) {
 		t.Errorf("%v, want %v", err, errNoIdentity)
 	}
 	b.Users = b.directory
 	if err := b.Store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Build(t.Context(), c, false); err == nil {
+	if _, err := b.Build(t.Context(), c, false, ""); err == nil {
 		t.Error("a context without a database")
 	}
 }

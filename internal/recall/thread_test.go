@@ -40,7 +40,7 @@ func setupThread(t *testing.T, config sandbox.Config) (b *bundle, w *sandbox.Wor
 // buildAddressed returns the messages in the context if the bot is addressed in a thread.
 func (b *bundle) buildAddressed(channel, root string) chat.ChannelMessages {
 	b.Helper()
-	r, err := b.Build(b.Context(), chat.Conversation{Team: "T1", Channel: channel, Thread: root}, true)
+	r, err := b.Build(b.Context(), chat.Conversation{Team: "T1", Channel: channel, Thread: root}, true, "")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,0 +1,53 @@
+package recall
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+)
+
+// A reply is shown what was said before with words of its question, as far as readers there may see it, and
+// under names. A judgment is not.
+func TestSaidBefore(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, b *bundle) {
+		b.FoundLimit, b.MessagesLimit = 8, 2
+		b.say(chat.Message{Channel: "C0", TS: at(10), UserID: "U2", Text: "<@U1> the heron deploys on Tuesdays"})
+		b.say(chat.Message{Channel: "G1", TS: at(11), UserID: "U2", Text: "the secret heron"})
+		b.say(chat.Message{Channel: "C1", TS: at(12), Own: true, UserID: "UBOT", Text: "my own heron"})
+		b.say(chat.Message{Channel: "C1", TS: at(13), UserID: "U1", Text: "what of the heron?"})
+		b.say(chat.Message{Channel: "C1", TS: at(14), UserID: "U1", Text: "anybody?"})
+		for {
+			p, err := b.Store.Index(t.Context(), time.Time{}, 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.CaughtUp {
+				break
+			}
+		}
+		found := func(channel, answer string) string {
+			t.Helper()
+			r, err := b.Build(t.Context(), chat.Conversation{Team: "T1", Channel: channel}, false, answer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var lines []string
+			for _, f := range r.Found {
+				lines = append(lines, f.ChannelName+" "+f.Name+": "+f.Text)
+			}
+			return strings.Join(lines, "\n")
+		}
+		if got, want := found("C1", at(14)), "zoo bob: <@U1> the heron deploys on Tuesdays"; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if got := found("C1", ""); got != "" {
+			t.Errorf("a judgment is shown %q", got)
+		}
+		b.FoundLimit = 0
+		if got := found("C1", at(14)); got != "" {
+			t.Errorf("with search_results 0: %q", got)
+		}
+	})
+}
