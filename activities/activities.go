@@ -25,6 +25,7 @@ type Slack interface {
 	Identity(ctx context.Context) (slack.Identity, error)
 	Post(ctx context.Context, p slack.Post) (ts string, err error)
 	FindPost(ctx context.Context, channel, threadTS, oldest, key string, own slack.Identity) (ts string, found bool, err error)
+	Permalink(ctx context.Context, channel, ts string) (string, error)
 }
 
 // Directory knows the settings of channels.
@@ -52,7 +53,7 @@ type Activities struct {
 	Mind      *mind.Mind
 	// Missed reads the messages that did not come as events.
 	Missed *catchup.Reader
-	// Tools are what a model may look up; nil offers nothing. Limits bounds that.
+	// Tools are what a model may call; nil offers nothing. Limits bounds that.
 	Tools  Tools
 	Limits config.Tools
 	// Retention says how long rows are kept. The zero value keeps them for ever.

@@ -238,7 +238,11 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind
 		// A reply cut at the token limit is posted with a mark at its end.
 		text, err = strings.TrimSpace(cut.Text)+" …", nil
 	}
-	return written{text: prompt.SafeReply(text, q.Shown(), a.Mind.Recall.Persona), saw: q.Saw, read: l.read, rounds: len(l.turns)}, err
+	if err != nil {
+		return written{rounds: len(l.turns)}, err
+	}
+	text, err = a.linkCitations(ctx, in.Conversation, prompt.SafeReply(text, q.Shown(), a.Mind.Recall.Persona), l.cited)
+	return written{text: text, saw: q.Saw, read: l.read, rounds: len(l.turns)}, err
 }
 
 // parts splits a reply into messages that Slack accepts. Its author began to read at read, and read

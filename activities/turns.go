@@ -13,6 +13,7 @@ import (
 	"myao/internal/llm"
 	"myao/internal/mind"
 	"myao/internal/store"
+	"myao/internal/tools"
 )
 
 // looked is what was looked up for a reply before its present round.
@@ -25,6 +26,7 @@ type looked struct {
 	began time.Time // when the first round was written down
 	read  time.Time // when the conversation was read for it
 	cost  mind.Answer
+	cited []tools.Reference // the messages that have numbers in the results
 }
 
 // lookedFor reads what was looked up for a reply. Results beyond max_total_chars are left out.
@@ -55,7 +57,24 @@ func (a *Activities) lookedFor(ctx context.Context, in ComposeInput) (looked, er
 		l.cost.Usage = l.cost.Usage.Add(llm.Usage{Input: row.TokensIn, Output: row.TokensOut})
 		l.cost.Latency += time.Duration(row.LatencyUS) * time.Microsecond
 	}
+	l.number()
 	return l, nil
+}
+
+// number gives the messages in all results their numbers.
+func (l *looked) number() {
+	var texts []string
+	for _, t := range l.turns {
+		for _, r := range t.Results {
+			texts = append(texts, r.Text)
+		}
+	}
+	texts, l.cited = tools.Number(texts)
+	for _, t := range l.turns {
+		for i := range t.Results {
+			t.Results[i].Text, texts = texts[0], texts[1:]
+		}
+	}
 }
 
 // fit is what of a result still fits into the limit of all of them.

@@ -122,7 +122,7 @@ func newActivities(ctx context.Context, p launch.Program, s *store.Store, client
 			FirstWindow: p.Config.Memory.ShortTermWindow(), ThreadWindow: p.Config.Response.ThreadMemory(),
 			Clock: time.Now, Logger: p.Logger,
 		},
-		Limits: p.Config.Tools, Retention: p.Config.Retention, SecondLook: p.Config.Response.SecondLook, Language: p.Config.Language,
+		Tools: m.Tools(client, directory), Limits: p.Config.Tools, Retention: p.Config.Retention, SecondLook: p.Config.Response.SecondLook, Language: p.Config.Language,
 		Clock: time.Now, Logger: p.Logger, Metrics: activities.NewMetrics(p.Telemetry.Registry),
 	}, closeModels, nil
 }

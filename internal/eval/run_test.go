@@ -296,6 +296,7 @@ func (asSlack) Post(context.Context, slack.Post) (string, error)   { panic("post
 func (asSlack) FindPost(context.Context, string, string, string, string, slack.Identity) (string, bool, error) {
 	panic("looked for a post")
 }
+func (asSlack) Permalink(context.Context, string, string) (string, error) { panic("linked") }
 
 // The prompt of a case is the one that production sends for the same scene: recorded event by event,
 // and judged by the activity.

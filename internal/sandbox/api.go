@@ -37,6 +37,7 @@ var methods = map[string]func(*call) (reply, error){
 	"auth.test":                   (*call).authTest,
 	"bots.info":                   (*call).botsInfo,
 	"chat.delete":                 (*call).chatDelete,
+	"chat.getPermalink":           (*call).chatGetPermalink,
 	"chat.postEphemeral":          (*call).chatPostEphemeral,
 	"chat.postMessage":            (*call).chatPostMessage,
 	"chat.update":                 (*call).chatUpdate,

@@ -72,7 +72,7 @@ func (c *call) chatPostMessage() (reply, error) {
 	// that (seen in github.com/slack-go/slack/issues/1571).
 	c.thread(ch, m, thread, c.flag("reply_broadcast"))
 	if c.hide > 0 {
-		m.seenFrom = time.Now().Add(c.hide)
+		m.visibleFrom = time.Now().Add(c.hide)
 	}
 	c.insert(ch, m)
 	c.posts = append(c.posts, Post{Channel: ch.ID, At: c.cfg.Clock(), Message: *m.clone()})
@@ -244,6 +244,23 @@ func (c *call) chatDelete() (reply, error) {
 	ts := m.TS
 	c.remove(ch, m)
 	return reply{"channel": ch.ID, "ts": ts}, nil
+}
+
+// chatGetPermalink returns the address of a message (docs.slack.dev/reference/methods/chat.getPermalink).
+func (c *call) chatGetPermalink() (reply, error) {
+	ch := c.channel(c.Get("channel"))
+	if ch == nil || ch.Kind != Public && !c.botIn(ch) {
+		return nil, apiError("channel_not_found")
+	}
+	m := ch.find(c.Get("message_ts"))
+	if m == nil {
+		return nil, apiError("message_not_found")
+	}
+	link := "http://" + c.host + "/archives/" + ch.ID + "/p" + strings.ReplaceAll(m.TS, ".", "")
+	if m.ThreadTS != "" && m.ThreadTS != m.TS {
+		link += "?thread_ts=" + m.ThreadTS + "&cid=" + ch.ID
+	}
+	return reply{"channel": ch.ID, "permalink": link}, nil
 }
 
 func (c *call) chatPostEphemeral() (reply, error) {

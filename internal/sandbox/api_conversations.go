@@ -63,7 +63,7 @@ func (c *call) conversationsReplies() (reply, error) {
 		return nil, err
 	}
 	root := ch.find(c.Get("ts"))
-	if root == nil || root.seenFrom.After(time.Now()) {
+	if root == nil || root.visibleFrom.After(time.Now()) {
 		return nil, apiError("thread_not_found")
 	}
 	// For the ts of a reply Slack returns only that reply, not its thread
@@ -100,7 +100,7 @@ func (c *call) inRange(ch *Channel, in func(*Message) bool) ([]*Message, error) 
 	for _, m := range ch.messages {
 		after := oldest == "" || compareTS(m.TS, oldest) > 0 || inclusive && compareTS(m.TS, oldest) == 0
 		before := latest == "" || compareTS(m.TS, latest) < 0 || inclusive && compareTS(m.TS, latest) == 0
-		if after && before && in(m) && !m.seenFrom.After(now) {
+		if after && before && in(m) && !m.visibleFrom.After(now) {
 			found = append(found, m)
 		}
 	}

@@ -42,7 +42,7 @@ type Message struct {
 	LatestReply     string   `json:"latest_reply,omitempty"`
 	ReplyUsers      []string `json:"reply_users,omitempty"`
 
-	seenFrom time.Time // hidden from history and replies until then, by the machine's clock
+	visibleFrom time.Time // hidden from history and replies until then, by the machine's clock
 }
 
 // Edited describes the newest edit. Its ts has whole seconds, so two edits within a second

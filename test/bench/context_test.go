@@ -123,7 +123,7 @@ func (l *contextDB) buildContexts(n int) (took []time.Duration) {
 	for i := range n {
 		c := l.conversation(i)
 		began := time.Now()
-		r, err := l.builder.Build(l.b.Context(), c, false)
+		r, err := l.builder.Build(l.b.Context(), c, false, "")
 		took = append(took, time.Since(began))
 		if err != nil {
 			l.b.Fatal(err)

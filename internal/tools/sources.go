@@ -1,0 +1,63 @@
+package tools
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/store"
+)
+
+// Sources is what tools read from and write to. All fields are required.
+type Sources struct {
+	Store Store
+	// Render writes messages as material for a model, as readers in a conversation may see them. Each
+	// carries the marker of its reference (Mark).
+	Render func(ctx context.Context, c chat.Conversation, found []chat.Found) (string, error)
+	// Permalink returns the address of a message.
+	Permalink func(ctx context.Context, channel, ts string) (string, error)
+	// Zone is the time zone of the dates that a model writes in a channel.
+	Zone func(ctx context.Context, c chat.Conversation) (*time.Location, error)
+}
+
+// Store reads and writes messages and notes.
+type Store interface {
+	Search(ctx context.Context, q store.SearchQuery) ([]chat.Found, error)
+	Page(ctx context.Context, r store.PageRequest) (page []chat.Message, more bool, err error)
+	Channels(ctx context.Context, team string, ids []string) (map[string]store.Channel, error)
+	ChannelsNamed(ctx context.Context, team, name string) ([]store.Channel, error)
+	UsersNamed(ctx context.Context, team, name string) ([]string, error)
+	Notes(ctx context.Context, team, channel string) ([]chat.Note, error)
+	AddNote(ctx context.Context, team, channel, step string, n chat.Note) (chat.Note, error)
+	ForgetNote(ctx context.Context, scope chat.Scope, id int64, step, by string) (found bool, err error)
+}
+
+// reference matches an id in Slack's form of a mention of a user or a channel, or alone.
+var reference = regexp.MustCompile(`^(?:<[@#])?([CDGUW][A-Z0-9]+)(?:\|[^>]*)?>?$`)
+
+// channel finds the id of a channel that a model names: "#general", "general", an id, or "" for
+// the conversation's own.
+func (s Sources) channel(ctx context.Context, p Place, named string) (string, error) {
+	named = strings.TrimSpace(named)
+	if named == "" {
+		return p.Conversation.Channel, nil
+	}
+	if m := reference.FindStringSubmatch(named); m != nil {
+		return m[1], nil
+	}
+	found, err := s.Store.ChannelsNamed(ctx, p.Conversation.Team, strings.ToLower(strings.TrimPrefix(named, "#")))
+	if err != nil {
+		return "", err
+	}
+	if len(found) == 0 {
+		return "", unknownChannel(named)
+	}
+	return found[0].ID, nil
+}
+
+// unknownChannel is the same for a channel that does not exist and one that may not be known here.
+func unknownChannel(named string) error {
+	return mistakef("No channel %q is known here. Give the name of a channel as it stands above, or leave it out for this one.", named)
+}
