@@ -18,15 +18,7 @@ func TestSaidBefore(t *testing.T) {
 		b.say(chat.Message{Channel: "C1", TS: at(12), Own: true, UserID: "UBOT", Text: "my own heron"})
 		b.say(chat.Message{Channel: "C1", TS: at(13), UserID: "U1", Text: "what of the heron?"})
 		b.say(chat.Message{Channel: "C1", TS: at(14), UserID: "U1", Text: "anybody?"})
-		for {
-			p, err := b.Store.Index(t.Context(), time.Time{}, 100)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if p.CaughtUp {
-				break
-			}
-		}
+		b.index()
 		found := func(channel, answer string) string {
 			t.Helper()
 			r, err := b.Build(t.Context(), chat.Conversation{Team: "T1", Channel: channel}, false, answer)
@@ -42,6 +34,17 @@ func TestSaidBefore(t *testing.T) {
 		if got, want := found("C1", at(14)), "zoo bob: <@U1> the heron deploys on Tuesdays"; got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+		// What was asked long before plays no part, unless the newest message has no word of its own.
+		b.say(chat.Message{Channel: "C0", TS: at(15), UserID: "U2", Text: "ospreys fish here"})
+		b.say(chat.Message{Channel: "D1", TS: at(20), UserID: "U1", Text: "tell me of the osprey"})
+		b.say(chat.Message{Channel: "D1", TS: at(3600), UserID: "U1", Text: "when does the heron deploy?"})
+		b.say(chat.Message{Channel: "D1", TS: at(7200), UserID: "U1", Text: "hello?"})
+		b.index()
+		for _, answer := range []string{at(3600), at(7200)} {
+			if got, want := found("D1", answer), "zoo bob: <@U1> the heron deploys on Tuesdays\ngeneral alice: what of the heron?"; got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		}
 		if got := found("C1", ""); got != "" {
 			t.Errorf("a judgment is shown %q", got)
 		}
@@ -50,4 +53,18 @@ func TestSaidBefore(t *testing.T) {
 			t.Errorf("with search_results 0: %q", got)
 		}
 	})
+}
+
+// index adds what was said to the search index.
+func (b *bundle) index() {
+	b.Helper()
+	for {
+		p, err := b.Store.Index(b.Context(), time.Time{}, 100)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if p.CaughtUp {
+			return
+		}
+	}
 }

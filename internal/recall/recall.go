@@ -16,6 +16,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/internal/terms"
 )
 
 // Users knows users, and which of them is the bot.
@@ -152,6 +153,13 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 // question into several messages, and a mention alone has none.
 const questionMessages = 3
 
+// questionSpan is how old the messages before the one to answer may be if it has questionTerms itself.
+// They are about something else then, and their rarer words would take the place of its own.
+const (
+	questionSpan  = 10 * time.Minute
+	questionTerms = 2
+)
+
 // saidBefore finds earlier messages with words of the one to answer and of those right before it.
 // Messages of the context are not found again. Without answer it finds none.
 func (b *Builder) saidBefore(ctx context.Context, c chat.Conversation, shown []chat.Message, answer string) ([]chat.Found, error) {
@@ -168,6 +176,9 @@ func (b *Builder) saidBefore(ctx context.Context, c chat.Conversation, shown []c
 	}
 	slices.SortFunc(target, func(a, b chat.Message) int { return chat.CompareTS(b.TS, a.TS) })
 	for _, m := range target[:min(len(target), questionMessages)] {
+		if chat.Time(answer).Sub(m.Time()) > questionSpan && len(terms.Query(q.Texts...)) >= questionTerms {
+			break
+		}
 		q.Texts = append(q.Texts, m.Text)
 	}
 	return b.Store.SaidBefore(ctx, q)
