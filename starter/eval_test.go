@@ -23,6 +23,14 @@ const evalCases = `{"v":1,"id":"a","lang":"en","category":"question","channel":{
 {"v":1,"id":"c","lang":"en","category":"question","channel":{"name":"ops"},"people":[{"id":"U1","name":"alice"}],"events":[{"at":0,"by":"U1","text":"what is this?"}],"judge_at":600,"target":"silent"}
 `
 
+const evalWorkspace = `{"person":{"id":"U1","name":"maya"}}
+{"channel":{"id":"C1","name":"ops"}}
+{"channel":{"id":"C2","name":"leads","private":true}}
+{"message":{"id":"a","at":"2026-03-02T10:00:00Z","channel":"C1","by":"U1","text":"the boiler key is blue"}}
+{"message":{"id":"b","at":"2026-03-02T11:00:00Z","channel":"C2","by":"U1","text":"the safe key is green"}}
+{"question":{"id":"q","lang":"en","kind":"single","channel":"C1","by":"U1","text":"which colour has the key?","right":["a"],"hidden":["b"]}}
+`
+
 func TestEvalCommands(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -36,6 +44,7 @@ func TestEvalCommands(t *testing.T) {
 	in := func(name string) string { return filepath.Join(dir, name) }
 	config, cases := file("config.yaml", evalConfig), file("cases.jsonl", evalCases)
 	faulty := file("faulty.jsonl", strings.Replace(strings.Replace(evalCases, `"by":"U1"`, `"by":"U9"`, 1), `"target":"silent"`, `"target":"quiet"`, 1))
+	workspace := file("workspace.jsonl", evalWorkspace)
 	other := file("other.jsonl", strings.SplitAfter(evalCases, "\n")[0])
 	for _, step := range []struct {
 		line   string
@@ -62,6 +71,11 @@ func TestEvalCommands(t *testing.T) {
 		{"compare " + in("a") + " " + in("b"), 0, "3 answers: A alone is right in 1, B alone in 1; p = 1.0000", []string{"question"}},
 		{"report " + in("a"), 0, "# How demo judges", nil},
 		{"report " + in("a") + " --html " + in("a.html") + " --md " + in("a.md"), 0, "", nil},
+		{"recall --mode search " + workspace, 0, "| search | questions |", []string{"| all | 1 | 100.0 % |"}},
+		{"recall --mode both --json " + workspace, 0, "[\n  {\n    \"mode\": \"both\",", []string{`"leaks": 0`}},
+		{"recall " + workspace, 0, "| summaries | questions |", []string{"| both | questions |"}},
+		{"recall --mode none " + workspace, 2, "", []string{`--mode must be one of "all","summaries","search","both"`}},
+		{"recall " + cases, 1, "", []string{cases + `:1: json: unknown field`}},
 		{"run --config " + config + " --out " + in("c") + " " + other, 0, "# How demo judges", nil},
 		{"compare --json " + in("a") + " " + in("c"), 1, "{\n  \"compared\": false,", []string{"not compared: the runs are of different cases"}},
 	} {
