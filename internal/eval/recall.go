@@ -220,12 +220,12 @@ func (t *told) tell(ctx context.Context, memories bool) error {
 	}
 	slices.SortStableFunc(events, func(a, b event) int { return a.at.Compare(b.at) })
 	for len(events) > 0 {
-		n := max(1, slices.IndexFunc(events, func(e event) bool { return !e.post }))
-		if !slices.ContainsFunc(events, func(e event) bool { return !e.post }) {
-			n = len(events)
+		n := 1 // how many events happen side by side
+		for n < len(events) && events[n-1].post && events[n].post {
+			n++
 		}
 		t.now = events[n-1].at
-		group, ctx := errgroup.WithContext(ctx) // the messages up to the next event of another kind, many in one transaction
+		group, ctx := errgroup.WithContext(ctx)
 		group.SetLimit(64)
 		for _, e := range events[:n] {
 			group.Go(func() error { return e.run(ctx) })
