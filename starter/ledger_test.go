@@ -147,9 +147,11 @@ func TestWhyCommand(t *testing.T) {
 	}
 	o.must(o.SaveCall(ctx, store.Call{Scope: chat.Scope(top), Purpose: "judgment", Model: "small", TokensIn: 1000, TokensOut: 100, Decision: judged.Key}))
 	o.must(o.Decide(ctx, judged))
+	_, err := o.SaveTurn(ctx, top, second.TS, store.Turn{Decision: judged.Key, Steps: []store.Step{{Tool: "search_messages", State: store.StepDone, Output: "what is secret"}}})
+	o.must(err)
 	part := store.Part{Key: "p", Reply: "reply", Team: "T1", Channel: "C1", Trigger: second.TS, Text: "the bot's words", Decision: judged.Key, State: store.Composed}
 	o.must(o.Compose(ctx, []store.Part{part}, judged))
-	_, err := o.BeginSend(ctx, part, time.Second, time.Minute)
+	_, err = o.BeginSend(ctx, part, time.Second, time.Minute)
 	o.must(err)
 	own := o.message(20, "")
 	own.Own, own.Text = true, part.Text
@@ -161,7 +163,7 @@ func TestWhyCommand(t *testing.T) {
 	o.prints([]string{"why", "general"}, []string{
 		"the top level of C1 (#general)\n", first.TS + ": Ada (U1) wrote", "decided together with " + second.TS, "herald (B1), a bot, wrote",
 		"the channel's bots setting is ignore", "sent before the bot knew the channel", "decided to answer, about " + second.TS + " with " + first.TS,
-		`judgment, confidence 0.90: nobody \x1b[31manswered`, "1000 tokens in, 100 out, 0s, cost 0.002", "→ posted at", "in Slack as " + own.TS + ", 1 try",
+		`judgment, confidence 0.90: nobody \x1b[31manswered`, "1000 tokens in, 100 out, 0s, cost 0.002", "tool search_messages: done, ", "14 characters", "→ posted at", "in Slack as " + own.TS + ", 1 try",
 		own.TS + ": the bot wrote", "slack:U2 ordered: mute", root.TS + ": Ada",
 	}, []string{"secret", "words", reply.TS})
 	o.prints([]string{"why", "#General", "--text", "--limit", "2"}, []string{`"secret \x1b[2J"`, `"the bot's words"`, "there are earlier messages"}, []string{first.TS + ": Ada"})
@@ -176,7 +178,8 @@ func TestWhyCommand(t *testing.T) {
 
 	var story ledger.Timeline
 	o.must(json.Unmarshal([]byte(o.prints([]string{"why", "general", first.TS, "--json"}, nil, nil)), &story))
-	if len(story.Entries) != 2 || story.MessageTS != first.TS || story.Entries[1].Decision.Outcome != "posted" || *story.Entries[1].Decision.Calls[0].Cost != 0.002 {
+	if len(story.Entries) != 2 || story.MessageTS != first.TS || story.Entries[1].Decision.Outcome != "posted" || *story.Entries[1].Decision.Calls[0].Cost != 0.002 ||
+		len(story.Entries[1].Decision.Steps) != 1 || story.Entries[1].Decision.Steps[0].Size != 14 {
 		t.Errorf("as JSON: %+v", story)
 	}
 	o.fails(1, []string{"why", "nowhere"}, `channel "nowhere" is not known`)

@@ -114,6 +114,13 @@ func (r rows) decision(d store.Decision) *Decision {
 			Purpose: purpose, Model: d.Model, TokensIn: d.TokensIn, TokensOut: d.TokensOut, Latency: time.Duration(d.LatencyUS) * time.Microsecond,
 		})}
 	}
+	for _, st := range r.steps {
+		if st.Decision == d.Key {
+			decision.Steps = append(decision.Steps, Step{
+				Tool: st.Tool, Round: st.Round, State: st.State, Tries: st.Attempts, Took: st.Took(), Size: st.Size, Failed: st.Failed,
+			})
+		}
+	}
 	for _, p := range r.parts {
 		if p.Decision == d.Key {
 			decision.Parts = append(decision.Parts, Part{State: p.State, TS: p.SentTS, Tries: p.Attempts, Error: p.Error})

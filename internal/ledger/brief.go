@@ -3,10 +3,12 @@ package ledger
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"myao/internal/conversation"
+	"myao/internal/store"
 	"myao/internal/words"
 )
 
@@ -48,8 +50,22 @@ func brief(e Entry, zone *time.Location, w words.Words) string {
 	case d.Confidence != nil:
 		by = w.Say("%s, confidence %.2f", by, *d.Confidence)
 	}
+	if tools := d.tools(); tools != "" {
+		by = w.Say("%s; used %s", by, tools)
+	}
 	at := fmt.Sprintf("<!date^%d^{date_short_pretty} {time}|%s>", e.At.Unix(), e.At.In(zone).Format("2006-01-02 15:04"))
 	return fmt.Sprintf("• %s %s: %s (%s)", at, end, reason, mrkdwn(by))
+}
+
+// tools is the names of the tools that were used, each once.
+func (d *Decision) tools() string {
+	var names []string
+	for _, st := range d.Steps {
+		if st.State == store.StepDone && !slices.Contains(names, st.Tool) {
+			names = append(names, st.Tool)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // mrkdwn escapes a text for Slack, so that it can neither mention nor link

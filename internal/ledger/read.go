@@ -43,6 +43,7 @@ type rows struct {
 	decisions    []store.Decision
 	parts        []store.Part
 	calls        []store.Call
+	steps        []store.StepFigures
 	orders       []store.Order
 	mutes        []store.Order // of the whole workspace, with their ends, the oldest first
 	users        map[string]store.User
@@ -95,6 +96,9 @@ func (r *rows) read(ctx context.Context, s *store.Store) (err error) {
 		return err
 	}
 	if r.calls, err = s.CallsFor(ctx, keys); err != nil {
+		return err
+	}
+	if r.steps, err = s.StepsFor(ctx, keys); err != nil {
 		return err
 	}
 	for _, m := range r.messages {

@@ -174,6 +174,9 @@ func (t *text) decision(at time.Time, thread string, d Decision) {
 	for _, c := range d.Calls {
 		t.call(c)
 	}
+	for _, st := range d.Steps {
+		t.step(st)
+	}
 	t.outcome(at, d)
 }
 
@@ -185,6 +188,20 @@ func (t *text) call(c Call) {
 	}
 	if c.Error != "" {
 		line += ", failed: " + Plain(c.Error)
+	}
+	t.further("%s", line)
+}
+
+func (t *text) step(s Step) {
+	line := fmt.Sprintf("tool %s: %s, %s", Plain(s.Tool), s.State, tries(s.Tries))
+	switch s.State {
+	case store.StepDone:
+		line += fmt.Sprintf(", %s, %d characters", s.Took.Round(time.Millisecond), s.Size)
+		if s.Failed {
+			line += ", an error for the model"
+		}
+	case store.StepRefused:
+		line += ", past the limit"
 	}
 	t.further("%s", line)
 }

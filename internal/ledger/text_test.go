@@ -41,6 +41,11 @@ func full(text bool) Timeline {
 			{Purpose: "judgment", Model: "small", TokensIn: 100, TokensOut: 20, Latency: 1500 * time.Millisecond, Decision: "yes"},
 			{Purpose: "response", Model: "unpriced", TokensIn: 7, Error: "rate_limited", Decision: "yes"},
 		},
+		steps: []store.StepFigures{
+			{Step: store.Step{Decision: "yes", Tool: "search_messages", State: store.StepDone, Attempts: 1, BeganUS: 1, EndedUS: 120_001}, Size: 1532},
+			{Step: store.Step{Decision: "yes", Tool: "read" + nasty, State: store.StepDone, Attempts: 2, BeganUS: 1, EndedUS: 1_500_001, Failed: true}, Size: 40},
+			{Step: store.Step{Decision: "yes", Round: 1, Tool: "read_thread", State: store.StepRefused, Failed: true}},
+		},
 		parts: []store.Part{
 			{Decision: "yes", State: store.Sent, SentTS: ts(35), Attempts: 1}, {Decision: "yes", State: store.Failed, Attempts: 3, Error: "channel_not_found"},
 		},
@@ -82,6 +87,9 @@ there are earlier messages: use --limit and --since to see them
                      judgment, confidence 0.85: nobody answered` + shown + `
                      judgment of small: 100 tokens in, 20 out, 1.5s, cost 0.0003
                      response of unpriced: 7 tokens in, 0 out, 0s, failed: rate_limited
+                     tool search_messages: done, 1 try, 120ms, 1532 characters
+                     tool read` + shown + `: done, 2 tries, 1.5s, 40 characters, an error for the model
+                     tool read_thread: refused, 0 tries, past the limit
                      → posted at 21:00:30
                        part 1 of 2: in Slack as 1772366435.000000, 1 try
                        part 2 of 2: failed, 3 tries, last error: channel_not_found
@@ -149,7 +157,7 @@ func TestTextOfEmptyTimeline(t *testing.T) {
 }
 
 func TestBrief(t *testing.T) {
-	want := `• <!date^1772366430^{date_short_pretty} {time}|2026-03-01 21:00> answered: nobody answered\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f (judgment, confidence 0.85)
+	want := `• <!date^1772366430^{date_short_pretty} {time}|2026-03-01 21:00> answered: nobody answered\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f (judgment, confidence 0.85; used search_messages, read\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f)
 • <!date^1772366470^{date_short_pretty} {time}|2026-03-01 21:01> could not answer in a thread: no judgment was had (judgment)
 • <!date^1772466400^{date_short_pretty} {time}|2026-03-03 00:46> stayed silent: the message is older than max_message_age_seconds (rule too_old)`
 	story := full(true)
@@ -159,7 +167,7 @@ func TestBrief(t *testing.T) {
 	if got := story.Brief(1, load(t, "America/Los_Angeles"), nil); strings.Contains(got, "\n") || !strings.Contains(got, "|2026-03-02 07:46>") || strings.Contains(got, "secret") {
 		t.Errorf("one: %s", got)
 	}
-	want = `• <!date^1772366430^{date_short_pretty} {time}|2026-03-01 21:00> 答えました: nobody answered\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f (判断、確信度 0.85)
+	want = `• <!date^1772366430^{date_short_pretty} {time}|2026-03-01 21:00> 答えました: nobody answered\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f (判断、確信度 0.85、使ったツール: search_messages, read\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f)
 • <!date^1772366470^{date_short_pretty} {time}|2026-03-01 21:01> スレッドで答えられませんでした: 判断が得られなかった (判断)
 • <!date^1772466400^{date_short_pretty} {time}|2026-03-03 00:46> 黙っていました: メッセージが max_message_age_seconds より古い (規則 too_old)`
 	if got := story.Brief(5, load(t, "Asia/Tokyo"), words.In(config.Japanese)); got != want {

@@ -116,6 +116,8 @@ type Decision struct {
 	Signals json.RawMessage `json:"signals,omitempty"`
 	// Calls are the model calls that were made for it.
 	Calls []Call `json:"calls,omitempty"`
+	// Steps are the tools that the model called before it wrote the reply, in order.
+	Steps []Step `json:"steps,omitempty"`
 	// Outcome is pending, silent, posted, withdrawn, dropped, overruled, failed or retracted. By is the
 	// message, the operator or the error that caused it.
 	Outcome conversation.Outcome `json:"outcome"`
@@ -137,6 +139,20 @@ type Call struct {
 	// Cost is nil if the model's price is unknown.
 	Cost  *float64 `json:"cost,omitempty"`
 	Error string   `json:"error,omitempty"` // its kind
+}
+
+// Step is a call of a tool, without what was asked and found.
+type Step struct {
+	Tool  string          `json:"tool"`  // as the model wrote it
+	Round int             `json:"round"` // from 0; calls of one round run side by side
+	State store.StepState `json:"state"`
+	Tries int             `json:"tries"`
+	// Took is the time from the first try to the result; 0 while there is none.
+	Took time.Duration `json:"took_ns"`
+	// Size is the length of the result in characters.
+	Size int `json:"characters"`
+	// Failed is set if the result is an error that the model could correct.
+	Failed bool `json:"failed,omitempty"`
 }
 
 // Part is one message of a reply on its way to Slack.

@@ -242,6 +242,7 @@ func TestPlansUseIndexes(t *testing.T) {
 					return err
 				}},
 				{name: "MutedEverywhere", run: func(ctx context.Context, s *Store) error { _, err := s.MutedEverywhere(ctx, team); return err }},
+				{name: "StepsFor", run: func(ctx context.Context, s *Store) error { _, err := s.StepsFor(ctx, []string{"d1", "d2"}); return err }},
 				{name: "CallsFor", run: func(ctx context.Context, s *Store) error { _, err := s.CallsFor(ctx, []string{"d1", "d2"}); return err }},
 				{name: "Spent", run: func(ctx context.Context, s *Store) error {
 					_, _, err := s.Spent(ctx, team, channel, chat.Time(at(n-n/5)))

@@ -168,6 +168,27 @@ func (s *Store) Steps(ctx context.Context, decision string) ([]Step, error) {
 	return steps, nil
 }
 
+// StepFigures is a step without its texts: Input and Output are not read.
+type StepFigures struct {
+	Step
+	// Size is the length of Output in characters.
+	Size int
+}
+
+// StepsFor returns the steps of some decisions, by their keys, in order.
+func (s *Store) StepsFor(ctx context.Context, decisions []string) ([]StepFigures, error) {
+	if len(decisions) == 0 {
+		return nil, nil
+	}
+	var steps []StepFigures
+	if err := s.db.WithContext(ctx).Model(&Step{}).
+		Select("decision, round, position, tool, state, failed, attempts, began_us, ended_us, LENGTH(output) AS size").
+		Where("decision IN ?", decisions).Order("decision, round, position").Find(&steps).Error; err != nil {
+		return nil, fmt.Errorf("read steps of decisions: %w", err)
+	}
+	return steps, nil
+}
+
 // BegunStep is a step, and what decides whether it is carried out.
 type BegunStep struct {
 	Step

@@ -53,6 +53,12 @@ func TestSteps(t *testing.T) {
 			t.Errorf("no such step: %v", err)
 		}
 
+		figures, err := db.StepsFor(t.Context(), []string{"none", turn.Decision})
+		if err != nil || len(figures) != 2 || figures[0].Size != len("found") || figures[0].Output != "" || figures[0].Attempts != 2 ||
+			figures[1].State != StepRefused || !figures[1].Failed {
+			t.Errorf("figures %+v, %v", figures, err)
+		}
+
 		// Once its decision has an outcome, nobody waits for a step.
 		turn.Decision, turn.Steps = "run/2/x", turn.Steps[:1]
 		later, err := db.SaveTurn(t.Context(), where, at(2), turn)

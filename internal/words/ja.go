@@ -126,6 +126,7 @@ var japanese = Words{
 	"no reason is known":                     "理由は分かりません",
 	"rule %s":                                "規則 %s",
 	"%s, confidence %.2f":                    "%s、確信度 %.2f",
+	"%s; used %s":                            "%s、使ったツール: %s",
 	"judgment":                               "判断",
 	"addressed":                              "呼びかけ",
 	"operator":                               "運用担当者",
