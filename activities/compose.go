@@ -229,6 +229,7 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind
 	q, answer, err := a.Mind.AskReply(ctx, about, attempt)
 	if err == nil && answer.Turn != nil {
 		steps, err := a.keepTurn(ctx, in, q, answer, l.calls, began)
+		failpoint.Here("compose: turn written")
 		return written{looking: true, steps: steps}, err
 	}
 	answer.Usage, answer.Latency = answer.Usage.Add(l.cost.Usage), answer.Latency+l.cost.Latency

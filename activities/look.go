@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"myao/internal/config"
+	"myao/internal/failpoint"
 	"myao/internal/store"
 	"myao/internal/tools"
 )
@@ -52,6 +53,7 @@ func (a *Activities) look(ctx context.Context, in LookInput) error {
 	if err != nil || st.Ended() || st.Given {
 		return err
 	}
+	failpoint.Here("look: begun")
 	tried := st.Attempts - 1
 	if tried >= maxStepAttempts || tried >= minStepAttempts && a.Clock().Sub(st.Began()) > maxStepTime {
 		a.Logger.WarnContext(ctx, "step given up", "conversation", in.Conversation.ID(), "step", st.ID, "attempts", tried)
@@ -69,6 +71,7 @@ func (a *Activities) look(ctx context.Context, in LookInput) error {
 		a.Logger.WarnContext(ctx, "step failed", "conversation", in.Conversation.ID(), "step", st.ID, "attempt", st.Attempts, "error", err)
 		return err
 	}
+	failpoint.Here("look: looked")
 	if err := a.Store.EndStep(ctx, st.ID, clipped(clean(text), a.Limits.MaxResultChars), failed); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -16,6 +17,7 @@ import (
 
 	"myao/internal/conversation"
 	"myao/internal/failpoint"
+	"myao/internal/llm"
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/store"
@@ -28,6 +30,8 @@ type step struct {
 	judged bool
 	// twoParts makes the reply have two parts; second kills at the retry of the second part.
 	twoParts, second bool
+	// looks makes the model look something up first.
+	looks bool
 	// judgmentFails makes the model refuse the judgment.
 	judgmentFails bool
 	// answers and verdicts are how many calls of the model are expected; 0 means one.
@@ -45,6 +49,9 @@ var workerSteps = []step{
 	{point: "post: begun"},
 	{point: "compose: written"},
 	{point: "compose: model answered", answers: 2},
+	{point: "look: looked", looks: true, answers: 2},
+	{point: "look: begun", looks: true, answers: 2},
+	{point: "compose: turn written", looks: true, answers: 2},
 	{point: "judge: decided", judged: true},
 	{point: "judge: answered", judged: true, verdicts: 2},
 	{point: "settle: settled", judged: true, judgmentFails: true},
@@ -75,6 +82,8 @@ func TestKilledBetweenAnyTwoSteps(t *testing.T) {
 				return llmtest.Fail(400)
 			case c.Judgment():
 				return llmtest.Yes("asked", 1, 0)
+			case strings.Contains(c.System, "look-it-up") && len(c.Tools) > 0 && len(c.Turns) == 0:
+				return llmtest.Reply{Calls: []llm.Call{{Name: "search_messages", Input: json.RawMessage(`{"query":"weather"}`)}}}
 			case strings.Contains(c.System, "in-two-halves"):
 				return llmtest.Text(twoPartAnswer)
 			}
@@ -133,12 +142,15 @@ type question struct {
 
 func (s *system) prepare(step step, n int) *question {
 	q := &question{step: step, text: fmt.Sprintf("question-%02d?", n)}
-	q.channel = s.workspace.AddChannel(sandbox.Public, fmt.Sprintf("room-%02d", n), s.workspace.Bot().UserID, s.alice.ID)
+	// Private, so that no prompt has a question of another room among what was said before.
+	q.channel = s.workspace.AddChannel(sandbox.Private, fmt.Sprintf("room-%02d", n), s.workspace.Bot().UserID, s.alice.ID)
 	switch {
 	case step.judgmentFails:
 		q.text += " hopeless"
 	case step.twoParts:
 		q.text += " in-two-halves"
+	case step.looks:
+		q.text += " look-it-up"
 	}
 	return q
 }
