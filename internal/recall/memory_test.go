@@ -270,7 +270,7 @@ func testStatementCountIsConstant(t *testing.T, b *bundle) {
 	fill(40, 40+2*maxChannelMemories)
 	b.build("C1", "")
 	many := count()
-	if few != many || few == 0 || few > 12 {
+	if few != many || few == 0 || few > 13 {
 		t.Errorf("%d statements for a few, %d for many", few, many)
 	}
 	r := b.build("C1", "")
