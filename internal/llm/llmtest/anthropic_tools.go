@@ -107,7 +107,7 @@ func (anthropic) rules(body []byte) error {
 		}
 		for _, id := range open {
 			if !slices.Contains(answered, id) {
-				return fmt.Errorf("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. Each `tool_use` block must have a corresponding `tool_result` block in the next message.", i, id)
+				return fmt.Errorf("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. Each `tool_use` block must have a corresponding `tool_result` block in the next message", i, id)
 			}
 		}
 		open = nil
@@ -115,7 +115,7 @@ func (anthropic) rules(body []byte) error {
 			open = append(open, b.ID)
 		}
 		if len(open)+len(answered) > 0 && len(in.Tools) == 0 {
-			return errors.New("Requests which include `tool_use` or `tool_result` blocks must define tools.")
+			return errors.New("requests which include `tool_use` or `tool_result` blocks must define tools")
 		}
 		if err := thinkingKept(m); err != nil {
 			return fmt.Errorf("messages.%d.content.0: %w", i, err)
@@ -137,9 +137,9 @@ func thinkingKept(m anthropicMessage) error {
 		id, _ := b["id"].(string)
 		switch {
 		case b["type"] == "thinking" && (at != 0 || b["signature"] != seal(append([]map[string]any{without(b, "signature")}, blocks[1:]...))):
-			return errors.New("`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.")
+			return errors.New("`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response")
 		case b["type"] == "tool_use" && strings.HasSuffix(id, thoughtMark) && blocks[0]["type"] != "thinking":
-			return errors.New("Expected `thinking` or `redacted_thinking`, but found `" + fmt.Sprint(blocks[0]["type"]) + "`. When `thinking` is enabled, a final `assistant` message must start with a thinking block.")
+			return errors.New("expected `thinking` or `redacted_thinking`, but found `" + fmt.Sprint(blocks[0]["type"]) + "`. When `thinking` is enabled, a final `assistant` message must start with a thinking block")
 		}
 	}
 	return nil

@@ -124,7 +124,7 @@ func (gemini) rules(body []byte) error {
 	for i, c := range in.Contents {
 		responses := c.responses()
 		if len(responses) != len(open) {
-			return errors.New("Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.")
+			return errors.New("please ensure that the number of function response parts is equal to the number of function call parts of the function call turn")
 		}
 		for k, r := range responses {
 			if c.Role != "user" || r.Name != open[k].Name || r.ID != open[k].ID || r.Response == nil {
@@ -141,13 +141,13 @@ func (gemini) rules(body []byte) error {
 		for at, p := range c.Parts {
 			switch {
 			case p.Call == nil && p.ThoughtSignature != "", p.Call != nil && !first && p.ThoughtSignature != "":
-				return fmt.Errorf("Thought signature is not valid in content position %d, part position %d", i+1, at+1)
+				return fmt.Errorf("thought signature is not valid in content position %d, part position %d", i+1, at+1)
 			case p.Call == nil:
 				continue
 			case first && p.ThoughtSignature == "":
-				return fmt.Errorf("Function call is missing a thought_signature in functionCall parts. Function call `default_api:%s`, position %d", p.Call.Name, i+1)
+				return fmt.Errorf("function call is missing a thought_signature in functionCall parts. Function call `default_api:%s`, position %d", p.Call.Name, i+1)
 			case first && p.ThoughtSignature != geminiSignature(raw.Contents[i].Parts):
-				return errors.New("Corrupted thought signature.")
+				return errors.New("corrupted thought signature")
 			}
 			first = false
 		}

@@ -74,13 +74,13 @@ func (openai) rules(body []byte) error {
 			continue
 		}
 		if err := strict(t.Function.Parameters); err != nil {
-			return fmt.Errorf("Invalid schema for function '%s': In context=(), %w", t.Function.Name, err)
+			return fmt.Errorf("invalid schema for function '%s': In context=(), %w", t.Function.Name, err)
 		}
 	}
 	open := map[string]bool{} // the ids of calls that have no result yet
 	unanswered := func() error {
 		for id := range open {
-			return errors.New("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. " +
+			return errors.New("an assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. " +
 				"The following tool_call_ids did not have response messages: " + id)
 		}
 		return nil
@@ -103,7 +103,7 @@ func (openai) rules(body []byte) error {
 			open[c.ID] = true
 			var thoughts string
 			if strings.HasSuffix(c.ID, thoughtMark) && (json.Unmarshal(m.Reasoning, &thoughts) != nil || thoughts != openaiThoughts(m.ToolCalls)) {
-				return fmt.Errorf("Missing `reasoning_content` field in the assistant message at message index %d", i)
+				return fmt.Errorf("missing `reasoning_content` field in the assistant message at message index %d", i)
 			}
 		}
 	}

@@ -56,7 +56,7 @@ func TestRulesOfTools(t *testing.T) {
 		{openaiPath, openaiTools, []string{openaiUser, openaiCall, openaiA}, "did not have response messages: b"},
 		{openaiPath, openaiTools, []string{openaiUser, openaiCall, openaiA, openaiUser}, "did not have response messages: b"},
 		{openaiPath, openaiTools, []string{openaiUser, strings.Replace(openaiCall, `"id":"a"`, `"id":""`, 1), openaiB}, "invalid tool_calls"},
-		{openaiPath, openaiTools, []string{openaiUser, strings.ReplaceAll(openaiCall, `"a"`, `"a_t"`), strings.ReplaceAll(openaiA, `"a"`, `"a_t"`), openaiB}, "Missing `reasoning_content`"},
+		{openaiPath, openaiTools, []string{openaiUser, strings.ReplaceAll(openaiCall, `"a"`, `"a_t"`), strings.ReplaceAll(openaiA, `"a"`, `"a_t"`), openaiB}, "missing `reasoning_content`"},
 		{openaiPath, strings.Replace(openaiTools, `"f",`, `"f","strict":true,`, 1), []string{openaiUser}, "'additionalProperties' is required"},
 		{openaiPath, strings.Replace(openaiTools, `"f",`, `"f g",`, 1), []string{openaiUser}, `invalid name "f g"`},
 		{openaiPath, strings.Replace(openaiTools, `"object"`, `"string"`, 1), []string{openaiUser}, "must have the type object"},
@@ -78,8 +78,8 @@ func TestRulesOfTools(t *testing.T) {
 		{geminiPath, geminiTools, []string{geminiUser, geminiCall, strings.Replace(geminiBoth, `"g"`, `"f"`, 1)}, "does not belong to its call"},
 		{geminiPath, geminiTools, []string{geminiUser, geminiCall, strings.Replace(geminiBoth, `"user"`, `"function"`, 1)}, "does not belong to its call"},
 		{geminiPath, geminiTools, []string{geminiUser, strings.Replace(geminiCall, `,"thoughtSignature":"`+signature+`"`, "", 1), geminiBoth}, "missing a thought_signature"},
-		{geminiPath, geminiTools, []string{geminiUser, strings.Replace(geminiCall, signature, "c2ln", 1), geminiBoth}, "Corrupted thought signature"},
-		{geminiPath, geminiTools, []string{geminiUser, strings.Replace(geminiCall, `"g"}`, `"g"},"thoughtSignature":"`+signature+`"`, 1), geminiBoth}, "Thought signature is not valid in content position 2, part position 2"},
+		{geminiPath, geminiTools, []string{geminiUser, strings.Replace(geminiCall, signature, "c2ln", 1), geminiBoth}, "corrupted thought signature"},
+		{geminiPath, geminiTools, []string{geminiUser, strings.Replace(geminiCall, `"g"}`, `"g"},"thoughtSignature":"`+signature+`"`, 1), geminiBoth}, "thought signature is not valid in content position 2, part position 2"},
 		{geminiPath, `"tools":[]`, []string{geminiUser, geminiCall, geminiBoth}, "that nobody may make"},
 	} {
 		s := New(t, nil)
