@@ -69,7 +69,7 @@ func TestRulesOfTools(t *testing.T) {
 		{claudePath, claudeTools, []string{claudeUser, claudeCall, results(claudeA), results(claudeB)}, "without `tool_result` blocks immediately after: b"},
 		{claudePath, `"tools":[]`, []string{claudeUser, claudeCall, results(claudeB, claudeA)}, "must define tools"},
 		{claudePath, claudeTools, []string{claudeUser, `{"role":"assistant","content":[{"type":"text","text":" "}]}`, claudeUser}, "non-whitespace text"},
-		{claudePath, claudeTools, []string{claudeUser, strings.ReplaceAll(claudeCall, `"a"`, `"a_t"`), results(strings.ReplaceAll(claudeA, `"a"`, `"a_t"`), claudeB)}, "Expected `thinking`"},
+		{claudePath, claudeTools, []string{claudeUser, strings.ReplaceAll(claudeCall, `"a"`, `"a_t"`), results(strings.ReplaceAll(claudeA, `"a"`, `"a_t"`), claudeB)}, "expected `thinking`"},
 		{claudePath, claudeTools, []string{claudeUser, strings.Replace(claudeCall, `[`, `[{"type":"thinking","thinking":"t","signature":"s"},`, 1), results(claudeA, claudeB)}, "cannot be modified"},
 
 		{geminiPath, geminiTools, []string{geminiUser, geminiCall, geminiBoth}, ""},
