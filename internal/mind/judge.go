@@ -24,12 +24,13 @@ type Judgment struct {
 	read     recall.Recollection
 	pending  []string
 	maxDelay int
+	tools    []string // that a reply here may use
 }
 
 // Judgment reads the context to judge by. pending are the ts of the messages that are judged.
 // maxDelay is the longest delay, in seconds, that the model may choose.
 func (m *Mind) Judgment(ctx context.Context, c chat.Conversation, pending []string, maxDelay int) (Judgment, error) {
-	r, _, err := m.recall(ctx, c, false, "")
+	r, settings, err := m.recall(ctx, c, false, "")
 	if err != nil {
 		return Judgment{}, err
 	}
@@ -37,7 +38,7 @@ func (m *Mind) Judgment(ctx context.Context, c chat.Conversation, pending []stri
 		Now: m.Clock(), Target: r.Target(), Threads: r.Conversation.Threads, Pending: pending,
 		BotID: r.Bot, BotName: r.Persona.Name, Members: members(r.Conversation.All()),
 	}
-	return Judgment{Signals: scene.Signals(), mind: m, scope: chat.Scope(c), read: r, pending: pending, maxDelay: maxDelay}, nil
+	return Judgment{Signals: scene.Signals(), mind: m, scope: chat.Scope(c), read: r, pending: pending, maxDelay: maxDelay, tools: settings.Tools}, nil
 }
 
 // members are the names of the people who wrote some messages.
@@ -56,7 +57,7 @@ func members(messages []chat.Message) []string {
 func (j Judgment) Question(fault string) (Question, error) {
 	agent := j.mind.Agents.Judgment
 	o := j.mind.options(agent, j.read)
-	o.MaxDelaySeconds, o.Fault = j.maxDelay, fault
+	o.MaxDelaySeconds, o.Fault, o.Tools = j.maxDelay, fault, j.tools
 	o.Pending, o.Signals = j.pending, &j.Signals
 	if d := j.read.LastVerdict; d != nil {
 		o.LastVerdict = &prompt.LastVerdict{At: d.Decided(), Spoke: d.ShouldRespond, Reason: d.Reason}

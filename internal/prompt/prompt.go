@@ -38,7 +38,8 @@ type Options struct {
 	MaxTokens int
 	// WindowHours is how far back a short-term memory reaches, in hours.
 	WindowHours int
-	// Tools are the names of the tools that the model may call; empty if it may call none.
+	// Tools are the names of the tools that the model may call, or that of the reply to judge about;
+	// empty if it may call none.
 	Tools []string
 	// BareMention is set if the message to answer only calls the bot (see func BareMention).
 	BareMention bool

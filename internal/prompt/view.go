@@ -29,8 +29,9 @@ type view struct {
 	// may have to do with the conversation, written as one text.
 	Notes []noteView
 	Found string
-	// Tools is set if the model may call tools, CanRemember if remember is one of them.
-	Tools, CanRemember bool
+	// Tools is set if the model may call tools, or of a judgment, if the reply's may. CanSearch and
+	// CanRemember are set if search_messages and remember are among them.
+	Tools, CanSearch, CanRemember bool
 	// ChannelsUnlisted counts the channels that are not shown, ChannelsUntold and ThreadsUntold
 	// the memories and summaries that are not shown.
 	ChannelsUnlisted, ChannelsUntold, ThreadsUntold count
@@ -159,6 +160,7 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 		WindowHours:      max(o.WindowHours, 0),
 		Seen:             seen(o),
 		Tools:            len(o.Tools) > 0,
+		CanSearch:        slices.Contains(o.Tools, "search_messages"),
 		CanRemember:      slices.Contains(o.Tools, "remember"),
 	}
 	if !v.Direct {
