@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ import (
 	"myao/internal/mind"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/internal/tools"
 )
 
 // promptCommand prints the prompt that a model would be sent about a conversation now.
@@ -67,7 +69,7 @@ func (c *promptCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 	if err != nil {
 		return err
 	}
-	questions, err := c.questions(ctx, p.Config, db, m, own)
+	questions, err := c.questions(ctx, p.Config, db, m, m.Tools(client, directory), own)
 	if err != nil {
 		return err
 	}
@@ -93,9 +95,10 @@ func (c *promptCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 type titledQuestion struct {
 	title string
 	mind.Question
+	reply *mind.Reply // for a response
 }
 
-func (c *promptCommand) questions(ctx context.Context, of config.Config, db *store.Store, m *mind.Mind, own slack.Identity) ([]titledQuestion, error) {
+func (c *promptCommand) questions(ctx context.Context, of config.Config, db *store.Store, m *mind.Mind, offers *tools.Registry, own slack.Identity) ([]titledQuestion, error) {
 	where := chat.Conversation{Team: own.TeamID}
 	if c.Channel != "" {
 		var err error
@@ -113,8 +116,10 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 		if err != nil {
 			return nil, err
 		}
-		reply, err := m.ReplyQuestion(ctx, where, trigger, addressed)
-		return []titledQuestion{{"response to " + trigger, reply.Question}}, err
+		reply := mind.Reply{Conversation: where, Trigger: trigger, Addressed: addressed}
+		reply.Tools = offers.Offered(tools.Place{Conversation: where, Trigger: trigger, Addressed: addressed, Allowed: settings.Tools})
+		q, err := m.ReplyTo(ctx, reply)
+		return []titledQuestion{{"response to " + trigger, q.Question, &reply}}, err
 	case "judgment":
 		pending, err := unanswered(ctx, db, where)
 		if err != nil {
@@ -125,7 +130,7 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 			return nil, err
 		}
 		q, err := judgment.Question("")
-		return []titledQuestion{{"judgment", q}}, err
+		return []titledQuestion{{"judgment", q, nil}}, err
 	}
 	scope := chat.Scope(where)
 	if settings.Remember == config.RememberNowhere && !scope.Workspace() {
@@ -140,7 +145,7 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 	}
 	var questions []titledQuestion
 	for _, q := range memories {
-		questions = append(questions, titledQuestion{string(q.Term) + "-term memory of " + scope.String(), q.Question})
+		questions = append(questions, titledQuestion{string(q.Term) + "-term memory of " + scope.String(), q.Question, nil})
 	}
 	return questions, nil
 }
@@ -184,7 +189,14 @@ type promptReport struct {
 	Model  string        `json:"model"`
 	System string        `json:"system"`
 	Prompt string        `json:"prompt"`
+	Tools  []toolReport  `json:"tools,omitempty"` // that the model is offered
 	Answer *answerReport `json:"answer,omitempty"`
+}
+
+type toolReport struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Schema      json.RawMessage `json:"schema"` // of its input
 }
 
 type answerReport struct {
@@ -192,30 +204,79 @@ type answerReport struct {
 	TokensIn  int    `json:"tokens_in"`
 	TokensOut int    `json:"tokens_out"`
 	Text      string `json:"text"`
+	// Calls are the tools that it would use before it writes the reply. They are not carried out.
+	Calls []callReport `json:"calls,omitempty"`
+}
+
+type callReport struct {
+	Tool  string `json:"tool"`
+	Input string `json:"input"` // as the model wrote it
 }
 
 func (c *promptCommand) ask(ctx context.Context, m *mind.Mind, q titledQuestion) (promptReport, error) {
-	a := promptReport{For: q.title, Model: q.Model, System: q.System, Prompt: q.Prompt}
 	if !c.Ask {
-		return a, nil
+		return promptOf(q), nil
 	}
-	got, err := m.Ask(ctx, q.Question, mind.Attempt{})
+	var got mind.Answer
+	var err error
+	if q.reply != nil {
+		var asked mind.ReplyQuestion
+		asked, got, err = m.AskReply(ctx, *q.reply, mind.Attempt{})
+		q.Question = asked.Question // without tools, if the model takes none
+	} else {
+		got, err = m.Ask(ctx, q.Question, mind.Attempt{})
+	}
 	if cut, ok := errors.AsType[*llm.Error](err); ok && errors.Is(err, llm.ErrCut) {
 		got.Text, err = cut.Text+" …", nil
 	}
+	a := promptOf(q)
 	a.Answer = &answerReport{Model: got.Model, TokensIn: got.Usage.Input, TokensOut: got.Usage.Output, Text: strings.TrimSpace(got.Text)}
+	if got.Turn != nil {
+		a.Answer.Text = strings.TrimSpace(got.Turn.Text)
+		for _, call := range got.Turn.Calls {
+			a.Answer.Calls = append(a.Answer.Calls, callReport{call.Name, string(call.Input)})
+		}
+	}
 	return a, err
+}
+
+func promptOf(q titledQuestion) promptReport {
+	a := promptReport{For: q.title, Model: q.Model, System: q.System, Prompt: q.Prompt}
+	for _, t := range q.Tools {
+		a.Tools = append(a.Tools, toolReport{t.Name, t.Description, t.Schema})
+	}
+	return a
 }
 
 // text writes it for a terminal, to which the answer can do nothing; what people said
 // lost all that is not to be seen when the prompt was made.
 func (a promptReport) text(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "===== %s, %s: system\n%s\n===== user\n%s\n", a.For, a.Model, a.System, a.Prompt)
-	if err != nil || a.Answer == nil {
+	if err != nil {
 		return err
+	}
+	if len(a.Tools) > 0 {
+		offered := "===== tools\n"
+		for _, t := range a.Tools {
+			offered += t.Name + ": " + t.Description + "\n"
+		}
+		if _, err = io.WriteString(w, offered); err != nil {
+			return err
+		}
+	}
+	if a.Answer == nil {
+		return nil
 	}
 	if _, err = fmt.Fprintf(w, "===== answer of %s, %d tokens in, %d out\n", ledger.Plain(a.Answer.Model), a.Answer.TokensIn, a.Answer.TokensOut); err != nil {
 		return err
+	}
+	for _, call := range a.Answer.Calls {
+		if _, err = fmt.Fprintf(w, "asks for %s %s\n", ledger.Plain(call.Tool), ledger.Plain(call.Input)); err != nil {
+			return err
+		}
+	}
+	if len(a.Answer.Calls) > 0 && a.Answer.Text == "" {
+		return nil
 	}
 	return printPlain(w, a.Answer.Text)
 }

@@ -32,6 +32,8 @@ func TestPromptCommand(t *testing.T) {
 		"judgment --channel C1":                                  {0, "where is the ladder?"},
 		"judgment --channel general":                             {0, "where is the ladder?"},
 		"response --channel #General --thread 1700000000.000100": {0, "in the attic"},
+		"response --channel general":                             {0, "===== tools\nsearch_messages: "},
+		"response --channel general --json":                      {0, `"schema": {`},
 		"memory --channel general":                               {1, "nothing new to remember of channel C1"},
 		"judgment --channel nochannel":                           {1, `channel "nochannel" is not known`},
 		"memory --channel C9":                                    {1, `channel "C9" is not known`},
@@ -52,11 +54,11 @@ func TestPromptCommand(t *testing.T) {
 func TestAnswersCannotControlATerminal(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	a := promptReport{For: "response", Model: "m", System: "s", Prompt: "p", Answer: &answerReport{Model: "m\x1b[2J", Text: "one\x1b]0;title\a\ntwo\r\u009b2K ✓"}}
+	a := promptReport{For: "response", Model: "m", System: "s", Prompt: "p", Answer: &answerReport{Model: "m\x1b[2J", Text: "one\x1b]0;title\a\ntwo\r\u009b2K ✓", Calls: []callReport{{"x\x1b", "{\n}"}}}}
 	if err := a.text(&out); err != nil {
 		t.Fatal(err)
 	}
-	const want = "===== response, m: system\ns\n===== user\np\n===== answer of m\\x1b[2J, 0 tokens in, 0 out\none\\x1b]0;title\\a\ntwo\\r\\u009b2K ✓\n"
+	const want = "===== response, m: system\ns\n===== user\np\n===== answer of m\\x1b[2J, 0 tokens in, 0 out\nasks for x\\x1b {\\n}\none\\x1b]0;title\\a\ntwo\\r\\u009b2K ✓\n"
 	if out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
 	}
