@@ -54,6 +54,9 @@ func TestRefusals(t *testing.T) {
 		{"POST", "/model", `{"down":"yes"}`, 400, "decode: json: cannot unmarshal"},
 		{"POST", "/remember", "", 400, "decode: EOF"},
 		{"POST", "/remember", "{}", 503, "the starter has not created the memory schedule yet"},
+		{"POST", "/forget-note", `{"channel":"general","user":"U1","id":1}`, 400, `channel "general": want the id of a channel`},
+		{"POST", "/forget-note", `{"channel":"C1","user":"alice","id":1}`, 400, `user "alice": want the id of a user`},
+		{"POST", "/forget-note", `{"channel":"C1","user":"U1","id":1}`, 409, "That note is gone already."},
 		{"POST", "/forget", "{}", 404, "404 page not found"},
 		{"GET", "/prompts", "", 400, "decision: want the key of one"},
 		{"GET", "?channel=general", "", 400, `channel "general": want the id of a channel`},
@@ -110,6 +113,35 @@ func TestOrdersNameTheVisitor(t *testing.T) {
 	w.done("order", `{"channel":"C1","user":"W7","order":"mute"}`)
 	orders, err := w.operator.Store.Orders(t.Context(), "T1", "C1", time.Time{}, 10)
 	if err != nil || len(orders) != 1 || orders[0].By != "slack:W7" || orders[0].Kind != "mute" {
+		t.Errorf("orders %+v, %v", orders, err)
+	}
+}
+
+// A page shows the notes of its channel alone, and takes back no other ones.
+func TestNotes(t *testing.T) {
+	w := newWorld(t)
+	w.Open(w.operator)
+	for _, channel := range []string{"C1", "C2"} {
+		if _, err := w.operator.Store.AddNote(t.Context(), "T1", channel, "step of "+channel, chat.Note{TS: "1700000001.000100", Author: "U1", Text: "kept in " + channel}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := w.open("?channel=C1")
+	has := func(n int) func(event) bool { return func(e event) bool { return len(e.Notes) == n } }
+	e := p.await("the note", has(1))
+	if n := e.Notes[0]; n.Text != "kept in C1" || n.Author != "U1" || n.At.IsZero() {
+		t.Errorf("note %+v", n)
+	}
+	take := func(channel string) string {
+		return fmt.Sprintf(`{"channel":%q,"user":"W7","id":%d}`, channel, e.Notes[0].ID)
+	}
+	if status, says := w.do("POST", "/sandbox/mind/forget-note", take("C2")); status != 409 {
+		t.Errorf("of another channel: %d %s", status, says)
+	}
+	w.done("forget-note", take("C1"))
+	p.await("no note", has(0))
+	orders, err := w.operator.Store.Orders(t.Context(), "T1", "C1", time.Time{}, 10)
+	if err != nil || len(orders) != 1 || orders[0].By != "slack:W7" || orders[0].Kind != "forget-note" {
 		t.Errorf("orders %+v, %v", orders, err)
 	}
 }

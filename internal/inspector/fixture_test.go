@@ -255,6 +255,7 @@ type event struct {
 	Silenced     time.Time           `json:"silenced_until"`
 	Story        ledger.Timeline     `json:"story"`
 	Memories     []memory            `json:"memories"`
+	Notes        []note              `json:"notes"`
 
 	raw map[string]json.RawMessage
 }

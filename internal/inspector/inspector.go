@@ -73,6 +73,7 @@ func (w *Inspector) Handler() http.Handler {
 	mux.Handle("POST /sandbox/mind/worker", action(w.worker))
 	mux.Handle("POST /sandbox/mind/model", action(w.model))
 	mux.Handle("POST /sandbox/mind/remember", action(w.remember))
+	mux.Handle("POST /sandbox/mind/forget-note", action(w.forgetNote))
 	return mux
 }
 

@@ -54,6 +54,10 @@ type view struct {
 	Everywhere bool            `json:"muted_everywhere,omitempty"`
 	Timeline   ledger.Timeline `json:"story"`
 	Memories   []memory        `json:"memories"`
+	Notes      []note          `json:"notes"` // of the channel, the oldest first
+	// Unindexed is set while the search index lacks messages that are stored. Whatever Timeline has
+	// can be found once it is not.
+	Unindexed bool `json:"unindexed,omitempty"`
 }
 
 // observer observes one conversation. Its methods are for one goroutine.
@@ -93,7 +97,7 @@ type answer struct {
 func (w *Inspector) observe(c chat.Conversation) *observer {
 	return &observer{
 		w: w, c: c, answers: make(chan answer, 1),
-		view: view{Conversation: c, Workflow: c.ID(), Timeline: ledger.Timeline{Conversation: c, Entries: []ledger.Entry{}}, Memories: []memory{}},
+		view: view{Conversation: c, Workflow: c.ID(), Timeline: ledger.Timeline{Conversation: c, Entries: []ledger.Entry{}}, Memories: []memory{}, Notes: []note{}},
 	}
 }
 
@@ -222,7 +226,16 @@ func (l *observer) read(ctx context.Context, system *operator.Operator) error {
 	if err != nil {
 		return err
 	}
-	l.view.Timeline, l.view.Silenced, l.view.Everywhere, l.view.Memories = timeline, silenced, everywhere != nil, memories
+	notes, err := notes(ctx, db, team, channel)
+	if err != nil {
+		return err
+	}
+	index, err := db.IndexState(ctx)
+	if err != nil {
+		return err
+	}
+	l.view.Timeline, l.view.Silenced, l.view.Everywhere = timeline, silenced, everywhere != nil
+	l.view.Memories, l.view.Notes, l.view.Unindexed = memories, notes, !index.Oldest.IsZero()
 	return nil
 }
 

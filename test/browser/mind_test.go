@@ -348,3 +348,36 @@ func testMemories(t *testing.T, w *world) {
 	tb.click(one("#remember"))
 	tb.await("the memory", `document.getElementById("mind-memories").textContent.includes("the kettle is <u>blue</u> since 1997")`)
 }
+
+// testLookingUp shows the page a state in which tools run, which is over too soon to be seen.
+func testLookingUp(t *testing.T, w *world) {
+	tb, _ := w.topic(t, "about looking up")
+	said := eval[string](tb, `Promise.all([import("./mind.js"), import("./state.js")]).then(([{ mind }, { emit }]) => {
+		const steps = [{ tool: "search_messages", done: true }, { tool: "read_thread" }, { tool: "search_messages" }];
+		mind.latest = { ...mind.latest, state: { ...mind.latest.state, phase: "replying", steps } };
+		emit("mind");
+		return document.getElementById("mind-why").textContent + "\n" + document.querySelector(".thread .presence").textContent;
+	})`)
+	for _, part := range []string{"It is searching messages, reading a thread (1 of 3 done)", "\nmyao is searching messages, reading a thread …"} {
+		if !strings.Contains(said, part) {
+			t.Errorf("lacks %q: %s", part, said)
+		}
+	}
+}
+
+// testNotes tests that a note is told with its tool, listed, and taken back by keyboard.
+func testNotes(t *testing.T, w *world) {
+	tb, thread := w.topic(t, "about notes")
+	tb.send("#text-thread", "@myao remember that the lamp is <i>green</i>.")
+	note := saying("#mind-notes li", "the lamp is <i>green</i>")
+	tb.await("the note", shown(note))
+	w.awaitAnswer(t, "random", thread)
+	tb.await("the step in the story", `/remember: [\d,]+ ms, [\d,]+ characters/.test(document.getElementById("mind-story").innerText)`)
+	tb.axe("a note")
+	eval[bool](tb, string(note.in("button"))+`.focus() ?? true`)
+	tb.press(kb.Enter)
+	tb.await("the note to go", `!document.getElementById("mind-notes").innerText.includes("green")`)
+	if got := tb.focused(); !strings.Contains(got, "mind-notes") {
+		t.Errorf("the focus is at %s", got)
+	}
+}

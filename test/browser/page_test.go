@@ -44,6 +44,8 @@ func TestPage(t *testing.T) {
 	inParallel(t, w, []part{
 		{"mind", testMind},
 		{"prompt", testPrompt},
+		{"looking up", testLookingUp},
+		{"notes", testNotes},
 		{"withdrawn", testWithdrawn},
 		{"silence", testSilence},
 		{"foreign", testForeign},

@@ -60,6 +60,9 @@ func TestTour(t *testing.T) {
 		if step.outcome == "" && !strings.Contains(eval[string](tb, `document.getElementById("mind-memories").textContent`), said[0]) {
 			t.Errorf("%s: %q is not remembered", title, said[0])
 		}
+		if n == 0 && !strings.Contains(said[len(said)-1], "/archives/"+w.channel(t, "random").ID+"/p") {
+			t.Errorf("%s: it cites nothing: %q", title, said)
+		}
 		tb.click(one("#tour-next"))
 	}
 	tb.await("the tour to end", "!"+shown(panel))

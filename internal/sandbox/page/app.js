@@ -6,6 +6,7 @@ import "./composer.js";
 import { closeDrawer, openDrawer } from "./drawers.js";
 import "./messages.js";
 import "./memories.js";
+import "./notes.js";
 import { follow } from "./mind.js";
 import "./orders.js";
 import { excerpt, author } from "./quote.js";

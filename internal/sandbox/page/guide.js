@@ -62,6 +62,8 @@ export function guide(signal) {
       const all = (mind.latest?.story?.entries || []).map(e => e.decision).filter(Boolean);
       return all.findLast(d => d.trigger === ts) || all.findLast(d => d.with?.includes(ts));
     },
+    // Whether the open conversation's message ts can be found by a search.
+    isIndexed: ts => isAbout(g.channel, null) && !mind.latest.unindexed && (mind.latest.story?.entries || []).some(e => e.said?.ts === ts),
     isPending: ts => (mind.latest?.state?.pending || []).some(p => p.ts === ts),
     memories: () => mind.latest?.memories || [],
 

@@ -3,7 +3,7 @@ import { clock, dayName, tsTime } from "./clock.js";
 import { avatar, emojiOrName, icon } from "./icons.js";
 import { showRows } from "./list.js";
 import { editable, el, rich, source } from "./render.js";
-import { $, act, count, navigate, currentChannel, isReply, names, on, seen, state, emit, title } from "./state.js";
+import { $, act, count, navigate, currentChannel, isReply, names, on, seen, state, emit, title, visible } from "./state.js";
 
 const quickReactions = ["thumbsup", "eyes", "tada"];
 const standalone = /join|leave|tombstone|me_message/;
@@ -140,6 +140,16 @@ export function reveal(ts) {
   flash(line);
   return true;
 }
+
+// A link to a message of this workspace opens it here.
+document.addEventListener("click", e => {
+  const link = e.target.closest?.(".messages a[href]"), url = link && new URL(link.href);
+  const [, channel, seconds, micros] = url?.origin === location.origin && /^\/archives\/(\w+)\/p(\d{10,})(\d{6})$/.exec(url.pathname) || [];
+  if (!visible().some(c => c.id === channel)) return;
+  e.preventDefault();
+  navigate({ channel, thread: url.searchParams.get("thread_ts") });
+  reveal(`${seconds}.${micros}`);
+});
 
 export function flash(node) {
   node.classList.remove("flash");

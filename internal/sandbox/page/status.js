@@ -12,6 +12,12 @@ const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
 const quiet = s => Math.round((Date.parse(s.due_at) - Date.parse(s.since)) / 1000) || s.policy.min_wait;
 
+// working says what a conversation is doing while its tools run.
+const working = s => [...new Set(s.steps.map(step => doing[step.tool] || "using " + step.tool))].join(", ");
+const doing = {
+  search_messages: "searching messages", read_thread: "reading a thread", read_channel: "reading a channel", remember: "making a note", forget_note: "taking back a note",
+};
+
 function explain(m) {
   const s = m.state;
   if (!s) return stopped(m) ? "Only a worker knows more, and none is running." : "Asking a worker for the conversation's state …";
@@ -36,8 +42,8 @@ function explain(m) {
       if (s.posting) return "The reply is written and on its way to Slack: it can no longer be withdrawn.";
       if (m.model === "down") return "The model that should write the reply is down: Temporal tries again until an answer comes.";
       if (s.steps?.length) {
-        const done = s.steps.filter(step => step.done).length, names = s.steps.map(step => step.tool.replaceAll("_", " "));
-        return `It looks something up before it answers ${authorAndExcerpt(about)}: ${names.join(", ")} (${done} of ${names.length} done).`;
+        const done = s.steps.filter(step => step.done).length;
+        return `It is ${working(s)} (${done} of ${s.steps.length} done), before it answers ${authorAndExcerpt(about)}.`;
       }
       if (s.notice) return "It cannot answer, and says so.";
       return answering.length ? `${authorAndExcerpt(about)} is meant for ${bot}: it answers at once, without a judgment.` : `It writes its reply to ${authorAndExcerpt(about)}.`;
@@ -134,6 +140,7 @@ function presence(m, text) {
     if (silence(m)) says = `${bot} is ${m.muted_everywhere ? "muted everywhere" : silence(m).forever ? "muted here" : "snoozed here"}`;
     else if (text) says = `${bot} ${phase === "waiting" ? "waits for quiet" : "holds its reply back"} · ${text}`;
     else if (phase === "judging") says = `${bot} judges whether to speak`;
+    else if (phase === "replying" && m.state.steps?.length && !m.state.posting) says = `${bot} is ${working(m.state)} …`;
     else if (phase === "replying") says = `${bot} writes a reply`;
     if (stopped(m)) says = text.includes("worker") ? says : says ? says + " · the worker is dead" : `${bot} hears nothing: the worker is dead`;
   }

@@ -32,22 +32,37 @@ function answered(d) {
 
 export const steps = [
   {
-    title: "A mention is answered at once",
-    text: "Somebody mentions the bot in #general. It needs no judgment and does not wait: the answer comes in a thread under the message, which has its own workflow.",
-    beats: ["a mention", "it writes", "answered in the thread"],
+    title: "Asked, it looks it up",
+    text: "A colleague says something in #random. Then somebody mentions the bot in #general and asks for it. A mention needs no judgment: the bot searches what the readers here may read, and answers in a thread, with a link to what it found.",
+    beats: ["said in #random", "in the search index", "a mention", "it searches", "answered with a link"],
     async run(g) {
+      const here = g.channel, colleague = g.people[1];
+      const other = [...state.channels.values()].find(c => c.name === "random" && c.members.includes(colleague.id) && c.members.includes(state.me));
+      if (!other) throw new Unexpected("There is no #random to say it in.");
+      g.channel = other.id;
+      navigate({ channel: other.id, thread: null });
       g.highlight("#messages");
-      const ts = await g.say(g.people[0], bot() + " what can you do for us?");
+      const source = await g.say(colleague, "The launch moves to Thursday: the roof was not free on Friday.");
+      g.beat();
+      g.explain("The search index follows what is said within about ten seconds …");
+      await g.until("the message is in the search index", 60, () => g.isIndexed(source));
+      g.beat();
+      g.channel = here;
+      navigate({ channel: here, thread: null });
+      const ts = await g.say(g.people[0], `${bot()} what did ${names.user(colleague.id)} say about the launch?`);
       g.beat();
       navigate({ thread: ts });
       g.highlight("#mind-now", ".thread");
-      await g.until("it takes up the mention", 60, () => g.state(ts)?.phase === "replying" || g.decision(ts));
-      g.beat();
       await g.until("the answer appears in the thread", 120, () => messages().some(m => own(m) && m.thread_ts === ts));
-      answered(await settled(g, ts));
+      const d = await settled(g, ts);
+      answered(d);
+      if (!d.steps?.length) throw new Unexpected("The model answered without a search.");
       g.beat();
-      g.highlight("#mind-verdict", ".thread");
-      return "The mind now shows the thread. The bot was mentioned, so nothing was judged. Prompt, in the list of decisions, shows what the model was sent; Workflow shows all of it in Temporal's Web UI.";
+      const link = `/archives/${other.id}/p${source.replace(".", "")}`;
+      if (!messages().some(m => own(m) && m.thread_ts === ts && JSON.stringify(m).includes(link))) throw new Unexpected("The model searched, and gave no link to what was said.");
+      g.beat();
+      g.highlight("#mind-story", ".thread");
+      return "The list of decisions shows the search with its time and size. The link opens what was said. Prompt shows what the model was sent; Workflow shows all of it in Temporal's Web UI.";
     },
   },
   {

@@ -46,6 +46,13 @@ function cause(d) {
 
 const tokens = c => `${c.model || "a model"}, ${c.tokens_in} → ${c.tokens_out} tokens` + (c.error ? `, failed: ${c.error}` : "");
 
+// step describes a call of a tool: state, time, length of the result.
+function step(s) {
+  const tries = s.tries > 1 ? ", " + count(s.tries, "try", "tries") : "";
+  if (s.state !== "done") return s.state + tries;
+  return `${Math.round(s.took_ns / 1e6)} ms, ${s.characters.toLocaleString("en")} characters${tries}` + (s.failed ? ", an error for the model" : "");
+}
+
 // facts lists the figures of a decision.
 function facts(d) {
   const out = [];
@@ -53,6 +60,7 @@ function facts(d) {
   if (d.confidence !== undefined) out.push("confidence " + d.confidence.toFixed(2));
   if (d.delay_seconds) out.push(`held back ${d.delay_seconds} s`);
   for (const c of d.calls || []) out.push(`${c.purpose}: ${tokens(c)}`);
+  for (const s of d.steps || []) out.push(`${s.tool}: ${step(s)}`);
   const failed = d.parts?.findLast(p => p.error && p.state !== "sent");
   if (failed) out.push("Slack said: " + slackError(failed.error));
   const tries = (d.parts || []).reduce((n, p) => n + p.tries, 0);
@@ -78,6 +86,7 @@ function decision(d, when) {
 const orderTexts = {
   "answer-now": "wanted an answer now", drop: "dropped what waited", snooze: "snoozed it", mute: "muted it", unmute: "ended the silence",
   hush: "wanted no answer to a message", retract: "took an answer back", forget: "had something forgotten", rollback: "took a memory back", correct: "corrected a memory",
+  "forget-note": "had a note forgotten",
 };
 
 const aside = (sign, when, ...says) => el("li", { class: "aside" }, el("span", { class: "sign", "aria-hidden": "true" }, icon(sign)),
