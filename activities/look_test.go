@@ -135,6 +135,19 @@ func TestLooksBeforeItReplies(t *testing.T) {
 	})
 }
 
+// What is not UTF-8 in a model's answer does not keep it from being saved, and so from being paid once.
+func TestATurnThatIsNotUTF8(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url option) {
+		raw := "{\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"name\":\"search\xff\",\"args\":{\"query\":\"a\xff\"}}}]},\"finishReason\":\"STOP\"}]}"
+		b := setup(t, url, withModel(llmtest.Script(llmtest.Reply{Raw: raw})))
+		b.withTools()
+		in := ComposeInput{Task: inThread(b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?")), Addressed: true}
+		if out, err := runOnce[ReplyOutput](b.Compose, in); err != nil || out.Result != conversation.Looking || len(out.Steps) != 1 {
+			t.Errorf("got %+v, %v", out, err)
+		}
+	})
+}
+
 // A model that never stops asking ends with a reply: its last round offers nothing.
 func TestAModelThatNeverStopsAsking(t *testing.T) {
 	for name, c := range map[string]struct {

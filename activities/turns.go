@@ -100,7 +100,7 @@ func (l *looked) last(limits config.Tools, round int, now time.Time) bool {
 // be looked up. Calls past max_calls are refused.
 func (a *Activities) keepTurn(ctx context.Context, in ComposeInput, q mind.ReplyQuestion, answer mind.Answer, before int, read time.Time) ([]conversation.Step, error) {
 	t := store.Turn{
-		Decision: in.decisionKey(), Round: in.Round, Provider: answer.Turn.Provider, Model: q.Model, Text: clean(answer.Turn.Text), Opaque: string(answer.Turn.Opaque),
+		Decision: in.decisionKey(), Round: in.Round, Provider: answer.Turn.Provider, Model: q.Model, Text: clean(answer.Turn.Text), Opaque: clean(string(answer.Turn.Opaque)),
 		TokensIn: answer.Usage.Input, TokensOut: answer.Usage.Output, LatencyUS: answer.Latency.Microseconds(), ReadUS: read.UnixMicro(),
 	}
 	for i, call := range answer.Turn.Calls {
