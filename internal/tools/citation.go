@@ -39,9 +39,9 @@ func Number(results []string) (numbered []string, cited []Reference) {
 }
 
 var (
-	// citation matches the numbers that a model writes, alone or several in one pair of brackets, and
-	// the characters around them, which tell a link from a citation.
-	citation = regexp.MustCompile(`[^\]!]?\[(\d{1,3}(?:\s*[,、]\s*\d{1,3})*)\][(\[:]?`)
+	// citation matches the numbers that a model writes, alone or several in one pair of brackets or
+	// in adjacent pairs, and the characters around them, which tell a link from a citation.
+	citation = regexp.MustCompile(`[^!]?(?:\[\d{1,3}(?:\s*[,、]\s*\d{1,3})*\])+[(\[:]?`)
 	// code matches what is shown as it stands.
 	code = regexp.MustCompile("(?s)```.*?(?:```|$)|`[^`\n]*`")
 )
@@ -78,12 +78,13 @@ func Cited(reply string, cited []Reference) []Reference {
 
 // linked is one match of citation with its numbers as links.
 func linked(found string, cited []Reference, link func(Reference) string) string {
-	open := strings.LastIndex(found, "[")
-	if !strings.HasSuffix(found, "]") || strings.HasPrefix(found, "]") {
+	open, end := strings.Index(found, "["), strings.LastIndex(found, "]")+1
+	before, after := found[:open], found[end:]
+	if after == "(" || after == "[" || after == ":" && (before == "" || before == "\n") {
 		return found // a link, or the definition of one
 	}
 	var links []string
-	for _, s := range strings.FieldsFunc(found[open:], func(r rune) bool { return r < '0' || r > '9' }) {
+	for _, s := range strings.FieldsFunc(found[open:end], func(r rune) bool { return r < '0' || r > '9' }) {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < 1 || n > len(cited) {
 			return found
@@ -92,7 +93,7 @@ func linked(found string, cited []Reference, link func(Reference) string) string
 			links = append(links, "[["+s+"]]("+address+")")
 		}
 	}
-	return strings.TrimRight(found[:open], spaceIf(len(links) == 0)) + strings.Join(links, " ")
+	return strings.TrimRight(before, spaceIf(len(links) == 0)) + strings.Join(links, " ") + after
 }
 
 // spaceIf is a space if a citation is removed: the one before it goes, too.

@@ -122,6 +122,9 @@ func define[In any](name, description string, run func(ctx context.Context, p Pl
 			if err := resolved.Validate(object); err != nil {
 				return "", mistakef("The input of %s is wrong: %v. It must match this schema: %s", name, err, raw)
 			}
+			if strings.ContainsRune(fmt.Sprint(object), 0) {
+				return "", mistakef("The input of %s has a NUL character, which no message has. Leave it out.", name) // Postgres refuses it
+			}
 			var in In
 			if err := json.Unmarshal(input, &in); err != nil {
 				return "", mistakef("The input of %s is wrong: %v. It must match this schema: %s", name, err, raw)

@@ -142,6 +142,7 @@ func TestMistakesAreToldToTheModel(t *testing.T) {
 		{"search_messages", ``, "must match this schema"},
 		{"search_messages", `{"query": "x", "colour": "red"}`, "must match this schema"},
 		{"search_messages", `{"query": "  "}`, "query is empty"},
+		{"search_messages", `{"query": "a\u0000b"}`, "has a NUL character"},
 		{"search_messages", `{"query": "x", "from": "yesterday"}`, `from is "yesterday"; it must be a day`},
 		{"search_messages", `{"query": "x", "author": "nobody"}`, `No person "nobody" is known`},
 		{"search_messages", `{"query": "x", "channel": "#nowhere"}`, `No channel "#nowhere" is known here`},
@@ -172,12 +173,12 @@ func TestMistakesAreToldToTheModel(t *testing.T) {
 func TestSearchIsNarrowed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	if err := b.SaveUsers(t.Context(), "T1", store.User{ID: "U7", Name: "Bob", Refreshed: time.Unix(1, 0)}); err != nil {
+	if err := b.SaveUsers(t.Context(), "T1", store.User{ID: "U7", Name: "Dave", Refreshed: time.Unix(1, 0)}); err != nil {
 		t.Fatal(err)
 	}
-	text, failed := b.run(t, "s", "search_messages", `{"query": "the deploy", "channel": "#Zoo", "author": "@bob", "from": "2026-03-01", "to": "2026-03-02"}`)
+	text, failed := b.run(t, "s", "search_messages", `{"query": "the deploy", "channel": "GENERAL", "author": "DAVE", "from": "2026-03-01", "to": "2026-03-02"}`)
 	want := store.SearchQuery{
-		Team: "T1", Here: "C1", Text: "the deploy", Channel: "C2", Authors: []string{"U7"}, Limit: searchLimit,
+		Team: "T1", Here: "C1", Text: "the deploy", Channel: "C1", Authors: []string{"U7"}, Limit: searchLimit,
 		From: time.Date(2026, 2, 28, 15, 0, 0, 0, time.UTC), To: time.Date(2026, 3, 2, 15, 0, 0, 0, time.UTC),
 	}
 	got := b.queries[0]
@@ -273,7 +274,10 @@ func TestCitations(t *testing.T) {
 	for reply, want := range map[string]string{
 		"Friday [1].":                  "Friday [[1]](https://x.example/1.1).",
 		"金曜です[2]。":                     "金曜です[[2]](https://x.example/2.2)。",
-		"both [1, 2] and [1][2]":       "both [[1]](https://x.example/1.1) [[2]](https://x.example/2.2) and [1][2]",
+		"both [1, 2]":                  "both [[1]](https://x.example/1.1) [[2]](https://x.example/2.2)",
+		"both [1][2].":                 "both [[1]](https://x.example/1.1) [[2]](https://x.example/2.2).",
+		"by [1]: soon":                 "by [[1]](https://x.example/1.1): soon",
+		"[1][a note]":                  "[1][a note]",
 		"secret [3].":                  "secret.",
 		"none [4], [0] and [2026]":     "none [4], [0] and [2026]",
 		"`a[1]` and\n```\nx[2]\n```\n": "`a[1]` and\n```\nx[2]\n```\n",

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -75,15 +74,12 @@ func day(name, date string, zone *time.Location, later int) (time.Time, error) {
 // users finds the ids of the users that a model names.
 func (s Sources) users(ctx context.Context, p Place, named string) ([]string, error) {
 	named = strings.TrimPrefix(strings.TrimSpace(named), "@")
-	if m := reference.FindStringSubmatch(named); m != nil {
+	ids, err := s.Store.UsersNamed(ctx, p.Conversation.Team, named)
+	if err != nil || len(ids) > 0 {
+		return ids, err
+	}
+	if m := reference.FindStringSubmatch(named); m != nil { // a name in capitals looks like an id, too
 		return []string{m[1]}, nil
 	}
-	ids, err := s.Store.UsersNamed(ctx, p.Conversation.Team, named)
-	if err != nil {
-		return nil, err
-	}
-	if len(ids) == 0 {
-		return nil, mistake(fmt.Sprintf("No person %q is known. Give the display name as it stands above, or leave author out.", named))
-	}
-	return ids, nil
+	return nil, mistakef("No person %q is known. Give the display name as it stands above, or leave author out.", named)
 }

@@ -44,17 +44,17 @@ func (s Sources) channel(ctx context.Context, p Place, named string) (string, er
 	if named == "" {
 		return p.Conversation.Channel, nil
 	}
-	if m := reference.FindStringSubmatch(named); m != nil {
-		return m[1], nil
-	}
 	found, err := s.Store.ChannelsNamed(ctx, p.Conversation.Team, strings.ToLower(strings.TrimPrefix(named, "#")))
 	if err != nil {
 		return "", err
 	}
-	if len(found) == 0 {
-		return "", unknownChannel(named)
+	if len(found) > 0 {
+		return found[0].ID, nil
 	}
-	return found[0].ID, nil
+	if m := reference.FindStringSubmatch(named); m != nil { // a name in capitals looks like an id, too
+		return m[1], nil
+	}
+	return "", unknownChannel(named)
 }
 
 // unknownChannel is the same for a channel that does not exist and one that may not be known here.
