@@ -38,8 +38,8 @@ type ForgetResult struct {
 //     that channel. An older long-term memory becomes current again.
 //
 // The next runs make the rest of what was lost again, from the remaining messages. The messages
-// themselves stay, and replies are still written with the recent ones, but a search no longer finds
-// them.
+// themselves stay, and replies are still written with the recent ones, but tools no longer find or
+// read them.
 //
 // by is who ordered it (cli:NAME, slack:U…), id the order's id: a repeated order does nothing. A
 // run that is making such a memory meanwhile gets ErrOverruled.

@@ -6,7 +6,7 @@ import (
 	"myao/internal/chat"
 )
 
-// forgottenRow marks what memories must not be made of: empty columns have the meaning that they
+// forgottenRow marks what memories must not be made of, and tools must not find or read: empty columns have the meaning that they
 // have in chat.Scope. ts selects one message.
 type forgottenRow struct {
 	TeamID    string `gorm:"primaryKey"`
@@ -26,6 +26,15 @@ func forgotten(db *gorm.DB, team, channel string) (rows forgottenRows, err error
 	err = db.Where("team_id = ? AND channel_id = ?", team, channel).Find(&rows).Error
 	return rows, err
 }
+
+// unforgotten is the condition that a message m is not forgotten. A subselect makes Postgres look
+// up each message.
+const unforgotten = `COALESCE((
+		SELECT 1 FROM forgotten f WHERE f.team_id = m.team_id AND f.channel_id = m.channel_id AND CASE
+			WHEN f.ts <> '' THEN f.ts = m.ts
+			WHEN f.thread_ts <> '' THEN f.thread_ts IN (m.thread_ts, m.ts) AND m.sent_us <= f.until_us
+			ELSE m.sent_us <= f.until_us END LIMIT 1
+	), 0) = 0`
 
 // exclude restricts a query of the channel's messages to those that are not forgotten.
 func (o forgottenRows) exclude(messages *gorm.DB) *gorm.DB {

@@ -40,8 +40,8 @@ type PageRequest struct {
 	Limit int
 }
 
-// Page is the newest messages of a place before a time, oldest first, without deleted ones. more
-// reports whether there are earlier ones. A thread's page includes its parent. It returns ErrHidden
+// Page is the newest messages of a place before a time, oldest first, without deleted and forgotten
+// ones. more reports whether there are earlier ones. A thread's page includes its parent. It returns ErrHidden
 // for a channel that readers in Here may not know.
 func (s *Store) Page(ctx context.Context, r PageRequest) (page []chat.Message, more bool, err error) {
 	var seen []struct {
@@ -57,10 +57,10 @@ func (s *Store) Page(ctx context.Context, r PageRequest) (page []chat.Message, m
 			[]any{r.Of.Team, r.Of.Channel, seenFrom(r.Of.Team, r.Here), s.keptFrom(r.Here)}, &seen},
 		query{fmt.Sprintf(`
 			SELECT * FROM (
-				SELECT * FROM (SELECT m.* FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.thread_ts = ? AND NOT m.deleted AND m.sent_us < ?
+				SELECT * FROM (SELECT m.* FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.thread_ts = ? AND NOT m.deleted AND %[2]s AND m.sent_us < ?
 					ORDER BY m.sent_us DESC LIMIT %[1]d) own
-				UNION ALL SELECT m.* FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.ts = ? AND NOT m.deleted AND m.sent_us < ?
-			) found ORDER BY sent_us DESC LIMIT %[1]d`, r.Limit+1),
+				UNION ALL SELECT m.* FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.ts = ? AND NOT m.deleted AND %[2]s AND m.sent_us < ?
+			) found ORDER BY sent_us DESC LIMIT %[1]d`, r.Limit+1, unforgotten),
 			[]any{r.Of.Team, r.Of.Channel, r.Of.Thread, before, r.Of.Team, r.Of.Channel, r.Of.Thread, before}, &rows},
 	)
 	switch {

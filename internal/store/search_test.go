@@ -365,6 +365,16 @@ func TestSearchFollows(t *testing.T) {
 			}
 		}
 		wantTexts(t, "at once", db.found(t, SearchQuery{Text: "zebra giraffe"}), "zebra that stays")
+		for where, want := range map[chat.Conversation]string{
+			{Team: team, Channel: channel}:                 "[a giraffe instead a giraffe in the history zebra that stays]",
+			{Team: team, Channel: channel, Thread: at(20)}: "[]",
+			{Team: team, Channel: "C2"}:                    "[]",
+		} {
+			page, _, err := db.Page(t.Context(), PageRequest{Here: channel, Of: where, Limit: 50})
+			if got := fmt.Sprint(mapRows(page, func(m chat.Message) string { return m.Text })); err != nil || got != want {
+				t.Errorf("a page of %v has %s, %v; want %s", where, got, err, want)
+			}
+		}
 		if n := db.count(t, "search", "TRUE"); n != 1 {
 			t.Errorf("%d messages are in the index", n)
 		}

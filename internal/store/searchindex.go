@@ -81,12 +81,7 @@ func newSearchRow(m messageRow) searchRow {
 // Postgres look up each message; it would join them with the whole index.
 const unindexed = ` FROM messages m WHERE m.stored_us >= ? AND NOT m.deleted
 	AND COALESCE((SELECT x.stored_us FROM search x WHERE x.team_id = m.team_id AND x.channel_id = m.channel_id AND x.ts = m.ts), -1) <> m.stored_us
-	AND COALESCE((
-		SELECT 1 FROM forgotten f WHERE f.team_id = m.team_id AND f.channel_id = m.channel_id AND CASE
-			WHEN f.ts <> '' THEN f.ts = m.ts
-			WHEN f.thread_ts <> '' THEN f.thread_ts IN (m.thread_ts, m.ts) AND m.sent_us <= f.until_us
-			ELSE m.sent_us <= f.until_us END LIMIT 1
-	), 0) = 0 ORDER BY m.stored_us`
+	AND ` + unforgotten + ` ORDER BY m.stored_us`
 
 // IndexProgress is what a step of Index has done.
 type IndexProgress struct {
