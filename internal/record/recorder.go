@@ -2,8 +2,12 @@ package record
 
 import (
 	"context"
+	"slices"
+	"time"
 
+	"myao/internal/chat"
 	"myao/internal/config"
+	"myao/internal/conversation"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -26,9 +30,39 @@ type Recorder struct {
 // relayed. Recording the same event again changes nothing. own is the bot's identity.
 func (r *Recorder) Record(ctx context.Context, e slack.MessageEvent, own slack.Identity) ([]store.Target, error) {
 	settings := r.Directory.Settings(ctx, e.Message.Team, e.Message.Channel)
-	return r.Store.Record(ctx, e.Message, func(known store.Known) store.Entry {
+	stopped, err := r.stopped(ctx, e, own.UserID)
+	if err != nil {
+		return nil, err
+	}
+	e.Mention = e.Mention || len(stopped) > 0
+	targets, err := r.Store.Record(ctx, e.Message, func(known store.Known) store.Entry {
 		entry := plan(e, known, settings, own.UserID, r.Operators...)
 		entry.Private, entry.External = e.Private(), e.External
 		return entry
 	})
+	for _, m := range stopped {
+		var more []store.Target
+		if err == nil {
+			more, _, err = r.Hush(ctx, m, e.Message.UserID)
+		}
+		targets = append(targets, more...)
+	}
+	return targets, err
+}
+
+// stoppable is for how long an answer that is being written can be stopped from outside its thread.
+const stoppable = 10 * time.Minute
+
+// stopped is the mentions that a stop at a channel's top level is about. Their answers come in
+// threads that nobody sees yet, so the stop counts as a mention, and hushes them.
+func (r *Recorder) stopped(ctx context.Context, e slack.MessageEvent, bot string) ([]chat.Message, error) {
+	m := e.Message
+	if e.Kind != slack.Posted || m.ThreadTS != "" || m.ByBot() || m.Conversation().AnswersHere() || !conversation.StopWord(m, bot) {
+		return nil, nil
+	}
+	author := m.UserID
+	if slices.Contains(r.Operators, author) {
+		author = ""
+	}
+	return r.Store.BeingAnswered(ctx, m, author, stoppable)
 }

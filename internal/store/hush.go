@@ -1,6 +1,10 @@
 package store
 
 import (
+	"context"
+	"fmt"
+	"time"
+
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
@@ -19,6 +23,25 @@ func Hush(m chat.Message, by string) *Order {
 		Kind: "hush", By: by, Subject: m.TS,
 	}
 }
+
+// BeingAnswered is the messages that addressed the bot at a channel's top level, at most within
+// before m, and of which nothing is decided yet. author is whose; empty for anybody's.
+func (s *Store) BeingAnswered(ctx context.Context, m chat.Message, author string, within time.Duration) ([]chat.Message, error) {
+	var rows []messageRow
+	if err := s.db.WithContext(ctx).Raw(`
+		SELECT m.* FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.thread_ts = '' AND NOT m.deleted
+			AND m.sent_us >= ? AND m.sent_us < ? AND (m.user_id = ? OR ? = '')
+			AND EXISTS (SELECT 1 FROM changes c WHERE c.workflow_id = ? || m.ts AND c.ts = m.ts AND c.kind = 'addressed')
+			AND NOT EXISTS (SELECT 1 FROM decisions d WHERE d.workflow_id = ? || m.ts AND d.trigger_ts = m.ts)
+		ORDER BY m.sent_us`,
+		m.Team, m.Channel, micros(m.Time().Add(-within)), micros(m.Time()), author, author, threadPrefix(m), threadPrefix(m)).Scan(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read what is being answered in %s: %w", m.Channel, err)
+	}
+	return messages(rows), nil
+}
+
+// threadPrefix begins the workflow ids of the threads of a message's channel.
+func threadPrefix(m chat.Message) string { return "thread/" + m.Team + "/" + m.Channel + "/" }
 
 // recordOrder writes an order together with an event of a message. If the message is unknown, the
 // transaction occupies the message's row until it ends. So an event that brings the message at the

@@ -33,7 +33,7 @@ func newLookup(i int, m chat.Message) lookup {
 	c := chat.Conversation{Team: m.Team, Channel: m.Channel}
 	return lookup{
 		N: i, TeamID: m.Team, ChannelID: m.Channel, TS: m.TS, ThreadTS: m.ThreadTS, SentUS: micros(m.Time()),
-		Hush: Hush(m, "").ID, Top: c.ID(), Threads: "thread/" + m.Team + "/" + m.Channel + "/",
+		Hush: Hush(m, "").ID, Top: c.ID(), Threads: threadPrefix(m),
 	}
 }
 
