@@ -39,6 +39,7 @@ func TestMetricsStartAtZero(t *testing.T) {
 			"answer_now done ", "answer_now failed ", "answer_now refused ", "forget done ", "forget failed ", "forget refused ",
 			"go done ", "go failed ", "go refused ",
 			"help done ", "help unknown ", "hush done ", "hush refused ", "mute done ", "mute failed ", "mute refused ",
+			"notes done ", "notes failed ", "notes refused ",
 			"snooze done ", "snooze failed ", "snooze refused ", "status done ", "status failed ", "status refused ",
 			"stop done ", "stop failed ", "stop refused ",
 			"unmute done ", "unmute failed ", "unmute refused ", "why done ", "why failed ", "why refused ",
