@@ -134,7 +134,7 @@ func separateAddresses(s string) string {
 		switch {
 		case s[0] == '(' && strings.ContainsAny(first, `./:&\`):
 			b.WriteByte(' ')
-		case s[0] == ':' && (strings.ContainsAny(first, ":&") || strings.Contains(first, "//")):
+		case s[0] == ':' && (strings.ContainsAny(first, `:&\`) || strings.Contains(first, "//") || hostPattern.MatchString(first)):
 			b.WriteByte(' ')
 			s = strings.TrimLeft(s[1:], " ")
 		}

@@ -43,6 +43,7 @@ func TestRevealLinks(t *testing.T) {
 		{"an escaped bracket", `[a \] b](https://evil.example/q)`, `[a \] b] (https://evil.example/q)`},
 		{"brackets in the title", `[a](https://evil.example/q "(t)")`, `[a] (https://evil.example/q "(t)")`},
 		{"by reference", "See [here][1] and [2].\n\n[1]: https://evil.example/?s=KEY\n> [2]:\n<//evil.example/q>", "See [here][1] and [2].\n\n[1] https://evil.example/?s=KEY\n> [2] \n<//evil.example/q>"},
+		{"by reference, without a scheme", "See [here].\n\n[here]: evil.example/?s=KEY\n[a]: evil\\.example\n[b]: do it.", "See [here].\n\n[here] evil.example/?s=KEY\n[a] evil\\.example\n[b]: do it."},
 		{"many brackets", `[b [a](x](https://evil.example/q) [a\]:x]:https://evil.example/q`, `[b [a] (x] (https://evil.example/q) [a\] x] https://evil.example/q`},
 		{"by entities", "[a](https&#58;&#47;&#47;evil&#46;example)", "a (https&#58;&#47;&#47;evil&#46;example)"},
 		{"in code", "```md\n[a](https://evil.example/q)\n```\n[a](https://evil.example/q)", "```md\n[a](https://evil.example/q)\n```\na (https://evil.example/q)"},

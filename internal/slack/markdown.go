@@ -19,8 +19,9 @@ var (
 	hiddenPattern = regexp.MustCompile(verbatimPattern.String() + `|\]\([^()\s]*\)|<[^<>\s]+>|https?://[!-)+-~]+`)
 	// emphasisPattern matches what begins or ends emphasis.
 	emphasisPattern = regexp.MustCompile(`\*+|~~`)
-	// callPattern matches the beginning of a token that notifies many people.
-	callPattern = regexp.MustCompile(`(?i)<!(channel|here|everyone|group|subteam)`)
+	// callPattern matches the beginning of a token that notifies many people, and of a date, which may
+	// be a link with a text (docs.slack.dev/messaging/formatting-message-text#date-formatting).
+	callPattern = regexp.MustCompile(`(?i)<!(channel|here|everyone|group|subteam|date)`)
 	// maskPattern matches the beginning of a link in Slack's markup: a scheme, and even after white
 	// space one that leads somewhere.
 	maskPattern = regexp.MustCompile(`<((?i:[a-z][a-z0-9+.-]*:|\s+(?:[a-z][a-z0-9+.-]*://|mailto:|tel:)))`)

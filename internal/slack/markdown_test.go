@@ -23,6 +23,7 @@ func TestMarkdownAndMrkdwn(t *testing.T) {
 		{"```\n# no **x**\n```\n# yes", "```\n# no **x**\n```\n# yes", "```\n# no **x**\n```\n*yes*"},
 		{"```\n<!DOCTYPE html><!-- x --><!Here>\n```", "```\n<!DOCTYPE html><!-- x -->&lt;!Here>\n```", "```\n&lt;!DOCTYPE html&gt;&lt;!-- x --&gt;&lt;!Here&gt;\n```"},
 		{"```\n<https://e.org/?q=S|the docs> a<b:c>d | e\n```", "```\n&lt;https://e.org/?q=S|the docs> a<b:c>d | e\n```", "```\n&lt;https://e.org/?q=S|the docs&gt; a&lt;b:c&gt;d | e\n```"},
+		{"```\n<!date^1^docs^https://e.org/?q=S|x>\n```", "```\n&lt;!date^1^docs^https://e.org/?q=S|x>\n```", "```\n&lt;!date^1^docs^https://e.org/?q=S|x&gt;\n```"},
 		{"<HTTPS://e.org|a < b> <https://e.org|<mailto:a@e.org|b>>", "&lt;HTTPS://e.org|a < b> &lt;https://e.org|&lt;mailto:a@e.org|b>>",
 			"&lt;HTTPS://e.org|a &lt; b&gt; &lt;https://e.org|&lt;mailto:a@e.org|b&gt;&gt;"},
 		{"< https://e.org|a> if a < b: c | d <https://e.org/> | <@U1|bob>", "&lt; https://e.org|a> if a < b: c | d <https://e.org/> | <@U1|bob>",

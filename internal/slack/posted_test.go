@@ -31,13 +31,13 @@ func (f *slackForm) RoundTrip(r *http.Request) (*http.Response, error) {
 // Whatever a model writes, no part of the reply hides an address from Slack's readers, neither in
 // its block nor in its plain text, and all parts together mention few people.
 func FuzzPosted(f *testing.F) {
-	hidden := regexp.MustCompile(`(?i)<[a-z][a-z0-9+.-]*:[^>|]*\|`)
+	hidden := regexp.MustCompile(`(?i)<(?:!date\^[^>|]*\^)?[a-z][a-z0-9+.-]*:[^>|]*\|`)
 	mention := regexp.MustCompile(`<@\w+(?:\|[^>]*)?>`)
 	unescape := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
 	for _, seed := range []string{
 		"```\n<https://evil.example/?q=S|the docs>\n```", "<https://evil.example/?q=S|a < b>", "`<HTTPS://evil.example/|x>`", "<mailto:a@e.org|<tel:1|b>>",
 		"[docs](https://known.example/a) <https://known.example/a|docs>", "<https://known.example/" + strings.Repeat("a", 60) + "|docs>",
-		"~~~\n<https://evil.example/|x>\n~~~", "<@U1><@U2><@U3><@U4><@U5><@U6><<@U7>", "**<https://evil.example/は|x>**は", "<https:[](//evil.example/)|x>",
+		"~~~\n<https://evil.example/|x>\n~~~", "<@U1><@U2><@U3><@U4><@U5><@U6><<@U7>", "**<https://evil.example/は|x>**は", "<https:[](//evil.example/)|x>", "`<!date^1^docs^https://evil.example/|x>`",
 	} {
 		f.Add(seed, uint8(40))
 	}
