@@ -26,6 +26,7 @@ const (
 	stepUnknown  = "This was not done: it took too long. Do without it."
 	stepRefused  = "This was not done: too many calls for one answer. Write the answer with what you have."
 	resultsOver  = "(left out: the results of one answer are limited)"
+	resultHidden = "(left out: it may not be shown here any more)"
 	cutResultFmt = "%s\n(cut here: %d more characters)"
 )
 

@@ -202,6 +202,46 @@ func TestAnotherModelTakesOver(t *testing.T) {
 	}
 }
 
+// What was found before the channel was shared is not shown after that.
+func TestResultsAreHiddenOnceTheChannelIsShared(t *testing.T) {
+	t.Parallel()
+	for _, shared := range []bool{false, true} {
+		b := setup(t, withModel(llmtest.Script(search("a", "b"), llmtest.Text("Seven."))))
+		f := b.withTools()
+		asked := b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?")
+		other := store.Channel{ID: "C0OTHER", Name: "other", Member: true}
+		if _, err := b.Store.SyncChannels(t.Context(), asked.Team, []store.Channel{other, {ID: asked.Channel, Name: "general", Member: true}}); err != nil {
+			t.Fatal(err)
+		}
+		f.run = func(input string) (string, bool, error) {
+			channel := asked.Channel
+			if strings.Contains(input, "a") {
+				channel = other.ID
+			}
+			return tools.Reference{Channel: channel, TS: asked.TS}.Mark() + " seven", false, nil
+		}
+		in := ComposeInput{Task: inThread(asked), Addressed: true}
+		out, err := runOnce[ReplyOutput](b.Compose, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.lookAll(in, out)
+		want := []string{"[1] seven", "[2] seven"}
+		if shared {
+			if err := b.Store.SaveChannel(t.Context(), asked.Team, store.Channel{ID: asked.Channel, Name: "general", Member: true, External: true}); err != nil {
+				t.Fatal(err)
+			}
+			want = []string{resultHidden, "[1] seven"}
+		}
+		in.Round = 1
+		b.play(in)
+		results := b.model.Calls()[1].Turns[0].Results
+		if got := []string{results[0].Text, results[1].Text}; !slices.Equal(got, want) {
+			t.Errorf("shared %v: %q, want %q", shared, got, want)
+		}
+	}
+}
+
 func TestResultsAreCut(t *testing.T) {
 	t.Parallel()
 	b := setup(t, withModel(llmtest.Script(search("a"), llmtest.Text("Seven."))))

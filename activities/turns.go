@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/llm"
@@ -57,8 +58,39 @@ func (a *Activities) lookedFor(ctx context.Context, in ComposeInput) (looked, er
 		l.cost.Usage = l.cost.Usage.Add(llm.Usage{Input: row.TokensIn, Output: row.TokensOut})
 		l.cost.Latency += time.Duration(row.LatencyUS) * time.Microsecond
 	}
+	if err := a.hideUnseen(ctx, in.Conversation, l.turns); err != nil {
+		return looked{}, err
+	}
 	l.number()
 	return l, nil
+}
+
+// hideUnseen empties the results with messages of channels that readers of the conversation may not
+// know any more: it was shared, or a guest came, since they were looked up.
+func (a *Activities) hideUnseen(ctx context.Context, c chat.Conversation, turns []llm.Turn) error {
+	var channels []string
+	for _, t := range turns {
+		for _, r := range t.Results {
+			for _, found := range tools.References(r.Text) {
+				channels = append(channels, found.Channel)
+			}
+		}
+	}
+	if len(channels) == 0 {
+		return nil
+	}
+	seen, err := a.Store.Seen(ctx, c.Team, c.Channel, channels)
+	if err != nil {
+		return err
+	}
+	for _, t := range turns {
+		for i, r := range t.Results {
+			if slices.ContainsFunc(tools.References(r.Text), func(found tools.Reference) bool { return !seen[found.Channel] }) {
+				t.Results[i].Text = resultHidden
+			}
+		}
+	}
+	return nil
 }
 
 // number gives the messages in all results their numbers.

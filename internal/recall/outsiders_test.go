@@ -26,6 +26,20 @@ func (b *bundle) wantAlone(when, channel string, alone bool) {
 	}
 }
 
+// named counts the messages that are shown in a channel of one from each of some channels.
+func (b *bundle) named(here string, channels ...string) int {
+	b.Helper()
+	var found []chat.Found
+	for i, id := range channels {
+		found = append(found, chat.Found{Message: chat.Message{Team: "T1", Channel: id, TS: at(i), UserID: "U1", Text: "x"}})
+	}
+	r, err := b.Name(b.Context(), chat.Conversation(channel(here)), found)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return len(r.Found)
+}
+
 // A guest may join no public channel, so where one reads, nothing of other channels is shown.
 func TestGuestsSeeTheirChannelAlone(t *testing.T) { eachDatabase(t, testGuestsSeeTheirChannelAlone) }
 
@@ -110,6 +124,12 @@ func TestUnlistedMembersSeeTheirChannelAlone(t *testing.T) {
 	b.now = noon.Add(time.Minute)
 	b.directory.err = errors.New("away")
 	b.wantAlone("a channel whose members Slack does not list", "C1", true)
+	if n := b.named("C1", "C0", "C1"); n != 1 {
+		t.Errorf("%d of the messages that a tool found are shown, want that of the channel itself", n)
+	}
 	b.directory.err = nil
 	b.wantAlone("once it does", "C1", false)
+	if n := b.named("C1", "C0", "C1"); n != 2 {
+		t.Errorf("%d of the messages that a tool found are shown, want both", n)
+	}
 }

@@ -251,8 +251,8 @@ func (b *Builder) assemble(ctx context.Context, c chat.Conversation, own slack.I
 		return Recollection{}, err
 	}
 	r.Names = b.users(ctx, c.Team, own, who, known.Users)
-	r.Alone = known.OutsidersRead
-	if messages != nil { // the context before has saved what it found out
+	r.Alone = known.OutsidersRead || known.MembersDue && !c.Direct()
+	if messages != nil { // otherwise the context before has asked Slack, and saved what it found out
 		r.Alone = b.outsiders(ctx, c, messages, known)
 	}
 	if r.Alone {

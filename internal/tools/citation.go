@@ -18,6 +18,14 @@ func (r Reference) Mark() string { return mark + r.Channel + "/" + r.TS + mark }
 
 var marked = regexp.MustCompile(mark + `([A-Z0-9]+)/([0-9.]+)` + mark)
 
+// References are the messages in a result, as their markers name them.
+func References(result string) (found []Reference) {
+	for _, m := range marked.FindAllStringSubmatch(result, -1) {
+		found = append(found, Reference{m[1], m[2]})
+	}
+	return found
+}
+
 // Number replaces the markers in results by numbers in brackets, counted from 1 over all results: a
 // message that appears twice keeps its number. cited has the message of number n at n-1. More
 // results after these leave the numbers as they are.
@@ -25,8 +33,7 @@ func Number(results []string) (numbered []string, cited []Reference) {
 	numbers := map[Reference]int{}
 	for _, text := range results {
 		numbered = append(numbered, marked.ReplaceAllStringFunc(text, func(s string) string {
-			m := marked.FindStringSubmatch(s)
-			r := Reference{m[1], m[2]}
+			r := References(s)[0]
 			if numbers[r] == 0 {
 				cited = append(cited, r)
 				numbers[r] = len(cited)

@@ -68,6 +68,9 @@ func (s Sources) page(ctx context.Context, p Place, named, thread, before string
 		found[i] = chat.Found{Message: m, ChannelName: known[channel].Name}
 	}
 	text, err := s.Render(ctx, p.Conversation, found)
+	if err == nil && text == "" {
+		return "", unknownChannel(named)
+	}
 	if more {
 		text += fmt.Sprintf("\n\nThere are earlier messages: call again with before=%q.", messages[0].TS)
 	}

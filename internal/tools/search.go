@@ -51,10 +51,11 @@ func searchMessages(s Sources) tool {
 			if err != nil {
 				return "", err
 			}
-			if len(found) == 0 {
-				return "No message matches.", nil
+			text, err := s.Render(ctx, p.Conversation, found)
+			if err == nil && text == "" {
+				text = "No message matches."
 			}
-			return s.Render(ctx, p.Conversation, found)
+			return text, err
 		})
 }
 

@@ -13,8 +13,8 @@ import (
 // Sources is what tools read from and write to. All fields are required.
 type Sources struct {
 	Store Store
-	// Render writes messages as material for a model, as readers in a conversation may see them. Each
-	// carries the marker of its reference (Mark).
+	// Render writes messages as material for a model, as readers in a conversation may see them: those
+	// that they may not see are left out. Each carries the marker of its reference (Mark).
 	Render func(ctx context.Context, c chat.Conversation, found []chat.Found) (string, error)
 	// Permalink returns the address of a message.
 	Permalink func(ctx context.Context, channel, ts string) (string, error)
