@@ -43,10 +43,15 @@ const forgotten = "I have forgotten you, as you asked: what you wrote, what I re
 	"Slack keeps its own copy. What you write from now on I store as before."
 
 // TellForgotten tells a person in a direct message that they were forgotten. An attempt whose end is
-// not known is repeated, so that they may read it twice.
+// not known is repeated, so that they may read it twice. While the bot is muted everywhere, nothing
+// is posted, and the person is not told.
 func (a *Activities) TellForgotten(ctx context.Context, in ForgetPersonInput) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
+	if muted, err := a.Store.MutedEverywhere(ctx, in.Person.Team); err != nil || muted != nil {
+		a.Logger.InfoContext(ctx, "forgot a person without telling them", "muted_everywhere", muted != nil)
+		return classify(err)
+	}
 	_, err := a.Slack.Post(ctx, slack.Post{Channel: in.Person.User, Text: words.In(a.Language).Of(forgotten), Key: in.ID})
 	return classify(err)
 }

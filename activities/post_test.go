@@ -851,3 +851,25 @@ func TestMuteBeforeThePost(t *testing.T) {
 		})
 	}
 }
+
+// Nothing is posted while the bot is muted everywhere, not even to somebody who was forgotten.
+func TestTellsNobodyWhileMutedEverywhere(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	in := ForgetPersonInput{Person: chat.Person{Team: b.workspace.Team(), User: b.alice.ID}, ID: "o1"}
+	for i, c := range []struct {
+		kind  string
+		until time.Time
+		posts int
+	}{{conversation.UpdateMute, b.Clock().Add(conversation.MuteDuration), 0}, {conversation.UpdateUnmute, time.Time{}, 1}} {
+		if err := b.Store.ApplyOrder(t.Context(), store.Order{ID: fmt.Sprint("order", i), Scope: chat.Scope{Team: in.Person.Team}, Kind: c.kind, By: "cli:carol", Until: c.until}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := runOnce[any](b.TellForgotten, in); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(b.workspace.Posts()); n != c.posts {
+			t.Errorf("after %s: %d posts, want %d", c.kind, n, c.posts)
+		}
+	}
+}
