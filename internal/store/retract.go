@@ -58,20 +58,20 @@ func (s *Store) Retract(ctx context.Context, reply string, o Order) error {
 func (s *Store) MarkRetracted(ctx context.Context, key string, m chat.Message) error {
 	m.Own, m.Deleted, m.Text, m.Files, m.Revision = true, true, "", nil, ""
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
-		if key != "" {
-			if err := tx.Model(&outboxRow{}).Where("key = ?", key).
-				Updates(map[string]any{"state": Retracted, "sent_ts": m.TS, "leased_us": 0, "text": "", "error": ""}).Error; err != nil {
-				return err
-			}
-		}
 		row, err := newMessageRow(m, true, s.nowMicros())
 		if err != nil {
 			return err
 		}
-		return tx.Clauses(clause.OnConflict{
+		// The message comes first, as where Slack's event of the deletion is recorded: otherwise the two
+		// could deadlock.
+		if err := tx.Clauses(clause.OnConflict{
 			Columns:   []clause.Column{{Name: "team_id"}, {Name: "channel_id"}, {Name: "ts"}},
 			DoUpdates: clause.AssignmentColumns([]string{"deleted", "text", "files", "revision", "handled", "stored_us"}),
-		}).Create(&row).Error
+		}).Create(&row).Error; err != nil || key == "" {
+			return err
+		}
+		return tx.Model(&outboxRow{}).Where("key = ?", key).
+			Updates(map[string]any{"state": Retracted, "sent_ts": m.TS, "leased_us": 0, "text": "", "error": ""}).Error
 	})
 	if err != nil {
 		return fmt.Errorf("record that %s was retracted: %w", m.TS, err)
