@@ -105,7 +105,7 @@ func (m *Mind) AskReply(ctx context.Context, about Reply, a Attempt) (ReplyQuest
 	if len(q.Tools) == 0 || !ok || !errors.Is(err, llm.ErrInvalid) || refused.TooLong && len(q.Turns) == 0 {
 		return q, answer, err
 	}
-	m.Logger.WarnContext(ctx, "the model refuses tools or their results; asking without tools", "conversation", about.Conversation.ID(), "model", q.Model, "error", err)
+	m.Logger.WarnContext(ctx, "the model refuses tools or their results; asking without tools", "conversation", about.Conversation.ID(), "model", q.Model, "error_kind", llm.KindOf(err)) // a provider may quote the prompt
 	about.Tools = nil
 	if q, err = m.ReplyTo(ctx, about); err != nil {
 		return ReplyQuestion{}, Answer{}, err
