@@ -372,12 +372,12 @@ func TestPromptCommand(t *testing.T) {
 	if n := len(s.posts()); n != 0 {
 		t.Errorf("%d posts, want none", n)
 	}
-	// The command prints the prompt that the model gets.
+	// The command prints the prompt that the model got for the newest message, with the same tools.
+	sent := s.promptFor(s.general, "", sandbox.InThread(root))
 	printed, err := command("--for", "response", "--channel", s.general, "--thread", root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sent := s.promptFor(s.general, "", sandbox.InThread(root))
 	for _, line := range strings.Split(sent, "\n") {
 		if asked := line == "@myao" || strings.HasPrefix(line, "**") || strings.HasPrefix(line, "Current time"); !asked && !strings.Contains(printed, line) {
 			t.Errorf("sent and not printed: %q", line)
