@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"myao/internal/config"
@@ -73,10 +72,7 @@ func (a *Activities) look(ctx context.Context, in LookInput) error {
 		return err
 	}
 	failpoint.Here("look: looked")
-	if err := a.Store.EndStep(ctx, st.ID, clipped(clean(text), a.Limits.MaxResultChars), failed); err != nil {
-		return err
-	}
-	return nil
+	return a.Store.EndStep(ctx, st.ID, clipped(clean(text), a.Limits.MaxResultChars), failed)
 }
 
 // placeOf is where and for whom a task's reply is written.
@@ -88,21 +84,17 @@ func placeOf(t Task, addressed bool, asker string, settings config.ChannelSettin
 	return p
 }
 
-// clipped is at most so many characters of a text, and says how many were cut. It cuts through no marker
-// of a message (tools.Reference).
+// clipped is at most so many characters of a text, and says how many were cut.
 func clipped(text string, most int) string {
 	runes := []rune(text)
 	if most <= 0 || len(runes) <= most {
 		return text
 	}
-	head := string(runes[:most])
-	if strings.Count(head, "\x01")%2 == 1 {
-		head = head[:strings.LastIndex(head, "\x01")]
-	}
+	head := tools.WholeMarkers(string(runes[:most]))
 	return fmt.Sprintf(cutResultFmt, head, len(runes)-len([]rune(head)))
 }
 
-// resultOf is what the model is told of a step.
+// resultOf returns the text that the model gets for a step.
 func resultOf(st store.Step) (text string, failed bool) {
 	if !st.Ended() {
 		return stepUnknown, true

@@ -16,6 +16,14 @@ const mark = "\x01"
 // Mark is the marker of a message in a rendered result. Number replaces it.
 func (r Reference) Mark() string { return mark + r.Channel + "/" + r.TS + mark }
 
+// WholeMarkers removes from the end of a text the beginning of a marker that was cut.
+func WholeMarkers(text string) string {
+	if strings.Count(text, mark)%2 == 1 {
+		return text[:strings.LastIndex(text, mark)]
+	}
+	return text
+}
+
 var marked = regexp.MustCompile(mark + `([A-Z0-9]+)/([0-9.]+)` + mark)
 
 // References are the messages in a result, as their markers name them.
