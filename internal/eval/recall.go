@@ -293,7 +293,7 @@ func (t *told) ask(ctx context.Context, q RecallQuestion, m chat.Message, mode M
 	if err != nil {
 		return RecallRow{}, err
 	}
-	reply, err := t.mind.ReplyQuestion(ctx, c, m.TS, true)
+	reply, err := t.mind.ReplyTo(ctx, mind.Reply{Conversation: c, Trigger: m.TS, Addressed: true})
 	if err != nil {
 		return RecallRow{}, err
 	}

@@ -63,7 +63,7 @@ func TestEveryCallIsSaved(t *testing.T) {
 	m := b.say("C1", time.Hour, "hello")
 	b.reply(m, 0, "hello to you")
 	in := chat.Conversation{Team: "T1", Channel: "C1", Thread: m.TS}
-	r, err := b.ReplyQuestion(t.Context(), in, m.TS, true)
+	r, err := b.ReplyTo(t.Context(), Reply{Conversation: in, Trigger: m.TS, Addressed: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestMaxTokensCanBeSaved(t *testing.T) {
 		m := b.say("C1", time.Hour, "hello")
 		b.model.Handle(llmtest.Script(llmtest.Reply{Raw: `{"choices":[{"index":0,"message":{"content":"hi"},"finish_reason":"stop"}],
 			"usage":{"prompt_tokens":1e30,"completion_tokens":1e30}}`}))
-		q, err := b.ReplyQuestion(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, m.TS, true)
+		q, err := b.ReplyTo(t.Context(), Reply{Conversation: chat.Conversation{Team: "T1", Channel: "C1"}, Trigger: m.TS, Addressed: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +188,7 @@ func TestUnsavedCallIsAnswered(t *testing.T) {
 	b := setup(t, sqliteURL(t))
 	b.addChannels(public("C1", "general"))
 	m := b.say("C1", 0, "a secret")
-	q, err := b.ReplyQuestion(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, m.TS, true)
+	q, err := b.ReplyTo(t.Context(), Reply{Conversation: chat.Conversation{Team: "T1", Channel: "C1"}, Trigger: m.TS, Addressed: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestChannelPersonaAndModel(t *testing.T) {
 	} {
 		m := b.say(c.channel, 0, "hello")
 		where := chat.Conversation{Team: "T1", Channel: c.channel}
-		r, err := b.ReplyQuestion(t.Context(), where, m.TS, true)
+		r, err := b.ReplyTo(t.Context(), Reply{Conversation: where, Trigger: m.TS, Addressed: true})
 		if err != nil || r.Model != c.model || !strings.HasPrefix(r.System, c.persona+"Be exact.\n") {
 			t.Errorf("%s: a reply by %s, %v:\n%.120s", c.channel, r.Model, err, r.System)
 		}
@@ -265,7 +265,7 @@ func TestMoreTokensAfterLongThoughts(t *testing.T) {
 		b.Agents.Response.MaxOutputTokens = c.limit
 		m := b.say("C1", time.Hour, "how many dwarfs?")
 		b.model.Handle(llmtest.Script(c.replies...))
-		r, err := b.ReplyQuestion(t.Context(), chat.Conversation{Team: "T1", Channel: "C1", Thread: m.TS}, m.TS, true)
+		r, err := b.ReplyTo(t.Context(), Reply{Conversation: chat.Conversation{Team: "T1", Channel: "C1", Thread: m.TS}, Trigger: m.TS, Addressed: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -323,7 +323,7 @@ func TestTooLongPromptIsShortened(t *testing.T) {
 				return note(call)
 			})
 			where := chat.Conversation{Team: "T1", Channel: "C1"}
-			r, err := b.ReplyQuestion(t.Context(), where, m.TS, true)
+			r, err := b.ReplyTo(t.Context(), Reply{Conversation: where, Trigger: m.TS, Addressed: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -363,7 +363,7 @@ func TestShortPromptIsNotShortened(t *testing.T) {
 	b.addChannels(public("C1", "general"))
 	m := b.say("C1", 0, "how many dwarfs?")
 	b.model.Handle(llmtest.Script(llmtest.Reply{Status: 400, Code: "context_length_exceeded"}))
-	r, err := b.ReplyQuestion(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, m.TS, true)
+	r, err := b.ReplyTo(t.Context(), Reply{Conversation: chat.Conversation{Team: "T1", Channel: "C1"}, Trigger: m.TS, Addressed: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -114,11 +114,6 @@ func (m *Mind) AskReply(ctx context.Context, about Reply, a Attempt) (ReplyQuest
 	return q, answer, err
 }
 
-// ReplyQuestion asks for a reply to the message trigger that needs no tools.
-func (m *Mind) ReplyQuestion(ctx context.Context, c chat.Conversation, trigger string, addressed bool) (ReplyQuestion, error) {
-	return m.ReplyTo(ctx, Reply{Conversation: c, Trigger: trigger, Addressed: addressed})
-}
-
 // ReplyTo asks for a reply. If the bot is addressed within a thread, the thread is read from Slack
 // first.
 func (m *Mind) ReplyTo(ctx context.Context, about Reply) (ReplyQuestion, error) {
@@ -140,12 +135,11 @@ func (m *Mind) ReplyTo(ctx context.Context, about Reply) (ReplyQuestion, error) 
 	o.AnswerTS = trigger
 	foreign := slices.ContainsFunc(about.Turns, func(t llm.Turn) bool { return t.Provider != string(agent.Provider) }) ||
 		len(about.Turns) > 0 && about.By != agent.Agent.Model
+	if foreign || len(about.Tools) == 0 {
+		o.LookedUp, about.Tools, about.Turns = lookedUp(about.Turns), nil, nil
+	}
 	for _, t := range about.Tools {
 		o.Tools = append(o.Tools, t.Name)
-	}
-	if foreign || len(about.Tools) == 0 {
-		o.Tools = nil
-		o.LookedUp, about.Tools, about.Turns = lookedUp(about.Turns), nil, nil
 	}
 	for _, said := range r.Target() {
 		o.BareMention = o.BareMention || (said.TS == trigger && len(said.Files) == 0 && prompt.BareMention(said.Text, own.UserID))

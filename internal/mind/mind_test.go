@@ -24,7 +24,7 @@ func TestReplyAndJudgmentUseTheirAgents(t *testing.T) {
 	hello := b.say("C1", time.Hour, "hello <@UBOB>, see <#C2>")
 	bare := b.say("C1", 0, "<@UBOT>")
 	c := chat.Conversation{Team: "T1", Channel: "C1"}
-	r, err := b.ReplyQuestion(t.Context(), c, bare.TS, true)
+	r, err := b.ReplyTo(t.Context(), Reply{Conversation: c, Trigger: bare.TS, Addressed: true})
 	if err != nil || r.Purpose != llm.PurposeResponse || r.Schema != nil || !r.Saw.Equal(bare.Time()) {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -32,19 +32,19 @@ func TestReplyAndJudgmentUseTheirAgents(t *testing.T) {
 	const called = "You were called by name and asked nothing."
 	b.wantWords("a bare mention", r.Prompt, called)
 	for _, other := range []string{hello.TS, "1.000000"} {
-		q, err := b.ReplyQuestion(t.Context(), c, other, true)
+		q, err := b.ReplyTo(t.Context(), Reply{Conversation: c, Trigger: other, Addressed: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		b.wantWords("any other message", q.Prompt, "!"+called)
 	}
 	withFile := b.record(chat.Message{Team: "T1", Channel: "C1", TS: chat.TS(bare.Time().Add(time.Microsecond)), UserID: "UALICE", Text: "<@UBOT>", Files: []chat.File{{Name: "plan.pdf"}}})
-	about, err := b.ReplyQuestion(t.Context(), c, withFile.TS, true)
+	about, err := b.ReplyTo(t.Context(), Reply{Conversation: c, Trigger: withFile.TS, Addressed: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.wantWords("a mention with a file", about.Prompt, "!"+called)
-	if r, err = b.ReplyQuestion(t.Context(), c, bare.TS, true); err != nil {
+	if r, err = b.ReplyTo(t.Context(), Reply{Conversation: c, Trigger: bare.TS, Addressed: true}); err != nil {
 		t.Fatal(err)
 	}
 	b.wantWords("a bare mention below which more is said", r.Prompt, called)
@@ -98,7 +98,7 @@ func TestThreadsReadFromSlack(t *testing.T) {
 	}{{reply.TS, true, 1}, {reply.TS, false, 0}, {root.TS, true, 0}} {
 		threads := &countingThreads{}
 		b.Recall.Threads = threads
-		if _, err := b.ReplyQuestion(t.Context(), chat.Conversation(thread(root)), c.trigger, c.addressed); err != nil || threads.asked != c.want {
+		if _, err := b.ReplyTo(t.Context(), Reply{Conversation: chat.Conversation(thread(root)), Trigger: c.trigger, Addressed: c.addressed}); err != nil || threads.asked != c.want {
 			t.Errorf("%+v: asked %d times, %v", c, threads.asked, err)
 		}
 	}
@@ -114,7 +114,7 @@ func TestLongMessagesFitIntoThePrompt(t *testing.T) {
 		b.say("C1", time.Minute, "log: "+strings.Repeat("disk full ", 1200))
 	}
 	c := chat.Conversation{Team: "T1", Channel: "C1"}
-	r, err := b.ReplyQuestion(t.Context(), c, asked.TS, true)
+	r, err := b.ReplyTo(t.Context(), Reply{Conversation: c, Trigger: asked.TS, Addressed: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestDirectMessageMemories(t *testing.T) {
 	b.addChannels(private("D1", ""))
 	b.say("D1", time.Hour, "hello")
 	b.remember(channel("D1"), 0)
-	r, err := b.ReplyQuestion(t.Context(), chat.Conversation{Team: "T1", Channel: "D1"}, "1.000000", true)
+	r, err := b.ReplyTo(t.Context(), Reply{Conversation: chat.Conversation{Team: "T1", Channel: "D1"}, Trigger: "1.000000", Addressed: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestDatabaseErrorsAskNothing(t *testing.T) {
 		}
 	}
 	c := chat.Conversation{Team: "T1", Channel: "C1"}
-	if _, err := b.ReplyQuestion(t.Context(), c, "1.000000", true); err == nil {
+	if _, err := b.ReplyTo(t.Context(), Reply{Conversation: c, Trigger: "1.000000", Addressed: true}); err == nil {
 		t.Error("a reply without a database")
 	}
 	if _, err := b.Judgment(t.Context(), c, nil, 600); err == nil {

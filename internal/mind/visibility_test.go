@@ -94,7 +94,7 @@ func (b *bundle) wantNoLeaks(places []string, parents map[string]chat.Message, s
 		for _, in := range []string{"", parents[place].TS} {
 			c := chat.Conversation{Team: "T1", Channel: place, Thread: in}
 			for _, addressed := range []bool{true, false} {
-				r, err := b.ReplyQuestion(ctx, c, "1.000000", addressed)
+				r, err := b.ReplyTo(ctx, Reply{Conversation: c, Trigger: "1.000000", Addressed: addressed})
 				ask("a reply", place, r.Request, err)
 				known += r.System
 			}
