@@ -1,6 +1,6 @@
 package chat
 
-// Withheld says of which channels memories are withheld. The zero value withholds none.
+// Withheld names the channels that keep their memories to themselves. The zero value withholds none.
 type Withheld struct {
 	// Inside are the channels whose memories do not leave them. Nowhere are those of them that are
 	// not remembered at all.

@@ -13,7 +13,7 @@ import (
 const standingMaxAge = 7 * 24 * time.Hour
 
 // outsiders reports whether somebody reads the channel who may know nothing of other channels: a
-// guest, a member of another workspace, or an author of whom Slack has not said who it is. It saves
+// guest, a member of another workspace, or an author whom Slack has not described yet. It saves
 // who was found, so that other readers of the database see the same. known holds the authors, as
 // Slack described them for this context.
 //

@@ -132,7 +132,7 @@ func (s *Store) inList(column string, values []string) clause.Expr {
 }
 
 // SaveUsers writes what Slack says about users, each once. An answer older than the saved one is
-// ignored. Users of whom Slack now says that they are no outsiders no longer count as such.
+// ignored. A user who is no outsider any more, as Slack says now, no longer counts as one.
 func (s *Store) SaveUsers(ctx context.Context, team string, users ...User) error {
 	if len(users) == 0 {
 		return nil

@@ -24,8 +24,8 @@ func Hush(m chat.Message, by string) *Order {
 	}
 }
 
-// BeingAnswered is the messages that addressed the bot at a channel's top level, at most within
-// before m, and of which nothing is decided yet. author is whose; empty for anybody's.
+// BeingAnswered is the messages that addressed the bot at a channel's top level, were sent at most
+// within before m, and still lack a decision. author is their author's user id; empty for anybody.
 func (s *Store) BeingAnswered(ctx context.Context, m chat.Message, author string, within time.Duration) ([]chat.Message, error) {
 	var rows []messageRow
 	if err := s.db.WithContext(ctx).Raw(`

@@ -125,7 +125,7 @@ func (s *Store) SaveMembers(ctx context.Context, team, channel string, members [
 	return outsiders, nil
 }
 
-// MembersDue is the channels of which Slack is to be asked who is in them, the most recently active
+// MembersDue is the channels whose members are to be read from Slack, the most recently active
 // first: where guests may be without the database knowing, and those where guests may be or
 // outsiders are that were last asked about before a time. It is none in a workspace without guests
 // and other outsiders. Direct messages are left out.

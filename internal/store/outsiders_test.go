@@ -60,7 +60,7 @@ func TestOutsiders(t *testing.T) {
 		is("left out of a listing", 1)
 		db.see(t, "C1", "U1", after(3)) // late
 		is("seen before that listing", 1)
-		db.see(t, "C1", "U4", after(5)) // of whom Slack did not say who it is
+		db.see(t, "C1", "U4", after(5)) // whom Slack has not described
 		is("with somebody unknown", 2)
 		db.saveUsers(t, User{ID: "U4", Refreshed: after(6)})
 		is("whom Slack does not know", 2)

@@ -11,7 +11,7 @@ import (
 	"myao/internal/chat"
 )
 
-// ErrInUse is returned for a channel of which something is just being relayed or posted.
+// ErrInUse is returned while a change of the channel is being relayed, or a reply posted there.
 var ErrInUse = errors.New("something of it is being relayed or posted")
 
 // PurgeChannel deletes what the database holds of a channel: messages, reactions, what conversations

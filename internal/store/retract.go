@@ -12,7 +12,7 @@ import (
 	"myao/internal/conversation"
 )
 
-// ReplyOf is the reply of which a message in Slack is a part; empty if the outbox does not know it.
+// ReplyOf is the reply that a message in Slack belongs to; empty if the outbox does not know it.
 func (s *Store) ReplyOf(ctx context.Context, team, channel, ts string) (reply string, err error) {
 	if err := s.db.WithContext(ctx).Model(&outboxRow{}).Where("team_id = ? AND channel_id = ? AND sent_ts <> '' AND sent_ts = ?", team, channel, ts).
 		Limit(1).Select("reply").Scan(&reply).Error; err != nil {

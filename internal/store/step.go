@@ -107,9 +107,9 @@ func stepID(decision string, round, position int) string {
 	return hex.EncodeToString(sum[:10])
 }
 
-// SaveTurn saves a turn of a reply to a message of a conversation, and its steps, of which CallID,
-// Tool, Input, State, Output and Failed must be set. It returns the steps of that round: if another
-// attempt has saved the round before, that one's.
+// SaveTurn saves a turn of a reply, and its steps. trigger is the ts of the message that is answered.
+// Each step needs CallID, Tool, Input, State, Output and Failed. SaveTurn returns the steps of the
+// round. If another attempt has saved the round before, these are that attempt's.
 func (s *Store) SaveTurn(ctx context.Context, c chat.Conversation, trigger string, t Turn) ([]Step, error) {
 	now := s.nowMicros()
 	t.TeamID, t.ChannelID, t.MadeUS = c.Team, c.Channel, now
