@@ -13,7 +13,6 @@ import (
 
 	"myao/internal/catchup"
 	"myao/internal/config"
-	"myao/internal/llm"
 	"myao/internal/mind"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -39,10 +38,10 @@ type Directory interface {
 
 // Tools offers what a model may look up for a reply, and carries it out.
 type Tools interface {
-	Offered(p tools.Place) []llm.Tool
-	// Run returns what the model is told. failed is set if that is an error which it may be able to
-	// correct. An err is tried again. step identifies the call however often it is tried.
-	Run(ctx context.Context, p tools.Place, step, name string, input json.RawMessage) (text string, failed bool, err error)
+	Offered(ctx context.Context, p tools.Place) ([]tools.Offer, error)
+	// Run returns what the model is told. An err is tried again. step identifies the call however often
+	// it is tried.
+	Run(ctx context.Context, p tools.Place, step, name string, input json.RawMessage) (tools.Result, error)
 }
 
 // Activities holds what the activities need. All fields are required.

@@ -16,6 +16,7 @@ import (
 	"myao/internal/prompt"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/internal/tools"
 )
 
 // ComposeInput asks for the text of a reply.
@@ -222,7 +223,11 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind
 		if known.Trigger != nil {
 			asker = known.Trigger.UserID
 		}
-		about.Tools = a.Tools.Offered(placeOf(in.Task, in.Addressed, asker, known.Settings))
+		offers, err := a.Tools.Offered(ctx, placeOf(in.Task, in.Addressed, asker, known.ChannelName, known.Readers, known.Settings))
+		if err != nil {
+			return written{}, err
+		}
+		about.Tools = tools.Declared(offers)
 	}
 	attempt := attemptOf(ctx, in.Task)
 	attempt.Kept = len(l.turns)

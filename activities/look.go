@@ -63,21 +63,25 @@ func (a *Activities) look(ctx context.Context, in LookInput) error {
 	if err != nil {
 		return err
 	}
-	text, failed, err := stepFailed, true, error(nil)
+	result := tools.Result{Text: stepFailed, Failed: true}
 	if a.Tools != nil {
-		text, failed, err = a.Tools.Run(ctx, placeOf(in.Task, in.Addressed, st.Asker, settings), st.ID, st.Tool, json.RawMessage(st.Input))
+		place := placeOf(in.Task, in.Addressed, st.Asker, st.ChannelName, st.Readers, settings)
+		result, err = a.Tools.Run(ctx, place, st.ID, st.Tool, json.RawMessage(st.Input))
 	}
 	if err != nil {
 		a.Logger.WarnContext(ctx, "step failed", "conversation", in.Conversation.ID(), "step", st.ID, "attempt", st.Attempts, "error", err)
 		return err
 	}
 	failpoint.Here("look: looked")
-	return a.Store.EndStep(ctx, st.ID, clipped(clean(text), a.Limits.MaxResultChars), failed)
+	return a.Store.EndStep(ctx, st.ID, clipped(clean(result.Text), a.Limits.MaxResultChars), result.Failed)
 }
 
 // placeOf is where and for whom a task's reply is written.
-func placeOf(t Task, addressed bool, asker string, settings config.ChannelSettings) tools.Place {
-	p := tools.Place{Conversation: t.Conversation, Trigger: t.Trigger, Addressed: addressed, Allowed: settings.Tools}
+func placeOf(t Task, addressed bool, asker, channelName string, readers store.Readers, settings config.ChannelSettings) tools.Place {
+	p := tools.Place{
+		Conversation: t.Conversation, Trigger: t.Trigger, Addressed: addressed, Allowed: settings.Tools,
+		ChannelName: channelName, Shared: readers.Shared, Outsiders: readers.Outsiders,
+	}
 	if addressed {
 		p.Asker = asker
 	}

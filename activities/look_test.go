@@ -29,21 +29,22 @@ type fakeTools struct {
 	inputs []string
 }
 
-func (f *fakeTools) Offered(p tools.Place) []llm.Tool {
+func (f *fakeTools) Offered(_ context.Context, p tools.Place) ([]tools.Offer, error) {
 	if !slices.Contains(p.Allowed, "search_messages") {
-		return nil
+		return nil, nil
 	}
-	return []llm.Tool{{Name: "search_messages", Description: "finds", Schema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`)}}
+	return []tools.Offer{{Tool: llm.Tool{Name: "search_messages", Description: "finds", Schema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`)}}}, nil
 }
 
-func (f *fakeTools) Run(_ context.Context, p tools.Place, _, name string, input json.RawMessage) (string, bool, error) {
+func (f *fakeTools) Run(_ context.Context, p tools.Place, _, name string, input json.RawMessage) (tools.Result, error) {
 	f.mu.Lock()
 	f.places, f.inputs = append(f.places, p), append(f.inputs, string(input))
 	f.mu.Unlock()
 	if name != "search_messages" {
-		return "there is no such tool", true, nil
+		return tools.Result{Text: "there is no such tool", Failed: true}, nil
 	}
-	return f.run(string(input))
+	text, failed, err := f.run(string(input))
+	return tools.Result{Text: text, Failed: failed}, err
 }
 
 // withTools gives activities a tool that repeats its input, and the default limits.

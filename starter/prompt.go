@@ -117,7 +117,11 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 			return nil, err
 		}
 		reply := mind.Reply{Conversation: where, Trigger: trigger, Addressed: addressed}
-		reply.Tools = offers.Offered(tools.Place{Conversation: where, Trigger: trigger, Addressed: addressed, Allowed: settings.Tools})
+		offered, err := offers.Offered(ctx, tools.Place{Conversation: where, Trigger: trigger, Addressed: addressed, Allowed: settings.Tools})
+		if err != nil {
+			return nil, err
+		}
+		reply.Tools = tools.Declared(offered)
 		q, err := m.ReplyTo(ctx, reply)
 		return []titledQuestion{{"response to " + trigger, q.Question, &reply}}, err
 	case "judgment":

@@ -308,11 +308,11 @@ func (t *told) ask(ctx context.Context, q RecallQuestion, m chat.Message, mode M
 		if err != nil {
 			return RecallRow{}, err
 		}
-		result, failed, err := t.tools.Run(ctx, tools.Place{Conversation: c, Trigger: m.TS, Addressed: true, Asker: q.By, Allowed: []string{search}}, q.ID, search, input)
-		if err != nil || failed {
-			return RecallRow{}, errors.Join(err, fmt.Errorf("%s: %s", search, result))
+		result, err := t.tools.Run(ctx, tools.Place{Conversation: c, Trigger: m.TS, Addressed: true, Asker: q.By, Allowed: []string{search}}, q.ID, search, input)
+		if err != nil || result.Failed {
+			return RecallRow{}, errors.Join(err, fmt.Errorf("%s: %s", search, result.Text))
 		}
-		results, cited := tools.Number([]string{result})
+		results, cited := tools.Number([]string{result.Text})
 		material += "\n" + results[0]
 		found = append(found, cited...)
 	}

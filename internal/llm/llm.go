@@ -41,6 +41,9 @@ type Request struct {
 	// Turns are the model's earlier answers to this question, which called tools, in order and
 	// with their results.
 	Turns []Turn
+	// Files are shown to the model with Prompt. If the model takes none, the request is answered
+	// without them, and the model is told so.
+	Files []File
 	// ClientRequestID is the caller's own id of the request (NewClientRequestID), sent as
 	// ClientRequestIDHeader; empty sends none.
 	ClientRequestID string
@@ -84,6 +87,9 @@ type Response struct {
 	Turn *Turn
 	// WithoutTools is set if Request.Tools were left out because the model takes none.
 	WithoutTools bool
+	// WithoutFiles is set if Request.Files, or files of results, were left out because the model
+	// takes none.
+	WithoutFiles bool
 	Usage        Usage
 	// Model is the model that answered. Where the provider does not name it, it is Request.Model.
 	Model string

@@ -33,6 +33,16 @@ type ToolResult struct {
 	Text   string
 	// Failed is set if Text is an error that the model may be able to correct.
 	Failed bool
+	// Files are shown to the model after Text.
+	Files []File
+}
+
+// File is a picture or a document that a model is shown as such.
+type File struct {
+	Name string
+	// MIME is image/png, image/jpeg, image/webp, image/gif or application/pdf.
+	MIME string
+	Data []byte
 }
 
 // Turn is a model's answer that calls tools, with the results of its calls. Request.Turns sends

@@ -98,7 +98,7 @@ func TestToolRounds(t *testing.T) {
 				if c.Provider == "openai" { // has no mark for failures
 					want.Failed = false
 				}
-				if got != want || turn.Calls[k].ID != want.CallID {
+				if !reflect.DeepEqual(got, want) || turn.Calls[k].ID != want.CallID {
 					t.Errorf("result %d of turn %d: got %+v, want %+v", k, i, got, want)
 				}
 			}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"gorm.io/gorm/clause"
+
 	"myao/internal/chat"
 )
 
@@ -72,6 +74,30 @@ type Facts struct {
 	NewThreadReply string
 	// ChannelName is empty for a direct message, and if Slack was never asked.
 	ChannelName string
+	Readers
+}
+
+// Readers says who else than the workspace's own people may read a channel.
+type Readers struct {
+	// Shared is set if people of other workspaces or companies may, Outsiders if they or guests may.
+	Shared, Outsiders bool
+}
+
+// readersRow is the result of readersOf.
+type readersRow struct {
+	Shared    int `json:"shared"`
+	Outsiders int `json:"outsiders"`
+}
+
+func (r readersRow) readers() Readers {
+	return Readers{Shared: r.Shared > 0, Outsiders: r.Outsiders > 0}
+}
+
+// readersOf are the columns of readersRow for a channel.
+func readersOf(team, channel string) clause.Expr {
+	return clause.Expr{SQL: `CASE WHEN ? THEN 0 ELSE 1 END AS outsiders,
+		CASE WHEN EXISTS (SELECT 1 FROM channels h WHERE h.team_id = ? AND h.channel_id = ? AND (h.external OR h.org_shared)) THEN 1 ELSE 0 END AS shared`,
+		Vars: []any{notShared(team, channel), team, channel}}
 }
 
 // maxStoreDelay is how long a message may take to be stored. An older message that is stored now
@@ -100,6 +126,7 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 	}
 	var names []struct {
 		Name string `json:"name"`
+		readersRow
 	}
 	var newReplies []authorRow
 	var stopped []struct {
@@ -119,7 +146,7 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 		// The condition sent_ts <> '' matches the index, which has only sent parts.
 		{"SELECT saw_us FROM outbox WHERE team_id = ? AND channel_id = ? AND sent_ts <> '' AND sent_ts = COALESCE((SELECT m.ts" + fromConversation + " LIMIT 1), ?)",
 			[]any{c.Team, c.Channel, c.Team, c.Channel, c.Thread, c.Thread}, &saw},
-		{"SELECT name FROM channels WHERE team_id = ? AND channel_id = ?", []any{c.Team, c.Channel}, &names},
+		{"SELECT COALESCE((SELECT name FROM channels WHERE team_id = ? AND channel_id = ?), '') AS name, ?", []any{c.Team, c.Channel, readersOf(c.Team, c.Channel)}, &names},
 		{`SELECT v.workflow_id AS id FROM conversations v WHERE v.workflow_id = ? AND v.stopped_us > 0
 			AND NOT EXISTS (SELECT 1 FROM changes c WHERE c.workflow_id = v.workflow_id AND c.mention AND c.stored_us > v.stopped_us)`, []any{c.ID()}, &stopped},
 	}
@@ -161,6 +188,7 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 	slices.SortFunc(f.Tail, func(a, b chat.Message) int { return chat.CompareTS(a.TS, b.TS) })
 	f.Calls, f.Tokens = first(cost).Calls, first(cost).Tokens
 	f.Saw, f.ChannelName = instantOrZero(first(saw).SawUS), first(names).Name
+	f.Readers = first(names).readers()
 	f.Stopped = len(stopped) > 0
 	for _, st := range steps {
 		f.Steps = append(f.Steps, Step{ID: st.ID, Tool: st.Tool, State: st.State})

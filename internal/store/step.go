@@ -199,6 +199,7 @@ type BegunStep struct {
 	Asker string
 	// ChannelName is empty for a direct message, and if Slack was never asked.
 	ChannelName string
+	Readers
 }
 
 // BeginStep counts an attempt at a step, unless the step has ended or nobody waits for it. It returns
@@ -215,14 +216,17 @@ func (s *Store) BeginStep(ctx context.Context, id string) (BegunStep, error) {
 		}
 		begun = BegunStep{Step: rows[0]}
 		st := &begun.Step
-		var known struct{ Outcome, Asker, Name string }
+		var known struct {
+			Outcome, Asker, Name string
+			readersRow
+		}
 		if err := tx.Raw(`SELECT COALESCE((SELECT outcome FROM decisions WHERE key = ?), '') AS outcome,
 				COALESCE((SELECT user_id FROM messages WHERE team_id = ? AND channel_id = ? AND ts = ? AND NOT deleted), '') AS asker,
-				COALESCE((SELECT name FROM channels WHERE team_id = ? AND channel_id = ?), '') AS name`,
-			st.Decision, st.TeamID, st.ChannelID, st.TriggerTS, st.TeamID, st.ChannelID).Scan(&known).Error; err != nil {
+				COALESCE((SELECT name FROM channels WHERE team_id = ? AND channel_id = ?), '') AS name, ?`,
+			st.Decision, st.TeamID, st.ChannelID, st.TriggerTS, st.TeamID, st.ChannelID, readersOf(st.TeamID, st.ChannelID)).Scan(&known).Error; err != nil {
 			return err
 		}
-		begun.Asker, begun.ChannelName = known.Asker, known.Name
+		begun.Asker, begun.ChannelName, begun.Readers = known.Asker, known.Name, known.readers()
 		begun.Given = known.Outcome != "" && known.Outcome != "pending"
 		if st.Ended() || begun.Given {
 			return nil

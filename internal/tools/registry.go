@@ -27,8 +27,39 @@ type Place struct {
 	Addressed bool
 	// Asker is the user id of whoever addressed it, or "".
 	Asker string
+	// ChannelName is empty for a direct message, and if Slack was never asked.
+	ChannelName string
+	// Shared is set if people of other workspaces or companies may read there, Outsiders if they or
+	// guests may.
+	Shared, Outsiders bool
 	// Allowed are the names of the tools that the configuration allows here.
 	Allowed []string
+}
+
+// Offer is a tool that a model may call in a place.
+type Offer struct {
+	llm.Tool
+	// Act is set if it changes something outside. A call of it is only proposed to the people there.
+	Act bool
+	// Server is the name of the MCP server that has the tool; "" for a tool of this package.
+	Server string
+}
+
+// Result is what a call has found.
+type Result struct {
+	Text string
+	// Files are shown to the model after Text.
+	Files []llm.File
+	// Failed is set if Text is an error that the model can correct.
+	Failed bool
+}
+
+// Remote has the tools of other programs.
+type Remote interface {
+	// Offered returns those that a model may call in a place.
+	Offered(ctx context.Context, p Place) ([]Offer, error)
+	// Run executes a call of one of them. Its error is as that of Registry.Run.
+	Run(ctx context.Context, p Place, name string, input json.RawMessage) (Result, error)
 }
 
 // tool is one entry of the registry.
@@ -37,7 +68,7 @@ type tool struct {
 	// addressed is set if it is offered only in an answer to somebody who addressed the bot.
 	addressed bool
 	// run decodes and executes a call. step identifies the call however often it is executed.
-	run func(ctx context.Context, p Place, step string, input json.RawMessage) (string, error)
+	run func(ctx context.Context, p Place, step string, input json.RawMessage) (Result, error)
 }
 
 // mistake is an error that the model can correct.
@@ -48,55 +79,86 @@ func (m mistake) Error() string { return string(m) }
 func mistakef(format string, args ...any) error { return mistake(fmt.Sprintf(format, args...)) }
 
 // Registry holds all tools. It is safe for concurrent use.
-type Registry struct{ tools []tool }
+type Registry struct {
+	tools  []tool
+	remote Remote // or nil
+}
 
 // New makes a registry of the tools that read from sources.
 func New(s Sources) *Registry {
-	return &Registry{tools: []tool{
+	return &Registry{remote: s.Remote, tools: []tool{
 		searchMessages(s), readThread(s), readChannel(s), remember(s), forgetNote(s),
 	}}
 }
 
 // Offered returns the tools that a model may call in a place.
-func (r *Registry) Offered(p Place) []llm.Tool {
-	var offered []llm.Tool
+func (r *Registry) Offered(ctx context.Context, p Place) ([]Offer, error) {
+	var offered []Offer
 	for _, t := range r.tools {
 		if t.offered(p) {
-			offered = append(offered, t.Tool)
+			offered = append(offered, Offer{Tool: t.Tool})
 		}
 	}
-	return offered
+	if r.remote == nil {
+		return offered, nil
+	}
+	more, err := r.remote.Offered(ctx, p)
+	return append(offered, more...), err
+}
+
+// Declared returns offers as a model gets them.
+func Declared(offers []Offer) []llm.Tool {
+	var declared []llm.Tool
+	for _, o := range offers {
+		declared = append(declared, o.Tool)
+	}
+	return declared
 }
 
 func (t tool) offered(p Place) bool {
 	return slices.Contains(p.Allowed, t.Name) && (p.Addressed || !t.addressed)
 }
 
-// Run executes a call. text goes back to the model; failed is set if it is an error that the model
-// can correct: an unknown name, a tool that is not offered here, wrong arguments. err means that the
-// call should be repeated. step identifies the call: repeated, it changes nothing twice.
-func (r *Registry) Run(ctx context.Context, p Place, step, name string, input json.RawMessage) (text string, failed bool, err error) {
-	i := slices.IndexFunc(r.tools, func(t tool) bool { return t.Name == name })
-	if i < 0 || !r.tools[i].offered(p) {
-		var names []string
-		for _, t := range r.Offered(p) {
-			names = append(names, t.Name)
-		}
-		return fmt.Sprintf("There is no tool %q here. There are: %s.", name, strings.Join(names, ", ")), true, nil
+// Run executes a call. Its result goes back to the model; it has failed with an error that the model can
+// correct: an unknown name, a tool that is not offered here, wrong arguments. err means that the call
+// should be repeated. step identifies the call: repeated, it changes nothing twice.
+func (r *Registry) Run(ctx context.Context, p Place, step, name string, input json.RawMessage) (Result, error) {
+	offered, err := r.Offered(ctx, p)
+	if err != nil {
+		return Result{}, err
 	}
-	text, err = r.tools[i].run(ctx, p, step, input)
+	if !slices.ContainsFunc(offered, func(o Offer) bool { return o.Name == name }) {
+		var names []string
+		for _, o := range offered {
+			names = append(names, o.Name)
+		}
+		return Result{Text: fmt.Sprintf("There is no tool %q here. There are: %s.", name, strings.Join(names, ", ")), Failed: true}, nil
+	}
+	run := func() (Result, error) { return r.remote.Run(ctx, p, name, input) }
+	if i := slices.IndexFunc(r.tools, func(t tool) bool { return t.Name == name }); i >= 0 {
+		run = func() (Result, error) { return r.tools[i].run(ctx, p, step, input) }
+	}
+	result, err := run()
 	if wrong, ok := errors.AsType[mistake](err); ok {
-		return wrong.Error(), true, nil
+		return Result{Text: wrong.Error(), Failed: true}, nil
 	}
 	if err != nil {
-		return "", false, fmt.Errorf("%s: %w", name, err)
+		return Result{}, fmt.Errorf("%s: %w", name, err)
 	}
-	return text, false, nil
+	return result, nil
 }
 
 // define makes a tool whose input is a struct: its json tags name the properties, its jsonschema
 // tags describe them, and a property is optional if its tag has omitempty.
 func define[In any](name, description string, run func(ctx context.Context, p Place, step string, in In) (string, error)) tool {
+	return defineFiles(name, description, func(ctx context.Context, p Place, step string, in In) (Result, error) {
+		text, err := run(ctx, p, step, in)
+		return Result{Text: text}, err
+	})
+}
+
+// defineFiles is define for a tool that returns files, too.
+func defineFiles[In any](name, description string, run func(ctx context.Context, p Place, step string, in In) (Result, error)) tool {
 	schema, err := jsonschema.For[In](nil)
 	if err != nil {
 		panic(fmt.Sprintf("schema of tool %s: %v", name, err)) // of a type in this package
@@ -111,23 +173,23 @@ func define[In any](name, description string, run func(ctx context.Context, p Pl
 	}
 	return tool{
 		Tool: llm.Tool{Name: name, Description: description, Schema: raw},
-		run: func(ctx context.Context, p Place, step string, input json.RawMessage) (string, error) {
+		run: func(ctx context.Context, p Place, step string, input json.RawMessage) (Result, error) {
 			if len(bytes.TrimSpace(input)) == 0 {
 				input = json.RawMessage("{}")
 			}
 			var object any
 			if err := json.Unmarshal(input, &object); err != nil {
-				return "", mistakef("The input of %s is not JSON (%v). It must match this schema: %s", name, err, raw)
+				return Result{}, mistakef("The input of %s is not JSON (%v). It must match this schema: %s", name, err, raw)
 			}
 			if err := resolved.Validate(object); err != nil {
-				return "", mistakef("The input of %s is wrong: %v. It must match this schema: %s", name, err, raw)
+				return Result{}, mistakef("The input of %s is wrong: %v. It must match this schema: %s", name, err, raw)
 			}
 			if strings.ContainsRune(fmt.Sprint(object), 0) {
-				return "", mistakef("The input of %s has a NUL character, which no message has. Leave it out.", name) // Postgres refuses it
+				return Result{}, mistakef("The input of %s has a NUL character, which no message has. Leave it out.", name) // Postgres refuses it
 			}
 			var in In
 			if err := json.Unmarshal(input, &in); err != nil {
-				return "", mistakef("The input of %s is wrong: %v. It must match this schema: %s", name, err, raw)
+				return Result{}, mistakef("The input of %s is wrong: %v. It must match this schema: %s", name, err, raw)
 			}
 			return run(ctx, p, step, in)
 		},

@@ -81,18 +81,28 @@ func (b *bundle) say(t *testing.T, channel, thread string, from, to int) {
 // run executes a call, which must not fail for good.
 func (b *bundle) run(t *testing.T, step, name, input string) (text string, failed bool) {
 	t.Helper()
-	text, failed, err := b.Run(t.Context(), b.place, step, name, json.RawMessage(input))
+	result, err := b.Run(t.Context(), b.place, step, name, json.RawMessage(input))
 	if err != nil {
 		t.Fatalf("%s %s: %v", name, input, err)
 	}
-	return text, failed
+	return result.Text, result.Failed
+}
+
+// offered are the tools that are offered in a place.
+func (b *bundle) offered(t *testing.T, p Place) []Offer {
+	t.Helper()
+	offers, err := b.Offered(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return offers
 }
 
 func TestWhatIsOffered(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	names := func(p Place) (all []string) {
-		for _, o := range b.Offered(p) {
+		for _, o := range b.offered(t, p) {
 			all = append(all, o.Name)
 		}
 		return all
@@ -115,7 +125,7 @@ func TestWhatIsOffered(t *testing.T) {
 			t.Errorf("%s: %v, want %v", what, got, test.want)
 		}
 	}
-	for _, o := range b.Offered(b.place) {
+	for _, o := range b.offered(t, b.place) {
 		var schema struct {
 			Type       string
 			Properties map[string]struct{ Description string }
@@ -165,7 +175,7 @@ func TestMistakesAreToldToTheModel(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := b.Run(t.Context(), b.place, "s", "read_channel", nil); err == nil {
+	if _, err := b.Run(t.Context(), b.place, "s", "read_channel", nil); err == nil {
 		t.Error("no error without a database")
 	}
 }
@@ -234,7 +244,7 @@ func TestNotes(t *testing.T) {
 	}
 	elsewhere := b.place
 	elsewhere.Conversation.Channel = "C2"
-	if _, failed, err := b.Run(t.Context(), elsewhere, "step/2", "forget_note", json.RawMessage(`{"id": 1}`)); !failed || err != nil {
+	if result, err := b.Run(t.Context(), elsewhere, "step/2", "forget_note", json.RawMessage(`{"id": 1}`)); !result.Failed || err != nil {
 		t.Errorf("a note was forgotten from another channel: %v", err)
 	}
 	for range 2 { // the second is the same call once more

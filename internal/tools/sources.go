@@ -10,7 +10,7 @@ import (
 	"myao/internal/store"
 )
 
-// Sources is what tools read from and write to. All fields are required.
+// Sources is what tools read from and write to. All fields but Remote are required.
 type Sources struct {
 	Store Store
 	// Render writes messages as material for a model, as readers in a conversation may see them: those
@@ -18,6 +18,8 @@ type Sources struct {
 	Render func(ctx context.Context, c chat.Conversation, found []chat.Found) (string, error)
 	// Permalink returns the address of a message.
 	Permalink func(ctx context.Context, channel, ts string) (string, error)
+	// Remote has the tools of MCP servers; nil: there are none.
+	Remote Remote
 	// Zone is the time zone of the dates that a model writes in a channel.
 	Zone func(ctx context.Context, c chat.Conversation) (*time.Location, error)
 }
