@@ -159,8 +159,8 @@ func TestGolden(t *testing.T) {
 		{"en/response_looked_up", Config{}, false, lone(), Options{LookedUp: lookedUp()}},
 		{"ja/response_looked_up", Config{Language: "ja"}, false, lone(), Options{LookedUp: lookedUp()}},
 		{"en/response_looked_up_little", Config{}, false, lone(), Options{LookedUp: lookedUp(), MaxCharacters: 30}},
-		{"en/response_found", Config{}, false, found(), Options{Tools: []string{"search_messages", "remember"}}},
-		{"ja/response_found", Config{Language: "ja"}, false, found(), Options{Tools: []string{"search_messages"}}},
+		{"en/response_found", Config{}, false, found(), Options{Tools: []string{"search_messages", "remember", "open_link"}}},
+		{"ja/response_found", Config{Language: "ja"}, false, found(), Options{Tools: []string{"search_messages", "open_link"}}},
 		{"en/response_direct", Config{}, false, inDirect(), Options{}},
 		{"en/response_unread", Config{}, false, unread(12), Options{}},
 		{"ja/response_unread", Config{Language: "ja"}, false, unread(12), Options{}},
@@ -228,7 +228,7 @@ func claimed() chat.Context {
 
 func seenOptions() Options {
 	return Options{
-		MaxDelaySeconds: 600, Tools: []string{"search_messages"}, Names: map[string]string{"U2": "bob"}, Pending: []string{at(11, 40), at(11, 59)},
+		MaxDelaySeconds: 600, Tools: []string{"search_messages", "open_link"}, Names: map[string]string{"U2": "bob"}, Pending: []string{at(11, 40), at(11, 59)},
 		Signals:     &conversation.Signals{Pending: 2, QuietSeconds: 60, WaitingSeconds: 1200, Speakers: 3, OwnShare: 1.0 / 3, SinceOwn: 2, Question: true, Claimed: true},
 		LastVerdict: &LastVerdict{At: noon.Add(-3 * time.Hour), Reason: "nobody\n# asked"},
 	}

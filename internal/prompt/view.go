@@ -29,9 +29,10 @@ type view struct {
 	// may have to do with the conversation, written as one text.
 	Notes []noteView
 	Found string
-	// Tools is set if the model may call tools, or of a judgment, if the reply's may. CanSearch and
-	// CanRemember are set if search_messages and remember are among them.
-	Tools, CanSearch, CanRemember bool
+	// Tools is set if the model may call tools, or of a judgment, if the reply's may. CanSearch,
+	// CanRemember, CanOpen and CanReadFiles are set if search_messages, remember, open_link and
+	// read_file are among them.
+	Tools, CanSearch, CanRemember, CanOpen, CanReadFiles bool
 	// ChannelsUnlisted counts the channels that are not shown, ChannelsUntold and ThreadsUntold
 	// the memories and summaries that are not shown.
 	ChannelsUnlisted, ChannelsUntold, ThreadsUntold count
@@ -162,6 +163,8 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 		Tools:            len(o.Tools) > 0,
 		CanSearch:        slices.Contains(o.Tools, "search_messages"),
 		CanRemember:      slices.Contains(o.Tools, "remember"),
+		CanOpen:          slices.Contains(o.Tools, "open_link"),
+		CanReadFiles:     slices.Contains(o.Tools, "read_file"),
 	}
 	if !v.Direct {
 		v.Channel = n.channelName(c)
