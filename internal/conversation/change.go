@@ -18,6 +18,11 @@ const (
 	// Hushed: somebody wants no answer to the message, until an edit adds a mention or a
 	// person asks for an answer.
 	Hushed Kind = "hushed"
+	// Approved, Declined and Cancelled say what somebody decided about what the message made the bot
+	// propose. Revision is the proposal's id.
+	Approved  Kind = "approved"
+	Declined  Kind = "declined"
+	Cancelled Kind = "cancelled"
 )
 
 // Change is one thing that happened to a message, as a signal carries it: ids, never text.

@@ -337,10 +337,11 @@ func (e *eraser) outbox() error {
 	})
 }
 
-// steps deletes what was looked up for the workspace's replies: any of it may quote the person. A reply
-// that is being written goes on with what it has.
+// steps deletes what was looked up and proposed for the workspace's replies: any of it may quote the
+// person. A reply that is being written goes on with what it has, and the buttons of a proposal lead to
+// nothing.
 func (e *eraser) steps() error {
-	for table, column := range map[string]string{"steps": "id", "turns": "decision"} {
+	for table, column := range map[string]string{"steps": "id", "turns": "decision", "proposals": "id"} {
 		ids, err := e.channelsIn(table, e.Team)
 		if err != nil {
 			return err

@@ -33,6 +33,8 @@ type PersonExport struct {
 	Replies   []ExportedReply    `json:"replies"`
 	// Steps are what was looked up for replies to their messages.
 	Steps []ExportedStep `json:"steps"`
+	// Proposals are those that their messages led to, and those that the person decided about.
+	Proposals []ExportedProposal `json:"proposals"`
 	// Memories have one of their messages among their sources, or one of these memories.
 	Memories []ExportedMemory `json:"memories"`
 	// Notes are those that the person asked for.
@@ -112,6 +114,20 @@ type ExportedStep struct {
 	Asked   time.Time `json:"asked"`
 }
 
+// ExportedProposal is a call that the bot proposed to make.
+type ExportedProposal struct {
+	Channel   string    `json:"channel"`
+	Thread    string    `json:"thread,omitempty"`
+	TS        string    `json:"ts"` // of the message that asked
+	Server    string    `json:"server"`
+	Tool      string    `json:"tool"`
+	Input     string    `json:"input"`
+	State     string    `json:"state"`
+	DecidedBy string    `json:"decided_by,omitempty"`
+	Asked     time.Time `json:"asked"`
+	Output    string    `json:"output,omitempty"`
+}
+
 // ExportedMemory is one version of a memory. Channel is empty for the workspace.
 type ExportedMemory struct {
 	ID      int64     `json:"id"`
@@ -138,7 +154,7 @@ func (s *Store) ExportPerson(ctx context.Context, p chat.Person, step SweepStep)
 		Team: p.Team, User: p.User, Messages: []ExportedMessage{}, Reactions: []ExportedReaction{}, Orders: []ExportedOrder{},
 		Decisions: []ExportedDecision{}, Replies: []ExportedReply{}, Steps: []ExportedStep{}, Memories: []ExportedMemory{}, Notes: []ExportedNote{},
 	}}
-	for _, do := range []func() error{x.person, x.messages, x.reactions, x.orders, x.decisions, x.replies, x.steps, x.memories, x.notes} {
+	for _, do := range []func() error{x.person, x.messages, x.reactions, x.orders, x.decisions, x.replies, x.steps, x.proposals, x.memories, x.notes} {
 		if err := do(); err != nil {
 			return PersonExport{}, fmt.Errorf("export a person: %w", err)
 		}
@@ -244,6 +260,16 @@ func (x *exporter) steps() error {
 		return read[Step, string](x, "steps", within, "id", where("TRUE"), func(st Step) {
 			if x.theirs[[2]string{st.ChannelID, st.TriggerTS}] {
 				x.Steps = append(x.Steps, ExportedStep{st.ChannelID, st.ThreadTS, st.TriggerTS, st.Tool, st.Input, instant(st.StoredUS)})
+			}
+		})
+	})
+}
+
+func (x *exporter) proposals() error {
+	return x.eachChannel("proposals", func(within condition) error {
+		return read[Proposal, string](x, "proposals", within, "id", where("TRUE"), func(p Proposal) {
+			if x.theirs[[2]string{p.ChannelID, p.TriggerTS}] || p.DecidedBy == orderedByUser(x.User) {
+				x.Proposals = append(x.Proposals, ExportedProposal{p.ChannelID, p.ThreadTS, p.TriggerTS, p.Server, p.Tool, p.Input, string(p.State), p.DecidedBy, instant(p.StoredUS), p.Output})
 			}
 		})
 	})

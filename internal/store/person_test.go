@@ -47,6 +47,10 @@ var personal = map[string]map[string]string{
 	"turns": {
 		"decision": "a key of decisions", "team_id": workspaceID, "channel_id": placeID, "provider": ourWord, "model": "of a model", "text": seeded, "opaque": seeded,
 	},
+	"proposals": {
+		"id": "a hash", "team_id": workspaceID, "channel_id": placeID, "thread_ts": tsOnly, "trigger_ts": tsOnly, "decision": "a key of decisions", "asker": seeded,
+		"server": "an operator's word", "tool": "of a tool", "input": seeded, "state": ourWord, "shown_ts": tsOnly, "decided_by": seeded, "output": seeded,
+	},
 	"users":    {"team_id": workspaceID, "user_id": seeded, "name": seeded},
 	"channels": {"team_id": workspaceID, "channel_id": placeID, "name": "of a channel", "caught_up_to": tsOnly, "threads_caught_up_to": tsOnly},
 	"memories": {
@@ -187,6 +191,8 @@ func (db database) seedPerson(t *testing.T) {
 	db.insert(t,
 		&Step{ID: "s0", TeamID: team, ChannelID: "C2", TriggerTS: at(2), Decision: "run/2", Input: canaryName, Output: canaryText},
 		&Step{ID: "s1", TeamID: team, ChannelID: "C1", TriggerTS: at(0), Decision: "run/0", Input: canaryText},
+		&Proposal{ID: "p0", TeamID: team, ChannelID: "C1", TriggerTS: at(0), Asker: canaryUser, Input: canaryText, Output: canaryText},
+		&Proposal{ID: "p1", TeamID: team, ChannelID: "C2", TriggerTS: at(2), Asker: "U2", DecidedBy: by},
 		&Turn{Decision: "run/2", TeamID: team, ChannelID: "C2", Text: canaryText, Opaque: canaryText},
 		&changeRow{WorkflowID: "channel/T1/C1", TS: at(0), Kind: "said", Author: canaryUser, OrderedBy: by, RelayedUS: &relayed},
 		&orderRow{ID: "o1", TeamID: team, ChannelID: "C1", Kind: "hush", OrderedBy: by, Subject: at(0)},
@@ -212,8 +218,8 @@ func TestExportPerson(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := fmt.Sprintf("%s: %d messages, %d reactions, %d orders, %d decisions, %d replies, %d steps, %d notes", x.Name, len(x.Messages), len(x.Reactions), len(x.Orders), len(x.Decisions), len(x.Replies), len(x.Steps), len(x.Notes))
-		if want := "Kana Ria: 3 messages, 2 reactions, 1 orders, 1 decisions, 1 replies, 1 steps, 1 notes"; got != want {
+		got := fmt.Sprintf("%s: %d messages, %d reactions, %d orders, %d decisions, %d replies, %d steps, %d proposals, %d notes", x.Name, len(x.Messages), len(x.Reactions), len(x.Orders), len(x.Decisions), len(x.Replies), len(x.Steps), len(x.Proposals), len(x.Notes))
+		if want := "Kana Ria: 3 messages, 2 reactions, 1 orders, 1 decisions, 1 replies, 1 steps, 2 proposals, 1 notes"; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 		if !x.Guest || len(x.Outside) != 2 || x.Outside[0].Channel != "C1" {
@@ -234,7 +240,7 @@ func TestExportPerson(t *testing.T) {
 			t.Fatal(err)
 		}
 		x, err = db.ExportPerson(t.Context(), canary, noStep)
-		if err != nil || x.Name != "" || !x.Forgotten.Equal(db.clock.now()) || len(x.Messages)+len(x.Reactions)+len(x.Orders)+len(x.Decisions)+len(x.Replies)+len(x.Steps)+len(x.Memories)+len(x.Notes) > 0 {
+		if err != nil || x.Name != "" || !x.Forgotten.Equal(db.clock.now()) || len(x.Messages)+len(x.Reactions)+len(x.Orders)+len(x.Decisions)+len(x.Replies)+len(x.Steps)+len(x.Proposals)+len(x.Memories)+len(x.Notes) > 0 {
 			t.Errorf("after they were forgotten: %+v, %v", x, err)
 		}
 	})

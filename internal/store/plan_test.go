@@ -77,6 +77,17 @@ func TestPlansUseIndexes(t *testing.T) {
 				{name: "Turns", run: func(ctx context.Context, s *Store) error { _, err := s.Turns(ctx, "d7"); return err }},
 				{name: "BeginStep", run: func(ctx context.Context, s *Store) error { _, err := s.BeginStep(ctx, stepID("d7", 0, 0)); return err }},
 				{name: "EndStep", run: func(ctx context.Context, s *Store) error { return s.EndStep(ctx, stepID("d7", 0, 0), "x", false) }},
+				{name: "ProposalsOf", run: func(ctx context.Context, s *Store) error { _, err := s.ProposalsOf(ctx, "d7"); return err }},
+				{name: "Proposals", run: func(ctx context.Context, s *Store) error {
+					_, err := s.Proposals(ctx, ProposalFilter{Team: team, Limit: 20})
+					return err
+				}},
+				{name: "ShowProposals", run: func(ctx context.Context, s *Store) error { _, err := s.ShowProposals(ctx, "d7", at(1)); return err }},
+				{name: "BeginProposal", run: func(ctx context.Context, s *Store) error {
+					_, _, err := s.BeginProposal(ctx, stepID("d7", 0, 0))
+					return err
+				}},
+				{name: "WithdrawProposals", run: func(ctx context.Context, s *Store) error { return s.WithdrawProposals(ctx, "d7") }},
 				{name: "StopThread", run: func(ctx context.Context, s *Store) error { return s.StopThread(ctx, long, at(0)) }},
 				{name: "Tail of the top level", run: func(ctx context.Context, s *Store) error { _, err := s.Tail(ctx, top, 20); return err }},
 				{name: "Tail of a long thread", run: func(ctx context.Context, s *Store) error { _, err := s.Tail(ctx, long, 20); return err }},
@@ -607,6 +618,7 @@ func (db database) seedLedger(t *testing.T, n int) {
 	var lost []forgottenRow
 	var turns []Turn
 	var steps []Step
+	var proposals []Proposal
 	for i := range n / 4 {
 		us := micros(chat.Time(at(n - n/4 + i)))
 		c := chat.Conversation{Team: team, Channel: []string{channel, "C2", "C3"}[i%3]}
@@ -621,8 +633,16 @@ func (db database) seedLedger(t *testing.T, n int) {
 		steps = append(steps, Step{ID: stepID(key, 0, 0), TeamID: team, ChannelID: c.Channel, Decision: key, TriggerTS: at(i), Tool: "search_messages", State: StepDone, StoredUS: us})
 		lost = append(lost, forgottenRow{TeamID: fmt.Sprint("T", 10+i%100), ChannelID: c.Channel, TS: at(i), UntilUS: us})
 	}
+	for i := range steps {
+		st := steps[i]
+		state := ProposalDone
+		if i%100 == 0 {
+			state = ProposalOpen
+		}
+		proposals = append(proposals, Proposal{ID: st.ID, TeamID: team, ChannelID: st.ChannelID, TriggerTS: st.TriggerTS, Decision: st.Decision, State: state, StoredUS: st.StoredUS})
+	}
 	for _, insert := range []*gorm.DB{
-		db.db.CreateInBatches(decisions, 500), db.db.CreateInBatches(calls, 500), db.db.CreateInBatches(orders, 500), db.db.CreateInBatches(lost, 500),
+		db.db.CreateInBatches(proposals, 500), db.db.CreateInBatches(decisions, 500), db.db.CreateInBatches(calls, 500), db.db.CreateInBatches(orders, 500), db.db.CreateInBatches(lost, 500),
 		db.db.CreateInBatches(turns, 500), db.db.CreateInBatches(steps, 500),
 	} {
 		if insert.Error != nil {

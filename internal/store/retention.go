@@ -169,7 +169,7 @@ func (p pruning) ledger(h Cutoffs) error {
 	}
 	// What was looked up for a reply goes with the decision that the reply carried out.
 	for _, rows := range []prunable{
-		{table: "steps", walkColumn: "stored_us", ageColumn: "stored_us"}, {table: "turns", walkColumn: "made_us", ageColumn: "made_us"},
+		{table: "steps", walkColumn: "stored_us", ageColumn: "stored_us"}, {table: "turns", walkColumn: "made_us", ageColumn: "made_us"}, {table: "proposals", walkColumn: "stored_us", ageColumn: "stored_us"},
 	} {
 		rows.condition = where("NOT EXISTS (SELECT 1 FROM decisions d WHERE d.key = " + rows.table + ".decision)")
 		if err := walk[int64](p, rows, before); err != nil {

@@ -55,6 +55,8 @@ const (
 	StepDone    StepState = "done"
 	// StepRefused: it is past a limit, and was not tried.
 	StepRefused StepState = "refused"
+	// StepProposed: it acts, so people decide about it (Proposal).
+	StepProposed StepState = "proposed"
 )
 
 // Step is one call of a Turn.
@@ -82,13 +84,16 @@ type Step struct {
 	// BeganUS is when the first attempt began, 0 if none has.
 	BeganUS int64 `gorm:"column:began_us" json:"began_us"`
 	EndedUS int64 `gorm:"column:ended_us" json:"ended_us"`
+	// Proposal is what SaveTurn saves with a step in StepProposed: Asker, Server, Idempotent and LapsesUS
+	// of it. It is not read.
+	Proposal *Proposal `gorm:"-" json:"-"`
 }
 
 // TableName implements gorm's schema.Tabler.
 func (Step) TableName() string { return "steps" }
 
 // Ended reports whether the step has a result.
-func (s Step) Ended() bool { return s.State == StepDone || s.State == StepRefused }
+func (s Step) Ended() bool { return s.State != StepWaiting && s.State != StepRunning }
 
 // Began is when the first attempt began; zero if none has.
 func (s Step) Began() time.Time { return instantOrZero(s.BeganUS) }
@@ -114,12 +119,20 @@ func (s *Store) SaveTurn(ctx context.Context, c chat.Conversation, trigger strin
 	now := s.nowMicros()
 	t.TeamID, t.ChannelID, t.MadeUS = c.Team, c.Channel, now
 	steps := slices.Clone(t.Steps)
+	var proposals []Proposal
 	for i := range steps {
 		st := &steps[i]
 		st.ID, st.TeamID, st.ChannelID, st.ThreadTS, st.TriggerTS = stepID(t.Decision, t.Round, i), c.Team, c.Channel, c.Thread, trigger
 		st.Decision, st.Round, st.Position, st.StoredUS = t.Decision, t.Round, i, now
 		if st.Ended() {
 			st.EndedUS = now
+		}
+		if p := st.Proposal; p != nil {
+			proposals = append(proposals, Proposal{
+				ID: st.ID, TeamID: c.Team, ChannelID: c.Channel, ThreadTS: c.Thread, TriggerTS: trigger, Decision: t.Decision, Asker: p.Asker,
+				Server: p.Server, Tool: st.Tool, Input: st.Input, Idempotent: p.Idempotent, State: ProposalOpen, LapsesUS: p.LapsesUS, StoredUS: now,
+			})
+			st.Proposal = nil
 		}
 	}
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
@@ -128,6 +141,11 @@ func (s *Store) SaveTurn(ctx context.Context, c chat.Conversation, trigger strin
 			return created.Error
 		}
 		if created.RowsAffected > 0 && len(steps) > 0 {
+			if len(proposals) > 0 {
+				if err := tx.Create(&proposals).Error; err != nil {
+					return err
+				}
+			}
 			return tx.Create(&steps).Error
 		}
 		steps = nil

@@ -1,0 +1,273 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+	"myao/internal/telemetry"
+)
+
+// ProposalState is how far a proposal has come:
+//
+//	open → approved → begun → done
+//	  ↓        ↓        ↓      a definite error: failed; a crash: unknown
+//	declined, cancelled, lapsed, withdrawn
+//
+// Only people approve, decline and cancel (DecideProposal). A call is made only from begun, and begun is
+// reached once, unless the call may be repeated.
+type ProposalState string
+
+const (
+	ProposalOpen     ProposalState = "open"
+	ProposalApproved ProposalState = "approved"
+	ProposalBegun    ProposalState = "begun"
+	ProposalDone     ProposalState = "done"
+	ProposalFailed   ProposalState = "failed"
+	// ProposalUnknown: a worker died while it made the call. It is not tried again.
+	ProposalUnknown   ProposalState = "unknown"
+	ProposalDeclined  ProposalState = "declined"
+	ProposalCancelled ProposalState = "cancelled" // by an operator
+	ProposalLapsed    ProposalState = "lapsed"
+	// ProposalWithdrawn: the message that asked was deleted, or the reply with the buttons not posted.
+	ProposalWithdrawn ProposalState = "withdrawn"
+)
+
+// Ended reports whether nothing more comes of it.
+func (s ProposalState) Ended() bool {
+	return s != ProposalOpen && s != ProposalApproved && s != ProposalBegun
+}
+
+// Ran reports whether the call was made, or may have been.
+func (s ProposalState) Ran() bool {
+	return s == ProposalDone || s == ProposalFailed || s == ProposalUnknown
+}
+
+// unfinished is the condition of the index of proposals that may still come to something.
+const unfinished = "state IN ('open', 'approved', 'begun')"
+
+// Proposal is a call of a tool that acts, and what people decided about it.
+type Proposal struct {
+	ID        string `gorm:"primaryKey" json:"id"` // that of its step
+	TeamID    string `json:"team_id"`
+	ChannelID string `json:"channel_id"`
+	ThreadTS  string `gorm:"column:thread_ts" json:"thread_ts"`
+	// TriggerTS is the ts of the message that asked.
+	TriggerTS string `gorm:"column:trigger_ts" json:"trigger_ts"`
+	// Decision is the key of the decision whose reply has the buttons.
+	Decision string `json:"decision"`
+	// Asker is the user id of whoever asked.
+	Asker  string `json:"asker"`
+	Server string `json:"server"`
+	Tool   string `json:"tool"`
+	// Input is a JSON object, as it was shown to people.
+	Input string `json:"input"`
+	// Idempotent is set if the call may be repeated.
+	Idempotent bool          `json:"idempotent"`
+	State      ProposalState `json:"state"`
+	// ShownTS is the ts of the message with the buttons; "" before it is posted.
+	ShownTS string `gorm:"column:shown_ts" json:"shown_ts"`
+	// DecidedBy is slack:U…, or an operator's name; "" if nobody has decided.
+	DecidedBy string `json:"decided_by"`
+	DecidedUS int64  `gorm:"column:decided_us" json:"decided_us"`
+	// LapsesUS is when it lapses if nobody has decided.
+	LapsesUS int64 `gorm:"column:lapses_us" json:"lapses_us"`
+	StoredUS int64 `gorm:"column:stored_us" json:"stored_us"`
+	BeganUS  int64 `gorm:"column:began_us" json:"began_us"`
+	EndedUS  int64 `gorm:"column:ended_us" json:"ended_us"`
+	// Output is what came of it.
+	Output string `json:"output"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (Proposal) TableName() string { return "proposals" }
+
+// Conversation is where it was proposed.
+func (p Proposal) Conversation() chat.Conversation {
+	return chat.Conversation{Team: p.TeamID, Channel: p.ChannelID, Thread: p.ThreadTS}
+}
+
+// Lapses is when it lapses if nobody has decided.
+func (p Proposal) Lapses() time.Time { return instant(p.LapsesUS) }
+
+// Proposal returns a proposal, or ErrNotFound.
+func (s *Store) Proposal(ctx context.Context, id string) (Proposal, error) {
+	return s.oneProposal(s.db.WithContext(ctx), id)
+}
+
+func (s *Store) oneProposal(tx *gorm.DB, id string) (Proposal, error) {
+	var rows []Proposal
+	if err := tx.Where("id = ?", id).Find(&rows).Error; err != nil {
+		return Proposal{}, fmt.Errorf("read proposal %s: %w", id, err)
+	}
+	if len(rows) == 0 {
+		return Proposal{}, fmt.Errorf("proposal %s: %w", id, ErrNotFound)
+	}
+	return rows[0], nil
+}
+
+// ProposalsOf returns the proposals of a decision, in the order of their calls.
+func (s *Store) ProposalsOf(ctx context.Context, decision string) ([]Proposal, error) {
+	var rows []Proposal
+	if err := s.db.WithContext(ctx).Raw(`SELECT p.* FROM proposals p LEFT JOIN steps s ON s.id = p.id
+		WHERE p.decision = ? ORDER BY s.round, s.position, p.id`, decision).Scan(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read proposals of %s: %w", decision, err)
+	}
+	return rows, nil
+}
+
+// ProposalFilter says which proposals Proposals returns.
+type ProposalFilter struct {
+	Team string
+	// Channel and Thread narrow it to a place; "" is any.
+	Channel, Thread string
+	// All includes those that have ended.
+	All bool
+	// Limit is how many: the newest.
+	Limit int
+}
+
+// Proposals returns proposals, the newest first.
+func (s *Store) Proposals(ctx context.Context, f ProposalFilter) ([]Proposal, error) {
+	q := s.db.WithContext(ctx).Where("team_id = ?", f.Team)
+	if !f.All {
+		q = q.Where(unfinished)
+	}
+	if f.Channel != "" {
+		q = q.Where("channel_id = ?", f.Channel)
+	}
+	if f.Thread != "" {
+		q = q.Where("thread_ts = ?", f.Thread)
+	}
+	var rows []Proposal
+	if err := q.Order("stored_us DESC, id").Limit(f.Limit).Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read proposals: %w", err)
+	}
+	return rows, nil
+}
+
+// ShowProposals records that the buttons of a decision's proposals stand under a message, and returns
+// the proposals that are open.
+func (s *Store) ShowProposals(ctx context.Context, decision, ts string) ([]Proposal, error) {
+	if err := s.db.WithContext(ctx).Model(&Proposal{}).Where("decision = ? AND shown_ts = ''", decision).Update("shown_ts", ts).Error; err != nil {
+		return nil, fmt.Errorf("show proposals of %s: %w", decision, err)
+	}
+	var rows []Proposal
+	if err := s.db.WithContext(ctx).Where("decision = ? AND state = ?", decision, ProposalOpen).Order("id").Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read proposals of %s: %w", decision, err)
+	}
+	return rows, nil
+}
+
+// DecideProposal records what somebody decides about an open proposal, and the change that tells its
+// conversation. Whoever is first decides: the proposal is returned as it is then, and first says whether
+// this was it. kind is conversation.Approved, Declined or Cancelled. A proposal that has lapsed by now is
+// not decided any more, although its conversation may not have closed it yet. ErrNotFound: there is no
+// such proposal.
+func (s *Store) DecideProposal(ctx context.Context, id string, kind conversation.Kind, by string) (p Proposal, first bool, targets []Target, err error) {
+	err = s.transaction(ctx, func(tx *gorm.DB) (err error) {
+		if p, err = s.oneProposal(s.locked(tx), id); err != nil {
+			return err
+		}
+		now := s.nowMicros()
+		if first = p.State == ProposalOpen && now < p.LapsesUS; !first {
+			return nil
+		}
+		p.State, p.DecidedBy, p.DecidedUS = ProposalState(kind), by, now
+		if p.State.Ended() {
+			p.EndedUS = now
+		}
+		if err := tx.Model(&Proposal{}).Where("id = ?", id).
+			Updates(map[string]any{"state": p.State, "decided_by": p.DecidedBy, "decided_us": p.DecidedUS, "ended_us": p.EndedUS}).Error; err != nil {
+			return err
+		}
+		c := changeRow{
+			WorkflowID: p.Conversation().ID(), TS: p.TriggerTS, SentUS: micros(chat.Time(p.TriggerTS)), Kind: string(kind), Revision: p.ID,
+			StoredUS: now, OrderedBy: by, Trace: telemetry.Traceparent(ctx),
+		}
+		targets = []Target{{Conversation: p.Conversation(), Awaited: true}}
+		return tx.Create(&c).Error
+	})
+	if err != nil {
+		return Proposal{}, false, nil, fmt.Errorf("decide proposal %s: %w", id, err)
+	}
+	return p, first, targets, nil
+}
+
+// BeginProposal takes an approved proposal into begun and returns run if its call is to be made now. One
+// that has begun before, in an attempt that did not end it, becomes unknown, unless its call may be
+// repeated. If the message that asked is deleted, it is withdrawn.
+func (s *Store) BeginProposal(ctx context.Context, id string) (p Proposal, run bool, err error) {
+	err = s.transaction(ctx, func(tx *gorm.DB) (err error) {
+		if p, err = s.oneProposal(s.locked(tx), id); err != nil {
+			return err
+		}
+		before := p.State
+		if before != ProposalApproved && before != ProposalBegun {
+			return nil
+		}
+		var deleted int64
+		if before == ProposalApproved {
+			if err := tx.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND ts = ? AND deleted", p.TeamID, p.ChannelID, p.TriggerTS).Count(&deleted).Error; err != nil {
+				return err
+			}
+		}
+		now := s.nowMicros()
+		switch {
+		case deleted > 0:
+			p.State, p.EndedUS = ProposalWithdrawn, now
+		case before == ProposalBegun && !p.Idempotent:
+			p.State, p.EndedUS = ProposalUnknown, now
+		default:
+			p.State, run = ProposalBegun, true
+			if p.BeganUS == 0 {
+				p.BeganUS = now
+			}
+		}
+		return tx.Model(&Proposal{}).Where("id = ?", id).Updates(map[string]any{"state": p.State, "began_us": p.BeganUS, "ended_us": p.EndedUS}).Error
+	})
+	if err != nil {
+		return Proposal{}, false, fmt.Errorf("begin proposal %s: %w", id, err)
+	}
+	return p, run, nil
+}
+
+// EndProposal saves what came of a call that has begun: ProposalDone, ProposalFailed or ProposalUnknown.
+// The first end stays.
+func (s *Store) EndProposal(ctx context.Context, id string, state ProposalState, output string) error {
+	if err := s.db.WithContext(ctx).Model(&Proposal{}).Where("id = ? AND state = ?", id, ProposalBegun).
+		Updates(map[string]any{"state": state, "output": output, "ended_us": s.nowMicros()}).Error; err != nil {
+		return fmt.Errorf("end proposal %s: %w", id, err)
+	}
+	return nil
+}
+
+// CloseProposal ends a proposal without its call: ProposalLapsed only while it is open,
+// ProposalWithdrawn also if it is approved and has not begun. It returns the proposal as it is then, or
+// ErrNotFound.
+func (s *Store) CloseProposal(ctx context.Context, id string, state ProposalState) (Proposal, error) {
+	from := []ProposalState{ProposalOpen}
+	if state == ProposalWithdrawn {
+		from = append(from, ProposalApproved)
+	}
+	if err := s.closeProposals(s.db.WithContext(ctx).Where("id = ?", id), state, from...); err != nil {
+		return Proposal{}, fmt.Errorf("close proposal %s: %w", id, err)
+	}
+	return s.Proposal(ctx, id)
+}
+
+// WithdrawProposals withdraws the open proposals of a decision whose reply is not posted.
+func (s *Store) WithdrawProposals(ctx context.Context, decision string) error {
+	if err := s.closeProposals(s.db.WithContext(ctx).Where("decision = ? AND shown_ts = ''", decision), ProposalWithdrawn, ProposalOpen); err != nil {
+		return fmt.Errorf("withdraw proposals of %s: %w", decision, err)
+	}
+	return nil
+}
+
+func (s *Store) closeProposals(of *gorm.DB, state ProposalState, from ...ProposalState) error {
+	return of.Model(&Proposal{}).Where("state IN ?", from).Updates(map[string]any{"state": state, "ended_us": s.nowMicros()}).Error
+}
