@@ -484,3 +484,42 @@ func TestFindPost(t *testing.T) {
 		t.Errorf("without an identity: %v", err)
 	}
 }
+
+// The buttons stand under the text in each form that Slack may take, and nothing of what a model wrote
+// becomes markup.
+func TestProposals(t *testing.T) {
+	t.Parallel()
+	open := Proposal{ID: "p1", Text: "desk › create\n• title: <!channel> *x*", Approve: "Approve", Decline: "Decline"}
+	refusal := says(`{"ok":false,"error":"invalid_blocks"}`)
+	f, c := newFake(t, refusal, says(posted))
+	if _, err := c.Post(t.Context(), Post{Channel: "C1", ThreadTS: "1699999999.000100", Text: "**hi**", Key: "k1", Proposals: []Proposal{open}}); err != nil {
+		t.Fatal(err)
+	}
+	below := `{"type":"section","text":{"type":"plain_text","text":"desk › create\n• title: \u003c!channel\u003e *x*","emoji":false}},` +
+		`{"type":"actions","elements":[{"type":"button","text":{"type":"plain_text","text":"Approve","emoji":false},"action_id":"myao_approve","value":"p1","style":"primary"},` +
+		`{"type":"button","text":{"type":"plain_text","text":"Decline","emoji":false},"action_id":"myao_decline","value":"p1"}]}]`
+	for i, above := range []string{`[{"type":"markdown","text":"**hi**"},`, `[{"type":"section","text":{"type":"mrkdwn","text":"*hi*"}},`} {
+		form := f.seen()[i].form
+		if got := form.Get("blocks"); got != above+below {
+			t.Errorf("form %d: %s", i, got)
+		}
+		if got, want := form.Get("text"), "*hi*\n\ndesk › create\n• title: &lt;!channel&gt; *x*"; got != want || form.Get("thread_ts") == "" {
+			t.Errorf("form %d: text %q", i, got)
+		}
+	}
+
+	done := open
+	done.Outcome = "Approved by <@U1>: done."
+	f, c = newFake(t, refusal, refusal, says(posted), says(`{"ok":false,"error":"message_not_found"}`))
+	if existed, err := c.Update(t.Context(), Update{Channel: "C1", TS: "1700000000.000100", Text: "**hi**", Key: "k1", Proposals: []Proposal{done}}); err != nil || !existed {
+		t.Errorf("updated: %v, %v", existed, err)
+	}
+	calls := f.seen()
+	if len(calls) != 3 || calls[0].method != "chat.update" || !strings.Contains(calls[0].form.Get("blocks"), "Approved by \\u003c@U1\\u003e") || strings.Contains(calls[0].form.Get("blocks"), "myao_") ||
+		calls[2].form.Has("blocks") || !strings.HasSuffix(calls[2].form.Get("text"), done.Outcome) {
+		t.Errorf("calls %v", calls)
+	}
+	if existed, err := c.Update(t.Context(), Update{Channel: "C1", TS: "1700000000.000100", Text: "hi", Key: "k1"}); err != nil || existed {
+		t.Errorf("of a deleted message: %v, %v", existed, err)
+	}
+}

@@ -3,9 +3,7 @@ package slack
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
-	"unicode/utf8"
 
 	slackapi "github.com/slack-go/slack"
 
@@ -16,9 +14,11 @@ import (
 // the channel can read the key, so it is no secret.
 const metadataType = "myao_reply"
 
-// maxMarkdown is the size limit of a markdown block, in characters
-// (docs.slack.dev/reference/block-kit/blocks/markdown-block).
-const maxMarkdown = 12_000
+// Size limits of blocks, in characters (docs.slack.dev/reference/block-kit/blocks).
+const (
+	maxMarkdown = 12_000
+	maxSection  = 3_000
+)
 
 // Post is a message to send.
 type Post struct {
@@ -29,13 +29,15 @@ type Post struct {
 	Text string
 	// Key is what FindPost finds the message by.
 	Key string
+	// Proposals stand under the text.
+	Proposals []Proposal
 }
 
 // Post sends a message and returns its ts (docs.slack.dev/reference/methods/chat.postMessage). The text
 // is sent as a markdown block, with plain text for notifications and old clients. If Slack refuses
-// the block, nothing is posted, and a second call sends the plain text alone. After an Ambiguous
+// the block, nothing is posted, and a further call sends a plainer form (forms). After an Ambiguous
 // error the message may be there; FindPost tells.
-func (c *Client) Post(ctx context.Context, p Post) (string, error) {
+func (c *Client) Post(ctx context.Context, p Post) (ts string, err error) {
 	const method = "chat.postMessage"
 	switch {
 	case !validID(p.Channel):
@@ -47,22 +49,15 @@ func (c *Client) Post(ctx context.Context, p Post) (string, error) {
 	case strings.TrimSpace(p.Text) == "":
 		return "", &Error{Method: method, Code: "no_text", Kind: Final}
 	}
-	plain := []slackapi.MsgOption{
-		slackapi.MsgOptionText(mrkdwn(p.Text), false),
-		slackapi.MsgOptionMetadata(slackapi.SlackMetadata{EventType: metadataType, EventPayload: map[string]any{"key": p.Key}}),
-		slackapi.MsgOptionDisableLinkUnfurl(),
-		slackapi.MsgOptionDisableMediaUnfurl(),
-	}
-	if p.ThreadTS != "" {
-		plain = append(plain, slackapi.MsgOptionTS(p.ThreadTS))
-	}
-	if block := markdown(p.Text); utf8.RuneCountInString(block) <= maxMarkdown {
-		ts, err := c.send(ctx, p.Channel, append(slices.Clip(plain), slackapi.MsgOptionBlocks(slackapi.NewMarkdownBlock("", block)))...)
-		if !blockRefused(err) {
-			return ts, err
+	for _, options := range forms(p.Text, p.Key, p.Proposals) {
+		if p.ThreadTS != "" {
+			options = append(options, slackapi.MsgOptionTS(p.ThreadTS))
+		}
+		if ts, err = c.send(ctx, p.Channel, options...); !blockRefused(err) {
+			break
 		}
 	}
-	return c.send(ctx, p.Channel, plain...)
+	return ts, err
 }
 
 func (c *Client) send(ctx context.Context, channel string, options ...slackapi.MsgOption) (string, error) {
