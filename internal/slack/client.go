@@ -7,7 +7,9 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"net/url"
 	"strings"
+	"sync/atomic"
 
 	slackapi "github.com/slack-go/slack"
 )
@@ -34,30 +36,43 @@ type Client struct {
 	api      *slackapi.Client
 	token    string
 	trustOrg bool
+	// files downloads files, without following redirects. base is the address of the Web API.
+	files   *http.Client
+	base    *url.URL
+	metrics *Metrics
+	// scopes are those of the newest answer that named them.
+	scopes *atomic.Pointer[[]string]
 	// identity holds the known identity. Receiving it is the lock.
 	identity chan Identity
 }
 
 // New makes a client. It makes no call.
 func New(c Config) *Client {
+	t := newTransport(c.HTTPClient)
+	t.scopes = new(atomic.Pointer[[]string])
 	client := &Client{
-		api:      slackapi.New(c.Token, options(c)...),
+		api:      slackapi.New(c.Token, options(c, t)...),
 		token:    c.Token,
 		trustOrg: c.TrustOrg,
+		files:    newTransport(c.HTTPClient).client,
+		metrics:  c.Metrics,
+		scopes:   t.scopes,
 		identity: make(chan Identity, 1),
 	}
+	client.files.Timeout = max(client.files.Timeout, downloadTimeout)
+	client.base, _ = url.Parse(cmp.Or(c.APIURL, slackapi.APIURL)) // nil: calls fail, too
 	client.identity <- Identity{}
 	return client
 }
 
-func options(c Config) []slackapi.Option {
+func options(c Config, t transport) []slackapi.Option {
 	base := cmp.Or(c.APIURL, slackapi.APIURL)
 	if !strings.HasSuffix(base, "/") {
 		base += "/"
 	}
 	return []slackapi.Option{
 		slackapi.OptionAPIURL(base),
-		slackapi.OptionHTTPClient(measuredTransport{newTransport(c.HTTPClient), c.Metrics}),
+		slackapi.OptionHTTPClient(measuredTransport{t, c.Metrics}),
 		slackapi.OptionLog(log.New(io.Discard, "", 0)),
 	}
 }

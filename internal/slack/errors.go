@@ -43,6 +43,8 @@ const (
 	codeUnknown    = "unknown_error"
 	codeArgument   = "invalid_arguments"
 	codeTooMany    = "too_many_pages"
+	codeTooLarge   = "file_too_large"
+	codeForeignURL = "not_slacks_address"
 )
 
 // Error is a failed call of Slack's Web API. It never holds a token.
@@ -51,7 +53,7 @@ type Error struct {
 	Method string
 	// Code is Slack's error code (channel_not_found), http_503 for a bare status, or one
 	// of timeout, canceled, connection_failed, unreadable_answer, unknown_error,
-	// invalid_arguments and too_many_pages.
+	// invalid_arguments, too_many_pages, file_too_large and not_slacks_address.
 	Code string
 	// Status is the HTTP status; 0 without an answer.
 	Status int
@@ -97,7 +99,7 @@ func isRead(method string) bool {
 	case "test", "info", "list", "history", "replies", "members":
 		return true
 	}
-	return method == "users.conversations" || method == openMethod
+	return method == "users.conversations" || method == openMethod || method == downloadMethod
 }
 
 // Wait waits for as long as Slack said to wait before another try, or for fallback if it did

@@ -33,12 +33,17 @@ type measuredTransport struct {
 func (t measuredTransport) Do(req *http.Request) (*http.Response, error) {
 	began := time.Now()
 	resp, err := t.transport.Do(req)
-	if t.metrics != nil {
-		method, result := methodOf(req), "ok"
-		if err != nil {
-			result = string(classify(method, err).Kind)
-		}
-		t.metrics.calls.WithLabelValues(method, result).Observe(time.Since(began).Seconds())
-	}
+	t.metrics.observe(methodOf(req), began, err)
 	return resp, err
+}
+
+func (m *Metrics) observe(method string, began time.Time, err error) {
+	if m == nil {
+		return
+	}
+	result := "ok"
+	if err != nil {
+		result = string(classify(method, err).Kind)
+	}
+	m.calls.WithLabelValues(method, result).Observe(time.Since(began).Seconds())
 }

@@ -70,7 +70,7 @@ func (s *Socket) Connected() bool { return s.connected.Load() }
 
 // api returns a client that opens connections.
 func (s *Socket) api() *slackapi.Client {
-	return slackapi.New("", append(options(Config{APIURL: s.config.APIURL, HTTPClient: s.config.HTTPClient}),
+	return slackapi.New("", append(options(Config{APIURL: s.config.APIURL}, newTransport(s.config.HTTPClient)),
 		slackapi.OptionAppLevelToken(s.config.AppToken))...)
 }
 

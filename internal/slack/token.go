@@ -30,17 +30,28 @@ func (c *Client) TokenInfo(ctx context.Context) (TokenInfo, error) {
 	return readTokenInfo(*header), nil
 }
 
-func readTokenInfo(h http.Header) TokenInfo {
-	var g TokenInfo
+// Lacks reports whether the token has no such scope, by the newest answer that named its scopes. It
+// makes no call: before the first answer, and if Slack does not say, it is false.
+func (c *Client) Lacks(scope string) bool {
+	granted := c.scopes.Load()
+	return granted != nil && !slices.Contains(*granted, scope)
+}
+
+// scopesIn returns the scopes that the header of an answer names, sorted; nil if it names none.
+func scopesIn(h http.Header) (scopes []string) {
 	for _, list := range h.Values(scopesHeader) {
 		for scope := range strings.SplitSeq(list, ",") {
 			if scope = strings.TrimSpace(scope); scope != "" {
-				g.Scopes = append(g.Scopes, scope)
+				scopes = append(scopes, scope)
 			}
 		}
 	}
-	slices.Sort(g.Scopes)
-	g.Scopes = slices.Compact(g.Scopes)
+	slices.Sort(scopes)
+	return slices.Compact(scopes)
+}
+
+func readTokenInfo(h http.Header) TokenInfo {
+	g := TokenInfo{Scopes: scopesIn(h)}
 	if date, err := http.ParseTime(h.Get("Date")); err == nil {
 		g.Date = date.UTC()
 	}

@@ -28,7 +28,11 @@ const (
 // transport is between slack-go and net/http. It judges an answer before slack-go decodes it. slack-go
 // takes {} and {"ok":false} without a code for success, and one malformed block makes it fail a whole
 // page, or a post that was made.
-type transport struct{ client *http.Client }
+type transport struct {
+	client *http.Client
+	// scopes is set to the token's scopes whenever an answer names them; it may be nil.
+	scopes *atomic.Pointer[[]string]
+}
 
 // newTransport copies the client, with a timeout and without redirects: a redirect would send the token
 // in the body to another address.
@@ -58,6 +62,9 @@ func (t transport) Do(req *http.Request) (*http.Response, error) {
 	if into, wanted := req.Context().Value(headerKey{}).(*http.Header); wanted {
 		*into = resp.Header
 	}
+	if granted := scopesIn(resp.Header); granted != nil && t.scopes != nil {
+		t.scopes.Store(&granted)
+	}
 	retryAfter := retryAfter(resp.Header)
 	if resp.StatusCode != http.StatusOK {
 		_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection can be reused
@@ -80,7 +87,7 @@ func (t transport) Do(req *http.Request) (*http.Response, error) {
 	delete(answer, "message") // of a post; slack-go need not decode it
 	if into, wanted := req.Context().Value(answerKey{}).(*object); wanted {
 		*into = maps.Clone(answer)
-		for _, key := range []string{"messages", "user", "bot", "channel", "channels", "members"} {
+		for _, key := range []string{"messages", "user", "bot", "channel", "channels", "members", "file", "comments"} {
 			delete(answer, key)
 		}
 	}
