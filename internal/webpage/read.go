@@ -1,0 +1,80 @@
+package webpage
+
+import (
+	"context"
+	"errors"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html/charset"
+
+	"myao/internal/pdf"
+)
+
+// read makes a page of what a site has sent. The content decides together with its claimed type: what is
+// no text is not read as text, whatever it is called.
+func (f *Fetcher) read(ctx context.Context, at *url.URL, contentType string, body []byte, cut bool) (Page, error) {
+	claimed, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		claimed, contentType = "", ""
+	}
+	found, _, _ := strings.Cut(http.DetectContentType(body), ";")
+	switch {
+	case found == "application/pdf":
+		return f.readPDF(ctx, body, cut)
+	case !strings.HasPrefix(found, "text/"):
+		return Page{}, refused("The page is of type %q, which is not read.", either(found, "application/octet-stream", claimed))
+	case claimed == "text/html", claimed == "application/xhtml+xml", untyped(claimed) && found == "text/html":
+		return readHTML(decoded(body, contentType), at)
+	case textual(claimed), untyped(claimed):
+		return Page{Text: decoded(body, contentType)}, nil
+	}
+	return Page{}, refused("The page is of type %q, which is not read.", claimed)
+}
+
+// either is the type that says more.
+func either(found, vague, claimed string) string {
+	if found == vague && claimed != "" {
+		return claimed
+	}
+	return found
+}
+
+func untyped(claimed string) bool { return claimed == "" || claimed == "application/octet-stream" }
+
+// textual reports whether a type is of text that a reader of text can make use of.
+func textual(claimed string) bool {
+	return strings.HasPrefix(claimed, "text/") || strings.HasSuffix(claimed, "+json") || strings.HasSuffix(claimed, "+xml") ||
+		slices.Contains([]string{"application/json", "application/xml", "application/yaml", "application/x-yaml", "application/toml", "application/javascript"}, claimed)
+}
+
+// decoded is a text in UTF-8.
+func decoded(body []byte, contentType string) string {
+	encoding, _, _ := charset.DetermineEncoding(body[:min(len(body), 1024)], contentType)
+	text, err := encoding.NewDecoder().Bytes(body)
+	if err != nil {
+		text = body
+	}
+	return strings.TrimPrefix(strings.ToValidUTF8(string(text), "\uFFFD"), "\uFEFF")
+}
+
+func (f *Fetcher) readPDF(ctx context.Context, body []byte, cut bool) (Page, error) {
+	if cut {
+		return Page{}, refused("The PDF is larger than %d MiB.", maxBytes>>20)
+	}
+	bounded, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	text, err := f.pdf.Text(bounded, body)
+	switch {
+	case ctx.Err() != nil:
+		return Page{}, ctx.Err()
+	case errors.Is(err, pdf.ErrUnreadable):
+		return Page{}, refused("The PDF cannot be read: it is damaged or needs a password.")
+	case err != nil || text == "":
+		return Page{PDF: body}, nil // a model may see more
+	}
+	return Page{Text: text}, nil
+}
