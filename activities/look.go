@@ -94,7 +94,7 @@ func clipped(text string, most int) string {
 	if most <= 0 || len(runes) <= most {
 		return text
 	}
-	head := tools.WholeMarkers(string(runes[:most]))
+	head := tools.Whole(string(runes[:most]))
 	return fmt.Sprintf(cutResultFmt, head, len(runes)-len([]rune(head)))
 }
 

@@ -20,6 +20,7 @@ import (
 	"myao/internal/slack"
 	"myao/internal/store"
 	"myao/internal/tools"
+	"myao/internal/webpage"
 )
 
 // promptCommand prints the prompt that a model would be sent about a conversation now.
@@ -69,7 +70,7 @@ func (c *promptCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 	if err != nil {
 		return err
 	}
-	questions, err := c.questions(ctx, p.Config, db, m, m.Tools(client, directory), own)
+	questions, err := c.questions(ctx, p.Config, db, m, m.Tools(client, directory, webpage.New(webpage.Options{})), own)
 	if err != nil {
 		return err
 	}
@@ -110,6 +111,11 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 	if err != nil {
 		return nil, err
 	}
+	known, err := db.Channels(ctx, where.Team, []string{where.Channel})
+	if err != nil {
+		return nil, err
+	}
+	shared := known[where.Channel].External || known[where.Channel].OrgShared
 	switch c.For {
 	case "response":
 		trigger, addressed, err := trigger(ctx, db, where, own, settings.Mode)
@@ -117,7 +123,7 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 			return nil, err
 		}
 		reply := mind.Reply{Conversation: where, Trigger: trigger, Addressed: addressed}
-		offered, err := offers.Offered(ctx, tools.Place{Conversation: where, Trigger: trigger, Addressed: addressed, Allowed: settings.Tools})
+		offered, err := offers.Offered(ctx, tools.Place{Conversation: where, Trigger: trigger, Addressed: addressed, Shared: shared, Allowed: settings.Tools})
 		if err != nil {
 			return nil, err
 		}
@@ -133,6 +139,7 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 		if err != nil {
 			return nil, err
 		}
+		judgment.Shared = shared
 		q, err := judgment.Question("")
 		return []titledQuestion{{"judgment", q, nil}}, err
 	}

@@ -21,6 +21,7 @@ import (
 	"myao/internal/slack"
 	"myao/internal/store"
 	"myao/internal/temporal"
+	"myao/internal/webpage"
 )
 
 // serve runs until the context ends.
@@ -122,7 +123,7 @@ func newActivities(ctx context.Context, p launch.Program, s *store.Store, client
 			FirstWindow: p.Config.Memory.ShortTermWindow(), ThreadWindow: p.Config.Response.ThreadMemory(),
 			Clock: time.Now, Logger: p.Logger,
 		},
-		Tools: m.Tools(client, directory), Limits: p.Config.Tools, Retention: p.Config.Retention, SecondLook: p.Config.Response.SecondLook, Language: p.Config.Language,
+		Tools: m.Tools(client, directory, webpage.New(webpage.Options{})), Limits: p.Config.Tools, Retention: p.Config.Retention, SecondLook: p.Config.Response.SecondLook, Language: p.Config.Language,
 		Clock: time.Now, Logger: p.Logger, Metrics: activities.NewMetrics(p.Telemetry.Registry),
 	}, closeModels, nil
 }

@@ -43,7 +43,7 @@ func (m *Mind) Decide(ctx context.Context, c chat.Conversation, pending []string
 	if err != nil {
 		return Decision{}, err
 	}
-	asked.Signals = judgment.Signals
+	asked.Signals, judgment.Shared = judgment.Signals, k.Shared
 	if asked.Verdict, asked.Answer, err = m.Judge(ctx, judgment, a); err != nil {
 		return Decision{}, err
 	}

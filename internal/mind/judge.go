@@ -12,12 +12,15 @@ import (
 	"myao/internal/llm"
 	"myao/internal/prompt"
 	"myao/internal/recall"
+	"myao/internal/tools"
 )
 
 // Judgment is the question whether to speak.
 type Judgment struct {
 	// Signals are what is plain to see in the conversation.
 	Signals conversation.Signals
+	// Shared is set if people of other companies read a reply.
+	Shared bool
 
 	mind     *Mind
 	scope    chat.Scope
@@ -58,6 +61,9 @@ func (j Judgment) Question(fault string) (Question, error) {
 	agent := j.mind.Agents.Judgment
 	o := j.mind.options(agent, j.read)
 	o.MaxDelaySeconds, o.Fault, o.Tools = j.maxDelay, fault, j.tools
+	if j.Shared {
+		o.Tools = tools.WhereShared(o.Tools)
+	}
 	o.Pending, o.Signals = j.pending, &j.Signals
 	if d := j.read.LastVerdict; d != nil {
 		o.LastVerdict = &prompt.LastVerdict{At: d.Decided(), Spoke: d.ShouldRespond, Reason: d.Reason}

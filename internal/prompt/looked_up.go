@@ -12,6 +12,9 @@ type LookedUp struct {
 // maxInputShown is how many characters of a call's input are shown beside its result.
 const maxInputShown = 300
 
+// Material writes a text from elsewhere as material: none of its lines looks like structure of a prompt.
+func (r *Renderer) Material(text string) string { return r.guard.text(text) }
+
 // lookedUp are results as a template sees them, within Options.MaxCharacters together.
 func (r *Renderer) lookedUp(o Options) []LookedUp {
 	all := make([]LookedUp, len(o.LookedUp))

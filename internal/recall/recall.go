@@ -149,6 +149,23 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 	return r, nil
 }
 
+// Shown returns the messages that a context for a reply to a message has: those of the conversation and
+// around it, and those found by words of the message. It asks Slack for nothing.
+func (b *Builder) Shown(ctx context.Context, c chat.Conversation, answer string) ([]chat.Found, error) {
+	stored, err := b.Store.Context(ctx, store.ContextRequest{Conversation: c, Messages: max(b.MessagesLimit, b.ThreadLimit+1), Around: b.MessagesLimit})
+	if err != nil {
+		return nil, fmt.Errorf("read what is shown of %s: %w", c.ID(), err)
+	}
+	found, err := b.saidBefore(ctx, c, stored.Messages, answer)
+	if err != nil {
+		return nil, fmt.Errorf("read what is shown of %s: %w", c.ID(), err)
+	}
+	for _, m := range stored.Messages {
+		found = append(found, chat.Found{Message: m})
+	}
+	return found, nil
+}
+
 // questionMessages is how many messages up to the one to answer are searched for words: people put one
 // question into several messages, and a mention alone has none.
 const questionMessages = 3

@@ -253,6 +253,10 @@ func TestPlansUseIndexes(t *testing.T) {
 					return err
 				}},
 				{name: "MutedEverywhere", run: func(ctx context.Context, s *Store) error { _, err := s.MutedEverywhere(ctx, team); return err }},
+				{name: "StepsBefore", run: func(ctx context.Context, s *Store) error {
+					_, err := s.StepsBefore(ctx, stepID("d1", 0, 0))
+					return err
+				}},
 				{name: "StepsFor", run: func(ctx context.Context, s *Store) error { _, err := s.StepsFor(ctx, []string{"d1", "d2"}); return err }},
 				{name: "CallsFor", run: func(ctx context.Context, s *Store) error { _, err := s.CallsFor(ctx, []string{"d1", "d2"}); return err }},
 				{name: "Spent", run: func(ctx context.Context, s *Store) error {

@@ -186,6 +186,16 @@ func (s *Store) Steps(ctx context.Context, decision string) ([]Step, error) {
 	return steps, nil
 }
 
+// StepsBefore returns the steps of a step's decision that come before it, in order.
+func (s *Store) StepsBefore(ctx context.Context, id string) ([]Step, error) {
+	var steps []Step
+	if err := s.db.WithContext(ctx).Raw(`SELECT s.* FROM steps one JOIN steps s ON s.decision = one.decision AND (s.round < one.round OR s.round = one.round AND s.position < one.position)
+		WHERE one.id = ? ORDER BY s.round, s.position`, id).Scan(&steps).Error; err != nil {
+		return nil, fmt.Errorf("read steps before %s: %w", id, err)
+	}
+	return steps, nil
+}
+
 // StepFigures is a step without its texts: Input and Output are not read.
 type StepFigures struct {
 	Step

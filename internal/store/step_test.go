@@ -53,6 +53,10 @@ func TestSteps(t *testing.T) {
 			t.Errorf("no such step: %v", err)
 		}
 
+		if before, err := db.StepsBefore(t.Context(), turns[0].Steps[1].ID); err != nil || len(before) != 1 || before[0] != turns[0].Steps[0] {
+			t.Errorf("before the second step: %+v, %v", before, err)
+		}
+
 		figures, err := db.StepsFor(t.Context(), []string{"none", turn.Decision})
 		if err != nil || len(figures) != 2 || figures[0].Size != len("found") || figures[0].Output != "" || figures[0].Attempts != 2 ||
 			figures[1].State != StepRefused || !figures[1].Failed {

@@ -16,12 +16,12 @@ const mark = "\x01"
 // Mark is the marker of a message in a rendered result. Number replaces it.
 func (r Reference) Mark() string { return mark + r.Channel + "/" + r.TS + mark }
 
-// WholeMarkers removes from the end of a text the beginning of a marker that was cut.
-func WholeMarkers(text string) string {
+// Whole removes from the end of a text the beginning of a marker, or of an address, that was cut.
+func Whole(text string) string {
 	if strings.Count(text, mark)%2 == 1 {
 		return text[:strings.LastIndex(text, mark)]
 	}
-	return text
+	return withoutCutAddress(text)
 }
 
 var marked = regexp.MustCompile(mark + `([A-Z0-9]+)/([0-9.]+)` + mark)

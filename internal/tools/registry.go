@@ -1,4 +1,4 @@
-// Package tools is what a model may do before it answers: look messages up, and keep notes. The model
+// Package tools is what a model may do before it answers: look messages and pages up, and keep notes. The model
 // asks for a call, Registry.Run checks and executes it, and the text of the result goes back to the
 // model as material.
 package tools
@@ -67,6 +67,8 @@ type tool struct {
 	llm.Tool
 	// addressed is set if it is offered only in an answer to somebody who addressed the bot.
 	addressed bool
+	// unshared is set if it is not offered where other companies read.
+	unshared bool
 	// run decodes and executes a call. step identifies the call however often it is executed.
 	run func(ctx context.Context, p Place, step string, input json.RawMessage) (Result, error)
 }
@@ -86,9 +88,11 @@ type Registry struct {
 
 // New makes a registry of the tools that read from sources.
 func New(s Sources) *Registry {
-	return &Registry{remote: s.Remote, tools: []tool{
-		searchMessages(s), readThread(s), readChannel(s), remember(s), forgetNote(s),
-	}}
+	all := []tool{searchMessages(s), readThread(s), readChannel(s)}
+	if s.Pages != nil {
+		all = append(all, openLink(s))
+	}
+	return &Registry{remote: s.Remote, tools: append(all, remember(s), forgetNote(s))}
 }
 
 // Offered returns the tools that a model may call in a place.
@@ -116,7 +120,7 @@ func Declared(offers []Offer) []llm.Tool {
 }
 
 func (t tool) offered(p Place) bool {
-	return slices.Contains(p.Allowed, t.Name) && (p.Addressed || !t.addressed)
+	return slices.Contains(p.Allowed, t.Name) && (p.Addressed || !t.addressed) && !(p.Shared && t.unshared)
 }
 
 // Run executes a call. Its result goes back to the model; it has failed with an error that the model can

@@ -22,6 +22,8 @@ type bundle struct {
 	*store.Store
 	place   Place
 	queries []store.SearchQuery
+	shown   []chat.Found
+	pages   *fakePages
 }
 
 // searching records searches in place of the index.
@@ -40,7 +42,7 @@ func ts(n int) string { return fmt.Sprintf("17000000%02d.000100", n) }
 func setup(t *testing.T) *bundle {
 	t.Helper()
 	db := storetest.Open(t)
-	b := &bundle{Store: db}
+	b := &bundle{Store: db, pages: &fakePages{}}
 	b.place = Place{Conversation: chat.Conversation{Team: "T1", Channel: "C1"}, Trigger: ts(50), Addressed: true, Asker: "U1", Allowed: config.ToolNames()}
 	b.Registry = New(Sources{
 		Store: searching{db, b},
@@ -51,6 +53,8 @@ func setup(t *testing.T) *bundle {
 			}
 			return strings.Join(lines, "\n"), nil
 		},
+		Pages: b.pages, Material: func(text string) string { return "material: " + text },
+		Shown: func(context.Context, chat.Conversation, string) ([]chat.Found, error) { return b.shown, nil },
 		Permalink: func(_ context.Context, channel, ts string) (string, error) {
 			return "https://x.example/" + channel + "/" + ts, nil
 		},
@@ -107,7 +111,9 @@ func TestWhatIsOffered(t *testing.T) {
 		}
 		return all
 	}
-	looks := []string{"search_messages", "read_thread", "read_channel"}
+	looks := []string{"search_messages", "read_thread", "read_channel", "open_link"}
+	shared := b.place
+	shared.Shared = true
 	judged := b.place
 	judged.Addressed = false
 	narrow := b.place
@@ -118,6 +124,7 @@ func TestWhatIsOffered(t *testing.T) {
 	}{
 		"addressed": {b.place, slices.Concat(looks, []string{"remember", "forget_note"})},
 		"judged":    {judged, looks},
+		"shared":    {shared, slices.Concat(looks[:3], []string{"remember", "forget_note"})},
 		"narrowed":  {narrow, []string{"remember"}},
 		"none":      {Place{Conversation: b.place.Conversation, Addressed: true}, nil},
 	} {

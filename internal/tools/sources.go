@@ -10,7 +10,8 @@ import (
 	"myao/internal/store"
 )
 
-// Sources is what tools read from and write to. All fields but Remote are required.
+// Sources is what tools read from and write to. All fields but Remote and Pages are required; without
+// Pages no link is opened, and Shown and Material are not called.
 type Sources struct {
 	Store Store
 	// Render writes messages as material for a model, as readers in a conversation may see them: those
@@ -18,6 +19,12 @@ type Sources struct {
 	Render func(ctx context.Context, c chat.Conversation, found []chat.Found) (string, error)
 	// Permalink returns the address of a message.
 	Permalink func(ctx context.Context, channel, ts string) (string, error)
+	// Pages fetches pages of the web.
+	Pages Pages
+	// Shown returns the messages that a model is shown for a reply to a message, by its ts.
+	Shown func(ctx context.Context, c chat.Conversation, trigger string) ([]chat.Found, error)
+	// Material writes a text of the web as material for a model: none of it looks like structure.
+	Material func(text string) string
 	// Remote has the tools of MCP servers; nil: there are none.
 	Remote Remote
 	// Zone is the time zone of the dates that a model writes in a channel.
@@ -31,6 +38,10 @@ type Store interface {
 	Channels(ctx context.Context, team string, ids []string) (map[string]store.Channel, error)
 	ChannelsNamed(ctx context.Context, team, name string) ([]store.Channel, error)
 	UsersNamed(ctx context.Context, team, name string) ([]string, error)
+	Seen(ctx context.Context, team, here string, channels []string) (map[string]bool, error)
+	// MessagesByTS includes deleted messages.
+	MessagesByTS(ctx context.Context, team, channel string, ts []string) ([]store.StoredMessage, error)
+	StepsBefore(ctx context.Context, id string) ([]store.Step, error)
 	Notes(ctx context.Context, team, channel string) ([]chat.Note, error)
 	AddNote(ctx context.Context, team, channel, step string, n chat.Note) (chat.Note, error)
 	ForgetNote(ctx context.Context, scope chat.Scope, id int64, step, by string) (found bool, err error)

@@ -1,6 +1,6 @@
 // Package demo is a model made of a few rules, for trying the system without a
 // provider. It uses no network and gives the same answer to the same question. Asked in plain words
-// to look something up, to remember it or to forget a note, it calls the tool for it.
+// to look something up, to open a link, to remember something or to forget a note, it calls the tool for it.
 // Every text says that it comes from the demo model, so that nobody takes it for
 // a language model's.
 package demo

@@ -207,6 +207,7 @@ func TestTools(t *testing.T) {
 	t.Parallel()
 	offered := []llm.Tool{
 		{Name: searchTool, Schema: json.RawMessage(`{"type":"object"}`)}, {Name: rememberTool, Schema: json.RawMessage(`{"type":"object"}`)},
+		{Name: openTool, Schema: json.RawMessage(`{"type":"object"}`)},
 		{Name: forgetTool, Schema: json.RawMessage(`{"type":"object","properties":{"id":{"type":"integer"}}}`)},
 	}
 	const found = "2 messages:\n[3] 2026-11-20 10:00 #general bob: The launch is on Friday.\n[4] 2026-11-19 09:00 #plans eve: \\*No\\* launch yet."
@@ -223,6 +224,9 @@ func TestTools(t *testing.T) {
 		{"@myao 金曜は休みだと覚えておいて。", rememberTool, `{"text":"金曜は休みだ"}`, "メモ 5", noticeJA + "remember の結果: 「メモ 5」"},
 		{"@myao Forget note 5, please", forgetTool, `{"id":5}`, "Forgotten.", noticeEN + " forget_note answered: “Forgotten.”"},
 		{"メモ5を忘れて", forgetTool, `{"id":5}`, "消しました", noticeJA + "forget_note の結果: 「消しました」"},
+		{"@myao please read the plan (https://x.example/a?b=1).", openTool, `{"url":"https://x.example/a?b=1"}`, "Page: https://x.example/a?b=1\nTitle: Plan\n\nFriday.", noticeEN + " open_link answered: “Page: https://x.example/a?b=1 Title: Plan Friday.”"},
+		{"@myao https://x.example/a を要約して", openTool, `{"url":"https://x.example/a"}`, "金曜", noticeJA + "open_link の結果: 「金曜」"},
+		{"Is https://x.example/a yours?", "", "", "", ""},
 		{"Do you remember the plan?", "", "", "", ""},
 		{"Do you remember that Bob was ill?", "", "", "", ""},
 		{"Please find ?", "", "", "", ""},

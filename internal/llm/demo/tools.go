@@ -13,6 +13,7 @@ import (
 // The tools that the demo model has rules for.
 const (
 	searchTool   = "search_messages"
+	openTool     = "open_link"
 	rememberTool = "remember"
 	forgetTool   = "forget_note"
 )
@@ -23,6 +24,11 @@ var (
 
 	forgetPattern   = regexp.MustCompile(`(?i)\b(?:forget|delete) note #?(\d+)|メモ ?#?(\d+) ?(?:を|は)?(?:忘れて|消して|削除して)`)
 	rememberPattern = regexp.MustCompile(`(?i)(?:^|[.,!:]\s+|\bplease |\b(?:can|could) you )remember that (.+)|(?:^|\n)(.+?)(?:ということを|って|を|と)?、?覚えておいて`)
+	// openPatterns have a group for the address.
+	openPatterns = []*regexp.Regexp{
+		regexp.MustCompile(`(?is)\b(?:open|read|summari[sz]e|look at|what(?:'s| is| does))\b.*?(https?://[^\s<>()"「」、。]+)`),
+		regexp.MustCompile(`(?s)(https?://[^\s<>()"「」、。\p{Hiragana}\p{Katakana}\p{Han}]+).*?(?:要約|まとめ|読んで|開いて|見て)`),
+	}
 	// searchPatterns have groups for who said it, which may be empty, and for what.
 	searchPatterns = []*regexp.Regexp{
 		regexp.MustCompile(`(?i)\bwhat did (.+?) (?:say|write|mention|decide)(?: about| on| of)? (.+)`),
@@ -43,7 +49,7 @@ const maxFound = 3
 // asked is what the newest message asks the tools for.
 type asked struct {
 	tool string // "" for nothing
-	// what is the query, the text to remember or the number of the note.
+	// what is the query, the address, the text to remember or the number of the note.
 	what, author string
 }
 
@@ -61,6 +67,11 @@ func byRules(text string) asked {
 	}
 	if m := rememberPattern.FindStringSubmatch(text); m != nil {
 		return asked{tool: rememberTool, what: quote(closing.ReplaceAllString(m[1]+m[2], ""))}
+	}
+	for _, p := range openPatterns {
+		if m := p.FindStringSubmatch(text); m != nil {
+			return asked{tool: openTool, what: strings.TrimRight(m[1], ".,:;!?'")}
+		}
 	}
 	for _, p := range searchPatterns {
 		m := p.FindStringSubmatch(text)
@@ -94,6 +105,8 @@ func call(r llm.Request, a asked) *llm.Turn {
 		if a.author != "" && !retry {
 			input["author"] = a.author
 		}
+	case a.tool == openTool:
+		input["url"] = a.what
 	case a.tool == rememberTool:
 		input["text"] = a.what
 	case a.tool == forgetTool:
