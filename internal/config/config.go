@@ -91,6 +91,7 @@ const (
 	MayHush      Permission = "hush"       // withdraw the pending answer to a message, by a reaction
 	MayAnswerNow Permission = "answer_now" // have a message answered at once, by a shortcut
 	MayNotes     Permission = "notes"      // see the notes of a channel, and take them back
+	MayApprove   Permission = "approve"    // decide about what the bot proposes to somebody else
 	MayForget    Permission = "forget"     // delete the memory of a channel
 	MayStop      Permission = "stop"       // mute the whole workspace; for operators alone
 )

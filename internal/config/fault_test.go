@@ -44,7 +44,7 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 		{"operators as text", slack("operators: U0ANN"), `slack.operators = "U0ANN": must be a list of texts`},
 		{"operators with a gap", slack("operators: [U0ANN, ~]"), `slack.operators = (a list): must be a list of texts`},
 		{"operator from a variable", slack("operators: ['${WORD}']"), `slack.operators[0] = "word" (from WORD): must be the id of a user, U… or W…`},
-		{"permission", slack("everyone_may: [why, fly]"), `slack.everyone_may[1] = "fly": must be one of status, why, snooze, mute, hush, answer_now, notes, forget`},
+		{"permission", slack("everyone_may: [why, fly]"), `slack.everyone_may[1] = "fly": must be one of status, why, snooze, mute, hush, answer_now, notes, forget, approve`},
 		{"permissions as mapping", slack("everyone_may: {why: true}"), `slack.everyone_may = (a mapping): must be a list of texts`},
 		{"reaction", slack("hush_reaction: 🤫"), `slack.hush_reaction = "🤫": must be the name of an emoji, such as shushing_face, or empty`},
 

@@ -38,7 +38,7 @@ var rules = map[string]rule{
 	"Slack.ThreadHistoryLimit": whole(1, maxThreadHistory),
 	"Slack.Command":            matches(`^/[\p{Ll}\p{Lo}\p{N}_-]{1,31}$`, "must be a slash and up to 31 lower-case letters, digits and any of - _"),
 	"Slack.Operators":          matches(`^[UW][A-Z0-9]+$`, "must be the id of a user, U… or W…"),
-	"Slack.EveryoneMay":        permissions,
+	"Slack.EveryoneMay":        everyonesPermissions,
 	"Slack.OutsidersMay":       permissions,
 	"Slack.HushReaction":       matches(`^[\p{Ll}\p{Lo}\p{M}\p{N}_+'-]{0,100}$`, "must be the name of an emoji, such as shushing_face, or empty"),
 	"Slack.OtherWorkspaces":    oneOf(External, Internal),
@@ -185,6 +185,9 @@ func oneOf[T ~string](allowed ...T) rule {
 }
 
 var permissions = oneOf(MayStatus, MayWhy, MaySnooze, MayMute, MayHush, MayAnswerNow, MayNotes, MayForget)
+
+// everyonesPermissions are permissions and what no outsider may have.
+var everyonesPermissions = oneOf(MayStatus, MayWhy, MaySnooze, MayMute, MayHush, MayAnswerNow, MayNotes, MayForget, MayApprove)
 
 func matches(pattern, message string) rule {
 	form := regexp.MustCompile(pattern)

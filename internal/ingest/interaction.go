@@ -35,7 +35,7 @@ func (d *Door) act(ctx context.Context, i slack.Interaction, own slack.Identity)
 	case slack.MessageShortcut:
 		return d.shortcut(ctx, a, own)
 	case slack.BlockAction:
-		return fmt.Errorf("%w: no button has the action_id %q", slack.ErrIgnored, a.ActionID)
+		return d.button(ctx, a, own)
 	case slack.ViewSubmission:
 		return fmt.Errorf("%w: no view has the callback_id %q", slack.ErrIgnored, a.Callback)
 	}

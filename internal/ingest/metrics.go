@@ -29,7 +29,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}, []string{"path", "status", "reason"}),
 		orders: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "myao_slack_orders_total",
-			Help: "What people asked of the bot in Slack (help, status, why, snooze, mute, unmute, forget, hush, answer_now), by how it ended: done, refused, unknown, failed.",
+			Help: "What people asked of the bot in Slack (help, status, why, snooze, mute, unmute, forget, hush, answer_now, approve, decline), by how it ended: done, refused, unknown, failed.",
 		}, []string{"order", "result"}),
 	}
 	for _, result := range []string{"posted", "edited", "deleted", "reacted", "hushed", "ordered", "moved", "member", "ignored", "foreign", "rate_limited", "unusable", "unreadable", "failed"} {
@@ -48,7 +48,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		"status": {"done", "refused", "failed"}, "why": {"done", "refused", "failed"},
 		"snooze": {"done", "refused", "failed"}, "mute": {"done", "refused", "failed"}, "unmute": {"done", "refused", "failed"},
 		"notes": {"done", "refused", "failed"}, "forget": {"done", "refused", "failed"}, "stop": {"done", "refused", "failed"}, "go": {"done", "refused", "failed"}, "answer_now": {"done", "refused", "failed"},
-		"hush": {"done", "refused"},
+		"hush": {"done", "refused"}, "approve": {"done", "refused", "failed"}, "decline": {"done", "refused", "failed"},
 	} {
 		for _, result := range results {
 			m.orders.WithLabelValues(order, result)

@@ -36,7 +36,8 @@ func TestMetricsStartAtZero(t *testing.T) {
 			"/slack/interactions unreadable 400 ", "/slack/interactions unsigned 401 ",
 		},
 		"myao_slack_orders_total": {
-			"answer_now done ", "answer_now failed ", "answer_now refused ", "forget done ", "forget failed ", "forget refused ",
+			"answer_now done ", "answer_now failed ", "answer_now refused ",
+			"approve done ", "approve failed ", "approve refused ", "decline done ", "decline failed ", "decline refused ", "forget done ", "forget failed ", "forget refused ",
 			"go done ", "go failed ", "go refused ",
 			"help done ", "help unknown ", "hush done ", "hush refused ", "mute done ", "mute failed ", "mute refused ",
 			"notes done ", "notes failed ", "notes refused ",

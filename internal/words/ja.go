@@ -153,4 +153,21 @@ var japanese = Words{
 	"no answer could be had, and the bot says so":                                     "答えが得られず、そのことを伝える",
 	"Slack refused the answer, and was given a short note instead":                    "答えを Slack が受け付けず、代わりに短く伝えた",
 	"no judgment was had":                                                             "判断が得られなかった",
+
+	// proposals and their buttons (internal/proposal, internal/ingest)
+	"Approve":                   "承認する",
+	"Decline":                   "やめる",
+	"approved by %s, under way": "%s さんが承認し、実行しています",
+	"approved by %s, done":      "%s さんが承認し、実行しました",
+	"approved by %s, failed":    "%s さんが承認しましたが、失敗しました",
+	"approved by %s, but I was interrupted and do not know whether it was done": "%s さんが承認しましたが、途中で中断されたため、実行されたかどうか分かりません",
+	"declined by %s":                         "%s さんがやめることにしました",
+	"cancelled by %s":                        "%s さんが取り消しました",
+	"lapsed, because nobody decided in time": "時間内に決まらなかったので、期限切れです",
+	"withdrawn":                              "取り下げました",
+	"I no longer know of this proposal, so nothing happens.":                               "この提案についての記録がもうないので、何もしません。",
+	"Guests and people from other companies decide about nothing here.":                    "ゲストと他社の方は、ここで何も決められません。",
+	"Only <@%s>, who asked, and my operators may decide about this.":                       "決められるのは、頼んだ <@%s> さんと運用担当者だけです。",
+	"This is decided already: %s.":                                                         "これはもう決まっています: %s。",
+	"This has lapsed, because nobody decided in time. Ask me again if it is still wanted.": "時間内に決まらなかったので、期限が切れました。まだ必要なら、もう一度頼んでください。",
 }

@@ -1,0 +1,97 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"myao/internal/config"
+	"myao/internal/conversation"
+	"myao/internal/proposal"
+	"myao/internal/slack"
+	"myao/internal/store"
+	"myao/internal/words"
+)
+
+// Answers to the user of a button, told to that person alone.
+const (
+	replyUnknownProposal = "I no longer know of this proposal, so nothing happens."
+	replyOutsiderDecides = "Guests and people from other companies decide about nothing here."
+	replyMayNotDecide    = "Only <@%s>, who asked, and my operators may decide about this."
+	replyDecided         = "This is decided already: %s."
+	replyLapsed          = "This has lapsed, because nobody decided in time. Ask me again if it is still wanted."
+)
+
+// decisions are what the buttons under a proposal decide, and their names in metrics.
+var decisions = map[string]struct {
+	kind  conversation.Kind
+	order string
+}{
+	slack.ActionApprove: {conversation.Approved, "approve"},
+	slack.ActionDecline: {conversation.Declined, "decline"},
+}
+
+// button handles the use of a button under a proposal. Whoever decides first is told by the message
+// itself; everybody else is told alone.
+func (d *Door) button(ctx context.Context, b slack.BlockAction, own slack.Identity) error {
+	decision, ok := decisions[b.ActionID]
+	if !ok {
+		return fmt.Errorf("%w: no button has the action_id %q", slack.ErrIgnored, b.ActionID)
+	}
+	text, result, err := d.decide(ctx, b, own, decision.kind)
+	if err != nil {
+		if !slack.LeftOut(err) {
+			d.Metrics.order(decision.order, "failed")
+		}
+		return err
+	}
+	d.orderHandled(ctx, decision.order, result, b.Request, own)
+	if text != "" {
+		d.pending.Go(func() { d.respond(ctx, b.Request, text) })
+	}
+	return nil
+}
+
+// decide records a decision about a proposal. It returns the answer to the user, "" for none, and the
+// result for the metrics.
+func (d *Door) decide(ctx context.Context, b slack.BlockAction, own slack.Identity, kind conversation.Kind) (text, result string, err error) {
+	w := words.In(d.Config.Language)
+	p, err := d.Store.Proposal(ctx, b.Value)
+	if errors.Is(err, store.ErrNotFound) {
+		return w.Of(replyUnknownProposal), "refused", nil
+	}
+	if err != nil {
+		return "", "", err
+	}
+	// The value of a button is no secret. A message whose ts is not known yet was posted just now.
+	if p.TeamID != own.TeamID || p.ChannelID != b.Channel || p.ShownTS != "" && p.ShownTS != b.MessageTS {
+		return "", "", fmt.Errorf("%w: the button of another message", slack.ErrIgnored)
+	}
+	outsider, err := d.outsider(ctx, own, b.User, b.UserTeam, b.Channel)
+	if err != nil {
+		return "", "", err
+	}
+	switch s := d.Config.Slack; {
+	case s.IsOperator(b.User):
+	case outsider:
+		return w.Of(replyOutsiderDecides), "refused", nil
+	case b.User != p.Asker && !slices.Contains(s.EveryoneMay, config.MayApprove):
+		return w.Say(replyMayNotDecide, p.Asker), "refused", nil
+	}
+	p, first, targets, err := d.Store.DecideProposal(ctx, p.ID, kind, "slack:"+b.User)
+	if errors.Is(err, store.ErrNotFound) {
+		return w.Of(replyUnknownProposal), "refused", nil
+	}
+	if err != nil {
+		return "", "", err
+	}
+	d.Relay.Notify(targets...)
+	switch {
+	case first:
+		return "", "done", nil
+	case p.State == store.ProposalOpen, p.State == store.ProposalLapsed:
+		return w.Of(replyLapsed), "refused", nil
+	}
+	return w.Say(replyDecided, proposal.Outcome(w, p)), "refused", nil
+}

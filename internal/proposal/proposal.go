@@ -1,0 +1,47 @@
+// Package proposal says in words what the bot proposes to do, and what has become of it.
+package proposal
+
+import (
+	"encoding/json"
+	"strings"
+
+	"myao/internal/slack"
+	"myao/internal/store"
+	"myao/internal/tools"
+	"myao/internal/words"
+)
+
+// Shown is a proposal as it stands under a message.
+func Shown(w words.Words, p store.Proposal) slack.Proposal {
+	text, _ := tools.Describe(p.Server, p.Tool, json.RawMessage(p.Input), slack.MaxProposal) // which was whole when it was proposed
+	return slack.Proposal{ID: p.ID, Text: text, Approve: w.Of("Approve"), Decline: w.Of("Decline"), Outcome: Outcome(w, p)}
+}
+
+// Outcome says in Slack's markup what has become of a proposal; "" while it is open.
+func Outcome(w words.Words, p store.Proposal) string {
+	by := p.DecidedBy
+	if user, ok := strings.CutPrefix(by, "slack:"); ok {
+		by = "<@" + user + ">"
+	} else {
+		by = slack.Escape(by)
+	}
+	switch p.State {
+	case store.ProposalApproved, store.ProposalBegun:
+		return w.Say("approved by %s, under way", by)
+	case store.ProposalDone:
+		return w.Say("approved by %s, done", by)
+	case store.ProposalFailed:
+		return w.Say("approved by %s, failed", by)
+	case store.ProposalUnknown:
+		return w.Say("approved by %s, but I was interrupted and do not know whether it was done", by)
+	case store.ProposalDeclined:
+		return w.Say("declined by %s", by)
+	case store.ProposalCancelled:
+		return w.Say("cancelled by %s", by)
+	case store.ProposalLapsed:
+		return w.Of("lapsed, because nobody decided in time")
+	case store.ProposalWithdrawn:
+		return w.Of("withdrawn")
+	}
+	return ""
+}
