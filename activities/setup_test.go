@@ -47,6 +47,7 @@ type bundle struct {
 	workspace *sandbox.Workspace
 	model     *llmtest.Running
 	api       *httptest.Server
+	client    *slack.Client
 	settings  config.ChannelSettings
 	channels  *channelConfig
 	general   string
@@ -151,6 +152,7 @@ func setup(t *testing.T, options ...option) *bundle {
 		t.Fatal(err)
 	}
 	client := slack.New(slack.Config{Token: "xoxb-1", APIURL: b.api.URL + "/api/", HTTPClient: &o.http})
+	b.client = client
 	b.channels = &channelConfig{channel: func(config.ChannelFacts) config.ChannelSettings { return b.settings }}
 	directory := &channels.Directory{Store: s, Slack: client, Config: b.channels, Clock: time.Now, Logger: discard}
 	b.Activities = &Activities{
