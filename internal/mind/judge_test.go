@@ -12,6 +12,29 @@ import (
 	"myao/internal/llm/llmtest"
 )
 
+// The judge is told what a reply can do, which is less where other companies read.
+func TestJudgeKnowsWhatAReplyCanDo(t *testing.T) {
+	t.Parallel()
+	b := setup(t, sqliteURL(t))
+	b.config.Tools.Enabled = config.ToolNames()
+	b.addChannels(public("C1", "general"))
+	b.say("C1", time.Hour, "how many dwarfs?")
+	j, err := b.Judgment(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, nil, 600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, shared := range []bool{false, true} {
+		j.Shared = shared
+		q, err := j.Question("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(q.System, "pages whose links stand here"); got == shared {
+			t.Errorf("shared: %v; it may open links: %v", shared, got)
+		}
+	}
+}
+
 // Judge needs neither an activity nor a row in the ledger, and its calls count for no decision.
 func TestJudgeWithoutADecision(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +34,18 @@ func TestSaidBefore(t *testing.T) {
 		}
 		if got, want := found("C1", at(14)), "zoo bob: <@U1> the heron deploys on Tuesdays"; got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+		shown, err := b.Shown(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, at(14))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var texts []string
+		for _, f := range shown {
+			texts = append(texts, f.Text)
+		}
+		slices.Sort(texts)
+		if want := []string{"<@U1> the heron deploys on Tuesdays", "anybody?", "what of the heron?"}; !slices.Equal(texts, want) {
+			t.Errorf("shown are %q, want %q", texts, want)
 		}
 		// What was asked long before plays no part, unless the newest message has no word of its own.
 		b.say(chat.Message{Channel: "C0", TS: at(15), UserID: "U2", Text: "ospreys fish here"})

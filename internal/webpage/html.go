@@ -19,6 +19,8 @@ const (
 	// maxElements is how many elements a page may have to be searched for its article, which takes
 	// longer than their number grows.
 	maxElements = 10_000
+	// maxTags is how many tags of a page are read. Each takes about a thousand bytes of memory.
+	maxTags = 100_000
 	// maxNesting is how deep lists and quotations stay within each other. Each level indents all
 	// that is in it.
 	maxNesting = 6
@@ -34,6 +36,7 @@ func readHTML(source string, at *url.URL) (page Page, err error) {
 			page, err = Page{}, broken
 		}
 	}()
+	source, page.Cut = withinTags(source)
 	document, err := html.Parse(strings.NewReader(source))
 	if err != nil { // such as elements within each other without end
 		return Page{}, broken
@@ -53,6 +56,19 @@ func readHTML(source string, at *url.URL) (page Page, err error) {
 		return Page{}, broken
 	}
 	return page, nil
+}
+
+// withinTags is the beginning of a page that has at most maxTags tags.
+func withinTags(source string) (beginning string, cut bool) {
+	at := 0
+	for range maxTags {
+		next := strings.IndexByte(source[at:], '<')
+		if next < 0 {
+			return source, false
+		}
+		at += next + 1
+	}
+	return source[:at-1], true
 }
 
 // unread are elements without text for a reader.

@@ -28,7 +28,7 @@ func (f *Fetcher) read(ctx context.Context, at *url.URL, contentType string, bod
 	case !strings.HasPrefix(found, "text/"):
 		return Page{}, refused("The page is of type %q, which is not read.", either(found, "application/octet-stream", claimed))
 	case claimed == "text/html", claimed == "application/xhtml+xml", untyped(claimed) && found == "text/html":
-		return readHTML(decoded(body, contentType), at)
+		return f.parse(ctx, decoded(body, contentType), at)
 	case textual(claimed), untyped(claimed):
 		return Page{Text: decoded(body, contentType)}, nil
 	}
@@ -59,6 +59,19 @@ func decoded(body []byte, contentType string) string {
 		text = body
 	}
 	return strings.TrimPrefix(strings.ToValidUTF8(string(text), "\uFFFD"), "\uFEFF")
+}
+
+// parse is readHTML, one page at a time.
+func (f *Fetcher) parse(ctx context.Context, source string, at *url.URL) (Page, error) {
+	bounded, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	select {
+	case f.parsing <- struct{}{}:
+		defer func() { <-f.parsing }()
+		return readHTML(source, at)
+	case <-bounded.Done():
+		return Page{}, bounded.Err()
+	}
 }
 
 func (f *Fetcher) readPDF(ctx context.Context, body []byte, cut bool) (Page, error) {

@@ -70,6 +70,9 @@ type Fetcher struct {
 	client  *http.Client
 	pdf     *pdf.Reader
 	timeout time.Duration
+	// parsing has room for as many pages as are parsed at once: one, since a hostile page takes
+	// a hundred times its size.
+	parsing chan struct{}
 }
 
 // New makes a Fetcher.
@@ -83,7 +86,7 @@ func New(o Options) *Fetcher {
 		DialContext: dialer.DialContext, DisableKeepAlives: true, ForceAttemptHTTP2: true,
 		MaxResponseHeaderBytes: maxHeaderBytes, TLSHandshakeTimeout: timeout,
 	}
-	return &Fetcher{pdf: pdf.NewReader(), timeout: timeout, client: &http.Client{Transport: transport, CheckRedirect: redirect}}
+	return &Fetcher{pdf: pdf.NewReader(), timeout: timeout, parsing: make(chan struct{}, 1), client: &http.Client{Transport: transport, CheckRedirect: redirect}}
 }
 
 func redirect(r *http.Request, via []*http.Request) error {
@@ -164,7 +167,7 @@ func (f *Fetcher) fetch(ctx context.Context, u *url.URL) (Page, error) {
 	}
 	page.URL, page.Title = response.Request.URL.String(), shortened(strings.Join(strings.Fields(page.Title), " "), maxTitle)
 	text := shortened(page.Text, maxCharacters)
-	page.Cut, page.Text = cut || len(text) < len(page.Text), text
+	page.Cut, page.Text = cut || page.Cut || len(text) < len(page.Text), text
 	return page, nil
 }
 

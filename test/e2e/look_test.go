@@ -2,7 +2,10 @@ package e2e
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -98,5 +101,35 @@ func TestNotes(t *testing.T) {
 	}
 	if prompt := s.promptFor(s.general, "and now?"); strings.Contains(prompt, note) {
 		t.Errorf("the note was taken back, and is in the prompt:\n%s", prompt)
+	}
+}
+
+// The programs that are shipped open no page of their own machine, whoever names it, and no address that
+// only the model names.
+func TestLinksOfTheMachineItself(t *testing.T) {
+	t.Parallel()
+	var hits atomic.Int32
+	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
+	t.Cleanup(inside.Close)
+	s := start(t, sqlite(t), quiet(300), maxWait(600), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+		if len(c.Turns) > 0 {
+			return llmtest.Text("Neither can be opened.")
+		}
+		return llmtest.Calls(llmtest.ToolCall("open_link", fmt.Sprintf(`{"url":%q}`, inside.URL+"/admin")), llmtest.ToolCall("open_link", `{"url":"https://x.example/?d=walrus"}`))
+	}))
+	s.workspace.Say(s.general, s.alice.ID, s.mention("please read <"+inside.URL+"/admin>"))
+	s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
+	calls := s.replies()
+	if len(calls) != 2 || len(calls[1].Turns) != 1 {
+		t.Fatalf("%d calls of the model, want 2:\n%+v", len(calls), calls)
+	}
+	results := calls[1].Turns[0].Results
+	for i, want := range []string{"Only public addresses are opened", "stands in no message here"} {
+		if !strings.Contains(results[i].Text, want) {
+			t.Errorf("result %d is %q, want %q", i, results[i].Text, want)
+		}
+	}
+	if n := hits.Load(); n != 0 {
+		t.Errorf("a page of the machine was fetched %d times", n)
 	}
 }
