@@ -38,10 +38,13 @@ type openLinkInput struct {
 	URL string `json:"url" jsonschema:"the address, exactly as it stands in a message or in a result, with nothing added, left out or spelled differently"`
 }
 
+// address is the address without what models put around it.
+func (in openLinkInput) address() string { return strings.Trim(in.URL, " \t\r\n<>") }
+
 func openLink(s Sources) tool {
 	t := defineFiles(openLinkName, "Opens a page of the web and returns its text. Only an address that somebody wrote here or that a tool has returned is opened; any other is refused, also one that you know or put together.",
 		func(ctx context.Context, p Place, step string, in openLinkInput) (Result, error) {
-			address, err := s.written(ctx, p, step, strings.TrimSpace(in.URL))
+			address, err := s.written(ctx, p, step, in.address())
 			if err != nil {
 				return Result{}, err
 			}
@@ -197,5 +200,5 @@ func asksFor(st store.Step, address string) bool {
 func openedBy(st store.Step) string {
 	var in openLinkInput
 	_ = json.Unmarshal([]byte(st.Input), &in) // what is no input has opened nothing
-	return strings.TrimSpace(in.URL)
+	return in.address()
 }

@@ -106,6 +106,7 @@ func TestWhoseWordsCount(t *testing.T) {
 	for address, want := range map[string]bool{
 		"https://person.example/a?x=1&y=2":    true,
 		" https://person.example/a?x=1&y=2\n": true,
+		"<https://person.example/a?x=1&y=2>":  true,
 		"https://elsewhere.example/":          true,
 		"https://found.example/":              true,
 		"https://hit.example/1":               true,

@@ -37,7 +37,7 @@ func inMessage(message, address string) (whole string, found bool) {
 	}
 	rest := slackToken.ReplaceAllStringFunc(message, func(token string) string {
 		_, label, _ := strings.Cut(token[1:len(token)-1], "|")
-		return " " + label + " "
+		return "\u200b " + label + " " // so that what stands directly before is no address: it goes on in the token
 	})
 	return address, inText(slackEntities.Replace(rest), address)
 }

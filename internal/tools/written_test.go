@@ -91,6 +91,8 @@ func TestWrittenInAMessage(t *testing.T) {
 		{"<https://x.example/a|x.example/a>", "http://x.example/a", ""},
 		{"<https://x.example/a>", "https://x.example/", ""},
 		{"x.example/a", "x.example/a", ""},
+		{"https://x.example/<@U1>", "https://x.example/", ""},
+		{"https://x.example/<https://y.example|y>", "https://x.example/", ""},
 		{"<mailto:a@x.example|a@x.example>", "a@x.example", ""},
 		{"<@U1|https://x.example/a b>", "https://x.example/a b", ""},
 		{"", "", ""},
