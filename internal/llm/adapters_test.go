@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -97,7 +98,7 @@ func TestFreeText(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := llm.Response{Text: "Good morning.", Usage: llm.Usage{Input: 50, Output: 37, Thoughts: 30}, Model: "m-1"}
-		if got != want {
+		if !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 		calls := s.Calls()

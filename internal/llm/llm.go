@@ -6,6 +6,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"strings"
 )
@@ -41,8 +42,8 @@ type Request struct {
 	// Turns are the model's earlier answers to this question, which called tools, in order and
 	// with their results.
 	Turns []Turn
-	// Files are shown to the model with Prompt. If the model takes none, the request is answered
-	// without them, and the model is told so.
+	// Files are shown to the model with Prompt. If the model takes none of their kind, the request
+	// is answered without them, and the model is told so.
 	Files []File
 	// ClientRequestID is the caller's own id of the request (NewClientRequestID), sent as
 	// ClientRequestIDHeader; empty sends none.
@@ -87,9 +88,9 @@ type Response struct {
 	Turn *Turn
 	// WithoutTools is set if Request.Tools were left out because the model takes none.
 	WithoutTools bool
-	// WithoutFiles is set if Request.Files, or files of results, were left out because the model
-	// takes none.
-	WithoutFiles bool
+	// WithoutFiles names those of Request.Files, and of the files of results, that were left out
+	// because the model takes none of their kind.
+	WithoutFiles []string
 	Usage        Usage
 	// Model is the model that answered. Where the provider does not name it, it is Request.Model.
 	Model string
@@ -115,7 +116,7 @@ func (r Request) Check(provider string) error {
 	case r.MaxOutputTokens < 0:
 		fault = "the request has a negative limit of tokens"
 	default:
-		if fault = r.toolFault(provider); fault == "" {
+		if fault = cmp.Or(r.toolFault(provider), r.fileFault()); fault == "" {
 			return nil
 		}
 	}

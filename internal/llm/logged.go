@@ -12,7 +12,7 @@ import (
 // Logged returns m with one log line for each call: purpose, provider, model, tokens,
 // duration, the kind of error and the provider's code. No line holds the text of a
 // prompt, an answer, an input of a tool or an error. Success is Info, failure Warn. A model
-// that takes no tools is told once, as Warn.
+// that takes no tools, or no files, is told once, as Warn.
 func Logged(m Model, provider string, logger *slog.Logger, clock func() time.Time) Model {
 	return &logged{model: m, provider: provider, logger: logger, clock: clock}
 }
@@ -24,6 +24,8 @@ type logged struct {
 	clock    func() time.Time
 	// withoutTools holds the names of the models that were told to take no tools.
 	withoutTools sync.Map
+	// withoutFiles holds the names of the models that were told that files were left out.
+	withoutFiles sync.Map
 }
 
 func (l *logged) Generate(ctx context.Context, r Request) (Response, error) {
@@ -47,6 +49,11 @@ func (l *logged) Generate(ctx context.Context, r Request) (Response, error) {
 	if res.WithoutTools {
 		if _, told := l.withoutTools.LoadOrStore(r.Model, true); !told {
 			l.logger.WarnContext(ctx, "model takes no tools: its replies are written without looking anything up", "provider", l.provider, "model", r.Model)
+		}
+	}
+	if len(res.WithoutFiles) > 0 {
+		if _, told := l.withoutFiles.LoadOrStore(r.Model, true); !told {
+			l.logger.WarnContext(ctx, "model takes no pictures, or no PDF: its replies are written without seeing them", "provider", l.provider, "model", r.Model)
 		}
 	}
 	level := slog.LevelInfo

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -53,7 +54,7 @@ func TestLoggedWritesOneLineWithoutText(t *testing.T) {
 		}
 		res, err := Logged(inner, "gemini", logger, clock).Generate(t.Context(),
 			request)
-		if res != tt.res || err != tt.err {
+		if !reflect.DeepEqual(res, tt.res) || err != tt.err {
 			t.Errorf("%s: got %v, %v: the call was changed", tt.name, res, err)
 		}
 		if got := out.String(); got != tt.want {
@@ -62,10 +63,12 @@ func TestLoggedWritesOneLineWithoutText(t *testing.T) {
 	}
 }
 
-// Each call of a model without tools says so; the log does so once a model.
-func TestLoggedTellsOnceOfAModelWithoutTools(t *testing.T) {
+// Each call of a model without tools or files says so; the log does so once a model.
+func TestLoggedTellsOnceWhatAModelTakesNot(t *testing.T) {
 	var out bytes.Buffer
-	inner := modelFunc(func(context.Context, Request) (Response, error) { return Response{Text: "ok", WithoutTools: true}, nil })
+	inner := modelFunc(func(context.Context, Request) (Response, error) {
+		return Response{Text: "ok", WithoutTools: true, WithoutFiles: []string{"PRIVATE.png"}}, nil
+	})
 	m := Logged(inner, "openai", slog.New(slog.NewTextHandler(&out, nil)), time.Now)
 	for _, model := range []string{"a", "b", "a", "b"} {
 		if _, err := m.Generate(t.Context(), Request{Model: model, Tools: []Tool{{}}}); err != nil {
@@ -74,6 +77,9 @@ func TestLoggedTellsOnceOfAModelWithoutTools(t *testing.T) {
 	}
 	for _, model := range []string{"a", "b"} {
 		if n := strings.Count(out.String(), "takes no tools: its replies are written without looking anything up\" provider=openai model="+model); n != 1 {
+			t.Errorf("%s: told %d times: %s", model, n, out.String())
+		}
+		if n := strings.Count(out.String(), "written without seeing them\" provider=openai model="+model); n != 1 || strings.Contains(out.String(), "PRIVATE") {
 			t.Errorf("%s: told %d times: %s", model, n, out.String())
 		}
 	}

@@ -37,14 +37,6 @@ type ToolResult struct {
 	Files []File
 }
 
-// File is a picture or a document that a model is shown as such.
-type File struct {
-	Name string
-	// MIME is image/png, image/jpeg, image/webp, image/gif or application/pdf.
-	MIME string
-	Data []byte
-}
-
 // Turn is a model's answer that calls tools, with the results of its calls. Request.Turns sends
 // turns back to the provider and the model that wrote them. If a request with turns is
 // ErrInvalid, the same question as a plain request, with the results in its prompt, may succeed.
@@ -134,5 +126,5 @@ var refusesTools = regexp.MustCompile("(?i)(tools?|functions?|tool (use|calls?)|
 // RefusesTools reports whether the server refuses the request because its model takes no tools.
 // Such a refusal costs nothing.
 func (e *Error) RefusesTools() bool {
-	return slices.Contains([]int{400, 404, 405, 422, 500, 501}, e.Status) && refusesTools.MatchString(e.Message)
+	return slices.Contains(refusingStatuses, e.Status) && refusesTools.MatchString(e.Message)
 }

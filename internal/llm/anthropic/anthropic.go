@@ -117,12 +117,12 @@ func (m *Model) Generate(ctx context.Context, r llm.Request) (llm.Response, erro
 	}
 	d := m.dialect(r.Model)
 	for {
-		sent := d.sent(r)
+		sent, unseen := d.sent(r)
 		res, err := m.messages.New(r.Context(ctx), params(sent, d))
 		if err == nil {
 			m.learn(r.Model, d)
 			answer, err := outcome(sent, res)
-			answer.WithoutTools = len(sent.Tools) < len(r.Tools)
+			answer.WithoutTools, answer.WithoutFiles = len(sent.Tools) < len(r.Tools), unseen
 			return answer, err
 		}
 		refused := classify(m.transport.Failure(ctx, err))
@@ -141,7 +141,7 @@ func params(r llm.Request, d dialect) sdk.MessageNewParams {
 	p := sdk.MessageNewParams{
 		Model:     r.Model,
 		MaxTokens: int64(d.maxTokens(r)),
-		Messages:  []sdk.MessageParam{sdk.NewUserMessage(sdk.NewTextBlock(r.Prompt))},
+		Messages:  []sdk.MessageParam{sdk.NewUserMessage(user(r)...)},
 	}
 	if r.System != "" {
 		p.System = []sdk.TextBlockParam{{Text: r.System}}

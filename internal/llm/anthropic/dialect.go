@@ -15,6 +15,7 @@ type dialect struct {
 	byPrompt bool
 	// withoutTools: the model, of another server, takes no tools.
 	withoutTools bool
+	unseen       llm.Unseen
 	// most is the model's own limit of tokens; 0: not known.
 	most int
 }
@@ -41,6 +42,10 @@ func (d dialect) maxTokens(r llm.Request) int {
 // fallback returns the dialect to try after a refusal. ok is false if the form was not the
 // cause, or if no other form is left.
 func (d dialect) fallback(refused *llm.Error, r llm.Request) (next dialect, ok bool) {
+	if unseen, ok := d.unseen.After(refused, r); ok {
+		d.unseen = unseen
+		return d, true
+	}
 	if len(r.Tools) > 0 && !d.withoutTools && len(r.Turns) == 0 && refused.RefusesTools() {
 		d.withoutTools = true
 		return d, true
@@ -63,12 +68,13 @@ func (d dialect) fallback(refused *llm.Error, r llm.Request) (next dialect, ok b
 	return d, false
 }
 
-// sent is the request as the model takes it. With turns it cannot be without tools.
-func (d dialect) sent(r llm.Request) llm.Request {
+// sent is the request as the model takes it, and the names of the files that it lacks. With turns it
+// cannot be without tools.
+func (d dialect) sent(r llm.Request) (sent llm.Request, unseen []string) {
 	if d.withoutTools && len(r.Turns) == 0 {
 		r.Tools = nil
 	}
-	return r
+	return d.unseen.LeaveOut(r)
 }
 
 // dialect returns the dialect that the model last accepted.

@@ -36,6 +36,9 @@ func turn(t llm.Turn) []sdk.MessageParam {
 		if strings.TrimSpace(r.Text) != "" { // the API refuses blank texts, but takes no content
 			block.Content = []sdk.ToolResultBlockParamContentUnion{{OfText: &sdk.TextBlockParam{Text: r.Text}}}
 		}
+		for _, b := range blocks(r.Files) {
+			block.Content = append(block.Content, sdk.ToolResultBlockParamContentUnion{OfText: b.OfText, OfImage: b.OfImage, OfDocument: b.OfDocument})
+		}
 		results = append(results, sdk.ContentBlockParamUnion{OfToolResult: &block})
 	}
 	return []sdk.MessageParam{param.Override[sdk.MessageParam](said), sdk.NewUserMessage(results...)}

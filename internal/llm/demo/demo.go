@@ -1,7 +1,7 @@
 // Package demo is a model made of a few rules, for trying the system without a
 // provider. It uses no network and gives the same answer to the same question. Asked in plain words
 // to look something up, to open a link, to remember something or to forget a note, it calls the tool for it.
-// Every text says that it comes from the demo model, so that nobody takes it for
+// Of files it says what it was shown. Every text says that it comes from the demo model, so that nobody takes it for
 // a language model's.
 package demo
 
@@ -69,17 +69,18 @@ func (Model) Generate(ctx context.Context, r llm.Request) (llm.Response, error) 
 
 // respond returns a reply to the newest message, or the call that it asks for.
 func respond(r llm.Request, messages []message) (string, *llm.Turn) {
+	newest := ""
 	if len(messages) > 0 {
-		newest := messages[len(messages)-1].text
+		newest = messages[len(messages)-1].text
 		a := askedFor(newest)
 		if turn := call(r, a); turn != nil {
 			return "", turn
 		}
 		if text := told(r, a, japanese(newest)); text != "" {
-			return text, nil
+			return text + shown(r, japanese(newest)), nil
 		}
 	}
-	return reply(messages), nil
+	return reply(messages) + shown(r, japanese(newest)), nil
 }
 
 func tokens(s string) int { return (len(s) + 3) / 4 }

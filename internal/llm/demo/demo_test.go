@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -48,7 +49,7 @@ func generate(t *testing.T, r llm.Request) string {
 		t.Fatal(err)
 	}
 	again, err := New().Generate(t.Context(), r)
-	if err != nil || again != res {
+	if err != nil || !reflect.DeepEqual(again, res) {
 		t.Errorf("got %+v, then %+v, %v", res, again, err)
 	}
 	if !strings.Contains(strings.ToLower(res.Text), "demo") && !strings.Contains(res.Text, "デモ") {

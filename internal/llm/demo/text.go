@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"myao/internal/llm"
 )
 
 const (
@@ -39,6 +41,28 @@ func reply(messages []message) string {
 	default:
 		return fmt.Sprintf("%s %s wrote: “%s”", noticeEN, quote(last.author), said)
 	}
+}
+
+// shown says which files came with the question and with the newest results: their names, kinds and
+// sizes, since rules see no pictures; "" without files.
+func shown(r llm.Request, ja bool) string {
+	files := slices.Clone(r.Files)
+	if n := len(r.Turns); n > 0 {
+		for _, result := range r.Turns[n-1].Results {
+			files = append(files, result.Files...)
+		}
+	}
+	var all []string
+	for _, f := range files {
+		all = append(all, f.String())
+	}
+	switch {
+	case len(all) == 0:
+		return ""
+	case ja:
+		return "\n見せてもらったファイル: " + strings.Join(all, "、")
+	}
+	return "\nI was shown: " + strings.Join(all, ", ")
 }
 
 // remember lists the newest messages, one dated line each. Without messages it lists

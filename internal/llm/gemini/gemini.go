@@ -40,8 +40,9 @@ type Config struct {
 type Model struct {
 	client    *genai.Client
 	transport *llm.Transport
-	// withoutTools holds the names of models that take no tools.
-	withoutTools sync.Map
+
+	mu       sync.Mutex
+	refusals map[string]refusals // by model
 }
 
 var _ llm.Model = (*Model)(nil)
@@ -86,7 +87,7 @@ func New(ctx context.Context, c Config) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open gemini: %w", err)
 	}
-	return &Model{client: client, transport: t}, nil
+	return &Model{client: client, transport: t, refusals: map[string]refusals{}}, nil
 }
 
 // complete turns the library's body into the one that is sent.
@@ -121,29 +122,28 @@ func (m *Model) Generate(ctx context.Context, r llm.Request) (llm.Response, erro
 	if err := r.Check(provider); err != nil {
 		return llm.Response{}, err
 	}
-	if len(r.Tools) == 0 || len(r.Turns) > 0 {
-		return m.generate(ctx, r)
-	}
-	if _, known := m.withoutTools.Load(r.Model); !known {
-		res, err := m.generate(ctx, r)
-		if refused, ok := errors.AsType[*llm.Error](err); !ok || !refused.RefusesTools() {
+	for {
+		known := m.learnt(r.Model)
+		sent, unseen := known.sent(r)
+		res, err := m.generate(ctx, sent)
+		refused, ok := errors.AsType[*llm.Error](err)
+		if ok {
+			ok = m.learn(r.Model, known, refused, r)
+		}
+		if !ok {
+			res.WithoutTools, res.WithoutFiles = len(sent.Tools) < len(r.Tools), unseen
 			return res, err
 		}
-		m.withoutTools.Store(r.Model, true)
 		if r.ClientRequestID != "" {
 			r.ClientRequestID = llm.NewClientRequestID(llm.DecisionOf(r.ClientRequestID))
 		}
 	}
-	r.Tools = nil
-	res, err := m.generate(ctx, r)
-	res.WithoutTools = true
-	return res, err
 }
 
 func (m *Model) generate(ctx context.Context, r llm.Request) (llm.Response, error) {
 	var seen answer
 	asking := withRequest(withAnswer(r.Context(ctx), &seen), r)
-	res, err := m.model(r).GenerateContent(asking, genai.Text(r.Prompt))
+	res, err := m.model(r).GenerateContent(asking, append(blobs(r.Files), genai.Text(r.Prompt))...)
 	// The library returns some stopped answers as errors and others as successes,
 	// without their usage. So the answer that the transport saw decides.
 	if !seen.read {

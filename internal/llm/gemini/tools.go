@@ -63,7 +63,8 @@ func withTools(ctx context.Context, body []byte) ([]byte, error) {
 	return json.Marshal(request)
 }
 
-// responses returns the content with the results of a turn. They have ids if the calls had.
+// responses returns the content with the results of a turn, and after them their files. Results have
+// ids if the calls had.
 func responses(t llm.Turn) (json.RawMessage, error) {
 	type response struct {
 		ID       string            `json:"id,omitempty"`
@@ -83,15 +84,18 @@ func responses(t llm.Turn) (json.RawMessage, error) {
 	}
 	out := struct {
 		Role  string `json:"role"`
-		Parts []part `json:"parts"`
+		Parts []any  `json:"parts"`
 	}{Role: "user"}
+	var files []any
 	for i, r := range t.Results {
 		field := "output"
 		if r.Failed {
 			field = "error"
 		}
 		out.Parts = append(out.Parts, part{response{calls[i].ID, r.Name, map[string]string{field: r.Text}}})
+		files = append(files, fileParts(r)...)
 	}
+	out.Parts = append(out.Parts, files...)
 	return json.Marshal(out)
 }
 

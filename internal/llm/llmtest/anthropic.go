@@ -12,16 +12,13 @@ import (
 // anthropic speaks the Messages API, without streams.
 type anthropic struct{}
 
-// anthropicText is a message's content or a system prompt: a string, or a list of blocks.
+// anthropicText is a system prompt: a string, or a list of blocks.
 type anthropicText string
 
 func (t *anthropicText) UnmarshalJSON(raw []byte) error {
-	var s openaiText // of the same two forms
-	if err := s.UnmarshalJSON(raw); err != nil {
-		return err
-	}
-	*t = anthropicText(s)
-	return nil
+	shown, err := anthropicShown(raw)
+	*t = anthropicText(shown.joined())
+	return err
 }
 
 func (anthropic) read(r *http.Request, body []byte) (Call, error) {
@@ -56,18 +53,23 @@ func (anthropic) read(r *http.Request, body []byte) (Call, error) {
 		return Call{}, errors.New("messages: at least one message is required")
 	}
 	c := Call{Provider: "anthropic", Model: in.Model, System: string(in.System), Temperature: in.Temperature, MaxTokens: in.MaxTokens,
-		Tools: anthropicTools(in.Tools), Turns: anthropicTurns(in.Messages)}
+		Tools: anthropicTools(in.Tools)}
+	var err error
+	if c.Turns, err = anthropicTurns(in.Messages); err != nil {
+		return Call{}, fmt.Errorf("messages: %w", err)
+	}
 	var user []string
 	for _, m := range in.Messages {
 		switch m.Role {
 		case "user":
-			var text anthropicText
-			if err := json.Unmarshal(m.Content, &text); err != nil {
-				return Call{}, err
+			shown, err := anthropicShown(m.Content)
+			if err != nil {
+				return Call{}, fmt.Errorf("messages: %w", err)
 			}
-			if len(ofType(m.blocks(), "tool_result")) == 0 || text != "" {
-				user = append(user, string(text))
+			if text := shown.joined(); len(ofType(m.blocks(), "tool_result")) == 0 || text != "" {
+				user = append(user, text)
 			}
+			c.Files = append(c.Files, shown.files...)
 		case "assistant":
 		default:
 			return Call{}, fmt.Errorf("messages: unexpected role %q", m.Role)

@@ -24,7 +24,7 @@ type anthropicBlock struct {
 	Input     json.RawMessage `json:"input"`
 	ToolUseID string          `json:"tool_use_id"`
 	IsError   bool            `json:"is_error"`
-	Content   anthropicText   `json:"content"`
+	Content   json.RawMessage `json:"content"`
 }
 
 type anthropicMessage struct {
@@ -44,7 +44,7 @@ func ofType(blocks []anthropicBlock, kind string) []anthropicBlock {
 }
 
 // anthropicTurns returns the assistant messages that call tools, with the results that follow.
-func anthropicTurns(messages []anthropicMessage) []llm.Turn {
+func anthropicTurns(messages []anthropicMessage) ([]llm.Turn, error) {
 	var turns []llm.Turn
 	for i, m := range messages {
 		uses := ofType(m.blocks(), "tool_use")
@@ -61,12 +61,16 @@ func anthropicTurns(messages []anthropicMessage) []llm.Turn {
 		}
 		if i+1 < len(messages) {
 			for _, b := range ofType(messages[i+1].blocks(), "tool_result") {
-				turn.Results = append(turn.Results, llm.ToolResult{CallID: b.ToolUseID, Name: names[b.ToolUseID], Text: string(b.Content), Failed: b.IsError})
+				shown, err := anthropicShown(b.Content)
+				if err != nil {
+					return nil, err
+				}
+				turn.Results = append(turn.Results, llm.ToolResult{CallID: b.ToolUseID, Name: names[b.ToolUseID], Text: shown.joined(), Failed: b.IsError, Files: shown.files})
 			}
 		}
 		turns = append(turns, turn)
 	}
-	return turns
+	return turns, nil
 }
 
 func anthropicTools(declared []anthropicTool) []llm.Tool {

@@ -35,7 +35,10 @@ func (gemini) read(r *http.Request, body []byte) (Call, error) {
 		Temperature: in.GenerationConfig.Temperature,
 		MaxTokens:   in.GenerationConfig.MaxOutputTokens,
 		Tools:       geminiTools(in.Tools),
-		Turns:       geminiTurns(in.Contents),
+	}
+	var err error
+	if c.Turns, err = geminiTurns(in.Contents); err != nil {
+		return Call{}, err
 	}
 	var user []string
 	for _, content := range in.Contents {
@@ -43,7 +46,11 @@ func (gemini) read(r *http.Request, body []byte) (Call, error) {
 			return Call{}, errors.New("contents is not specified")
 		}
 		if content.Role != "model" && len(content.responses()) == 0 {
-			user = append(user, content.text())
+			shown, err := content.shown()
+			if err != nil {
+				return Call{}, err
+			}
+			user, c.Files = append(user, shown.joined()), append(c.Files, shown.files...)
 		}
 	}
 	if n := len(in.Contents); n == 0 || in.Contents[n-1].Role == "model" {

@@ -27,6 +27,10 @@ type geminiPart struct {
 	Call             *geminiCall     `json:"functionCall"`
 	Response         *geminiResponse `json:"functionResponse"`
 	ThoughtSignature string          `json:"thoughtSignature"`
+	Data             *struct {
+		MIME string `json:"mimeType"`
+		Data string `json:"data"`
+	} `json:"inlineData"`
 }
 
 type geminiCall struct {
@@ -68,7 +72,7 @@ func (c geminiContent) responses() (responses []geminiResponse) {
 }
 
 // geminiTurns returns the contents that call functions, with the responses that follow.
-func geminiTurns(contents []geminiContent) []llm.Turn {
+func geminiTurns(contents []geminiContent) ([]llm.Turn, error) {
 	var turns []llm.Turn
 	for i, c := range contents {
 		calls := c.calls()
@@ -87,10 +91,15 @@ func geminiTurns(contents []geminiContent) []llm.Turn {
 				}
 				turn.Results = append(turn.Results, llm.ToolResult{CallID: r.ID, Name: r.Name, Text: text, Failed: failed})
 			}
+			shown, err := contents[i+1].shown()
+			if err != nil {
+				return nil, err
+			}
+			shown.resulting(&turn)
 		}
 		turns = append(turns, turn)
 	}
-	return turns
+	return turns, nil
 }
 
 func geminiTools(declared []geminiTool) []llm.Tool {
@@ -127,6 +136,9 @@ func (gemini) rules(body []byte) error {
 			return errors.New("please ensure that the number of function response parts is equal to the number of function call parts of the function call turn")
 		}
 		for k, r := range responses {
+			if c.Parts[k].Response == nil {
+				return fmt.Errorf("contents[%d]: the function responses must come first", i)
+			}
 			if c.Role != "user" || r.Name != open[k].Name || r.ID != open[k].ID || r.Response == nil {
 				return fmt.Errorf("contents[%d]: the function response %s %q does not belong to its call", i, r.Name, r.ID)
 			}

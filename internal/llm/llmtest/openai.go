@@ -12,27 +12,6 @@ import (
 // openai speaks chat completions, without streams.
 type openai struct{}
 
-// openaiText is a message's content: a string, or a list of parts.
-type openaiText string
-
-func (t *openaiText) UnmarshalJSON(raw []byte) error {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		*t = openaiText(s)
-		return nil
-	}
-	var parts []struct {
-		Text string `json:"text"`
-	}
-	if err := json.Unmarshal(raw, &parts); err != nil {
-		return fmt.Errorf("read content: %w", err)
-	}
-	for _, p := range parts {
-		*t += openaiText(p.Text)
-	}
-	return nil
-}
-
 func (openai) read(_ *http.Request, body []byte) (Call, error) {
 	var in struct {
 		Model          string          `json:"model"`
@@ -67,12 +46,15 @@ func (openai) read(_ *http.Request, body []byte) (Call, error) {
 		c.MaxTokens = in.MaxCompletion
 	}
 	var system, user []string
-	for _, m := range in.Messages {
+	for i, m := range in.Messages {
 		switch m.Role {
 		case "system", "developer":
-			system = append(system, string(m.Content))
+			system = append(system, m.Content.joined())
 		case "user":
-			user = append(user, string(m.Content))
+			if i > 0 && in.Messages[i-1].Role == "tool" {
+				continue // the files of results
+			}
+			user, c.Files = append(user, m.Content.joined()), append(c.Files, m.Content.files...)
 		}
 	}
 	c.System, c.User = strings.Join(system, "\n"), strings.Join(user, "\n")

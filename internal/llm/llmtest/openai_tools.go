@@ -21,7 +21,7 @@ type openaiTool struct {
 
 type openaiMessage struct {
 	Role      string          `json:"role"`
-	Content   openaiText      `json:"content"`
+	Content   openaiContent   `json:"content"`
 	Reasoning json.RawMessage `json:"reasoning_content"`
 	ToolCalls []openaiCall    `json:"tool_calls"`
 	CallID    string          `json:"tool_call_id"`
@@ -36,14 +36,17 @@ type openaiCall struct {
 	} `json:"function"`
 }
 
-// openaiTurns returns the assistant messages that call tools, with the tool messages that follow.
+// openaiTurns returns the assistant messages that call tools, with the tool messages that follow, and
+// the user's message with their files.
 func openaiTurns(messages []openaiMessage) []llm.Turn {
 	var turns []llm.Turn
 	names := map[string]string{}
-	for _, m := range messages {
+	for i, m := range messages {
 		switch {
+		case m.Role == "user" && i > 0 && messages[i-1].Role == "tool" && len(turns) > 0:
+			m.Content.resulting(&turns[len(turns)-1])
 		case len(m.ToolCalls) > 0:
-			turn := llm.Turn{Provider: "openai", Text: string(m.Content)}
+			turn := llm.Turn{Provider: "openai", Text: m.Content.joined()}
 			for _, c := range m.ToolCalls {
 				turn.Calls = append(turn.Calls, llm.Call{ID: c.ID, Name: c.Function.Name, Input: json.RawMessage(c.Function.Arguments)})
 				names[c.ID] = c.Function.Name
@@ -51,7 +54,7 @@ func openaiTurns(messages []openaiMessage) []llm.Turn {
 			turns = append(turns, turn)
 		case m.Role == "tool" && len(turns) > 0:
 			last := &turns[len(turns)-1]
-			last.Results = append(last.Results, llm.ToolResult{CallID: m.CallID, Name: names[m.CallID], Text: string(m.Content)})
+			last.Results = append(last.Results, llm.ToolResult{CallID: m.CallID, Name: names[m.CallID], Text: m.Content.joined()})
 		}
 	}
 	return turns
@@ -86,6 +89,9 @@ func (openai) rules(body []byte) error {
 		return nil
 	}
 	for i, m := range in.Messages {
+		if m.Role != "user" && len(m.Content.files) > 0 {
+			return fmt.Errorf("messages[%d]: only messages with role 'user' may contain files", i)
+		}
 		if m.Role == "tool" {
 			if !open[m.CallID] {
 				return fmt.Errorf("messages[%d]: messages with role 'tool' must be a response to a preceding message with 'tool_calls'", i)

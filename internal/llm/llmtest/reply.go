@@ -20,6 +20,8 @@ type Call struct {
 	Model string
 	// System is the system prompt; User is the text of the user turns.
 	System, User string
+	// Files are those that go with User; those of results are in Turns.
+	Files []llm.File
 	// Schema is the requested JSON schema, unchanged; nil for free text.
 	Schema json.RawMessage
 	// Tools are the declared tools. Turns are the earlier answers that called tools, with their

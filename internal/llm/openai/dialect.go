@@ -15,6 +15,7 @@ type dialect struct {
 	form     form
 	// withoutTools: the model takes no tools.
 	withoutTools bool
+	unseen       llm.Unseen
 	// lax: tools are declared without strict.
 	lax bool
 	// bare: the model's own messages are sent back without what its server does not take back.
@@ -43,6 +44,10 @@ var (
 // fallback returns the dialect to try after a refusal. ok is false if the form was not the
 // cause, or if no other form is left.
 func (d dialect) fallback(refused *llm.Error, r llm.Request) (next dialect, ok bool) {
+	if unseen, ok := d.unseen.After(refused, r); ok {
+		d.unseen = unseen
+		return d, true
+	}
 	switch {
 	case len(r.Tools) > 0 && !d.lax && refused.Kind == llm.ErrInvalid && strictPattern.MatchString(refused.Message):
 		d.lax = true
@@ -62,12 +67,13 @@ func (d dialect) fallback(refused *llm.Error, r llm.Request) (next dialect, ok b
 	return d, true
 }
 
-// sent is the request as the model takes it. With turns it cannot be without tools.
-func (d dialect) sent(r llm.Request) llm.Request {
+// sent is the request as the model takes it, and the names of the files that it lacks. With turns it
+// cannot be without tools.
+func (d dialect) sent(r llm.Request) (sent llm.Request, unseen []string) {
 	if d.withoutTools && len(r.Turns) == 0 {
 		r.Tools = nil
 	}
-	return r
+	return d.unseen.LeaveOut(r)
 }
 
 // wantsBare reports whether what the model wrote into a turn may be the cause of a refusal: a field

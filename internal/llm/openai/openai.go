@@ -139,12 +139,12 @@ func (m *Model) Generate(ctx context.Context, r llm.Request) (llm.Response, erro
 	}
 	d := m.dialect(r.Model)
 	for {
-		sent := d.sent(r)
+		sent, unseen := d.sent(r)
 		res, err := m.chat.New(r.Context(ctx), params(sent, d))
 		if err == nil {
 			m.learn(r.Model, d)
 			answer, err := outcome(sent, res)
-			answer.WithoutTools = len(sent.Tools) < len(r.Tools)
+			answer.WithoutTools, answer.WithoutFiles = len(sent.Tools) < len(r.Tools), unseen
 			return answer, err
 		}
 		refused := m.transport.Failure(ctx, err)
@@ -164,7 +164,7 @@ func params(r llm.Request, d dialect) sdk.ChatCompletionNewParams {
 	if r.System != "" {
 		p.Messages = append(p.Messages, sdk.SystemMessage(r.System))
 	}
-	p.Messages = append(p.Messages, sdk.UserMessage(r.Prompt))
+	p.Messages = append(p.Messages, user(r))
 	for _, t := range r.Turns {
 		p.Messages = append(p.Messages, turn(t, d)...)
 	}

@@ -30,7 +30,8 @@ func tool(t llm.Tool, d dialect) sdk.ChatCompletionToolUnionParam {
 	return sdk.ChatCompletionFunctionTool(f)
 }
 
-// turn returns the messages of a turn: the model's, as it wrote it, and one for each result.
+// turn returns the messages of a turn: the model's, as it wrote it, and one for each result. A tool's
+// message takes nothing but text, so the files of results follow in a user's message.
 func turn(t llm.Turn, d dialect) []sdk.ChatCompletionMessageParamUnion {
 	said := t.Opaque
 	if d.bare {
@@ -38,8 +39,16 @@ func turn(t llm.Turn, d dialect) []sdk.ChatCompletionMessageParamUnion {
 	}
 	message := param.Override[sdk.ChatCompletionAssistantMessageParam](said)
 	all := []sdk.ChatCompletionMessageParamUnion{{OfAssistant: &message}}
+	var files []sdk.ChatCompletionContentPartUnionParam
 	for _, r := range t.Results {
 		all = append(all, sdk.ToolMessage(r.Text, r.CallID))
+		if len(r.Files) > 0 {
+			files = append(files, sdk.TextContentPart(llm.ReturnedBy(r)))
+			files = append(files, parts(r.Files)...)
+		}
+	}
+	if len(files) > 0 {
+		all = append(all, sdk.UserMessage(files))
 	}
 	return all
 }

@@ -1,11 +1,13 @@
 package tap
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -73,7 +75,7 @@ func TestDemoModelOverHTTP(t *testing.T) {
 			}
 			began := time.Now()
 			got, err := bot.Generate(t.Context(), r)
-			if err != nil || got != want {
+			if err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("%s: got %+v, %v\nwant %+v", r.ClientRequestID, got, err, want)
 			}
 			x := one(t, tap, r.ClientRequestID)
@@ -97,7 +99,8 @@ func TestDemoModelOverHTTP(t *testing.T) {
 	noKey(t, tap)
 }
 
-// The demo model's calls and their results pass by OpenAI's protocol.
+// The demo model's calls and their results pass by OpenAI's protocol, and files with them. The tap keeps
+// no file.
 func TestDemoModelSearches(t *testing.T) {
 	t.Parallel()
 	tap := Demo()
@@ -112,11 +115,15 @@ func TestDemoModelSearches(t *testing.T) {
 	turn := *first.Turn
 	turn.Results = []llm.ToolResult{{CallID: turn.Calls[0].ID, Name: turn.Calls[0].Name, Text: "[3] 2024-02-29 12:00 #general bob: At noon."}}
 	r.Turns = []llm.Turn{turn}
-	if last, err := bot.Generate(t.Context(), r); err != nil || !strings.Contains(last.Text, "bob: At noon. [3]") {
+	data := bytes.Repeat([]byte("PICTURE"), 1000)
+	r.Files = []llm.File{{Name: "menu.png", MIME: "image/png", Data: data}}
+	turn.Results[0].Files = []llm.File{{Name: "plan.pdf", MIME: llm.PDF, Data: data}}
+	if last, err := bot.Generate(t.Context(), r); err != nil || !strings.Contains(last.Text, "bob: At noon. [3]\nI was shown: [image: menu.png, 7 kB], [PDF: plan.pdf, 7 kB]") {
 		t.Errorf("got %+v, %v", last, err)
 	}
 	all := tap.Exchanges("x")
-	if len(all) != 2 || all[0].Answer != `→ search_messages {"author":"bob","query":"lunch"}` || !strings.HasSuffix(all[1].LookedUp, "← [3] 2024-02-29 12:00 #general bob: At noon.") {
+	if len(all) != 2 || all[0].Answer != `→ search_messages {"author":"bob","query":"lunch"}` || !strings.HasSuffix(all[1].LookedUp, "← [3] 2024-02-29 12:00 #general bob: At noon.\n[PDF: plan.pdf, 7 kB]") ||
+		all[1].Prompt != "Answer now.\n[image: menu.png, 7 kB]" {
 		t.Errorf("kept %+v", all)
 	}
 }

@@ -15,11 +15,12 @@ type Exchange struct {
 	Model string `json:"model"`
 	// At is when the request came.
 	At time.Time `json:"at"`
-	// System is the system prompt, and Prompt the user turn.
+	// System is the system prompt, and Prompt the user turn, with a line for each file instead of its
+	// bytes.
 	System string `json:"system"`
 	Prompt string `json:"prompt"`
 	// Tools are those that the model was offered, and LookedUp what it called before, with the
-	// results; both as text.
+	// results; both as text. Of files it has a line as well.
 	Tools    string `json:"tools,omitempty"`
 	LookedUp string `json:"looked_up,omitempty"`
 	// Answer is the model's text, even if it was cut at the token limit, and the tools that it calls.

@@ -40,7 +40,7 @@ func TestRequestsPassThrough(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := b.bot.Generate(t.Context(), r)
-			if err != nil || got != want {
+			if err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("got %+v, %v, want %+v", got, err, want)
 			}
 			calls := b.provider.Calls()
@@ -145,7 +145,7 @@ func TestFailuresPassThrough(t *testing.T) {
 			r := request(name)
 			wantResponse, wantErr := direct.Generate(t.Context(), r)
 			gotResponse, gotErr := b.bot.Generate(t.Context(), r)
-			if gotResponse != wantResponse || !reflect.DeepEqual(gotErr, wantErr) {
+			if !reflect.DeepEqual(gotResponse, wantResponse) || !reflect.DeepEqual(gotErr, wantErr) {
 				t.Errorf("%s: got %+v, %v\nwant %+v, %v", name, gotResponse, gotErr, wantResponse, wantErr)
 			}
 			x := one(t, b.Tap, name)

@@ -32,10 +32,18 @@ func lookedUp(turns []llm.Turn) string {
 			if results[c.ID].Failed {
 				mark = "← failed:"
 			}
-			all = append(all, called(c)+"\n"+mark+" "+results[c.ID].Text)
+			all = append(all, called(c)+"\n"+mark+" "+withFiles(results[c.ID].Text, results[c.ID].Files))
 		}
 	}
 	return strings.Join(all, "\n\n")
+}
+
+// withFiles is a text with a line for each file, which says its name, kind and size.
+func withFiles(text string, files []llm.File) string {
+	for _, f := range files {
+		text += "\n" + f.String()
+	}
+	return text
 }
 
 // answered tells an answer: its text, and its calls.
