@@ -590,7 +590,7 @@ func TestDoorOfASandboxWorkspace(t *testing.T) {
 	}
 	mention := "<@" + w.Bot().UserID + "> "
 	said := w.Say(general, alice.ID, "hello")
-	asked := w.Say(general, alice.ID, mention+"look", sandbox.WithFile("cat.png", "image/png"))
+	asked := w.Say(general, alice.ID, mention+"look", sandbox.WithFile("cat.png", "image/png", nil))
 	reply := w.Say(general, alice.ID, "more", sandbox.InThread(asked))
 	dm := w.AddChannel(sandbox.DM, "", alice.ID)
 	w.Say(dm, "USLACK", "<@"+alice.ID+"> archived the channel <#C0OLD>")

@@ -41,6 +41,7 @@ var methods = map[string]func(*call) (reply, error){
 	"chat.postEphemeral":          (*call).chatPostEphemeral,
 	"chat.postMessage":            (*call).chatPostMessage,
 	"chat.update":                 (*call).chatUpdate,
+	"files.info":                  (*call).filesInfo,
 	"conversations.history":       (*call).conversationsHistory,
 	"conversations.info":          (*call).conversationsInfo,
 	"conversations.list":          (*call).conversationsList,

@@ -200,7 +200,7 @@ func (c *call) types() ([]Kind, error) {
 		if !ok {
 			return nil, apiError("invalid_types")
 		}
-		if c.cfg.Scopes != nil && !slices.Contains(c.cfg.Scopes, scopes[kind]) {
+		if !c.granted(scopes[kind]) {
 			return nil, apiError("missing_scope")
 		}
 		kinds = append(kinds, kind)

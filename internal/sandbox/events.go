@@ -119,11 +119,11 @@ func (w *Workspace) mentioned(c *Channel, m *Message) bool {
 // its thread (docs.slack.dev/reference/events/message/thread_broadcast).
 func (w *Workspace) wireMessage(c *Channel, m *Message) *Message {
 	out := m.clone()
-	out.Metadata = nil
+	out.Metadata, out.Files = nil, w.addressed(out.Files)
 	if m.Subtype == "thread_broadcast" {
 		if root := c.find(m.ThreadTS); root != nil {
 			out.Root = root.clone()
-			out.Root.Metadata = nil
+			out.Root.Metadata, out.Root.Files = nil, w.addressed(out.Root.Files)
 		}
 	}
 	return out

@@ -82,7 +82,7 @@ func TestMessageEventsHaveSlacksFields(t *testing.T) {
 	b := setup(t, Config{})
 	root := b.Say(b.general, b.alice, "root")
 	guest := b.AddUserAs(User{Name: "gina", Team: "T0ELSE"}).ID
-	b.Say(b.general, b.alice, "look", WithFile("cat.png", "image/png"))
+	b.Say(b.general, b.alice, "look", WithFile("cat.png", "image/png", nil))
 	b.Say(b.general, b.alice, "waves", Me())
 	b.Say(b.general, b.bob, "for all", InThread(root), Broadcast())
 	b.SayAsApp(b.general, App{BotID: "B0HOOK", Name: "deploys"}, "done")

@@ -60,17 +60,6 @@ type BotProfile struct {
 	TeamID string `json:"team_id"`
 }
 
-// File is an attached file.
-type File struct {
-	ID         string `json:"id"`
-	Name       string `json:"name"`
-	Title      string `json:"title,omitempty"`
-	Mimetype   string `json:"mimetype"`
-	Filetype   string `json:"filetype,omitempty"`
-	Size       int    `json:"size,omitempty"`
-	URLPrivate string `json:"url_private,omitempty"`
-}
-
 // Reaction is one emoji and the users who chose it.
 type Reaction struct {
 	Name  string   `json:"name"`

@@ -54,6 +54,7 @@ func (w *Workspace) routePage(mux *http.ServeMux) {
 	})))
 	mux.Handle("GET /sandbox/state", requireLocal(http.HandlerFunc(w.pageState)))
 	mux.Handle("GET /sandbox/changes", requireLocal(http.HandlerFunc(w.pageChanges)))
+	mux.Handle("GET /sandbox/file", requireLocal(http.HandlerFunc(w.pageFile)))
 	for name, do := range map[string]func(pageRequest) error{
 		"say": w.pageSay, "edit": w.pageEdit, "delete": w.pageDelete, "react": w.pageReact, "misbehave": w.pageMisbehave,
 	} {

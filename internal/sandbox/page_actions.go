@@ -10,15 +10,15 @@ import (
 
 // pageRequest is the body of the page's writes. Each action reads some of the fields.
 type pageRequest struct {
-	Channel   string `json:"channel"`
-	User      string `json:"user"`
-	Text      string `json:"text"`
-	TS        string `json:"ts"`
-	Thread    string `json:"thread"`
-	Broadcast bool   `json:"broadcast"`
-	File      string `json:"file"`
-	Name      string `json:"name"`
-	On        bool   `json:"on"`
+	Channel   string           `json:"channel"`
+	User      string           `json:"user"`
+	Text      string           `json:"text"`
+	TS        string           `json:"ts"`
+	Thread    string           `json:"thread"`
+	Broadcast bool             `json:"broadcast"`
+	Files     []pageAttachment `json:"files"`
+	Name      string           `json:"name"`
+	On        bool             `json:"on"`
 }
 
 // requireJSON refuses writes that are not JSON. Another site's page cannot send JSON without
@@ -37,7 +37,7 @@ func requireJSON(next http.Handler) http.Handler {
 func action(do func(pageRequest) error) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		var in pageRequest
-		if err := json.NewDecoder(http.MaxBytesReader(rw, r.Body, 1<<20)).Decode(&in); err != nil {
+		if err := json.NewDecoder(http.MaxBytesReader(rw, r.Body, maxAttached*4/3+1<<20)).Decode(&in); err != nil {
 			http.Error(rw, "decode: "+err.Error(), http.StatusBadRequest)
 			return
 		}
@@ -61,10 +61,13 @@ func (w *Workspace) pageSay(in pageRequest) error {
 		go w.Command(in.Channel, in.User, w.Encode(in.Text)) // the page shows the response when it comes
 		return nil
 	}
-	if strings.TrimSpace(text) == "" && in.File == "" {
+	if strings.TrimSpace(text) == "" && len(in.Files) == 0 {
 		return apiError("no_text")
 	}
-	var opts []SayOption
+	opts, err := pageFiles(in.Files)
+	if err != nil {
+		return err
+	}
 	if in.Thread != "" {
 		opts = append(opts, InThread(in.Thread))
 		if in.Broadcast {
@@ -74,26 +77,8 @@ func (w *Workspace) pageSay(in pageRequest) error {
 	if me {
 		opts = append(opts, Me())
 	}
-	if in.File != "" {
-		opts = append(opts, WithFile(in.File, mediaType(in.File)))
-	}
 	w.Say(in.Channel, in.User, w.Encode(text), opts...)
 	return nil
-}
-
-// mediaType guesses a file's MIME type by its name.
-func mediaType(name string) string {
-	switch strings.ToLower(name[strings.LastIndex(name, ".")+1:]) {
-	case "png":
-		return "image/png"
-	case "jpg", "jpeg":
-		return "image/jpeg"
-	case "mp4":
-		return "video/mp4"
-	case "pdf":
-		return "application/pdf"
-	}
-	return "text/plain"
 }
 
 // checkCommand refuses the commands that Slack itself refuses: unknown ones, and commands

@@ -71,6 +71,8 @@ func TestPageAnswersOnlyThisMachine(t *testing.T) {
 		{"a form", "POST", "/sandbox/say", func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, 415},
 		{"rebound write", "POST", "/sandbox/say", rebound, 403},
 		{"foreign fault", "POST", "/sandbox/misbehave", foreign, 403},
+		{"rebound file", "GET", "/sandbox/file?id=F1", func(r *http.Request) { r.Host = "evil.example:80" }, 403},
+		{"no file", "GET", "/sandbox/file?id=F1", nil, 404},
 		{"rebound fault", "POST", "/sandbox/misbehave", rebound, 403},
 		{"the mind", "GET", "/sandbox/mind?channel=C1", nil, 200},
 		{"its prompts", "GET", "/sandbox/mind/prompts?decision=1", nil, 200},
@@ -147,13 +149,25 @@ func TestPageActionsWriteAsThePerson(t *testing.T) {
 	if root.Text != want {
 		t.Errorf("text = %s, want %s", root.Text, want)
 	}
-	ok("say", pageRequest{User: b.bob, Text: "so", Thread: root.TS, Broadcast: true, File: ""})
+	ok("say", pageRequest{User: b.bob, Text: "so", Thread: root.TS, Broadcast: true})
 	if m := last(); m.ThreadTS != root.TS || m.Subtype != "thread_broadcast" {
 		t.Errorf("reply = %+v", m)
 	}
-	ok("say", pageRequest{User: b.bob, Text: "", File: "cat.png"})
-	if m := last(); m.Subtype != "file_share" || m.Files[0].Mimetype != "image/png" {
-		t.Errorf("file = %+v", m)
+	cat := []byte("\x89PNG\r\n\x1a\nmeow")
+	ok("say", pageRequest{User: b.bob, Files: []pageAttachment{{Name: "cat.png", Type: "image/png", Content: cat}, {Name: "猫.html", Content: []byte("<script>alert(1)</script>")}}})
+	m := last()
+	if m.Subtype != "file_share" || len(m.Files) != 2 || m.Files[0].Mimetype != "image/png" {
+		t.Fatalf("files = %+v", m)
+	}
+	for i, want := range []struct{ body, kind, disposition string }{
+		{string(cat), "image/png", ""},
+		{"<script>alert(1)</script>", "application/octet-stream", "attachment; filename*=UTF-8''%E7%8C%AB.html"},
+	} {
+		status, body, header := b.do(t, "GET", "/sandbox/file?id="+m.Files[i].ID, "", nil)
+		if status != 200 || body != want.body || header.Get("Content-Type") != want.kind || header.Get("Content-Disposition") != want.disposition ||
+			header.Get("X-Content-Type-Options") != "nosniff" || header.Get("Cross-Origin-Resource-Policy") != "same-origin" || !strings.Contains(header.Get("Content-Security-Policy"), "sandbox") {
+			t.Errorf("the page gets %d, %q, %v", status, body, header)
+		}
 	}
 	ok("say", pageRequest{User: b.bob, Text: "/me waves"})
 	if m := last(); m.Subtype != "me_message" || m.Text != "waves" {
@@ -181,6 +195,10 @@ func TestPageActionsWriteAsThePerson(t *testing.T) {
 		{"say", "no_text", pageRequest{User: b.bob, Text: " "}},
 		{"say", "/nosuch is not a command here; use /myao or /me", pageRequest{User: b.bob, Text: "/nosuch thing"}},
 		{"say", "no Slack command works in a thread; use /myao in the channel", pageRequest{User: b.bob, Text: "/myao status", Thread: root.TS}},
+		{"say", "the file cat.png is empty; Slack takes no empty files", pageRequest{User: b.bob, Files: []pageAttachment{{Name: "cat.png"}}}},
+		{"say", "a file needs a name of at most 255 bytes", pageRequest{User: b.bob, Files: []pageAttachment{{Name: " ", Content: cat}}}},
+		{"say", "the files have more than 8 MiB; attach smaller ones", pageRequest{User: b.bob, Files: []pageAttachment{
+			{Name: "big", Content: make([]byte, maxAttached)}, {Name: "and one byte", Content: make([]byte, 1)}}}},
 		{"misbehave", "no such misbehaviour", pageRequest{Name: "explode"}},
 	} {
 		if status, text := b.page(t, c.action, c.in); status != 422 || text != c.want {

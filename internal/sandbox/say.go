@@ -15,7 +15,7 @@ type saying struct {
 	me        bool
 	unseen    bool
 	at        time.Time
-	files     []File
+	files     []*storedFile
 }
 
 // InThread makes the message a reply to the message with this ts.
@@ -26,11 +26,6 @@ func Broadcast() SayOption { return func(s *saying) { s.broadcast = true } }
 
 // Me makes the message a /me message.
 func Me() SayOption { return func(s *saying) { s.me = true } }
-
-// WithFile attaches a file, which need not exist.
-func WithFile(name, mimetype string) SayOption {
-	return func(s *saying) { s.files = append(s.files, File{Name: name, Title: name, Mimetype: mimetype}) }
-}
 
 // WithoutEvent delivers no event, as if the app had been down.
 func WithoutEvent() SayOption { return func(s *saying) { s.unseen = true } }
@@ -85,11 +80,7 @@ func (w *Workspace) say(channel string, m *Message, opts []SayOption) string {
 		opt(&s)
 	}
 	m.TS = w.freeTS(c, s.at)
-	m.Files = s.files
-	for i := range m.Files {
-		m.Files[i].ID = w.nextID("F")
-		m.Files[i].Filetype = m.Files[i].Name[strings.LastIndex(m.Files[i].Name, ".")+1:]
-	}
+	w.store(c, m, s.files)
 	switch {
 	case len(s.files) > 0:
 		m.Subtype, m.Upload = "file_share", true
@@ -170,6 +161,7 @@ func (w *Workspace) Delete(channel, ts string) {
 }
 
 func (w *Workspace) remove(c *Channel, m *Message) {
+	w.discard(m.Files) // Slack deletes a message's files with it
 	before, now := m.clone(), w.nextTS()
 	defer w.notify()
 	if m.ReplyCount > 0 {

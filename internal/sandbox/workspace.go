@@ -17,7 +17,8 @@ type Config struct {
 	// xapp-sandbox if empty.
 	BotToken, AppToken string
 	// Scopes are the token's scopes, sent with every answer of the Web API; nil sends none.
-	// Listing conversations needs the scope of each requested kind. No other method checks scopes.
+	// Listing conversations needs the scope of each requested kind, and reading files needs
+	// files:read. Nothing else checks scopes.
 	Scopes []string
 	// SigningSecret signs events; "sandbox" if empty.
 	SigningSecret string
@@ -95,6 +96,7 @@ type Workspace struct {
 	users        []*User
 	channels     []*Channel
 	posts        []Post
+	files        map[string]*storedFile // by id
 	calls        []Call
 	ephemeral    []Post
 	interactions map[string]*Interaction // by response_url
@@ -133,6 +135,7 @@ func New(cfg Config) *Workspace {
 		bot:          Bot{UserID: "U0BOT", BotID: "B0BOT", AppID: "A0SANDBOX", Name: cfg.BotName},
 		faults:       &Faults{},
 		hub:          newHub(),
+		files:        map[string]*storedFile{},
 		interactions: map[string]*Interaction{},
 		responses:    map[*Interaction][]Response{},
 		changed:      make(chan struct{}),
@@ -171,11 +174,12 @@ func (w *Workspace) Faults() *Faults { return w.faults }
 // after the workspace has started. Without a URL or a socket, events are discarded.
 func (w *Workspace) SetEventsURL(url string) { w.out.setURL(url) }
 
-// Handler serves the Web API under /api/, the page at /, and the page's own API
-// under /sandbox/, with Config.Mind.
+// Handler serves the Web API under /api/, the content of files under /files-pri/, the page at /,
+// and the page's own API under /sandbox/, with Config.Mind.
 func (w *Workspace) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/api/", requireLocal(http.HandlerFunc(w.serveAPI)))
+	mux.Handle("GET "+filePaths, requireLocal(http.HandlerFunc(w.serveFile)))
 	mux.HandleFunc("/socket", w.socket.serve)     // needs a ticket that only the API hands out
 	mux.HandleFunc("/commands/", w.serveResponse) // needs a secret from the request's response_url
 	w.routePage(mux)

@@ -106,7 +106,7 @@ func TestAllKindsOfMessagesAreRead(t *testing.T) {
 			return false
 		})
 	}
-	root := w.Say(s.general, s.alice.ID, "look at the-cat", sandbox.WithFile("cat.png", "image/png"))
+	root := w.Say(s.general, s.alice.ID, "look at the-cat", sandbox.WithFile("cat.png", "image/png", nil))
 	expect("a file", "[image: cat.png]")
 	w.Say(s.general, s.alice.ID, "shrugs-loudly", sandbox.Me())
 	expect("a /me message", "shrugs-loudly")
