@@ -1,0 +1,253 @@
+// Package attach turns a file in Slack into what a model gets: its text, or a picture or PDF as such. The
+// record of a file is read anew each time, since addresses in Slack age, and what a file is decides
+// its content, not its claimed type.
+package attach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+
+	"myao/internal/chat"
+	"myao/internal/llm"
+	"myao/internal/pdf"
+	"myao/internal/slack"
+)
+
+// Scope is the scope that the app needs to read files.
+const Scope = "files:read"
+
+// Slack has the files.
+type Slack interface {
+	FileInfo(ctx context.Context, id string) (slack.File, error)
+	Download(ctx context.Context, f slack.File, limit int64) ([]byte, error)
+	// Lacks reports whether the token is known to have no such scope.
+	Lacks(scope string) bool
+}
+
+// PDF reads the text of PDF files. Its error is pdf.ErrUnreadable, or one that passes.
+type PDF interface {
+	Text(ctx context.Context, file []byte) (string, error)
+}
+
+// Reader reads files. It is safe for concurrent use.
+type Reader struct {
+	slack Slack
+	pdf   PDF
+	// material writes text from elsewhere as material for a model: none of it looks like structure.
+	material func(string) string
+	logger   *slog.Logger
+	// decoding is held while a picture is decoded: one may take hundreds of megabytes.
+	decoding chan struct{}
+}
+
+// New makes a Reader.
+func New(s Slack, p PDF, material func(string) string, logger *slog.Logger) *Reader {
+	return &Reader{slack: s, pdf: p, material: material, logger: logger, decoding: make(chan struct{}, 1)}
+}
+
+// Available reports whether files can be read at all.
+func (r *Reader) Available() bool { return !r.slack.Lacks(Scope) }
+
+// Content is what a model gets of a file.
+type Content struct {
+	// Text is its text, not yet written as material; Cut is set if that is only its beginning.
+	Text string
+	Cut  bool
+	// Shown is the picture or the PDF itself; nil for a text.
+	Shown *llm.File
+}
+
+// Refused is an error of the file: it cannot be read, and will not be.
+type Refused struct {
+	// Reason is for a model: what follows the file's name in a sentence, without a full stop.
+	Reason string
+	// TooLarge is set if only its size is the reason.
+	TooLarge bool
+}
+
+func (r *Refused) Error() string { return r.Reason }
+
+func refusef(format string, args ...any) error { return &Refused{Reason: fmt.Sprintf(format, args...)} }
+
+func tooLarge(what string, most int64) error {
+	return &Refused{Reason: fmt.Sprintf("is too large: only %s of at most %s can be read", what, size(most)), TooLarge: true}
+}
+
+// limits bound what is downloaded of a file, in bytes, by what it is.
+type limits struct{ picture, pdf, text int64 }
+
+// most bounds every file that is asked for by name.
+var most = limits{picture: 20 << 20, pdf: 10 << 20, text: 4 << 20}
+
+// Read reads a file. It returns a Refused, or an error of Slack's that should be tried again.
+func (r *Reader) Read(ctx context.Context, f chat.File) (Content, error) { return r.read(ctx, f, most) }
+
+func (r *Reader) read(ctx context.Context, f chat.File, l limits) (Content, error) {
+	if f.ID == "" {
+		return Content{}, refusef("cannot be read: Slack gives no id of it")
+	}
+	info, err := r.slack.FileInfo(ctx, f.ID)
+	if err != nil {
+		return Content{}, r.refusal(ctx, err, info, 0)
+	}
+	switch {
+	case info.Deleted:
+		return Content{}, refusef("was deleted in Slack, or is hidden there")
+	case info.Denied:
+		return Content{}, refusef("cannot be read: Slack does not let this app see it")
+	case info.External:
+		return Content{}, refusef("is not in Slack but on another server: no more is known of it than its name")
+	case post(info) && info.Text != "":
+		return Content{Text: info.Text, Cut: info.Cut}, nil
+	case info.URL == "" && info.Text != "":
+		return Content{Text: info.Text, Cut: info.Cut}, nil
+	case info.URL == "" || post(info):
+		return Content{}, refusef("cannot be read: Slack does not give its content to apps")
+	}
+	limit := l.of(info)
+	if limit == 0 {
+		return Content{}, refusef("cannot be read: it is %s. No more is known of it than its name", kindOf(info))
+	}
+	body, err := r.slack.Download(ctx, info, limit)
+	if err != nil {
+		err = r.refusal(ctx, err, info, limit)
+		if _, refused := errors.AsType[*Refused](err); refused && info.Text != "" {
+			return Content{Text: info.Text, Cut: true}, nil
+		}
+		return Content{}, err
+	}
+	return r.content(ctx, info, body, l)
+}
+
+// post reports whether a file is a post of Slack's old kind, whose content is no text.
+func post(f slack.File) bool { return f.Mode == "post" || f.Mode == "space" || f.Type == "space" }
+
+// refusal turns an error of Slack's into a Refused if it is final.
+func (r *Reader) refusal(ctx context.Context, err error, info slack.File, limit int64) error {
+	e, ok := errors.AsType[*slack.Error](err)
+	switch {
+	case !ok || e.Retryable() || e.TimedOut():
+		return err
+	case e.MissingScope():
+		r.logger.ErrorContext(ctx, "a file cannot be read: the Slack app needs the scope files:read, and must be installed again", "error", err)
+		return refusef("cannot be read: this app may not read files until somebody gives it the scope files:read")
+	case e.TooLarge():
+		return tooLarge(readable(info), limit)
+	case slices.Contains([]string{"file_deleted", "file_not_found", "http_404", "http_410"}, e.Code):
+		return refusef("cannot be read: it is no longer in Slack")
+	}
+	r.logger.WarnContext(ctx, "file not read", "error", err)
+	return refusef("cannot be read: Slack refuses it (%s)", e.Code)
+}
+
+// of is how much of a file is downloaded at most; 0 if it is claimed to be what cannot be read, and too
+// large to be looked at.
+func (l limits) of(f slack.File) int64 {
+	switch {
+	case strings.HasPrefix(f.MIME, "image/"):
+		return l.picture
+	case f.MIME == "application/pdf":
+		return l.pdf
+	case kindOf(f) == "" || f.Size > 0 && f.Size <= l.text: // by their names, programs pass for videos
+		return l.text
+	}
+	return 0
+}
+
+// content reads a file whose bytes are known.
+func (r *Reader) content(ctx context.Context, info slack.File, body []byte, l limits) (Content, error) {
+	kind := http.DetectContentType(body)
+	if strings.HasPrefix(string(body), pdf.Magic) {
+		kind = "application/pdf"
+	}
+	switch {
+	case len(body) == 0:
+		return Content{}, refusef("is empty")
+	case kind == "application/pdf":
+		return r.document(ctx, info, body, l)
+	case slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind):
+		if int64(len(body)) > l.picture {
+			return Content{}, tooLarge("pictures", l.picture)
+		}
+		return r.picture(ctx, info, body)
+	}
+	text, ok := decode(body)
+	switch {
+	case !ok && kindOf(info) != "":
+		return Content{}, refusef("cannot be read: it is %s", kindOf(info))
+	case !ok:
+		return Content{}, refusef("cannot be read: it is no text, no PDF and no picture (PNG, JPEG, WebP, GIF)")
+	case int64(len(body)) > l.text:
+		return Content{}, tooLarge("texts", l.text)
+	case info.Canvas():
+		text = canvas(text)
+	}
+	if strings.TrimSpace(text) == "" {
+		return Content{}, refusef("has no text")
+	}
+	return Content{Text: text}, nil
+}
+
+// document is a PDF, with its text.
+func (r *Reader) document(ctx context.Context, info slack.File, body []byte, l limits) (Content, error) {
+	if int64(len(body)) > l.pdf {
+		return Content{}, tooLarge("PDF files", l.pdf)
+	}
+	text, err := r.pdf.Text(ctx, body)
+	switch {
+	case errors.Is(err, pdf.ErrUnreadable):
+		return Content{}, refusef("cannot be read: the PDF is damaged or needs a password")
+	case err != nil:
+		return Content{}, err
+	}
+	return Content{Text: text, Shown: &llm.File{Name: info.Name, MIME: "application/pdf", Data: body}}, nil
+}
+
+// kinds name what cannot be read, by the beginning of a claimed type or by the end of a name.
+var kinds = []struct{ mime, names, kind string }{
+	{"video/", ".mp4 .mov .webm .mkv .avi", "a video"},
+	{"audio/", ".mp3 .m4a .wav .ogg .flac", "a sound recording"},
+	{"application/vnd.openxmlformats-", ".docx .xlsx .pptx", "an office file; as a PDF it could be"},
+	{"application/vnd.ms-", ".xls .ppt", "an office file; as a PDF it could be"},
+	{"application/msword", ".doc", "an office file; as a PDF it could be"},
+	{"application/vnd.oasis.opendocument.", ".odt .ods .odp", "an office file; as a PDF it could be"},
+	{"application/zip", ".zip .gz .tgz .tar .7z .rar", "an archive"},
+	{"application/gzip", "", "an archive"},
+	{"image/", ".heic .heif .avif .tif .tiff .bmp .psd", "a picture of a kind that models do not take; as a PNG or JPEG it could be"},
+}
+
+// kindOf says what a file is claimed to be that cannot be read; "" for any other.
+func kindOf(f slack.File) string {
+	end := strings.ToLower(path.Ext(f.Name))
+	for _, k := range kinds {
+		if strings.HasPrefix(f.MIME, k.mime) || end != "" && slices.Contains(strings.Fields(k.names), end) {
+			return k.kind
+		}
+	}
+	return ""
+}
+
+// readable names what a file is claimed to be.
+func readable(f slack.File) string {
+	switch {
+	case strings.HasPrefix(f.MIME, "image/"):
+		return "pictures"
+	case f.MIME == "application/pdf":
+		return "PDF files"
+	}
+	return "texts"
+}
+
+// size writes a number of bytes.
+func size(n int64) string {
+	if n >= 1<<20 {
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d KiB", n>>10)
+}
