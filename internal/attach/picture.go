@@ -28,31 +28,31 @@ const (
 )
 
 // picture checks a picture by decoding it, and scales it down where providers take no larger one.
-func (r *Reader) picture(ctx context.Context, info slack.File, body []byte) (Content, error) {
+func (r *Reader) picture(ctx context.Context, info slack.File, body []byte) (content, error) {
 	config, format, err := image.DecodeConfig(bytes.NewReader(body))
 	if err != nil {
-		return Content{}, refusef("cannot be read: the picture is damaged")
+		return content{}, refusef("cannot be read: the picture is damaged")
 	}
 	if pixels := int64(config.Width) * int64(config.Height); pixels == 0 || pixels > maxDecoded(config, format, body) {
-		return Content{}, refusef("is too large: it has %d × %d pixels", config.Width, config.Height)
+		return content{}, refusef("is too large: it has %d × %d pixels", config.Width, config.Height)
 	}
 	select {
 	case r.decoding <- struct{}{}:
 		defer func() { <-r.decoding }()
 	case <-ctx.Done():
-		return Content{}, ctx.Err()
+		return content{}, ctx.Err()
 	}
 	decoded, _, err := image.Decode(bytes.NewReader(body))
 	if err != nil {
-		return Content{}, refusef("cannot be read: the picture is damaged, or of a rare kind")
+		return content{}, refusef("cannot be read: the picture is damaged, or of a rare kind")
 	}
 	shown := llm.File{Name: info.Name, MIME: "image/" + format, Data: body}
 	if max(config.Width, config.Height) > maxSide || len(body) > maxBytes {
 		if shown.MIME, shown.Data, err = encode(scaled(decoded), format); err != nil {
-			return Content{}, refusef("cannot be read: it could not be made smaller")
+			return content{}, refusef("cannot be read: it could not be made smaller")
 		}
 	}
-	return Content{Shown: &shown}, nil
+	return content{shown: &shown}, nil
 }
 
 // maxDecoded is how many pixels a picture may have.

@@ -54,18 +54,18 @@ func New(s Slack, p PDF, material func(string) string, logger *slog.Logger) *Rea
 // Available reports whether files can be read at all.
 func (r *Reader) Available() bool { return !r.slack.Lacks(Scope) }
 
-// Content is what a model gets of a file.
-type Content struct {
-	// Text is its text, not yet written as material; Cut is set if that is only its beginning.
-	Text string
-	Cut  bool
-	// Shown is the picture or the PDF itself; nil for a text.
-	Shown *llm.File
+// content is what a file holds.
+type content struct {
+	// text is its text, not yet written as material; cut is set if that is only its beginning.
+	text string
+	cut  bool
+	// shown is the picture or the PDF itself; nil for a text.
+	shown *llm.File
 }
 
 // Refused is an error of the file: it cannot be read, and will not be.
 type Refused struct {
-	// Reason is for a model: what follows the file's name in a sentence, without a full stop.
+	// Reason is for a model: what follows "The file NAME" in a sentence, without a full stop.
 	Reason string
 	// TooLarge is set if only its size is the reason.
 	TooLarge bool
@@ -85,42 +85,71 @@ type limits struct{ picture, pdf, text int64 }
 // most bounds every file that is asked for by name.
 var most = limits{picture: 20 << 20, pdf: 10 << 20, text: 4 << 20}
 
-// Read reads a file. It returns a Refused, or an error of Slack's that should be tried again.
-func (r *Reader) Read(ctx context.Context, f chat.File) (Content, error) { return r.read(ctx, f, most) }
+// Read reads a file. text is its text as material, under its name; files has a picture or a PDF
+// itself. It returns a Refused, or an error of Slack's that should be tried again.
+func (r *Reader) Read(ctx context.Context, f chat.File) (text string, files []llm.File, err error) {
+	got, err := r.read(ctx, f, most)
+	if err != nil {
+		return "", nil, err
+	}
+	text, files = r.written(f, got)
+	return text, files, nil
+}
 
-func (r *Reader) read(ctx context.Context, f chat.File, l limits) (Content, error) {
+// Name is the name of a file in a sentence. Whatever somebody has called it, it is on one line.
+func Name(f chat.File) string { return fmt.Sprintf("The file %q", f.Name) }
+
+// written is a file as a model gets it.
+func (r *Reader) written(f chat.File, c content) (text string, files []llm.File) {
+	text = Name(f)
+	if c.shown != nil {
+		text += " is shown itself."
+		files = []llm.File{*c.shown}
+	}
+	switch {
+	case c.text == "":
+		return text, files
+	case c.shown != nil:
+		text += " Its text"
+	case c.cut:
+		text += ", of which Slack gives only the beginning"
+	}
+	return text + ":\n\n" + r.material(c.text), files
+}
+
+func (r *Reader) read(ctx context.Context, f chat.File, l limits) (content, error) {
 	if f.ID == "" {
-		return Content{}, refusef("cannot be read: Slack gives no id of it")
+		return content{}, refusef("cannot be read: Slack gives no id of it")
 	}
 	info, err := r.slack.FileInfo(ctx, f.ID)
 	if err != nil {
-		return Content{}, r.refusal(ctx, err, info, 0)
+		return content{}, r.refusal(ctx, err, info, 0)
 	}
 	switch {
 	case info.Deleted:
-		return Content{}, refusef("was deleted in Slack, or is hidden there")
+		return content{}, refusef("was deleted in Slack, or is hidden there")
 	case info.Denied:
-		return Content{}, refusef("cannot be read: Slack does not let this app see it")
+		return content{}, refusef("cannot be read: Slack does not let this app see it")
 	case info.External:
-		return Content{}, refusef("is not in Slack but on another server: no more is known of it than its name")
+		return content{}, refusef("is not in Slack but on another server: no more is known of it than its name")
 	case post(info) && info.Text != "":
-		return Content{Text: info.Text, Cut: info.Cut}, nil
+		return content{text: info.Text, cut: info.Cut}, nil
 	case info.URL == "" && info.Text != "":
-		return Content{Text: info.Text, Cut: info.Cut}, nil
+		return content{text: info.Text, cut: info.Cut}, nil
 	case info.URL == "" || post(info):
-		return Content{}, refusef("cannot be read: Slack does not give its content to apps")
+		return content{}, refusef("cannot be read: Slack does not give its content to apps")
 	}
 	limit := l.of(info)
 	if limit == 0 {
-		return Content{}, refusef("cannot be read: it is %s. No more is known of it than its name", kindOf(info))
+		return content{}, refusef("cannot be read: it is %s. No more is known of it than its name", kindOf(info))
 	}
 	body, err := r.slack.Download(ctx, info, limit)
 	if err != nil {
 		err = r.refusal(ctx, err, info, limit)
 		if _, refused := errors.AsType[*Refused](err); refused && info.Text != "" {
-			return Content{Text: info.Text, Cut: true}, nil
+			return content{text: info.Text, cut: true}, nil
 		}
-		return Content{}, err
+		return content{}, err
 	}
 	return r.content(ctx, info, body, l)
 }
@@ -161,52 +190,52 @@ func (l limits) of(f slack.File) int64 {
 }
 
 // content reads a file whose bytes are known.
-func (r *Reader) content(ctx context.Context, info slack.File, body []byte, l limits) (Content, error) {
+func (r *Reader) content(ctx context.Context, info slack.File, body []byte, l limits) (content, error) {
 	kind := http.DetectContentType(body)
 	if strings.HasPrefix(string(body), pdf.Magic) {
 		kind = "application/pdf"
 	}
 	switch {
 	case len(body) == 0:
-		return Content{}, refusef("is empty")
+		return content{}, refusef("is empty")
 	case kind == "application/pdf":
 		return r.document(ctx, info, body, l)
 	case slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind):
 		if int64(len(body)) > l.picture {
-			return Content{}, tooLarge("pictures", l.picture)
+			return content{}, tooLarge("pictures", l.picture)
 		}
 		return r.picture(ctx, info, body)
 	}
 	text, ok := decode(body)
 	switch {
 	case !ok && kindOf(info) != "":
-		return Content{}, refusef("cannot be read: it is %s", kindOf(info))
+		return content{}, refusef("cannot be read: it is %s", kindOf(info))
 	case !ok:
-		return Content{}, refusef("cannot be read: it is no text, no PDF and no picture (PNG, JPEG, WebP, GIF)")
+		return content{}, refusef("cannot be read: it is no text, no PDF and no picture (PNG, JPEG, WebP, GIF)")
 	case int64(len(body)) > l.text:
-		return Content{}, tooLarge("texts", l.text)
+		return content{}, tooLarge("texts", l.text)
 	case info.Canvas():
 		text = canvas(text)
 	}
 	if strings.TrimSpace(text) == "" {
-		return Content{}, refusef("has no text")
+		return content{}, refusef("has no text")
 	}
-	return Content{Text: text}, nil
+	return content{text: text}, nil
 }
 
 // document is a PDF, with its text.
-func (r *Reader) document(ctx context.Context, info slack.File, body []byte, l limits) (Content, error) {
+func (r *Reader) document(ctx context.Context, info slack.File, body []byte, l limits) (content, error) {
 	if int64(len(body)) > l.pdf {
-		return Content{}, tooLarge("PDF files", l.pdf)
+		return content{}, tooLarge("PDF files", l.pdf)
 	}
 	text, err := r.pdf.Text(ctx, body)
 	switch {
 	case errors.Is(err, pdf.ErrUnreadable):
-		return Content{}, refusef("cannot be read: the PDF is damaged or needs a password")
+		return content{}, refusef("cannot be read: the PDF is damaged or needs a password")
 	case err != nil:
-		return Content{}, err
+		return content{}, err
 	}
-	return Content{Text: text, Shown: &llm.File{Name: info.Name, MIME: "application/pdf", Data: body}}, nil
+	return content{text: text, shown: &llm.File{Name: info.Name, MIME: "application/pdf", Data: body}}, nil
 }
 
 // kinds name what cannot be read, by the beginning of a claimed type or by the end of a name.

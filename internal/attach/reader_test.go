@@ -75,10 +75,10 @@ func reader(s Slack) *Reader {
 }
 
 // read reads a file of a body, with a record.
-func read(t *testing.T, f slack.File, body []byte) (Content, error) {
+func read(t *testing.T, f slack.File, body []byte) (content, error) {
 	t.Helper()
 	f.ID, f.URL = "F1", cmp.Or(f.URL, "https://files.slack.com/f")
-	return reader(&fakeSlack{files: map[string]slack.File{"F1": f}, bodies: map[string][]byte{"F1": body}}).Read(t.Context(), chat.File{ID: "F1", Name: f.Name})
+	return reader(&fakeSlack{files: map[string]slack.File{"F1": f}, bodies: map[string][]byte{"F1": body}}).read(t.Context(), chat.File{ID: "F1", Name: f.Name}, most)
 }
 
 func named(name, mime string) slack.File { return slack.File{File: chat.File{Name: name, MIME: mime}} }
@@ -150,8 +150,8 @@ func TestTexts(t *testing.T) {
 		"an e-mail in Slack":  {slack.File{Mode: "email", Text: "Hello", URL: ""}, []byte("Hello, whole"), "Hello, whole"},
 		"a picture that lies": {named("a.txt", "text/plain"), []byte("GIF89"), "GIF89"},
 	} {
-		if got, err := read(t, tc.file, tc.body); err != nil || got.Text != tc.want || got.Shown != nil {
-			t.Errorf("%s: got %q, %v; want %q", name, got.Text, err, tc.want)
+		if got, err := read(t, tc.file, tc.body); err != nil || got.text != tc.want || got.shown != nil {
+			t.Errorf("%s: got %q, %v; want %q", name, got.text, err, tc.want)
 		}
 	}
 }
@@ -179,13 +179,13 @@ func TestPictures(t *testing.T) {
 		"a PNG called an office": {file: slack.File{File: chat.File{Name: "a.docx"}, Size: 99}, body: small, mime: "image/png", unchanged: true, w: 40, h: 30},
 	} {
 		got, err := read(t, tc.file, tc.body)
-		if err != nil || got.Shown == nil {
+		if err != nil || got.shown == nil {
 			t.Errorf("%s: got %v", name, err)
 			continue
 		}
-		config, _, err := image.DecodeConfig(bytes.NewReader(got.Shown.Data))
-		if err != nil || got.Shown.MIME != tc.mime || bytes.Equal(got.Shown.Data, tc.body) != tc.unchanged || config.Width != tc.w || config.Height != tc.h {
-			t.Errorf("%s: got %s of %d × %d, unchanged: %v, %v", name, got.Shown.MIME, config.Width, config.Height, bytes.Equal(got.Shown.Data, tc.body), err)
+		config, _, err := image.DecodeConfig(bytes.NewReader(got.shown.Data))
+		if err != nil || got.shown.MIME != tc.mime || bytes.Equal(got.shown.Data, tc.body) != tc.unchanged || config.Width != tc.w || config.Height != tc.h {
+			t.Errorf("%s: got %s of %d × %d, unchanged: %v, %v", name, got.shown.MIME, config.Width, config.Height, bytes.Equal(got.shown.Data, tc.body), err)
 		}
 	}
 }
@@ -201,8 +201,8 @@ func TestHeavyPicture(t *testing.T) {
 	}
 	body := encoded(t, m, "png")
 	got, err := read(t, named("noise.png", "image/png"), body)
-	if err != nil || len(body) <= maxBytes || len(got.Shown.Data) > maxBytes || got.Shown.MIME != "image/jpeg" {
-		t.Errorf("of %d bytes: %v, %v", len(body), got.Shown, err)
+	if err != nil || len(body) <= maxBytes || len(got.shown.Data) > maxBytes || got.shown.MIME != "image/jpeg" {
+		t.Errorf("of %d bytes: %v, %v", len(body), got.shown, err)
 	}
 }
 
@@ -249,9 +249,12 @@ func TestWhatCannotBeRead(t *testing.T) {
 func TestPDF(t *testing.T) {
 	t.Parallel()
 	body := []byte("%PDF-the text")
-	got, err := read(t, named("a.bin", "application/octet-stream"), body)
-	if err != nil || got.Text != "the text" || got.Shown == nil || got.Shown.MIME != "application/pdf" || !bytes.Equal(got.Shown.Data, body) {
-		t.Errorf("got %+v, %v", got, err)
+	f := named("a.bin", "application/octet-stream")
+	f.ID, f.URL = "F1", "https://files.slack.com/f"
+	s := &fakeSlack{files: map[string]slack.File{"F1": f}, bodies: map[string][]byte{"F1": body}}
+	text, files, err := reader(s).Read(t.Context(), f.File)
+	if want := "The file \"a.bin\" is shown itself. Its text:\n\nthe text"; err != nil || text != want || len(files) != 1 || files[0].MIME != "application/pdf" || !bytes.Equal(files[0].Data, body) {
+		t.Errorf("got %q, %v, %v", text, files, err)
 	}
 }
 
@@ -271,14 +274,14 @@ func TestErrorsOfSlack(t *testing.T) {
 	} {
 		tc.s.files = map[string]slack.File{"F1": {File: chat.File{ID: "F1"}, URL: "https://files.slack.com/f"}}
 		tc.s.bodies = map[string][]byte{"F1": []byte("x")}
-		_, err := reader(tc.s).Read(t.Context(), chat.File{ID: "F1"})
+		_, err := reader(tc.s).read(t.Context(), chat.File{ID: "F1"}, most)
 		refused, ok := errors.AsType[*Refused](err)
 		if ok != (tc.want != "") || err == nil || ok && !strings.Contains(refused.Reason, tc.want) {
 			t.Errorf("%s: got %v, want %q", name, err, tc.want)
 		}
 	}
 	s := &fakeSlack{files: map[string]slack.File{"F1": {File: chat.File{ID: "F1"}, URL: "https://files.slack.com/f", Text: "the beginning"}}, bodyErr: &slack.Error{Code: "http_404", Kind: slack.Final}}
-	if got, err := reader(s).Read(t.Context(), chat.File{ID: "F1"}); err != nil || got.Text != "the beginning" || !got.Cut {
+	if got, err := reader(s).read(t.Context(), chat.File{ID: "F1"}, most); err != nil || got.text != "the beginning" || !got.cut {
 		t.Errorf("a snippet that cannot be downloaded: %+v, %v", got, err)
 	}
 }

@@ -3,7 +3,6 @@ package attach
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -35,18 +34,18 @@ func (r *Reader) Shown(ctx context.Context, _ chat.Conversation, m chat.Message)
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	type result struct {
-		Content
+		content
 		err error
 	}
 	results := make([]result, min(len(m.Files), atOnce))
 	var wg sync.WaitGroup
 	for i := range results {
-		wg.Go(func() { results[i].Content, results[i].err = r.read(ctx, m.Files[i], small) })
+		wg.Go(func() { results[i].content, results[i].err = r.read(ctx, m.Files[i], small) })
 	}
 	wg.Wait()
 	var lines []string
 	for i, f := range m.Files {
-		name := r.Name(f)
+		name := Name(f)
 		if i >= len(results) {
 			lines = append(lines, name+" is not shown here: read_file reads it.")
 			continue
@@ -60,26 +59,15 @@ func (r *Reader) Shown(ctx context.Context, _ chat.Conversation, m chat.Message)
 			lines = append(lines, name+" "+refused.Reason+".")
 		case got.err != nil:
 			lines = append(lines, name+" could not be read in time: read_file reads it.")
-		case got.Shown != nil:
-			files = append(files, *got.Shown)
-			lines = append(lines, name+" is shown itself.")
-		case utf8.RuneCountInString(got.Text) > maxText:
+		case got.shown == nil && utf8.RuneCountInString(got.text) > maxText:
 			lines = append(lines, name+" is too long to be shown here: read_file reads it.")
 		default:
-			lines = append(lines, r.Text(f, got.Content))
+			if got.shown != nil {
+				got.text = "" // which the model reads in the PDF
+			}
+			line, shown := r.written(f, got.content)
+			lines, files = append(lines, line), append(files, shown...)
 		}
 	}
 	return files, strings.Join(lines, "\n\n")
-}
-
-// Name is the name of a file in a sentence, whatever somebody has called it.
-func (r *Reader) Name(f chat.File) string { return fmt.Sprintf("The file %q", f.Name) }
-
-// Text writes the text of a file as material, under its name.
-func (r *Reader) Text(f chat.File, c Content) string {
-	note := ""
-	if c.Cut {
-		note = ", of which Slack gives only the beginning"
-	}
-	return r.Name(f) + note + ":\n\n" + r.material(c.Text)
 }

@@ -88,8 +88,8 @@ func messages(rows []messageRow) []chat.Message {
 
 // SaveHistory saves messages of one channel as read from Slack's history. They are seen but not
 // handled, so their own events still count when they arrive. The same holds for an edit, although
-// its text may be saved already. What an event has brought stays as it is. What a forgotten person
-// had said, and what was in a channel when it was purged, is not saved again.
+// its text may be saved already. What an event has brought stays as it is; only files are added, which
+// the event of a mention lacks. What a forgotten person had said, and what was in a channel when it was purged, is not saved again.
 func (s *Store) SaveHistory(ctx context.Context, read []chat.Message) error {
 	if len(read) == 0 {
 		return nil
@@ -115,7 +115,8 @@ func (s *Store) SaveHistory(ctx context.Context, read []chat.Message) error {
 		var newest messageRow
 		for _, m := range slices.SortedFunc(slices.Values(read), func(a, b chat.Message) int { return strings.Compare(a.TS, b.TS) }) { // as rowKey demands
 			old, ok := known[m.TS]
-			if ok && (old.Deleted || old.Handled || old.Revision != "") {
+			told := ok && (old.Handled || old.Revision != "") // by an event
+			if ok && old.Deleted || told && (old.Files != "" || len(m.Files) == 0 || m.Revision != old.Revision) {
 				continue
 			}
 			m, storable := erased.storable(m)
@@ -126,6 +127,11 @@ func (s *Store) SaveHistory(ctx context.Context, read []chat.Message) error {
 			row, err := newMessageRow(m, false, s.nowMicros())
 			if err != nil {
 				return err
+			}
+			if told {
+				files, now := row.Files, row.StoredUS
+				row = old
+				row.Files, row.StoredUS = files, now
 			}
 			var written *gorm.DB
 			switch {

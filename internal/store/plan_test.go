@@ -91,6 +91,8 @@ func TestPlansUseIndexes(t *testing.T) {
 				{name: "StopThread", run: func(ctx context.Context, s *Store) error { return s.StopThread(ctx, long, at(0)) }},
 				{name: "Tail of the top level", run: func(ctx context.Context, s *Store) error { _, err := s.Tail(ctx, top, 20); return err }},
 				{name: "Tail of a long thread", run: func(ctx context.Context, s *Store) error { _, err := s.Tail(ctx, long, 20); return err }},
+				{name: "Files of the top level", run: func(ctx context.Context, s *Store) error { _, err := s.Files(ctx, top, 20); return err }},
+				{name: "Files of a long thread", run: func(ctx context.Context, s *Store) error { _, err := s.Files(ctx, long, 20); return err }},
 				{name: "Message", run: func(ctx context.Context, s *Store) error { _, err := s.Message(ctx, team, channel, at(0)); return err }},
 				{name: "PendingChanges", run: func(ctx context.Context, s *Store) error { _, err := s.PendingChanges(ctx, top.ID(), 200); return err }},
 				{name: "Claim", run: func(ctx context.Context, s *Store) error {
@@ -421,6 +423,9 @@ func (db database) seed(t *testing.T, n int) {
 				m.ThreadTS = at(i / 50 * 50)
 			}
 			m.Own = i%10 == 2
+			if i%100 < 2 {
+				m.Files = []chat.File{{ID: fmt.Sprintf("F%d", i), Name: "a.txt"}}
+			}
 			m.Channel = []string{channel, "C2", "C3"}[i%3]
 			row, err := newMessageRow(m, i%1000 > 2, 0)
 			if err != nil {

@@ -1,0 +1,38 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"myao/internal/chat"
+)
+
+// Files is the files of messages in a conversation's channel, each once: those of its thread first, then
+// the newest of the channel. Those of deleted and forgotten messages are left out. Each part reads at most
+// limit messages.
+func (s *Store) Files(ctx context.Context, c chat.Conversation, limit int) ([]chat.File, error) {
+	var replies, parent, channel []messageRow
+	const shared = "SELECT m.* FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.files <> '' AND NOT m.deleted AND " + unforgotten
+	newest := fmt.Sprintf(" ORDER BY m.sent_us DESC LIMIT %d", limit)
+	queries := []query{{shared + newest, []any{c.Team, c.Channel}, &channel}}
+	if !c.TopLevel() {
+		queries = append(queries,
+			query{shared + " AND m.thread_ts = ?" + newest, []any{c.Team, c.Channel, c.Thread}, &replies},
+			query{shared + " AND m.ts = ?", []any{c.Team, c.Channel, c.Thread}, &parent})
+	}
+	if err := runBatch(s.db.WithContext(ctx), queries...); err != nil {
+		return nil, fmt.Errorf("read the files of %s: %w", c.ID(), err)
+	}
+	var found []chat.File
+	seen := map[string]bool{}
+	for _, m := range messages(slices.Concat(replies, parent, channel)) {
+		for _, f := range m.Files {
+			if f.ID != "" && !seen[f.ID] {
+				seen[f.ID] = true
+				found = append(found, f)
+			}
+		}
+	}
+	return found, nil
+}
