@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"myao/internal/attach"
 	"myao/internal/channels"
 	"myao/internal/chat"
 	"myao/internal/config"
@@ -17,6 +18,7 @@ import (
 	"myao/internal/ledger"
 	"myao/internal/llm"
 	"myao/internal/mind"
+	"myao/internal/pdf"
 	"myao/internal/slack"
 	"myao/internal/store"
 	"myao/internal/tools"
@@ -70,7 +72,7 @@ func (c *promptCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 	if err != nil {
 		return err
 	}
-	questions, err := c.questions(ctx, p.Config, db, m, m.Tools(client, directory, webpage.New(webpage.Options{})), own)
+	questions, err := c.questions(ctx, p.Config, db, m, m.Tools(client, directory, webpage.New(webpage.Options{}), attach.New(client, pdf.NewReader(), m.Prompts.Material, p.Logger)), own)
 	if err != nil {
 		return err
 	}

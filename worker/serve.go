@@ -12,11 +12,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"myao/activities"
+	"myao/internal/attach"
 	"myao/internal/catchup"
 	"myao/internal/channels"
 	"myao/internal/conversation"
 	"myao/internal/launch"
 	"myao/internal/mind"
+	"myao/internal/pdf"
 	"myao/internal/record"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -116,6 +118,8 @@ func newActivities(ctx context.Context, p launch.Program, s *store.Store, client
 		return nil, nil, err
 	}
 	m.Measure(p.Telemetry.Registry)
+	documents := pdf.NewReader()
+	files := attach.New(client, documents, m.Prompts.Material, p.Logger)
 	return &activities.Activities{
 		Store: s, Slack: client, Directory: directory, Mind: m,
 		Missed: &catchup.Reader{
@@ -123,7 +127,7 @@ func newActivities(ctx context.Context, p launch.Program, s *store.Store, client
 			FirstWindow: p.Config.Memory.ShortTermWindow(), ThreadWindow: p.Config.Response.ThreadMemory(),
 			Clock: time.Now, Logger: p.Logger,
 		},
-		Tools: m.Tools(client, directory, webpage.New(webpage.Options{})), Limits: p.Config.Tools, Retention: p.Config.Retention, SecondLook: p.Config.Response.SecondLook, Language: p.Config.Language,
+		Tools: m.Tools(client, directory, webpage.New(webpage.Options{PDF: documents}), files), Limits: p.Config.Tools, Retention: p.Config.Retention, SecondLook: p.Config.Response.SecondLook, Language: p.Config.Language,
 		Clock: time.Now, Logger: p.Logger, Metrics: activities.NewMetrics(p.Telemetry.Registry),
 	}, closeModels, nil
 }

@@ -303,7 +303,7 @@ const toolRemember = "remember"
 
 // ToolNames are the names of all tools.
 func ToolNames() []string {
-	return []string{"search_messages", "read_thread", "read_channel", "open_link", toolRemember, "forget_note"}
+	return []string{"search_messages", "read_thread", "read_channel", "open_link", "read_file", toolRemember, "forget_note"}
 }
 
 // Longest is MaxSeconds as a duration.

@@ -112,9 +112,10 @@ func TestSlack(t *testing.T) {
 		says   string
 	}{
 		{"all scopes", needed(), nil, (*examination).scopes, OK, "every scope that it needs"},
-		{"more scopes", append(needed(), "files:read"), nil, (*examination).scopes, OK, "not needed: files:read"},
+		{"more scopes", append(needed(), "files:write"), nil, (*examination).scopes, OK, "not needed: files:write"},
 		{"an extra one is missing", needed("reactions:read"), nil, (*examination).scopes, Warn, "missing: reactions:read (who has taken something on: judgments see reactions; :shushing_face:"},
 		{"an extra one is missing, and nobody hushes", needed("reactions:read"), func(e *examination) { e.Config.Slack.HushReaction = "" }, (*examination).scopes, Warn, "missing: reactions:read (who has taken something on"},
+		{"installed before files were read", needed("files:read"), nil, (*examination).scopes, Warn, "missing: files:read (read the files that people attach; without it read_file is not offered)"},
 		{"installed before group direct messages were asked for", needed("mpim:history", "mpim:read"), nil, (*examination).scopes, Warn, "missing: mpim:history (the same for group direct messages), mpim:read"},
 		{"channels without them", needed("mpim:history", "mpim:read"), nil, (*examination).channels, Warn, "in no channel"},
 		{"one is missing", needed("chat:write", "commands"), nil, (*examination).scopes, Fail, "chat:write (speak), commands (/myao"},

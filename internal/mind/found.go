@@ -27,10 +27,10 @@ type Permalinks interface {
 }
 
 // Tools are what the model of replies may call.
-func (m *Mind) Tools(slack Permalinks, directory Directory, pages tools.Pages) *tools.Registry {
+func (m *Mind) Tools(slack Permalinks, directory Directory, pages tools.Pages, files tools.Files) *tools.Registry {
 	return tools.New(tools.Sources{
 		Store: m.Store, Render: m.RenderFound, Permalink: slack.Permalink,
-		Pages: pages, Shown: m.Recall.Shown, Material: m.Prompts.Material,
+		Pages: pages, Files: files, Shown: m.Recall.Shown, Material: m.Prompts.Material,
 		Zone: func(ctx context.Context, c chat.Conversation) (*time.Location, error) {
 			known, err := m.Store.Channels(ctx, c.Team, []string{c.Channel})
 			return directory.SettingsOf(config.ChannelFacts{ID: c.Channel, Name: known[c.Channel].Name}).Zone, err

@@ -64,6 +64,9 @@ func (j Judgment) Question(fault string) (Question, error) {
 	if j.Shared {
 		o.Tools = tools.WhereShared(o.Tools)
 	}
+	if j.mind.FilesOff != nil && j.mind.FilesOff() {
+		o.Tools = tools.WithoutFiles(o.Tools)
+	}
 	o.Pending, o.Signals = j.pending, &j.Signals
 	if d := j.read.LastVerdict; d != nil {
 		o.LastVerdict = &prompt.LastVerdict{At: d.Decided(), Spoke: d.ShouldRespond, Reason: d.Reason}

@@ -26,12 +26,14 @@ type Identity interface {
 
 // Mind makes questions and asks them. All exported fields are required.
 type Mind struct {
-	Store   *store.Store
-	Slack   Identity
-	Recall  *recall.Builder
-	Prompts *prompt.Renderer
-	Agents  Agents
-	Memory  config.Memory
+	Store *store.Store
+	Slack Identity
+	// FilesOff reports whether the token is known to lack what reading files takes; nil: it does not.
+	FilesOff func() bool
+	Recall   *recall.Builder
+	Prompts  *prompt.Renderer
+	Agents   Agents
+	Memory   config.Memory
 	// Channel returns the settings of a channel.
 	Channel func(config.ChannelFacts) config.ChannelSettings
 	Clock   func() time.Time

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"myao/internal/attach"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/prompt"
@@ -34,6 +35,7 @@ func Open(ctx context.Context, c config.Config, s *store.Store, client *slack.Cl
 			Clock: time.Now, Logger: logger,
 		},
 		Prompts: prompts, Agents: agents, Memory: c.Memory, Channel: c.Channel, Clock: time.Now, Logger: logger,
+		FilesOff: func() bool { return client.Lacks(attach.Scope) },
 	}, close, nil
 }
 

@@ -159,7 +159,7 @@ func TestGolden(t *testing.T) {
 		{"en/response_looked_up", Config{}, false, lone(), Options{LookedUp: lookedUp()}},
 		{"ja/response_looked_up", Config{Language: "ja"}, false, lone(), Options{LookedUp: lookedUp()}},
 		{"en/response_looked_up_little", Config{}, false, lone(), Options{LookedUp: lookedUp(), MaxCharacters: 30}},
-		{"en/response_found", Config{}, false, found(), Options{Tools: []string{"search_messages", "remember", "open_link"}}},
+		{"en/response_found", Config{}, false, found(), Options{Tools: []string{"search_messages", "remember", "open_link", "read_file"}}},
 		{"ja/response_found", Config{Language: "ja"}, false, found(), Options{Tools: []string{"search_messages", "open_link"}}},
 		{"en/response_direct", Config{}, false, inDirect(), Options{}},
 		{"en/response_unread", Config{}, false, unread(12), Options{}},

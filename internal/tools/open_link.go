@@ -19,7 +19,7 @@ import (
 
 const openLinkName = "open_link"
 
-// maxFollowed is how many pages a reply may open whose addresses only other pages have. A hostile page
+// maxFollowed is how many pages a reply may open whose addresses only other pages and files have. A hostile page
 // could offer thousands, so that the choice among them tells its owner something.
 const maxFollowed = 5
 
@@ -113,7 +113,7 @@ func (s Sources) written(ctx context.Context, p Place, step, given string) (stri
 	if found {
 		return address, nil
 	}
-	if !slices.ContainsFunc(steps, func(st store.Step) bool { return st.Tool == openLinkName && !st.Failed && inText(st.Output, given) }) {
+	if !slices.ContainsFunc(steps, func(st store.Step) bool { return pageTool(st.Tool) && !st.Failed && inText(st.Output, given) }) {
 		return "", mistake("This address stands in no message here and in no result, so that it is not opened. Give one exactly as it stands there, or do without.")
 	}
 	followed := 0
@@ -123,7 +123,7 @@ func (s Sources) written(ctx context.Context, p Place, step, given string) (stri
 		}
 	}
 	if followed >= maxFollowed {
-		return "", mistakef("%d pages that only other pages link to were opened for this answer, which is the limit. Write it with what you have.", maxFollowed)
+		return "", mistakef("%d pages that only other pages or files link to were opened for this answer, which is the limit. Write it with what you have.", maxFollowed)
 	}
 	return given, nil
 }
@@ -156,8 +156,11 @@ func (s Sources) listed(ctx context.Context, p Place, steps []store.Step) (found
 	return found, nil
 }
 
+// pageTool reports whether a tool returns what somebody outside may have written: pages and files.
+func pageTool(name string) bool { return name == openLinkName || name == readFileName }
+
 // beforePages finds an address in messages, and in the results of steps that are neither messages nor
-// pages: those of other programs, and files.
+// pages or files: those of other programs.
 func beforePages(messages []string, steps []store.Step, given string) (address string, found bool) {
 	for _, text := range messages {
 		if address, found := inMessage(text, given); found {
@@ -175,9 +178,9 @@ func beforePages(messages []string, steps []store.Step, given string) (address s
 // messageTools return messages.
 var messageTools = []string{"search_messages", "read_thread", "read_channel"}
 
-// ownResult reports whether a tool returns messages, pages, or what the model has written itself.
+// ownResult reports whether a tool returns messages, pages, files, or what the model has written itself.
 func ownResult(tool string) bool {
-	return slices.Contains(messageTools, tool) || slices.Contains([]string{openLinkName, "remember", "forget_note", "look_again"}, tool)
+	return slices.Contains(messageTools, tool) || pageTool(tool) || slices.Contains([]string{"remember", "forget_note", "look_again"}, tool)
 }
 
 // asksFor reports whether a call that opens no page has an address in its input. Many a program repeats

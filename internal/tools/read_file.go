@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,6 +31,11 @@ const (
 	// maxFileNames is how many names a model is told of.
 	maxFileNames = 20
 )
+
+// WithoutFiles are the names of the tools among these that read no files.
+func WithoutFiles(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == readFileName })
+}
 
 type readFileInput struct {
 	Name string `json:"name" jsonschema:"name of the file as it stands in brackets at its message, such as notes.txt; the newest of this name is read, and with (2) behind it the one before"`

@@ -1,4 +1,4 @@
-// Package tools is what a model may do before it answers: look messages and pages up, and keep notes. The model
+// Package tools is what a model may do before it answers: look messages, pages and files up, and keep notes. The model
 // asks for a call, Registry.Run checks and executes it, and the text of the result goes back to the
 // model as material.
 package tools
@@ -69,6 +69,8 @@ type tool struct {
 	addressed bool
 	// unshared is set if it is not offered where other companies read.
 	unshared bool
+	// available reports whether it can be used at all now; nil: always.
+	available func() bool
 	// run decodes and executes a call. step identifies the call however often it is executed.
 	run func(ctx context.Context, p Place, step string, input json.RawMessage) (Result, error)
 }
@@ -91,6 +93,9 @@ func New(s Sources) *Registry {
 	all := []tool{searchMessages(s), readThread(s), readChannel(s)}
 	if s.Pages != nil {
 		all = append(all, openLink(s))
+	}
+	if s.Files != nil {
+		all = append(all, readFile(s))
 	}
 	return &Registry{remote: s.Remote, tools: append(all, remember(s), forgetNote(s))}
 }
@@ -120,7 +125,7 @@ func Declared(offers []Offer) []llm.Tool {
 }
 
 func (t tool) offered(p Place) bool {
-	return slices.Contains(p.Allowed, t.Name) && (p.Addressed || !t.addressed) && !(p.Shared && t.unshared)
+	return slices.Contains(p.Allowed, t.Name) && (p.Addressed || !t.addressed) && !(p.Shared && t.unshared) && (t.available == nil || t.available())
 }
 
 // Run executes a call. Its result goes back to the model; it has failed with an error that the model can

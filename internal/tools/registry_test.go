@@ -24,6 +24,7 @@ type bundle struct {
 	queries []store.SearchQuery
 	shown   []chat.Found
 	pages   *fakePages
+	files   *fakeFiles
 }
 
 // searching records searches in place of the index.
@@ -42,7 +43,7 @@ func ts(n int) string { return fmt.Sprintf("17000000%02d.000100", n) }
 func setup(t *testing.T) *bundle {
 	t.Helper()
 	db := storetest.Open(t)
-	b := &bundle{Store: db, pages: &fakePages{}}
+	b := &bundle{Store: db, pages: &fakePages{}, files: &fakeFiles{}}
 	b.place = Place{Conversation: chat.Conversation{Team: "T1", Channel: "C1"}, Trigger: ts(50), Addressed: true, Asker: "U1", Allowed: config.ToolNames()}
 	b.Registry = New(Sources{
 		Store: searching{db, b},
@@ -53,7 +54,7 @@ func setup(t *testing.T) *bundle {
 			}
 			return strings.Join(lines, "\n"), nil
 		},
-		Pages: b.pages, Material: func(text string) string { return "material: " + text },
+		Pages: b.pages, Files: b.files, Material: func(text string) string { return "material: " + text },
 		Shown: func(context.Context, chat.Conversation, string) ([]chat.Found, error) { return b.shown, nil },
 		Permalink: func(_ context.Context, channel, ts string) (string, error) {
 			return "https://x.example/" + channel + "/" + ts, nil
@@ -111,7 +112,7 @@ func TestWhatIsOffered(t *testing.T) {
 		}
 		return all
 	}
-	looks := []string{"search_messages", "read_thread", "read_channel", "open_link"}
+	looks := []string{"search_messages", "read_thread", "read_channel", "open_link", "read_file"}
 	shared := b.place
 	shared.Shared = true
 	judged := b.place
@@ -124,7 +125,7 @@ func TestWhatIsOffered(t *testing.T) {
 	}{
 		"addressed": {b.place, slices.Concat(looks, []string{"remember", "forget_note"})},
 		"judged":    {judged, looks},
-		"shared":    {shared, slices.Concat(looks[:3], []string{"remember", "forget_note"})},
+		"shared":    {shared, slices.Concat(looks[:3], []string{"read_file", "remember", "forget_note"})},
 		"narrowed":  {narrow, []string{"remember"}},
 		"none":      {Place{Conversation: b.place.Conversation, Addressed: true}, nil},
 	} {

@@ -10,8 +10,8 @@ import (
 	"myao/internal/store"
 )
 
-// Sources is what tools read from and write to. All fields but Remote and Pages are required; without
-// Pages no link is opened, and Shown and Material are not called.
+// Sources is what tools read from and write to. All fields but Remote, Pages and Files are required;
+// without Pages no link is opened, and Shown and Material are not called.
 type Sources struct {
 	Store Store
 	// Render writes messages as material for a model, as readers in a conversation may see them: those
@@ -21,6 +21,8 @@ type Sources struct {
 	Permalink func(ctx context.Context, channel, ts string) (string, error)
 	// Pages fetches pages of the web.
 	Pages Pages
+	// Files reads files of Slack; nil: no file is read.
+	Files Files
 	// Shown returns the messages that a model is shown for a reply to a message, by its ts.
 	Shown func(ctx context.Context, c chat.Conversation, trigger string) ([]chat.Found, error)
 	// Material writes a text of the web as material for a model: none of it looks like structure.
@@ -41,6 +43,7 @@ type Store interface {
 	Seen(ctx context.Context, team, here string, channels []string) (map[string]bool, error)
 	// MessagesByTS includes deleted messages.
 	MessagesByTS(ctx context.Context, team, channel string, ts []string) ([]store.StoredMessage, error)
+	Files(ctx context.Context, c chat.Conversation, limit int) ([]chat.File, error)
 	StepsBefore(ctx context.Context, id string) ([]store.Step, error)
 	Notes(ctx context.Context, team, channel string) ([]chat.Note, error)
 	AddNote(ctx context.Context, team, channel, step string, n chat.Note) (chat.Note, error)

@@ -58,10 +58,12 @@ func (r *Refused) Error() string { return r.Reason }
 
 func refused(format string, args ...any) error { return &Refused{fmt.Sprintf(format, args...)} }
 
-// Options are for tests alone: nothing that an operator sets reaches them.
+// Options are not an operator's: nothing that is configured reaches them.
 type Options struct {
+	// PDF reads PDF files; nil: a reader of its own does.
+	PDF *pdf.Reader
 	// Allowed are IPv4 addresses that may be connected to although they are not public. With them any
-	// port is allowed.
+	// port is allowed. It is for tests alone.
 	Allowed []netip.Prefix
 }
 
@@ -86,7 +88,10 @@ func New(o Options) *Fetcher {
 		DialContext: dialer.DialContext, DisableKeepAlives: true, ForceAttemptHTTP2: true,
 		MaxResponseHeaderBytes: maxHeaderBytes, TLSHandshakeTimeout: timeout,
 	}
-	return &Fetcher{pdf: pdf.NewReader(), timeout: timeout, parsing: make(chan struct{}, 1), client: &http.Client{Transport: transport, CheckRedirect: redirect}}
+	if o.PDF == nil {
+		o.PDF = pdf.NewReader()
+	}
+	return &Fetcher{pdf: o.PDF, timeout: timeout, parsing: make(chan struct{}, 1), client: &http.Client{Transport: transport, CheckRedirect: redirect}}
 }
 
 func redirect(r *http.Request, via []*http.Request) error {

@@ -208,7 +208,7 @@ func TestTools(t *testing.T) {
 	t.Parallel()
 	offered := []llm.Tool{
 		{Name: searchTool, Schema: json.RawMessage(`{"type":"object"}`)}, {Name: rememberTool, Schema: json.RawMessage(`{"type":"object"}`)},
-		{Name: openTool, Schema: json.RawMessage(`{"type":"object"}`)},
+		{Name: openTool, Schema: json.RawMessage(`{"type":"object"}`)}, {Name: readTool, Schema: json.RawMessage(`{"type":"object"}`)},
 		{Name: forgetTool, Schema: json.RawMessage(`{"type":"object","properties":{"id":{"type":"integer"}}}`)},
 	}
 	const found = "2 messages:\n[3] 2026-11-20 10:00 #general bob: The launch is on Friday.\n[4] 2026-11-19 09:00 #plans eve: \\*No\\* launch yet."
@@ -227,6 +227,9 @@ func TestTools(t *testing.T) {
 		{"メモ5を忘れて", forgetTool, `{"id":5}`, "消しました", noticeJA + "forget_note の結果: 「消しました」"},
 		{"@myao please read the plan (https://x.example/a?b=1).", openTool, `{"url":"https://x.example/a?b=1"}`, "Page: https://x.example/a?b=1\nTitle: Plan\n\nFriday.", noticeEN + " open_link answered: “Page: https://x.example/a?b=1 Title: Plan Friday.”"},
 		{"@myao https://x.example/a を要約して", openTool, `{"url":"https://x.example/a"}`, "金曜", noticeJA + "open_link の結果: 「金曜」"},
+		{"@myao please read notes-2.txt.", readTool, `{"name":"notes-2.txt"}`, "The file \"notes-2.txt\":\n\nFriday.", noticeEN + " read_file answered: “The file \"notes-2.txt\": Friday.”"},
+		{"@myao 議事録.pdfの中身を要約して", readTool, `{"name":"議事録.pdf"}`, "金曜", noticeJA + "read_file の結果: 「金曜」"},
+		{"@myao what do you think?\n[file: the plan.md]", readTool, `{"name":"the plan.md"}`, "Friday.", noticeEN + " read_file answered: “Friday.”"},
 		{"Is https://x.example/a yours?", "", "", "", ""},
 		{"Do you remember the plan?", "", "", "", ""},
 		{"Do you remember that Bob was ill?", "", "", "", ""},

@@ -14,6 +14,7 @@ import (
 const (
 	searchTool   = "search_messages"
 	openTool     = "open_link"
+	readTool     = "read_file"
 	rememberTool = "remember"
 	forgetTool   = "forget_note"
 )
@@ -28,6 +29,12 @@ var (
 	openPatterns = []*regexp.Regexp{
 		regexp.MustCompile(`(?is)\b(?:open|read|summari[sz]e|look at|what(?:'s| is| does))\b.*?(https?://[^\s<>()"「」、。]+)`),
 		regexp.MustCompile(`(?s)(https?://[^\s<>()"「」、。\p{Hiragana}\p{Katakana}\p{Han}]+).*?(?:要約|まとめ|読んで|開いて|見て)`),
+	}
+	// readPatterns have a group for the name of a file, which somebody names or attaches.
+	readPatterns = []*regexp.Regexp{
+		regexp.MustCompile(`(?i)\b(?:open|read|summari[sz]e|look at|what(?:'s| is) in)\b[^\n]*?([\p{L}\p{N}_.()-]+\.[a-z][a-z0-9]{1,4})\b`),
+		regexp.MustCompile(`([\p{L}\p{N}_.()-]+\.[A-Za-z][A-Za-z0-9]{1,4})[」』]?(?:の(?:中身|内容))?を?(?:読んで|開いて|見て|要約|まとめて)`),
+		regexp.MustCompile(`(?m)^\[file: (.+)\]$`),
 	}
 	// searchPatterns have groups for who said it, which may be empty, and for what.
 	searchPatterns = []*regexp.Regexp{
@@ -73,6 +80,11 @@ func byRules(text string) asked {
 			return asked{tool: openTool, what: strings.TrimRight(m[1], ".,:;!?'")}
 		}
 	}
+	for _, p := range readPatterns {
+		if m := p.FindStringSubmatch(text); m != nil {
+			return asked{tool: readTool, what: m[1]}
+		}
+	}
 	for _, p := range searchPatterns {
 		m := p.FindStringSubmatch(text)
 		if m == nil {
@@ -107,6 +119,8 @@ func call(r llm.Request, a asked) *llm.Turn {
 		}
 	case a.tool == openTool:
 		input["url"] = a.what
+	case a.tool == readTool:
+		input["name"] = a.what
 	case a.tool == rememberTool:
 		input["text"] = a.what
 	case a.tool == forgetTool:

@@ -15,7 +15,7 @@ const quiet = s => Math.round((Date.parse(s.due_at) - Date.parse(s.since)) / 100
 // working says what a conversation is doing while its tools run.
 const working = s => [...new Set(s.steps.map(step => doing[step.tool] || "using " + step.tool))].join(", ");
 const doing = {
-  search_messages: "searching messages", read_thread: "reading a thread", read_channel: "reading a channel", open_link: "opening a link", remember: "making a note", forget_note: "taking back a note",
+  search_messages: "searching messages", read_thread: "reading a thread", read_channel: "reading a channel", open_link: "opening a link", read_file: "reading a file", remember: "making a note", forget_note: "taking back a note",
 };
 
 function explain(m) {
