@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -112,6 +113,15 @@ type ExportedStep struct {
 	Tool    string    `json:"tool"`
 	Input   string    `json:"input"` // as the model wrote it
 	Asked   time.Time `json:"asked"`
+	// Files are what the result showed, without their bytes.
+	Files []ExportedFile `json:"files,omitempty"`
+}
+
+// ExportedFile is a picture or a document that a model was shown. Size is in bytes.
+type ExportedFile struct {
+	Name string `json:"name"`
+	MIME string `json:"mime"`
+	Size int    `json:"size"`
 }
 
 // ExportedProposal is a call that the bot proposed to make.
@@ -256,13 +266,31 @@ func (x *exporter) replies() error {
 }
 
 func (x *exporter) steps() error {
-	return x.eachChannel("steps", func(within condition) error {
+	at := map[string]int{} // in Steps, by id
+	if err := x.eachChannel("steps", func(within condition) error {
 		return read[Step, string](x, "steps", within, "id", where("TRUE"), func(st Step) {
 			if x.theirs[[2]string{st.ChannelID, st.TriggerTS}] {
-				x.Steps = append(x.Steps, ExportedStep{st.ChannelID, st.ThreadTS, st.TriggerTS, st.Tool, st.Input, instant(st.StoredUS)})
+				at[st.ID] = len(x.Steps)
+				x.Steps = append(x.Steps, ExportedStep{st.ChannelID, st.ThreadTS, st.TriggerTS, st.Tool, st.Input, instant(st.StoredUS), nil})
 			}
 		})
-	})
+	}); err != nil {
+		return err
+	}
+	for ids := range slices.Chunk(slices.Collect(maps.Keys(at)), sweepChunk) {
+		var files []struct {
+			StepID string
+			ExportedFile
+		}
+		if err := x.db.WithContext(x.ctx).Table("step_files").Select("step_id, name, mime, LENGTH(data) AS size").Where("step_id IN ?", ids).Order("step_id, position").Scan(&files).Error; err != nil {
+			return err
+		}
+		for _, f := range files {
+			st := &x.Steps[at[f.StepID]]
+			st.Files = append(st.Files, f.ExportedFile)
+		}
+	}
+	return nil
 }
 
 func (x *exporter) proposals() error {

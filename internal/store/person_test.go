@@ -44,6 +44,7 @@ var personal = map[string]map[string]string{
 		"id": "a hash", "team_id": workspaceID, "channel_id": placeID, "thread_ts": tsOnly, "trigger_ts": tsOnly, "decision": "a key of decisions",
 		"call_id": "of a provider", "tool": "of a tool, or what a model took for one", "input": seeded, "state": ourWord, "output": seeded,
 	},
+	"step_files": {"step_id": "a hash", "name": seeded, "mime": "of a file", "data": "a picture or document"},
 	"turns": {
 		"decision": "a key of decisions", "team_id": workspaceID, "channel_id": placeID, "provider": ourWord, "model": "of a model", "text": seeded, "opaque": seeded,
 	},
@@ -191,6 +192,8 @@ func (db database) seedPerson(t *testing.T) {
 	db.insert(t,
 		&Step{ID: "s0", TeamID: team, ChannelID: "C2", TriggerTS: at(2), Decision: "run/2", Input: canaryName, Output: canaryText},
 		&Step{ID: "s1", TeamID: team, ChannelID: "C1", TriggerTS: at(0), Decision: "run/0", Input: canaryText},
+		&StepFile{StepID: "s0", Name: canaryName, Data: []byte{0}},
+		&StepFile{StepID: "s1", Name: canaryText + ".png", MIME: "image/png", Data: []byte{1, 2}},
 		&Proposal{ID: "p0", TeamID: team, ChannelID: "C1", TriggerTS: at(0), Asker: canaryUser, Input: canaryText, Output: canaryText},
 		&Proposal{ID: "p1", TeamID: team, ChannelID: "C2", TriggerTS: at(2), Asker: "U2", DecidedBy: by},
 		&Turn{Decision: "run/2", TeamID: team, ChannelID: "C2", Text: canaryText, Opaque: canaryText},
@@ -221,6 +224,9 @@ func TestExportPerson(t *testing.T) {
 		got := fmt.Sprintf("%s: %d messages, %d reactions, %d orders, %d decisions, %d replies, %d steps, %d proposals, %d notes", x.Name, len(x.Messages), len(x.Reactions), len(x.Orders), len(x.Decisions), len(x.Replies), len(x.Steps), len(x.Proposals), len(x.Notes))
 		if want := "Kana Ria: 3 messages, 2 reactions, 1 orders, 1 decisions, 1 replies, 1 steps, 2 proposals, 1 notes"; got != want {
 			t.Errorf("got %s, want %s", got, want)
+		}
+		if files := x.Steps[0].Files; !slices.Equal(files, []ExportedFile{{canaryText + ".png", "image/png", 2}}) {
+			t.Errorf("the step showed %+v", files)
 		}
 		if !x.Guest || len(x.Outside) != 2 || x.Outside[0].Channel != "C1" {
 			t.Errorf("guest %v, of %+v", x.Guest, x.Outside)

@@ -77,6 +77,7 @@ func TestPlansUseIndexes(t *testing.T) {
 				{name: "Turns", run: func(ctx context.Context, s *Store) error { _, err := s.Turns(ctx, "d7"); return err }},
 				{name: "BeginStep", run: func(ctx context.Context, s *Store) error { _, err := s.BeginStep(ctx, stepID("d7", 0, 0)); return err }},
 				{name: "EndStep", run: func(ctx context.Context, s *Store) error { return s.EndStep(ctx, stepID("d7", 0, 0), "x", false) }},
+				{name: "StepFiles", run: func(ctx context.Context, s *Store) error { _, err := s.StepFiles(ctx, "d7"); return err }},
 				{name: "ProposalsOf", run: func(ctx context.Context, s *Store) error { _, err := s.ProposalsOf(ctx, "d7"); return err }},
 				{name: "Proposals", run: func(ctx context.Context, s *Store) error {
 					_, err := s.Proposals(ctx, ProposalFilter{Team: team, Limit: 20})
@@ -627,6 +628,7 @@ func (db database) seedLedger(t *testing.T, n int) {
 	var lost []forgottenRow
 	var turns []Turn
 	var steps []Step
+	var files []StepFile
 	var proposals []Proposal
 	for i := range n / 4 {
 		us := micros(chat.Time(at(n - n/4 + i)))
@@ -644,6 +646,7 @@ func (db database) seedLedger(t *testing.T, n int) {
 	}
 	for i := range steps {
 		st := steps[i]
+		files = append(files, StepFile{StepID: st.ID, Data: []byte{0}})
 		state := ProposalDone
 		if i%100 == 0 {
 			state = ProposalOpen
@@ -652,7 +655,7 @@ func (db database) seedLedger(t *testing.T, n int) {
 	}
 	for _, insert := range []*gorm.DB{
 		db.db.CreateInBatches(proposals, 500), db.db.CreateInBatches(decisions, 500), db.db.CreateInBatches(calls, 500), db.db.CreateInBatches(orders, 500), db.db.CreateInBatches(lost, 500),
-		db.db.CreateInBatches(turns, 500), db.db.CreateInBatches(steps, 500),
+		db.db.CreateInBatches(turns, 500), db.db.CreateInBatches(steps, 500), db.db.CreateInBatches(files, 500),
 	} {
 		if insert.Error != nil {
 			t.Fatal(insert.Error)

@@ -137,13 +137,14 @@ func TestPruneSteps(t *testing.T) {
 			&Decision{Key: "young", Outcome: "posted", DecidedUS: micros(db.clock.now())},
 		)
 		for _, key := range []string{"pending", "old", "young", "withdrawn before it was decided"} {
-			db.insert(t, &Turn{Decision: key, MadeUS: us}, &Step{ID: key, Decision: key, StoredUS: us}, &Proposal{ID: key, Decision: key, StoredUS: us})
+			db.insert(t, &Turn{Decision: key, MadeUS: us}, &Step{ID: key, Decision: key, StoredUS: us}, &StepFile{StepID: key, Data: []byte{0}}, &Proposal{ID: key, Decision: key, StoredUS: us})
 		}
 		if got, want := db.prune(t, Cutoffs{Ledger: day(keptDays)}), map[string]int{"decisions": 1, "proposals": 2, "steps": 2, "turns": 2}; !maps.Equal(got, want) {
 			t.Errorf("gone are %v, want %v", got, want)
 		}
-		if got, want := db.left(t, "steps", "id"), []string{"pending", "young"}; !slices.Equal(got, want) {
-			t.Errorf("left are %v, want %v", got, want)
+		want := []string{"pending", "young"}
+		if steps, files := db.left(t, "steps", "id"), db.left(t, "step_files", "step_id"); !slices.Equal(steps, want) || !slices.Equal(files, want) {
+			t.Errorf("left are %v, and files of %v, want %v", steps, files, want)
 		}
 	})
 }

@@ -271,10 +271,21 @@ func (s *Store) BeginStep(ctx context.Context, id string) (BegunStep, error) {
 	return begun, nil
 }
 
-// EndStep saves what a step has found. The first result stays.
-func (s *Store) EndStep(ctx context.Context, id, output string, failed bool) error {
-	if err := s.db.WithContext(ctx).Model(&Step{}).Where("id = ? AND state = ?", id, StepRunning).
-		Updates(map[string]any{"state": StepDone, "output": output, "failed": failed, "ended_us": s.nowMicros()}).Error; err != nil {
+// EndStep saves what a step has found, with the files that the result shows. The first result stays.
+func (s *Store) EndStep(ctx context.Context, id, output string, failed bool, files ...StepFile) error {
+	rows := slices.Clone(files)
+	for i := range rows {
+		rows[i].StepID, rows[i].Position = id, i
+	}
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
+		ended := tx.Model(&Step{}).Where("id = ? AND state = ?", id, StepRunning).
+			Updates(map[string]any{"state": StepDone, "output": output, "failed": failed, "ended_us": s.nowMicros()})
+		if ended.Error != nil || ended.RowsAffected == 0 || len(rows) == 0 {
+			return ended.Error
+		}
+		return tx.Create(&rows).Error
+	})
+	if err != nil {
 		return fmt.Errorf("end step %s: %w", id, err)
 	}
 	return nil

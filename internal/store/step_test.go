@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -33,9 +34,13 @@ func TestSteps(t *testing.T) {
 			}
 		}
 		for _, output := range []string{"found", "found otherwise, too late"} {
-			if err := db.EndStep(t.Context(), first[0].ID, output, false); err != nil {
+			if err := db.EndStep(t.Context(), first[0].ID, output, false, StepFile{Name: output, MIME: "image/png", Data: []byte("\x00\xff")}, StepFile{Name: "b", Data: []byte{1}}); err != nil {
 				t.Fatal(err)
 			}
+		}
+		if files, err := db.StepFiles(t.Context(), turn.Decision); err != nil || len(files) != 1 || len(files[first[0].ID]) != 2 ||
+			!reflect.DeepEqual(files[first[0].ID][0], StepFile{StepID: first[0].ID, Name: "found", MIME: "image/png", Data: []byte("\x00\xff")}) {
+			t.Errorf("files %+v, %v", files, err)
 		}
 		turns, err := db.Turns(t.Context(), turn.Decision)
 		if err != nil || len(turns) != 1 || turns[0].Opaque != turn.Opaque || turns[0].Text != turn.Text || turns[0].MadeUS == 0 || len(turns[0].Steps) != 2 {
