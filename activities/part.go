@@ -135,7 +135,7 @@ func (a *Activities) findPost(ctx context.Context, p store.Part) (ts string, fou
 	}
 	for {
 		over := !a.Clock().Before(p.LeasedUntil)
-		ts, found, err = a.Slack.FindPost(ctx, p.Channel, p.Thread, p.Trigger, p.Key, own)
+		ts, found, err = a.Slack.FindPost(ctx, p.Channel, p.Thread, p.SearchFrom(), p.Key, own)
 		if err != nil {
 			return "", false, fmt.Errorf("look for %s: %w", p.Key, err)
 		}

@@ -143,6 +143,28 @@ func TestPostedExactlyOnceUnderEveryFault(t *testing.T) {
 	})
 }
 
+// A message that is a day older than its answer is not a reason to read a day of the channel.
+func TestLateReplyIsLookedForFromItsFirstAttempt(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url option) {
+		b := setup(t, url)
+		task := atTopLevel(b.say("hello?", sandbox.At(time.Now().Add(-24*time.Hour))))
+		b.compose(task, "Hello.")
+		for range 2 {
+			b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Status: 503})
+		}
+		got, errs := runUntilDone[ReplyOutput](t, b.Post, PostInput{Task: task})
+		b.wantPostedOnce(task, got, errs, 2)
+		var from []string
+		for _, c := range b.workspace.Calls("conversations.history") {
+			from = append(from, c.Args.Get("oldest"))
+		}
+		posted := chat.Time(b.workspace.Posts()[0].TS)
+		if len(from) < 2 || from[0] != from[len(from)-1] || posted.Sub(chat.Time(from[0])) > time.Hour {
+			t.Errorf("looked for it from %q on; it was posted at %s", from, posted)
+		}
+	})
+}
+
 // wantPostedOnce fails unless a reply of one part was posted once, after some failed attempts.
 func (b *bundle) wantPostedOnce(task Task, got ReplyOutput, errs []error, failed int) {
 	b.t.Helper()

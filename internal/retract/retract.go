@@ -197,7 +197,7 @@ func (r Retractor) find(ctx context.Context, p store.Part) (ts string, found boo
 	err = again(ctx, func() error {
 		own, err := r.Slack.Identity(ctx)
 		if err == nil {
-			ts, found, err = r.Slack.FindPost(ctx, p.Channel, p.Thread, p.Trigger, p.Key, own)
+			ts, found, err = r.Slack.FindPost(ctx, p.Channel, p.Thread, p.SearchFrom(), p.Key, own)
 		}
 		return err
 	})

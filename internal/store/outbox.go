@@ -53,8 +53,10 @@ type Part struct {
 	Attempts int
 	// LeasedUntil is how long an attempt may still be under way, here or at Slack.
 	LeasedUntil time.Time
-	SentTS      string
-	Error       string
+	// Tried is when the first attempt began; zero if none has, or if nobody has written it down.
+	Tried  time.Time
+	SentTS string
+	Error  string
 	// Saw is when the newest message that the author had read was sent.
 	Saw time.Time
 	// Read is when the author read the conversation; zero means when Compose is called. The text
@@ -64,6 +66,19 @@ type Part struct {
 	// reply composed for an older decision never replaces one for a newer decision.
 	Decision string
 	Epoch    int
+}
+
+// clockMargin is how far the clocks of this machine and of Slack may be apart: with more, the door
+// accepts no request.
+const clockMargin = 5 * time.Minute
+
+// SearchFrom is the ts from which on Slack may have the part's message: that of the trigger, or of the
+// first attempt if that was much later.
+func (p Part) SearchFrom() string {
+	if tried := chat.TS(p.Tried.Add(-clockMargin)); !p.Tried.IsZero() && chat.CompareTS(tried, p.Trigger) > 0 {
+		return tried
+	}
+	return p.Trigger
 }
 
 // newer reports whether p was composed for a later decision of the same run than other was.
@@ -85,6 +100,7 @@ type outboxRow struct {
 	State     Delivery
 	Attempts  int
 	LeasedUS  int64  `gorm:"column:leased_us"`
+	TriedUS   int64  `gorm:"column:tried_us"`
 	SlotUS    int64  `gorm:"column:turn_us"`
 	SentTS    string `gorm:"column:sent_ts"`
 	Error     string
@@ -100,7 +116,7 @@ func (r outboxRow) part() Part {
 	return Part{
 		Key: r.Key, Reply: r.Reply, Number: r.Part, Team: r.TeamID, Channel: r.ChannelID, Thread: r.ThreadTS,
 		Trigger: r.TriggerTS, Text: r.Text, State: r.State, Attempts: r.Attempts, LeasedUntil: instant(r.LeasedUS),
-		SentTS: r.SentTS, Error: r.Error, Saw: instant(r.SawUS), Read: instant(r.StoredUS), Decision: r.Decision, Epoch: r.Epoch,
+		Tried: instantOrZero(r.TriedUS), SentTS: r.SentTS, Error: r.Error, Saw: instant(r.SawUS), Read: instant(r.StoredUS), Decision: r.Decision, Epoch: r.Epoch,
 	}
 }
 

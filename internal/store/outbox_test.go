@@ -114,6 +114,19 @@ func TestComposeStopsOnceAnAttemptHasBegun(t *testing.T) {
 	})
 }
 
+// Slack's clock may be behind ours, and a first attempt that nobody wrote down was made at any time.
+func TestPartIsSearchedForFrom(t *testing.T) {
+	for tried, want := range map[time.Time]string{
+		{}:                   at(60),
+		chat.Time(at(61)):    at(60),
+		chat.Time(at(3_600)): at(3_300),
+	} {
+		if got := (Part{Trigger: at(60), Tried: tried}).SearchFrom(); got != want {
+			t.Errorf("tried %s: from %s, want %s", tried, got, want)
+		}
+	}
+}
+
 // A reply that may repeat a deleted message is composed again once none of it can be in Slack, and
 // its attempts are still counted.
 func TestOutdatedReplyIsComposedAgain(t *testing.T) {
@@ -289,15 +302,15 @@ func TestAttemptHoldsItsPartUntilTheLeaseEnds(t *testing.T) {
 		db.begin(t, p, 15*time.Second, false, "from the state before")
 		sending := db.parts(t, "r")[0]
 		want := p
-		want.State, want.Attempts, want.LeasedUntil = Sending, 1, noon.Add(15*time.Second)
+		want.State, want.Attempts, want.LeasedUntil, want.Tried = Sending, 1, noon.Add(15*time.Second), noon
 		if !reflect.DeepEqual(sending, want) {
 			t.Errorf("sending: %+v\nwant     %+v", sending, want)
 		}
 		db.begin(t, sending, 15*time.Second, false, "under way")
 		db.clock.advance(15 * time.Second)
 		db.begin(t, sending, 15*time.Second, true, "lease over")
-		if got := db.parts(t, "r")[0]; got.Attempts != 2 {
-			t.Errorf("%d attempts, want 2", got.Attempts)
+		if got := db.parts(t, "r")[0]; got.Attempts != 2 || !got.Tried.Equal(noon) {
+			t.Errorf("%d attempts, the first at %s; want 2, from %s on", got.Attempts, got.Tried, noon)
 		}
 		if err := db.EndSend(t.Context(), p, Composed, time.Time{}, "news of the first attempt"); err != nil {
 			t.Fatal(err)

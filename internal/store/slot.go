@@ -65,7 +65,7 @@ func (s *Store) BeginReply(ctx context.Context, reply string, pace, lease time.D
 		return nil, nil
 	}
 	p := begun[0].part()
-	p.State, p.Attempts, p.LeasedUntil = Composed, 0, instant(0)
+	p.State, p.Attempts, p.LeasedUntil, p.Tried = Composed, 0, instant(0), time.Time{}
 	return &p, nil
 }
 
@@ -150,7 +150,8 @@ func (s *Store) beginNow(ctx context.Context, part clause.Expr, pace, lease time
 			WHERE c.team_id = free.team_id AND c.channel_id = free.channel_id
 			RETURNING 1
 		)
-		UPDATE outbox SET state = @sending, attempts = attempts + 1, leased_us = @leased, turn_us = 0
+		UPDATE outbox SET state = @sending, attempts = attempts + 1, leased_us = @leased, turn_us = 0,
+			tried_us = CASE WHEN outbox.attempts = 0 THEN @now ELSE outbox.tried_us END
 		FROM ours, slot WHERE outbox.key = ours.key @returning`,
 		map[string]any{
 			"part": part, "now": micros(now), "next": micros(now.Add(pace)), "sending": Sending, "leased": micros(now.Add(lease)),
@@ -185,6 +186,7 @@ func (s *Store) beginInSlot(ctx context.Context, p Part, pace, lease time.Durati
 		// and mutes as of this moment.
 		begun := tx.Model(&outboxRow{}).Where("key = @key AND "+sendable, map[string]any{"key": p.Key, "now": micros(now)}).Updates(map[string]any{
 			"state": Sending, "attempts": p.Attempts + 1, "leased_us": micros(now.Add(lease)), "turn_us": 0,
+			"tried_us": gorm.Expr("CASE WHEN attempts = 0 THEN CAST(? AS BIGINT) ELSE tried_us END", micros(now)),
 		})
 		if begun.Error == nil && begun.RowsAffected == 0 {
 			return whyNotSendable(tx, p) // nor is a slot used
