@@ -39,19 +39,20 @@ type commands struct {
 
 	Retract retractCommand `cmd:"" help:"Delete in Slack what the bot said."`
 
-	Prompt   promptCommand   `cmd:"" help:"Print what a model would be sent and, with --ask, what it answers. Nothing is posted."`
-	Why      whyCommand      `cmd:"" help:"Show the messages of a conversation, the decisions with their reasons, their cost and their outcome."`
-	Channels channelsCommand `cmd:"" help:"List the channels with their budgets, or show where each setting of a channel comes from."`
-	Channel  channelCommand  `cmd:"" help:"Delete what the database holds of a channel."`
-	Usage    usageCommand    `cmd:"" help:"Sum up model calls, tokens and cost."`
-	Memory   memoryCommand   `cmd:"" help:"Show, correct, roll back or forget memories."`
-	Person   personCommand   `cmd:"" help:"Export or delete what the database holds of a person."`
-	Notes    notesCommand    `cmd:"" help:"List what people asked the bot to remember in a channel, or take it back."`
-	Eval     evalCommand     `cmd:"" help:"Measure how well a model judges when to speak, with labelled conversations."`
-	Doctor   doctorCommand   `cmd:"" help:"Check everything that the bot needs, and say how to fix what is wrong. Nothing is changed."`
-	Manifest manifestCommand `cmd:"" help:"Print the manifest of the Slack app that the configuration needs."`
-	Codec    codecCommand    `cmd:"" help:"Run the codec server, which decrypts payloads for Temporal's Web UI and CLI."`
-	Health   healthCommand   `cmd:"" help:"Ask a starter or a worker whether it is ready. Needs no configuration."`
+	Prompt    promptCommand    `cmd:"" help:"Print what a model would be sent and, with --ask, what it answers. Nothing is posted."`
+	Why       whyCommand       `cmd:"" help:"Show the messages of a conversation, the decisions with their reasons, their cost and their outcome."`
+	Channels  channelsCommand  `cmd:"" help:"List the channels with their budgets, or show where each setting of a channel comes from."`
+	Channel   channelCommand   `cmd:"" help:"Delete what the database holds of a channel."`
+	Usage     usageCommand     `cmd:"" help:"Sum up model calls, tokens and cost."`
+	Memory    memoryCommand    `cmd:"" help:"Show, correct, roll back or forget memories."`
+	Person    personCommand    `cmd:"" help:"Export or delete what the database holds of a person."`
+	Notes     notesCommand     `cmd:"" help:"List what people asked the bot to remember in a channel, or take it back."`
+	Proposals proposalsCommand `cmd:"" help:"List what the bot proposes to do, or decide that it is not done."`
+	Eval      evalCommand      `cmd:"" help:"Measure how well a model judges when to speak, with labelled conversations."`
+	Doctor    doctorCommand    `cmd:"" help:"Check everything that the bot needs, and say how to fix what is wrong. Nothing is changed."`
+	Manifest  manifestCommand  `cmd:"" help:"Print the manifest of the Slack app that the configuration needs."`
+	Codec     codecCommand     `cmd:"" help:"Run the codec server, which decrypts payloads for Temporal's Web UI and CLI."`
+	Health    healthCommand    `cmd:"" help:"Ask a starter or a worker whether it is ready. Needs no configuration."`
 }
 
 // command is a command that reads the configuration.

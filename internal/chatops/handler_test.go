@@ -88,6 +88,24 @@ func (b *bundle) say(t *testing.T, user, text string) (answer, result string) {
 	return answer, result
 }
 
+// propose has a proposal that nobody has decided about, and one that is approved, in a conversation.
+func (b *bundle) propose(t *testing.T, in chat.Conversation) {
+	t.Helper()
+	p := &store.Proposal{Asker: "U1", Server: "desk", LapsesUS: time.Now().Add(time.Hour).UnixMicro()}
+	steps, err := b.Store.SaveTurn(t.Context(), in, in.Thread, store.Turn{Decision: "r/1", Steps: []store.Step{
+		{Tool: "desk__create", Input: `{"title":"secret"}`, State: store.StepProposed, Proposal: p}, {Tool: "desk__close", Input: "{}", State: store.StepProposed, Proposal: p},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Store.ShowProposals(t.Context(), "r/1", "1772366401.000100"); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, _, err := b.Store.DecideProposal(t.Context(), steps[1].ID, conversation.Approved, "slack:U1"); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func wants(t *testing.T, got string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
@@ -384,6 +402,7 @@ func TestStatus(t *testing.T) {
 	if err := b.Store.ApplyOrder(t.Context(), store.Order{ID: "1", Scope: chat.Scope(here), Kind: conversation.UpdateSnooze, Until: noon.Add(2 * time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
+	b.propose(t, thread)
 	answer, result = b.say(t, "U1", "status")
 	if result != done {
 		t.Error(result)
@@ -391,6 +410,8 @@ func TestStatus(t *testing.T) {
 	wants(t, answer,
 		"• Top level: I wait for quiet and decide at <!date^1772366460^{date_short_pretty} {time_secs}|2026-03-01 12:01:00 UTC> (3 messages), since",
 		"• <https://example.slack.com/archives/C1/p1772366400000100|Thread of 2026-03-01 12:00:00>: I plan to answer at <!date^1772370000^{date_short_pretty} {time_secs}|2026-03-01 13:00:00 UTC>, since",
+		"Thread of 2026-03-01 12:00:00>: I propose `desk__create`, which <@U1> or an operator may decide about until <!date^",
+		": I was told to do `desk__close`, which is under way",
 		": I am deciding whether to speak, since", ": I am answering, since",
 		"its state is not known", ": somebody has paused me in Temporal",
 		"I am silent here until <!date^1772373600^",
@@ -499,6 +520,7 @@ func TestAnswersInJapanese(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.directory.settings.Mode, b.directory.settings.DailyTokens, b.directory.settings.QuietHours = config.ModeMention, 1, quiet
+	b.propose(t, thread)
 	says("U1", "status")
 	if err := b.Store.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C1"}, TokensIn: 40, TokensOut: 2, Ended: noon}); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/operator"
+	"myao/internal/store"
 )
 
 // maxConversations bounds how many conversations are listed.
@@ -30,12 +31,16 @@ func (h *Handler) status(ctx context.Context, r request) (text, result string) {
 	if err != nil {
 		return h.internalError(ctx, r, "status", err)
 	}
+	proposed, err := h.proposedText(ctx, r, settings.Zone)
+	if err != nil {
+		return h.internalError(ctx, r, "status", err)
+	}
 	waiting, result := h.waitingText(ctx, r, settings.Zone)
 	silent := h.silenceText(until, now, settings.Zone)
 	if everywhere != nil {
 		silent = h.say("I am muted in the whole workspace since %s, until an operator types `%s go`.", slackTime(everywhere.At, settings.Zone), quoted(r.Name))
 	}
-	lines := []string{waiting, silent}
+	lines := []string{waiting, proposed, silent}
 	if silent != "" && everywhere == nil {
 		why, err := h.movedNotice(ctx, r.conversation)
 		if err != nil {
@@ -109,6 +114,24 @@ func (h *Handler) waitingText(ctx context.Context, r request, zone *time.Locatio
 		return h.say("Nothing is waiting here."), done
 	}
 	return strings.Join(lines, "\n"), done
+}
+
+// proposedText lists the proposals in the channel that may still come to something, one a line, without
+// their inputs.
+func (h *Handler) proposedText(ctx context.Context, r request, zone *time.Location) (string, error) {
+	all, err := h.Store.Proposals(ctx, store.ProposalFilter{Team: r.conversation.Team, Channel: r.conversation.Channel, Limit: maxConversations})
+	if err != nil {
+		return "", err
+	}
+	var lines []string
+	for _, p := range all {
+		what := h.say("I was told to do `%s`, which is under way", quoted(p.Tool))
+		if p.State == store.ProposalOpen {
+			what = h.say("I propose `%s`, which <@%s> or an operator may decide about until %s", quoted(p.Tool), p.Asker, slackTime(p.Lapses(), zone))
+		}
+		lines = append(lines, "• "+h.conversationLabel(p.Conversation(), r.own.URL, zone)+": "+what)
+	}
+	return strings.Join(lines, "\n"), nil
 }
 
 // conversationLabel names a conversation. A thread's label links to its parent message if the

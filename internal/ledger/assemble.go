@@ -117,7 +117,7 @@ func (r rows) decision(d store.Decision) *Decision {
 	for _, st := range r.steps {
 		if st.Decision == d.Key {
 			decision.Steps = append(decision.Steps, Step{
-				Tool: st.Tool, Round: st.Round, State: st.State, Tries: st.Attempts, Took: st.Took(), Size: st.Size, Failed: st.Failed,
+				Tool: st.Tool, Round: st.Round, State: st.State, Tries: st.Attempts, Took: st.Took(), Size: st.Size, Failed: st.Failed, Proposal: r.proposal(st.ID),
 			})
 		}
 	}
@@ -130,6 +130,26 @@ func (r rows) decision(d store.Decision) *Decision {
 		decision.By = "" // the reply's key, which means nothing to people
 	}
 	return decision
+}
+
+// proposal is what became of a step that was proposed; nil for any other.
+func (r rows) proposal(step string) *Proposal {
+	i := slices.IndexFunc(r.proposals, func(p store.Proposal) bool { return p.ID == step })
+	if i < 0 {
+		return nil
+	}
+	p := r.proposals[i]
+	return &Proposal{
+		ID: p.ID, Server: p.Server, State: p.State, Lapses: p.Lapses(), By: p.DecidedBy, Decided: instant(p.DecidedUS), Began: instant(p.BeganUS), Ended: instant(p.EndedUS),
+	}
+}
+
+// instant is the zero time for 0.
+func instant(us int64) time.Time {
+	if us == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(us).UTC()
 }
 
 // mutedEverywhere reports whether the bot was muted everywhere at a time, as far as the mutes tell.

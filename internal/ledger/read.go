@@ -44,6 +44,7 @@ type rows struct {
 	parts        []store.Part
 	calls        []store.Call
 	steps        []store.StepFigures
+	proposals    []store.Proposal
 	orders       []store.Order
 	mutes        []store.Order // of the whole workspace, with their ends, the oldest first
 	users        map[string]store.User
@@ -99,6 +100,9 @@ func (r *rows) read(ctx context.Context, s *store.Store) (err error) {
 		return err
 	}
 	if r.steps, err = s.StepsFor(ctx, keys); err != nil {
+		return err
+	}
+	if r.proposals, err = s.ProposalsFor(ctx, keys); err != nil {
 		return err
 	}
 	for _, m := range r.messages {

@@ -175,7 +175,7 @@ func (t *text) decision(at time.Time, thread string, d Decision) {
 		t.call(c)
 	}
 	for _, st := range d.Steps {
-		t.step(st)
+		t.step(at, st)
 	}
 	t.outcome(at, d)
 }
@@ -192,16 +192,32 @@ func (t *text) call(c Call) {
 	t.further("%s", line)
 }
 
-func (t *text) step(s Step) {
+func (t *text) step(decided time.Time, s Step) {
+	if p := s.Proposal; p != nil {
+		t.proposal(decided, s.Tool, *p)
+		return
+	}
 	line := fmt.Sprintf("tool %s: %s, %s", Plain(s.Tool), s.State, tries(s.Tries))
-	switch s.State {
-	case store.StepDone:
+	if s.State == store.StepDone {
 		line += fmt.Sprintf(", %s, %d characters", s.Took.Round(time.Millisecond), s.Size)
 		if s.Failed {
 			line += ", an error for the model"
 		}
-	case store.StepRefused:
-		line += ", past the limit"
+	}
+	t.further("%s", line)
+}
+
+// proposal describes a call that people decide about, without its input.
+func (t *text) proposal(decided time.Time, tool string, p Proposal) {
+	line := fmt.Sprintf("proposed %s as %s: %s", Plain(tool), p.ID, p.State)
+	switch {
+	case p.By != "":
+		line += fmt.Sprintf(", decided by %s at %s", Plain(p.By), t.at(p.Decided, decided))
+	case p.State == store.ProposalOpen:
+		line += ", lapses at " + t.at(p.Lapses, decided)
+	}
+	if p.State.Ran() {
+		line += ", ended at " + t.at(p.Ended, decided)
 	}
 	t.further("%s", line)
 }

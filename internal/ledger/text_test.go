@@ -45,6 +45,12 @@ func full(text bool) Timeline {
 			{Step: store.Step{Decision: "yes", Tool: "search_messages", State: store.StepDone, Attempts: 1, BeganUS: 1, EndedUS: 120_001}, Size: 1532},
 			{Step: store.Step{Decision: "yes", Tool: "read" + nasty, State: store.StepDone, Attempts: 2, BeganUS: 1, EndedUS: 1_500_001, Failed: true}, Size: 40},
 			{Step: store.Step{Decision: "yes", Round: 1, Tool: "read_thread", State: store.StepRefused, Failed: true}},
+			{Step: store.Step{ID: "p1", Decision: "yes", Round: 1, Tool: "desk__create" + nasty, State: store.StepProposed}},
+			{Step: store.Step{ID: "p2", Decision: "yes", Round: 1, Tool: "desk__close", State: store.StepProposed}},
+		},
+		proposals: []store.Proposal{
+			{ID: "p1", Server: "desk", State: store.ProposalUnknown, DecidedBy: "slack:U1", DecidedUS: second(90).UnixMicro(), BeganUS: second(91).UnixMicro(), EndedUS: second(120).UnixMicro()},
+			{ID: "p2", Server: "desk", State: store.ProposalOpen, LapsesUS: second(100_000).UnixMicro()},
 		},
 		parts: []store.Part{
 			{Decision: "yes", State: store.Sent, SentTS: ts(35), Attempts: 1}, {Decision: "yes", State: store.Failed, Attempts: 3, Error: "channel_not_found"},
@@ -89,7 +95,9 @@ there are earlier messages: use --limit and --since to see them
                      response of unpriced: 7 tokens in, 0 out, 0s, failed: rate_limited
                      tool search_messages: done, 1 try, 120ms, 1532 characters
                      tool read` + shown + `: done, 2 tries, 1.5s, 40 characters, an error for the model
-                     tool read_thread: refused, 0 tries, past the limit
+                     tool read_thread: refused, 0 tries
+                     proposed desk__create` + shown + ` as p1: unknown, decided by slack:U1 at 21:01:30, ended at 21:02:00
+                     proposed desk__close as p2: open, lapses at 2026-03-03 00:46:40
                      → posted at 21:00:30
                        part 1 of 2: in Slack as 1772366435.000000, 1 try
                        part 2 of 2: failed, 3 tries, last error: channel_not_found

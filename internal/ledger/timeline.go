@@ -81,7 +81,7 @@ func (s Message) OnlyEdited() bool {
 
 // Change is a change on its way to the conversation's workflow.
 type Change struct {
-	Kind     string `json:"kind"` // said, addressed, edited, deleted or hushed
+	Kind     string `json:"kind"` // said, addressed, edited, deleted, hushed, approved, declined or cancelled
 	Revision string `json:"revision,omitempty"`
 	// By is who ordered it, such as slack:U….
 	By string `json:"by,omitempty"`
@@ -153,6 +153,22 @@ type Step struct {
 	Size int `json:"characters"`
 	// Failed is set if the result is an error that the model could correct.
 	Failed bool `json:"failed,omitempty"`
+	// Proposal is set if people decide about the call.
+	Proposal *Proposal `json:"proposal,omitempty"`
+}
+
+// Proposal is what became of a call that people decide about.
+type Proposal struct {
+	ID     string              `json:"id"`
+	Server string              `json:"server"`
+	State  store.ProposalState `json:"state"`
+	Lapses time.Time           `json:"lapses"`
+	// By is who decided, such as slack:U…
+	By      string    `json:"by,omitempty"`
+	Decided time.Time `json:"decided,omitzero"`
+	// Began is when the call was made, Ended when nothing more came of it.
+	Began time.Time `json:"began,omitzero"`
+	Ended time.Time `json:"ended,omitzero"`
 }
 
 // Part is one message of a reply on its way to Slack.

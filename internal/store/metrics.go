@@ -16,11 +16,18 @@ var outcomes = []conversation.Outcome{
 	conversation.Silent, conversation.Sent, conversation.Withdrawn, conversation.Dropped, conversation.Overruled, conversation.Unsent,
 }
 
-// Metrics counts database statements and the outcomes of decisions. A nil Metrics counts nothing.
+// ends are the states in which nothing more comes of a proposal.
+var ends = []ProposalState{
+	ProposalDone, ProposalFailed, ProposalUnknown, ProposalDeclined, ProposalCancelled, ProposalLapsed, ProposalWithdrawn,
+}
+
+// Metrics counts database statements, and the outcomes of decisions and of proposals. A nil Metrics
+// counts nothing.
 type Metrics struct {
 	registry   prometheus.Registerer
 	statements *prometheus.HistogramVec
 	settled    *prometheus.CounterVec
+	ended      *prometheus.CounterVec
 }
 
 // NewMetrics registers the database's metrics.
@@ -34,14 +41,20 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		settled: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "myao_decisions_settled_total", Help: "Decisions by what became of them: silent, posted, withdrawn, dropped, overruled, failed.",
 		}, []string{"outcome"}),
+		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "myao_proposals_ended_total", Help: "Proposals by what became of them: done, failed, unknown, declined, cancelled, lapsed, withdrawn.",
+		}, []string{"outcome"}),
 	}
 	for _, outcome := range outcomes {
 		m.settled.WithLabelValues(string(outcome))
 	}
+	for _, end := range ends {
+		m.ended.WithLabelValues(string(end))
+	}
 	for _, operation := range []string{"create", "query", "update", "delete", "row", "raw", "begin", "commit"} {
 		m.statements.WithLabelValues(operation, "error") // so that it starts at zero instead of absent
 	}
-	r.MustRegister(m.statements, m.settled)
+	r.MustRegister(m.statements, m.settled, m.ended)
 	return m
 }
 
@@ -49,6 +62,13 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 func (m *Metrics) settle(outcome conversation.Outcome, rows int64) {
 	if m != nil {
 		m.settled.WithLabelValues(string(outcome)).Add(float64(rows))
+	}
+}
+
+// end counts proposals that have ended; any other state counts nothing.
+func (m *Metrics) end(state ProposalState, rows int64) {
+	if m != nil && state.Ended() {
+		m.ended.WithLabelValues(string(state)).Add(float64(rows))
 	}
 }
 

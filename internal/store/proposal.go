@@ -120,6 +120,18 @@ func (s *Store) ProposalsOf(ctx context.Context, decision string) ([]Proposal, e
 	return rows, nil
 }
 
+// ProposalsFor returns the proposals of some decisions, by their keys.
+func (s *Store) ProposalsFor(ctx context.Context, decisions []string) ([]Proposal, error) {
+	if len(decisions) == 0 {
+		return nil, nil
+	}
+	var rows []Proposal
+	if err := s.db.WithContext(ctx).Where("decision IN ?", decisions).Order("id").Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read proposals of decisions: %w", err)
+	}
+	return rows, nil
+}
+
 // ProposalFilter says which proposals Proposals returns.
 type ProposalFilter struct {
 	Team string
@@ -195,6 +207,9 @@ func (s *Store) DecideProposal(ctx context.Context, id string, kind conversation
 	if err != nil {
 		return Proposal{}, false, nil, fmt.Errorf("decide proposal %s: %w", id, err)
 	}
+	if first {
+		s.metrics.end(p.State, 1)
+	}
 	return p, first, targets, nil
 }
 
@@ -202,6 +217,7 @@ func (s *Store) DecideProposal(ctx context.Context, id string, kind conversation
 // that has begun before, in an attempt that did not end it, becomes unknown, unless its call may be
 // repeated. If the message that asked is deleted, it is withdrawn.
 func (s *Store) BeginProposal(ctx context.Context, id string) (p Proposal, run bool, err error) {
+	ended := false
 	err = s.transaction(ctx, func(tx *gorm.DB) (err error) {
 		if p, err = s.oneProposal(s.locked(tx), id); err != nil {
 			return err
@@ -228,10 +244,14 @@ func (s *Store) BeginProposal(ctx context.Context, id string) (p Proposal, run b
 				p.BeganUS = now
 			}
 		}
+		ended = !run
 		return tx.Model(&Proposal{}).Where("id = ?", id).Updates(map[string]any{"state": p.State, "began_us": p.BeganUS, "ended_us": p.EndedUS}).Error
 	})
 	if err != nil {
 		return Proposal{}, false, fmt.Errorf("begin proposal %s: %w", id, err)
+	}
+	if ended {
+		s.metrics.end(p.State, 1)
 	}
 	return p, run, nil
 }
@@ -239,10 +259,12 @@ func (s *Store) BeginProposal(ctx context.Context, id string) (p Proposal, run b
 // EndProposal saves what came of a call that has begun: ProposalDone, ProposalFailed or ProposalUnknown.
 // The first end stays.
 func (s *Store) EndProposal(ctx context.Context, id string, state ProposalState, output string) error {
-	if err := s.db.WithContext(ctx).Model(&Proposal{}).Where("id = ? AND state = ?", id, ProposalBegun).
-		Updates(map[string]any{"state": state, "output": output, "ended_us": s.nowMicros()}).Error; err != nil {
-		return fmt.Errorf("end proposal %s: %w", id, err)
+	ended := s.db.WithContext(ctx).Model(&Proposal{}).Where("id = ? AND state = ?", id, ProposalBegun).
+		Updates(map[string]any{"state": state, "output": output, "ended_us": s.nowMicros()})
+	if ended.Error != nil {
+		return fmt.Errorf("end proposal %s: %w", id, ended.Error)
 	}
+	s.metrics.end(state, ended.RowsAffected)
 	return nil
 }
 
@@ -269,5 +291,7 @@ func (s *Store) WithdrawProposals(ctx context.Context, decision string) error {
 }
 
 func (s *Store) closeProposals(of *gorm.DB, state ProposalState, from ...ProposalState) error {
-	return of.Model(&Proposal{}).Where("state IN ?", from).Updates(map[string]any{"state": state, "ended_us": s.nowMicros()}).Error
+	ended := of.Model(&Proposal{}).Where("state IN ?", from).Updates(map[string]any{"state": state, "ended_us": s.nowMicros()})
+	s.metrics.end(state, ended.RowsAffected)
+	return ended.Error
 }

@@ -2,8 +2,11 @@ package store
 
 import (
 	"errors"
+	"maps"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
@@ -30,6 +33,8 @@ func (db database) propose(t *testing.T, decision, trigger string, idempotent bo
 
 func TestProposals(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
+		registry := prometheus.NewRegistry()
+		db.metrics = NewMetrics(registry)
 		db.store(t, said(at(1), ""), said(at(2), at(1)), said(at(3), at(1)))
 		decide := func(p Proposal, kind conversation.Kind, by string) (Proposal, bool, []Target) {
 			t.Helper()
@@ -114,6 +119,21 @@ func TestProposals(t *testing.T) {
 		of, err3 := db.ProposalsOf(t.Context(), "run/1/x")
 		if err := errors.Join(err, err2, err3); err != nil || len(open) != 0 || len(all) != 4 || len(of) != 1 {
 			t.Errorf("%d open, %d in all, %d of a decision, %v", len(open), len(all), len(of), err)
+		}
+		families, err := registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := map[string]float64{}
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				if f.GetName() == "myao_proposals_ended_total" {
+					ended[m.GetLabel()[0].GetValue()] = m.GetCounter().GetValue()
+				}
+			}
+		}
+		if want := map[string]float64{"done": 1, "unknown": 1, "lapsed": 1, "withdrawn": 1, "failed": 0, "declined": 0, "cancelled": 0}; !maps.Equal(ended, want) {
+			t.Errorf("counted %v, want %v", ended, want)
 		}
 		if _, _, _, err := db.DecideProposal(t.Context(), "none", conversation.Approved, "slack:U1"); !errors.Is(err, ErrNotFound) {
 			t.Errorf("no such proposal: %v", err)

@@ -210,7 +210,7 @@ func (s *Store) StepsFor(ctx context.Context, decisions []string) ([]StepFigures
 	}
 	var steps []StepFigures
 	if err := s.db.WithContext(ctx).Model(&Step{}).
-		Select("decision, round, position, tool, state, failed, attempts, began_us, ended_us, LENGTH(output) AS size").
+		Select("id, decision, round, position, tool, state, failed, attempts, began_us, ended_us, LENGTH(output) AS size").
 		Where("decision IN ?", decisions).Order("decision, round, position").Find(&steps).Error; err != nil {
 		return nil, fmt.Errorf("read steps of decisions: %w", err)
 	}

@@ -73,6 +73,8 @@ var japanese = Words{
 		"An operator must move them to `%s`.": "Slack がこのチャンネルの ID を変えたためです。このチャンネルの設定は古い ID の `%s` にあります。運用担当者が `%s` に移してください。",
 	"The reason: Slack gave this channel another id. The old id was `%s`.": "Slack がこのチャンネルの ID を変えたためです。古い ID は `%s` です。",
 	"I cannot tell what is waiting: Temporal gave no answer.":              "何が待っているか分かりません。Temporal から答えがありませんでした。",
+	"I propose `%s`, which <@%s> or an operator may decide about until %s": "`%s` を提案しています。<@%s> さんか運用担当者が %s まで決められます",
+	"I was told to do `%s`, which is under way":                            "承認された `%s` を実行しています",
 	"Nothing is waiting here.":                                             "ここで待っていることはありません。",
 	"Top level":                                                            "チャンネル本体",
 	"Thread of %s":                                                         "%s のスレッド",
