@@ -16,6 +16,7 @@ import (
 	"myao/internal/conversation"
 	"myao/internal/ledger"
 	"myao/internal/operator"
+	"myao/internal/store"
 )
 
 const (
@@ -53,8 +54,11 @@ type view struct {
 	// Everywhere is set while the bot is muted in the whole workspace.
 	Everywhere bool            `json:"muted_everywhere,omitempty"`
 	Timeline   ledger.Timeline `json:"story"`
-	Memories   []memory        `json:"memories"`
-	Notes      []note          `json:"notes"` // of the channel, the oldest first
+	// Inputs are what the tools of the timeline's decisions were called with, by the key of the
+	// decision, in the order of its steps.
+	Inputs   map[string][]string `json:"inputs,omitempty"`
+	Memories []memory            `json:"memories"`
+	Notes    []note              `json:"notes"` // of the channel, the oldest first
 	// Unindexed is set while the search index lacks messages that are stored. Whatever Timeline has
 	// can be found once it is not.
 	Unindexed bool `json:"unindexed,omitempty"`
@@ -214,6 +218,10 @@ func (l *observer) read(ctx context.Context, system *operator.Operator) error {
 	if err != nil {
 		return err
 	}
+	inputs, err := inputs(ctx, db, timeline)
+	if err != nil {
+		return err
+	}
 	silenced, err := db.SilencedUntil(ctx, l.c)
 	if err != nil {
 		return err
@@ -234,9 +242,27 @@ func (l *observer) read(ctx context.Context, system *operator.Operator) error {
 	if err != nil {
 		return err
 	}
-	l.view.Timeline, l.view.Silenced, l.view.Everywhere = timeline, silenced, everywhere != nil
+	l.view.Timeline, l.view.Inputs, l.view.Silenced, l.view.Everywhere = timeline, inputs, silenced, everywhere != nil
 	l.view.Memories, l.view.Notes, l.view.Unindexed = memories, notes, !index.Oldest.IsZero()
 	return nil
+}
+
+// inputs reads what the tools of a timeline's decisions were called with.
+func inputs(ctx context.Context, db *store.Store, timeline ledger.Timeline) (map[string][]string, error) {
+	all := map[string][]string{}
+	for _, e := range timeline.Entries {
+		if e.Decision == nil || len(e.Decision.Steps) == 0 {
+			continue
+		}
+		steps, err := db.Steps(ctx, e.Decision.Key)
+		if err != nil {
+			return nil, err
+		}
+		for _, st := range steps {
+			all[st.Decision] = append(all[st.Decision], st.Input)
+		}
+	}
+	return all, nil
 }
 
 // snapshot is the view as of now.

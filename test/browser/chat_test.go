@@ -1,7 +1,11 @@
 package browser
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"image"
+	"image/png"
 	"strings"
 	"testing"
 
@@ -363,26 +367,86 @@ func testDrafts(t *testing.T, w *world) {
 	field("text-main", "")
 }
 
+// sharedFile is a file that a visitor has.
+type sharedFile struct {
+	Name    string `json:"name"`
+	Type    string `json:"type"`
+	Content []byte `json:"content"`
+}
+
+// carrying is an expression for what carries files in a paste, a drop or a choice.
+func carrying(files ...sharedFile) string {
+	raw, err := json.Marshal(files)
+	if err != nil {
+		panic(err)
+	}
+	return fmt.Sprintf(`%s.reduce((all, f) => (all.items.add(new File([Uint8Array.from(atob(f.content), c => c.charCodeAt(0))], f.name, { type: f.type })), all), new DataTransfer())`, raw)
+}
+
+// paste pastes files into a composer.
+func (tb *tab) paste(composer string, files ...sharedFile) {
+	tb.t.Helper()
+	eval[bool](tb, fmt.Sprintf(`%s.dispatchEvent(new ClipboardEvent("paste", { bubbles: true, cancelable: true, clipboardData: %s }))`, one(composer), carrying(files...)))
+}
+
+// picture is a PNG of three by two pixels.
+func picture(t *testing.T) []byte {
+	t.Helper()
+	var drawn bytes.Buffer
+	if err := png.Encode(&drawn, image.NewGray(image.Rect(0, 0, 3, 2))); err != nil {
+		t.Fatal(err)
+	}
+	return drawn.Bytes()
+}
+
 func testFiles(t *testing.T, w *world) {
+	cat := sharedFile{"cat.png", "image/png", picture(t)}
+	fake := sharedFile{"fake.png", "image/png", []byte("no picture")}
+	notes := sharedFile{"notes <b>2</b>.txt", "text/plain", []byte("one\ntwo\n<i>three</i>\n4\n5\n6\n")}
+	report := sharedFile{"report.pdf", "application/pdf", []byte("%PDF-1.4 and so on")}
 	tb := w.open(t, desktop)
+	const form = `.composer[data-pane="main"]`
+	attached := form + " .attached li"
+
+	// Chosen by keyboard, dropped on the messages, pasted; and one taken back.
+	eval[bool](tb, fmt.Sprintf(`%s.addEventListener("click", e => { e.preventDefault(); e.target.files = %s.files; e.target.dispatchEvent(new Event("change")); }) ?? true`, one(form+" [type=file]"), carrying(cat, fake)))
 	tb.click(one("#text-main"))
-	tb.write("as promised")
-	tb.click(one(`.composer[data-pane="main"] [data-do="file"]`))
-	tb.await("the name to be asked for", `document.activeElement.tagName === "INPUT" && document.activeElement.value`)
-	tb.write("report <b>2</b>.pdf") // replaces the suggested name
+	tb.tabTo(form + " [data-do=file]")
 	tb.press(kb.Enter)
-	file := message(mainList, "as promised").in(".attachment")
-	tb.await("the file", fmt.Sprintf(`%s?.innerText.includes("report <b>2</b>.pdf")`, file))
-	ts := w.find(t, "general", "as promised")
+	tb.await("what was chosen to be attached", string(saying(attached, "fake.png")))
+	eval[bool](tb, fmt.Sprintf(`%s.dispatchEvent(new DragEvent("drop", { bubbles: true, cancelable: true, dataTransfer: %s }))`, one("#messages"), carrying(report)))
+	tb.paste("#text-main", sharedFile{"mistake.txt", "text/plain", []byte("not this")}, notes)
+	tb.axe("what is attached")
+	tb.tabTo(`[aria-label="Do not attach mistake.txt"]`, chromedp.ModifierShift)
+	tb.press(kb.Enter)
+	tb.await("the next one's button to have the focus", `document.activeElement.ariaLabel === "Do not attach notes <b>2</b>.txt"`)
+	tb.paste("#text-main", sharedFile{"too big.bin", "", make([]byte, 8<<20)})
+	tb.await("too much to be refused", `document.getElementById("problem").innerText.includes("8 MiB")`)
+	tb.visit("random")
+	same(t, "attached in another channel", tb.texts(attached), []string{})
+	tb.visit("general")
+	same(t, "attached", tb.texts(attached+" span"), []string{"cat.png", "fake.png", "report.pdf", "notes <b>2</b>.txt"})
+	tb.write("as promised")
+	tb.press(kb.Enter)
+	tb.awaitMessage(mainList, "as promised")
+	sent := message(mainList, "as promised")
+	tb.await("the picture, and no other", fmt.Sprintf(`%[1]s.naturalWidth === 3 && [...%[2]s.querySelectorAll("img")].length === 1`, sent.in("img"), sent))
+	if got, want := tb.text(sent.in("pre")), "one\ntwo\n<i>three</i>\n4\n5\n…"; got != want {
+		t.Errorf("of the text it shows %q, want %q", got, want)
+	}
+	same(t, "shown", eval[[]string](tb, fmt.Sprintf(`[...%s.querySelectorAll(".attachment span")].map(e => e.innerText)`, sent)), []string{cat.Name, fake.Name, report.Name, notes.Name})
+	tb.axe("shared files")
 	for _, m := range w.channel(t, "general").Messages {
-		if m.TS == ts && (len(m.Files) != 1 || m.Files[0].Name != "report <b>2</b>.pdf" || m.Files[0].Mimetype != "application/pdf") {
-			t.Errorf("the workspace has %+v", m.Files)
+		for i, f := range m.Files {
+			if want := []sharedFile{cat, fake, report, notes}[i]; m.Text == "as promised" && (f.Name != want.Name || f.Mimetype != want.Type || f.Size != len(want.Content)) {
+				t.Errorf("the workspace has %+v", f)
+			}
 		}
 	}
 	tb.send("#text-main", "and nothing else")
 	tb.awaitMessage(mainList, "and nothing else")
 	if tb.is(string(message(mainList, "and nothing else").in(".attachment"))) {
-		t.Error("the file goes along with the next message, too")
+		t.Error("the files go along with the next message, too")
 	}
 }
 

@@ -101,16 +101,6 @@ func testInputMethod(t *testing.T, w *world) {
 	tb.write("。")
 	tb.press(kb.Enter)
 	tb.awaitMessage(mainList, "日本語の話です。")
-
-	tb.click(one(`.composer[data-pane="main"] [data-do="file"]`))
-	tb.await("the name to be asked for", `document.activeElement.tagName === "INPUT"`)
-	compose("しりょう")
-	taken("Enter", 13)
-	tb.write("資料")
-	taken("Enter", 229)
-	tb.write("です")
-	tb.press(kb.Enter)
-	tb.awaitMessage(mainList, "資料です")
 }
 
 // On a narrow screen the mind is a drawer and the thread replaces the channel.
@@ -190,7 +180,7 @@ func testNarrow(t *testing.T, w *world) {
 	c, bob := w.channel(t, "general").ID, w.user(t, "bob")
 	for _, said := range []map[string]any{
 		{"text": "@myao " + long + " https://example.com/" + long + " `" + long + "`\n```\n" + long + " " + long + "\n```"},
-		{"file": long + ".png"},
+		{"files": []sharedFile{{long + ".png", "image/png", []byte(long)}, {long + ".txt", "text/plain", []byte(long)}}},
 	} {
 		said["channel"], said["user"], said["thread"] = c, bob, thread
 		w.post(t, "say", said)

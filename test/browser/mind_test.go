@@ -349,9 +349,10 @@ func testMemories(t *testing.T, w *world) {
 	tb.await("the memory", `document.getElementById("mind-memories").textContent.includes("the kettle is <u>blue</u> since 1997")`)
 }
 
-// testLookingUp shows the page a state in which tools run, which is over too soon to be seen.
+// testLookingUp shows the page a state in which tools run, which is over too soon to be seen, and
+// then has a file read.
 func testLookingUp(t *testing.T, w *world) {
-	tb, _ := w.topic(t, "about looking up")
+	tb, thread := w.topic(t, "about looking up")
 	said := eval[string](tb, `Promise.all([import("./mind.js"), import("./state.js")]).then(([{ mind }, { emit }]) => {
 		const steps = [{ tool: "search_messages", done: true }, { tool: "read_thread" }, { tool: "search_messages" }];
 		mind.latest = { ...mind.latest, state: { ...mind.latest.state, phase: "replying", steps } };
@@ -363,6 +364,15 @@ func testLookingUp(t *testing.T, w *world) {
 			t.Errorf("lacks %q: %s", part, said)
 		}
 	}
+	tb.click(one("#text-thread"))
+	tb.paste("#text-thread", sharedFile{"the plan.md", "text/markdown", []byte("the launch moves to Thursday")})
+	tb.write("@myao what do you think?")
+	tb.press(kb.Enter)
+	w.awaitAnswer(t, "random", thread)
+	if got := w.answers(t, "random", thread)[0]; !strings.Contains(got, "the launch moves to Thursday") {
+		t.Errorf("the answer does not have the file: %s", got)
+	}
+	tb.await("the file in the story", `/read_file “the plan.md”: [\d,]+ ms, [\d,]+ characters/.test(document.getElementById("mind-story").innerText)`)
 }
 
 // testNotes tests that a note is told with its tool, listed, and taken back by keyboard.
@@ -372,7 +382,7 @@ func testNotes(t *testing.T, w *world) {
 	note := saying("#mind-notes li", "the lamp is <i>green</i>")
 	tb.await("the note", shown(note))
 	w.awaitAnswer(t, "random", thread)
-	tb.await("the step in the story", `/remember: [\d,]+ ms, [\d,]+ characters/.test(document.getElementById("mind-story").innerText)`)
+	tb.await("the step in the story", `/remember “the lamp is <i>green<\/i>”: [\d,]+ ms, [\d,]+ characters/.test(document.getElementById("mind-story").innerText)`)
 	tb.axe("a note")
 	eval[bool](tb, string(note.in("button"))+`.focus() ?? true`)
 	tb.press(kb.Enter)

@@ -1,21 +1,48 @@
 // The message fields, one in each pane.
-import { avatar } from "./icons.js";
+import { size } from "./files.js";
+import { avatar, icon } from "./icons.js";
 import { editLast, scrollToEnd } from "./messages.js";
 import { el } from "./render.js";
-import { $, act, navigate, currentChannel, names, on, people, state, title } from "./state.js";
+import { $, act, navigate, currentChannel, names, on, people, problem, state, title } from "./state.js";
+
+const maxAttached = 8 << 20; // bytes of a message's files, as the sandbox limits them
+
+// encoded returns a file as the sandbox takes it.
+const encoded = file => new Promise((resolve, reject) => {
+  const reader = new FileReader();
+  reader.onload = () => resolve({ name: file.name, type: file.type, content: reader.result.replace(/^.*?,/, "") });
+  reader.onerror = () => reject(reader.error);
+  reader.readAsDataURL(file);
+});
 
 function compose(form) {
-  const area = form.querySelector("textarea"), menu = form.querySelector(".suggest"), file = form.querySelector(".file");
+  const area = form.querySelector("textarea"), menu = form.querySelector(".suggest"), picker = form.querySelector("[type=file]"), list = form.querySelector(".attached");
   const button = what => form.querySelector(`[data-do=${what}]`);
   const inThread = form.dataset.pane === "thread";
-  const list = inThread ? $("replies") : $("messages");
-  let chosen = 0;
+  const shown = inThread ? $("replies") : $("messages");
+  let chosen = 0, files = [];
 
   const grow = () => { area.style.height = "auto"; area.style.height = Math.min(area.scrollHeight, 160) + "px"; };
-  const attach = on => {
-    if (!file) return;
-    file.hidden = !on;
-    button("file").setAttribute("aria-pressed", String(on));
+
+  // ── files ──
+  const drawFiles = () => {
+    list.hidden = !files.length;
+    list.replaceChildren(...files.map(f => el("li", {}, icon(f.type.startsWith("image/") ? "image" : "page"), el("span", {}, f.name), el("small", {}, size(f.size)),
+      el("button", { type: "button", "aria-label": `Do not attach ${f.name}`, onclick: () => {
+        const at = files.indexOf(f);
+        files = files.filter(other => other !== f);
+        drawFiles();
+        (list.children[Math.min(at, files.length - 1)]?.querySelector("button") || area).focus();
+      } }, icon("dropped")))));
+  };
+  const attach = added => {
+    const all = [...files, ...added];
+    const empty = all.find(f => !f.size);
+    if (empty) { problem(`“${empty.name}” is empty, or a folder. Attach a file with content.`); return; }
+    if (all.reduce((sum, f) => sum + f.size, 0) > maxAttached) { problem("The files have more than 8 MiB. Attach smaller ones."); return; }
+    files = all;
+    drawFiles();
+    area.focus();
   };
 
   // ── mentions ──
@@ -54,11 +81,11 @@ function compose(form) {
   let at = place();
   on("place", () => {
     if (at === place()) return;
-    drafts.set(at, area.value);
+    drafts.set(at, { text: area.value, files });
     at = place();
-    area.value = drafts.get(at) || "";
+    ({ text: area.value, files } = drafts.get(at) || { text: "", files: [] });
     if (form.elements.broadcast) form.elements.broadcast.checked = false;
-    attach(false);
+    drawFiles();
     close();
     grow();
   });
@@ -66,11 +93,16 @@ function compose(form) {
   // ── sending ──
   let sending = false;
   const send = async () => {
-    const text = area.value, name = file && !file.hidden ? file.value.trim() : "";
-    if (sending || !text.trim() && !name) return;
+    const text = area.value, sent = files;
+    if (sending || !text.trim() && !sent.length) return;
     sending = true;
-    const from = at;
-    const done = await act("say", { text, file: name, thread: inThread ? state.thread : "", broadcast: !!form.elements.broadcast?.checked });
+    const from = at, to = { channel: state.channel, user: state.me, thread: inThread ? state.thread : "", broadcast: !!form.elements.broadcast?.checked };
+    let done = false;
+    try {
+      done = await act("say", { ...to, text, files: await Promise.all(sent.map(encoded)) });
+    } catch {
+      problem("A file can no longer be read. Attach it again.");
+    }
     sending = false;
     if (from !== at) { // another channel or thread is open by now
       if (done) drafts.delete(from);
@@ -78,9 +110,10 @@ function compose(form) {
     }
     if (done) {
       area.value = area.value.startsWith(text) ? area.value.slice(text.length) : area.value; // keep what was typed meanwhile
-      attach(false);
+      files = files.filter(f => !sent.includes(f));
+      drawFiles();
       if (form.elements.broadcast) form.elements.broadcast.checked = false;
-      scrollToEnd(list);
+      scrollToEnd(shown);
     }
     grow();
     area.focus();
@@ -94,20 +127,39 @@ function compose(form) {
     else if (options && (e.key === "Tab" || e.key === "Enter")) { e.preventDefault(); insert("@" + menu.children[chosen].dataset.name); }
     else if (options && e.key === "Escape") { e.preventDefault(); close(); }
     else if (e.key === "Enter" && !e.shiftKey) { e.preventDefault(); send(); }
-    else if (e.key === "ArrowUp" && !area.value) { e.preventDefault(); editLast(list); }
+    else if (e.key === "ArrowUp" && !area.value) { e.preventDefault(); editLast(shown); }
   });
   form.addEventListener("submit", e => { e.preventDefault(); send(); });
   button("mention").addEventListener("click", () => insert("@" + state.bot.name));
   button("person").addEventListener("click", () => { nextPerson(); area.focus(); });
-  button("file")?.addEventListener("click", () => {
-    attach(file.hidden);
-    if (file.hidden) area.focus(); else { file.focus(); file.select(); }
+  button("file").addEventListener("click", () => picker.click());
+  picker.addEventListener("change", () => {
+    attach(picker.files);
+    picker.value = ""; // the same file can be chosen again
   });
-  file?.addEventListener("keydown", e => {
-    if (e.key === "Enter") { e.preventDefault(); send(); }
-    if (e.key === "Escape") { e.preventDefault(); e.stopPropagation(); attach(false); area.focus(); }
+  area.addEventListener("paste", e => {
+    if (!e.clipboardData.files.length) return;
+    e.preventDefault();
+    attach(e.clipboardData.files);
+  });
+  // Files may be dropped anywhere on the pane.
+  const pane = form.closest(".pane"), carries = e => e.dataTransfer.types.includes("Files");
+  pane.addEventListener("dragover", e => {
+    if (!carries(e)) return;
+    e.preventDefault();
+    pane.classList.add("dropping");
+  });
+  pane.addEventListener("dragleave", e => { if (!pane.contains(e.relatedTarget)) pane.classList.remove("dropping"); });
+  pane.addEventListener("drop", e => {
+    pane.classList.remove("dropping");
+    if (!carries(e)) return;
+    e.preventDefault();
+    attach(e.dataTransfer.files);
   });
 }
+
+// A file dropped beside the panes must not replace the page.
+for (const kind of ["dragover", "drop"]) document.addEventListener(kind, e => { if (e.dataTransfer.types.includes("Files")) e.preventDefault(); });
 
 function nextPerson() {
   const all = people(), at = all.findIndex(u => u.id === state.me);

@@ -1,6 +1,7 @@
 // The messages of the open channel and of the open thread.
 import { clock, dayName, tsTime } from "./clock.js";
-import { avatar, emojiOrName, icon } from "./icons.js";
+import { attachment } from "./files.js";
+import { avatar, emojiOrName } from "./icons.js";
 import { showRows } from "./list.js";
 import { editable, el, rich, source } from "./render.js";
 import { $, act, count, navigate, currentChannel, isReply, names, on, seen, state, emit, title, visible } from "./state.js";
@@ -97,7 +98,7 @@ function row(m, close, inThread, at) {
       close ? el("span", { class: "sr" }, name + ":") : el("div", { class: "who" }, el("strong", {}, name), bot && el("span", { class: "badge" }, "app"), time, m.for && el("span", { class: "only" }, "only visible to you")),
       m.subtype === "thread_broadcast" && !inThread && el("button", { type: "button", class: "broadcast", onclick: () => openThread(m.thread_ts) }, "replied to a thread"),
       body,
-      ...(m.files || []).map(f => el("div", { class: "attachment" }, icon(f.mimetype.startsWith("image/") ? "image" : "page"), el("span", {}, f.name), el("small", {}, f.mimetype))),
+      ...(m.files || []).map(attachment),
       reactions(m), threadLink(m, inThread)),
     !m.for && tools(m, inThread));
 }

@@ -53,6 +53,16 @@ function step(s) {
   return `${Math.round(s.took_ns / 1e6)} ms, ${s.characters.toLocaleString("en")} characters${tries}` + (s.failed ? ", an error for the model" : "");
 }
 
+// what says what a tool was asked for: the texts of its input.
+function what(input) {
+  let texts = [];
+  try {
+    texts = Object.values(JSON.parse(input)).filter(v => typeof v === "string");
+  } catch { /* a model may write anything */ }
+  const text = texts.join(", ");
+  return text && ` “${text.length > 80 ? text.slice(0, 80) + "…" : text}”`;
+}
+
 // facts lists the figures of a decision.
 function facts(d) {
   const out = [];
@@ -60,7 +70,8 @@ function facts(d) {
   if (d.confidence !== undefined) out.push("confidence " + d.confidence.toFixed(2));
   if (d.delay_seconds) out.push(`held back ${d.delay_seconds} s`);
   for (const c of d.calls || []) out.push(`${c.purpose}: ${tokens(c)}`);
-  for (const s of d.steps || []) out.push(`${s.tool}: ${step(s)}`);
+  const inputs = mind.latest?.inputs?.[d.key] || [];
+  (d.steps || []).forEach((s, i) => out.push(`${s.tool}${what(inputs[i])}: ${step(s)}`));
   const failed = d.parts?.findLast(p => p.error && p.state !== "sent");
   if (failed) out.push("Slack said: " + slackError(failed.error));
   const tries = (d.parts || []).reduce((n, p) => n + p.tries, 0);
@@ -112,7 +123,7 @@ function drawStory(entries) {
   const rows = [];
   for (const e of [...entries].reverse()) {
     const line = entry(e), trigger = e.decision?.trigger || e.said?.ts, by = e.decision?.by;
-    if (line) rows.push({ ...line, version: JSON.stringify([e, state.people, trigger && excerpt(trigger), by && exists(by) && excerpt(by)]) });
+    if (line) rows.push({ ...line, version: JSON.stringify([e, mind.latest.inputs?.[e.decision?.key], state.people, trigger && excerpt(trigger), by && exists(by) && excerpt(by)]) });
   }
   showRows($("mind-story"), rows.length ? rows : [{ key: "none", version: "", make: () => el("li", { class: "none" }, "Nothing yet. Each decision to speak or to stay silent appears here, with its reason.") }]);
 }
