@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,6 +45,9 @@ const addressedReason = "somebody addressed the bot"
 // noticeReason is the ledger's reason for a note that the bot cannot answer.
 const noticeReason = "no answer could be had, and the bot says so"
 
+// occasionReason is the ledger's reason for a reply that tells what came of a proposal.
+const occasionReason = "what was approved has ended, and the bot says how"
+
 // stopReason is the ledger's reason for a note that the bot has stopped.
 const stopReason = "somebody told the bot to stop"
 
@@ -54,6 +58,8 @@ type ReplyOutput struct {
 	By string `json:"by,omitempty"`
 	// Steps are what is to be looked up before the reply is written.
 	Steps []conversation.Step `json:"steps,omitempty"`
+	// Opened are the open proposals under the reply that was posted.
+	Opened []conversation.OpenProposal `json:"opened,omitempty"`
 }
 
 // Compose reads the context, has a model write a reply, and puts that into the outbox. If the model asks
@@ -102,6 +108,9 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 	if in.Stop != conversation.NoStop {
 		d.Reason = stopReason
 	}
+	if in.Occasion != "" {
+		d.Reason = occasionReason
+	}
 	if known.Trigger != nil && known.Trigger.Deleted {
 		return ReplyOutput{Result: conversation.Gone}, nil
 	}
@@ -126,8 +135,12 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 		return ReplyOutput{Result: conversation.Looking, Steps: stepsOf(known.Steps)}, nil
 	}
 	text, read := "", a.Clock()
-	saw := read
+	saw, proposes := read, false
 	switch {
+	case in.Notice && in.Occasion != "", facts.OverBudget && in.Occasion != "":
+		if text, err = a.actedNotice(ctx, in.Task); err != nil {
+			return ReplyOutput{}, err
+		}
 	case in.Notice:
 		text = a.Mind.Prompts.Notice(in.notice())
 	case facts.OverBudget:
@@ -141,7 +154,7 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 		if w.looking {
 			return ReplyOutput{Result: conversation.Looking, Steps: w.steps}, nil
 		}
-		text, saw = w.text, w.saw
+		text, saw, proposes = w.text, w.saw, w.proposes
 		if !w.read.IsZero() {
 			read = w.read
 		}
@@ -151,7 +164,9 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 	}
 	failpoint.Here("compose: model answered")
 	// Compose keeps an existing row: that of a judged reply.
-	if err := a.Store.Compose(ctx, a.parts(in.Task, text, saw, read), d); err != nil && !errors.Is(err, store.ErrUnderWay) {
+	parts := a.parts(in.Task, text, saw, read)
+	parts[len(parts)-1].Proposes = proposes
+	if err := a.Store.Compose(ctx, parts, d); err != nil && !errors.Is(err, store.ErrUnderWay) {
 		return ReplyOutput{}, err
 	}
 	failpoint.Here("compose: written")
@@ -202,6 +217,8 @@ type written struct {
 	looking   bool
 	steps     []conversation.Step
 	rounds    int // that came before
+	// proposes is set if the model has proposed anything.
+	proposes bool
 }
 
 // writeReply asks the model for the reply, and sets what the whole reply has cost. Nobody waits for an
@@ -217,23 +234,26 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind
 	}
 	about := mind.Reply{Conversation: in.Conversation, Trigger: in.Trigger, Until: in.Until, Addressed: in.Addressed, Turns: l.turns, By: l.by}
 	about.Follows = in.Addressed && in.Round > 0 && known.Settings.Mode == config.ModeMention // there a conversation hears only of mentions
+	if about.Acted, err = a.actedFor(ctx, in.Task); err != nil {
+		return written{}, err
+	}
 	began := a.Clock()
+	var offers []tools.Offer
 	if a.Tools != nil && !l.last(a.Limits, in.Round, began) {
 		asker := ""
 		if known.Trigger != nil {
 			asker = known.Trigger.UserID
 		}
-		offers, err := a.Tools.Offered(ctx, placeOf(in.Task, in.Addressed, asker, known.ChannelName, known.Readers, known.Settings))
-		if err != nil {
+		if offers, err = a.Tools.Offered(ctx, placeOf(in.Task, in.Addressed, asker, known.ChannelName, known.Readers, known.Settings)); err != nil {
 			return written{}, err
 		}
-		about.Tools = tools.Declared(offers)
+		about.Tools, about.Acts = tools.Declared(offers), slices.ContainsFunc(offers, func(o tools.Offer) bool { return o.Act })
 	}
 	attempt := attemptOf(ctx, in.Task)
 	attempt.Kept = len(l.turns)
 	q, answer, err := a.Mind.AskReply(ctx, about, attempt)
 	if err == nil && answer.Turn != nil {
-		steps, err := a.keepTurn(ctx, in, q, answer, l.calls, began)
+		steps, err := a.keepTurn(ctx, in, q, answer, l, proposer{offers, known, began})
 		failpoint.Here("compose: turn written")
 		return written{looking: true, steps: steps}, err
 	}
@@ -248,7 +268,7 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind
 		return written{rounds: len(l.turns)}, err
 	}
 	text, err = a.linkCitations(ctx, in.Conversation, prompt.SafeReply(text, q.Shown(), a.Mind.Recall.Persona), l.cited)
-	return written{text: text, saw: q.Saw, read: l.read, rounds: len(l.turns)}, err
+	return written{text: text, saw: q.Saw, read: l.read, rounds: len(l.turns), proposes: l.proposed > 0}, err
 }
 
 // parts splits a reply into messages that Slack accepts. Its author began to read at read, and read

@@ -82,7 +82,11 @@ func (a *Activities) send(ctx, attempt context.Context, p store.Part, last bool)
 	began := a.Clock()
 	attempt, span := telemetry.StartSpan(attempt, "chat.postMessage", trace.SpanKindClient, attribute.Int("myao.attempt", p.Attempts+1),
 		attribute.String("myao.key_hash", keyHash(p.Key)))
-	ts, err := a.Slack.Post(attempt, slack.Post{Channel: p.Channel, ThreadTS: p.Thread, Text: p.Text, Key: p.Key})
+	shown, err := a.proposalsUnder(attempt, p)
+	ts := ""
+	if err == nil {
+		ts, err = a.Slack.Post(attempt, slack.Post{Channel: p.Channel, ThreadTS: p.Thread, Text: p.Text, Key: p.Key, Proposals: shown})
+	}
 	if err != nil {
 		telemetry.Fail(span, reasonOf(err))
 	}

@@ -28,11 +28,11 @@ const refusedReason = "Slack refused the answer, and was given a short note inst
 // Most replies are such. It waits only for Slack. Its result is empty if it posted nothing. Post
 // does whatever PostAtOnce leaves undone.
 func (a *Activities) PostAtOnce(ctx context.Context, in PostInput) (ReplyOutput, error) {
-	result, err := a.postAtOnce(ctx, in.Task)
+	result, p, err := a.postAtOnce(ctx, in.Task)
 	if err != nil {
 		return ReplyOutput{}, classify(fmt.Errorf("post at once: %w", err))
 	}
-	return ReplyOutput{Result: result}, nil
+	return a.opened(ctx, in.Task, result, p != nil && p.Proposes)
 }
 
 // Post posts each part of a composed reply once, in order. It may be retried after anything, even a
@@ -43,14 +43,14 @@ func (a *Activities) Post(ctx context.Context, in PostInput) (ReplyOutput, error
 	}
 	ctx, stop := heartbeat(ctx)
 	defer stop()
-	result, err := a.postReply(ctx, in.Task)
+	result, proposes, err := a.postReply(ctx, in.Task)
 	if in.Addressed && (result == conversation.Failed || refusedBySlack(err)) {
 		result, err = a.postNote(ctx, in.Task, result, err)
 	}
 	if err != nil {
 		return ReplyOutput{}, classify(fmt.Errorf("post: %w", err))
 	}
-	return ReplyOutput{Result: result}, nil
+	return a.opened(ctx, in.Task, result, proposes)
 }
 
 // refusedBySlack reports whether Slack refused a request for good.
@@ -70,30 +70,32 @@ func (a *Activities) postNote(ctx context.Context, t Task, result conversation.R
 	if !replaced {
 		return result, cause
 	}
-	return a.postReply(ctx, t)
+	result, _, err = a.postReply(ctx, t)
+	return result, err
 }
 
-func (a *Activities) postReply(ctx context.Context, t Task) (conversation.Result, error) {
-	if result, err := a.postAtOnce(ctx, t); err != nil || result != "" {
-		return result, err
+// postReply posts what is in the outbox, and reports whether proposals stand under it.
+func (a *Activities) postReply(ctx context.Context, t Task) (result conversation.Result, proposes bool, err error) {
+	if result, p, err := a.postAtOnce(ctx, t); err != nil || result != "" {
+		return result, p != nil && p.Proposes, err
 	}
 	parts, err := a.Store.Parts(ctx, t.replyKey())
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	if len(parts) == 0 {
-		return "", final(fmt.Errorf("reply %s is not in the outbox", t.replyKey()))
+		return "", false, final(fmt.Errorf("reply %s is not in the outbox", t.replyKey()))
 	}
 	last := parts[len(parts)-1]
 	for _, p := range parts {
 		switch result, by, err := a.postPart(ctx, p, p.Number == last.Number); {
 		case err != nil:
-			return "", err
+			return "", false, err
 		case result != conversation.Done:
-			return result, a.settle(ctx, t, p.Decision, outcomeOf(result), by)
+			return result, false, a.settle(ctx, t, p.Decision, outcomeOf(result), by)
 		}
 	}
-	return conversation.Done, a.settleSent(ctx, t, last)
+	return conversation.Done, last.Proposes, a.settleSent(ctx, t, last)
 }
 
 // settleSent saves the outcome of a posted reply, unless posting its last part did. last is that part
@@ -106,18 +108,18 @@ func (a *Activities) settleSent(ctx context.Context, t Task, last store.Part) er
 }
 
 // postAtOnce posts a reply of one part that was not attempted yet and need not wait. It needs one query
-// to know that. Otherwise it does nothing and the result is empty.
-func (a *Activities) postAtOnce(ctx context.Context, t Task) (conversation.Result, error) {
+// to know that. Otherwise it does nothing and the result is empty. p is the part as it was before.
+func (a *Activities) postAtOnce(ctx context.Context, t Task) (result conversation.Result, p *store.Part, err error) {
 	send, done := context.WithTimeout(ctx, sendTimeout) // begins before the lease and ends before it
 	defer done()
-	p, err := a.Store.BeginReply(send, t.replyKey(), pace, sendLease)
+	p, err = a.Store.BeginReply(send, t.replyKey(), pace, sendLease)
 	if err != nil || p == nil {
-		return "", err
+		return "", nil, err
 	}
 	if err := a.send(ctx, send, *p, true); err != nil {
-		return "", err
+		return "", nil, err
 	}
-	return conversation.Done, a.settleSent(ctx, t, *p)
+	return conversation.Done, p, a.settleSent(ctx, t, *p)
 }
 
 // settle saves the outcome of the decision that composed a reply. After a reset of the workflow the

@@ -510,7 +510,7 @@ func TestCanceledAttempt(t *testing.T) {
 			cancel := func() { because(serviceerror.NewDeadlineExceeded("a heartbeat was not answered")) }
 			defer cancel()
 			c.set(b, s, cancel)
-			_, err := b.postReply(ctx, task)
+			_, _, err := b.postReply(ctx, task)
 			if c.state != store.Sent && err == nil {
 				t.Error("no error")
 			}
@@ -611,7 +611,7 @@ func TestFrozenWorkerDoesNotPost(t *testing.T) {
 	frozen.Slack = &hookedSlack{Client: client, before: func() { close(begun); <-thaw }}
 	var group sync.WaitGroup
 	group.Go(func() {
-		if _, err := frozen.postReply(t.Context(), task); err == nil {
+		if _, _, err := frozen.postReply(t.Context(), task); err == nil {
 			t.Error("the frozen worker has posted")
 		}
 	})

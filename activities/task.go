@@ -17,6 +17,8 @@ type Task struct {
 	Revision     string            `json:"revision,omitempty"`
 	Decision     string            `json:"decision"`
 	Epoch        int               `json:"epoch"` // of the decision
+	// Occasion is the key of the occasion that a reply tells; empty for an answer.
+	Occasion string `json:"occasion,omitempty"`
 }
 
 // Subject returns the ts of the message, for logs and traces.
@@ -26,7 +28,11 @@ func (t Task) Subject() string { return t.Trigger }
 // reset workflow posts nothing again.
 func (t Task) replyKey() string {
 	c := t.Conversation
-	return c.Team + "/" + c.Channel + "/" + c.Thread + "/" + t.Trigger + "/" + t.Revision
+	key := c.Team + "/" + c.Channel + "/" + c.Thread + "/" + t.Trigger + "/" + t.Revision
+	if t.Occasion != "" {
+		key += "/" + t.Occasion
+	}
+	return key
 }
 
 // decisionKey names the decision in the ledger. It contains the trigger, because a reset workflow
@@ -35,6 +41,9 @@ func (t Task) decisionKey() string {
 	key := t.Decision + "/" + t.Trigger
 	if t.Revision != "" {
 		key += "/" + t.Revision
+	}
+	if t.Occasion != "" {
+		key += "/" + t.Occasion
 	}
 	return key
 }

@@ -22,6 +22,8 @@ type looked struct {
 	turns []llm.Turn
 	by    string // the model that wrote them
 	calls int
+	// proposed are the proposals among the calls.
+	proposed int
 	// chars are the characters of all results.
 	chars int
 	began time.Time // when the first round was written down
@@ -47,6 +49,9 @@ func (a *Activities) lookedFor(ctx context.Context, in ComposeInput) (looked, er
 		t := llm.Turn{Provider: row.Provider, Opaque: json.RawMessage(row.Opaque), Text: row.Text}
 		for _, st := range row.Steps {
 			text, failed := resultOf(st)
+			if st.State == store.StepProposed {
+				l.proposed++
+			}
 			text = l.fit(text, a.Limits.MaxTotalChars)
 			t.Calls = append(t.Calls, llm.Call{ID: st.CallID, Name: st.Tool, Input: json.RawMessage(st.Input)})
 			t.Results = append(t.Results, llm.ToolResult{CallID: st.CallID, Name: st.Tool, Text: text, Failed: failed})
@@ -130,15 +135,20 @@ func (l *looked) last(limits config.Tools, round int, now time.Time) bool {
 
 // keepTurn writes down what a model asks for, so that it is not paid for again, and returns what is to
 // be looked up. Calls past max_calls are refused.
-func (a *Activities) keepTurn(ctx context.Context, in ComposeInput, q mind.ReplyQuestion, answer mind.Answer, before int, read time.Time) ([]conversation.Step, error) {
+func (a *Activities) keepTurn(ctx context.Context, in ComposeInput, q mind.ReplyQuestion, answer mind.Answer, before looked, p proposer) ([]conversation.Step, error) {
 	t := store.Turn{
 		Decision: in.decisionKey(), Round: in.Round, Provider: answer.Turn.Provider, Model: q.Model, Text: clean(answer.Turn.Text), Opaque: clean(string(answer.Turn.Opaque)),
-		TokensIn: answer.Usage.Input, TokensOut: answer.Usage.Output, LatencyUS: answer.Latency.Microseconds(), ReadUS: read.UnixMicro(),
+		TokensIn: answer.Usage.Input, TokensOut: answer.Usage.Output, LatencyUS: answer.Latency.Microseconds(), ReadUS: p.began.UnixMicro(),
 	}
 	for i, call := range answer.Turn.Calls {
 		st := store.Step{CallID: clean(call.ID), Tool: clean(call.Name), Input: clean(string(call.Input)), State: store.StepWaiting}
-		if before+i >= a.Limits.MaxCalls {
+		if before.calls+i >= a.Limits.MaxCalls {
 			st.State, st.Output, st.Failed = store.StepRefused, stepRefused, true
+		} else if offer := p.offer(call.Name); offer.Act {
+			a.propose(&st, offer, p, before.proposed)
+			if st.State == store.StepProposed {
+				before.proposed++
+			}
 		}
 		t.Steps = append(t.Steps, st)
 	}
@@ -150,7 +160,7 @@ func (a *Activities) keepTurn(ctx context.Context, in ComposeInput, q mind.Reply
 func stepsOf(rows []store.Step) []conversation.Step {
 	var steps []conversation.Step
 	for _, st := range rows {
-		if st.State == store.StepRefused {
+		if st.Ended() {
 			continue
 		}
 		step := conversation.Step{ID: st.ID, Tool: st.Tool}

@@ -34,7 +34,8 @@ type conversationRun struct {
 
 	work       *work             // the judge, compose, look or post activities in flight
 	failure    string            // why the newest work failed, for the ledger
-	detached   []workflow.Future // ledger records in flight; only the end of the run waits for them
+	detached   []workflow.Future // ledger records and updates of messages in flight; only the end of the run waits for them
+	acts       []workPart        // the approved calls in flight, beside the work
 	timer      deadlineTimer
 	phase      conversation.Phase // the value of the search attribute
 	ordersDone int                // counts completed updates, to wake await
@@ -60,7 +61,11 @@ func (w *work) ready() int {
 	if w == nil {
 		return -1
 	}
-	return slices.IndexFunc(w.parts, func(p workPart) bool { return p.future.IsReady() })
+	return firstReady(w.parts)
+}
+
+func firstReady(parts []workPart) int {
+	return slices.IndexFunc(parts, func(p workPart) bool { return p.future.IsReady() })
 }
 
 func newConversationRun(ctx workflow.Context, in conversation.Input) *conversationRun {
@@ -92,7 +97,7 @@ func (r *conversationRun) run() error {
 		r.collectResults()
 		r.apply(conversation.Tick{})
 		closing := r.finishCancelled() || r.state.ShouldClose(r.now())
-		continuing := r.cancellable.Err() == nil && (r.deferred || shouldContinueAsNew(r.ctx))
+		continuing := r.cancellable.Err() == nil && (r.deferred || shouldContinueAsNew(r.ctx) || r.state.ShouldRenew(r.now()))
 		r.show()
 		if !r.quiescent() || !closing && !continuing {
 			if err := r.await(); err != nil {
@@ -105,6 +110,9 @@ func (r *conversationRun) run() error {
 		}
 		if closing {
 			return r.cancellable.Err()
+		}
+		if r.state.ShouldRenew(r.now()) {
+			r.state.Renew(r.now())
 		}
 		r.in.State = r.state
 		return continueAsNew(r.ctx, conversation.WorkflowType, r.in)
@@ -140,6 +148,11 @@ func (r *conversationRun) collectResults() {
 			r.apply(e)
 		}
 	}
+	for i := firstReady(r.acts); i >= 0; i = firstReady(r.acts) {
+		done := r.acts[i]
+		r.acts = slices.Delete(r.acts, i, i+1)
+		r.apply(done.result(done.future))
+	}
 }
 
 // apply passes an event to the policy and executes the effects.
@@ -166,6 +179,10 @@ func (r *conversationRun) execute(effect conversation.Effect) {
 		r.look(effect)
 	case conversation.Post:
 		r.post(effect)
+	case conversation.Act:
+		r.act(effect)
+	case conversation.ShowProposal:
+		r.showProposal(effect)
 	case conversation.Settle:
 		r.settle(effect)
 	}
@@ -187,7 +204,7 @@ func (r *conversationRun) resume() {
 // four seconds, that limit is two hours away.
 func (r *conversationRun) defers(effect conversation.Effect) bool {
 	switch effect.(type) {
-	case conversation.Judge, conversation.Compose, conversation.Look, conversation.Post:
+	case conversation.Judge, conversation.Compose, conversation.Look, conversation.Post, conversation.Act:
 		r.deferred = r.deferred || shouldContinueAsNew(r.ctx)
 		return r.deferred
 	}
@@ -227,20 +244,20 @@ func (r *conversationRun) quiescent() bool {
 	for len(r.detached) > 0 && r.detached[0].IsReady() {
 		r.detached = r.detached[1:]
 	}
-	return r.work == nil && len(r.detached) == 0 && workflow.AllHandlersFinished(r.ctx)
+	return r.work == nil && len(r.acts) == 0 && len(r.detached) == 0 && workflow.AllHandlersFinished(r.ctx)
 }
 
 // await blocks until a signal, a result, an update or the deadline. There is one timer. A
 // later deadline leaves it alone, so that a message costs no timer of its own.
 func (r *conversationRun) await() error {
 	// Work in flight keeps a run that should close, and wakes it: a timer would only spin.
-	if !r.state.ShouldClose(r.now()) {
+	if !r.state.ShouldClose(r.now()) && !r.state.ShouldRenew(r.now()) {
 		r.timer.set(r.ctx, r.state.NextTick(), timerSummary(r.state.Phase))
 	}
 	ordersDone, cancelled := r.ordersDone, r.cancellable.Err()
 	return workflow.Await(r.ctx, func() bool {
 		return r.signals.Len() > 0 || r.ordersDone != ordersDone || r.cancellable.Err() != cancelled || r.timer.fired() ||
-			r.work.ready() >= 0 ||
+			r.work.ready() >= 0 || firstReady(r.acts) >= 0 ||
 			(len(r.detached) > 0 && r.detached[0].IsReady())
 	})
 }
@@ -294,6 +311,13 @@ func (r *conversationRun) task(epoch int, trigger conversation.Item) activities.
 	}
 }
 
+// taskOf is the task of a reply that may tell an occasion.
+func (r *conversationRun) taskOf(epoch int, trigger conversation.Item, occasion string) activities.Task {
+	t := r.task(epoch, trigger)
+	t.Occasion = occasion
+	return t
+}
+
 // judge starts a judgment. A failed one is silence.
 func (r *conversationRun) judge(e conversation.Judge) {
 	in := activities.JudgeInput{Task: r.task(e.Epoch, e.Trigger), MaxDelay: r.state.Policy.MaxDelay, Pending: r.state.PendingTS()}
@@ -310,7 +334,7 @@ func (r *conversationRun) judge(e conversation.Judge) {
 
 func (r *conversationRun) compose(e conversation.Compose) {
 	in := activities.ComposeInput{
-		Task: r.task(e.Epoch, e.Trigger), Addressed: e.Addressed, Notice: e.Notice, Stop: e.Stop, Ordered: e.Ordered, Oldest: e.Oldest, Round: e.Round, Until: e.Until,
+		Task: r.taskOf(e.Epoch, e.Trigger, e.Occasion), Addressed: e.Addressed, Notice: e.Notice, Stop: e.Stop, Ordered: e.Ordered, Oldest: e.Oldest, Round: e.Round, Until: e.Until,
 	}
 	o := modelOptions("compose reply to " + e.Trigger.TS)
 	switch {
@@ -344,7 +368,7 @@ func (r *conversationRun) look(e conversation.Look) {
 		}
 		o := activityOptions(30*time.Second, 10*time.Minute, step.Tool)
 		o.TaskQueue, o.Priority = conversation.ToolsTaskQueue, replyPriority(e.Addressed)
-		in := activities.LookInput{Task: r.task(e.Epoch, e.Trigger), Step: step.ID, Addressed: e.Addressed}
+		in := activities.LookInput{Task: r.taskOf(e.Epoch, e.Trigger, e.Occasion), Step: step.ID, Addressed: e.Addressed}
 		r.work.parts = append(r.work.parts, workPart{workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, o), do.Look, in), func(f workflow.Future) conversation.Event {
 			if err := f.Get(r.ctx, nil); err != nil {
 				workflow.GetLogger(r.ctx).Warn("step not done", "trigger", e.Trigger.TS, "tool", step.Tool, "error", err)
@@ -358,7 +382,7 @@ func (r *conversationRun) look(e conversation.Look) {
 // of its work for a reply, and the reader a round trip. If the reply is not posted so, an
 // activity on the queue continues, where it may wait and be retried.
 func (r *conversationRun) post(e conversation.Post) {
-	in := activities.PostInput{Task: r.task(e.Epoch, e.Trigger), Addressed: e.Addressed}
+	in := activities.PostInput{Task: r.taskOf(e.Epoch, e.Trigger, e.Occasion), Addressed: e.Addressed}
 	if !r.in.PostsAtOnce {
 		r.postFromQueue(e, in)
 		return
@@ -376,7 +400,7 @@ func (r *conversationRun) post(e conversation.Post) {
 		case err != nil:
 			workflow.GetLogger(r.ctx).Warn("reply not posted at once", "trigger", e.Trigger.TS, "error", err)
 		case out.Result != "":
-			return conversation.Posted{Epoch: e.Epoch, Result: out.Result}
+			return conversation.Posted{Epoch: e.Epoch, Result: out.Result, Opened: out.Opened}
 		}
 		if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok && failed.NextRetryDelay() > 0 {
 			in.NotBefore = r.now().Add(failed.NextRetryDelay())
@@ -403,8 +427,31 @@ func (r *conversationRun) postFromQueue(e conversation.Post, in activities.PostI
 			r.failure = message(err)
 			return conversation.Posted{Epoch: e.Epoch, Result: conversation.Failed}
 		}
-		return conversation.Posted{Epoch: e.Epoch, Result: out.Result}
+		return conversation.Posted{Epoch: e.Epoch, Result: out.Result, Opened: out.Opened}
 	})
+}
+
+// act makes an approved call, beside the other work and uncancelled. The database sees to it that it is
+// made once, so an attempt may follow another one.
+func (r *conversationRun) act(e conversation.Act) {
+	o := activityOptions(2*time.Minute, 24*time.Hour, "do what was approved")
+	o.TaskQueue, o.Priority = conversation.ToolsTaskQueue, replyPriority(true)
+	in := activities.ProposalInput{Conversation: r.in.Conversation, Trigger: e.TS, Proposal: e.ID}
+	r.acts = append(r.acts, workPart{workflow.ExecuteActivity(workflow.WithActivityOptions(r.ctx, o), do.Act, in), func(f workflow.Future) conversation.Event {
+		var out activities.ActOutput
+		if err := f.Get(r.ctx, &out); err != nil {
+			workflow.GetLogger(r.ctx).Error("approved call not made", "trigger", e.TS, "proposal", e.ID, "error", err)
+		}
+		return conversation.Acted{ID: e.ID, Tell: out.Tell, Asker: out.Asker}
+	}})
+}
+
+// showProposal has the message of a proposal show what has become of it. The conversation does not wait
+// for it.
+func (r *conversationRun) showProposal(e conversation.ShowProposal) {
+	ctx := workflow.WithActivityOptions(r.ctx, activityOptions(30*time.Second, time.Hour, "show what became of a proposal"))
+	in := activities.ProposalInput{Conversation: r.in.Conversation, Trigger: e.TS, Proposal: e.ID, Close: e.Close}
+	r.detached = append(r.detached, workflow.ExecuteActivity(ctx, do.ShowProposal, in))
 }
 
 // message is the activity's own error message, without what Temporal adds.
@@ -419,7 +466,7 @@ func message(err error) string {
 func (r *conversationRun) settle(e conversation.Settle) {
 	ctx := workflow.WithActivityOptions(r.ctx, activityOptions(10*time.Second, time.Hour, "write down: "+string(e.Outcome)))
 	in := activities.SettleInput{
-		Task: r.task(e.Epoch, e.Trigger), Addressed: e.Addressed, Outcome: e.Outcome, By: e.By,
+		Task: r.taskOf(e.Epoch, e.Trigger, e.Occasion), Addressed: e.Addressed, Outcome: e.Outcome, By: e.By,
 	}
 	if e.Outcome == conversation.Unsent {
 		in.By = r.failure

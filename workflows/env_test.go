@@ -72,6 +72,7 @@ type script struct {
 	post    func(activities.PostInput) ending[activities.ReplyOutput]
 	atOnce  func(activities.PostInput) (activities.ReplyOutput, error) // the local activity before it, if the run has it
 	look    func(activities.LookInput) ending[any]
+	act     func(activities.ProposalInput) ending[activities.ActOutput]
 	order   func() ending[any]
 	settle  func() ending[any]
 }
@@ -85,7 +86,10 @@ func allSucceed() script {
 		atOnce: func(activities.PostInput) (activities.ReplyOutput, error) {
 			return activities.ReplyOutput{Result: conversation.Done}, nil
 		},
-		look:   func(activities.LookInput) ending[any] { return ending[any]{} },
+		look: func(activities.LookInput) ending[any] { return ending[any]{} },
+		act: func(activities.ProposalInput) ending[activities.ActOutput] {
+			return ending[activities.ActOutput]{out: activities.ActOutput{Tell: true, Asker: "U1"}}
+		},
 		order:  func() ending[any] { return ending[any]{} },
 		settle: func() ending[any] { return ending[any]{} },
 	}
@@ -174,6 +178,14 @@ func buildEnv(t *testing.T, in conversation.Input) *conversationEnv {
 		_, err := play(ctx, s, s.look(in))
 		return err
 	}, activity.RegisterOptions{Name: "Look"})
+	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.ProposalInput) (activities.ActOutput, error) {
+		s.note("act %s for %s", in.Proposal, in.Trigger)
+		return play(ctx, s, s.act(in))
+	}, activity.RegisterOptions{Name: "Act"})
+	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.ProposalInput) error {
+		s.note("show %s %s", in.Proposal, in.Close)
+		return nil
+	}, activity.RegisterOptions{Name: "ShowProposal"})
 	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.PostInput) (activities.ReplyOutput, error) {
 		after := ""
 		if !in.NotBefore.IsZero() {
@@ -230,6 +242,9 @@ func inRound(in activities.ComposeInput) string {
 	if in.Until != "" {
 		line += ", until " + in.Until
 	}
+	if in.Occasion != "" {
+		line += ", telling " + in.Occasion
+	}
 	return line
 }
 
@@ -240,6 +255,20 @@ func looking(steps ...string) ending[activities.ReplyOutput] {
 		e.out.Steps = append(e.out.Steps, conversation.Step{ID: id, Tool: "search_messages"})
 	}
 	return e
+}
+
+// proposing is the end of a post with an open proposal under it.
+func proposing(id string, trigger int, lapses time.Time) ending[activities.ReplyOutput] {
+	e := result(conversation.Done)
+	e.out.Opened = []conversation.OpenProposal{{ID: id, TS: ts(trigger), LapsesAt: lapses}}
+	return e
+}
+
+// decides is the change by which somebody decides about a proposal.
+func decides(kind conversation.Kind, trigger int, id string) conversation.Change {
+	c := change(trigger, kind)
+	c.Revision, c.By = id, "slack:U1"
+	return c
 }
 
 // limits are the timeouts and the task queue of an activity.

@@ -316,6 +316,21 @@ var paths = []path{
 			p.says(said(3))
 		},
 		runs: [][]string{{"Compose: looking", "Look", "Look", "Look: done", "signal said", "cancels Look", "Settle withdrawn", "Judge", "Judge: no", "completed"}}, never: []string{"Post"}},
+	{name: "proposed-and-approved",
+		play: func(p *pathRunner) {
+			p.posted(proposing("p", 2, time.Now().Add(time.Hour)), done)
+			p.says(addressed(2))
+			p.sees("post " + ts(2))
+			p.is(conversation.Idle)
+			p.says(decides(conversation.Approved, 2, "p"))
+		},
+		runs: [][]string{{"Post: done", "signal approved", "ShowProposal", "Act", "Act: done", "Compose addressed", "Compose: done", "Post: done", "completed"}}},
+	{name: "proposed-and-lapsed",
+		play: func(p *pathRunner) {
+			p.posted(proposing("p", 2, time.Now().Add(3*time.Second)), done)
+			p.says(addressed(2))
+		},
+		runs: [][]string{{"Post: done", "continued as new"}, {"continues, idle", "ShowProposal", "completed"}}, never: []string{"Act"}},
 	{name: "stopped",
 		play: func(p *pathRunner) {
 			p.composed(looking("a"), done)

@@ -143,6 +143,14 @@ func (s *server) activities() map[string]any {
 			_, err := perform(ctx, s.look(in))
 			return err
 		},
+		"Act": func(ctx context.Context, in activities.ProposalInput) (activities.ActOutput, error) {
+			s.note(ctx, activities.Task{Conversation: in.Conversation, Trigger: in.Trigger}, "act "+in.Proposal)
+			return perform(ctx, s.act(in))
+		},
+		"ShowProposal": func(ctx context.Context, in activities.ProposalInput) error {
+			s.note(ctx, activities.Task{Conversation: in.Conversation, Trigger: in.Trigger}, "show "+in.Proposal)
+			return nil
+		},
 		"Post": func(ctx context.Context, in activities.PostInput) (activities.ReplyOutput, error) {
 			s.note(ctx, in.Task, "post")
 			return perform(ctx, s.post(in))

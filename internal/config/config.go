@@ -296,6 +296,8 @@ type Tools struct {
 	// MaxResultChars limits the result of one call, MaxTotalChars those of all calls, in characters.
 	MaxResultChars int `yaml:"max_result_chars"`
 	MaxTotalChars  int `yaml:"max_total_chars"`
+	// ApprovalHours is how long people have to decide about what a reply proposes.
+	ApprovalHours int `yaml:"approval_hours"`
 }
 
 // toolRemember is not offered where nothing is to be remembered.
@@ -305,6 +307,9 @@ const toolRemember = "remember"
 func ToolNames() []string {
 	return []string{"search_messages", "read_thread", "read_channel", "open_link", "read_file", toolRemember, "forget_note"}
 }
+
+// Approval is ApprovalHours as a duration.
+func (t Tools) Approval() time.Duration { return hours(t.ApprovalHours) }
 
 // Longest is MaxSeconds as a duration.
 func (t Tools) Longest() time.Duration { return seconds(t.MaxSeconds) }

@@ -52,7 +52,7 @@ func basics() Config {
 			ShortTermSummaryMaxTokens: 300,
 			SearchResults:             8,
 		},
-		Tools:     Tools{Enabled: ToolNames(), MaxRounds: 8, MaxCalls: 24, MaxSeconds: 180, MaxResultChars: 20_000, MaxTotalChars: 60_000},
+		Tools:     Tools{Enabled: ToolNames(), MaxRounds: 8, MaxCalls: 24, MaxSeconds: 180, MaxResultChars: 20_000, MaxTotalChars: 60_000, ApprovalHours: 24},
 		Retention: Retention{LedgerDays: 400}, // more than a year, for yearly sums
 		Channels:  map[string]Channel{},
 	}

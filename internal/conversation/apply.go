@@ -29,8 +29,10 @@ func (s *State) Apply(e Event, now time.Time) []Effect {
 		}
 	case Posted:
 		if s.Phase == Replying && s.Posting && e.Epoch == s.Epoch {
-			return s.posted(e.Result, now)
+			return append(s.open(e.Opened), s.posted(e.Result, now)...)
 		}
+	case Acted:
+		return s.acted(e, now)
 	case AnswerNow:
 		if s.Answerable() {
 			return s.answerNow(e.By, now)
@@ -77,6 +79,7 @@ type incoming struct {
 	edited          []Item // edits of messages that want something already
 	stops           []Item
 	removed         []removal
+	decided         []Change
 }
 
 // removal is a message that wants nothing any more, and the outcome of a decision about it.
@@ -120,6 +123,8 @@ func (s *State) classify(changes Changes, now time.Time) incoming {
 			in.remove(removal{c.TS, Withdrawn, c.TS})
 		case Hushed:
 			in.remove(removal{c.TS, Dropped, c.By})
+		case Approved, Declined, Cancelled:
+			in.decided = append(in.decided, c)
 		}
 	}
 	return in
@@ -139,7 +144,13 @@ func (in *incoming) stop(it Item) {
 func (s *State) receive(changes Changes, now time.Time) []Effect {
 	in := s.classify(changes, now)
 	var effects []Effect
+	for _, c := range in.decided {
+		effects = append(effects, s.decided(c)...)
+	}
 	for _, r := range in.removed {
+		if s.isDeleted(r.ts) {
+			effects = append(effects, s.endProposals(r.ts)...)
+		}
 		effects = append(effects, s.remove(r, now)...)
 	}
 	for _, it := range in.stops {
@@ -309,16 +320,17 @@ func (s *State) startQuietTime(now time.Time) {
 func (s *State) maxWaitAt() time.Time { return s.FirstAt.Add(seconds(s.Policy.MaxWait)) }
 
 func (s *State) tick(now time.Time) []Effect {
+	effects := s.lapse(now)
 	switch {
 	case s.Phase == Waiting && !now.Before(s.DueAt):
 		s.Epoch++
 		s.Capped = !now.Before(s.maxWaitAt())
 		s.enter(Judging, now)
-		return []Effect{Judge{Epoch: s.Epoch, Trigger: newest(s.Pending)}}
+		effects = append(effects, Judge{Epoch: s.Epoch, Trigger: newest(s.Pending)})
 	case s.Phase == Delaying && !now.Before(s.DueAt):
-		return []Effect{s.composeJudged(now)}
+		effects = append(effects, s.composeJudged(now))
 	}
-	return nil
+	return effects
 }
 
 func (s *State) judged(e Judged, now time.Time) []Effect {
@@ -363,6 +375,7 @@ func (s *State) composeAnswer(all []Item, now time.Time) []Effect {
 	if slices.ContainsFunc(all, isStop) {
 		answered = isStop
 	}
+	s.Telling = ""
 	s.Answering = slices.DeleteFunc(slices.Clone(all), func(it Item) bool { return !answered(it) })
 	last := newest(s.Answering).TS
 	s.Served = unaddressedUntil(all, last)
@@ -382,7 +395,7 @@ func (s *State) compose(now time.Time) Effect {
 }
 
 func (s *State) composeEffect() Effect {
-	e := Compose{Epoch: s.Epoch, Trigger: s.trigger(), Addressed: len(s.Answering) > 0, Notice: s.isNotice(), Stop: s.trigger().Stop, Ordered: s.Ordered, Round: s.Round}
+	e := Compose{Epoch: s.Epoch, Trigger: s.trigger(), Occasion: s.Telling, Addressed: len(s.Answering) > 0, Notice: s.isNotice(), Stop: s.trigger().Stop, Ordered: s.Ordered, Round: s.Round}
 	if added := newest(s.Served).TS; e.Addressed && !e.Notice && compareTS(s.trigger(), added) < 0 {
 		e.Until = added
 	}
@@ -393,18 +406,18 @@ func (s *State) composeEffect() Effect {
 }
 
 func (s *State) lookEffect() Effect {
-	return Look{Epoch: s.Epoch, Trigger: s.trigger(), Addressed: len(s.Answering) > 0, Round: s.Round}
+	return Look{Epoch: s.Epoch, Trigger: s.trigger(), Occasion: s.Telling, Addressed: len(s.Answering) > 0, Round: s.Round}
 }
 
 func (s *State) postEffect() Effect {
-	return Post{Epoch: s.Epoch, Trigger: s.trigger(), Addressed: len(s.Answering) > 0, Notice: s.isNotice()}
+	return Post{Epoch: s.Epoch, Trigger: s.trigger(), Occasion: s.Telling, Addressed: len(s.Answering) > 0, Notice: s.isNotice()}
 }
 
 // isNotice reports whether the reply is a note that no model writes.
 func (s *State) isNotice() bool { return s.Notice || isStop(s.trigger()) }
 
 func (s *State) settleEffect(o Outcome, by string) Effect {
-	return Settle{Epoch: s.Epoch, Trigger: s.trigger(), Addressed: len(s.Answering) > 0, Outcome: o, By: by}
+	return Settle{Epoch: s.Epoch, Trigger: s.trigger(), Occasion: s.Telling, Addressed: len(s.Answering) > 0, Outcome: o, By: by}
 }
 
 // trigger is the newest of the messages that the current decision is about.
@@ -460,7 +473,10 @@ func (s *State) looked(step string) []Effect {
 func (s *State) nextRound() []Effect {
 	s.Steps = nil
 	s.Round++
-	asking := authors(s.Answering)
+	var asking []string
+	if s.Telling == "" { // what is said to an occasion gets an answer of its own
+		asking = authors(s.Answering)
+	}
 	joins := func(it Item) bool { return it.Stop == NoStop && slices.Contains(asking, it.Author) }
 	for _, it := range s.Later {
 		if joins(it) {
@@ -526,10 +542,14 @@ func (s *State) restart(now time.Time) []Effect {
 // next ends the current decision and turns to Later: one reply to all of it if somebody
 // there addressed the bot, else the quiet time. Where Later is empty, the conversation is idle.
 func (s *State) next(now time.Time) []Effect {
-	later := s.Later
-	s.Pending, s.FirstAt, s.Later = nil, time.Time{}, nil
-	s.Answering, s.Served = nil, nil
+	s.Pending, s.FirstAt = nil, time.Time{}
+	s.Answering, s.Served, s.Telling = nil, nil, ""
 	s.Posting, s.Notice, s.Capped, s.Ordered = false, false, false, false
+	if len(s.Occasions) > 0 {
+		return []Effect{s.tell(now)}
+	}
+	later := s.Later
+	s.Later = nil
 	switch {
 	case slices.ContainsFunc(later, isAddressed):
 		return s.composeAnswer(later, now)

@@ -55,6 +55,8 @@ type Looked struct {
 type Posted struct {
 	Epoch  int
 	Result Result
+	// Opened are the open proposals that stand under the reply.
+	Opened []OpenProposal
 }
 
 // Result is how composing or posting ended.
@@ -91,7 +93,7 @@ func (AnswerNow) event() {}
 func (Drop) event()      {}
 
 // Effect is something to execute. At most one of Judge, Compose, Look and Post is in flight at any
-// time; its result carries its epoch back.
+// time, and any number of Act beside it; the result carries its epoch back.
 type Effect interface{ effect() }
 
 // Judge asks for a judgment.
@@ -102,8 +104,10 @@ type Judge struct {
 
 // Compose asks for the text of a reply to Trigger.
 type Compose struct {
-	Epoch     int
-	Trigger   Item
+	Epoch   int
+	Trigger Item
+	// Occasion is the key of the occasion that the reply tells; empty for any other reply.
+	Occasion  string
 	Addressed bool
 	// Notice asks for a short note that no model writes, in place of an answer: Stop says about what,
 	// and NoStop that the bot cannot answer.
@@ -126,6 +130,7 @@ type Compose struct {
 type Look struct {
 	Epoch     int
 	Trigger   Item
+	Occasion  string
 	Addressed bool
 	Round     int
 }
@@ -134,6 +139,7 @@ type Look struct {
 type Post struct {
 	Epoch     int
 	Trigger   Item
+	Occasion  string
 	Addressed bool
 	Notice    bool
 }
@@ -145,6 +151,7 @@ type Cancel struct{}
 type Settle struct {
 	Epoch     int
 	Trigger   Item
+	Occasion  string
 	Addressed bool
 	Outcome   Outcome
 	// By is the ts of the message, or the name of the operator, that caused the outcome.

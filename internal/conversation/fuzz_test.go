@@ -512,7 +512,7 @@ func (d *driver) effect(e Event, was Phase, f Effect) {
 		begin()
 	case Look:
 		c, ok := d.endedLast().(Compose)
-		if looking, isEnd := e.(Composed); !ok || !isEnd || looking.Result != Looking || f != (Look{c.Epoch, c.Trigger, c.Addressed, c.Round}) {
+		if looking, isEnd := e.(Composed); !ok || !isEnd || looking.Result != Looking || f != (Look{Epoch: c.Epoch, Trigger: c.Trigger, Addressed: c.Addressed, Round: c.Round}) {
 			d.fail("%+v after %T%+v", f, e, e)
 		}
 		if d.settled[f.Epoch] {
@@ -522,7 +522,7 @@ func (d *driver) effect(e Event, was Phase, f Effect) {
 	case Post:
 		c, ok := d.endedLast().(Compose)
 		done, isEnd := e.(Composed)
-		if !ok || !isEnd || done.Result != Done || f != (Post{c.Epoch, c.Trigger, c.Addressed, c.Notice}) {
+		if !ok || !isEnd || done.Result != Done || f != (Post{Epoch: c.Epoch, Trigger: c.Trigger, Addressed: c.Addressed, Notice: c.Notice}) {
 			d.fail("a reply without a cause: post of %+v, but what was composed is %+v", f, c)
 		}
 		if d.settled[f.Epoch] {
@@ -571,7 +571,7 @@ func (d *driver) check() {
 			Round: s.Round,
 		}
 	case mLooking:
-		want = Look{s.Epoch, trigger, addressed, s.Round}
+		want = Look{Epoch: s.Epoch, Trigger: trigger, Addressed: addressed, Round: s.Round}
 	case mPosting:
 		p, ok := d.work.(Post)
 		if !ok || p.Epoch != s.Epoch || p.Trigger.TS != d.m.trigger || p.Addressed != addressed {

@@ -1,17 +1,21 @@
 package conversation
 
-// InFlight is the effect whose result the state waits for, if any. A run that continues
-// another one must execute it: the previous run left it.
+// InFlight are the effects whose results the state waits for. A run that continues another one must
+// execute them: the previous run left them.
 func (s *State) InFlight() []Effect {
+	var effects []Effect
+	for _, ref := range s.Acting {
+		effects = append(effects, Act{ref})
+	}
 	switch {
 	case s.Phase == Judging:
-		return []Effect{Judge{Epoch: s.Epoch, Trigger: newest(s.Pending)}}
+		effects = append(effects, Judge{Epoch: s.Epoch, Trigger: newest(s.Pending)})
 	case s.Phase == Replying && s.Posting:
-		return []Effect{s.postEffect()}
+		effects = append(effects, s.postEffect())
 	case s.Phase == Replying && len(s.Steps) > 0:
-		return []Effect{s.lookEffect()}
+		effects = append(effects, s.lookEffect())
 	case s.Phase == Replying:
-		return []Effect{s.composeEffect()}
+		effects = append(effects, s.composeEffect())
 	}
-	return nil
+	return effects
 }

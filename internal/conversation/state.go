@@ -65,6 +65,14 @@ type State struct {
 	// answer to an addressed message, or a capped decision.
 	Later []Item `json:"later,omitempty"`
 
+	// Proposals are open, Acting are approved and being carried out.
+	Proposals []OpenProposal `json:"proposals,omitempty"`
+	Acting    []ProposalRef  `json:"acting,omitempty"`
+	// Occasions are yet to be told. Telling is the key of the one that the reply under way tells; empty
+	// for any other reply.
+	Occasions []Occasion `json:"occasions,omitempty"`
+	Telling   string     `json:"telling,omitempty"`
+
 	// DueAt is when Waiting or Delaying ends; the zero time in any other phase.
 	DueAt time.Time `json:"due_at,omitzero"`
 	// Since is when the phase began. IdleClose counts from here.
@@ -86,15 +94,23 @@ func New(c chat.Conversation) *State {
 // NextTick is when the next Tick is due; the zero time while work is in flight. For an idle
 // conversation it is the time to close.
 func (s *State) NextTick() time.Time {
+	var next time.Time
 	switch s.Phase {
 	case Waiting, Delaying:
-		return s.DueAt
+		next = s.DueAt
 	case Idle:
-		return s.Since.Add(seconds(s.Policy.IdleClose))
-	default:
-		return time.Time{}
+		next = s.idleEnd()
 	}
+	for _, p := range s.Proposals {
+		if next.IsZero() || p.LapsesAt.Before(next) {
+			next = p.LapsesAt
+		}
+	}
+	return next
 }
+
+// idleEnd is when an idle conversation has been so for IdleClose.
+func (s *State) idleEnd() time.Time { return s.Since.Add(seconds(s.Policy.IdleClose)) }
 
 // pendingLimit bounds how many pending messages a judgment gets: the newest.
 const pendingLimit = 256
@@ -124,8 +140,10 @@ func (s *State) LookingUp() string {
 	return fmt.Sprintf("%d of %d done%s", done, len(s.Steps), line)
 }
 
-// ShouldClose reports whether the conversation has been idle for IdleClose.
-func (s *State) ShouldClose(now time.Time) bool { return s.Phase == Idle && !now.Before(s.NextTick()) }
+// ShouldClose reports whether the conversation has been idle for IdleClose, and waits for nothing.
+func (s *State) ShouldClose(now time.Time) bool {
+	return s.Phase == Idle && !s.busy() && !now.Before(s.idleEnd())
+}
 
 // markSeen adds a change to the ring and reports whether it is new.
 func (s *State) markSeen(id string) bool {

@@ -133,6 +133,8 @@ func TestStateThroughJSON(t *testing.T) {
 		DueAt: second(4), Since: second(5),
 		Verdict: &chat.Verdict{ShouldRespond: true, Reason: "why", Confidence: 0.5, DelaySeconds: &delay},
 		Epoch:   7, Seen: []string{"x"}, Steps: []Step{{ID: "s", Tool: "t", Done: true}}, Round: 2,
+		Proposals: []OpenProposal{{ID: "p", TS: ts(1), LapsesAt: second(9)}}, Acting: []ProposalRef{{ID: "q", TS: ts(2)}},
+		Occasions: []Occasion{{Key: "step/r", Trigger: Item{TS: ts(3)}}}, Telling: "step/s",
 	}
 	for i := range reflect.TypeFor[State]().NumField() {
 		if reflect.ValueOf(full).Field(i).IsZero() {

@@ -297,6 +297,7 @@ func (asSlack) FindPost(context.Context, string, string, string, string, slack.I
 	panic("looked for a post")
 }
 func (asSlack) Permalink(context.Context, string, string) (string, error) { panic("linked") }
+func (asSlack) Update(context.Context, slack.Update) (bool, error)        { panic("updated") }
 
 // The prompt of a case is the one that production sends for the same scene: recorded event by event,
 // and judged by the activity.

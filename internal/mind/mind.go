@@ -81,6 +81,10 @@ type Reply struct {
 	Turns []llm.Turn
 	// By is the model that wrote the turns.
 	By string
+	// Acts is set if one of Tools acts.
+	Acts bool
+	// Acted is the approved call that the reply tells of; nil for any other reply.
+	Acted *prompt.Acted
 }
 
 // Shown is all that the model is shown, except for the instruction.
@@ -140,6 +144,7 @@ func (m *Mind) ReplyTo(ctx context.Context, about Reply) (ReplyQuestion, error) 
 	if foreign || len(about.Tools) == 0 {
 		o.LookedUp, about.Tools, about.Turns = lookedUp(about.Turns), nil, nil
 	}
+	o.Acted, o.Acts = about.Acted, about.Acts && len(about.Tools) > 0
 	for _, t := range about.Tools {
 		o.Tools = append(o.Tools, t.Name)
 	}

@@ -71,7 +71,9 @@ func (r *Renderer) checkTemplates(faults *Faults) {
 	found := Options{LookedUp: []LookedUp{{Tool: "x", Input: "{}", Text: "x"}, {Tool: "x", Text: "x", Failed: true}}}
 	_, err := r.render("looked_up.tmpl", r.lookedUp(found))
 	faults.add(err)
-	for _, n := range []Notice{Unanswered, OverBudget, Stopped, TooLate} {
+	_, err = r.render("acted.tmpl", r.acted(Acted{LookedUp: LookedUp{Tool: "x", Input: "{}", Text: "x"}}, 0))
+	faults.add(err)
+	for _, n := range []Notice{Unanswered, OverBudget, Stopped, TooLate, ActedDone, ActedFailed, ActedUnknown} {
 		text, err := r.render(string(n), nil)
 		if err == nil && text == "" {
 			err = fmt.Errorf("prompt template %s: the notice %q is empty", r.path(n.file()), n)
@@ -83,8 +85,11 @@ func (r *Renderer) checkTemplates(faults *Faults) {
 
 // file is the template file that defines a notice.
 func (n Notice) file() string {
-	if n == Stopped || n == TooLate {
+	switch n {
+	case Stopped, TooLate:
 		return "stop.tmpl"
+	case ActedDone, ActedFailed, ActedUnknown:
+		return "acted.tmpl"
 	}
 	return "notice.tmpl"
 }

@@ -30,6 +30,19 @@ func (r *Renderer) lookedUp(o Options) []LookedUp {
 	return all
 }
 
+// Acted is a call that people approved, and what came of it.
+type Acted struct {
+	LookedUp
+	// Unknown is set if nobody knows whether it was made.
+	Unknown bool
+}
+
+// acted is a call as a template sees it.
+func (r *Renderer) acted(a Acted, most int) Acted {
+	shown := r.lookedUp(Options{LookedUp: []LookedUp{a.LookedUp}, MaxCharacters: most})
+	return Acted{shown[0], a.Unknown}
+}
+
 // shortened is at most so many characters of a text, and a mark where it ends early.
 func shortened(text string, most int) string {
 	runes := []rune(text)

@@ -62,6 +62,11 @@ type Options struct {
 	// LookedUp is what was looked up for a reply, when the model may look up no more. It stands at the
 	// end of the system text.
 	LookedUp []LookedUp
+	// Acts is set if one of Tools acts.
+	Acts bool
+	// Acted is the approved call that a reply tells of; nil for any other prompt. It stands at the end of
+	// the system text.
+	Acted *Acted
 	// Fault says why the last verdict could not be read; empty for the first attempt.
 	Fault string
 	// Names maps user ids to display names, for mentions in texts. It may lack the authors of the
@@ -154,6 +159,11 @@ func (r *Renderer) Response(c chat.Context, o Options) (system, user string, err
 		found, err = r.render("looked_up.tmpl", r.lookedUp(o))
 		system += "\n\n" + found
 	}
+	if err == nil && o.Acted != nil {
+		var acted string
+		acted, err = r.render("acted.tmpl", r.acted(*o.Acted, o.MaxCharacters))
+		system += "\n\n" + acted
+	}
 	return system, user, err
 }
 
@@ -207,6 +217,10 @@ const (
 	// Stopped is posted when somebody has told the bot to stop, TooLate if its post was under way.
 	Stopped Notice = "stopped"
 	TooLate Notice = "too_late"
+	// ActedDone, ActedFailed and ActedUnknown tell what came of an approved call, if no model does.
+	ActedDone    Notice = "acted_done"
+	ActedFailed  Notice = "acted_failed"
+	ActedUnknown Notice = "acted_unknown"
 )
 
 // Notice returns the text of a notice; empty for an unknown one.

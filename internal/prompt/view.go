@@ -33,6 +33,8 @@ type view struct {
 	// CanRemember, CanOpen and CanReadFiles are set if search_messages, remember, open_link and
 	// read_file are among them.
 	Tools, CanSearch, CanRemember, CanOpen, CanReadFiles bool
+	// CanAct is set if one of them acts, and so is only proposed.
+	CanAct bool
 	// ChannelsUnlisted counts the channels that are not shown, ChannelsUntold and ThreadsUntold
 	// the memories and summaries that are not shown.
 	ChannelsUnlisted, ChannelsUntold, ThreadsUntold count
@@ -164,6 +166,7 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 		CanSearch:        slices.Contains(o.Tools, "search_messages"),
 		CanRemember:      slices.Contains(o.Tools, "remember"),
 		CanOpen:          slices.Contains(o.Tools, "open_link"),
+		CanAct:           o.Acts,
 		CanReadFiles:     slices.Contains(o.Tools, "read_file"),
 	}
 	if !v.Direct {

@@ -93,6 +93,15 @@ func (r readersRow) readers() Readers {
 	return Readers{Shared: r.Shared > 0, Outsiders: r.Outsiders > 0}
 }
 
+// ReadersOf says who may read a channel.
+func (s *Store) ReadersOf(ctx context.Context, team, channel string) (Readers, error) {
+	var row readersRow
+	if err := s.db.WithContext(ctx).Raw("SELECT ?", readersOf(team, channel)).Scan(&row).Error; err != nil {
+		return Readers{}, fmt.Errorf("read who reads %s: %w", channel, err)
+	}
+	return row.readers(), nil
+}
+
 // readersOf are the columns of readersRow for a channel.
 func readersOf(team, channel string) clause.Expr {
 	return clause.Expr{SQL: `CASE WHEN ? THEN 0 ELSE 1 END AS outsiders,

@@ -66,6 +66,8 @@ type Part struct {
 	// reply composed for an older decision never replaces one for a newer decision.
 	Decision string
 	Epoch    int
+	// Proposes is set if the decision's proposals stand under the part.
+	Proposes bool
 }
 
 // clockMargin is how far the clocks of this machine and of Slack may be apart: with more, the door
@@ -108,6 +110,7 @@ type outboxRow struct {
 	Decision  string
 	Epoch     int
 	StoredUS  int64 `gorm:"column:stored_us"` // Part.Read
+	Proposes  bool
 }
 
 func (outboxRow) TableName() string { return "outbox" }
@@ -116,7 +119,7 @@ func (r outboxRow) part() Part {
 	return Part{
 		Key: r.Key, Reply: r.Reply, Number: r.Part, Team: r.TeamID, Channel: r.ChannelID, Thread: r.ThreadTS,
 		Trigger: r.TriggerTS, Text: r.Text, State: r.State, Attempts: r.Attempts, LeasedUntil: instant(r.LeasedUS),
-		Tried: instantOrZero(r.TriedUS), SentTS: r.SentTS, Error: r.Error, Saw: instant(r.SawUS), Read: instant(r.StoredUS), Decision: r.Decision, Epoch: r.Epoch,
+		Tried: instantOrZero(r.TriedUS), SentTS: r.SentTS, Error: r.Error, Saw: instant(r.SawUS), Read: instant(r.StoredUS), Decision: r.Decision, Epoch: r.Epoch, Proposes: r.Proposes,
 	}
 }
 
@@ -162,7 +165,7 @@ func (s *Store) Compose(ctx context.Context, parts []Part, d Decision) error {
 		for i, p := range parts {
 			composed[i] = outboxRow{
 				Key: p.Key, Reply: p.Reply, Part: p.Number, TeamID: p.Team, ChannelID: p.Channel, ThreadTS: p.Thread,
-				TriggerTS: p.Trigger, Text: p.Text, State: Composed, SawUS: micros(p.Saw), Decision: p.Decision, Epoch: p.Epoch,
+				TriggerTS: p.Trigger, Text: p.Text, State: Composed, SawUS: micros(p.Saw), Decision: p.Decision, Epoch: p.Epoch, Proposes: p.Proposes,
 				Attempts: attempts[p.Key], // counted on, so that EndSend of an attempt at the old text does not match the new one
 				StoredUS: microsOrZero(p.Read),
 			}
@@ -191,6 +194,18 @@ func (s *Store) Parts(ctx context.Context, reply string) ([]Part, error) {
 		return nil, fmt.Errorf("read reply %s from outbox: %w", reply, err)
 	}
 	return mapRows(rows, outboxRow.part), nil
+}
+
+// SentPart is the part that was sent as a message, or ErrNotFound.
+func (s *Store) SentPart(ctx context.Context, team, channel, ts string) (Part, error) {
+	var rows []outboxRow
+	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND sent_ts <> '' AND sent_ts = ?", team, channel, ts).Find(&rows).Error; err != nil {
+		return Part{}, fmt.Errorf("read what was sent as %s: %w", ts, err)
+	}
+	if len(rows) == 0 {
+		return Part{}, fmt.Errorf("what was sent as %s: %w", ts, ErrNotFound)
+	}
+	return rows[0].part(), nil
 }
 
 // EndSend records how the attempt begun by BeginSend(p) ended, if no message is known to exist. The

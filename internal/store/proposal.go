@@ -33,7 +33,7 @@ const (
 	ProposalDeclined  ProposalState = "declined"
 	ProposalCancelled ProposalState = "cancelled" // by an operator
 	ProposalLapsed    ProposalState = "lapsed"
-	// ProposalWithdrawn: the message that asked was deleted, or the reply with the buttons not posted.
+	// ProposalWithdrawn: the message that asked was deleted.
 	ProposalWithdrawn ProposalState = "withdrawn"
 )
 
@@ -143,9 +143,9 @@ type ProposalFilter struct {
 	Limit int
 }
 
-// Proposals returns proposals, the newest first.
+// Proposals returns proposals that were shown to people, the newest first.
 func (s *Store) Proposals(ctx context.Context, f ProposalFilter) ([]Proposal, error) {
-	q := s.db.WithContext(ctx).Where("team_id = ?", f.Team)
+	q := s.db.WithContext(ctx).Where("team_id = ? AND shown_ts <> ''", f.Team)
 	if !f.All {
 		q = q.Where(unfinished)
 	}
@@ -280,14 +280,6 @@ func (s *Store) CloseProposal(ctx context.Context, id string, state ProposalStat
 		return Proposal{}, fmt.Errorf("close proposal %s: %w", id, err)
 	}
 	return s.Proposal(ctx, id)
-}
-
-// WithdrawProposals withdraws the open proposals of a decision whose reply is not posted.
-func (s *Store) WithdrawProposals(ctx context.Context, decision string) error {
-	if err := s.closeProposals(s.db.WithContext(ctx).Where("decision = ? AND shown_ts = ''", decision), ProposalWithdrawn, ProposalOpen); err != nil {
-		return fmt.Errorf("withdraw proposals of %s: %w", decision, err)
-	}
-	return nil
 }
 
 func (s *Store) closeProposals(of *gorm.DB, state ProposalState, from ...ProposalState) error {

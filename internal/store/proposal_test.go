@@ -111,9 +111,6 @@ func TestProposals(t *testing.T) {
 		db.store(t, m)
 		begin(gone, ProposalWithdrawn, false)
 
-		if err := db.WithdrawProposals(t.Context(), "run/1/x"); err != nil {
-			t.Fatal(err)
-		}
 		open, err := db.Proposals(t.Context(), ProposalFilter{Team: team, Limit: 10})
 		all, err2 := db.Proposals(t.Context(), ProposalFilter{Team: team, Channel: channel, Thread: at(1), All: true, Limit: 10})
 		of, err3 := db.ProposalsOf(t.Context(), "run/1/x")

@@ -32,6 +32,9 @@ type Place struct {
 	// Shared is set if people of other workspaces or companies may read there, Outsiders if they or
 	// guests may.
 	Shared, Outsiders bool
+	// Approved is the id of the proposal whose call people have approved; a tool that acts runs for
+	// nothing else.
+	Approved string
 	// Allowed are the names of the tools that the configuration allows here.
 	Allowed []string
 }
@@ -41,6 +44,8 @@ type Offer struct {
 	llm.Tool
 	// Act is set if it changes something outside. A call of it is only proposed to the people there.
 	Act bool
+	// Idempotent is set if its server says that a call may be repeated.
+	Idempotent bool
 	// Server is the name of the MCP server that has the tool; "" for a tool of this package.
 	Server string
 }
@@ -136,12 +141,16 @@ func (r *Registry) Run(ctx context.Context, p Place, step, name string, input js
 	if err != nil {
 		return Result{}, err
 	}
-	if !slices.ContainsFunc(offered, func(o Offer) bool { return o.Name == name }) {
+	i := slices.IndexFunc(offered, func(o Offer) bool { return o.Name == name })
+	if i < 0 {
 		var names []string
 		for _, o := range offered {
 			names = append(names, o.Name)
 		}
 		return Result{Text: fmt.Sprintf("There is no tool %q here. There are: %s.", name, strings.Join(names, ", ")), Failed: true}, nil
+	}
+	if offered[i].Act && p.Approved == "" {
+		return Result{Text: fmt.Sprintf("%q acts, so it runs only when people have approved it.", name), Failed: true}, nil
 	}
 	run := func() (Result, error) { return r.remote.Run(ctx, p, name, input) }
 	if i := slices.IndexFunc(r.tools, func(t tool) bool { return t.Name == name }); i >= 0 {

@@ -1,0 +1,275 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/conversation"
+	"myao/internal/failpoint"
+	"myao/internal/mind"
+	"myao/internal/prompt"
+	"myao/internal/proposal"
+	"myao/internal/slack"
+	"myao/internal/store"
+	"myao/internal/tools"
+	"myao/internal/words"
+)
+
+// maxProposals limits what one reply proposes.
+const maxProposals = 5
+
+// What the model is told of a call that acts.
+const (
+	stepProposed    = "Proposed, not done. People see it with a button under your message, and one of them has to approve it there. Write now in a sentence what you propose, and do not say that it is done."
+	stepTooLong     = "This was not proposed: its input is too long to be shown whole, and nobody approves what they cannot see. Make it shorter."
+	stepTooMany     = "This was not proposed: one answer proposes at most five things. Leave it out."
+	callUnknown     = "(it was interrupted; whether it was done is not known)"
+	callInterrupted = "The call took too long or its server went away in between: whether it was done is not known."
+)
+
+// proposer is what decides how a call that acts is proposed.
+type proposer struct {
+	offers []tools.Offer
+	known  mind.Facts
+	began  time.Time
+}
+
+// offer is what was offered under a name.
+func (p proposer) offer(name string) tools.Offer {
+	if i := slices.IndexFunc(p.offers, func(o tools.Offer) bool { return o.Name == name }); i >= 0 {
+		return p.offers[i]
+	}
+	return tools.Offer{}
+}
+
+// propose makes a step a proposal, unless nobody could decide about it.
+func (a *Activities) propose(st *store.Step, offer tools.Offer, p proposer, before int) {
+	asker := ""
+	if p.known.Trigger != nil {
+		asker = p.known.Trigger.UserID
+	}
+	_, whole := tools.Describe(offer.Server, st.Tool, json.RawMessage(st.Input), slack.MaxProposal)
+	why, refuses := "", false
+	if r, ok := a.Tools.(interface{ Refuses(json.RawMessage) string }); ok {
+		why = r.Refuses(json.RawMessage(st.Input))
+		refuses = why != ""
+	}
+	st.Failed = true
+	switch {
+	case refuses:
+		st.State, st.Input, st.Output = store.StepRefused, "{}", why // a credential is not kept
+	case !whole:
+		st.State, st.Output = store.StepRefused, stepTooLong
+	case before >= maxProposals:
+		st.State, st.Output = store.StepRefused, stepTooMany
+	default:
+		st.State, st.Output, st.Failed = store.StepProposed, stepProposed, false
+		st.Proposal = &store.Proposal{Asker: asker, Server: offer.Server, Idempotent: offer.Idempotent, LapsesUS: a.Clock().Add(a.Limits.Approval()).UnixMicro()}
+	}
+}
+
+// proposalsUnder are the proposals that stand under a part.
+func (a *Activities) proposalsUnder(ctx context.Context, p store.Part) ([]slack.Proposal, error) {
+	if !p.Proposes {
+		return nil, nil
+	}
+	rows, err := a.Store.ProposalsOf(ctx, p.Decision)
+	if err != nil {
+		return nil, err
+	}
+	var shown []slack.Proposal
+	for _, row := range rows {
+		shown = append(shown, proposal.Shown(words.In(a.Language), row))
+	}
+	return shown, nil
+}
+
+// opened is the output of a post. It records where the buttons of its proposals stand.
+func (a *Activities) opened(ctx context.Context, t Task, result conversation.Result, proposes bool) (ReplyOutput, error) {
+	out := ReplyOutput{Result: result}
+	if result != conversation.Done || !proposes {
+		return out, nil
+	}
+	failpoint.Here("post: proposed")
+	parts, err := a.Store.Parts(ctx, t.replyKey())
+	if err != nil || len(parts) == 0 {
+		return ReplyOutput{}, err
+	}
+	last := parts[len(parts)-1]
+	rows, err := a.Store.ShowProposals(ctx, last.Decision, last.SentTS)
+	if err != nil {
+		return ReplyOutput{}, err
+	}
+	for _, p := range rows {
+		out.Opened = append(out.Opened, conversation.OpenProposal{ID: p.ID, TS: p.TriggerTS, LapsesAt: p.Lapses()})
+	}
+	return out, nil
+}
+
+// ProposalInput names a proposal.
+type ProposalInput struct {
+	Conversation chat.Conversation `json:"conversation"`
+	Trigger      string            `json:"trigger"` // ts of the message that asked
+	Proposal     string            `json:"proposal"`
+	// Close is conversation.CloseLapsed or CloseWithdrawn; empty leaves the proposal as it is.
+	Close string `json:"close,omitempty"`
+}
+
+// Subject returns the ts of the message, for logs and traces.
+func (in ProposalInput) Subject() string { return in.Trigger }
+
+// ActOutput says how an approved call ended.
+type ActOutput struct {
+	// Tell is set if the call was made, or may have been.
+	Tell bool `json:"tell,omitempty"`
+	// Asker is the user id of whoever asked.
+	Asker string `json:"asker,omitempty"`
+}
+
+// Act makes an approved call, at most once: the proposal's row says that it has begun before it is made,
+// and an attempt that finds it so does not make it again. Calls that their server says may be repeated
+// are.
+func (a *Activities) Act(ctx context.Context, in ProposalInput) (ActOutput, error) {
+	ctx, stop := heartbeat(ctx)
+	defer stop()
+	out, err := a.act(ctx, in)
+	if err != nil {
+		return ActOutput{}, classify(fmt.Errorf("act: %w", err))
+	}
+	return out, nil
+}
+
+func (a *Activities) act(ctx context.Context, in ProposalInput) (ActOutput, error) {
+	p, run, err := a.Store.BeginProposal(ctx, in.Proposal)
+	if errors.Is(err, store.ErrNotFound) { // it was forgotten
+		return ActOutput{}, nil
+	}
+	if err != nil {
+		return ActOutput{}, err
+	}
+	if run {
+		failpoint.Here("act: begun")
+		state, output, err := a.call(ctx, p)
+		if err != nil {
+			return ActOutput{}, err
+		}
+		failpoint.Here("act: done")
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+		defer cancel()
+		if err := a.Store.EndProposal(ending, p.ID, state, clipped(clean(output), a.Limits.MaxResultChars)); err != nil {
+			return ActOutput{}, err
+		}
+		p.State = state
+		a.Logger.InfoContext(ctx, "approved call made", "conversation", in.Conversation.ID(), "proposal", p.ID, "server", p.Server, "state", string(state))
+	}
+	return ActOutput{Tell: p.State.Ran(), Asker: p.Asker}, nil
+}
+
+// call makes the call of a proposal that has begun. An error means that it was not made.
+func (a *Activities) call(ctx context.Context, p store.Proposal) (store.ProposalState, string, error) {
+	known, err := a.Store.Channels(ctx, p.TeamID, []string{p.ChannelID})
+	if err != nil {
+		return "", "", err
+	}
+	readers, err := a.Store.ReadersOf(ctx, p.TeamID, p.ChannelID)
+	if err != nil {
+		return "", "", err
+	}
+	settings, err := a.Directory.Resolve(ctx, p.TeamID, config.ChannelFacts{ID: p.ChannelID, Name: known[p.ChannelID].Name})
+	if err != nil {
+		return "", "", err
+	}
+	if a.Tools == nil {
+		return store.ProposalFailed, stepFailed, nil
+	}
+	place := placeOf(Task{Conversation: p.Conversation(), Trigger: p.TriggerTS}, true, p.Asker, known[p.ChannelID].Name, readers, settings)
+	place.Approved = p.ID
+	result, err := a.Tools.Run(ctx, place, p.ID, p.Tool, json.RawMessage(p.Input))
+	switch {
+	case err != nil:
+		a.Logger.WarnContext(ctx, "approved call of unknown end", "proposal", p.ID, "server", p.Server, "error", err)
+		return store.ProposalUnknown, callInterrupted, nil
+	case result.Failed:
+		return store.ProposalFailed, result.Text, nil
+	}
+	return store.ProposalDone, result.Text, nil
+}
+
+// ShowProposal has the message with the buttons of a proposal show what has become of it, after the
+// proposal was closed if that is asked for. It may be repeated.
+func (a *Activities) ShowProposal(ctx context.Context, in ProposalInput) error {
+	if err := a.showProposal(ctx, in); err != nil {
+		return classify(fmt.Errorf("show proposal: %w", err))
+	}
+	return nil
+}
+
+func (a *Activities) showProposal(ctx context.Context, in ProposalInput) (err error) {
+	var p store.Proposal
+	if in.Close != "" {
+		p, err = a.Store.CloseProposal(ctx, in.Proposal, store.ProposalState(in.Close))
+	} else {
+		p, err = a.Store.Proposal(ctx, in.Proposal)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil || p.ShownTS == "" {
+		return err
+	}
+	part, err := a.Store.SentPart(ctx, p.TeamID, p.ChannelID, p.ShownTS)
+	if errors.Is(err, store.ErrNotFound) || err == nil && part.Text == "" { // deleted, or forgotten
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	part.Proposes = true
+	shown, err := a.proposalsUnder(ctx, part)
+	if err != nil {
+		return err
+	}
+	_, err = a.Slack.Update(ctx, slack.Update{Channel: p.ChannelID, TS: p.ShownTS, Text: part.Text, Key: part.Key, Proposals: shown})
+	return err
+}
+
+// actedFor is the call that a reply tells of; nil for any other reply.
+func (a *Activities) actedFor(ctx context.Context, t Task) (*prompt.Acted, error) {
+	id, ok := strings.CutPrefix(t.Occasion, "step/")
+	if !ok {
+		return nil, nil
+	}
+	p, err := a.Store.Proposal(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, final(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	acted := prompt.Acted{LookedUp: prompt.LookedUp{Tool: p.Tool, Input: p.Input, Text: p.Output, Failed: p.State == store.ProposalFailed}, Unknown: p.State == store.ProposalUnknown}
+	if acted.Text == "" && acted.Unknown {
+		acted.Text = callUnknown
+	}
+	return &acted, nil
+}
+
+// actedNotice tells what came of a call where no model does.
+func (a *Activities) actedNotice(ctx context.Context, t Task) (string, error) {
+	acted, err := a.actedFor(ctx, t)
+	switch {
+	case err != nil:
+		return "", err
+	case acted.Unknown:
+		return a.Mind.Prompts.Notice(prompt.ActedUnknown), nil
+	case acted.Failed:
+		return a.Mind.Prompts.Notice(prompt.ActedFailed), nil
+	}
+	return a.Mind.Prompts.Notice(prompt.ActedDone), nil
+}

@@ -1,0 +1,182 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/conversation"
+	"myao/internal/llm"
+	"myao/internal/llm/llmtest"
+	"myao/internal/sandbox"
+	"myao/internal/store"
+	"myao/internal/tools"
+)
+
+// deskTools offers create, which acts, besides search_messages.
+type deskTools struct {
+	*fakeTools
+	made []string
+	err  error
+}
+
+func (d *deskTools) Offered(ctx context.Context, p tools.Place) ([]tools.Offer, error) {
+	offers, err := d.fakeTools.Offered(ctx, p)
+	return append(offers, tools.Offer{Act: true, Server: "desk", Tool: llm.Tool{Name: "desk__create", Description: "opens a ticket", Schema: json.RawMessage(`{"type":"object"}`)}}), err
+}
+
+func (d *deskTools) Run(ctx context.Context, p tools.Place, step, name string, input json.RawMessage) (tools.Result, error) {
+	if name != "desk__create" {
+		return d.fakeTools.Run(ctx, p, step, name, input)
+	}
+	if p.Approved != step {
+		return tools.Result{Text: "not approved", Failed: true}, nil
+	}
+	d.made = append(d.made, string(input))
+	return tools.Result{Text: "ticket 7"}, d.err
+}
+
+func create(title string) llm.Call {
+	return llm.Call{Name: "desk__create", Input: json.RawMessage(fmt.Sprintf(`{"title":%q}`, title))}
+}
+
+// propose answers a mention by a reply with a proposal, posts it, and returns the proposal.
+func (b *bundle) propose(in ComposeInput) store.Proposal {
+	b.t.Helper()
+	if _, out := b.play(in); out.Result != conversation.Done {
+		b.t.Fatalf("composed %+v", out)
+	}
+	out, err := runOnce[ReplyOutput](b.Post, PostInput{Task: in.Task, Addressed: true})
+	if err != nil || len(out.Opened) != 1 || !out.Opened[0].LapsesAt.After(time.Now().Add(23*time.Hour)) {
+		b.t.Fatalf("posted %+v, %v", out, err)
+	}
+	p, err := b.Store.Proposal(b.t.Context(), out.Opened[0].ID)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return p
+}
+
+// held is a message as Slack has it.
+func (b *bundle) held(channel, ts string) sandbox.Message {
+	b.t.Helper()
+	for _, m := range b.workspace.Messages(channel) {
+		if m.TS == ts {
+			return m
+		}
+	}
+	b.t.Fatalf("there is no message %s", ts)
+	return sandbox.Message{}
+}
+
+func TestProposesAndActs(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url option) {
+		mixed := search("dwarfs")
+		mixed.Calls = append(mixed.Calls, create("Seven <!channel> dwarfs"))
+		b := setup(t, url, withModel(llmtest.Script(mixed, llmtest.Text("Shall I open a ticket?"), llmtest.Text("It is ticket 7."))))
+		desk := &deskTools{fakeTools: b.withTools()}
+		b.Tools = desk
+		in := ComposeInput{Task: inThread(b.say("<@" + b.workspace.Bot().UserID + "> open a ticket")), Addressed: true}
+		p := b.propose(in)
+		if calls := b.model.Calls(); len(calls) != 2 || calls[1].Turns[0].Results[1].Text != stepProposed || calls[1].Turns[0].Results[0].Text != `found {"query":"dwarfs"}` ||
+			!strings.Contains(calls[0].System, "is only proposed when you call it") {
+			t.Errorf("the model was asked %+v", calls)
+		}
+		posts := b.workspace.Posts()
+		shown := posts[len(posts)-1].Message
+		if blocks := string(shown.Blocks); p.ShownTS != shown.TS || !strings.Contains(blocks, `"myao_approve"`) || !strings.Contains(blocks, `"value":"`+p.ID+`"`) ||
+			!strings.Contains(blocks, `desk › create\n• title: Seven \u003c!channel\u003e dwarfs`) {
+			t.Errorf("shown %s", blocks)
+		}
+		of := ProposalInput{Conversation: in.Conversation, Trigger: in.Trigger, Proposal: p.ID}
+		if out, err := runOnce[ActOutput](b.Act, of); err != nil || out.Tell || len(desk.made) != 0 {
+			t.Fatalf("acted before anybody approved: %+v, %v, %v", out, err, desk.made)
+		}
+		if _, first, _, err := b.Store.DecideProposal(t.Context(), p.ID, conversation.Approved, "slack:"+b.alice.ID); err != nil || !first {
+			t.Fatal(first, err)
+		}
+		for range 2 { // the second attempt finds it done
+			if out, err := runOnce[ActOutput](b.Act, of); err != nil || !out.Tell || out.Asker != b.alice.ID {
+				t.Errorf("acted: %+v, %v", out, err)
+			}
+		}
+		if len(desk.made) != 1 || desk.made[0] != `{"title":"Seven \u003c!channel\u003e dwarfs"}` {
+			t.Errorf("made %v", desk.made)
+		}
+		if _, err := runOnce[any](b.ShowProposal, of); err != nil {
+			t.Fatal(err)
+		}
+		if after := b.held(in.Conversation.Channel, p.ShownTS); strings.Contains(string(after.Blocks), "myao_") || !strings.Contains(string(after.Blocks), "approved by \\u003c@"+b.alice.ID) ||
+			!strings.Contains(string(after.Blocks), "Shall I open a ticket?") {
+			t.Errorf("after it: %s", after.Blocks)
+		}
+
+		tell := in
+		tell.Occasion, tell.Task.Epoch = "step/"+p.ID, 2
+		tell.Task.Decision += "2"
+		if _, out := b.play(tell); out.Result != conversation.Done {
+			t.Fatalf("told %+v", out)
+		}
+		for range 2 { // and told once
+			if out, err := runOnce[ReplyOutput](b.Post, PostInput{Task: tell.Task, Addressed: true}); err != nil || out.Result != conversation.Done || len(out.Opened) != 0 {
+				t.Errorf("posted %+v, %v", out, err)
+			}
+		}
+		if n := len(b.workspace.Posts()) - len(posts); n != 1 {
+			t.Errorf("told %d times", n)
+		}
+		last := b.model.Calls()[2]
+		if !strings.Contains(last.System, "## What you proposed, and what came of it") || !strings.Contains(last.System, "ticket 7") {
+			t.Errorf("the model was asked\n%s", last.System)
+		}
+	})
+}
+
+// What nobody could decide about is not proposed, and what came of a call is told without a model, too.
+func TestProposalsThatAreNone(t *testing.T) {
+	t.Parallel()
+	many := llmtest.Reply{Calls: []llm.Call{create(strings.Repeat("x", 2000))}}
+	for i := range 6 {
+		many.Calls = append(many.Calls, create(fmt.Sprint(i)))
+	}
+	b := setup(t, withModel(llmtest.Script(many, llmtest.Text("Shall I?"))))
+	desk := &deskTools{fakeTools: b.withTools(), err: errors.New("connection lost")}
+	b.Tools = desk
+	in := ComposeInput{Task: inThread(b.say("<@" + b.workspace.Bot().UserID + "> open tickets")), Addressed: true}
+	if _, out := b.play(in); out.Result != conversation.Done {
+		t.Fatalf("composed %+v", out)
+	}
+	results := b.model.Calls()[1].Turns[0].Results
+	if results[0].Text != stepTooLong || results[5].Text != stepProposed || results[6].Text != stepTooMany {
+		t.Errorf("the model is told %+v", results)
+	}
+	out, err := runOnce[ReplyOutput](b.Post, PostInput{Task: in.Task, Addressed: true})
+	if err != nil || len(out.Opened) != maxProposals {
+		t.Fatalf("posted %+v, %v", out, err)
+	}
+	of := ProposalInput{Conversation: in.Conversation, Trigger: in.Trigger, Proposal: out.Opened[0].ID}
+	if _, _, _, err := b.Store.DecideProposal(t.Context(), of.Proposal, conversation.Approved, "slack:"+b.alice.ID); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if out, err := runOnce[ActOutput](b.Act, of); err != nil || !out.Tell {
+			t.Errorf("acted: %+v, %v", out, err)
+		}
+	}
+	if p, err := b.Store.Proposal(t.Context(), of.Proposal); err != nil || p.State != store.ProposalUnknown || len(desk.made) != 1 {
+		t.Errorf("%+v, %v after %d calls", p, err, len(desk.made))
+	}
+	tell := in
+	tell.Occasion, tell.Notice = "step/"+of.Proposal, true
+	tell.Task.Decision += "2"
+	if out, err := runOnce[ReplyOutput](b.Compose, tell); err != nil || out.Result != conversation.Done {
+		t.Fatalf("composed %+v, %v", out, err)
+	}
+	if parts := b.outbox(tell.Task); len(parts) != 1 || !strings.HasPrefix(parts[0].Text, "I was interrupted") {
+		t.Errorf("told %+v", parts)
+	}
+}
