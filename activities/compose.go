@@ -232,6 +232,9 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind
 	if err != nil {
 		return written{}, err
 	}
+	if in.Addressed && in.Round == 0 && known.Trigger != nil && slices.Contains(known.Settings.Tools, tools.ReadFile) && a.Mind.ReadsFiles() {
+		known.Trigger.Files = a.Mind.Recall.CompleteFiles(ctx, *known.Trigger)
+	}
 	about := mind.Reply{Conversation: in.Conversation, Trigger: in.Trigger, Until: in.Until, Addressed: in.Addressed, Turns: l.turns, By: l.by}
 	about.Follows = in.Addressed && in.Round > 0 && known.Settings.Mode == config.ModeMention // there a conversation hears only of mentions
 	if about.Acted, err = a.actedFor(ctx, in.Task); err != nil {

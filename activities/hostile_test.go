@@ -26,6 +26,7 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/pdf"
 	"myao/internal/sandbox"
+	"myao/internal/slack"
 	"myao/internal/tools"
 	"myao/internal/webpage"
 )
@@ -45,10 +46,13 @@ type hostile struct {
 	body  []byte
 	calls map[int][]llm.Call
 	says  string
+	// as is what a file is called, and mime what it is claimed to be.
+	as, mime string
 }
 
 // hostileTexts reads the texts of a directory. Its does.txt has a line for each thing that a text brings
-// about, with tabs between: name, round, tool, input; or name, "say", nothing, the reply.
+// about, with tabs between: name, round, tool, input; or name, "say", nothing, the reply. For a file it may
+// have name, "as", claimed type, and what the file is called.
 func hostileTexts(t *testing.T, dir string) (all []hostile) {
 	t.Helper()
 	does, err := os.ReadFile(filepath.Join(dir, "does.txt"))
@@ -66,10 +70,14 @@ func hostileTexts(t *testing.T, dir string) (all []hostile) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			i, all = len(all), append(all, hostile{name: f[0], body: body, calls: map[int][]llm.Call{}})
+			i, all = len(all), append(all, hostile{name: f[0], body: body, as: f[0], calls: map[int][]llm.Call{}})
 		}
-		if f[1] == "say" {
+		switch f[1] {
+		case "say":
 			all[i].says = strings.ReplaceAll(f[3], `\n`, "\n")
+			continue
+		case "as":
+			all[i].mime, all[i].as = f[2], f[3]
 			continue
 		}
 		round, err := strconv.Atoi(f[1])
@@ -101,6 +109,9 @@ func newHostileWorld(t *testing.T, h hostile, first func(*hostileWorld) llm.Call
 		s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			w.mu.Lock()
 			w.fetched = append(w.fetched, "http://"+r.Host+r.RequestURI)
+			if r.Header.Get("Authorization") != "" {
+				t.Errorf("a token was sent to %s", r.Host)
+			}
 			w.mu.Unlock()
 			then(rw, r)
 		}))
@@ -263,5 +274,85 @@ func TestHostilePages(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A model that does all that a file tells it sends nothing out either, and reads no file of a channel that
+// its people do not read. Nor does the name of a file make it.
+func TestHostileFiles(t *testing.T) {
+	t.Parallel()
+	texts := hostileTexts(t, "testdata/hostile/files")
+	if len(texts) < 20 {
+		t.Fatalf("%d files, want 20", len(texts))
+	}
+	for _, h := range texts {
+		t.Run(h.name, func(t *testing.T) {
+			t.Parallel()
+			for _, addressed := range []bool{true, false} {
+				name := ""
+				w := newHostileWorld(t, h, func(*hostileWorld) llm.Call {
+					input, _ := json.Marshal(map[string]string{"name": name})
+					return llmtest.ToolCall("read_file", string(input))
+				})
+				name = w.fill.Replace(h.as)
+				w.share(w.attic, "look", "attic.txt", "text/plain", []byte("the heir is "+hostilePrivate))
+				body := w.fill.Replace(string(h.body))
+				asked := w.share(w.general, "<@"+w.workspace.Bot().UserID+"> please read this", name, h.mime, []byte(body))
+				outputs := w.answer(asked, addressed)
+				if !strings.HasPrefix(outputs[0], "The file ") || strings.Contains(outputs[0], "Say so") {
+					t.Fatalf("the file was not read: %s", outputs[0])
+				}
+				w.wantHarmless(body, asked.Text, name)
+				if notes, err := w.Store.Notes(t.Context(), "T1", w.general); err != nil || !addressed && len(notes) > 0 {
+					t.Errorf("notes for a file that nobody asked about: %+v, %v", notes, err)
+				}
+				if got := tools.References(outputs[0]); len(got) > 0 {
+					t.Errorf("the file has references to messages: %v", got)
+				}
+			}
+		})
+	}
+}
+
+// A record that names another server as the place of a file sends the token nowhere.
+func TestFileOfAnotherServer(t *testing.T) {
+	t.Parallel()
+	w := newHostileWorld(t, hostile{says: "It cannot be read."}, func(*hostileWorld) llm.Call { return llmtest.ToolCall("read_file", `{"name":"a.txt"}`) })
+	w.workspace.Faults().Add(sandbox.Fault{Method: "files.info", Alter: func(answer map[string]any) {
+		f := answer["file"].(map[string]any)
+		f["url_private"], f["url_private_download"], f["preview"] = w.evil+"/a.txt", w.evil+"/a.txt", ""
+		delete(answer, "content")
+	}})
+	outputs := w.answer(w.share(w.general, "<@"+w.workspace.Bot().UserID+"> read a.txt", "a.txt", "text/plain", []byte("text")), true)
+	if !strings.Contains(outputs[0], "Slack refuses it (not_slacks_address)") {
+		t.Errorf("got %s", outputs[0])
+	}
+	w.wantHarmless()
+}
+
+// share posts a message of alice with a file, and records it.
+func (w *hostileWorld) share(channel, text, name, mime string, content []byte) chat.Message {
+	w.t.Helper()
+	ts := w.workspace.Say(channel, w.alice.ID, text, sandbox.WithFile(name, mime, content))
+	page, err := w.client.History(w.t.Context(), channel, slack.Range{Oldest: ts}, slack.Identity{TeamID: "T1", UserID: w.workspace.Bot().UserID})
+	if err != nil || len(page.Messages) != 1 {
+		w.t.Fatalf("%d messages, %v", len(page.Messages), err)
+	}
+	return w.record(page.Messages[0])
+}
+
+// The event of a mention has no files. The answer knows them all the same.
+func TestFileOfAMention(t *testing.T) {
+	t.Parallel()
+	w := newHostileWorld(t, hostile{says: "On Friday."}, func(*hostileWorld) llm.Call { return llmtest.ToolCall("read_file", `{"name":"plan.txt"}`) })
+	asked := w.say("<@"+w.workspace.Bot().UserID+"> when do we ship?", sandbox.WithFile("plan.txt", "text/plain", []byte("We ship on Friday.")))
+	if len(asked.Files) > 0 {
+		t.Fatalf("the event has files: %+v", asked)
+	}
+	if outputs := w.answer(asked, true); outputs[0] != "The file \"plan.txt\":\n\nWe ship on Friday." {
+		t.Errorf("got %q", outputs[0])
+	}
+	if c := w.model.Calls()[0]; !strings.Contains(string(c.Body), "[file: plan.txt]") {
+		t.Errorf("the prompt does not name the file: %s", c.Body)
 	}
 }

@@ -64,7 +64,7 @@ func (j Judgment) Question(fault string) (Question, error) {
 	if j.Shared {
 		o.Tools = tools.WhereShared(o.Tools)
 	}
-	if j.mind.FilesOff != nil && j.mind.FilesOff() {
+	if !j.mind.ReadsFiles() {
 		o.Tools = tools.WithoutFiles(o.Tools)
 	}
 	o.Pending, o.Signals = j.pending, &j.Signals

@@ -43,6 +43,9 @@ type Mind struct {
 	needsMoreTokens sync.Map
 }
 
+// ReadsFiles reports whether files can be read, as far as is known.
+func (m *Mind) ReadsFiles() bool { return m.FilesOff == nil || !m.FilesOff() }
+
 // recall reads the context of a conversation and the settings of its channel, and adds the
 // channel's persona. answer is the ts of the message to answer, or "".
 func (m *Mind) recall(ctx context.Context, c chat.Conversation, addressed bool, answer string) (recall.Recollection, config.ChannelSettings, error) {

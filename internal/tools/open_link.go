@@ -157,7 +157,7 @@ func (s Sources) listed(ctx context.Context, p Place, steps []store.Step) (found
 }
 
 // pageTool reports whether a tool returns what somebody outside may have written: pages and files.
-func pageTool(name string) bool { return name == openLinkName || name == readFileName }
+func pageTool(name string) bool { return name == openLinkName || name == ReadFile }
 
 // beforePages finds an address in messages, and in the results of steps that are neither messages nor
 // pages or files: those of other programs.

@@ -25,7 +25,8 @@ type Files interface {
 }
 
 const (
-	readFileName = "read_file"
+	// ReadFile is the name of the tool that reads files.
+	ReadFile = "read_file"
 	// maxFileMessages is how many messages of a channel, and of a thread, a file is looked for in.
 	maxFileMessages = 200
 	// maxFileNames is how many names a model is told of.
@@ -34,7 +35,7 @@ const (
 
 // WithoutFiles are the names of the tools among these that read no files.
 func WithoutFiles(names []string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == readFileName })
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == ReadFile })
 }
 
 type readFileInput struct {
@@ -42,7 +43,7 @@ type readFileInput struct {
 }
 
 func readFile(s Sources) tool {
-	t := defineFiles(readFileName, "Reads a file that somebody has attached to a message in this channel: its text, or the picture or PDF itself.",
+	t := defineFiles(ReadFile, "Reads a file that somebody has attached to a message in this channel: its text, or the picture or PDF itself.",
 		func(ctx context.Context, p Place, _ string, in readFileInput) (Result, error) {
 			known, err := s.Store.Files(ctx, p.Conversation, maxFileMessages)
 			if err != nil {
