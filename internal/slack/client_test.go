@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	slackapi "github.com/slack-go/slack"
 )
@@ -489,9 +490,9 @@ func TestFindPost(t *testing.T) {
 // becomes markup.
 func TestProposals(t *testing.T) {
 	t.Parallel()
-	open := Proposal{ID: "p1", Text: "desk › create\n• title: <!channel> *x*", Approve: "Approve", Decline: "Decline"}
+	open := Proposal{ID: "p1", Text: "desk › create\n• title: <!channel> *x*", Approve: "Approve", Decline: "Decline", Undecidable: "No buttons."}
 	refusal := says(`{"ok":false,"error":"invalid_blocks"}`)
-	f, c := newFake(t, refusal, says(posted))
+	f, c := newFake(t, refusal, refusal, says(posted))
 	if _, err := c.Post(t.Context(), Post{Channel: "C1", ThreadTS: "1699999999.000100", Text: "**hi**", Key: "k1", Proposals: []Proposal{open}}); err != nil {
 		t.Fatal(err)
 	}
@@ -508,6 +509,10 @@ func TestProposals(t *testing.T) {
 		}
 	}
 
+	if last := f.seen()[2].form; last.Has("blocks") || !strings.HasSuffix(last.Get("text"), " *x*\nNo buttons.") {
+		t.Errorf("without blocks: %v", last)
+	}
+
 	done := open
 	done.Outcome = "Approved by <@U1>: done."
 	f, c = newFake(t, refusal, refusal, says(posted), says(`{"ok":false,"error":"message_not_found"}`))
@@ -518,6 +523,19 @@ func TestProposals(t *testing.T) {
 	if len(calls) != 3 || calls[0].method != "chat.update" || !strings.Contains(calls[0].form.Get("blocks"), "Approved by \\u003c@U1\\u003e") || strings.Contains(calls[0].form.Get("blocks"), "myao_") ||
 		calls[2].form.Has("blocks") || !strings.HasSuffix(calls[2].form.Get("text"), done.Outcome) {
 		t.Errorf("calls %v", calls)
+	}
+	// Slack refuses a longer text, even where blocks are shown in its place.
+	f, c = newFake(t, says(posted), says(posted), says(`{"ok":false,"error":"message_not_found"}`))
+	long := done
+	long.Text = "desk › create\n" + strings.Repeat("x", MaxProposal-20)
+	for i, text := range []string{strings.Repeat("y", DefaultLimit-100), strings.Repeat("&", DefaultLimit)} {
+		if _, err := c.Update(t.Context(), Update{Channel: "C1", TS: "1700000000.000100", Text: text, Key: "k1", Proposals: []Proposal{long}}); err != nil {
+			t.Error(err)
+		}
+		form := f.seen()[i].form
+		if got := form.Get("text"); utf8.RuneCountInString(got) > 4000 || i == 0 && !strings.HasSuffix(got, "y\n\ndesk › create\n"+done.Outcome) || !strings.Contains(form.Get("blocks"), "xxx") {
+			t.Errorf("update %d: %s", i, got)
+		}
 	}
 	if existed, err := c.Update(t.Context(), Update{Channel: "C1", TS: "1700000000.000100", Text: "hi", Key: "k1"}); err != nil || existed {
 		t.Errorf("of a deleted message: %v, %v", existed, err)

@@ -20,6 +20,13 @@ const (
 	maxSection  = 3_000
 )
 
+// Size limits of a message's text, in characters (docs.slack.dev/reference/methods/chat.postMessage, …/chat.update).
+// Slack cuts the first, and refuses a message past the second.
+const (
+	maxText   = 40_000
+	maxUpdate = 4_000
+)
+
 // Post is a message to send.
 type Post struct {
 	Channel string
@@ -49,7 +56,7 @@ func (c *Client) Post(ctx context.Context, p Post) (ts string, err error) {
 	case strings.TrimSpace(p.Text) == "":
 		return "", &Error{Method: method, Code: "no_text", Kind: Final}
 	}
-	for _, options := range forms(p.Text, p.Key, p.Proposals) {
+	for _, options := range forms(p.Text, p.Key, p.Proposals, maxText) {
 		if p.ThreadTS != "" {
 			options = append(options, slackapi.MsgOptionTS(p.ThreadTS))
 		}

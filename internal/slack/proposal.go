@@ -27,6 +27,8 @@ type Proposal struct {
 	// Outcome stands in place of the buttons if it is not empty. It is Slack's markup: no part of it
 	// may come from a model.
 	Outcome string
+	// Undecidable stands in the place of the buttons, in Slack's markup, if Slack takes none.
+	Undecidable string
 }
 
 // MaxProposal limits Proposal.Text, in characters. Slack takes 3,000, and five proposals beside the text
@@ -67,7 +69,7 @@ func (c *Client) Update(ctx context.Context, u Update) (existed bool, err error)
 	case strings.TrimSpace(u.Text) == "":
 		return false, &Error{Method: method, Code: "no_text", Kind: Final}
 	}
-	for _, options := range forms(u.Text, u.Key, u.Proposals) {
+	for _, options := range forms(u.Text, u.Key, u.Proposals, maxUpdate) {
 		_, _, _, err = c.api.UpdateMessageContext(ctx, u.Channel, u.TS, options...)
 		if err = c.fail(method, err); !blockRefused(err) {
 			break
@@ -81,35 +83,66 @@ func (c *Client) Update(ctx context.Context, u Update) (existed bool, err error)
 
 // forms are the ways to send a message, the best first: each is for the case that Slack refuses the
 // blocks of the one before. The text that notifications and old clients show names the proposals, too.
-func forms(text, key string, proposals []Proposal) [][]slackapi.MsgOption {
-	plain := mrkdwn(text)
+// Slack takes at most most characters of it.
+func forms(text, key string, proposals []Proposal, most int) [][]slackapi.MsgOption {
 	var below []slackapi.Block
 	for _, p := range proposals {
-		plain += "\n\n" + Escape(p.Text)
-		if p.Outcome != "" {
-			plain += "\n" + p.Outcome
-		}
 		below = append(below, p.blocks()...)
 	}
-	base := []slackapi.MsgOption{
-		slackapi.MsgOptionText(plain, false),
-		slackapi.MsgOptionMetadata(slackapi.SlackMetadata{EventType: metadataType, EventPayload: map[string]any{"key": key}}),
-		slackapi.MsgOptionDisableLinkUnfurl(),
-		slackapi.MsgOptionDisableMediaUnfurl(),
+	options := func(text string, blocks ...slackapi.Block) []slackapi.MsgOption {
+		all := []slackapi.MsgOption{
+			slackapi.MsgOptionText(text, false),
+			slackapi.MsgOptionMetadata(slackapi.SlackMetadata{EventType: metadataType, EventPayload: map[string]any{"key": key}}),
+			slackapi.MsgOptionDisableLinkUnfurl(),
+			slackapi.MsgOptionDisableMediaUnfurl(),
+		}
+		if len(blocks) > 0 {
+			all = append(all, slackapi.MsgOptionBlocks(append(blocks, below...)...))
+		}
+		return all
 	}
-	with := func(above ...slackapi.Block) []slackapi.MsgOption {
-		return append(base[:len(base):len(base)], slackapi.MsgOptionBlocks(append(above, below...)...))
-	}
+	plain := mrkdwn(text)
+	beside := clip(withProposals(plain, proposals, most, false), most)
 	var all [][]slackapi.MsgOption
 	if block := markdown(text); utf8.RuneCountInString(block) <= maxMarkdown {
-		all = append(all, with(slackapi.NewMarkdownBlock("", block)))
+		all = append(all, options(beside, slackapi.NewMarkdownBlock("", block)))
 	}
 	if len(proposals) > 0 { // so that people can decide
 		var above []slackapi.Block
-		for _, part := range Split(mrkdwn(text), maxSection) {
+		for _, part := range Split(plain, maxSection) {
 			above = append(above, slackapi.NewSectionBlock(slackapi.NewTextBlockObject(slackapi.MarkdownType, part, false, false), nil, nil))
 		}
-		all = append(all, with(above...))
+		all = append(all, options(beside, above...))
 	}
-	return append(all, base)
+	return append(all, options(withProposals(plain, proposals, most, true)))
+}
+
+// withProposals is a text with what stands under it, of each proposal only the first line where more is
+// too long. alone is set if there are no buttons.
+func withProposals(plain string, proposals []Proposal, most int, alone bool) string {
+	whole, short := plain, plain
+	for _, p := range proposals {
+		end := p.Outcome
+		if end == "" && alone {
+			end = p.Undecidable
+		}
+		if end != "" {
+			end = "\n" + end
+		}
+		first, _, _ := strings.Cut(p.Text, "\n")
+		whole += "\n\n" + Escape(p.Text) + end
+		short += "\n\n" + Escape(first) + end
+	}
+	if utf8.RuneCountInString(whole) <= most {
+		return whole
+	}
+	return short
+}
+
+// clip cuts a text to most characters.
+func clip(text string, most int) string {
+	if r := []rune(text); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return text
 }
