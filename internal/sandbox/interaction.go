@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Interaction is one use of a slash command or a message shortcut.
+// Interaction is one use of a slash command, a message shortcut or a button.
 type Interaction struct {
 	User, Channel string
 	// Body is the signed form that was sent, or the JSON object in Socket Mode.
@@ -78,6 +78,27 @@ func (w *Workspace) Shortcut(channel, user, ts, callback string) *Interaction {
 			"user":    map[string]any{"id": u.ID, "username": u.Name, "team_id": u.Team, "name": u.Name},
 			"channel": map[string]any{"id": c.ID, "name": commandChannelName(c)}, "is_enterprise_install": false, "enterprise": nil,
 			"callback_id": callback, "trigger_id": trigger, "response_url": a.url, "message_ts": ts,
+		}
+		if m := c.find(ts); m != nil {
+			payload["message"] = w.wireMessage(c, m)
+		}
+		return payload
+	})
+}
+
+// Press presses a button of a message as a user, by the button's action_id and value. It returns as
+// Command does. Unlike Slack it presses what does not stand there, too, as a forger would
+// (docs.slack.dev/reference/interaction-payloads/block_actions-payload).
+func (w *Workspace) Press(channel, user, ts, action, value string) *Interaction {
+	return w.interact(channel, user, "interactive", func(a *Interaction, c *Channel, u *User, trigger string) map[string]any {
+		payload := map[string]any{
+			"type": "block_actions", "token": "sandbox-verification-token", "api_app_id": w.bot.AppID,
+			"team":    map[string]any{"id": w.cfg.Team, "domain": "sandbox"},
+			"user":    map[string]any{"id": u.ID, "username": u.Name, "team_id": u.Team, "name": u.Name},
+			"channel": map[string]any{"id": c.ID, "name": commandChannelName(c)}, "is_enterprise_install": false, "enterprise": nil,
+			"container":  map[string]any{"type": "message", "message_ts": ts, "channel_id": c.ID, "is_ephemeral": false},
+			"trigger_id": trigger, "response_url": a.url, "state": map[string]any{"values": map[string]any{}},
+			"actions": []map[string]any{{"type": "button", "action_id": action, "block_id": "b", "value": value, "action_ts": w.nextTS()}},
 		}
 		if m := c.find(ts); m != nil {
 			payload["message"] = w.wireMessage(c, m)

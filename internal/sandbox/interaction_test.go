@@ -87,6 +87,17 @@ func TestInteractionsByHTTP(t *testing.T) {
 		payload.Message.Text != "look" || payload.User.ID != b.alice || payload.Channel.ID != b.general || payload.ResponseURL == "" || form.Get("path") != "/slack/interactions" {
 		t.Errorf("payload %+v", payload)
 	}
+	if pressed := b.Press(b.general, b.alice, ts, "myao_approve", "p1"); pressed.Err != "" {
+		t.Fatal(pressed.Err)
+	}
+	form, payload = <-forms, slack.InteractionCallback{}
+	if err := json.Unmarshal([]byte(form.Get("payload")), &payload); err != nil {
+		t.Fatal(err)
+	}
+	if actions := payload.ActionCallback.BlockActions; payload.Type != slack.InteractionTypeBlockActions || len(actions) != 1 || actions[0].ActionID != "myao_approve" || actions[0].Value != "p1" ||
+		payload.Container.MessageTs != ts || payload.Container.ChannelID != b.general || payload.User.ID != b.alice || payload.Channel.ID != b.general || payload.Message.Text != "look" {
+		t.Errorf("payload of a button %+v", payload)
+	}
 	if asked := b.Command("#nowhere", b.alice, "/myao"); asked.Status != 0 || asked.Err == "" {
 		t.Errorf("in no channel: %+v", asked)
 	}

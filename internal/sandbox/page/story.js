@@ -46,8 +46,14 @@ function cause(d) {
 
 const tokens = c => `${c.model || "a model"}, ${c.tokens_in} → ${c.tokens_out} tokens` + (c.error ? `, failed: ${c.error}` : "");
 
-// step describes a call of a tool: state, time, length of the result.
+const ends = {
+  open: "waits for somebody to decide", approved: "approved", begun: "approved, and being done", done: "done", failed: "failed", unknown: "begun; nobody knows whether it was done",
+  declined: "declined", cancelled: "cancelled", lapsed: "lapsed: nobody decided", withdrawn: "withdrawn",
+};
+
+// step describes a call of a tool: state, time, length of the result; of a proposal, what became of it.
 function step(s) {
+  if (s.proposal) return `proposed, ${ends[s.proposal.state] || s.proposal.state}` + (s.proposal.by ? `, decided by ${person(s.proposal.by)}` : "");
   const tries = s.tries > 1 ? ", " + count(s.tries, "try", "tries") : "";
   if (s.state !== "done") return s.state + tries;
   return `${Math.round(s.took_ns / 1e6)} ms, ${s.characters.toLocaleString("en")} characters${tries}` + (s.failed ? ", an error for the model" : "");

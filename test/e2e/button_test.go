@@ -1,0 +1,150 @@
+package e2e
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+	"myao/internal/sandbox"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+// proposed has a proposal to alice stand under a message, as if a reply had made it.
+func (s *system) proposed(question, shown string, lapses time.Time) store.Proposal {
+	s.t.Helper()
+	c := chat.Conversation{Team: "T0E2E", Channel: s.general, Thread: question}
+	decision := "e2e/" + shown
+	if _, err := s.store.SaveTurn(s.t.Context(), c, question, store.Turn{Decision: decision, Steps: []store.Step{{
+		CallID: "c", Tool: "desk__create", Input: `{"title":"x"}`, State: store.StepProposed,
+		Proposal: &store.Proposal{Asker: s.alice.ID, Server: "desk", LapsesUS: lapses.UnixMicro()},
+	}}}); err != nil {
+		s.t.Fatal(err)
+	}
+	open, err := s.store.ShowProposals(s.t.Context(), decision, shown)
+	if err != nil || len(open) != 1 {
+		s.t.Fatalf("proposed %v, %v", open, err)
+	}
+	return open[0]
+}
+
+// Whoever asked decides by a button, once. Everybody else is told alone, and a forged click does nothing.
+func TestButtonsInSlack(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string][]option{"http": nil, "socket": {socketMode}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, sqlite(t), append(options, longAckTimeout, quiet(300), maxWait(600))...)
+			stranger := s.workspace.AddUserAs(sandbox.User{Name: "mallory", Team: "T0OTHER"}).ID
+			guest := s.workspace.AddUserAs(sandbox.User{Name: "gil", Guest: true}).ID
+			for _, user := range []string{stranger, guest} {
+				s.workspace.Join(s.general, user)
+			}
+			elsewhere := s.workspace.AddChannel(sandbox.Public, "elsewhere", s.workspace.Bot().UserID, s.alice.ID)
+			question := s.workspace.Say(s.general, s.alice.ID, "who opens a ticket?")
+			s.awaitStored(s.general, question)
+			const shown = "1700000000.000300"
+			p := s.proposed(question, shown, time.Now().Add(time.Hour))
+			press := func(user, action string, p store.Proposal) string {
+				t.Helper()
+				text, _ := s.interact(action, func() *sandbox.Interaction { return s.workspace.Press(s.general, user, p.ShownTS, action, p.ID) })
+				return text
+			}
+			now := func(p store.Proposal) store.Proposal {
+				t.Helper()
+				p, err := s.store.Proposal(t.Context(), p.ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return p
+			}
+			s.mustContain(s.typeCommand(s.general, s.bob.ID, "status"), "I propose `desk__create`, which <@"+s.alice.ID+"> or an operator may decide about")
+			for _, user := range []string{stranger, guest} {
+				s.mustContain(press(user, slack.ActionApprove, p), "Guests and people from other companies decide about nothing here.")
+			}
+			s.mustContain(press(s.bob.ID, slack.ActionApprove, p), "Only <@"+s.alice.ID+">, who asked, and my operators")
+			for _, told := range s.workspace.Ephemeral() {
+				if told.For != stranger && told.For != guest && told.For != s.bob.ID {
+					t.Errorf("%s is told %q", told.For, told.Text)
+				}
+			}
+
+			count := func() (left int) {
+				t.Helper()
+				for _, result := range []string{"ignored", "unusable"} {
+					n, err := strconv.Atoi(s.metric(`myao_events_total{result="` + result + `"}`))
+					if err != nil {
+						t.Fatal(err)
+					}
+					left += n
+				}
+				return left
+			}
+			before := count()
+			forged := []*sandbox.Interaction{
+				s.workspace.Press(elsewhere, s.alice.ID, shown, slack.ActionApprove, p.ID),
+				s.workspace.Press(s.general, s.alice.ID, "1700000000.000999", slack.ActionApprove, p.ID),
+				s.workspace.Press(s.general, s.alice.ID, shown, "myao_other", p.ID),
+				s.workspace.Press(s.general, s.alice.ID, shown, "", p.ID),
+			}
+			s.mustContain(press(s.alice.ID, slack.ActionApprove, store.Proposal{ID: "none", ShownTS: shown}), "I no longer know of this proposal")
+			if left := count() - before; left != len(forged) {
+				t.Errorf("%d of %d forged clicks are counted", left, len(forged))
+			}
+			for i, click := range forged {
+				if click.Status != 200 || len(s.workspace.Responses(click)) > 0 {
+					t.Errorf("forged %d: status %d, %v", i, click.Status, s.workspace.Responses(click))
+				}
+			}
+			if p := now(p); p.State != store.ProposalOpen || p.DecidedBy != "" {
+				t.Fatalf("before whoever asked decides, it is %s by %s", p.State, p.DecidedBy)
+			}
+
+			clicks := make(chan *sandbox.Interaction, 2)
+			for range 2 {
+				go func() { clicks <- s.workspace.Press(s.general, s.alice.ID, shown, slack.ActionApprove, p.ID) }()
+			}
+			a, b := <-clicks, <-clicks
+			s.await("the second click to be told", 20*time.Second, func() bool { return len(s.workspace.Responses(a))+len(s.workspace.Responses(b)) == 1 })
+			for _, r := range append(s.workspace.Responses(a), s.workspace.Responses(b)...) {
+				s.mustContain(r.Text, "This is decided already: approved by <@"+s.alice.ID+">")
+			}
+			s.mustContain(press(s.alice.ID, slack.ActionDecline, p), "This is decided already: approved by")
+			if name == "http" { // an attacker replays the signed request
+				if status, _, err := s.workspace.PostSignedForm(t.Context(), "interactions", a.Body); status != 200 || err != nil {
+					t.Errorf("again: status %d, %v", status, err)
+				}
+			}
+			if p := now(p); p.State == store.ProposalOpen || p.State == store.ProposalDeclined || p.DecidedBy != "slack:"+s.alice.ID {
+				t.Errorf("decided: %s by %s", p.State, p.DecidedBy)
+			}
+			changes, err := s.store.ChangesSince(t.Context(), []string{p.Conversation().ID()}, time.Time{}, 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var heard []string
+			for _, c := range changes {
+				if c.Kind == conversation.Approved || c.Kind == conversation.Declined {
+					heard = append(heard, fmt.Sprint(c.Kind, " ", c.Revision == p.ID, " ", c.By))
+				}
+			}
+			if got, want := strings.Join(heard, ", "), "approved true slack:"+s.alice.ID; got != want {
+				t.Errorf("its conversation hears %q, want %q", got, want)
+			}
+
+			second := s.proposed(question, "1700000000.000400", time.Now().Add(time.Hour))
+			if declined := s.workspace.Press(s.general, s.alice.ID, second.ShownTS, slack.ActionDecline, second.ID); declined.Status != 200 || now(second).State != store.ProposalDeclined {
+				t.Errorf("declined: status %d, %s", declined.Status, now(second).State)
+			}
+			late := s.proposed(question, "1700000000.000500", time.Now().Add(-time.Second))
+			s.mustContain(press(s.alice.ID, slack.ActionApprove, late), "This has lapsed")
+			if state := now(late).State; state != store.ProposalOpen && state != store.ProposalLapsed {
+				t.Errorf("late: %s", state)
+			}
+		})
+	}
+}
