@@ -51,6 +51,7 @@ type work struct {
 }
 
 type workPart struct {
+	id     string // of the proposal, for an approved call
 	future workflow.Future
 	// result converts the activity's result into an event; nil where other work continues it.
 	result func(workflow.Future) conversation.Event
@@ -300,7 +301,7 @@ func replyPriority(addressed bool) temporal.Priority {
 func (r *conversationRun) start(o workflow.ActivityOptions, activity, in any, result func(workflow.Future) conversation.Event) {
 	r.failure = ""
 	ctx, cancel := workflow.WithCancel(workflow.WithActivityOptions(r.ctx, o))
-	r.work = &work{cancel: cancel, parts: []workPart{{workflow.ExecuteActivity(ctx, activity, in), result}}}
+	r.work = &work{cancel: cancel, parts: []workPart{{future: workflow.ExecuteActivity(ctx, activity, in), result: result}}}
 }
 
 var do *activities.Activities // names the activities; never called
@@ -369,7 +370,7 @@ func (r *conversationRun) look(e conversation.Look) {
 		o := activityOptions(30*time.Second, 10*time.Minute, step.Tool)
 		o.TaskQueue, o.Priority = conversation.ToolsTaskQueue, replyPriority(e.Addressed)
 		in := activities.LookInput{Task: r.taskOf(e.Epoch, e.Trigger, e.Occasion), Step: step.ID, Addressed: e.Addressed}
-		r.work.parts = append(r.work.parts, workPart{workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, o), do.Look, in), func(f workflow.Future) conversation.Event {
+		r.work.parts = append(r.work.parts, workPart{future: workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, o), do.Look, in), result: func(f workflow.Future) conversation.Event {
 			if err := f.Get(r.ctx, nil); err != nil {
 				workflow.GetLogger(r.ctx).Warn("step not done", "trigger", e.Trigger.TS, "tool", step.Tool, "error", err)
 			}
@@ -393,7 +394,7 @@ func (r *conversationRun) post(e conversation.Post) {
 		Summary:             "post reply to " + e.Trigger.TS,
 	})
 	r.failure = ""
-	r.work = &work{cancel: func() {}, parts: []workPart{{workflow.ExecuteLocalActivity(ctx, do.PostAtOnce, in), func(f workflow.Future) conversation.Event {
+	r.work = &work{cancel: func() {}, parts: []workPart{{future: workflow.ExecuteLocalActivity(ctx, do.PostAtOnce, in), result: func(f workflow.Future) conversation.Event {
 		var out activities.ReplyOutput
 		err := f.Get(r.ctx, &out)
 		switch {
@@ -432,12 +433,16 @@ func (r *conversationRun) postFromQueue(e conversation.Post, in activities.PostI
 }
 
 // act makes an approved call, beside the other work and uncancelled. The database sees to it that it is
-// made once, so an attempt may follow another one.
+// made once, so an attempt may follow another one. One that is in flight is left alone: a second activity
+// would find that it has begun, and take its worker for dead.
 func (r *conversationRun) act(e conversation.Act) {
+	if slices.ContainsFunc(r.acts, func(p workPart) bool { return p.id == e.ID }) {
+		return
+	}
 	o := activityOptions(2*time.Minute, 24*time.Hour, "do what was approved")
 	o.TaskQueue, o.Priority = conversation.ToolsTaskQueue, replyPriority(true)
 	in := activities.ProposalInput{Conversation: r.in.Conversation, Trigger: e.TS, Proposal: e.ID}
-	r.acts = append(r.acts, workPart{workflow.ExecuteActivity(workflow.WithActivityOptions(r.ctx, o), do.Act, in), func(f workflow.Future) conversation.Event {
+	r.acts = append(r.acts, workPart{id: e.ID, future: workflow.ExecuteActivity(workflow.WithActivityOptions(r.ctx, o), do.Act, in), result: func(f workflow.Future) conversation.Event {
 		var out activities.ActOutput
 		if err := f.Get(r.ctx, &out); err != nil {
 			workflow.GetLogger(r.ctx).Error("approved call not made", "trigger", e.TS, "proposal", e.ID, "error", err)

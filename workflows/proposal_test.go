@@ -7,6 +7,28 @@ import (
 	"myao/internal/conversation"
 )
 
+// A cancelled run resumes what it has deferred to the next one, and not what is in flight.
+func TestACancelledRunMakesEachCallOnce(t *testing.T) {
+	s := newEnv(t, thread)
+	s.act = func(activities.ProposalInput) ending[activities.ActOutput] {
+		return ending[activities.ActOutput]{takes: minute}
+	}
+	s.says(0, decides(conversation.Approved, 1, "p"))
+	s.at(5*second, func() { s.SetContinueAsNewSuggested(true) })
+	s.says(10*second, decides(conversation.Approved, 1, "q"))
+	s.at(20*second, s.CancelWorkflow)
+	s.ends("canceled")
+	s.wants(
+		"0s show p ",
+		"0s act p for 1.000000",
+		"10s show q ",
+		"20s act q for 1.000000",
+		"1m0s show p ",
+		"1m20s show q ",
+		"1m20s closed",
+	)
+}
+
 func TestApprovedCallsRunBesideTheWork(t *testing.T) {
 	s := newEnv(t, thread)
 	s.post = func(in activities.PostInput) ending[activities.ReplyOutput] {
