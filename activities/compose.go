@@ -58,7 +58,7 @@ type ReplyOutput struct {
 	By string `json:"by,omitempty"`
 	// Steps are what is to be looked up before the reply is written.
 	Steps []conversation.Step `json:"steps,omitempty"`
-	// Opened are the open proposals under the reply that was posted.
+	// Opened are the proposals under the reply that was posted.
 	Opened []conversation.OpenProposal `json:"opened,omitempty"`
 }
 

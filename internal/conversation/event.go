@@ -55,7 +55,7 @@ type Looked struct {
 type Posted struct {
 	Epoch  int
 	Result Result
-	// Opened are the open proposals that stand under the reply.
+	// Opened are the proposals that stand under the reply.
 	Opened []OpenProposal
 }
 

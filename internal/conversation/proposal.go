@@ -66,7 +66,8 @@ func (s *State) open(opened []OpenProposal) []Effect {
 		switch decided := slices.ContainsFunc([]Kind{Approved, Declined, Cancelled}, func(k Kind) bool {
 			return slices.Contains(s.Seen, Change{TS: p.TS, Kind: k, Revision: p.ID}.ID())
 		}); {
-		case decided: // a click may be faster than the result of the post
+		case decided: // a click may be faster than the post's end, before which nobody knew where to show it
+			effects = append(effects, ShowProposal{ProposalRef: ProposalRef{p.ID, p.TS}})
 		case s.isDeleted(p.TS):
 			effects = append(effects, ShowProposal{ProposalRef{p.ID, p.TS}, CloseWithdrawn})
 		default:

@@ -171,7 +171,7 @@ func TestProposals(t *testing.T) {
 		}
 		w.finish()
 		w.finish()
-		w.expect(1, 1, "", "")
+		w.expect(1, 1, "", "", "") // the last one when it is known where
 	})
 	t.Run("told before what waits, which is not forgotten", func(t *testing.T) {
 		w := proposed(t, "p")

@@ -163,16 +163,12 @@ func (s *Store) Proposals(ctx context.Context, f ProposalFilter) ([]Proposal, er
 }
 
 // ShowProposals records that the buttons of a decision's proposals stand under a message, and returns
-// the proposals that are open.
+// the proposals. A click may have been faster, so not all of them need be open.
 func (s *Store) ShowProposals(ctx context.Context, decision, ts string) ([]Proposal, error) {
 	if err := s.db.WithContext(ctx).Model(&Proposal{}).Where("decision = ? AND shown_ts = ''", decision).Update("shown_ts", ts).Error; err != nil {
 		return nil, fmt.Errorf("show proposals of %s: %w", decision, err)
 	}
-	var rows []Proposal
-	if err := s.db.WithContext(ctx).Where("decision = ? AND state = ?", decision, ProposalOpen).Order("id").Find(&rows).Error; err != nil {
-		return nil, fmt.Errorf("read proposals of %s: %w", decision, err)
-	}
-	return rows, nil
+	return s.ProposalsOf(ctx, decision)
 }
 
 // DecideProposal records what somebody decides about an open proposal, and the change that tells its
