@@ -63,7 +63,14 @@ func refusedBySlack(err error) bool {
 // cause: Slack may have refused its text. If Slack refuses the note, too, that is the end. There is
 // no note if a part of the reply was posted.
 func (a *Activities) postNote(ctx context.Context, t Task, result conversation.Result, cause error) (conversation.Result, error) {
-	replaced, err := a.Store.ReplaceWithNotice(ctx, t.replyKey(), a.Mind.Prompts.Notice(prompt.Unanswered), refusedReason)
+	note := a.Mind.Prompts.Notice(prompt.Unanswered)
+	if t.Occasion != "" {
+		var err error
+		if note, err = a.actedNotice(ctx, t); err != nil {
+			return "", err
+		}
+	}
+	replaced, err := a.Store.ReplaceWithNotice(ctx, t.replyKey(), note, refusedReason)
 	if err != nil {
 		return "", err
 	}

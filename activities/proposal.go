@@ -31,6 +31,7 @@ const (
 	stepTooLong     = "This was not proposed: its input is too long to be shown whole, and nobody approves what they cannot see. Make it shorter."
 	stepTooMany     = "This was not proposed: one answer proposes at most five things. Leave it out."
 	callUnknown     = "(it was interrupted; whether it was done is not known)"
+	callNotMade     = "Nothing was done: the tool's server could not be asked."
 	callInterrupted = "The call took too long or its server went away in between: whether it was done is not known."
 )
 
@@ -147,19 +148,24 @@ func (a *Activities) Act(ctx context.Context, in ProposalInput) (ActOutput, erro
 }
 
 func (a *Activities) act(ctx context.Context, in ProposalInput) (ActOutput, error) {
-	p, run, err := a.Store.BeginProposal(ctx, in.Proposal)
+	p, err := a.Store.Proposal(ctx, in.Proposal)
 	if errors.Is(err, store.ErrNotFound) { // it was forgotten
 		return ActOutput{}, nil
 	}
 	if err != nil {
 		return ActOutput{}, err
 	}
+	place, err := a.placeOfCall(ctx, p) // before it begins: what fails here may be tried again
+	if err != nil {
+		return ActOutput{}, err
+	}
+	p, run, err := a.Store.BeginProposal(ctx, p.ID)
+	if err != nil {
+		return ActOutput{}, err
+	}
 	if run {
 		failpoint.Here("act: begun")
-		state, output, err := a.call(ctx, p)
-		if err != nil {
-			return ActOutput{}, err
-		}
+		state, output := a.call(ctx, place, p)
 		failpoint.Here("act: done")
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 		defer cancel()
@@ -172,34 +178,43 @@ func (a *Activities) act(ctx context.Context, in ProposalInput) (ActOutput, erro
 	return ActOutput{Tell: p.State.Ran(), Asker: p.Asker}, nil
 }
 
-// call makes the call of a proposal that has begun. An error means that it was not made.
-func (a *Activities) call(ctx context.Context, p store.Proposal) (store.ProposalState, string, error) {
+// placeOfCall is where and for whom an approved call is made.
+func (a *Activities) placeOfCall(ctx context.Context, p store.Proposal) (tools.Place, error) {
 	known, err := a.Store.Channels(ctx, p.TeamID, []string{p.ChannelID})
 	if err != nil {
-		return "", "", err
+		return tools.Place{}, err
 	}
 	readers, err := a.Store.ReadersOf(ctx, p.TeamID, p.ChannelID)
 	if err != nil {
-		return "", "", err
+		return tools.Place{}, err
 	}
-	settings, err := a.Directory.Resolve(ctx, p.TeamID, config.ChannelFacts{ID: p.ChannelID, Name: known[p.ChannelID].Name})
+	name := known[p.ChannelID].Name
+	settings, err := a.Directory.Resolve(ctx, p.TeamID, config.ChannelFacts{ID: p.ChannelID, Name: name})
 	if err != nil {
-		return "", "", err
+		return tools.Place{}, err
 	}
-	if a.Tools == nil {
-		return store.ProposalFailed, stepFailed, nil
-	}
-	place := placeOf(Task{Conversation: p.Conversation(), Trigger: p.TriggerTS}, true, p.Asker, known[p.ChannelID].Name, readers, settings)
+	place := placeOf(Task{Conversation: p.Conversation(), Trigger: p.TriggerTS}, true, p.Asker, name, readers, settings)
 	place.Approved = p.ID
+	return place, nil
+}
+
+// call makes the call of a proposal that has begun, and returns how it ended.
+func (a *Activities) call(ctx context.Context, place tools.Place, p store.Proposal) (state store.ProposalState, output string) {
+	if a.Tools == nil {
+		return store.ProposalFailed, stepFailed
+	}
 	result, err := a.Tools.Run(ctx, place, p.ID, p.Tool, json.RawMessage(p.Input))
 	switch {
+	case errors.Is(err, tools.ErrNotCalled):
+		a.Logger.WarnContext(ctx, "approved call not made", "proposal", p.ID, "server", p.Server, "error", err)
+		return store.ProposalFailed, callNotMade
 	case err != nil:
 		a.Logger.WarnContext(ctx, "approved call of unknown end", "proposal", p.ID, "server", p.Server, "error", err)
-		return store.ProposalUnknown, callInterrupted, nil
+		return store.ProposalUnknown, callInterrupted
 	case result.Failed:
-		return store.ProposalFailed, result.Text, nil
+		return store.ProposalFailed, result.Text
 	}
-	return store.ProposalDone, result.Text, nil
+	return store.ProposalDone, result.Text
 }
 
 // ShowProposal has the message with the buttons of a proposal show what has become of it, after the

@@ -9,10 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/llm"
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
+	"myao/internal/slack"
 	"myao/internal/store"
 	"myao/internal/tools"
 )
@@ -136,6 +138,97 @@ func TestProposesAndActs(t *testing.T) {
 	})
 }
 
+// Somebody may click before the post's end is written down: what came of it is shown all the same.
+func TestClickBeforeThePostIsWrittenDown(t *testing.T) {
+	t.Parallel()
+	b := setup(t, withModel(llmtest.Script(llmtest.Reply{Calls: []llm.Call{create("Seven")}}, llmtest.Text("Shall I?"))))
+	b.Tools = &deskTools{fakeTools: b.withTools()}
+	in := ComposeInput{Task: inThread(b.say("<@" + b.workspace.Bot().UserID + "> open a ticket")), Addressed: true}
+	b.play(in)
+	proposed, err := b.Store.ProposalsOf(t.Context(), in.decisionKey())
+	if err != nil || len(proposed) != 1 {
+		t.Fatal(proposed, err)
+	}
+	of := ProposalInput{Conversation: in.Conversation, Trigger: in.Trigger, Proposal: proposed[0].ID}
+	show := func() {
+		t.Helper()
+		if _, err := runOnce[any](b.ShowProposal, of); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.Slack = &hookedSlack{Client: b.Slack.(*slack.Client), after: func() {
+		if _, first, _, err := b.Store.DecideProposal(t.Context(), of.Proposal, conversation.Declined, "slack:"+b.alice.ID); err != nil || !first {
+			t.Error(first, err)
+		}
+		show() // nobody knows where yet
+	}}
+	out, err := runOnce[ReplyOutput](b.Post, PostInput{Task: in.Task, Addressed: true})
+	if err != nil || len(out.Opened) != 1 {
+		t.Fatalf("posted %+v, %v: the conversation must learn of the proposal to have it shown", out, err)
+	}
+	show()
+	posts := b.workspace.Posts()
+	if after := string(b.held(in.Conversation.Channel, posts[len(posts)-1].TS).Blocks); strings.Contains(after, "myao_") || !strings.Contains(after, "declined by") {
+		t.Errorf("after it: %s", after)
+	}
+}
+
+// A call that was certainly not made has failed, and nothing that fails before it makes its end unknown.
+func TestServerAwayAtTheClick(t *testing.T) {
+	t.Parallel()
+	b := setup(t, withModel(llmtest.Script(llmtest.Reply{Calls: []llm.Call{create("Seven")}}, llmtest.Text("Shall I?"))))
+	desk := &deskTools{fakeTools: b.withTools(), err: fmt.Errorf("dial: %w", tools.ErrNotCalled)}
+	b.Tools = desk
+	in := ComposeInput{Task: inThread(b.say("<@" + b.workspace.Bot().UserID + "> open a ticket")), Addressed: true}
+	p := b.propose(in)
+	if _, _, _, err := b.Store.DecideProposal(t.Context(), p.ID, conversation.Approved, "slack:"+b.alice.ID); err != nil {
+		t.Fatal(err)
+	}
+	of := ProposalInput{Conversation: in.Conversation, Trigger: in.Trigger, Proposal: p.ID}
+	resolve := b.Directory
+	b.Directory = noDirectory{resolve}
+	if out, err := runOnce[ActOutput](b.Act, of); err == nil {
+		t.Fatalf("acted without settings: %+v", out)
+	}
+	b.Directory = resolve
+	out, err := runOnce[ActOutput](b.Act, of)
+	if p, err2 := b.Store.Proposal(t.Context(), p.ID); err != nil || err2 != nil || !out.Tell || p.State != store.ProposalFailed || p.Output != callNotMade {
+		t.Errorf("%+v, %v; the proposal is %+v, %v", out, err, p, err2)
+	}
+}
+
+// Slack may refuse a reply. The note in its place says nothing of proposals, so it shows none; what came of a
+// call is told in the program's words.
+func TestRefusedRepliesOfProposals(t *testing.T) {
+	t.Parallel()
+	b := setup(t, withModel(llmtest.Script(llmtest.Reply{Calls: []llm.Call{create("Seven")}}, llmtest.Text("Shall I?"), llmtest.Reply{Calls: []llm.Call{create("Eight")}}, llmtest.Text("Shall I?"), llmtest.Text("It is ticket 7."))))
+	b.Tools = &deskTools{fakeTools: b.withTools()}
+	refuse := func() { b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Error: "msg_too_long"}) }
+	newest := func() sandbox.Message { return b.workspace.Posts()[len(b.workspace.Posts())-1].Message }
+
+	refused := ComposeInput{Task: inThread(b.say("<@" + b.workspace.Bot().UserID + "> open a ticket")), Addressed: true}
+	b.play(refused)
+	refuse()
+	if out, err := runOnce[ReplyOutput](b.Post, PostInput{Task: refused.Task, Addressed: true}); err != nil || len(out.Opened) != 0 || strings.Contains(string(newest().Blocks), "myao_") {
+		t.Errorf("posted %+v, %v\n%s", out, err, newest().Blocks)
+	}
+
+	in := ComposeInput{Task: inThread(b.say("<@" + b.workspace.Bot().UserID + "> open another ticket")), Addressed: true}
+	p := b.propose(in)
+	if _, _, _, err := b.Store.DecideProposal(t.Context(), p.ID, conversation.Approved, "slack:"+b.alice.ID); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := runOnce[ActOutput](b.Act, ProposalInput{Conversation: in.Conversation, Trigger: in.Trigger, Proposal: p.ID}); err != nil || !out.Tell {
+		t.Fatal(out, err)
+	}
+	in.Occasion, in.Task.Decision = "step/"+p.ID, in.Task.Decision+"2"
+	b.play(in)
+	refuse()
+	if out, err := runOnce[ReplyOutput](b.Post, PostInput{Task: in.Task, Addressed: true}); err != nil || out.Result != conversation.Done || newest().Text != "Done." {
+		t.Errorf("told %+v, %v: %s", out, err, newest().Text)
+	}
+}
+
 // What nobody could decide about is not proposed, and what came of a call is told without a model, too.
 func TestProposalsThatAreNone(t *testing.T) {
 	t.Parallel()
@@ -179,4 +272,11 @@ func TestProposalsThatAreNone(t *testing.T) {
 	if parts := b.outbox(tell.Task); len(parts) != 1 || !strings.HasPrefix(parts[0].Text, "I was interrupted") {
 		t.Errorf("told %+v", parts)
 	}
+}
+
+// noDirectory knows the settings of no channel.
+type noDirectory struct{ Directory }
+
+func (noDirectory) Resolve(context.Context, string, config.ChannelFacts) (config.ChannelSettings, error) {
+	return config.ChannelSettings{}, errors.New("the settings are away")
 }

@@ -229,7 +229,7 @@ func (s *Store) EndSend(ctx context.Context, p Part, state Delivery, until time.
 }
 
 // ReplaceWithNotice replaces a reply whose first part was refused with a notice: the first part is
-// composed again with the notice as its text, and the other parts are deleted. The decision's
+// composed again with the notice as its text and without proposals, and the other parts are deleted. The decision's
 // reason becomes reason, followed by why the reply was refused. It reports whether it replaced
 // anything: not if nothing was refused, or if the notice itself was.
 func (s *Store) ReplaceWithNotice(ctx context.Context, reply, note, reason string) (replaced bool, err error) {
@@ -239,7 +239,7 @@ func (s *Store) ReplaceWithNotice(ctx context.Context, reply, note, reason strin
 			return err
 		}
 		first := refused[0]
-		if err := tx.Model(&outboxRow{}).Where("key = ?", first.Key).Updates(map[string]any{"state": Composed, "text": note}).Error; err != nil {
+		if err := tx.Model(&outboxRow{}).Where("key = ?", first.Key).Updates(map[string]any{"state": Composed, "text": note, "proposes": false}).Error; err != nil {
 			return err
 		}
 		if err := tx.Where("reply = ? AND part > 0", reply).Delete(&outboxRow{}).Error; err != nil {

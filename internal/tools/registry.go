@@ -87,6 +87,9 @@ func (m mistake) Error() string { return string(m) }
 
 func mistakef(format string, args ...any) error { return mistake(fmt.Sprintf(format, args...)) }
 
+// ErrNotCalled is wrapped by an error of Run if the call was certainly not made.
+var ErrNotCalled = errors.New("the call was not made")
+
 // Registry holds all tools. It is safe for concurrent use.
 type Registry struct {
 	tools  []tool
@@ -135,11 +138,11 @@ func (t tool) offered(p Place) bool {
 
 // Run executes a call. Its result goes back to the model; it has failed with an error that the model can
 // correct: an unknown name, a tool that is not offered here, wrong arguments. err means that the call
-// should be repeated. step identifies the call: repeated, it changes nothing twice.
+// should be repeated; it was not made at all if err wraps ErrNotCalled. step identifies the call: repeated, it changes nothing twice.
 func (r *Registry) Run(ctx context.Context, p Place, step, name string, input json.RawMessage) (Result, error) {
 	offered, err := r.Offered(ctx, p)
 	if err != nil {
-		return Result{}, err
+		return Result{}, errors.Join(ErrNotCalled, err)
 	}
 	i := slices.IndexFunc(offered, func(o Offer) bool { return o.Name == name })
 	if i < 0 {
