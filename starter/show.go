@@ -14,6 +14,7 @@ import (
 	"myao/internal/launch"
 	"myao/internal/ledger"
 	"myao/internal/operator"
+	"myao/internal/store"
 	"myao/internal/temporal"
 )
 
@@ -26,8 +27,8 @@ type showCommand struct {
 
 // Help implements kong's Help.
 func (showCommand) Help() string {
-	return `It shows the phase of a conversation and when it is due, the pending messages, the last verdict, a
-mute or snooze, and what somebody has paused in Temporal. For a closed conversation it shows how
+	return `It shows the phase of a conversation and when it is due, the pending messages, the last verdict, what
+it proposes to do, a mute or snooze, and what somebody has paused in Temporal. For a closed conversation it shows how
 it ended.
 
   starter show general
@@ -56,6 +57,8 @@ type conversationReport struct {
 	ChannelSilenced time.Time `json:"channel_silenced_until,omitzero"`
 	// Everywhere is the mute of the whole workspace, if there is one.
 	Everywhere *everywhereMute `json:"muted_everywhere,omitempty"`
+	// Proposals are those that may still come to something.
+	Proposals []proposalReport `json:"proposals"`
 	// WebUI is the path in Temporal's Web UI; empty if there was no run.
 	WebUI string `json:"web_ui,omitempty"`
 }
@@ -87,6 +90,9 @@ func (c *showCommand) run(ctx context.Context, p launch.Program, stdout io.Write
 	if order != nil {
 		out.Everywhere = &everywhereMute{order.By, order.At}
 	}
+	if out.Proposals, err = openProposals(ctx, d); err != nil {
+		return err
+	}
 	if out.Run.ID != "" {
 		out.WebUI = "/namespaces/" + url.PathEscape(temporal.Namespace()) + "/workflows/" + url.PathEscape(out.ID) + "/" + out.Run.ID
 	}
@@ -100,6 +106,9 @@ func (s conversationReport) text(w io.Writer, zone *time.Location, now time.Time
 	}
 	if s.State != nil {
 		rows = append(rows, stateRows(s.State, zone)...)
+	}
+	for _, p := range s.Proposals {
+		rows = append(rows, []string{"proposed", fmt.Sprintf("%s  %s, %s, lapses %s", p.ID, ledger.Plain(p.Tool), p.State, formatTime(p.Lapses, zone))})
 	}
 	if now.Before(s.Silenced) {
 		rows = append(rows, []string{"silent", "until " + silent(s.Silenced, zone, now)})
@@ -115,6 +124,19 @@ func (s conversationReport) text(w io.Writer, zone *time.Location, now time.Time
 		rows = append(rows, []string{"Web UI", s.WebUI})
 	}
 	return table(w, rows)
+}
+
+// openProposals are the conversation's proposals that may still come to something.
+func openProposals(ctx context.Context, d session) ([]proposalReport, error) {
+	c := d.conversation
+	found, err := d.store.Proposals(ctx, store.ProposalFilter{Team: c.Team, Channel: c.Channel, Thread: c.Thread, Limit: maxListed})
+	reports := []proposalReport{}
+	for _, p := range found {
+		if p.ThreadTS == c.Thread { // the filter's empty thread is any
+			reports = append(reports, newProposalReport(p, ""))
+		}
+	}
+	return reports, err
 }
 
 // stateRows lists the messages that a conversation handles, and the latest verdict.

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.temporal.io/sdk/temporal"
@@ -75,6 +76,13 @@ func details(s *conversation.State) string {
 	}
 	if n := len(s.Later); n > 0 {
 		fmt.Fprintf(&b, "\n\n%s came meanwhile", count(n, "message"))
+	}
+	if n := len(s.Proposals); n > 0 {
+		first := slices.MinFunc(s.Proposals, func(a, b conversation.OpenProposal) int { return a.LapsesAt.Compare(b.LapsesAt) })
+		fmt.Fprintf(&b, "\n\n%s for people to decide about, next lapses %s", count(n, "proposal"), first.LapsesAt.UTC().Format("Mon 2 Jan 15:04 MST"))
+	}
+	if n := len(s.Acting); n > 0 {
+		fmt.Fprintf(&b, "\n\n%s under way", count(n, "approved call"))
 	}
 	return b.String()
 }

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"testing"
+	"time"
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
@@ -38,6 +39,9 @@ func TestDetails(t *testing.T) {
 			Confidence: 1, Reason: "<a href=\"https://evil\">sign in</a> ![x](https://evil/x) **`a_b`** \\<h1> &lt; ~~x~~ a|b $c$",
 		}}, "**idle**: nothing waits\n\nlast judged no, 1.0: " +
 			`\<a href="https://evil"\>sign in\</a\> !\[x\](https://evil/x) \*\*` + "\\`a\\_b\\`" + `\*\* \\\<h1\> \&lt; \~\~x\~\~ a\|b \$c\$`},
+		{"proposing", conversation.State{Phase: conversation.Idle, Proposals: []conversation.OpenProposal{{ID: "a", LapsesAt: due.Add(48 * time.Hour)}, {ID: "b", LapsesAt: due.Add(24 * time.Hour)}},
+			Acting: []conversation.ProposalRef{{ID: "c"}}},
+			"**idle**: nothing waits\n\n2 proposals for people to decide about, next lapses " + due.Add(24*time.Hour).Format("Mon 2 Jan") + " 12:03 UTC\n\n1 approved call under way"},
 		{"composing", conversation.State{Phase: conversation.Replying}, "**composing a reply**"},
 		{"looking things up", conversation.State{Phase: conversation.Replying, Answering: items(1), Round: 1, Steps: []conversation.Step{
 			{ID: "a", Tool: "search_messages", Done: true}, {ID: "b", Tool: "read_thread"},
