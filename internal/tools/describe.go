@@ -24,6 +24,9 @@ func Describe(server, tool string, input json.RawMessage, most int) (text string
 }
 
 func describe(input json.RawMessage) []string {
+	if !json.Valid(input) { // nothing may hide behind the object
+		return []string{visible(string(input))}
+	}
 	decoder := json.NewDecoder(bytes.NewReader(input))
 	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
 		return []string{visible(string(input))}

@@ -12,6 +12,7 @@ func TestDescribe(t *testing.T) {
 		`{"b":1,"a":2}`:                        "desk › create\n• b: 1\n• a: 2",
 		`{}`:                                   "desk › create",
 		``:                                     "desk › create",
+		`{"a":1} {"b":2}`:                      "desk › create\n{\"a\":1} {\"b\":2}",
 		`[1]`:                                  "desk › create\n[1]",
 		"{\"a\":\"x\\u202ey\\u0000\\u200bz\"}": "desk › create\n• a: x[U+202E]y[U+0000][U+200B]z",
 		`{"a":"one\n• b: two"}`:                "desk › create\n• a: one\n  • b: two",

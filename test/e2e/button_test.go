@@ -14,14 +14,14 @@ import (
 	"myao/internal/store"
 )
 
-// proposed has a proposal to alice stand under a message, as if a reply had made it.
-func (s *system) proposed(question, shown string, lapses time.Time) store.Proposal {
+// proposed has a proposal to whoever asked stand under a message, as if a reply had made it.
+func (s *system) proposed(asker, question, shown string, lapses time.Time) store.Proposal {
 	s.t.Helper()
 	c := chat.Conversation{Team: "T0E2E", Channel: s.general, Thread: question}
 	decision := "e2e/" + shown
 	if _, err := s.store.SaveTurn(s.t.Context(), c, question, store.Turn{Decision: decision, Steps: []store.Step{{
 		CallID: "c", Tool: "desk__create", Input: `{"title":"x"}`, State: store.StepProposed,
-		Proposal: &store.Proposal{Asker: s.alice.ID, Server: "desk", LapsesUS: lapses.UnixMicro()},
+		Proposal: &store.Proposal{Asker: asker, Server: "desk", LapsesUS: lapses.UnixMicro()},
 	}}}); err != nil {
 		s.t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestButtonsInSlack(t *testing.T) {
 			question := s.workspace.Say(s.general, s.alice.ID, "who opens a ticket?")
 			s.awaitStored(s.general, question)
 			const shown = "1700000000.000300"
-			p := s.proposed(question, shown, time.Now().Add(time.Hour))
+			p := s.proposed(s.alice.ID, question, shown, time.Now().Add(time.Hour))
 			press := func(user, action string, p store.Proposal) string {
 				t.Helper()
 				text, _ := s.interact(action, func() *sandbox.Interaction { return s.workspace.Press(s.general, user, p.ShownTS, action, p.ID) })
@@ -66,6 +66,8 @@ func TestButtonsInSlack(t *testing.T) {
 			for _, user := range []string{stranger, guest} {
 				s.mustContain(press(user, slack.ActionApprove, p), "Guests and people from other companies decide about nothing here.")
 			}
+			theirs := s.proposed(guest, question, "1700000000.000200", time.Now().Add(time.Hour))
+			s.mustContain(press(guest, slack.ActionApprove, theirs), "Guests and people")
 			s.mustContain(press(s.bob.ID, slack.ActionApprove, p), "Only <@"+s.alice.ID+">, who asked, and my operators")
 			for _, told := range s.workspace.Ephemeral() {
 				if told.For != stranger && told.For != guest && told.For != s.bob.ID {
@@ -136,11 +138,11 @@ func TestButtonsInSlack(t *testing.T) {
 				t.Errorf("its conversation hears %q, want %q", got, want)
 			}
 
-			second := s.proposed(question, "1700000000.000400", time.Now().Add(time.Hour))
+			second := s.proposed(s.alice.ID, question, "1700000000.000400", time.Now().Add(time.Hour))
 			if declined := s.workspace.Press(s.general, s.alice.ID, second.ShownTS, slack.ActionDecline, second.ID); declined.Status != 200 || now(second).State != store.ProposalDeclined {
 				t.Errorf("declined: status %d, %s", declined.Status, now(second).State)
 			}
-			late := s.proposed(question, "1700000000.000500", time.Now().Add(-time.Second))
+			late := s.proposed(s.alice.ID, question, "1700000000.000500", time.Now().Add(-time.Second))
 			s.mustContain(press(s.alice.ID, slack.ActionApprove, late), "This has lapsed")
 			if state := now(late).State; state != store.ProposalOpen && state != store.ProposalLapsed {
 				t.Errorf("late: %s", state)
