@@ -23,8 +23,9 @@ type Interaction struct {
 	// (docs.slack.dev/interactivity/implementing-slash-commands).
 	Took time.Duration
 
-	url  string // response_url
-	uses int    // of url
+	url    string // response_url
+	thread string // of the message whose button was pressed; responses appear there
+	uses   int    // of url
 }
 
 // Response is a message from the app to the user of an interaction.
@@ -91,20 +92,54 @@ func (w *Workspace) Shortcut(channel, user, ts, callback string) *Interaction {
 // (docs.slack.dev/reference/interaction-payloads/block_actions-payload).
 func (w *Workspace) Press(channel, user, ts, action, value string) *Interaction {
 	return w.interact(channel, user, "interactive", func(a *Interaction, c *Channel, u *User, trigger string) map[string]any {
+		container := map[string]any{"type": "message", "message_ts": ts, "channel_id": c.ID, "is_ephemeral": false}
+		m := c.find(ts)
+		if m != nil && m.ThreadTS != "" {
+			a.thread, container["thread_ts"] = m.ThreadTS, m.ThreadTS
+		}
 		payload := map[string]any{
 			"type": "block_actions", "token": "sandbox-verification-token", "api_app_id": w.bot.AppID,
 			"team":    map[string]any{"id": w.cfg.Team, "domain": "sandbox"},
 			"user":    map[string]any{"id": u.ID, "username": u.Name, "team_id": u.Team, "name": u.Name},
 			"channel": map[string]any{"id": c.ID, "name": commandChannelName(c)}, "is_enterprise_install": false, "enterprise": nil,
-			"container":  map[string]any{"type": "message", "message_ts": ts, "channel_id": c.ID, "is_ephemeral": false},
-			"trigger_id": trigger, "response_url": a.url, "state": map[string]any{"values": map[string]any{}},
+			"container": container, "trigger_id": trigger, "response_url": a.url, "state": map[string]any{"values": map[string]any{}},
 			"actions": []map[string]any{{"type": "button", "action_id": action, "block_id": "b", "value": value, "action_ts": w.nextTS()}},
 		}
-		if m := c.find(ts); m != nil {
+		if m != nil {
 			payload["message"] = w.wireMessage(c, m)
 		}
 		return payload
 	})
+}
+
+// hasButton reports whether a message of the bot has a button.
+func (w *Workspace) hasButton(channel, ts, action, value string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := w.channelByID(channel)
+	if c == nil || c.find(ts) == nil {
+		return false
+	}
+	var blocks []struct {
+		Type     string            `json:"type"`
+		Elements []json.RawMessage `json:"elements"`
+	}
+	if json.Unmarshal(c.find(ts).Blocks, &blocks) != nil {
+		return false
+	}
+	for _, b := range blocks {
+		for _, raw := range b.Elements {
+			var e struct {
+				Type     string `json:"type"`
+				ActionID string `json:"action_id"`
+				Value    string `json:"value"`
+			}
+			if b.Type == "actions" && json.Unmarshal(raw, &e) == nil && e.Type == "button" && e.ActionID == action && e.Value == value {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // interact sends the fields that describe returns to the app. It does not retry: Slack shows
@@ -184,7 +219,7 @@ func (w *Workspace) respond(a *Interaction, r Response) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r.At = time.Now()
-	m := &Message{Type: "message", User: w.bot.UserID, BotID: w.bot.BotID, AppID: w.bot.AppID, Text: r.Text, TS: w.nextTS()}
+	m := &Message{Type: "message", User: w.bot.UserID, BotID: w.bot.BotID, AppID: w.bot.AppID, Text: r.Text, TS: w.nextTS(), ThreadTS: a.thread}
 	w.responses[a] = append(w.responses[a], r)
 	w.ephemeral = append(w.ephemeral, Post{Channel: a.Channel, At: w.cfg.Clock(), For: a.User, Message: *m})
 	w.hub.send(change{Kind: "ephemeral", Channel: a.Channel, User: a.User, Message: m})

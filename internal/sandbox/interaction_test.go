@@ -98,6 +98,39 @@ func TestInteractionsByHTTP(t *testing.T) {
 		payload.Container.MessageTs != ts || payload.Container.ChannelID != b.general || payload.User.ID != b.alice || payload.Channel.ID != b.general || payload.Message.Text != "look" {
 		t.Errorf("payload of a button %+v", payload)
 	}
+
+	// From the page only a button that stands there; what it answers appears in the thread.
+	if _, _, err := b.api.PostMessage(b.general, slack.MsgOptionTS(ts), slack.MsgOptionText("may I?", false), slack.MsgOptionBlocks(slack.NewActionBlock("",
+		slack.NewButtonBlockElement("myao_approve", "p2", slack.NewTextBlockObject(slack.PlainTextType, "Approve", false, false))))); err != nil {
+		t.Fatal(err)
+	}
+	posted := b.Posts()[0].TS
+	for _, c := range []struct {
+		in     pageRequest
+		status int
+		says   string
+	}{
+		{pageRequest{User: b.alice, TS: posted, Name: "myao_approve", Value: "p3"}, 422, "button_not_found"},
+		{pageRequest{User: b.alice, TS: ts, Name: "myao_approve", Value: "p2"}, 422, "button_not_found"},
+		{pageRequest{User: b.Bot().UserID, TS: posted, Name: "myao_approve", Value: "p2"}, 422, "user_not_found"},
+		{pageRequest{User: b.alice, TS: posted, Name: "myao_approve", Value: "p2"}, 204, ""},
+	} {
+		if status, says := b.page(t, "click", c.in); status != c.status || says != c.says {
+			t.Errorf("%+v: %d %s", c.in, status, says)
+		}
+	}
+	form, payload = <-forms, slack.InteractionCallback{}
+	if err := json.Unmarshal([]byte(form.Get("payload")), &payload); err != nil || payload.Container.ThreadTs != ts || payload.ActionCallback.BlockActions[0].Value != "p2" {
+		t.Errorf("%v, payload of the page's click %+v", err, payload)
+	}
+	resp, err := http.Post(payload.ResponseURL, "application/json", strings.NewReader(`{"text":"for you"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if told := b.Ephemeral(); told[len(told)-1].ThreadTS != ts {
+		t.Errorf("told %+v", told[len(told)-1])
+	}
 	if asked := b.Command("#nowhere", b.alice, "/myao"); asked.Status != 0 || asked.Err == "" {
 		t.Errorf("in no channel: %+v", asked)
 	}

@@ -18,6 +18,7 @@ type pageRequest struct {
 	Broadcast bool             `json:"broadcast"`
 	Files     []pageAttachment `json:"files"`
 	Name      string           `json:"name"`
+	Value     string           `json:"value"`
 	On        bool             `json:"on"`
 }
 
@@ -123,6 +124,20 @@ func (w *Workspace) pageReact(in pageRequest) error {
 		err = w.react(in.Channel, in.TS, in.User, in.Name, false)
 	}
 	return err
+}
+
+// pageClick presses a button of a message. The page shows the app's answer, and the message as it changes.
+func (w *Workspace) pageClick(in pageRequest) error {
+	if err := w.checkWriter(in.Channel, in.User); err != nil {
+		return err
+	}
+	if !w.hasButton(in.Channel, in.TS, in.Name, in.Value) {
+		return apiError("button_not_found")
+	}
+	if a := w.Press(in.Channel, in.User, in.TS, in.Name, in.Value); a.Status != http.StatusOK {
+		return apiError("click_not_taken")
+	}
+	return nil
 }
 
 // checkWriter returns an error unless the user is a person who may write in the channel.

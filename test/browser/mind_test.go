@@ -391,3 +391,44 @@ func testNotes(t *testing.T, w *world) {
 		t.Errorf("the focus is at %s", got)
 	}
 }
+
+// testButtons tests that a proposal's text stands as it is, that its buttons work by keyboard, and that
+// what the bot answers to a click is shown. The proposal is none that the bot knows.
+func testButtons(t *testing.T, w *world) {
+	tb, thread := w.topic(t, "about buttons")
+	const blocks = `[{"type":"markdown","text":"I **propose** this."},
+		{"type":"section","text":{"type":"plain_text","text":"desk › create_ticket\n• title: <b>*door*</b> <@U0BOT> https://example.com/","emoji":false}},
+		{"type":"actions","elements":[{"type":"button","action_id":"myao_approve","value":"none","text":{"type":"plain_text","text":"Approve"},"style":"primary"},
+			{"type":"button","action_id":"myao_decline","value":"none","text":{"type":"plain_text","text":"Decline"}}]}]`
+	bot := func(method string, args url.Values) (ts string) {
+		t.Helper()
+		args.Set("token", w.secrets[0])
+		args.Set("channel", w.channel(t, "random").ID)
+		resp, err := http.PostForm(w.url+"/api/"+method, args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		var answer struct{ TS, Error string }
+		if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil || answer.Error != "" {
+			t.Fatalf("%s: %v, %s", method, err, answer.Error)
+		}
+		return answer.TS
+	}
+	ts := bot("chat.postMessage", url.Values{"thread_ts": {thread}, "text": {"I propose this."}, "blocks": {blocks}})
+	shownAs := "desk › create_ticket\n• title: <b>*door*</b> <@U0BOT> https://example.com/"
+	tb.awaitMessage(threadList, "• title:")
+	proposal := message(threadList, "• title:")
+	if got := tb.text(proposal.in(".proposed")); got != shownAs || !tb.is(string(proposal.in(".text strong"))) || tb.is(string(proposal.in(".proposed *"))) {
+		t.Errorf("it shows %q", got)
+	}
+	tb.axe("a proposal")
+	eval[bool](tb, string(proposal.in(".actions .primary"))+".focus() ?? true")
+	tb.press(kb.Enter)
+	tb.await("the answer to the click", string(saying(threadList+" .ephemeral", "I no longer know of this proposal")))
+	bot("chat.update", url.Values{"ts": {ts}, "text": {"I propose this."}, "blocks": {`[{"type":"markdown","text":"I **propose** this."},{"type":"context","elements":[{"type":"mrkdwn","text":"Approved by <@` + w.user(t, "alice") + `>."}]}]`}})
+	tb.await("the outcome in place of the buttons", fmt.Sprintf(`%[1]s && !%[1]s.querySelector("button.primary")`, saying(threadList+" li.message", "Approved by @alice.")))
+	if tb.is(`document.activeElement === document.body`) {
+		t.Error("the update loses the focus")
+	}
+}

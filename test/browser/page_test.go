@@ -46,6 +46,7 @@ func TestPage(t *testing.T) {
 		{"prompt", testPrompt},
 		{"looking up", testLookingUp},
 		{"notes", testNotes},
+		{"buttons", testButtons},
 		{"withdrawn", testWithdrawn},
 		{"silence", testSilence},
 		{"foreign", testForeign},

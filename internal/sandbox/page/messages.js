@@ -3,7 +3,7 @@ import { clock, dayName, tsTime } from "./clock.js";
 import { attachment } from "./files.js";
 import { avatar, emojiOrName } from "./icons.js";
 import { showRows } from "./list.js";
-import { editable, el, rich, source } from "./render.js";
+import { body, editable, el, rich } from "./render.js";
 import { $, act, count, navigate, currentChannel, isReply, names, on, seen, state, emit, title, visible } from "./state.js";
 
 const quickReactions = ["thumbsup", "eyes", "tada"];
@@ -89,15 +89,15 @@ function row(m, close, inThread, at) {
   const time = el("time", { datetime: at.toISOString(), title: at.toLocaleString() }, clock(at));
   if (/join|leave|tombstone/.test(m.subtype || "")) return el("li", { class: "note", dataset: { ts: m.ts }, tabindex: -1 }, rich(m.text, names), threadLink(m, inThread));
   const name = m.username || m.bot_profile?.name || names.user(author);
-  const body = rich(source(m), names);
-  if (m.edited) (body.lastElementChild || body).append(el("span", { class: "edited" }, " (edited)"));
+  const parts = body(m, names, (b, node) => press(m, b, node)), text = parts.findLast(p => p.matches(".text")) || parts.at(-1);
+  if (m.edited) (text.lastElementChild || text).append(el("span", { class: "edited" }, " (edited)"));
   const kinds = ["message", close && "follows", bot && "own", m.subtype === "me_message" && "me", m.for && "ephemeral"].filter(Boolean).join(" ");
   return el("li", { class: kinds, dataset: { ts: m.ts }, tabindex: -1 },
     close ? el("span", { class: "when" }, time) : avatar(author || name, author === state.bot.user_id),
     el("div", { class: "body" },
       close ? el("span", { class: "sr" }, name + ":") : el("div", { class: "who" }, el("strong", {}, name), bot && el("span", { class: "badge" }, "app"), time, m.for && el("span", { class: "only" }, "only visible to you")),
       m.subtype === "thread_broadcast" && !inThread && el("button", { type: "button", class: "broadcast", onclick: () => openThread(m.thread_ts) }, "replied to a thread"),
-      body,
+      ...parts,
       ...(m.files || []).map(attachment),
       reactions(m), threadLink(m, inThread)),
     !m.for && tools(m, inThread));
@@ -126,6 +126,14 @@ function tools(m, inThread) {
     m.user === state.bot.user_id && tool("Why did it say that?", "Why?", () => emit("why", m)),
     mine && tool("Edit message", "Edit", e => edit(m, e.currentTarget.closest("li"))),
     mine && tool("Delete message", "Delete", () => act("delete", { ts: m.ts })));
+}
+
+// press presses a button of a message, which then changes.
+async function press(m, button, node) {
+  if (node.hasAttribute("aria-disabled")) return;
+  node.setAttribute("aria-disabled", "true");
+  await act("click", { ts: m.ts, name: button.action_id, value: button.value || "" });
+  node.removeAttribute("aria-disabled");
 }
 
 export function openThread(ts) {

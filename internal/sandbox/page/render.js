@@ -71,6 +71,26 @@ export function rich(text, names) {
   return box;
 }
 
+// body returns the nodes of a message: the blocks of the bot's, else the text. press is called for a
+// button of the blocks, with its node.
+export function body(message, names, press) {
+  const blocks = message.bot_id && Array.isArray(message.blocks) ? message.blocks.map(b => block(b, names, press)).filter(Boolean) : [];
+  return blocks.length ? blocks : [rich(message.text || "", names)];
+}
+
+function block(b, names, press) {
+  const elements = b?.elements || [];
+  switch (b?.type) {
+    case "markdown": return rich(b.text || "", names);
+    case "section": return b.text?.type === "plain_text" ? el("div", { class: "proposed" }, b.text.text) : rich(b.text?.text || "", names);
+    case "context": return el("div", { class: "context" }, ...elements.map(e => rich(e.text || "", names)));
+    case "actions": return el("div", { class: "actions" }, ...elements.filter(e => e.type === "button").map(e => el("button", {
+      type: "button", class: e.style, onclick: click => press(e, click.currentTarget),
+    }, e.text?.text || "")));
+  }
+  return null;
+}
+
 // source returns a message's markdown blocks if it has some, else its text.
 export function source(message) {
   const blocks = (message.blocks || []).filter(b => b && b.type === "markdown" && typeof b.text === "string");
