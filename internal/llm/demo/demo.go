@@ -1,6 +1,7 @@
 // Package demo is a model made of a few rules, for trying the system without a
 // provider. It uses no network and gives the same answer to the same question. Asked in plain words
-// to look something up, to open a link, to remember something or to forget a note, it calls the tool for it.
+// to look something up, to open a link, to remember something, to forget a note, or to find or open a
+// ticket, it calls the tool for it.
 // Of files it says what it was shown. Every text says that it comes from the demo model, so that nobody takes it for
 // a language model's.
 package demo
@@ -69,10 +70,13 @@ func (Model) Generate(ctx context.Context, r llm.Request) (llm.Response, error) 
 
 // respond returns a reply to the newest message, or the call that it asks for.
 func respond(r llm.Request, messages []message) (string, *llm.Turn) {
+	if text := acted(r.System); text != "" {
+		return text, nil
+	}
 	newest := ""
 	if len(messages) > 0 {
 		newest = messages[len(messages)-1].text
-		a := askedFor(newest)
+		a := askedFor(newest, r.Tools)
 		if turn := call(r, a); turn != nil {
 			return "", turn
 		}

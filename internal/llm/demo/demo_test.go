@@ -210,7 +210,9 @@ func TestTools(t *testing.T) {
 		{Name: searchTool, Schema: json.RawMessage(`{"type":"object"}`)}, {Name: rememberTool, Schema: json.RawMessage(`{"type":"object"}`)},
 		{Name: openTool, Schema: json.RawMessage(`{"type":"object"}`)}, {Name: readTool, Schema: json.RawMessage(`{"type":"object"}`)},
 		{Name: forgetTool, Schema: json.RawMessage(`{"type":"object","properties":{"id":{"type":"integer"}}}`)},
+		{Name: "desk__find_tickets", Schema: json.RawMessage(`{"type":"object"}`)}, {Name: "desk__create_ticket", Schema: json.RawMessage(`{"type":"object"}`)},
 	}
+	const proposed = "Proposed, not done. People see it."
 	const found = "2 messages:\n[3] 2026-11-20 10:00 #general bob: The launch is on Friday.\n[4] 2026-11-19 09:00 #plans eve: \\*No\\* launch yet."
 	for _, tt := range []struct{ text, tool, input, result, says string }{
 		{"@myao (U1) what did Bob say about the launch?", searchTool, `{"author":"Bob","query":"the launch"}`, found,
@@ -230,6 +232,13 @@ func TestTools(t *testing.T) {
 		{"@myao please read notes-2.txt.", readTool, `{"name":"notes-2.txt"}`, "The file \"notes-2.txt\":\n\nFriday.", noticeEN + " read_file answered: “The file \"notes-2.txt\": Friday.”"},
 		{"@myao 議事録.pdfの中身を要約して", readTool, `{"name":"議事録.pdf"}`, "金曜", noticeJA + "read_file の結果: 「金曜」"},
 		{"@myao what do you think?\n[file: the plan.md]", readTool, `{"name":"the plan.md"}`, "Friday.", noticeEN + " read_file answered: “Friday.”"},
+		{"@myao please open a ticket for the broken door.", "desk__create_ticket", `{"title":"the broken door"}`, proposed, noticeEN + " I propose what stands below. It is done once somebody approves it."},
+		{"@myao 屋上のドアについてのチケットを作って", "desk__create_ticket", `{"title":"屋上のドア"}`, proposed, noticeJA + "下の操作を提案します。承認されたら実行します。"},
+		{"@myao 会議室Bのプロジェクターのチケットを作成してください。", "desk__create_ticket", `{"title":"会議室Bのプロジェクター"}`, proposed, noticeJA + "下の操作を提案します。承認されたら実行します。"},
+		{"@myao which tickets are about the door?", "desk__find_tickets", `{"text":"the door"}`, "Ticket 1: the door", noticeEN + " desk__find_tickets answered: “Ticket 1: the door”"},
+		{"@myao find all tickets", "desk__find_tickets", `{}`, "none", noticeEN + " desk__find_tickets answered: “none”"},
+		{"@myao ドアのチケットは？", "desk__find_tickets", `{"text":"ドア"}`, "なし", noticeJA + "desk__find_tickets の結果: 「なし」"},
+		{"@myao チケットはありますか", "desk__find_tickets", `{}`, "なし", noticeJA + "desk__find_tickets の結果: 「なし」"},
 		{"Is https://x.example/a yours?", "", "", "", ""},
 		{"Do you remember the plan?", "", "", "", ""},
 		{"Do you remember that Bob was ill?", "", "", "", ""},
@@ -264,6 +273,27 @@ func TestTools(t *testing.T) {
 		r.System = strings.Replace(r.System, "## Target", "## Looked up\n"+tt.result+"\n\n## Target", 1)
 		if got := generate(t, r); tt.result == found && got != tt.says {
 			t.Errorf("%q, plain: got\n%s\nwant\n%s", tt.text, got, tt.says)
+		}
+	}
+}
+
+// What came of an approved call is told, and not proposed again.
+func TestActed(t *testing.T) {
+	t.Parallel()
+	offered := []llm.Tool{{Name: "desk__create_ticket", Schema: json.RawMessage(`{"type":"object"}`)}}
+	for text, tt := range map[string]struct{ section, want string }{
+		"@myao open a ticket for the door": {
+			"\n\n## What you proposed, and what came of it\n\nYou proposed the call below. It was made.\n\n### desk__create_ticket {\"title\":\"the door\"}\n\nTicket 1: the door\n\nUrgent.\n\nWrite now what people want to know.\n",
+			noticeEN + " desk__create_ticket answered: “Ticket 1: the door Urgent.”",
+		},
+		"@myao ドアのチケットを作って": {
+			"\n\n## 提案したことと、その結果\n\n実行しました。\n\n### desk__create_ticket {\"title\":\"ドア\"}\n\nTicket 1: ドア\n\n一文か二文で書いてください。",
+			noticeJA + "desk__create_ticket の結果: 「Ticket 1: ドア」",
+		},
+	} {
+		r := llm.Request{Purpose: llm.PurposeResponse, System: prompt("alice", text) + "\n---\nrules" + tt.section, Prompt: "Answer.", Tools: offered}
+		if got := generate(t, r); got != tt.want {
+			t.Errorf("got %s, want %s", got, tt.want)
 		}
 	}
 }

@@ -56,11 +56,15 @@ const maxFound = 3
 // asked is what the newest message asks the tools for.
 type asked struct {
 	tool string // "" for nothing
-	// what is the query, the address, the text to remember or the number of the note.
-	what, author string
+	// what is the query, the address, the text to remember or the number of the note. key is where a
+	// ticket desk wants it.
+	what, author, key string
 }
 
-func askedFor(text string) asked {
+func askedFor(text string, offered []llm.Tool) asked {
+	if a := ticketAsked(text, offered); a.tool != "" {
+		return a
+	}
 	if a := byRules(text); a.what != "" {
 		return a
 	}
@@ -112,6 +116,10 @@ func call(r llm.Request, a asked) *llm.Turn {
 	switch retry := len(r.Turns) == 1 && a.author != "" && failed(r.Turns[0]); {
 	case schema == nil || len(r.Turns) > 0 && !retry:
 		return nil
+	case a.key != "":
+		if a.what != "" {
+			input[a.key] = a.what
+		}
 	case a.tool == searchTool:
 		input["query"] = a.what
 		if a.author != "" && !retry {
@@ -170,8 +178,18 @@ func told(r llm.Request, a asked, ja bool) string {
 		return b.String()
 	case result == "":
 		return ""
-	case ja:
-		return fmt.Sprintf("%s%s の結果: 「%s」", noticeJA, a.tool, quote(result))
+	case strings.HasPrefix(result, "Proposed, not done.") && ja:
+		return noticeJA + "下の操作を提案します。承認されたら実行します。"
+	case strings.HasPrefix(result, "Proposed, not done."):
+		return noticeEN + " I propose what stands below. It is done once somebody approves it."
 	}
-	return fmt.Sprintf("%s %s answered: “%s”", noticeEN, a.tool, quote(result))
+	return answeredBy(a.tool, result, ja)
+}
+
+// answeredBy tells what a tool returned.
+func answeredBy(tool, result string, ja bool) string {
+	if ja {
+		return fmt.Sprintf("%s%s の結果: 「%s」", noticeJA, tool, quote(result))
+	}
+	return fmt.Sprintf("%s %s answered: “%s”", noticeEN, tool, quote(result))
 }
