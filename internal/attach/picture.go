@@ -21,7 +21,8 @@ const (
 	maxSide = 1568
 	// maxBytes is how large a picture is shown: Anthropic takes 5 MB in base64.
 	maxBytes = 3_700_000
-	// maxPixels bounds what is decoded. Two kinds take more memory for a pixel.
+	// maxPixels bounds what is decoded. Some kinds take more memory for a pixel: WebP and 16 bits a color, and
+	// progressive JPEG.
 	maxPixels            = 50_000_000
 	maxPixelsDeep        = 25_000_000
 	maxPixelsProgressive = 16_000_000
@@ -60,7 +61,7 @@ func maxDecoded(config image.Config, format string, body []byte) int64 {
 	switch {
 	case format == "jpeg" && progressive(body):
 		return maxPixelsProgressive
-	case config.ColorModel == color.NRGBA64Model, config.ColorModel == color.RGBA64Model, config.ColorModel == color.Gray16Model:
+	case format == "webp", config.ColorModel == color.NRGBA64Model, config.ColorModel == color.RGBA64Model, config.ColorModel == color.Gray16Model:
 		return maxPixelsDeep
 	}
 	return maxPixels

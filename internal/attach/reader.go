@@ -82,6 +82,9 @@ func tooLarge(what string, most int64) error {
 // limits bound what is downloaded of a file, in bytes, by what it is.
 type limits struct{ picture, pdf, text int64 }
 
+// maxCharacters bounds what is written as material of a text, which takes time.
+const maxCharacters = 200_000
+
 // most bounds every file that is asked for by name.
 var most = limits{picture: 20 << 20, pdf: 10 << 20, text: 4 << 20}
 
@@ -101,6 +104,9 @@ func Name(f chat.File) string { return fmt.Sprintf("The file %q", f.Name) }
 
 // written is a file as a model gets it.
 func (r *Reader) written(f chat.File, c content) (text string, files []llm.File) {
+	if runes := []rune(c.text); len(runes) > maxCharacters {
+		c.text, c.cut = string(runes[:maxCharacters]), true
+	}
 	text = Name(f)
 	if c.shown != nil {
 		text += " is shown itself."
@@ -109,10 +115,12 @@ func (r *Reader) written(f chat.File, c content) (text string, files []llm.File)
 	switch {
 	case c.text == "":
 		return text, files
-	case c.shown != nil:
+	case c.shown != nil && !c.cut:
 		text += " Its text"
+	case c.shown != nil:
+		text += " The beginning of its text"
 	case c.cut:
-		text += ", of which Slack gives only the beginning"
+		text += ", of which only the beginning could be read"
 	}
 	return text + ":\n\n" + r.material(c.text), files
 }
@@ -215,7 +223,7 @@ func (r *Reader) content(ctx context.Context, info slack.File, body []byte, l li
 	case int64(len(body)) > l.text:
 		return content{}, tooLarge("texts", l.text)
 	case info.Canvas():
-		text = canvas(text)
+		text = r.canvas(text)
 	}
 	if strings.TrimSpace(text) == "" {
 		return content{}, refusef("has no text")

@@ -23,6 +23,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/pdf"
+	"myao/internal/prompt"
 	"myao/internal/slack"
 )
 
@@ -217,6 +218,7 @@ func TestWhatCannotBeRead(t *testing.T) {
 		"a bomb":                  {named("a.png", "image/png"), header(60000, 60000, 8), "60000 × 60000 pixels"},
 		"a bomb beyond 32 bits":   {named("a.png", "image/png"), header(1<<31-1, 1<<31-1, 8), "be read"},
 		"a bomb of deep pixels":   {named("a.png", "image/png"), header(6000, 6000, 16), "6000 × 6000 pixels"},
+		"a WebP bomb":             {named("a.webp", "image/webp"), []byte("RIFF\x1e\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x00\x00\x00\x00\xff\x1f\x00\xff\x1f\x00" + "VP8 \x00\x00\x00\x00"), "8192 × 8192 pixels"},
 		"a progressive bomb":      {named("a.jpg", "image/jpeg"), progressive, "8192 × 8192 pixels"},
 		"half a picture":          {named("a.png", "image/png"), encoded(t, picture(400, 400), "png")[:200], "damaged"},
 		"a video":                 {slack.File{File: chat.File{Name: "a.mp4", MIME: "video/mp4"}, Size: 1 << 30}, nil, "a video"},
@@ -255,6 +257,22 @@ func TestPDF(t *testing.T) {
 	text, files, err := reader(s).Read(t.Context(), f.File)
 	if want := "The file \"a.bin\" is shown itself. Its text:\n\nthe text"; err != nil || text != want || len(files) != 1 || files[0].MIME != "application/pdf" || !bytes.Equal(files[0].Data, body) {
 		t.Errorf("got %q, %v, %v", text, files, err)
+	}
+}
+
+// A long text is shown from its beginning, however it is made to keep the guard of prompts busy.
+func TestLongText(t *testing.T) {
+	t.Parallel()
+	prompts, err := prompt.New(prompt.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := named("a.txt", "text/plain")
+	f.ID, f.URL = "F1", "https://files.slack.com/f"
+	s := &fakeSlack{files: map[string]slack.File{"F1": f}, bodies: map[string][]byte{"F1": []byte(strings.Repeat("- ", 1<<20))}}
+	text, _, err := New(s, fakePDF{}, prompts.Material, slog.New(slog.DiscardHandler)).Read(t.Context(), f.File)
+	if err != nil || !strings.HasPrefix(text, `The file "a.txt", of which only the beginning could be read:`) || len(text) > maxCharacters+100 {
+		t.Errorf("%d bytes, %.100s, %v", len(text), text, err)
 	}
 }
 

@@ -75,8 +75,16 @@ func likely(text string) (n int) {
 	return n
 }
 
+// The limits of a canvas that is parsed; a larger one stays HTML. A hostile one takes a hundred times its size.
+const maxCanvas, maxTags = 1 << 20, 100_000
+
 // canvas is the text of a canvas, which Slack serves as HTML.
-func canvas(html string) string {
+func (r *Reader) canvas(html string) string {
+	if len(html) > maxCanvas || strings.Count(html, "<") > maxTags {
+		return html
+	}
+	r.decoding <- struct{}{}
+	defer func() { <-r.decoding }()
 	text, err := htmltomarkdown.ConvertString(html)
 	if err != nil {
 		return html

@@ -86,13 +86,16 @@ var (
 	mark = regexp.MustCompile(`^(?:(?:reactions|リアクション)\s*:|\[\s*new\s*\]|\(\s*\d+\s*\pL+\s*(?:ago)?\s*\))`)
 )
 
+// maxNested bounds how many containers of a line are looked into: each look reads the rest of the line.
+const maxNested = 20
+
 // structural reports whether a folded line could be taken for structure of the prompt.
 func (g guard) structural(s string) bool {
 	if dated.MatchString(s) || gap.MatchString(s) || attachment.MatchString(s) || mark.MatchString(s) {
 		return true
 	}
-	for s != "" {
-		if s[0] == '#' || rule.MatchString(s) || fence.MatchString(s) ||
+	for nested := 0; s != ""; nested++ {
+		if nested == maxNested || s[0] == '#' || rule.MatchString(s) || fence.MatchString(s) ||
 			emphasis.MatchString(s) || html.MatchString(s) || g.labelled(s) {
 			return true
 		}
