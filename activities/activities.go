@@ -42,6 +42,8 @@ type Tools interface {
 	Offered(ctx context.Context, p tools.Place) ([]tools.Offer, error)
 	// Run returns what the model is told. An err is tried again. step identifies the call however often
 	// it is tried.
+	// Refuses says why a call that acts is not even proposed; "" if nothing speaks against it.
+	Refuses(input json.RawMessage) string
 	Run(ctx context.Context, p tools.Place, step, name string, input json.RawMessage) (tools.Result, error)
 }
 

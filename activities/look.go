@@ -79,7 +79,7 @@ func (a *Activities) look(ctx context.Context, in LookInput) error {
 // placeOf is where and for whom a task's reply is written.
 func placeOf(t Task, addressed bool, asker, channelName string, readers store.Readers, settings config.ChannelSettings) tools.Place {
 	p := tools.Place{
-		Conversation: t.Conversation, Trigger: t.Trigger, Addressed: addressed, Allowed: settings.Tools,
+		Conversation: t.Conversation, Trigger: t.Trigger, Addressed: addressed, Allowed: settings.Tools, Remote: settings.MCPTools,
 		ChannelName: channelName, Shared: readers.Shared, Outsiders: readers.Outsiders,
 	}
 	if addressed {

@@ -36,6 +36,13 @@ func (f *fakeTools) Offered(_ context.Context, p tools.Place) ([]tools.Offer, er
 	return []tools.Offer{{Tool: llm.Tool{Name: "search_messages", Description: "finds", Schema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`)}}}, nil
 }
 
+func (f *fakeTools) Refuses(input json.RawMessage) string {
+	if strings.Contains(string(input), "password") {
+		return "refused"
+	}
+	return ""
+}
+
 func (f *fakeTools) Run(_ context.Context, p tools.Place, _, name string, input json.RawMessage) (tools.Result, error) {
 	f.mu.Lock()
 	f.places, f.inputs = append(f.places, p), append(f.inputs, string(input))

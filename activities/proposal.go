@@ -57,14 +57,10 @@ func (a *Activities) propose(st *store.Step, offer tools.Offer, p proposer, befo
 		asker = p.known.Trigger.UserID
 	}
 	_, whole := tools.Describe(offer.Server, st.Tool, json.RawMessage(st.Input), slack.MaxProposal)
-	why, refuses := "", false
-	if r, ok := a.Tools.(interface{ Refuses(json.RawMessage) string }); ok {
-		why = r.Refuses(json.RawMessage(st.Input))
-		refuses = why != ""
-	}
+	why := a.Tools.Refuses(json.RawMessage(st.Input))
 	st.Failed = true
 	switch {
-	case refuses:
+	case why != "":
 		st.State, st.Input, st.Output = store.StepRefused, "{}", why // a credential is not kept
 	case !whole:
 		st.State, st.Output = store.StepRefused, stepTooLong

@@ -233,6 +233,7 @@ func TestRefusedRepliesOfProposals(t *testing.T) {
 func TestProposalsThatAreNone(t *testing.T) {
 	t.Parallel()
 	many := llmtest.Reply{Calls: []llm.Call{create(strings.Repeat("x", 2000))}}
+	many.Calls = append(many.Calls, create("my password"))
 	for i := range 6 {
 		many.Calls = append(many.Calls, create(fmt.Sprint(i)))
 	}
@@ -244,7 +245,7 @@ func TestProposalsThatAreNone(t *testing.T) {
 		t.Fatalf("composed %+v", out)
 	}
 	results := b.model.Calls()[1].Turns[0].Results
-	if results[0].Text != stepTooLong || results[5].Text != stepProposed || results[6].Text != stepTooMany {
+	if results[0].Text != stepTooLong || results[1].Text != "refused" || results[6].Text != stepProposed || results[7].Text != stepTooMany {
 		t.Errorf("the model is told %+v", results)
 	}
 	out, err := runOnce[ReplyOutput](b.Post, PostInput{Task: in.Task, Addressed: true})

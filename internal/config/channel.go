@@ -90,8 +90,11 @@ type ChannelSettings struct {
 	Persona string
 	// Model writes the replies. Its provider is that of agents.response.
 	Model string
-	// Tools are the names of the tools that a model is offered here.
+	// Tools are the names of the tools that a model is offered here, without those of MCP servers.
 	Tools []string
+	// MCPTools are the tools of MCP servers, as SERVER__TOOL, to which the channel narrows those that its
+	// servers allow. Nil is all.
+	MCPTools []string
 	// Zone is the time zone of the channel's days and quiet hours.
 	Zone *time.Location
 
@@ -155,6 +158,12 @@ func (c Config) Channel(f ChannelFacts) ChannelSettings {
 		s.Tools = slices.DeleteFunc(slices.Clone(s.Tools), func(name string) bool {
 			return own.Tools != nil && !slices.Contains(own.Tools, name) || name == toolRemember && s.Remember == RememberNowhere
 		})
+	}
+	if own.Tools != nil {
+		s.MCPTools = slices.DeleteFunc(slices.Clone(own.Tools), func(name string) bool { return !c.MCP.toolOfServer(name) })
+		if s.MCPTools == nil {
+			s.MCPTools = []string{}
+		}
 	}
 	s.Zone = c.zone(cmp.Or(own.TimeZone, c.TimeZone))
 	return s

@@ -62,9 +62,9 @@ channels:
 	mention := inherited
 	mention.Mode = config.ModeMention
 	own := config.ChannelSettings{Mode: config.ModeAll, Bots: config.BotsJudge, Remember: config.RememberHere, MaxWait: 2 * time.Second, MaxMessageAge: time.Second,
-		Persona: "Speak like a pirate.", Model: "parrot", Zone: tokyo, Tools: []string{}}
+		Persona: "Speak like a pirate.", Model: "parrot", Zone: tokyo, Tools: []string{}, MCPTools: []string{}}
 	narrowed := inherited
-	narrowed.Tools = []string{"read_thread"}
+	narrowed.Tools, narrowed.MCPTools = []string{"read_thread"}, []string{}
 	for _, tc := range []struct {
 		why, id, name string
 		want          config.ChannelSettings

@@ -29,6 +29,7 @@ type Config struct {
 	Response     Response `yaml:"response"`
 	Memory       Memory   `yaml:"memory"`
 	Tools        Tools    `yaml:"tools"`
+	MCP          MCP      `yaml:"mcp"`
 	// Retention is how long the database keeps rows that are no longer in use.
 	Retention Retention `yaml:"retention"`
 	// Channels are the exceptions from Response, by channel id or by name (lower case, without

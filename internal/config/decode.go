@@ -223,6 +223,11 @@ func assign(target reflect.Value, v any, fromVariables bool) bool {
 			return false
 		}
 		target.SetBool(b)
+	case reflect.Slice:
+		if !isText || target.Type() != reflect.TypeFor[Places]() {
+			return false
+		}
+		target.Set(reflect.ValueOf(Places{text}))
 	default:
 		return false
 	}

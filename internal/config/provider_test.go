@@ -108,10 +108,11 @@ func TestSecrets(t *testing.T) {
 	c.LLM.OpenAI = config.Access{APIKey: "openai-key", BaseURL: "https://me:open%2Fai@proxy"}
 	c.Agents.Judgment.APIKey, c.Agents.Judgment.BaseURL = "judge-key", "http://me:judge-password@localhost"
 	c.Encryption.Keys = map[string]config.Secret{"a": "first-key", "b": "second-key"}
+	c.MCP.Servers = map[string]config.MCPServer{"desk": {URL: "http://me:desk-password@desk", Headers: map[string]config.Secret{"Authorization": "desk-header"}}}
 	c.Database.URL = "postgres://me:database-password@db/x"
 	c.Channels = map[string]config.Channel{"general": {Persona: "no secret"}}
 	want := []string{
-		"app-token", "bot-token", "database-password", "first-key", "gemini-key", "gemini-password", "judge-key", "judge-password",
+		"app-token", "bot-token", "database-password", "desk-header", "desk-password", "first-key", "gemini-key", "gemini-password", "judge-key", "judge-password",
 		"open%2Fai", "open/ai", "openai-key", "second-key", "signing", "slack-password",
 	}
 	got := c.Secrets()

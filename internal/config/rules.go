@@ -91,7 +91,6 @@ var rules = map[string]rule{
 	"Channel.Remember": oneOf(RememberEverywhere, RememberHere, RememberNowhere),
 	"Channel.Model":    text(line),
 	"Channel.TimeZone": text(timeZone),
-	"Channel.Tools":    oneOf(ToolNames()...),
 
 	"Tools.Enabled":        oneOf(ToolNames()...),
 	"Tools.MaxRounds":      whole(1, 50),

@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"encoding/base64"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -58,8 +59,14 @@ func (c *Config) validate(f *faults) {
 		f.add("llm.prices.", nil, "must name a model")
 	}
 	c.Response.validate(f)
+	c.MCP.validate(f)
 	for key, own := range c.Channels {
 		own.validate("channels."+key, c.Response, f)
+		for i, name := range own.Tools {
+			if !slices.Contains(ToolNames(), name) && !c.MCP.toolOfServer(name) {
+				f.add(fmt.Sprintf("channels.%s.tools[%d]", key, i), name, "must be one of %s, or SERVER%sTOOL of one of mcp.servers", strings.Join(ToolNames(), ", "), mcpSeparator)
+			}
+		}
 	}
 	// Catch-up would store deleted messages again, and memory would lack them.
 	if kept, threads := c.Retention.MessagesDays, c.Response.ThreadMemoryDays; kept != 0 && kept <= threads {

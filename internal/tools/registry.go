@@ -35,8 +35,10 @@ type Place struct {
 	// Approved is the id of the proposal whose call people have approved; a tool that acts runs for
 	// nothing else.
 	Approved string
-	// Allowed are the names of the tools that the configuration allows here.
+	// Allowed are the names of the tools of this package that the configuration allows here.
 	Allowed []string
+	// Remote are the tools of other programs that are allowed here; nil is all.
+	Remote []string
 }
 
 // Offer is a tool that a model may call in a place.
@@ -94,6 +96,8 @@ var ErrNotCalled = errors.New("the call was not made")
 type Registry struct {
 	tools  []tool
 	remote Remote // or nil
+	// secrets are the forms of our own secrets, in lower case.
+	secrets []string
 }
 
 // New makes a registry of the tools that read from sources.
@@ -105,7 +109,7 @@ func New(s Sources) *Registry {
 	if s.Files != nil {
 		all = append(all, readFile(s))
 	}
-	return &Registry{remote: s.Remote, tools: append(all, remember(s), forgetNote(s))}
+	return &Registry{remote: s.Remote, secrets: secretForms(s.Secrets), tools: append(all, remember(s), forgetNote(s))}
 }
 
 // Offered returns the tools that a model may call in a place.
@@ -154,6 +158,11 @@ func (r *Registry) Run(ctx context.Context, p Place, step, name string, input js
 	}
 	if offered[i].Act && p.Approved == "" {
 		return Result{Text: fmt.Sprintf("%q acts, so it runs only when people have approved it.", name), Failed: true}, nil
+	}
+	if offered[i].Server != "" {
+		if why := r.Refuses(input); why != "" {
+			return Result{Text: why, Failed: true}, nil
+		}
 	}
 	run := func() (Result, error) { return r.remote.Run(ctx, p, name, input) }
 	if i := slices.IndexFunc(r.tools, func(t tool) bool { return t.Name == name }); i >= 0 {

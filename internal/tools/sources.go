@@ -27,6 +27,8 @@ type Sources struct {
 	Shown func(ctx context.Context, c chat.Conversation, trigger string) ([]chat.Found, error)
 	// Material writes a text of the web as material for a model: none of it looks like structure.
 	Material func(text string) string
+	// Secrets are our own: no call of a tool of Remote may hold one.
+	Secrets []string
 	// Remote has the tools of MCP servers; nil: there are none.
 	Remote Remote
 	// Zone is the time zone of the dates that a model writes in a channel.

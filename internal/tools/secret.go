@@ -1,0 +1,108 @@
+package tools
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// credentials match what looks like a key, a token or a password wherever it was issued: those of Slack,
+// GitHub, GitLab, AWS, Google, OpenAI, Anthropic, Stripe, npm and Telegram, tokens of JWT, private keys,
+// and the password in an address.
+var credentials = regexp.MustCompile(`xox[abeoprs]-[\w-]{10,}|xapp-\d-[\w-]{10,}|hooks\.slack\.com/services/\w|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|` +
+	`(?:AKIA|ASIA)[0-9A-Z]{16}\b|AIza[\w-]{30,}|\bsk-[\w-]{20,}|\b[rs]k_(?:live|test)_\w{16,}|\bnpm_\w{30,}|\b\d{8,10}:[\w-]{35}\b|` +
+	`\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}|-----BEGIN [A-Z ]*PRIVATE KEY|\b[a-z][a-z0-9+.-]*://[^\s/:@]+:[^\s/@]{3,}@`)
+
+// minSecret is how long a secret is at least that is looked for: a shorter one is in many a text.
+const minSecret = 6
+
+// secretForms are the texts in which one of the secrets may hide: as it is, in an address, in hex, and in
+// base64 at each of the three places where it can begin in a group.
+func secretForms(secrets []string) []string {
+	var forms []string
+	for _, secret := range secrets {
+		if len(secret) < minSecret {
+			continue
+		}
+		forms = append(forms, secret, url.QueryEscape(secret), url.PathEscape(secret), hex.EncodeToString([]byte(secret)), reversed(secret))
+		for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			for before := range 3 {
+				text := encoding.EncodeToString(append(make([]byte, before), secret...))
+				// Its first and last characters hold bits of what stands beside it.
+				first := (before*8 + 5) / 6
+				if last := len(secret)*8 + before*8; last/6 > first {
+					forms = append(forms, text[first:last/6])
+				}
+			}
+		}
+	}
+	for i, form := range forms {
+		forms[i] = strings.ToLower(form)
+	}
+	return forms
+}
+
+func reversed(s string) string {
+	b := []byte(s)
+	for i, j := 0, len(b)-1; i < j; i, j = i+1, j-1 {
+		b[i], b[j] = b[j], b[i]
+	}
+	return string(b)
+}
+
+// credentialRefused is what the model is told of a call that Refuses refuses.
+const credentialRefused = "This was refused: its input holds what looks like a password, a key or a token. Those are never handed to other programs. Leave it out."
+
+// Refuses says why a call of another program's tool is not even proposed: its input holds one of our own
+// secrets, or what looks like a credential. "" means that nothing speaks against it.
+func (r *Registry) Refuses(input json.RawMessage) string {
+	texts := []string{string(input)}
+	var value any
+	if json.Unmarshal(input, &value) == nil {
+		texts = append(texts, strings.Join(stringsIn(value), "\n"), strings.Join(stringsIn(value), "")) // also where it is cut in pieces
+	}
+	for _, text := range texts {
+		if decoded, err := url.QueryUnescape(text); err == nil && decoded != text {
+			texts = append(texts, decoded)
+		}
+	}
+	for _, text := range texts {
+		if credentials.MatchString(text) {
+			return credentialRefused
+		}
+		low := strings.ToLower(text)
+		dense := strings.Map(func(c rune) rune {
+			if c <= ' ' || c == 0x200b {
+				return -1
+			}
+			return c
+		}, low)
+		for _, form := range r.secrets {
+			if strings.Contains(low, form) || strings.Contains(dense, form) {
+				return credentialRefused
+			}
+		}
+	}
+	return ""
+}
+
+// stringsIn are all keys and texts in a JSON value.
+func stringsIn(value any) []string {
+	var all []string
+	switch v := value.(type) {
+	case string:
+		all = append(all, v)
+	case []any:
+		for _, inner := range v {
+			all = append(all, stringsIn(inner)...)
+		}
+	case map[string]any:
+		for key, inner := range v {
+			all = append(append(all, key), stringsIn(inner)...)
+		}
+	}
+	return all
+}

@@ -1,0 +1,43 @@
+package tools
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+func TestRefusesCredentials(t *testing.T) {
+	const secret = "LEAK/a+secret-of-ours?"
+	r := New(Sources{Secrets: []string{secret, "abc"}})
+	input := func(text string) json.RawMessage {
+		raw, err := json.Marshal(map[string]any{"title": "see", "more": []any{map[string]string{"text": "so " + text + " it is"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return raw
+	}
+	hidden := []string{
+		secret, strings.ToUpper(secret), url.QueryEscape(secret), url.PathEscape(secret), url.QueryEscape(url.QueryEscape(secret)), hex.EncodeToString([]byte(secret)), strings.ToUpper(hex.EncodeToString([]byte(secret))), reversed(secret),
+		base64.StdEncoding.EncodeToString([]byte(secret)), base64.URLEncoding.EncodeToString([]byte("x" + secret)), base64.RawStdEncoding.EncodeToString([]byte("xy" + secret + "z")),
+		strings.Join(strings.Split(secret, ""), " "), strings.Join(strings.Split(base64.StdEncoding.EncodeToString([]byte(secret)), ""), "\n"),
+		"xoxb-1234567890-abcdefghij", "ghp_abcdefghijklmnopqrstuvwxyz0123456789", "AKIAIOSFODNN7EXAMPLE", "sk-proj-abcdefghijklmnopqrstuvwx", "-----BEGIN RSA PRIVATE KEY-----", "postgres://me:hunter22@db/x",
+		"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJlIHg", "https://hooks.slack.com/services/T0/B0/x",
+	}
+	for _, text := range hidden {
+		if r.Refuses(input(text)) == "" {
+			t.Errorf("not refused: %q", text)
+		}
+	}
+	pieces := json.RawMessage(`{"a":["LEAK/a+sec","ret-of-ours?"]}`)
+	if r.Refuses(pieces) == "" {
+		t.Error("not refused in pieces")
+	}
+	for _, text := range []string{"abc", "the printer is broken", "see https://example.com/a?b=c", "mail me@example.com", "commit 3f2a9c1", "プリンターが壊れた", "sk-learn", "ssh://git@example.com/x", "call 12345678:30"} {
+		if why := r.Refuses(input(text)); why != "" {
+			t.Errorf("refused: %q", text)
+		}
+	}
+}
