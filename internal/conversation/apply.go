@@ -123,7 +123,7 @@ func (s *State) classify(changes Changes, now time.Time) incoming {
 			in.remove(removal{c.TS, Withdrawn, c.TS})
 		case Hushed:
 			in.remove(removal{c.TS, Dropped, c.By})
-		case Approved, Declined, Cancelled:
+		case Approved, Declined, Cancelled, Overdue:
 			in.decided = append(in.decided, c)
 		}
 	}

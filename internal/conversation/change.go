@@ -23,6 +23,8 @@ const (
 	Approved  Kind = "approved"
 	Declined  Kind = "declined"
 	Cancelled Kind = "cancelled"
+	// Overdue says that a proposal should have ended minutes ago, as if its conversation had been lost.
+	Overdue Kind = "overdue"
 )
 
 // Change is one thing that happened to a message, as a signal carries it: ids, never text.

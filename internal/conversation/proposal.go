@@ -80,12 +80,19 @@ func (s *State) open(opened []OpenProposal) []Effect {
 // decided handles what people decide about proposals.
 func (s *State) decided(c Change) []Effect {
 	s.Proposals = slices.DeleteFunc(s.Proposals, func(p OpenProposal) bool { return p.ID == c.Revision })
-	ref := ProposalRef{c.Revision, c.TS}
-	if c.Kind != Approved {
-		return []Effect{ShowProposal{ProposalRef: ref}}
+	ref, shown := ProposalRef{c.Revision, c.TS}, ShowProposal{ProposalRef: ProposalRef{c.Revision, c.TS}}
+	switch c.Kind {
+	case Approved:
+	case Overdue: // its row says how far it has come: the activities do what is left
+		shown.Close = CloseLapsed
+	default:
+		return []Effect{shown}
+	}
+	if slices.Contains(s.Acting, ref) {
+		return nil
 	}
 	s.Acting = append(s.Acting, ref)
-	return []Effect{ShowProposal{ProposalRef: ref}, Act{ref}}
+	return []Effect{shown, Act{ref}}
 }
 
 // endProposals withdraws the open proposals of a deleted message, and leaves untold what came of the others.

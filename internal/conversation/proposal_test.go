@@ -196,6 +196,24 @@ func TestProposals(t *testing.T) {
 			t.Errorf("in the end %+v", w.s)
 		}
 	})
+	t.Run("overdue, and lost with its run", func(t *testing.T) { // the database says how far it has come
+		w := newWorkshop(t)
+		w.change(Overdue, asked, "p")
+		w.change(Approved, asked, "p")
+		w.endAct(true)
+		w.finish()
+		w.finish()
+		w.expect(1, 1, CloseLapsed, "")
+	})
+	t.Run("overdue, and known", func(t *testing.T) {
+		w := proposed(t, "p")
+		w.change(Approved, asked, "p")
+		w.change(Overdue, asked, "p")
+		w.endAct(true)
+		w.finish()
+		w.finish()
+		w.expect(1, 1, "", "")
+	})
 	t.Run("stays open over an idle day, in a new run", func(t *testing.T) {
 		w := proposed(t, "p")
 		w.now = w.now.Add(2 * time.Hour)
@@ -252,6 +270,9 @@ func FuzzProposals(f *testing.F) {
 					p := w.s.Proposals[r.IntN(len(w.s.Proposals))]
 					approved[p.ID] = true
 					w.change(Approved, p.TS, p.ID)
+					if r.IntN(4) == 0 {
+						w.change(Overdue, p.TS, p.ID)
+					}
 				}
 			case 5:
 				if len(w.acts) > 0 {

@@ -49,6 +49,8 @@ const (
 	// keep up, the next one comes after busySweepInterval.
 	sweepInterval     = 2 * time.Second
 	busySweepInterval = 200 * time.Millisecond
+	// handOverInterval is the time between looks for proposals that their conversations have lost.
+	handOverInterval = time.Minute
 	// sweepLimit is how many conversations one sweep queues. Each sweep reads past
 	// everything that is pending, so one has to be worth it.
 	sweepLimit = 1000
@@ -78,6 +80,8 @@ type Relay struct {
 	failures atomic.Int32
 	backoff  func(ctx context.Context)
 	report   backlogReport
+	// handedOver is when proposals were last looked for. Only the sweep uses it.
+	handedOver time.Time
 }
 
 // New creates a relay. policy returns the timing that a conversation is to follow.
@@ -156,6 +160,7 @@ func (r *Relay) sweep(ctx context.Context) {
 // sweepOnce queues a part of the backlog. It returns the conversations that were not queued
 // already. more says that the backlog may hold others: most of this full part was new.
 func (r *Relay) sweepOnce(ctx context.Context) (queued []chat.Conversation, more bool) {
+	r.handOver(ctx)
 	backlog, err := r.backlog(ctx)
 	if err != nil {
 		r.warn(ctx, "backlog not read", err)
@@ -177,6 +182,25 @@ func (r *Relay) sweepOnce(ctx context.Context) (queued []chat.Conversation, more
 		}
 	}
 	return queued, len(backlog) == sweepLimit && len(queued) > sweepLimit/2
+}
+
+// handOver tells conversations of the proposals that they have lost.
+func (r *Relay) handOver(ctx context.Context) {
+	if r.clock().Sub(r.handedOver) < handOverInterval {
+		return
+	}
+	r.handedOver = r.clock()
+	ctx, cancel := context.WithTimeout(ctx, batchTimeout)
+	defer cancel()
+	lost, err := r.store.HandOverProposals(ctx)
+	if err != nil {
+		r.warn(ctx, "overdue proposals not read", err)
+		return
+	}
+	for _, t := range lost {
+		r.logger.WarnContext(ctx, "a proposal is overdue, and handed to its conversation again", "conversation", t.ID())
+	}
+	r.Notify(lost...)
 }
 
 func (r *Relay) backlog(ctx context.Context) ([]store.BacklogItem, error) {

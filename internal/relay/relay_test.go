@@ -883,3 +883,23 @@ func TestRunLeavesNothingBehind(t *testing.T) {
 		}
 	}
 }
+
+// A proposal whose conversation has lost it reaches that conversation again.
+func TestOverdueProposalsAreRelayed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	lost, err := b.store.SaveTurn(t.Context(), in(1), at(1), store.Turn{Decision: "d", Steps: []store.Step{
+		{Tool: "desk__create", State: store.StepProposed, Proposal: &store.Proposal{Asker: "U1", LapsesUS: time.Now().Add(-time.Hour).UnixMicro()}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.store.ShowProposals(t.Context(), "d", at(2)); err != nil {
+		t.Fatal(err)
+	}
+	b.run(b.relay(b.store))
+	b.await("the change", func() bool { return len(b.taken(in(1))) == 1 })
+	if got := b.called()[0].changes[0]; got != (conversation.Change{TS: at(1), Kind: conversation.Overdue, Revision: lost[0].ID}) {
+		t.Errorf("relayed %+v", got)
+	}
+}

@@ -88,6 +88,7 @@ func TestPlansUseIndexes(t *testing.T) {
 					_, _, err := s.BeginProposal(ctx, stepID("d7", 0, 0))
 					return err
 				}},
+				{name: "HandOverProposals", run: func(ctx context.Context, s *Store) error { _, err := s.HandOverProposals(ctx); return err }},
 				{name: "SentPart", run: func(ctx context.Context, s *Store) error {
 					if _, err := s.SentPart(ctx, team, channel, at(1)); err != nil && !errors.Is(err, ErrNotFound) {
 						return err

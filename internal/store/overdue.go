@@ -1,0 +1,60 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+)
+
+const (
+	// overdueAfter is how long a conversation may take to end a proposal that is decided or has lapsed.
+	overdueAfter = 5 * time.Minute
+	// overdueLimit is how many proposals are handed over at once.
+	overdueLimit = 100
+)
+
+// workflowOf is the workflow id of a row's conversation, as chat.Conversation.ID makes it.
+const workflowOf = `CASE thread_ts WHEN '' THEN 'channel/' || team_id || '/' || channel_id ELSE 'thread/' || team_id || '/' || channel_id || '/' || thread_ts END`
+
+// HandOverProposals tells conversations of the proposals that should have ended five minutes ago: it
+// returns those that have a new change, once for each proposal. Their runs may have been terminated, or
+// lost with their namespace. Proposals whose reply was never posted have no conversation that knows
+// them; they are withdrawn.
+func (s *Store) HandOverProposals(ctx context.Context) (targets []Target, err error) {
+	before := s.nowMicros() - overdueAfter.Microseconds()
+	if err := s.closeProposals(s.db.WithContext(ctx).Where(unfinished+" AND shown_ts = '' AND lapses_us < ?", before), ProposalWithdrawn, ProposalOpen); err != nil {
+		return nil, fmt.Errorf("withdraw proposals that were not shown: %w", err)
+	}
+	err = s.transaction(ctx, func(tx *gorm.DB) error {
+		var late []Proposal
+		if err := tx.Where(unfinished).Where("CASE state WHEN 'open' THEN lapses_us WHEN 'approved' THEN decided_us ELSE began_us END < ?", before).
+			Where("NOT EXISTS (SELECT 1 FROM changes c WHERE c.workflow_id = "+workflowOf+" AND c.ts = trigger_ts AND c.kind = ? AND c.revision = proposals.id)", conversation.Overdue).
+			Order("stored_us").Limit(overdueLimit).Find(&late).Error; err != nil {
+			return err
+		}
+		targets = nil
+		for _, p := range late {
+			added := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&changeRow{
+				WorkflowID: p.Conversation().ID(), TS: p.TriggerTS, SentUS: micros(chat.Time(p.TriggerTS)),
+				Kind: string(conversation.Overdue), Revision: p.ID, StoredUS: s.nowMicros(),
+			})
+			if added.Error != nil {
+				return added.Error
+			}
+			if added.RowsAffected > 0 { // no other starter was faster
+				targets = append(targets, Target{Conversation: p.Conversation()})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("hand over proposals: %w", err)
+	}
+	return targets, nil
+}
