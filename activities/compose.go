@@ -235,7 +235,7 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind
 	if in.Addressed && in.Round == 0 && known.Trigger != nil && slices.Contains(known.Settings.Tools, tools.ReadFile) && a.Mind.ReadsFiles() {
 		known.Trigger.Files = a.Mind.Recall.CompleteFiles(ctx, *known.Trigger)
 	}
-	about := mind.Reply{Conversation: in.Conversation, Trigger: in.Trigger, Until: in.Until, Addressed: in.Addressed, Turns: l.turns, By: l.by}
+	about := mind.Reply{Conversation: in.Conversation, Trigger: in.Trigger, Until: in.Until, Addressed: in.Addressed, Turns: l.turns, By: l.by, ShowsFiles: in.Occasion == ""}
 	about.Follows = in.Addressed && in.Round > 0 && known.Settings.Mode == config.ModeMention // there a conversation hears only of mentions
 	if about.Acted, err = a.actedFor(ctx, in.Task); err != nil {
 		return written{}, err
@@ -271,7 +271,22 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind
 		return written{rounds: len(l.turns)}, err
 	}
 	text, err = a.linkCitations(ctx, in.Conversation, prompt.SafeReply(text, q.Shown(), a.Mind.Recall.Persona), l.cited)
+	if unseen := unseenOf(q.Attached, answer.WithoutFiles); err == nil && in.Addressed && len(unseen) > 0 {
+		var line string
+		line, err = a.Mind.Prompts.Unseen(unseen)
+		text += "\n\n" + line
+	}
 	return written{text: text, saw: q.Saw, read: l.read, rounds: len(l.turns), proposes: l.proposed > 0}, err
+}
+
+// unseenOf names those of a message's files that the model could not look at.
+func unseenOf(attached, left []string) (names []string) {
+	for _, name := range attached {
+		if slices.Contains(left, name) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // parts splits a reply into messages that Slack accepts. Its author began to read at read, and read

@@ -41,6 +41,10 @@ func (a *Activities) lookedFor(ctx context.Context, in ComposeInput) (looked, er
 	if err != nil {
 		return looked{}, err
 	}
+	files, err := a.Store.StepFiles(ctx, in.decisionKey())
+	if err != nil {
+		return looked{}, err
+	}
 	var l looked
 	for _, row := range rows {
 		if row.Round >= in.Round { // of a run that was reset
@@ -54,7 +58,11 @@ func (a *Activities) lookedFor(ctx context.Context, in ComposeInput) (looked, er
 			}
 			text = l.fit(text, a.Limits.MaxTotalChars)
 			t.Calls = append(t.Calls, llm.Call{ID: st.CallID, Name: st.Tool, Input: json.RawMessage(st.Input)})
-			t.Results = append(t.Results, llm.ToolResult{CallID: st.CallID, Name: st.Tool, Text: text, Failed: failed})
+			result := llm.ToolResult{CallID: st.CallID, Name: st.Tool, Text: text, Failed: failed}
+			for _, f := range files[st.ID] {
+				result.Files = append(result.Files, llm.File{Name: f.Name, MIME: f.MIME, Data: f.Data})
+			}
+			t.Results = append(t.Results, result)
 		}
 		if l.turns == nil {
 			l.began, l.read = row.Made(), row.Read()
@@ -91,7 +99,7 @@ func (a *Activities) hideUnseen(ctx context.Context, c chat.Conversation, turns 
 	for _, t := range turns {
 		for i, r := range t.Results {
 			if slices.ContainsFunc(tools.References(r.Text), func(found tools.Reference) bool { return !seen[found.Channel] }) {
-				t.Results[i].Text = resultHidden
+				t.Results[i].Text, t.Results[i].Files = resultHidden, nil
 			}
 		}
 	}

@@ -72,7 +72,9 @@ func (c *promptCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 	if err != nil {
 		return err
 	}
-	questions, err := c.questions(ctx, p.Config, db, m, m.Tools(client, directory, webpage.New(webpage.Options{}), attach.New(client, pdf.NewReader(), m.Prompts.Material, p.Logger)), own)
+	files := attach.New(client, pdf.NewReader(), m.Prompts.Material, p.Logger)
+	m.Files = files
+	questions, err := c.questions(ctx, p.Config, db, m, m.Tools(client, directory, webpage.New(webpage.Options{}), files), own)
 	if err != nil {
 		return err
 	}
@@ -124,7 +126,7 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 		if err != nil {
 			return nil, err
 		}
-		reply := mind.Reply{Conversation: where, Trigger: trigger, Addressed: addressed}
+		reply := mind.Reply{Conversation: where, Trigger: trigger, Addressed: addressed, ShowsFiles: true}
 		offered, err := offers.Offered(ctx, tools.Place{Conversation: where, Trigger: trigger, Addressed: addressed, Shared: shared, Allowed: settings.Tools})
 		if err != nil {
 			return nil, err
@@ -202,6 +204,7 @@ type promptReport struct {
 	Model  string        `json:"model"`
 	System string        `json:"system"`
 	Prompt string        `json:"prompt"`
+	Files  []string      `json:"files,omitempty"` // that are shown with it
 	Tools  []toolReport  `json:"tools,omitempty"` // that the model is offered
 	Answer *answerReport `json:"answer,omitempty"`
 }
@@ -255,6 +258,9 @@ func (c *promptCommand) ask(ctx context.Context, m *mind.Mind, q titledQuestion)
 
 func promptOf(q titledQuestion) promptReport {
 	a := promptReport{For: q.title, Model: q.Model, System: q.System, Prompt: q.Prompt}
+	for _, f := range q.Files {
+		a.Files = append(a.Files, f.String())
+	}
 	for _, t := range q.Tools {
 		a.Tools = append(a.Tools, toolReport{t.Name, t.Description, t.Schema})
 	}
@@ -267,6 +273,11 @@ func (a promptReport) text(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "===== %s, %s: system\n%s\n===== user\n%s\n", a.For, a.Model, a.System, a.Prompt)
 	if err != nil {
 		return err
+	}
+	for _, f := range a.Files {
+		if _, err = fmt.Fprintln(w, ledger.Plain(f)); err != nil {
+			return err
+		}
 	}
 	if len(a.Tools) > 0 {
 		offered := "===== tools\n"

@@ -120,6 +120,7 @@ func newActivities(ctx context.Context, p launch.Program, s *store.Store, client
 	m.Measure(p.Telemetry.Registry)
 	documents := pdf.NewReader()
 	files := attach.New(client, documents, m.Prompts.Material, p.Logger)
+	m.Files = files
 	return &activities.Activities{
 		Store: s, Slack: client, Directory: directory, Mind: m,
 		Missed: &catchup.Reader{

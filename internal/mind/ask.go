@@ -80,6 +80,13 @@ func (m *Mind) ask(ctx context.Context, q Question, a Attempt) (llm.Response, er
 	}
 	defer cancel()
 	response, err := m.askWithTokens(asking, q)
+	if refused, ok := errors.AsType[*llm.Error](err); ok && errors.Is(err, llm.ErrInvalid) && refused.Refused() && q.ShowsFiles() {
+		// A file may be the cause. What a model takes none of, its adapter knows.
+		m.Logger.WarnContext(ctx, "the model refuses the question; asking without its files", "conversation", chat.Conversation(q.scope).ID(), "model", q.Model, "error_kind", llm.KindOf(err))
+		bare, names := q.withoutFiles()
+		response, err = m.askWithTokens(asking, bare)
+		response.WithoutFiles = names
+	}
 	failure, ok := errors.AsType[*llm.Error](err)
 	if a.Decision == "" || !ok || !failure.Retryable() {
 		return response, err

@@ -28,6 +28,9 @@ type Judgment struct {
 	pending  []string
 	maxDelay int
 	tools    []string // that a reply here may use
+	// pictureAlone is set if the newest message is nothing but a picture, which files has where it is shown.
+	pictureAlone bool
+	files        []llm.File
 }
 
 // Judgment reads the context to judge by. pending are the ts of the messages that are judged.
@@ -41,7 +44,9 @@ func (m *Mind) Judgment(ctx context.Context, c chat.Conversation, pending []stri
 		Now: m.Clock(), Target: r.Target(), Threads: r.Conversation.Threads, Pending: pending,
 		BotID: r.Bot, BotName: r.Persona.Name, Members: members(r.Conversation.All()),
 	}
-	return Judgment{Signals: scene.Signals(), mind: m, scope: chat.Scope(c), read: r, pending: pending, maxDelay: maxDelay, tools: settings.Tools}, nil
+	j := Judgment{Signals: scene.Signals(), mind: m, scope: chat.Scope(c), read: r, pending: pending, maxDelay: maxDelay, tools: settings.Tools}
+	j.showPicture(ctx, settings, c)
+	return j, nil
 }
 
 // members are the names of the people who wrote some messages.
@@ -68,13 +73,15 @@ func (j Judgment) Question(fault string) (Question, error) {
 		o.Tools = tools.WithoutFiles(o.Tools)
 	}
 	o.Pending, o.Signals = j.pending, &j.Signals
+	o.PictureAlone, o.PictureShown = j.pictureAlone, len(j.files) > 0
 	if d := j.read.LastVerdict; d != nil {
 		o.LastVerdict = &prompt.LastVerdict{At: d.Decided(), Spoke: d.ShouldRespond, Reason: d.Reason}
 	}
 	return newLimitedQuestion(agent, j.scope, func(characters int) (llm.Request, error) {
 		o.MaxCharacters = characters
 		system, user, err := j.mind.Prompts.Judgment(j.read.Context, o)
-		return llm.Request{Purpose: llm.PurposeJudgment, System: system, Prompt: user, Schema: llm.VerdictSchema(j.maxDelay)}, err
+		r := llm.Request{Purpose: llm.PurposeJudgment, System: system, Prompt: user, Schema: llm.VerdictSchema(j.maxDelay), Files: j.files}
+		return fitFiles(r), err
 	})
 }
 

@@ -30,10 +30,12 @@ type Mind struct {
 	Slack Identity
 	// FilesOff reports whether the token is known to lack what reading files takes; nil: it does not.
 	FilesOff func() bool
-	Recall   *recall.Builder
-	Prompts  *prompt.Renderer
-	Agents   Agents
-	Memory   config.Memory
+	// Files shows the files of a message at once; nil shows none.
+	Files   Files
+	Recall  *recall.Builder
+	Prompts *prompt.Renderer
+	Agents  Agents
+	Memory  config.Memory
 	// Channel returns the settings of a channel.
 	Channel func(config.ChannelFacts) config.ChannelSettings
 	Clock   func() time.Time
@@ -66,6 +68,8 @@ type ReplyQuestion struct {
 	Question
 	// Saw is the time of the conversation's newest message in the prompt.
 	Saw time.Time
+	// Attached names the files of the message that is answered that were to be shown with the question.
+	Attached []string
 }
 
 // Reply is what a reply is about, and what was looked up for it.
@@ -88,6 +92,8 @@ type Reply struct {
 	Acts bool
 	// Acted is the approved call that the reply tells of; nil for any other reply.
 	Acted *prompt.Acted
+	// ShowsFiles is set if the files of the message that is answered are shown at once.
+	ShowsFiles bool
 }
 
 // Shown is all that the model is shown, except for the instruction.
@@ -142,9 +148,18 @@ func (m *Mind) ReplyTo(ctx context.Context, about Reply) (ReplyQuestion, error) 
 	}
 	o := m.options(agent, r)
 	o.AnswerTS = trigger
+	var files []llm.File
+	if i := slices.IndexFunc(r.Target(), func(said chat.Message) bool { return said.TS == about.Trigger }); about.ShowsFiles && i >= 0 {
+		files, o.FilesText = m.shownOf(ctx, settings, c, r.Target()[i], about.Addressed)
+	}
+	var attached []string
+	for _, f := range files {
+		attached = append(attached, f.Name)
+	}
 	foreign := slices.ContainsFunc(about.Turns, func(t llm.Turn) bool { return t.Provider != string(agent.Provider) }) ||
 		len(about.Turns) > 0 && about.By != agent.Agent.Model
 	if foreign || len(about.Tools) == 0 {
+		files = slices.Concat(resultFiles(about.Turns), files)
 		o.LookedUp, about.Tools, about.Turns = lookedUp(about.Turns), nil, nil
 	}
 	o.Acted, o.Acts = about.Acted, about.Acts && len(about.Tools) > 0
@@ -157,9 +172,10 @@ func (m *Mind) ReplyTo(ctx context.Context, about Reply) (ReplyQuestion, error) 
 	q, err := newLimitedQuestion(agent, chat.Scope(c), func(characters int) (llm.Request, error) {
 		o.MaxCharacters = characters
 		system, user, err := m.Prompts.Response(r.Context, o)
-		return llm.Request{Purpose: llm.PurposeResponse, System: system, Prompt: user, Tools: about.Tools, Turns: about.Turns}, err
+		r := llm.Request{Purpose: llm.PurposeResponse, System: system, Prompt: user, Tools: about.Tools, Turns: about.Turns, Files: files}
+		return fitFiles(r), err
 	})
-	return ReplyQuestion{Question: q, Saw: r.Saw}, err
+	return ReplyQuestion{Question: q, Saw: r.Saw, Attached: attached}, err
 }
 
 // lastOfAuthor is the ts of the newest message by the author of a message; "" if that is not there.

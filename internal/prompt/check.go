@@ -45,14 +45,14 @@ func (r *Renderer) checkTemplates(faults *Faults) {
 		unknown.Conversation.Omitted = 0
 		contexts = append(contexts, full, inThread, unread, unknown)
 	}
-	options := Options{Now: chat.Time("5.000000"), AgentPrompt: "x", MaxDelaySeconds: 600, BareMention: true, AnswerTS: "1.000000", Draft: "x", Fault: "x", MaxTokens: 300, WindowHours: 24}
+	options := Options{Now: chat.Time("5.000000"), AgentPrompt: "x", MaxDelaySeconds: 600, BareMention: true, AnswerTS: "1.000000", Draft: "x", FilesText: "x", PictureAlone: true, PictureShown: true, Fault: "x", MaxTokens: 300, WindowHours: 24}
 	options.Pending, options.LastVerdict = []string{"1.000000", "4.500000"}, &LastVerdict{At: chat.Time("3.000000"), Reason: "x"}
 	options.Signals = &conversation.Signals{
 		Pending: 2, QuietSeconds: 1, WaitingSeconds: 90000, SinceOwn: 1, Dialogue: true, Question: true, MentionsOthers: true, NamesBot: true, NamesOther: true,
 		Acknowledgement: true, Claimed: true, AnsweredInThread: true,
 	}
 	alone := options
-	alone.Signals, alone.LastVerdict = &conversation.Signals{Pending: 1, SinceOwn: -1}, nil
+	alone.PictureShown, alone.Signals, alone.LastVerdict = false, &conversation.Signals{Pending: 1, SinceOwn: -1}, nil
 	names := []string{"response.tmpl", "response_user.tmpl", "judgment.tmpl", "judgment_user.tmpl", "second_look.tmpl", "second_look_user.tmpl", "memory_user.tmpl"}
 	for _, kind := range memoryKinds {
 		names = append(names, string(kind)+".tmpl")
@@ -72,6 +72,11 @@ func (r *Renderer) checkTemplates(faults *Faults) {
 	_, err := r.render("looked_up.tmpl", r.lookedUp(found))
 	faults.add(err)
 	_, err = r.render("acted.tmpl", r.acted(Acted{LookedUp: LookedUp{Tool: "x", Input: "{}", Text: "x"}}, 0))
+	faults.add(err)
+	text, err := r.Unseen([]string{"x", "y"})
+	if err == nil && text == "" {
+		err = fmt.Errorf("prompt template %s: renders to an empty text", r.path("unseen.tmpl"))
+	}
 	faults.add(err)
 	for _, n := range []Notice{Unanswered, OverBudget, Stopped, TooLate, ActedDone, ActedFailed, ActedUnknown} {
 		text, err := r.render(string(n), nil)

@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -67,6 +68,12 @@ type Options struct {
 	// Acted is the approved call that a reply tells of; nil for any other prompt. It stands at the end of
 	// the system text.
 	Acted *Acted
+	// FilesText is what the files of the message to answer say, and which of them are not shown, already
+	// written as material. It stands under the conversation to answer.
+	FilesText string
+	// PictureAlone is set if the newest message to judge is nothing but a picture, and PictureShown if
+	// that comes with the question.
+	PictureAlone, PictureShown bool
 	// Fault says why the last verdict could not be read; empty for the first attempt.
 	Fault string
 	// Names maps user ids to display names, for mentions in texts. It may lack the authors of the
@@ -225,6 +232,15 @@ const (
 
 // Notice returns the text of a notice; empty for an unknown one.
 func (r *Renderer) Notice(n Notice) string { return r.notices[n] }
+
+// Unseen returns the line that tells readers which files the model could not look at.
+func (r *Renderer) Unseen(names []string) (string, error) {
+	shown := make([]string, len(names))
+	for i, name := range names {
+		shown[i] = cmp.Or(cleanName(name), "?")
+	}
+	return r.render("unseen.tmpl", shown)
+}
 
 var blankLines = regexp.MustCompile(`\n[ \t]*\n(?:[ \t]*\n)+`)
 

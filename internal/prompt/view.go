@@ -63,6 +63,10 @@ type view struct {
 	Bare        bool
 	// Asked is the message to answer if others follow it in the target; otherwise nil.
 	Asked *askedView
+	// Files is what the files of the message to answer say. PictureAlone is set if the newest message to
+	// judge is nothing but a picture, PictureShown if that comes with the question.
+	Files                      string
+	PictureAlone, PictureShown bool
 	// Draft is the reply that a second look is about; empty in other prompts.
 	Draft string
 	Fault string
@@ -158,6 +162,9 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 		Hold:             delayBand(180, 600, o.MaxDelaySeconds),
 		Bare:             o.BareMention,
 		Draft:            r.guard.text(o.Draft),
+		Files:            o.FilesText,
+		PictureAlone:     o.PictureAlone,
+		PictureShown:     o.PictureShown,
 		Fault:            cleanLine(o.Fault, 500),
 		MaxTokens:        max(o.MaxTokens, 0),
 		WindowHours:      max(o.WindowHours, 0),
@@ -168,6 +175,9 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 		CanOpen:          slices.Contains(o.Tools, "open_link"),
 		CanAct:           o.Acts,
 		CanReadFiles:     slices.Contains(o.Tools, "read_file"),
+	}
+	if o.MaxCharacters > 0 {
+		v.Files = shortened(v.Files, o.MaxCharacters)
 	}
 	if !v.Direct {
 		v.Channel = n.channelName(c)

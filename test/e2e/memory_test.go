@@ -1,7 +1,10 @@
 package e2e
 
 import (
+	"bytes"
 	"fmt"
+	"image"
+	"image/png"
 	"os"
 	"os/exec"
 	"regexp"
@@ -373,7 +376,12 @@ func TestPromptCommand(t *testing.T) {
 		t.Errorf("%d posts, want none", n)
 	}
 	// The command prints the prompt that the model got for the newest message, with the same tools.
-	sent := s.promptFor(s.general, "", sandbox.InThread(root))
+	// It shows a line in place of a picture.
+	var cat bytes.Buffer
+	if err := png.Encode(&cat, image.NewGray(image.Rect(0, 0, 8, 6))); err != nil {
+		t.Fatal(err)
+	}
+	sent := s.promptFor(s.general, "", sandbox.InThread(root), sandbox.WithFile("cat.png", "image/png", cat.Bytes()))
 	printed, err := command("--for", "response", "--channel", s.general, "--thread", root)
 	if err != nil {
 		t.Fatal(err)
@@ -382,5 +390,9 @@ func TestPromptCommand(t *testing.T) {
 		if asked := line == "@myao" || strings.HasPrefix(line, "**") || strings.HasPrefix(line, "Current time"); !asked && !strings.Contains(printed, line) {
 			t.Errorf("sent and not printed: %q", line)
 		}
+	}
+	replies := s.replies()
+	if files := replies[len(replies)-1].Files; len(files) != 1 || !strings.Contains(printed, "\n"+files[0].String()+"\n") {
+		t.Errorf("sent %v and printed\n%s", files, printed)
 	}
 }
