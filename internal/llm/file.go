@@ -42,8 +42,9 @@ func (f File) Label() string { return "File " + f.shownName() + ":" }
 
 // NameInLabel returns the name in a text that Label made.
 func NameInLabel(text string) (name string, ok bool) {
-	quoted, ok := strings.CutPrefix(text, "File ")
-	if quoted, ok = strings.CutSuffix(quoted, ":"); !ok {
+	quoted, begins := strings.CutPrefix(text, "File ")
+	quoted, ends := strings.CutSuffix(quoted, ":")
+	if !begins || !ends {
 		return "", false
 	}
 	name, err := strconv.Unquote(quoted)

@@ -131,7 +131,7 @@ func (c *Client) download(ctx context.Context, f File, limit int64) ([]byte, err
 			return nil, err
 		case next == nil && signIn(f, body):
 			return nil, &Error{Method: downloadMethod, Code: codeScope, Status: http.StatusOK, Kind: Final,
-				cause: errors.New("Slack answered with its sign-in page; the app needs the scope files:read and must be installed again")}
+				cause: errors.New("the answer is Slack's sign-in page; the app needs the scope files:read and must be installed again")}
 		case next == nil:
 			return body, nil
 		}
