@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"myao/internal/launch"
 	"myao/internal/ledger"
 	"myao/internal/llm"
+	"myao/internal/mcp"
 	"myao/internal/mind"
 	"myao/internal/pdf"
 	"myao/internal/slack"
@@ -74,7 +76,9 @@ func (c *promptCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 	}
 	files := attach.New(client, pdf.NewReader(), m.Prompts.Material, p.Logger)
 	m.Files = files
-	questions, err := c.questions(ctx, p.Config, db, m, m.Tools(client, directory, webpage.New(webpage.Options{}), files), own)
+	remote := mcp.New(mcp.Options{Servers: p.Config.MCP.Servers, Store: db, Material: m.Prompts.Material, Clock: time.Now, Logger: p.Logger, Remembered: true})
+	defer remote.Close()
+	questions, err := c.questions(ctx, p.Config, db, m, m.Tools(client, directory, webpage.New(webpage.Options{}), files, remote, p.Config.Secrets()), own)
 	if err != nil {
 		return err
 	}
@@ -119,7 +123,10 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 	if err != nil {
 		return nil, err
 	}
-	shared := known[where.Channel].External || known[where.Channel].OrgShared
+	readers, err := db.ReadersOf(ctx, where.Team, where.Channel)
+	if err != nil {
+		return nil, err
+	}
 	switch c.For {
 	case "response":
 		trigger, addressed, err := trigger(ctx, db, where, own, settings.Mode)
@@ -127,11 +134,14 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 			return nil, err
 		}
 		reply := mind.Reply{Conversation: where, Trigger: trigger, Addressed: addressed, ShowsFiles: true}
-		offered, err := offers.Offered(ctx, tools.Place{Conversation: where, Trigger: trigger, Addressed: addressed, Shared: shared, Allowed: settings.Tools})
+		offered, err := offers.Offered(ctx, tools.Place{
+			Conversation: where, Trigger: trigger, Addressed: addressed, ChannelName: known[where.Channel].Name,
+			Shared: readers.Shared, Outsiders: readers.Outsiders, Allowed: settings.Tools, Remote: settings.MCPTools,
+		})
 		if err != nil {
 			return nil, err
 		}
-		reply.Tools = tools.Declared(offered)
+		reply.Tools, reply.Acts = tools.Declared(offered), slices.ContainsFunc(offered, func(o tools.Offer) bool { return o.Act })
 		q, err := m.ReplyTo(ctx, reply)
 		return []titledQuestion{{"response to " + trigger, q.Question, &reply}}, err
 	case "judgment":
@@ -143,7 +153,7 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 		if err != nil {
 			return nil, err
 		}
-		judgment.Shared = shared
+		judgment.Shared = readers.Shared
 		q, err := judgment.Question("")
 		return []titledQuestion{{"judgment", q, nil}}, err
 	}

@@ -17,6 +17,7 @@ import (
 	"myao/internal/channels"
 	"myao/internal/conversation"
 	"myao/internal/launch"
+	"myao/internal/mcp"
 	"myao/internal/mind"
 	"myao/internal/pdf"
 	"myao/internal/record"
@@ -121,6 +122,13 @@ func newActivities(ctx context.Context, p launch.Program, s *store.Store, client
 	documents := pdf.NewReader()
 	files := attach.New(client, documents, m.Prompts.Material, p.Logger)
 	m.Files = files
+	remote := mcp.New(mcp.Options{
+		Servers: p.Config.MCP.Servers, Store: s, Material: m.Prompts.Material, Clock: time.Now, Logger: p.Logger, Metrics: mcp.NewMetrics(p.Telemetry.Registry),
+	})
+	closeAll := func() {
+		remote.Close()
+		closeModels()
+	}
 	return &activities.Activities{
 		Store: s, Slack: client, Directory: directory, Mind: m,
 		Missed: &catchup.Reader{
@@ -128,7 +136,7 @@ func newActivities(ctx context.Context, p launch.Program, s *store.Store, client
 			FirstWindow: p.Config.Memory.ShortTermWindow(), ThreadWindow: p.Config.Response.ThreadMemory(),
 			Clock: time.Now, Logger: p.Logger,
 		},
-		Tools: m.Tools(client, directory, webpage.New(webpage.Options{PDF: documents}), files), Limits: p.Config.Tools, Retention: p.Config.Retention, SecondLook: p.Config.Response.SecondLook, Language: p.Config.Language,
+		Tools: m.Tools(client, directory, webpage.New(webpage.Options{PDF: documents}), files, remote, p.Config.Secrets()), Limits: p.Config.Tools, Retention: p.Config.Retention, SecondLook: p.Config.Response.SecondLook, Language: p.Config.Language,
 		Clock: time.Now, Logger: p.Logger, Metrics: activities.NewMetrics(p.Telemetry.Registry),
-	}, closeModels, nil
+	}, closeAll, nil
 }

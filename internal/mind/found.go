@@ -26,11 +26,12 @@ type Permalinks interface {
 	Permalink(ctx context.Context, channel, ts string) (string, error)
 }
 
-// Tools are what the model of replies may call.
-func (m *Mind) Tools(slack Permalinks, directory Directory, pages tools.Pages, files tools.Files) *tools.Registry {
+// Tools are what the model of replies may call. Those of remote get none of the secrets.
+func (m *Mind) Tools(slack Permalinks, directory Directory, pages tools.Pages, files tools.Files, remote tools.Remote, secrets []string) *tools.Registry {
 	return tools.New(tools.Sources{
 		Store: m.Store, Render: m.RenderFound, Permalink: slack.Permalink,
 		Pages: pages, Files: files, Shown: m.Recall.Shown, Material: m.Prompts.Material,
+		Remote: remote, Secrets: secrets,
 		Zone: func(ctx context.Context, c chat.Conversation) (*time.Location, error) {
 			known, err := m.Store.Channels(ctx, c.Team, []string{c.Channel})
 			return directory.SettingsOf(config.ChannelFacts{ID: c.Channel, Name: known[c.Channel].Name}).Zone, err

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"myao/internal/chat"
@@ -33,6 +34,8 @@ type view struct {
 	// CanRemember, CanOpen and CanReadFiles are set if search_messages, remember, open_link and
 	// read_file are among them.
 	Tools, CanSearch, CanRemember, CanOpen, CanReadFiles bool
+	// HasRemote is set if one of them is of another program, which describes it.
+	HasRemote bool
 	// CanAct is set if one of them acts, and so is only proposed.
 	CanAct bool
 	// ChannelsUnlisted counts the channels that are not shown, ChannelsUntold and ThreadsUntold
@@ -173,6 +176,7 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 		CanSearch:        slices.Contains(o.Tools, "search_messages"),
 		CanRemember:      slices.Contains(o.Tools, "remember"),
 		CanOpen:          slices.Contains(o.Tools, "open_link"),
+		HasRemote:        slices.ContainsFunc(o.Tools, func(name string) bool { return strings.Contains(name, "__") }),
 		CanAct:           o.Acts,
 		CanReadFiles:     slices.Contains(o.Tools, "read_file"),
 	}

@@ -52,6 +52,10 @@ var personal = map[string]map[string]string{
 		"id": "a hash", "team_id": workspaceID, "channel_id": placeID, "thread_ts": tsOnly, "trigger_ts": tsOnly, "decision": "a key of decisions", "asker": seeded,
 		"server": "an operator's word", "tool": "of a tool", "input": seeded, "state": ourWord, "shown_ts": tsOnly, "decided_by": seeded, "output": seeded,
 	},
+	"mcp_tools": {
+		"server": "an operator's word", "tool": "of a tool", "name": "of a tool", "description": "of a tool", "schema": "of a tool", "annotations": "of a tool",
+		"fingerprint": "a hash", "allowed": "a hash",
+	},
 	"users":    {"team_id": workspaceID, "user_id": seeded, "name": seeded},
 	"channels": {"team_id": workspaceID, "channel_id": placeID, "name": "of a channel", "caught_up_to": tsOnly, "threads_caught_up_to": tsOnly},
 	"memories": {

@@ -1,0 +1,33 @@
+package mcp
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Metrics measures calls. A nil Metrics measures nothing.
+type Metrics struct{ calls *prometheus.HistogramVec }
+
+// The outcomes of a call.
+const (
+	outcomeDone   = "done"
+	outcomeFailed = "failed" // the tool or its server says so
+	outcomeAway   = "away"   // the server does not answer
+)
+
+// NewMetrics registers the metrics of calls.
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	m := &Metrics{calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "myao_mcp_call_duration_seconds", Help: "Calls of tools of MCP servers, by server, tool, and outcome: done, failed, away if the server does not answer.",
+		Buckets: []float64{0.1, 0.5, 2, 10, 30},
+	}, []string{"server", "tool", "outcome"})}
+	r.MustRegister(m.calls)
+	return m
+}
+
+func (m *Metrics) called(server, tool, outcome string, took time.Duration) {
+	if m != nil {
+		m.calls.WithLabelValues(server, tool, outcome).Observe(took.Seconds())
+	}
+}
