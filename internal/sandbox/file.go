@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -110,10 +111,21 @@ func (w *Workspace) addressed(files []File) []File {
 		if w.host == "" || f.Mode == tombstone {
 			continue
 		}
-		base, name := "http://"+w.host+filePaths+w.cfg.Team+"-"+f.ID+"/", url.PathEscape(f.Name)
+		base, name := "http://"+w.host+filePaths+w.cfg.Team+"-"+f.ID+"/", addressName(f.Name)
 		f.URLPrivate, f.URLPrivateDownload = base+name, base+"download/"+name
 	}
 	return files
+}
+
+// addressName is a file's name as it stands in an address: in plain characters, as Slack writes it.
+func addressName(name string) string {
+	plain := strings.Map(func(r rune) rune {
+		if r < utf8.RuneSelf && (r == '.' || r == '-' || unicode.IsLetter(r) || unicode.IsDigit(r)) {
+			return unicode.ToLower(r)
+		}
+		return '_'
+	}, name)
+	return cmp.Or(strings.Trim(plain, "."), "_")
 }
 
 const tombstone = "tombstone"

@@ -40,7 +40,7 @@ func TestFilesAreServedToTheTokenAlone(t *testing.T) {
 	b.raw(t, "auth.test", url.Values{}) // tells the workspace its own address
 	text := strings.Repeat("行\n", 9)
 	ts := b.Say(b.general, b.alice, "<@"+b.Bot().UserID+"> look",
-		WithFile("a cat.png", "image/png", []byte("\x89PNG")), WithFile("notes.TXT", "", []byte(text)))
+		WithFile("a/../cat.png", "image/png", []byte("\x89PNG")), WithFile("notes.TXT", "", []byte(text)))
 	events := b.events(t)
 	if got := kinds(events); !slices.Equal(got, []string{"message/file_share", "app_mention"}) {
 		t.Fatalf("events = %v", got)
@@ -50,7 +50,7 @@ func TestFilesAreServedToTheTokenAlone(t *testing.T) {
 	}
 	said := files(t, events[0].Event)
 	for i, want := range []struct{ name, mimetype, filetype, mode, content, preview string }{
-		{"a cat.png", "image/png", "png", "hosted", "\x89PNG", ""},
+		{"a/../cat.png", "image/png", "png", "hosted", "\x89PNG", ""},
 		{"notes.TXT", "text/plain", "text", "snippet", text, strings.Repeat("行\n", 5)},
 	} {
 		record, _ := b.raw(t, "files.info", url.Values{"file": {said[i]["id"].(string)}})["file"].(map[string]any)
