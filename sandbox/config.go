@@ -81,8 +81,13 @@ func writeConfig(path, dir, slack, door, tap string, quiet int, m model, s secre
 	if err != nil {
 		return fmt.Errorf("read the sandbox's configuration: %w", err)
 	}
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
 	var b bytes.Buffer
 	err = t.Execute(&b, map[string]any{
+		"Program": program, "DeskCommand": deskCommand, "Tickets": tickets(dir),
 		"Token": s.Token, "Secret": s.Signing, "Slack": slack, "Door": door, "Quiet": quiet, "LongestQuiet": longestQuiet, "Tap": tap,
 		"Database": filepath.Join(dir, "myao.db"), "Provider": m.provider, "Key": variable(m.provider, "api_key"), "Address": m.provider.AddressKey(), "Model": m.name, "Demo": m.demo,
 	})

@@ -26,6 +26,7 @@ import (
 	"myao/internal/manifest"
 	"myao/internal/operator"
 	"myao/internal/sandbox"
+	"myao/internal/sandbox/desk"
 	"myao/internal/store"
 )
 
@@ -92,6 +93,7 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 	s.worker = s.child("worker", filepath.Join(o.bin, "worker"), "--config", s.config)
 	s.worker.isUp = polling(s.server)
 	s.mind = &inspector.Inspector{Config: s.settings, WebUI: s.ports.workflows(), Worker: s.worker, Model: thinks.tap, Clock: time.Now}
+	s.mind.Tickets = func() ([]desk.Ticket, error) { return desk.Read(tickets(s.dir)) }
 	w := newWorkspace(s.ports, own, o.quiet, s.mind.Handler())
 	defer w.Close()
 	s.mind.Team, s.mind.Faults = w.Team(), w.Misbehaving
@@ -175,6 +177,9 @@ func (s *system) openMind(ctx context.Context) (err error) {
 	s.mind.Open(conversations)
 	return nil
 }
+
+// tickets is the file of the ticket desk.
+func tickets(dir string) string { return filepath.Join(dir, "tickets.jsonl") }
 
 func findTemporal(bin string) (string, error) {
 	if path, err := exec.LookPath("temporal"); err == nil {

@@ -15,6 +15,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/llm/tap"
 	"myao/internal/operator"
+	"myao/internal/sandbox/desk"
 )
 
 // WorkerState is the state of the worker's process.
@@ -44,7 +45,7 @@ type Model interface {
 	Exchanges(decision string) []tap.Exchange
 }
 
-// Inspector serves the inspector's requests. All fields are required.
+// Inspector serves the inspector's requests. All fields but Tickets are required.
 type Inspector struct {
 	// Team is the workspace's id.
 	Team string
@@ -56,7 +57,9 @@ type Inspector struct {
 	Model  Model
 	// Faults names Slack's faults that are switched on.
 	Faults func() []string
-	Clock  func() time.Time
+	// Tickets returns the tickets of the ticket desk; nil if there is no desk.
+	Tickets func() ([]desk.Ticket, error)
+	Clock   func() time.Time
 
 	system atomic.Pointer[operator.Operator]
 }

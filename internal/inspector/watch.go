@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"myao/internal/sandbox/desk"
 )
 
 const (
@@ -21,6 +23,8 @@ type frame struct {
 	Worker WorkerState `json:"worker"`
 	Model  string      `json:"model"` // up or down
 	Faults []string    `json:"faults"`
+	// Tickets are those of the ticket desk, the oldest first; nil without a desk.
+	Tickets []desk.Ticket `json:"tickets,omitzero"`
 	*view
 }
 
@@ -55,6 +59,12 @@ func (w *Inspector) watch(rw http.ResponseWriter, r *http.Request) {
 	var last []byte
 	for {
 		f := frame{Worker: w.Worker.State(), Model: "up", Faults: w.Faults()}
+		if w.Tickets != nil {
+			var err error
+			if f.Tickets, err = w.Tickets(); err != nil {
+				return // the page tries again
+			}
+		}
 		if w.Model.Down() {
 			f.Model = "down"
 		}

@@ -15,6 +15,7 @@ import { $, navigate, currentChannel, isReply, names, people, seen, state, emit,
 import "./status.js";
 import "./story.js";
 import { stream } from "./stream.js";
+import "./tickets.js";
 import "./tour.js";
 
 // ── state ──────────────────────────────────────────────────────────────────

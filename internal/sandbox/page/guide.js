@@ -66,6 +66,12 @@ export function guide(signal) {
     isIndexed: ts => isAbout(g.channel, null) && !mind.latest.unindexed && (mind.latest.story?.entries || []).some(e => e.said?.ts === ts),
     isPending: ts => (mind.latest?.state?.pending || []).some(p => p.ts === ts),
     memories: () => mind.latest?.memories || [],
+    tickets: () => mind.latest?.tickets || [],
+    // approve presses a proposal's button as a person.
+    async approve(person, message, button) {
+      const refused = await send("click", { channel: g.channel, user: person.id, ts: message.ts, name: button.action_id, value: button.value });
+      if (refused) throw new Unexpected("The click was refused: " + refused);
+    },
 
     killed: false, // the worker, and not started again yet
     kill() {

@@ -79,7 +79,7 @@ function empty() {
     el("span", { class: "large" }, avatar(state.bot.user_id, true)),
     c.kind === "im" ? el("p", {}, "The bot answers everything that you write here.")
       : el("p", {}, "Nothing has been said here yet. Mention ", bot, " and it answers at once. Write anything else, and it waits and then decides whether to answer."),
-    el("p", {}, el("button", { type: "button", class: "link", onclick: () => $("tour").click() }, "Take the tour: one minute")));
+    el("p", {}, el("button", { type: "button", class: "link", onclick: () => $("tour").click() }, "Take the tour: three minutes")));
 }
 
 // ── one message ────────────────────────────────────────────────────────────

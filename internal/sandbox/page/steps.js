@@ -154,6 +154,44 @@ export const steps = [
     },
   },
   {
+    title: "Asked to act, it asks first",
+    text: "The sandbox has a ticket desk, a program that the bot reaches by MCP. It may look into it as it likes. To open a ticket, it needs somebody's leave: it proposes the call, with two buttons. Here the worker is killed before the click, so that what is approved waits for the next worker.",
+    beats: ["it looks", "it proposes", "worker killed", "approved", "a new worker", "done once, and told"],
+    async run(g) {
+      const person = g.people[0];
+      g.highlight("#messages");
+      const ts = await g.say(person, `${bot()} which tickets are there?`);
+      navigate({ thread: ts });
+      const look = await settled(g, ts);
+      answered(look);
+      if (!look.steps?.some(s => s.tool.endsWith("find_tickets"))) throw new Unexpected("The model answered without a look into the ticket desk.");
+      g.beat();
+      const before = g.tickets().length;
+      const wish = await g.say(person, `${bot()} open a ticket for the squeaking door`, ts);
+      const approve = m => m.blocks?.flatMap(b => b.elements || []).find(e => e.action_id === "myao_approve");
+      const replies = after => messages().filter(m => own(m) && m.thread_ts === ts && m.ts > after);
+      const proposal = await g.until("it proposes a ticket", 120, () => replies(wish).find(approve) || g.decision(wish)?.outcome === "posted" && "none");
+      if (proposal === "none") throw new Unexpected("The model answered without a proposal.");
+      g.beat();
+      g.highlight(".thread", ".worker");
+      await g.kill();
+      await g.until("the worker is dead", 30, () => g.worker() === "stopped");
+      g.beat();
+      await g.approve(person, proposal, approve(proposal));
+      g.beat();
+      g.explain("The click is kept, and nothing is done yet: no worker is there. A new one takes it up …");
+      if (g.tickets().length !== before) throw new Unexpected("There is a ticket, and no worker that could have opened it.");
+      await g.start();
+      g.beat();
+      await g.until("the ticket is opened", 90, () => g.tickets().length > before);
+      await g.until("the thread is told", 120, () => replies(proposal.ts)[0]);
+      if (g.tickets().length !== before + 1) throw new Unexpected(`There should be one more ticket, and there are ${g.tickets().length - before}.`);
+      g.beat();
+      g.highlight("#mind-tickets", ".thread");
+      return "The ticket was opened once, and the thread is told. The message says who approved it. Had the worker died in the middle of the call, the bot would say that it does not know its end, and never try again.";
+    },
+  },
+  {
     title: "It remembers",
     text: "Somebody says something worth keeping. The memory workflow, which runs once a minute, starts now: it summarizes what was said, and the summary is part of every later prompt.",
     beats: ["something is said", "the memory workflow runs", "remembered"],

@@ -1,4 +1,4 @@
-// The tour: five steps. The page does each through the same API as a visitor, and a step ends
+// The tour: six steps. The page does each through the same API as a visitor, and a step ends
 // once what it shows has really happened. A model may decide differently; the step then says so.
 import { setWorker } from "./bar.js";
 import { guide, highlight, Unexpected, prepare } from "./guide.js";
