@@ -23,6 +23,9 @@ type File struct {
 	Data []byte
 }
 
+// Showable reports whether the file has a type that adapters take, and data.
+func (f File) Showable() bool { return slices.Contains(fileTypes, f.MIME) && len(f.Data) > 0 }
+
 // PDF is the type of the documents that models are shown; all other files are pictures.
 const PDF = "application/pdf"
 

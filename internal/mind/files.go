@@ -58,7 +58,7 @@ func fitFiles(r llm.Request) llm.Request {
 	kept, count, bytes := map[*byte]bool{}, 0, 0
 	keep := func(files []llm.File) {
 		for _, f := range files {
-			if len(f.Data) > 0 && count < maxFiles && bytes+len(f.Data) <= maxFileBytes {
+			if f.Showable() && count < maxFiles && bytes+len(f.Data) <= maxFileBytes {
 				kept[&f.Data[0]], count, bytes = true, count+1, bytes+len(f.Data)
 			}
 		}
@@ -70,7 +70,10 @@ func fitFiles(r llm.Request) llm.Request {
 	}
 	keep(r.Files)
 	r, _ = r.LeaveOut(func(f llm.File) string {
-		if len(f.Data) > 0 && kept[&f.Data[0]] {
+		switch {
+		case !f.Showable():
+			return "no model takes such a file"
+		case kept[&f.Data[0]]:
 			return ""
 		}
 		return "no more than 5 files and 8 MiB are shown at once"
@@ -94,11 +97,11 @@ func (q Question) withoutFiles() (Question, []string) {
 	return q, names
 }
 
-// resultFiles are the files that results of turns show.
+// resultFiles are the files that results of turns show, the newest first.
 func resultFiles(turns []llm.Turn) []llm.File {
 	var files []llm.File
-	for _, t := range turns {
-		for _, r := range t.Results {
+	for _, t := range slices.Backward(turns) {
+		for _, r := range slices.Backward(t.Results) {
 			files = append(files, r.Files...)
 		}
 	}
