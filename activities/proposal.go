@@ -247,8 +247,16 @@ func (a *Activities) showProposal(ctx context.Context, in ProposalInput) (err er
 	if err != nil {
 		return err
 	}
-	_, err = a.Slack.Update(ctx, slack.Update{Channel: p.ChannelID, TS: p.ShownTS, Text: part.Text, Key: part.Key, Proposals: shown})
-	return err
+	for { // another update may have overtaken this one, which then shows what is no longer so
+		if _, err := a.Slack.Update(ctx, slack.Update{Channel: p.ChannelID, TS: p.ShownTS, Text: part.Text, Key: part.Key, Proposals: shown}); err != nil {
+			return err
+		}
+		now, err := a.proposalsUnder(ctx, part)
+		if err != nil || slices.Equal(now, shown) {
+			return err
+		}
+		shown = now
+	}
 }
 
 // actedFor is the call that a reply tells of; nil for any other reply.

@@ -281,3 +281,38 @@ type noDirectory struct{ Directory }
 func (noDirectory) Resolve(context.Context, string, config.ChannelFacts) (config.ChannelSettings, error) {
 	return config.ChannelSettings{}, errors.New("the settings are away")
 }
+
+// overtakenSlack is a Slack to which an update is under way while something else happens.
+type overtakenSlack struct {
+	*slack.Client
+	meanwhile func()
+}
+
+func (s *overtakenSlack) Update(ctx context.Context, u slack.Update) (bool, error) {
+	if f := s.meanwhile; f != nil {
+		s.meanwhile = nil
+		f()
+	}
+	return s.Client.Update(ctx, u)
+}
+
+// An update that arrives after a newer one does not leave the message as it was before that one.
+func TestAnOvertakenUpdateShowsTheRow(t *testing.T) {
+	t.Parallel()
+	b := setup(t, withModel(llmtest.Script(llmtest.Reply{Calls: []llm.Call{create("x")}}, llmtest.Text("Shall I?"))))
+	b.Tools = &deskTools{fakeTools: b.withTools()}
+	in := ComposeInput{Task: inThread(b.say("<@" + b.workspace.Bot().UserID + "> open a ticket")), Addressed: true}
+	p := b.propose(in)
+	of := ProposalInput{Conversation: in.Conversation, Trigger: in.Trigger, Proposal: p.ID}
+	b.Slack = &overtakenSlack{b.Slack.(*slack.Client), func() {
+		if _, _, _, err := b.Store.DecideProposal(t.Context(), p.ID, conversation.Declined, "slack:"+b.alice.ID); err != nil {
+			t.Error(err)
+		}
+	}}
+	if _, err := runOnce[any](b.ShowProposal, of); err != nil {
+		t.Fatal(err)
+	}
+	if blocks := string(b.held(in.Conversation.Channel, p.ShownTS).Blocks); !strings.Contains(blocks, "declined by") || strings.Contains(blocks, "myao_") {
+		t.Errorf("shown %s", blocks)
+	}
+}
