@@ -94,7 +94,6 @@ func (a *Activities) opened(ctx context.Context, t Task, result conversation.Res
 	if result != conversation.Done || !proposes {
 		return out, nil
 	}
-	failpoint.Here("post: proposed")
 	parts, err := a.Store.Parts(ctx, t.replyKey())
 	if err != nil || len(parts) == 0 {
 		return ReplyOutput{}, err

@@ -310,6 +310,9 @@ func TestEveryPointIsTested(t *testing.T) {
 	for _, s := range slices.Concat(workerSteps, starterSteps) {
 		tested[s.point] = true
 	}
+	for _, k := range actKills {
+		tested[k.point] = true
+	}
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
