@@ -115,6 +115,10 @@ func (s *system) actThrough(step actStep, desk *ticketDesk) {
 		killed = s.starter
 	}
 	kill := func() {
+		s.await("everything to be relayed", 30*time.Second, func() bool { // else the starter would reach its point before the click
+			n, _, err := s.store.BacklogSize(s.t.Context())
+			return err == nil && n == 0
+		})
 		killed.kill()
 		killed.start(failpoint.Variable + "=" + step.point)
 		if step.starter {
