@@ -406,3 +406,18 @@ func TestChangedTools(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// The headers may hold a key, so no redirect is followed.
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("%s was asked, with the key %q", r.URL, r.Header.Get("X-Key"))
+	}))
+	t.Cleanup(elsewhere.Close)
+	web := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
+	t.Cleanup(web.Close)
+	b := setup(t, map[string]config.MCPServer{"desk": {URL: web.URL, Headers: map[string]config.Secret{"X-Key": "k1"}, Channels: []string{"all"}}})
+	if got := b.offered(); len(got) > 0 {
+		t.Errorf("offered %q", got)
+	}
+}

@@ -43,6 +43,9 @@ type Mind struct {
 
 	// needsMoreTokens holds each modelUse whose thoughts have left too few tokens for an answer.
 	needsMoreTokens sync.Map
+	// refusedTools holds the tools of other programs, by name and schema, without which a provider has
+	// answered what it had refused.
+	refusedTools sync.Map
 }
 
 // ReadsFiles reports whether files can be read, as far as is known.
@@ -111,6 +114,10 @@ func (q ReplyQuestion) Shown() string {
 // that was asked in the end. A provider that refuses the tools, or turns of its own, is asked without:
 // the results then stand in the prompt.
 func (m *Mind) AskReply(ctx context.Context, about Reply, a Attempt) (ReplyQuestion, Answer, error) {
+	about.Tools = slices.DeleteFunc(slices.Clone(about.Tools), func(t llm.Tool) bool {
+		_, refused := m.refusedTools.Load(t.Name + string(t.Schema))
+		return refused
+	})
 	q, err := m.ReplyTo(ctx, about)
 	if err != nil {
 		return ReplyQuestion{}, Answer{}, err
@@ -120,6 +127,23 @@ func (m *Mind) AskReply(ctx context.Context, about Reply, a Attempt) (ReplyQuest
 	if len(q.Tools) == 0 || !ok || !errors.Is(err, llm.ErrInvalid) || refused.TooLong && len(q.Turns) == 0 {
 		return q, answer, err
 	}
+	if suspects := suspects(q.Tools, refused.Message); len(suspects) > 0 && !refused.TooLong {
+		fewer := about
+		fewer.Tools = slices.DeleteFunc(slices.Clone(about.Tools), func(t llm.Tool) bool { return slices.Contains(suspects, t.Name) })
+		without, err := m.ReplyTo(ctx, fewer)
+		if err != nil {
+			return ReplyQuestion{}, Answer{}, err
+		}
+		if answer, err := m.Ask(ctx, without.Question, a); err == nil {
+			for _, t := range about.Tools {
+				if slices.Contains(suspects, t.Name) {
+					m.refusedTools.Store(t.Name+string(t.Schema), true)
+				}
+			}
+			m.Logger.WarnContext(ctx, "the model refuses tools of MCP servers; they are left out from now on", "tools", suspects, "model", q.Model)
+			return without, answer, nil
+		}
+	}
 	m.Logger.WarnContext(ctx, "the model refuses tools or their results; asking without tools", "conversation", about.Conversation.ID(), "model", q.Model, "error_kind", llm.KindOf(err)) // a provider may quote the prompt
 	about.Tools = nil
 	if q, err = m.ReplyTo(ctx, about); err != nil {
@@ -127,6 +151,24 @@ func (m *Mind) AskReply(ctx context.Context, about Reply, a Attempt) (ReplyQuest
 	}
 	answer, err = m.Ask(ctx, q.Question, a)
 	return q, answer, err
+}
+
+// suspects are the tools of other programs for which a provider may have refused a request: those that it
+// names, or all of them.
+func suspects(offered []llm.Tool, message string) (suspects []string) {
+	var remote []string
+	for _, t := range offered {
+		if !strings.Contains(t.Name, "__") {
+			continue
+		}
+		if remote = append(remote, t.Name); strings.Contains(message, t.Name) {
+			suspects = append(suspects, t.Name)
+		}
+	}
+	if len(suspects) == 0 {
+		return remote
+	}
+	return suspects
 }
 
 // ReplyTo asks for a reply. If the bot is addressed within a thread, the thread is read from Slack

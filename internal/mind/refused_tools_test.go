@@ -1,0 +1,45 @@
+package mind
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/llm"
+	"myao/internal/llm/llmtest"
+)
+
+// A schema that the provider refuses takes out its tool and no other, from then on, and never the reply.
+func TestRefusedSchemas(t *testing.T) {
+	t.Parallel()
+	b := setup(t, sqliteURL(t))
+	b.useProvider(config.ProviderOpenAI)
+	b.addChannels(public("C1", "general"))
+	m := b.say("C1", 0, "hello")
+	object := json.RawMessage(`{"type":"object"}`)
+	about := Reply{Conversation: chat.Conversation{Team: "T1", Channel: "C1"}, Trigger: m.TS, Addressed: true, Tools: []llm.Tool{
+		{Name: "search_messages", Schema: object}, {Name: "desk__good", Schema: object}, {Name: "desk__bad", Schema: object},
+	}}
+	refusal := "Invalid schema for function 'desk__bad'."
+	b.model.Handle(func(c llmtest.Call) llmtest.Reply {
+		if strings.Contains(string(c.Body), "desk__bad") {
+			return llmtest.Reply{Status: 400, Message: refusal}
+		}
+		return llmtest.Text("hi")
+	})
+	for i, most := range []int{3, 1} { // requests: the adapter tries another form of the schema; the second reply knows
+		b.model.Reset()
+		q, answer, err := b.AskReply(t.Context(), about, Attempt{})
+		if err != nil || answer.Text != "hi" || len(q.Tools) != 2 || len(b.model.Calls()) > most {
+			t.Errorf("reply %d: %q with %d tools after %d requests, %v", i, answer.Text, len(q.Tools), len(b.model.Calls()), err)
+		}
+	}
+	// Where the provider does not say which, all of other programs are left out.
+	refusal = "Invalid schema."
+	about.Tools[2].Schema = json.RawMessage(`{"type":"object","properties":{}}`)
+	if q, answer, err := b.AskReply(t.Context(), about, Attempt{}); err != nil || answer.Text != "hi" || len(q.Tools) != 1 {
+		t.Errorf("%q with %d tools, %v", answer.Text, len(q.Tools), err)
+	}
+}

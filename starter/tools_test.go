@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"myao/internal/store"
+)
+
+func TestToolsCommand(t *testing.T) {
+	t.Parallel()
+	s := sdk.NewServer(&sdk.Implementation{Name: "desk", Version: "1"}, nil)
+	echo := func(_ context.Context, _ *sdk.CallToolRequest, in struct {
+		Text string `json:"text"`
+	}) (*sdk.CallToolResult, any, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "did \x1b[2J" + in.Text}}}, nil, nil
+	}
+	sdk.AddTool(s, &sdk.Tool{Name: "find", Description: "Finds \x1b[2J.", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}}, echo)
+	sdk.AddTool(s, &sdk.Tool{Name: "close", Description: "Closes."}, echo)
+	s.AddTool(&sdk.Tool{Name: "wild", InputSchema: map[string]any{"type": "object", "$ref": "#"}}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return &sdk.CallToolResult{}, nil
+	})
+	server := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
+	t.Cleanup(server.Close)
+	o := newLedgerBundle(t, "mcp: {servers: {desk: {url: '"+server.URL+"', channels: [all]}, away: {url: 'http://127.0.0.1:1/', channels: [all]}}}\n")
+	list := []string{"tools", "list"}
+	o.prints(list, []string{"look   desk    find   Finds ", "act    desk    close  Closes.", "unfit  desk    wild   (its schema", "unfit  away           (not asked now: the server does not answer)"}, nil)
+
+	o.must(o.RememberTools(t.Context(), "desk", func(known []store.MCPTool) []store.MCPTool {
+		for i := range known {
+			known[i].Allowed = "what it was"
+		}
+		return known
+	}))
+	o.prints([]string{"tools", "list", "--json"}, []string{`"kind": "withheld"`, `"kind": "look"`, `"name": "desk__close"`, `"schema": {`}, nil)
+	o.prints([]string{"tools", "allow", "desk", "close"}, []string{"close is allowed: act"}, nil)
+	o.prints([]string{"tools", "allow", "desk", "close"}, []string{"nothing to allow"}, nil)
+	o.fails(1, []string{"tools", "allow", "desk", "nothing"}, "desk has no such tool")
+	o.fails(1, []string{"tools", "allow", "shop"}, `mcp.servers has no "shop": it has ["away" "desk"]`)
+
+	o.prints([]string{"tools", "call", "desk", "close", `{"text":"7"}`}, []string{"did ", "7"}, []string{"\x1b"})
+	o.fails(1, []string{"tools", "call", "desk", "close", `{"text":7}`}, "The input of desk__close is wrong")
+	o.fails(1, []string{"tools", "call", "desk", "wild", "{}"}, `desk has no tool "wild" that can be used`)
+	o.fails(1, []string{"tools", "call", "away", "x", "{}"}, "it does not answer")
+	o.fails(2, []string{"tools", "call", "desk", "close", "[]"}, "want a JSON object, such as {}")
+}
