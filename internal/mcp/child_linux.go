@@ -2,5 +2,8 @@ package mcp
 
 import "syscall"
 
-// dieWithParent makes the kernel kill the child when its parent dies.
-func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
+// newGroup gives a child a group of processes of its own, and makes the kernel kill it when its parent
+// dies.
+func newGroup() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}

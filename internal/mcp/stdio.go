@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -42,8 +41,7 @@ func (c *child) Connect(ctx context.Context) (sdk.Connection, error) {
 	for name, value := range c.server.Env {
 		cmd.Env = append(cmd.Env, name+"="+string(value))
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	dieWithParent(cmd.SysProcAttr)
+	cmd.SysProcAttr = newGroup()
 	var ours, theirs []*os.File
 	shut := func(files []*os.File) {
 		for _, f := range files {
@@ -88,7 +86,7 @@ func (c *child) Connect(ctx context.Context) (sdk.Connection, error) {
 		return nil, err
 	}
 	go c.read(ctx, log)
-	p := &process{stdin: in, stdout: out, group: cmd.Process.Pid, ended: ended}
+	p := &process{stdin: in, stdout: out, running: cmd.Process, ended: ended}
 	return (&sdk.IOTransport{Reader: p, Writer: p, MaxLineLength: maxMessage}).Connect(ctx)
 }
 
@@ -125,7 +123,7 @@ func (c *child) hide(line string) string {
 // process is a running child.
 type process struct {
 	stdin, stdout *os.File
-	group         int // of processes: its own
+	running       *os.Process
 	ended         chan struct{}
 	once          sync.Once
 }
@@ -138,10 +136,10 @@ func (p *process) Close() error {
 	p.once.Do(func() {
 		_ = p.stdin.Close()
 		if !p.endsWithin(endTimeout) {
-			_ = syscall.Kill(-p.group, syscall.SIGTERM)
+			askToEnd(p.running)
 			p.endsWithin(endTimeout)
 		}
-		_ = syscall.Kill(-p.group, syscall.SIGKILL)
+		kill(p.running)
 		<-p.ended
 		_ = p.stdout.Close()
 	})
