@@ -161,18 +161,19 @@ func (a *Activities) keepTurn(ctx context.Context, in ComposeInput, q mind.Reply
 		t.Steps = append(t.Steps, st)
 	}
 	steps, err := a.Store.SaveTurn(ctx, in.Conversation, in.Trigger, t)
-	return stepsOf(steps), err
+	return stepsOf(steps, p.offers...), err
 }
 
-// stepsOf are the steps that are to be looked up, as the workflow knows them.
-func stepsOf(rows []store.Step) []conversation.Step {
+// stepsOf are the steps that are to be looked up, as the workflow knows them: by the names of our own tools
+// and of what was offered.
+func stepsOf(rows []store.Step, offered ...tools.Offer) []conversation.Step {
 	var steps []conversation.Step
 	for _, st := range rows {
 		if st.Ended() {
 			continue
 		}
 		step := conversation.Step{ID: st.ID, Tool: st.Tool}
-		if !slices.Contains(config.ToolNames(), st.Tool) {
+		if !slices.Contains(config.ToolNames(), st.Tool) && !slices.ContainsFunc(offered, func(o tools.Offer) bool { return o.Name == st.Tool }) {
 			step.Tool = "unknown" // a model may write anything, and this goes into the history
 		}
 		steps = append(steps, step)

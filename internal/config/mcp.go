@@ -45,8 +45,11 @@ const AllChannels = "all"
 // In reports whether the server's tools may be used in a channel.
 func (s MCPServer) In(f ChannelFacts) bool {
 	return slices.ContainsFunc(s.Channels, func(listed string) bool {
+		if strings.TrimSpace(listed) == AllChannels { // "#all" is a channel
+			return true
+		}
 		listed = normalChannel(listed)
-		return listed == AllChannels || listed == f.ID || f.Name != "" && listed == normalChannel(f.Name)
+		return listed == f.ID || f.Name != "" && listed == normalChannel(f.Name)
 	})
 }
 

@@ -4,8 +4,10 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -100,8 +102,8 @@ func stringsIn(value any) []string {
 			all = append(all, stringsIn(inner)...)
 		}
 	case map[string]any:
-		for key, inner := range v {
-			all = append(append(all, key), stringsIn(inner)...)
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			all = append(append(all, key), stringsIn(v[key])...)
 		}
 	}
 	return all
