@@ -20,6 +20,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 	"go.yaml.in/yaml/v3"
 
+	"myao/internal/config"
+	"myao/internal/mcp"
+	"myao/internal/store"
 	"myao/internal/telemetry"
 )
 
@@ -252,6 +255,13 @@ func (s *system) failingWorkerMetrics() string {
 	}
 	if err := c.SignalWorkflow(s.t.Context(), "nobody", "", "hello", nil); err == nil {
 		s.t.Fatal(errors.New("there is a workflow of that name"))
+	}
+	away := mcp.New(mcp.Options{
+		Servers: map[string]config.MCPServer{"desk": {Command: "/nonexistent"}}, Clock: time.Now, Logger: quiet, Metrics: mcp.NewMetrics(told.Registry),
+	})
+	defer away.Close()
+	if result, err := away.Call(s.t.Context(), store.MCPTool{Server: "desk", Name: "desk__find", Tool: "find", Schema: `{"type":"object"}`}, nil); err != nil || !result.Failed {
+		s.t.Fatalf("a call of a server that is away: %+v, %v", result, err)
 	}
 	show := func() string {
 		w := httptest.NewRecorder()
