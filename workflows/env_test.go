@@ -384,7 +384,7 @@ func (s *conversationEnv) play() error {
 }
 
 // wants compares the record. Activities that one workflow task starts run concurrently, so the
-// place of detached ones and of looks among those of the same time does not matter.
+// place of detached ones, looks and acts among those of the same time does not matter.
 func (s *conversationEnv) wants(want ...string) {
 	s.t.Helper()
 	s.mu.Lock()
@@ -394,7 +394,7 @@ func (s *conversationEnv) wants(want ...string) {
 	}
 }
 
-// sortDetached sorts the detached activities and the looks to the end of each time.
+// sortDetached sorts the detached activities, the looks and the acts to the end of each time.
 func sortDetached(record []string) []string {
 	var out, detached []string
 	at := ""
@@ -404,7 +404,7 @@ func sortDetached(record []string) []string {
 			slices.Sort(detached)
 			out, detached, at = append(out, detached...), nil, time
 		}
-		if strings.HasPrefix(what, "settle ") || strings.HasPrefix(what, "write down ") || strings.HasPrefix(what, "look ") {
+		if slices.ContainsFunc([]string{"settle ", "write down ", "look ", "act ", "show "}, func(p string) bool { return strings.HasPrefix(what, p) }) {
 			detached = append(detached, line)
 		} else {
 			out = append(out, line)
