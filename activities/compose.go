@@ -137,7 +137,7 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 	text, read := "", a.Clock()
 	saw, proposes := read, false
 	switch {
-	case in.Notice && in.Occasion != "", facts.OverBudget && in.Occasion != "":
+	case in.Occasion != "" && (in.Notice || facts.OverBudget):
 		if text, err = a.actedNotice(ctx, in.Task); err != nil {
 			return ReplyOutput{}, err
 		}
@@ -242,11 +242,11 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind
 	}
 	began := a.Clock()
 	var offers []tools.Offer
+	asker := ""
+	if known.Trigger != nil {
+		asker = known.Trigger.UserID
+	}
 	if a.Tools != nil && !l.last(a.Limits, in.Round, began) {
-		asker := ""
-		if known.Trigger != nil {
-			asker = known.Trigger.UserID
-		}
 		if offers, err = a.Tools.Offered(ctx, placeOf(in.Task, in.Addressed, asker, known.ChannelName, known.Readers, known.Settings)); err != nil {
 			return written{}, err
 		}
@@ -256,7 +256,7 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind
 	attempt.Kept = len(l.turns)
 	q, answer, err := a.Mind.AskReply(ctx, about, attempt)
 	if err == nil && answer.Turn != nil {
-		steps, err := a.keepTurn(ctx, in, q, answer, l, proposer{offers, known, began})
+		steps, err := a.keepTurn(ctx, in, q, answer, l, proposer{offers, asker, began})
 		failpoint.Here("compose: turn written")
 		return written{looking: true, steps: steps}, err
 	}

@@ -13,7 +13,6 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/failpoint"
-	"myao/internal/mind"
 	"myao/internal/prompt"
 	"myao/internal/proposal"
 	"myao/internal/slack"
@@ -25,7 +24,7 @@ import (
 // maxProposals limits what one reply proposes.
 const maxProposals = 5
 
-// What the model is told of a call that acts.
+// The results of calls that act, for the model.
 const (
 	stepProposed    = "Proposed, not done. People see it with a button under your message, and one of them has to approve it there. Write now in a sentence what you propose, and do not say that it is done."
 	stepTooLong     = "This was not proposed: its input is too long to be shown whole, and nobody approves what they cannot see. Make it shorter."
@@ -38,7 +37,7 @@ const (
 // proposer is what decides how a call that acts is proposed.
 type proposer struct {
 	offers []tools.Offer
-	known  mind.Facts
+	asker  string
 	began  time.Time
 }
 
@@ -52,10 +51,6 @@ func (p proposer) offer(name string) tools.Offer {
 
 // propose makes a step a proposal, unless nobody could decide about it.
 func (a *Activities) propose(st *store.Step, offer tools.Offer, p proposer, before int) {
-	asker := ""
-	if p.known.Trigger != nil {
-		asker = p.known.Trigger.UserID
-	}
 	_, whole := tools.Describe(offer.Server, st.Tool, json.RawMessage(st.Input), slack.MaxProposal)
 	why := a.Tools.Refuses(json.RawMessage(st.Input))
 	st.Failed = true
@@ -68,7 +63,7 @@ func (a *Activities) propose(st *store.Step, offer tools.Offer, p proposer, befo
 		st.State, st.Output = store.StepRefused, stepTooMany
 	default:
 		st.State, st.Output, st.Failed = store.StepProposed, stepProposed, false
-		st.Proposal = &store.Proposal{Asker: asker, Server: offer.Server, Idempotent: offer.Idempotent, LapsesUS: a.Clock().Add(a.Limits.Approval()).UnixMicro()}
+		st.Proposal = &store.Proposal{Asker: p.asker, Server: offer.Server, Idempotent: offer.Idempotent, LapsesUS: a.Clock().Add(a.Limits.Approval()).UnixMicro()}
 	}
 }
 

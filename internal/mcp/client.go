@@ -164,7 +164,7 @@ func (s *server) offers(p tools.Place, t store.MCPTool) bool {
 	return (kind == Look || kind == Act && p.Addressed) && (p.Remote == nil || slices.Contains(p.Remote, t.Name))
 }
 
-// offer is a tool as a model is told of it.
+// offer describes a tool to a model.
 func (c *Client) offer(s *server, t store.MCPTool) tools.Offer {
 	var a sdk.ToolAnnotations
 	_ = json.Unmarshal([]byte(t.Annotations), &a) // which this program has written

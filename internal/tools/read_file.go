@@ -29,7 +29,7 @@ const (
 	ReadFile = "read_file"
 	// maxFileMessages is how many messages of a channel, and of a thread, a file is looked for in.
 	maxFileMessages = 200
-	// maxFileNames is how many names a model is told of.
+	// maxFileNames is how many names a model gets.
 	maxFileNames = 20
 )
 

@@ -144,6 +144,10 @@ func (t tool) offered(p Place) bool {
 // correct: an unknown name, a tool that is not offered here, wrong arguments. err means that the call
 // should be repeated; it was not made at all if err wraps ErrNotCalled. step identifies the call: repeated, it changes nothing twice.
 func (r *Registry) Run(ctx context.Context, p Place, step, name string, input json.RawMessage) (Result, error) {
+	if i := slices.IndexFunc(r.tools, func(t tool) bool { return t.Name == name && t.offered(p) }); i >= 0 { // no other program is asked
+		result, err := r.tools[i].run(ctx, p, step, input)
+		return ended(name, result, err)
+	}
 	offered, err := r.Offered(ctx, p)
 	if err != nil {
 		return Result{}, errors.Join(ErrNotCalled, err)
@@ -159,16 +163,15 @@ func (r *Registry) Run(ctx context.Context, p Place, step, name string, input js
 	if offered[i].Act && p.Approved == "" {
 		return Result{Text: fmt.Sprintf("%q acts, so it runs only when people have approved it.", name), Failed: true}, nil
 	}
-	if offered[i].Server != "" {
-		if why := r.Refuses(input); why != "" {
-			return Result{Text: why, Failed: true}, nil
-		}
+	if why := r.Refuses(input); why != "" {
+		return Result{Text: why, Failed: true}, nil
 	}
-	run := func() (Result, error) { return r.remote.Run(ctx, p, name, input) }
-	if i := slices.IndexFunc(r.tools, func(t tool) bool { return t.Name == name }); i >= 0 {
-		run = func() (Result, error) { return r.tools[i].run(ctx, p, step, input) }
-	}
-	result, err := run()
+	result, err := r.remote.Run(ctx, p, name, input)
+	return ended(name, result, err)
+}
+
+// ended is what Run returns of a call that has ended.
+func ended(name string, result Result, err error) (Result, error) {
 	if wrong, ok := errors.AsType[mistake](err); ok {
 		return Result{Text: wrong.Error(), Failed: true}, nil
 	}

@@ -33,7 +33,7 @@ func secretForms(secrets []string) []string {
 		for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 			for before := range 3 {
 				text := encoding.EncodeToString(append(make([]byte, before), secret...))
-				// Its first and last characters hold bits of what stands beside it.
+				// The first and last characters also depend on the neighbouring bytes.
 				first := (before*8 + 5) / 6
 				if last := len(secret)*8 + before*8; last/6 > first {
 					forms = append(forms, text[first:last/6])
@@ -55,7 +55,7 @@ func reversed(s string) string {
 	return string(b)
 }
 
-// credentialRefused is what the model is told of a call that Refuses refuses.
+// credentialRefused is the result of a call that Refuses refuses.
 const credentialRefused = "This was refused: its input holds what looks like a password, a key or a token. Those are never handed to other programs. Leave it out."
 
 // Refuses says why a call of another program's tool is not even proposed: its input holds one of our own
