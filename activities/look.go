@@ -75,9 +75,9 @@ func (a *Activities) look(ctx context.Context, in LookInput) error {
 	failpoint.Here("look: looked")
 	var files []store.StepFile
 	for _, f := range result.Files {
-		files = append(files, store.StepFile{Name: clean(f.Name), MIME: f.MIME, Data: f.Data})
+		files = append(files, store.StepFile{Name: store.Clean(f.Name), MIME: f.MIME, Data: f.Data})
 	}
-	return a.Store.EndStep(ctx, st.ID, clipped(clean(result.Text), a.Limits.MaxResultChars), result.Failed, files...)
+	return a.Store.EndStep(ctx, st.ID, clipped(store.Clean(result.Text), a.Limits.MaxResultChars), result.Failed, files...)
 }
 
 // placeOf is where and for whom a task's reply is written.

@@ -159,7 +159,7 @@ func (a *Activities) act(ctx context.Context, in ProposalInput) (ActOutput, erro
 		failpoint.Here("act: done")
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 		defer cancel()
-		if err := a.Store.EndProposal(ending, p.ID, state, clipped(clean(output), a.Limits.MaxResultChars)); err != nil {
+		if err := a.Store.EndProposal(ending, p.ID, state, clipped(store.Clean(output), a.Limits.MaxResultChars)); err != nil {
 			return ActOutput{}, err
 		}
 		p.State = state

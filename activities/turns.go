@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -145,11 +144,11 @@ func (l *looked) last(limits config.Tools, round int, now time.Time) bool {
 // be looked up. Calls past max_calls are refused.
 func (a *Activities) keepTurn(ctx context.Context, in ComposeInput, q mind.ReplyQuestion, answer mind.Answer, before looked, p proposer) ([]conversation.Step, error) {
 	t := store.Turn{
-		Decision: in.decisionKey(), Round: in.Round, Provider: answer.Turn.Provider, Model: q.Model, Text: clean(answer.Turn.Text), Opaque: clean(string(answer.Turn.Opaque)),
+		Decision: in.decisionKey(), Round: in.Round, Provider: answer.Turn.Provider, Model: q.Model, Text: store.Clean(answer.Turn.Text), Opaque: store.Clean(string(answer.Turn.Opaque)),
 		TokensIn: answer.Usage.Input, TokensOut: answer.Usage.Output, LatencyUS: answer.Latency.Microseconds(), ReadUS: p.began.UnixMicro(),
 	}
 	for i, call := range answer.Turn.Calls {
-		st := store.Step{CallID: clean(call.ID), Tool: clean(call.Name), Input: clean(string(call.Input)), State: store.StepWaiting}
+		st := store.Step{CallID: store.Clean(call.ID), Tool: store.Clean(call.Name), Input: store.Clean(string(call.Input)), State: store.StepWaiting}
 		if before.calls+i >= a.Limits.MaxCalls {
 			st.State, st.Output, st.Failed = store.StepRefused, stepRefused, true
 		} else if offer := p.offer(call.Name); offer.Act {
@@ -180,6 +179,3 @@ func stepsOf(rows []store.Step, offered ...tools.Offer) []conversation.Step {
 	}
 	return steps
 }
-
-// clean is a text as Postgres takes it.
-func clean(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, "�"), "\x00", "") }

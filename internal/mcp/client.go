@@ -295,7 +295,7 @@ func (c *Client) call(ctx context.Context, s *server, t store.MCPTool, act bool,
 		s.worked()
 		outcome = outcomeFailed
 		e, _ := errors.AsType[*jsonrpc.Error](err)
-		return failedf("The server %s answers with an error: %s", s.name, c.Material(cut(clean(e.Message), maxDescription))), nil
+		return failedf("The server %s answers with an error: %s", s.name, c.Material(cut(store.Clean(e.Message), maxDescription))), nil
 	case errors.Is(err, errAway) || !act:
 		return failedf("The server %s does not answer. Do without it, and say so.", s.name), nil
 	default:
@@ -303,7 +303,7 @@ func (c *Client) call(ctx context.Context, s *server, t store.MCPTool, act bool,
 	}
 	s.worked()
 	result := resultOf(found)
-	result.Text = c.Material(clean(result.Text))
+	result.Text = c.Material(store.Clean(result.Text))
 	if found.NeedsInput() {
 		result = failedf("The server %s asks for more than was given to it, and nobody is asked. Nothing is known to be done.", s.name)
 	}

@@ -41,13 +41,13 @@ func listed(server string, t *sdk.Tool) (store.MCPTool, error) {
 	if t.Annotations != nil {
 		annotations = *t.Annotations
 	}
-	annotations.Title = clean(cut(annotations.Title, maxDescription))
+	annotations.Title = store.Clean(cut(annotations.Title, maxDescription))
 	noted, err := json.Marshal(annotations)
 	if err != nil {
 		return store.MCPTool{}, err
 	}
 	row := store.MCPTool{
-		Server: server, Tool: t.Name, Name: nameOf(server, t.Name), Description: clean(cut(t.Description, maxDescription)),
+		Server: server, Tool: t.Name, Name: nameOf(server, t.Name), Description: store.Clean(cut(t.Description, maxDescription)),
 		Schema: string(schema), Annotations: string(noted), Reads: annotations.ReadOnlyHint,
 	}
 	// What is cut off counts as well: it may be all that has changed.
@@ -157,6 +157,3 @@ func cut(s string, most int) string {
 	}
 	return s
 }
-
-// clean is a text as every database takes it.
-func clean(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, "�"), "\x00", "") }

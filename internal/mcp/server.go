@@ -234,7 +234,7 @@ func (s *server) list(ctx context.Context) (now []store.MCPTool, out map[string]
 				row, err := listed(s.name, t)
 				switch {
 				case err != nil:
-					out[cut(clean(t.Name), maxToolName)] = err.Error()
+					out[cut(store.Clean(t.Name), maxToolName)] = err.Error()
 				case len(now) == maxTools:
 					out[t.Name] = fmt.Sprintf("only the first %d tools are taken", maxTools)
 				default:

@@ -16,6 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"myao/internal/config"
+	"myao/internal/store"
 )
 
 const (
@@ -99,7 +100,7 @@ func (c *child) read(ctx context.Context, r io.ReadCloser) {
 	for {
 		line, more, err := lines.ReadLine()
 		if len(line) > 0 && c.logger.Enabled(ctx, slog.LevelDebug) {
-			c.logger.DebugContext(ctx, "MCP server says", "line", c.hide(clean(string(line))))
+			c.logger.DebugContext(ctx, "MCP server says", "line", c.hide(store.Clean(string(line))))
 		}
 		for more && err == nil {
 			_, more, err = lines.ReadLine()

@@ -117,8 +117,7 @@ func forms(text, key string, proposals []Proposal, most int) [][]slackapi.MsgOpt
 	return append(all, options(withProposals(plain, proposals, most, true)))
 }
 
-// withProposals is a text with what stands under it, of each proposal only the first line where more is
-// too long. alone is set if there are no buttons.
+// withProposals adds the proposals to a text. If the whole is too long, each is only its first line. alone is set if there are no buttons.
 func withProposals(plain string, proposals []Proposal, most int, alone bool) string {
 	whole, short := plain, plain
 	for _, p := range proposals {
