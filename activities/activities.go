@@ -63,6 +63,8 @@ type Activities struct {
 	// SecondLook says which judged replies the judge reads again before they are posted. The zero
 	// value is config.SecondLookOff.
 	SecondLook config.SecondLook
+	// Feedback says which replies have buttons to rate them. The zero value is none.
+	Feedback config.Feedback
 	// Language is what people are told in. The zero value is English.
 	Language config.Language
 	Clock    func() time.Time

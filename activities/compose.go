@@ -135,7 +135,7 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 		return ReplyOutput{Result: conversation.Looking, Steps: stepsOf(known.Steps)}, nil
 	}
 	text, read := "", a.Clock()
-	saw, proposes := read, false
+	saw, proposes, feedback := read, false, false
 	switch {
 	case in.Occasion != "" && (in.Notice || facts.OverBudget):
 		if text, err = a.actedNotice(ctx, in.Task); err != nil {
@@ -154,7 +154,7 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 		if w.looking {
 			return ReplyOutput{Result: conversation.Looking, Steps: w.steps}, nil
 		}
-		text, saw, proposes = w.text, w.saw, w.proposes
+		text, saw, proposes, feedback = w.text, w.saw, w.proposes, a.Feedback.Wanted(in.Addressed)
 		if !w.read.IsZero() {
 			read = w.read
 		}
@@ -165,7 +165,8 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 	failpoint.Here("compose: model answered")
 	// Compose keeps an existing row: that of a judged reply.
 	parts := a.parts(in.Task, text, saw, read)
-	parts[len(parts)-1].Proposes = proposes
+	last := &parts[len(parts)-1]
+	last.Proposes, last.Feedback = proposes, feedback
 	if err := a.Store.Compose(ctx, parts, d); err != nil && !errors.Is(err, store.ErrUnderWay) {
 		return ReplyOutput{}, err
 	}

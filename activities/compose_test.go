@@ -186,6 +186,33 @@ func TestComposeNotice(t *testing.T) {
 	}
 }
 
+// Buttons to rate a reply stand under its last part, if a model wrote it for somebody who is asked.
+func TestFeedbackUnderReplies(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("word ", slack.DefaultLimit/4)
+	b := setup(t, withModel(func(llmtest.Call) llmtest.Reply { return llmtest.Text(long) }))
+	for _, c := range []struct {
+		feedback          config.Feedback
+		addressed, notice bool
+		want              bool
+	}{
+		{config.FeedbackAddressed, true, false, true}, {config.FeedbackAddressed, false, false, false}, {config.FeedbackAddressed, true, true, false},
+		{config.FeedbackAll, false, false, true}, {config.FeedbackAll, true, true, false}, {config.FeedbackOff, true, false, false},
+	} {
+		b.Feedback = c.feedback
+		task := inThread(b.say("hello?"))
+		if out, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: c.addressed, Notice: c.notice}); err != nil || out.Result != conversation.Done {
+			t.Fatalf("%+v: %+v, %v", c, out, err)
+		}
+		parts := b.outbox(task)
+		for i, p := range parts {
+			if last := i == len(parts)-1; p.Feedback != (c.want && last) || c.want && len(parts) < 2 {
+				t.Errorf("%+v: part %d of %d has buttons: %v", c, i, len(parts), p.Feedback)
+			}
+		}
+	}
+}
+
 func TestModeOffAndMuteSilenceMentions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

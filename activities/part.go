@@ -85,7 +85,7 @@ func (a *Activities) send(ctx, attempt context.Context, p store.Part, last bool)
 	shown, err := a.proposalsUnder(attempt, p)
 	ts := ""
 	if err == nil {
-		ts, err = a.Slack.Post(attempt, slack.Post{Channel: p.Channel, ThreadTS: p.Thread, Text: p.Text, Key: p.Key, Proposals: shown})
+		ts, err = a.Slack.Post(attempt, slack.Post{Channel: p.Channel, ThreadTS: p.Thread, Text: p.Text, Key: p.Key, Proposals: shown, Feedback: a.feedbackUnder(p)})
 	}
 	if err != nil {
 		telemetry.Fail(span, reasonOf(err))

@@ -83,6 +83,15 @@ func (a *Activities) proposalsUnder(ctx context.Context, p store.Part) ([]slack.
 	return shown, nil
 }
 
+// feedbackUnder is the labels of the buttons to rate a reply under a part.
+func (a *Activities) feedbackUnder(p store.Part) slack.Feedback {
+	if !p.Feedback {
+		return slack.Feedback{}
+	}
+	w := words.In(a.Language)
+	return slack.Feedback{Up: w.Of("Good answer"), Down: w.Of("Bad answer")}
+}
+
 // opened is the output of a post. It records where the buttons of its proposals stand.
 func (a *Activities) opened(ctx context.Context, t Task, result conversation.Result, proposes bool) (ReplyOutput, error) {
 	out := ReplyOutput{Result: result}
@@ -242,7 +251,7 @@ func (a *Activities) showProposal(ctx context.Context, in ProposalInput) (err er
 		return err
 	}
 	for { // another update may have overtaken this one, which then shows what is no longer so
-		if _, err := a.Slack.Update(ctx, slack.Update{Channel: p.ChannelID, TS: p.ShownTS, Text: part.Text, Key: part.Key, Proposals: shown}); err != nil {
+		if _, err := a.Slack.Update(ctx, slack.Update{Channel: p.ChannelID, TS: p.ShownTS, Text: part.Text, Key: part.Key, Proposals: shown, Feedback: a.feedbackUnder(part)}); err != nil {
 			return err
 		}
 		now, err := a.proposalsUnder(ctx, part)

@@ -81,7 +81,7 @@ func TestProposesAndActs(t *testing.T) {
 		mixed.Calls = append(mixed.Calls, create("Seven <!channel> dwarfs"))
 		b := setup(t, url, withModel(llmtest.Script(mixed, llmtest.Text("Shall I open a ticket?"), llmtest.Text("It is ticket 7."))))
 		desk := &deskTools{fakeTools: b.withTools()}
-		b.Tools = desk
+		b.Tools, b.Feedback = desk, config.FeedbackAddressed
 		in := ComposeInput{Task: inThread(b.say("<@" + b.workspace.Bot().UserID + "> open a ticket")), Addressed: true}
 		p := b.propose(in)
 		if calls := b.model.Calls(); len(calls) != 2 || calls[1].Turns[0].Results[1].Text != stepProposed || calls[1].Turns[0].Results[0].Text != `found {"query":"dwarfs"}` ||
@@ -90,7 +90,7 @@ func TestProposesAndActs(t *testing.T) {
 		}
 		posts := b.workspace.Posts()
 		shown := posts[len(posts)-1].Message
-		if blocks := string(shown.Blocks); p.ShownTS != shown.TS || !strings.Contains(blocks, `"myao_approve"`) || !strings.Contains(blocks, `"value":"`+p.ID+`"`) ||
+		if blocks := string(shown.Blocks); p.ShownTS != shown.TS || !strings.Contains(blocks, `"myao_approve"`) || !strings.Contains(blocks, `"value":"`+p.ID+`"`) || !strings.Contains(blocks, `"myao_feedback"`) ||
 			!strings.Contains(blocks, `desk › create\n• title: Seven \u003c!channel\u003e dwarfs`) {
 			t.Errorf("shown %s", blocks)
 		}
@@ -112,8 +112,8 @@ func TestProposesAndActs(t *testing.T) {
 		if _, err := runOnce[any](b.ShowProposal, of); err != nil {
 			t.Fatal(err)
 		}
-		if after := b.held(in.Conversation.Channel, p.ShownTS); strings.Contains(string(after.Blocks), "myao_") || !strings.Contains(string(after.Blocks), "approved by \\u003c@"+b.alice.ID) ||
-			!strings.Contains(string(after.Blocks), "Shall I open a ticket?") {
+		if after := b.held(in.Conversation.Channel, p.ShownTS); strings.Contains(string(after.Blocks), "myao_approve") || !strings.Contains(string(after.Blocks), "approved by \\u003c@"+b.alice.ID) ||
+			!strings.Contains(string(after.Blocks), `"myao_feedback"`) || !strings.Contains(string(after.Blocks), "Shall I open a ticket?") {
 			t.Errorf("after it: %s", after.Blocks)
 		}
 

@@ -33,10 +33,11 @@ func (usageCommand) Help() string {
   starter usage --since 7d --by channel,purpose
   starter usage --since 2026-03-01 --until 2026-04-01 --by model --json
 
-Days are those of time_zone. The cost is by llm.prices, which are for a million tokens.`
+Days are those of time_zone. The cost is by llm.prices, which are for a million tokens. UP and DOWN are what people
+voted about replies in that time; nothing shows who.`
 }
 
-// usage is the total of some model calls.
+// usage is the total of some model calls, and of the votes about what they wrote.
 type usage struct {
 	Day         string `json:"day,omitempty"`
 	Channel     string `json:"channel,omitempty"`
@@ -48,6 +49,9 @@ type usage struct {
 	Failed      int    `json:"failed"`
 	TokensIn    int    `json:"tokens_in"`
 	TokensOut   int    `json:"tokens_out"`
+	// Up and Down count the votes of people about the replies.
+	Up   int `json:"up"`
+	Down int `json:"down"`
 	// Cost covers the models whose price is known; nil if there are none.
 	Cost *float64 `json:"cost,omitempty"`
 	// Unpriced lists the other models.
@@ -166,6 +170,11 @@ func (u *usage) add(s store.Usage, prices map[string]config.Price) {
 	u.Failed += s.Failed
 	u.TokensIn += s.TokensIn
 	u.TokensOut += s.TokensOut
+	u.Up += s.Up
+	u.Down += s.Down
+	if s.Calls == 0 { // votes alone
+		return
+	}
 	cost := ledger.Cost(prices, s.Model, s.TokensIn, s.TokensOut)
 	switch {
 	case cost == nil && !slices.Contains(u.Unpriced, s.Model):
@@ -197,10 +206,10 @@ func (r *usageReport) text(w io.Writer, zone *time.Location) error {
 	for _, by := range r.By {
 		heading = append(heading, strings.ToUpper(by))
 	}
-	rows := [][]string{append(heading, "CALLS", "FAILED", "TOKENS IN", "TOKENS OUT", "COST")}
+	rows := [][]string{append(heading, "CALLS", "FAILED", "TOKENS IN", "TOKENS OUT", "COST", "UP", "DOWN")}
 	for _, u := range append(slices.Clone(r.Rows), r.Total) {
 		row := u.labels(r.By)
-		rows = append(rows, append(row, strconv.Itoa(u.Calls), strconv.Itoa(u.Failed), strconv.Itoa(u.TokensIn), strconv.Itoa(u.TokensOut), u.cost()))
+		rows = append(rows, append(row, strconv.Itoa(u.Calls), strconv.Itoa(u.Failed), strconv.Itoa(u.TokensIn), strconv.Itoa(u.TokensOut), u.cost(), strconv.Itoa(u.Up), strconv.Itoa(u.Down)))
 	}
 	rows[len(rows)-1][0] = "total"
 	if err := table(w, rows); err != nil || len(r.Total.Unpriced) == 0 {

@@ -69,6 +69,23 @@ type Slack struct {
 	// OtherWorkspaces is what people of other workspaces of the same Enterprise organisation count
 	// as.
 	OtherWorkspaces Standing `yaml:"other_workspaces"`
+	// Feedback says which replies have buttons to rate them.
+	Feedback Feedback `yaml:"feedback"`
+}
+
+// Feedback is a kind of replies that people can rate.
+type Feedback string
+
+// The kinds of replies. Notes that no model wrote are never among them.
+const (
+	FeedbackAddressed Feedback = "addressed" // those to somebody who addressed the bot
+	FeedbackAll       Feedback = "all"
+	FeedbackOff       Feedback = "off"
+)
+
+// Wanted reports whether a reply has the buttons. The zero value wants none.
+func (f Feedback) Wanted(addressed bool) bool {
+	return f == FeedbackAll || f == FeedbackAddressed && addressed
 }
 
 // Standing is what people count as.

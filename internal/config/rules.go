@@ -42,6 +42,7 @@ var rules = map[string]rule{
 	"Slack.OutsidersMay":       permissions,
 	"Slack.HushReaction":       matches(`^[\p{Ll}\p{Lo}\p{M}\p{N}_+'-]{0,100}$`, "must be the name of an emoji, such as shushing_face, or empty"),
 	"Slack.OtherWorkspaces":    oneOf(External, Internal),
+	"Slack.Feedback":           oneOf(FeedbackAddressed, FeedbackAll, FeedbackOff),
 
 	"Server.Address": text(address),
 	"Database.URL":   text(databaseURL),

@@ -32,9 +32,12 @@ var decisions = map[string]struct {
 	slack.ActionDecline: {conversation.Declined, "decline"},
 }
 
-// button handles the use of a button under a proposal. Whoever decides first is told by the message
+// button handles the use of a button. Of a proposal, whoever decides first is told by the message
 // itself; everybody else is told alone.
 func (d *Door) button(ctx context.Context, b slack.BlockAction, own slack.Identity) error {
+	if b.ActionID == slack.ActionFeedback {
+		return d.vote(ctx, b, own)
+	}
 	decision, ok := decisions[b.ActionID]
 	if !ok {
 		return fmt.Errorf("%w: no button has the action_id %q", slack.ErrIgnored, b.ActionID)

@@ -29,10 +29,11 @@ type Relay interface {
 	Notify(targets ...store.Target)
 }
 
-// Slack knows the bot's identity, and users.
+// Slack knows the bot's identity, and users, and asks whoever dislikes a reply why.
 type Slack interface {
 	Identity(ctx context.Context) (slack.Identity, error)
 	User(ctx context.Context, id string) (slack.User, error)
+	AskReason(ctx context.Context, trigger string, f slack.ReasonForm) error
 }
 
 // Directory knows channels.
@@ -58,7 +59,7 @@ type Door struct {
 	// Tracer starts the trace of each delivery; nil: nothing is traced.
 	Tracer trace.Tracer
 
-	pending    sync.WaitGroup // answers to a response_url
+	pending    sync.WaitGroup // answers to a response_url, and modals
 	unverified unverified
 }
 

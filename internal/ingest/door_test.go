@@ -53,6 +53,8 @@ type directory struct {
 	users    error           // of asking about a user
 	guests   map[string]bool // by id
 	asked    int             // number of calls for a channel
+	asks     chan string     // for the reason of a vote
+	over     chan struct{}   // closed when the test is
 	deadline bool
 }
 
@@ -74,6 +76,12 @@ func (d *directory) User(_ context.Context, id string) (slack.User, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slack.User{ID: id, Name: "name of " + id, IsBot: id == "UROBOT", Guest: d.guests[id]}, cmp.Or(d.err, d.users)
+}
+
+func (d *directory) AskReason(ctx context.Context, trigger string, f slack.ReasonForm) error {
+	d.asks <- trigger + " about " + f.Part
+	<-d.over // Slack hangs
+	return ctx.Err()
 }
 
 func (d *directory) failUsers(err error) {
@@ -147,7 +155,8 @@ func setup(t testing.TB) *bundle {
 	t.Helper()
 	db := storetest.Open(t)
 	discard, clock := slog.New(slog.DiscardHandler), func() time.Time { return noon }
-	b := &bundle{directory: &directory{}, notified: &notified{}, commands: &commandHandler{}, answers: &responder{said: make(chan string, 8)}, counters: prometheus.NewRegistry()}
+	b := &bundle{directory: &directory{asks: make(chan string, 8), over: make(chan struct{})}, notified: &notified{}, commands: &commandHandler{}, answers: &responder{said: make(chan string, 8)}, counters: prometheus.NewRegistry()}
+	t.Cleanup(func() { close(b.directory.over) })
 	b.Door = &Door{
 		Store: db, Slack: b.directory, Config: config.Config{Slack: config.Slack{SigningSecret: secret}},
 		Relay: b.notified, CommandHandler: b.commands, Responder: b.answers, Clock: clock, Logger: discard, Metrics: NewMetrics(b.counters),

@@ -37,7 +37,7 @@ func (d *Door) act(ctx context.Context, i slack.Interaction, own slack.Identity)
 	case slack.BlockAction:
 		return d.button(ctx, a, own)
 	case slack.ViewSubmission:
-		return fmt.Errorf("%w: no view has the callback_id %q", slack.ErrIgnored, a.Callback)
+		return d.voteReason(ctx, a)
 	}
 	return fmt.Errorf("%w: nothing handles %T", slack.ErrIgnored, action)
 }

@@ -16,13 +16,15 @@ type Metrics struct {
 	events   *prometheus.CounterVec
 	requests *prometheus.CounterVec
 	orders   *prometheus.CounterVec
+	votes    *prometheus.CounterVec
+	noVotes  *prometheus.CounterVec
 }
 
 // NewMetrics registers the door's metrics.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_events_total", Help: "Events and requests of Slack by what became of them: posted, edited, deleted, reacted, hushed, ordered, moved, member, ignored, foreign, rate_limited, unusable, unreadable, failed.",
+			Name: "myao_events_total", Help: "Events and requests of Slack by what became of them: posted, edited, deleted, reacted, hushed, ordered, rated, moved, member, ignored, foreign, rate_limited, unusable, unreadable, failed.",
 		}, []string{"result"}),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "myao_requests_refused_total", Help: "Requests refused at the door, by path, HTTP status and reason: unsigned, repeated, stale, forged, large, crowded, unreadable.",
@@ -31,8 +33,20 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "myao_slack_orders_total",
 			Help: "What people asked of the bot in Slack (help, status, why, snooze, mute, unmute, forget, hush, answer_now, approve, decline), by how it ended: done, refused, unknown, failed.",
 		}, []string{"order", "result"}),
+		votes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "myao_feedback_total", Help: "Votes about replies by their value (up, down). A changed vote counts again, a repeated delivery does not.",
+		}, []string{"value"}),
+		noVotes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "myao_feedback_ignored_total", Help: "Votes, and reasons of votes, that were ignored: unknown (no reply of ours that can be rated), elsewhere (another message), deleted (the reply is gone), value (neither up nor down).",
+		}, []string{"reason"}),
 	}
-	for _, result := range []string{"posted", "edited", "deleted", "reacted", "hushed", "ordered", "moved", "member", "ignored", "foreign", "rate_limited", "unusable", "unreadable", "failed"} {
+	for _, value := range []string{slack.FeedbackUp, slack.FeedbackDown} {
+		m.votes.WithLabelValues(value)
+	}
+	for _, reason := range []string{"unknown", "elsewhere", "deleted", "value"} {
+		m.noVotes.WithLabelValues(reason)
+	}
+	for _, result := range []string{"posted", "edited", "deleted", "reacted", "hushed", "ordered", "rated", "moved", "member", "ignored", "foreign", "rate_limited", "unusable", "unreadable", "failed"} {
 		m.events.WithLabelValues(result)
 	}
 	for _, path := range []string{manifest.EventsPath, manifest.InteractionsPath, manifest.CommandsPath} {
@@ -54,13 +68,17 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			m.orders.WithLabelValues(order, result)
 		}
 	}
-	r.MustRegister(m.events, m.requests, m.orders)
+	r.MustRegister(m.events, m.requests, m.orders, m.votes, m.noVotes)
 	return m
 }
 
 func (m *Metrics) event(result string) { m.events.WithLabelValues(result).Inc() }
 
 func (m *Metrics) order(order, result string) { m.orders.WithLabelValues(order, result).Inc() }
+
+func (m *Metrics) vote(value string) { m.votes.WithLabelValues(value).Inc() }
+
+func (m *Metrics) voteIgnored(reason string) { m.noVotes.WithLabelValues(reason).Inc() }
 
 func (m *Metrics) refused(path string, status int, why error) {
 	m.requests.WithLabelValues(path, strconv.Itoa(status), reason(why)).Inc()

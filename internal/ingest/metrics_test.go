@@ -35,6 +35,8 @@ func TestMetricsStartAtZero(t *testing.T) {
 			"/slack/interactions crowded 503 ", "/slack/interactions forged 401 ", "/slack/interactions large 413 ", "/slack/interactions repeated 401 ", "/slack/interactions stale 401 ",
 			"/slack/interactions unreadable 400 ", "/slack/interactions unsigned 401 ",
 		},
+		"myao_feedback_total":         {"down ", "up "},
+		"myao_feedback_ignored_total": {"deleted ", "elsewhere ", "unknown ", "value "},
 		"myao_slack_orders_total": {
 			"answer_now done ", "answer_now failed ", "answer_now refused ",
 			"approve done ", "approve failed ", "approve refused ", "decline done ", "decline failed ", "decline refused ", "forget done ", "forget failed ", "forget refused ",

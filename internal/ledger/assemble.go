@@ -126,10 +126,32 @@ func (r rows) decision(d store.Decision) *Decision {
 			decision.Parts = append(decision.Parts, Part{State: p.State, TS: p.SentTS, Tries: p.Attempts, Error: p.Error})
 		}
 	}
+	decision.Feedback = r.feedback(d.Key)
 	if len(decision.Parts) > 0 && decision.Outcome == conversation.Sent {
 		decision.By = "" // the reply's key, which means nothing to people
 	}
 	return decision
+}
+
+// feedback is the votes about a decision's reply; nil if there are none.
+func (r rows) feedback(decision string) *Feedback {
+	var f Feedback
+	for _, v := range r.votes {
+		switch {
+		case v.Decision != decision:
+		case v.Value == store.VoteUp:
+			f.Up++
+		case v.Value == store.VoteDown:
+			f.Down++
+			if v.Reason != "" && r.options.Text {
+				f.Reasons = append(f.Reasons, v.Reason)
+			}
+		}
+	}
+	if f.Up+f.Down == 0 {
+		return nil
+	}
+	return &f
 }
 
 // proposal is what became of a step that was proposed; nil for any other.

@@ -53,6 +53,9 @@ func brief(e Entry, zone *time.Location, w words.Words) string {
 	if tools := d.tools(); tools != "" {
 		by = w.Say("%s; used %s", by, tools)
 	}
+	if f := d.Feedback; f != nil {
+		by = w.Say("%s; rated %d up, %d down", by, f.Up, f.Down)
+	}
 	at := fmt.Sprintf("<!date^%d^{date_short_pretty} {time}|%s>", e.At.Unix(), e.At.In(zone).Format("2006-01-02 15:04"))
 	return fmt.Sprintf("• %s %s: %s (%s)", at, end, reason, mrkdwn(by))
 }

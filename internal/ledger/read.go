@@ -45,6 +45,7 @@ type rows struct {
 	calls        []store.Call
 	steps        []store.StepFigures
 	proposals    []store.Proposal
+	votes        []store.Vote
 	orders       []store.Order
 	mutes        []store.Order // of the whole workspace, with their ends, the oldest first
 	users        map[string]store.User
@@ -103,6 +104,9 @@ func (r *rows) read(ctx context.Context, s *store.Store) (err error) {
 		return err
 	}
 	if r.proposals, err = s.ProposalsFor(ctx, keys); err != nil {
+		return err
+	}
+	if r.votes, err = s.Feedback(ctx, keys); err != nil {
 		return err
 	}
 	for _, m := range r.messages {

@@ -178,6 +178,12 @@ func (t *text) decision(at time.Time, thread string, d Decision) {
 		t.step(at, st)
 	}
 	t.outcome(at, d)
+	if f := d.Feedback; f != nil {
+		t.further("rated %d up, %d down", f.Up, f.Down)
+		for _, reason := range f.Reasons {
+			t.further("down, because %s", strconv.Quote(reason))
+		}
+	}
 }
 
 func (t *text) call(c Call) {

@@ -52,6 +52,10 @@ func full(text bool) Timeline {
 			{ID: "p1", Server: "desk", State: store.ProposalUnknown, DecidedBy: "slack:U1", DecidedUS: second(90).UnixMicro(), BeganUS: second(91).UnixMicro(), EndedUS: second(120).UnixMicro()},
 			{ID: "p2", Server: "desk", State: store.ProposalOpen, LapsesUS: second(100_000).UnixMicro()},
 		},
+		votes: []store.Vote{
+			{Decision: "yes", UserID: "UVOTER", Value: store.VoteUp}, {Decision: "yes", UserID: "UVOTER2", Value: store.VoteDown, Reason: "too long" + nasty},
+			{Decision: "other", Value: store.VoteDown},
+		},
 		parts: []store.Part{
 			{Decision: "yes", State: store.Sent, SentTS: ts(35), Attempts: 1}, {Decision: "yes", State: store.Failed, Attempts: 3, Error: "channel_not_found"},
 		},
@@ -101,6 +105,7 @@ there are earlier messages: use --limit and --since to see them
                      → posted at 21:00:30
                        part 1 of 2: in Slack as 1772366435.000000, 1 try
                        part 2 of 2: failed, 3 tries, last error: channel_not_found
+                     rated 1 up, 1 down
 
 2026-03-01 21:00:40  1772366440.000000: Bob (U1) wrote
                      said: relayed 21:01:50, heard 1m0s late, 10s after it was heard
@@ -123,11 +128,14 @@ there are earlier messages: use --limit and --since to see them
 	west := write(t, full(true), load(t, "America/Los_Angeles"))
 	for _, part := range []string{
 		"times in America/Los_Angeles\n", "\n2026-03-01 04:00:00  1772366400.000000: Ada", "relayed 04:01:50", "until 2026-03-02 07:46:40",
-		`"` + shown + `"`, `"secret"`,
+		`"` + shown + `"`, `"secret"`, `down, because "too long` + shown + `"`,
 	} {
 		if !strings.Contains(west, part) {
 			t.Errorf("lacks %q:\n%s", part, west)
 		}
+	}
+	if strings.Contains(west, "UVOTER") {
+		t.Errorf("it says who voted:\n%s", west)
 	}
 	for _, r := range west {
 		if r < ' ' && r != '\n' || r >= 0x7f && r <= 0x9f || r == '\u202e' {
@@ -165,7 +173,7 @@ func TestTextOfEmptyTimeline(t *testing.T) {
 }
 
 func TestBrief(t *testing.T) {
-	want := `• <!date^1772366430^{date_short_pretty} {time}|2026-03-01 21:00> answered: nobody answered\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f (judgment, confidence 0.85; used search_messages, read\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f)
+	want := `• <!date^1772366430^{date_short_pretty} {time}|2026-03-01 21:00> answered: nobody answered\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f (judgment, confidence 0.85; used search_messages, read\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f; rated 1 up, 1 down)
 • <!date^1772366470^{date_short_pretty} {time}|2026-03-01 21:01> could not answer in a thread: no judgment was had (judgment)
 • <!date^1772466400^{date_short_pretty} {time}|2026-03-03 00:46> stayed silent: the message is older than max_message_age_seconds (rule too_old)`
 	story := full(true)
@@ -175,7 +183,7 @@ func TestBrief(t *testing.T) {
 	if got := story.Brief(1, load(t, "America/Los_Angeles"), nil); strings.Contains(got, "\n") || !strings.Contains(got, "|2026-03-02 07:46>") || strings.Contains(got, "secret") {
 		t.Errorf("one: %s", got)
 	}
-	want = `• <!date^1772366430^{date_short_pretty} {time}|2026-03-01 21:00> 答えました: nobody answered\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f (判断、確信度 0.85、使ったツール: search_messages, read\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f)
+	want = `• <!date^1772366430^{date_short_pretty} {time}|2026-03-01 21:00> 答えました: nobody answered\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f (判断、確信度 0.85、使ったツール: search_messages, read\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f、評価: 良い 1、悪い 1)
 • <!date^1772366470^{date_short_pretty} {time}|2026-03-01 21:01> スレッドで答えられませんでした: 判断が得られなかった (判断)
 • <!date^1772466400^{date_short_pretty} {time}|2026-03-03 00:46> 黙っていました: メッセージが max_message_age_seconds より古い (規則 too_old)`
 	if got := story.Brief(5, load(t, "Asia/Tokyo"), words.In(config.Japanese)); got != want {

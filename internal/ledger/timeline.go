@@ -19,7 +19,7 @@ type Options struct {
 	Since time.Time
 	// Limit is how many messages are included, the newest first; 0 means 50.
 	Limit int
-	// Text includes the messages' texts.
+	// Text includes the messages' texts, and the reasons of votes.
 	Text bool
 	// Threads includes the threads of a channel.
 	Threads bool
@@ -127,6 +127,16 @@ type Decision struct {
 	Settled   time.Time `json:"settled,omitzero"`
 	// Parts are the messages of the reply.
 	Parts []Part `json:"parts,omitempty"`
+	// Feedback is what people think of the reply; nil if nobody has voted.
+	Feedback *Feedback `json:"feedback,omitempty"`
+}
+
+// Feedback counts the votes about a reply. It says nothing about who voted.
+type Feedback struct {
+	Up   int `json:"up"`
+	Down int `json:"down"`
+	// Reasons are given with votes down, with Options.Text.
+	Reasons []string `json:"reasons,omitempty"`
 }
 
 // Call is a call of a model.

@@ -54,6 +54,7 @@ var methods = map[string]func(*call) (reply, error){
 	"users.conversations":         (*call).usersConversations,
 	"users.info":                  (*call).usersInfo,
 	"users.list":                  (*call).usersList,
+	"views.open":                  (*call).viewsOpen,
 	"assistant.threads.setStatus": func(*call) (reply, error) { return reply{}, nil },
 }
 

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -11,7 +12,7 @@ import (
 	"time"
 )
 
-// Interaction is one use of a slash command, a message shortcut or a button.
+// Interaction is one use of a slash command, a message shortcut, a button or a modal.
 type Interaction struct {
 	User, Channel string
 	// Body is the signed form that was sent, or the JSON object in Socket Mode.
@@ -97,13 +98,14 @@ func (w *Workspace) Press(channel, user, ts, action, value string) *Interaction 
 		if m != nil && m.ThreadTS != "" {
 			a.thread, container["thread_ts"] = m.ThreadTS, m.ThreadTS
 		}
+		kind, block := m.button(action, value)
 		payload := map[string]any{
 			"type": "block_actions", "token": "sandbox-verification-token", "api_app_id": w.bot.AppID,
 			"team":    map[string]any{"id": w.cfg.Team, "domain": "sandbox"},
 			"user":    map[string]any{"id": u.ID, "username": u.Name, "team_id": u.Team, "name": u.Name},
 			"channel": map[string]any{"id": c.ID, "name": commandChannelName(c)}, "is_enterprise_install": false, "enterprise": nil,
 			"container": container, "trigger_id": trigger, "response_url": a.url, "state": map[string]any{"values": map[string]any{}},
-			"actions": []map[string]any{{"type": "button", "action_id": action, "block_id": "b", "value": value, "action_ts": w.nextTS()}},
+			"actions": []map[string]any{{"type": cmp.Or(kind, "button"), "action_id": action, "block_id": cmp.Or(block, "b"), "value": value, "action_ts": w.nextTS()}},
 		}
 		if m != nil {
 			payload["message"] = w.wireMessage(c, m)
@@ -112,34 +114,46 @@ func (w *Workspace) Press(channel, user, ts, action, value string) *Interaction 
 	})
 }
 
-// hasButton reports whether a message of the bot has a button.
-func (w *Workspace) hasButton(channel, ts, action, value string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	c := w.channelByID(channel)
-	if c == nil || c.find(ts) == nil {
-		return false
-	}
+// button is the type and the block_id of a message's button, by its action_id and value; "" if it has no
+// such button.
+func (m *Message) button(action, value string) (kind, block string) {
 	var blocks []struct {
-		Type     string            `json:"type"`
+		BlockID  string            `json:"block_id"`
 		Elements []json.RawMessage `json:"elements"`
 	}
-	if json.Unmarshal(c.find(ts).Blocks, &blocks) != nil {
-		return false
+	if m == nil || json.Unmarshal(m.Blocks, &blocks) != nil {
+		return "", ""
 	}
 	for _, b := range blocks {
 		for _, raw := range b.Elements {
 			var e struct {
-				Type     string `json:"type"`
-				ActionID string `json:"action_id"`
-				Value    string `json:"value"`
+				Type     string                 `json:"type"`
+				ActionID string                 `json:"action_id"`
+				Value    string                 `json:"value"`
+				Positive struct{ Value string } `json:"positive_button"`
+				Negative struct{ Value string } `json:"negative_button"`
 			}
-			if b.Type == "actions" && json.Unmarshal(raw, &e) == nil && e.Type == "button" && e.ActionID == action && e.Value == value {
-				return true
+			if json.Unmarshal(raw, &e) != nil || e.ActionID != action {
+				continue
+			}
+			if e.Type == "button" && e.Value == value || e.Type == "feedback_buttons" && (e.Positive.Value == value || e.Negative.Value == value) {
+				return e.Type, b.BlockID
 			}
 		}
 	}
-	return false
+	return "", ""
+}
+
+// hasButton reports whether a message of the bot has the button that the page asks for.
+func (w *Workspace) hasButton(in pageRequest) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := w.channelByID(in.Channel)
+	if c == nil {
+		return false
+	}
+	kind, _ := c.find(in.TS).button(in.Name, in.Value)
+	return kind != ""
 }
 
 // interact sends the fields that describe returns to the app. It does not retry: Slack shows
@@ -154,8 +168,9 @@ func (w *Workspace) interact(channel, user, kind string, describe func(*Interact
 	}
 	a.Channel = c.ID
 	a.url = "http://" + w.host + "/commands/" + w.cfg.Team + "/" + w.nextID("") + "/" + rand.Text()
-	fields := describe(a, c, u, w.nextID("trigger."))
-	w.interactions[a.url] = a
+	id := w.nextID("trigger.")
+	fields := describe(a, c, u, id)
+	w.interactions[a.url], w.triggers[id] = a, &trigger{by: a, at: time.Now()}
 	w.mu.Unlock()
 
 	object, err := json.Marshal(fields)

@@ -149,3 +149,60 @@ func TestCommandBySocket(t *testing.T) {
 		t.Errorf("%+v said %+v", asked, said)
 	}
 }
+
+// A click opens one modal for its user, at once or not at all. What is entered goes to the app.
+func TestModals(t *testing.T) {
+	t.Parallel()
+	payloads := make(chan slack.InteractionCallback, 8)
+	app := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var payload slack.InteractionCallback
+		if r.URL.Path == "/slack/interactions" && json.Unmarshal([]byte(r.FormValue("payload")), &payload) == nil {
+			payloads <- payload
+		}
+	}))
+	defer app.Close()
+	b := setup(t, Config{})
+	b.SetEventsURL(app.URL + "/slack/events")
+	buttons := slack.NewContextActionsBlock("key", slack.NewFeedbackButtonsBlockElement("rate", slack.NewFeedbackButton(slack.NewTextBlockObject(slack.PlainTextType, "Good", false, false), "up"),
+		slack.NewFeedbackButton(slack.NewTextBlockObject(slack.PlainTextType, "Bad", false, false), "down")))
+	if _, _, err := b.api.PostMessage(b.general, slack.MsgOptionText("an answer", false), slack.MsgOptionBlocks(buttons)); err != nil {
+		t.Fatal(err)
+	}
+	if status, says := b.page(t, "click", pageRequest{User: b.alice, TS: b.Posts()[0].TS, Name: "rate", Value: "down"}); status != 204 {
+		t.Fatal(status, says)
+	}
+	pressed := <-payloads
+	if a := pressed.ActionCallback.BlockActions[0]; a.BlockID != "key" || a.Value != "down" || a.ActionTs == "" || string(a.Type) != "feedback_buttons" {
+		t.Errorf("pressed %+v", a)
+	}
+	view := slack.ModalViewRequest{
+		Type: slack.VTModal, CallbackID: "form", PrivateMetadata: "key", Title: slack.NewTextBlockObject(slack.PlainTextType, "Why?", false, false),
+		Blocks: slack.Blocks{BlockSet: []slack.Block{slack.NewInputBlock("b", slack.NewTextBlockObject(slack.PlainTextType, "Why?", false, false), nil, slack.NewPlainTextInputBlockElement(nil, "a"))}},
+	}
+	for i, want := range []string{"", "exchanged_trigger_id"} {
+		if _, err := b.api.OpenView(pressed.TriggerID, view); (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("open %d: %v, want %q", i, err, want)
+		}
+	}
+	if _, err := b.api.OpenView("trigger.none", view); err == nil || err.Error() != "invalid_trigger_id" {
+		t.Errorf("by an unknown trigger: %v", err)
+	}
+	open := b.Modals()
+	if len(open) != 1 || open[0].User != b.alice {
+		t.Fatalf("open are %+v", open)
+	}
+	entered := map[string]map[string]string{"b": {"a": "too long"}}
+	if status, says := b.page(t, "submit", pageRequest{User: "U0NOBODY", Name: open[0].ID, Values: entered}); status != 422 || says != "view_not_found" {
+		t.Errorf("by somebody else: %d %s", status, says)
+	}
+	if status, says := b.page(t, "submit", pageRequest{User: b.alice, Name: open[0].ID, Values: entered}); status != 204 {
+		t.Errorf("submitted: %d %s", status, says)
+	}
+	got := <-payloads
+	if got.Type != slack.InteractionTypeViewSubmission || got.View.CallbackID != "form" || got.View.PrivateMetadata != "key" || got.View.State.Values["b"]["a"].Value != "too long" || got.User.ID != b.alice {
+		t.Errorf("submitted %+v", got)
+	}
+	if open := b.Modals(); len(open) > 0 {
+		t.Errorf("still open: %+v", open)
+	}
+}

@@ -56,7 +56,7 @@ func (w *Workspace) routePage(mux *http.ServeMux) {
 	mux.Handle("GET /sandbox/changes", requireLocal(http.HandlerFunc(w.pageChanges)))
 	mux.Handle("GET /sandbox/file", requireLocal(http.HandlerFunc(w.pageFile)))
 	for name, do := range map[string]func(pageRequest) error{
-		"say": w.pageSay, "edit": w.pageEdit, "delete": w.pageDelete, "react": w.pageReact, "click": w.pageClick, "misbehave": w.pageMisbehave,
+		"say": w.pageSay, "edit": w.pageEdit, "delete": w.pageDelete, "react": w.pageReact, "click": w.pageClick, "submit": w.pageSubmit, "misbehave": w.pageMisbehave,
 	} {
 		mux.Handle("POST /sandbox/"+name, requireLocal(requireJSON(action(do))))
 	}

@@ -20,6 +20,8 @@ type pageRequest struct {
 	Name      string           `json:"name"`
 	Value     string           `json:"value"`
 	On        bool             `json:"on"`
+	// Values is what was entered in a modal, by block_id and action_id.
+	Values map[string]map[string]string `json:"values"`
 }
 
 // requireJSON refuses writes that are not JSON. Another site's page cannot send JSON without
@@ -131,7 +133,7 @@ func (w *Workspace) pageClick(in pageRequest) error {
 	if err := w.checkWriter(in.Channel, in.User); err != nil {
 		return err
 	}
-	if !w.hasButton(in.Channel, in.TS, in.Name, in.Value) {
+	if !w.hasButton(in) {
 		return apiError("button_not_found")
 	}
 	if a := w.Press(in.Channel, in.User, in.TS, in.Name, in.Value); a.Status != http.StatusOK {

@@ -100,6 +100,8 @@ type Workspace struct {
 	calls        []Call
 	ephemeral    []Post
 	interactions map[string]*Interaction // by response_url
+	triggers     map[string]*trigger     // by trigger_id
+	modals       []Modal                 // that are open
 	responses    map[*Interaction][]Response
 	host         string        // of the last call of the Web API
 	changed      chan struct{} // closed and replaced whenever something happens
@@ -137,6 +139,7 @@ func New(cfg Config) *Workspace {
 		hub:          newHub(),
 		files:        map[string]*storedFile{},
 		interactions: map[string]*Interaction{},
+		triggers:     map[string]*trigger{},
 		responses:    map[*Interaction][]Response{},
 		changed:      make(chan struct{}),
 	}

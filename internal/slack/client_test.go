@@ -541,3 +541,44 @@ func TestProposals(t *testing.T) {
 		t.Errorf("of a deleted message: %v, %v", existed, err)
 	}
 }
+
+// The buttons to rate a reply stand below everything else, and go before anything else does if Slack
+// refuses the blocks.
+func TestFeedbackButtons(t *testing.T) {
+	t.Parallel()
+	open := Proposal{ID: "p1", Text: "desk › create", Approve: "Approve", Decline: "Decline"}
+	const buttons = `{"type":"context_actions","block_id":"k1","elements":[{"type":"feedback_buttons","action_id":"myao_feedback",` +
+		`"positive_button":{"text":{"type":"plain_text","text":"Good","emoji":false},"value":"up","accessibility_label":"Good"},` +
+		`"negative_button":{"text":{"type":"plain_text","text":"Bad","emoji":false},"value":"down","accessibility_label":"Bad"}}]}`
+	post := Post{Channel: "C1", Text: "hi", Key: "k1", Proposals: []Proposal{open}, Feedback: Feedback{Up: "Good", Down: "Bad"}}
+	f, c := newFake(t, says(`{"ok":false,"error":"invalid_blocks"}`), says(posted))
+	if _, err := c.Post(t.Context(), post); err != nil {
+		t.Fatal(err)
+	}
+	first, second := f.seen()[0].form, f.seen()[1].form
+	without := second.Get("blocks")
+	if got, want := first.Get("blocks"), strings.TrimSuffix(without, "]")+","+buttons+"]"; got != want || !strings.Contains(without, ActionApprove) || first.Get("text") != second.Get("text") || first.Get("metadata") != second.Get("metadata") {
+		t.Errorf("blocks\n%s\nwant\n%s", got, want)
+	}
+	post.Text = strings.Repeat("x", DefaultLimit)
+	for range 4 {
+		post.Proposals = append(post.Proposals, Proposal{ID: "p", Text: strings.Repeat("y", MaxProposal)})
+	}
+	f, c = newFake(t, says(posted))
+	if _, err := c.Post(t.Context(), post); err != nil {
+		t.Fatal(err)
+	}
+	var blocks []any
+	if err := json.Unmarshal([]byte(f.seen()[0].form.Get("blocks")), &blocks); err != nil || len(blocks) != 1+2*len(post.Proposals)+1 {
+		t.Errorf("%d blocks, %v", len(blocks), err)
+	}
+
+	f, c = newFake(t, says(`{"ok":true,"view":{}}`), says(`{"ok":false,"error":"expired_trigger_id"}`))
+	form := ReasonForm{Title: "Bad", Label: "Why?", Submit: "Send", Close: "Skip", Part: "k1"}
+	if err := c.AskReason(t.Context(), "t.1", form); err != nil {
+		t.Error(err)
+	}
+	if e, ok := errors.AsType[*Error](c.AskReason(t.Context(), "t.1", form)); !ok || e.Code != "expired_trigger_id" || e.Kind != Final {
+		t.Errorf("late: %v", e)
+	}
+}

@@ -3,6 +3,7 @@ package slack
 import (
 	"cmp"
 	"net/url"
+	"time"
 
 	slackapi "github.com/slack-go/slack"
 
@@ -115,6 +116,10 @@ type BlockAction struct {
 	Value string
 	// MessageTS is the message with the blocks; empty in a view.
 	MessageTS string
+	// At is when it was used, by Slack's clock; zero if Slack does not say.
+	At time.Time
+	// Trigger opens a modal for the user, within three seconds.
+	Trigger string
 }
 
 func decodeBlockAction(i Interaction) (Action, error) {
@@ -126,6 +131,10 @@ func decodeBlockAction(i Interaction) (Action, error) {
 	b := BlockAction{
 		Request: i.Request, ActionID: action.text("action_id"), BlockID: action.text("block_id"),
 		Value: action.value(), MessageTS: firstTS(container, "message_ts"),
+		Trigger: i.payload.text("trigger_id"),
+	}
+	if ts := firstTS(action, "action_ts"); ts != "" {
+		b.At = chat.Time(ts)
 	}
 	if b.ActionID == "" {
 		return nil, unusable("block_actions without an action_id")

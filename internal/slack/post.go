@@ -38,6 +38,8 @@ type Post struct {
 	Key string
 	// Proposals stand under the text.
 	Proposals []Proposal
+	// Feedback asks people below everything else what they think of the text.
+	Feedback Feedback
 }
 
 // Post sends a message and returns its ts (docs.slack.dev/reference/methods/chat.postMessage). The text
@@ -56,7 +58,7 @@ func (c *Client) Post(ctx context.Context, p Post) (ts string, err error) {
 	case strings.TrimSpace(p.Text) == "":
 		return "", &Error{Method: method, Code: "no_text", Kind: Final}
 	}
-	for _, options := range forms(p.Text, p.Key, p.Proposals, maxText) {
+	for _, options := range forms(p.Text, p.Key, p.Proposals, p.Feedback, maxText) {
 		if p.ThreadTS != "" {
 			options = append(options, slackapi.MsgOptionTS(p.ThreadTS))
 		}

@@ -2,6 +2,7 @@ package slack
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -51,9 +52,10 @@ func (p Proposal) blocks() []slackapi.Block {
 // Update is a new form of a message of the bot.
 type Update struct {
 	Channel, TS string
-	// Text, Key and Proposals are as in Post.
+	// Text, Key, Proposals and Feedback are as in Post.
 	Text, Key string
 	Proposals []Proposal
+	Feedback  Feedback
 }
 
 // Update changes a message (docs.slack.dev/reference/methods/chat.update). Mentions in it notify nobody.
@@ -69,7 +71,7 @@ func (c *Client) Update(ctx context.Context, u Update) (existed bool, err error)
 	case strings.TrimSpace(u.Text) == "":
 		return false, &Error{Method: method, Code: "no_text", Kind: Final}
 	}
-	for _, options := range forms(u.Text, u.Key, u.Proposals, maxUpdate) {
+	for _, options := range forms(u.Text, u.Key, u.Proposals, u.Feedback, maxUpdate) {
 		_, _, _, err = c.api.UpdateMessageContext(ctx, u.Channel, u.TS, options...)
 		if err = c.fail(method, err); !blockRefused(err) {
 			break
@@ -84,7 +86,7 @@ func (c *Client) Update(ctx context.Context, u Update) (existed bool, err error)
 // forms are the ways to send a message, the best first: each is for the case that Slack refuses the
 // blocks of the one before. The text that notifications and old clients show names the proposals, too.
 // Slack takes at most most characters of it.
-func forms(text, key string, proposals []Proposal, most int) [][]slackapi.MsgOption {
+func forms(text, key string, proposals []Proposal, feedback Feedback, most int) [][]slackapi.MsgOption {
 	var below []slackapi.Block
 	for _, p := range proposals {
 		below = append(below, p.blocks()...)
@@ -105,6 +107,9 @@ func forms(text, key string, proposals []Proposal, most int) [][]slackapi.MsgOpt
 	beside := clip(withProposals(plain, proposals, most, false), most)
 	var all [][]slackapi.MsgOption
 	if block := markdown(text); utf8.RuneCountInString(block) <= maxMarkdown {
+		if rated := feedback.blocks(key); len(rated) > 0 {
+			all = append(all, append(options(beside), slackapi.MsgOptionBlocks(slices.Concat([]slackapi.Block{slackapi.NewMarkdownBlock("", block)}, below, rated)...)))
+		}
 		all = append(all, options(beside, slackapi.NewMarkdownBlock("", block)))
 	}
 	if len(proposals) > 0 { // so that people can decide

@@ -68,6 +68,8 @@ type Part struct {
 	Epoch    int
 	// Proposes is set if the decision's proposals stand under the part.
 	Proposes bool
+	// Feedback is set if buttons to rate the reply stand under the part.
+	Feedback bool
 }
 
 // clockMargin is how far the clocks of this machine and of Slack may be apart: with more, the door
@@ -111,6 +113,7 @@ type outboxRow struct {
 	Epoch     int
 	StoredUS  int64 `gorm:"column:stored_us"` // Part.Read
 	Proposes  bool
+	Feedback  bool
 }
 
 func (outboxRow) TableName() string { return "outbox" }
@@ -119,7 +122,7 @@ func (r outboxRow) part() Part {
 	return Part{
 		Key: r.Key, Reply: r.Reply, Number: r.Part, Team: r.TeamID, Channel: r.ChannelID, Thread: r.ThreadTS,
 		Trigger: r.TriggerTS, Text: r.Text, State: r.State, Attempts: r.Attempts, LeasedUntil: instant(r.LeasedUS),
-		Tried: instantOrZero(r.TriedUS), SentTS: r.SentTS, Error: r.Error, Saw: instant(r.SawUS), Read: instant(r.StoredUS), Decision: r.Decision, Epoch: r.Epoch, Proposes: r.Proposes,
+		Tried: instantOrZero(r.TriedUS), SentTS: r.SentTS, Error: r.Error, Saw: instant(r.SawUS), Read: instant(r.StoredUS), Decision: r.Decision, Epoch: r.Epoch, Proposes: r.Proposes, Feedback: r.Feedback,
 	}
 }
 
@@ -165,7 +168,7 @@ func (s *Store) Compose(ctx context.Context, parts []Part, d Decision) error {
 		for i, p := range parts {
 			composed[i] = outboxRow{
 				Key: p.Key, Reply: p.Reply, Part: p.Number, TeamID: p.Team, ChannelID: p.Channel, ThreadTS: p.Thread,
-				TriggerTS: p.Trigger, Text: p.Text, State: Composed, SawUS: micros(p.Saw), Decision: p.Decision, Epoch: p.Epoch, Proposes: p.Proposes,
+				TriggerTS: p.Trigger, Text: p.Text, State: Composed, SawUS: micros(p.Saw), Decision: p.Decision, Epoch: p.Epoch, Proposes: p.Proposes, Feedback: p.Feedback,
 				Attempts: attempts[p.Key], // counted on, so that EndSend of an attempt at the old text does not match the new one
 				StoredUS: microsOrZero(p.Read),
 			}
@@ -229,7 +232,7 @@ func (s *Store) EndSend(ctx context.Context, p Part, state Delivery, until time.
 }
 
 // ReplaceWithNotice replaces a reply whose first part was refused with a notice: the first part is
-// composed again with the notice as its text and without proposals, and the other parts are deleted. The decision's
+// composed again with the notice as its text and without buttons, and the other parts are deleted. The decision's
 // reason becomes reason, followed by why the reply was refused. It reports whether it replaced
 // anything: not if nothing was refused, or if the notice itself was.
 func (s *Store) ReplaceWithNotice(ctx context.Context, reply, note, reason string) (replaced bool, err error) {
@@ -239,7 +242,7 @@ func (s *Store) ReplaceWithNotice(ctx context.Context, reply, note, reason strin
 			return err
 		}
 		first := refused[0]
-		if err := tx.Model(&outboxRow{}).Where("key = ?", first.Key).Updates(map[string]any{"state": Composed, "text": note, "proposes": false}).Error; err != nil {
+		if err := tx.Model(&outboxRow{}).Where("key = ?", first.Key).Updates(map[string]any{"state": Composed, "text": note, "proposes": false, "feedback": false}).Error; err != nil {
 			return err
 		}
 		if err := tx.Where("reply = ? AND part > 0", reply).Delete(&outboxRow{}).Error; err != nil {

@@ -40,7 +40,7 @@ func (s *Store) ForgetPerson(ctx context.Context, p chat.Person, by, id string, 
 	if by == e.orderedBy() {
 		e.by = orderedByNobody
 	}
-	for _, do := range []func() error{e.begin, e.channels, e.decisions, e.outbox, e.steps, e.changes, e.orders, e.memories, e.notes, func() error { return e.end(id) }} {
+	for _, do := range []func() error{e.begin, e.channels, e.decisions, e.outbox, e.steps, e.changes, e.orders, e.memories, e.notes, e.feedback, func() error { return e.end(id) }} {
 		if err := do(); err != nil {
 			return fmt.Errorf("forget a person: %w", err)
 		}
@@ -417,6 +417,25 @@ func (e *eraser) notes() error {
 				change = change.Delete(&noteRow{})
 			} else {
 				change = change.Update("text", e.anonymous(r.Text))
+			}
+			if change.Error != nil {
+				return 0, change.Error
+			}
+		}
+		return len(rows), nil
+	})
+}
+
+// feedback deletes the person's votes, and takes their name out of what others gave as reasons.
+func (e *eraser) feedback() error {
+	match := where("team_id = ? AND voted_us <= ? AND (user_id = ? OR "+e.contains("reason")+" OR ? <> '' AND "+e.contains("reason")+")", e.Team, e.until, e.User, e.User, e.name, e.name)
+	return sweep[Vote, int64](e.sweeper, "feedback", condition{}, "id", match, func(tx *gorm.DB, rows []Vote) (int, error) {
+		for _, r := range rows {
+			change := tx.Model(&Vote{}).Where("id = ?", r.ID)
+			if r.UserID == e.User {
+				change = change.Delete(&Vote{})
+			} else {
+				change = change.Update("reason", e.anonymous(r.Reason))
 			}
 			if change.Error != nil {
 				return 0, change.Error

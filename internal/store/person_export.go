@@ -40,6 +40,8 @@ type PersonExport struct {
 	Memories []ExportedMemory `json:"memories"`
 	// Notes are those that the person asked for.
 	Notes []ExportedNote `json:"notes"`
+	// Feedback is what the person thinks of replies.
+	Feedback []ExportedVote `json:"feedback"`
 }
 
 // ExportedPresence is when the person was last known to be in a channel, and when they last left it.
@@ -158,13 +160,22 @@ type ExportedNote struct {
 	Text    string    `json:"text"`
 }
 
+// ExportedVote is what the person thinks of a reply.
+type ExportedVote struct {
+	Channel string    `json:"channel"`
+	SentTS  string    `json:"sent_ts,omitempty"` // of the message with the buttons
+	Value   string    `json:"value"`             // up or down
+	Reason  string    `json:"reason,omitempty"`
+	Voted   time.Time `json:"voted"`
+}
+
 // ExportPerson reads everything that the database holds of a person, in small steps.
 func (s *Store) ExportPerson(ctx context.Context, p chat.Person, step SweepStep) (PersonExport, error) {
 	x := exporter{sweeper: sweeper{s, ctx, step}, theirs: map[[2]string]bool{}, PersonExport: PersonExport{
 		Team: p.Team, User: p.User, Messages: []ExportedMessage{}, Reactions: []ExportedReaction{}, Orders: []ExportedOrder{},
-		Decisions: []ExportedDecision{}, Replies: []ExportedReply{}, Steps: []ExportedStep{}, Memories: []ExportedMemory{}, Notes: []ExportedNote{},
+		Decisions: []ExportedDecision{}, Replies: []ExportedReply{}, Steps: []ExportedStep{}, Memories: []ExportedMemory{}, Notes: []ExportedNote{}, Feedback: []ExportedVote{},
 	}}
-	for _, do := range []func() error{x.person, x.messages, x.reactions, x.orders, x.decisions, x.replies, x.steps, x.proposals, x.memories, x.notes} {
+	for _, do := range []func() error{x.person, x.messages, x.reactions, x.orders, x.decisions, x.replies, x.steps, x.proposals, x.memories, x.notes, x.feedback} {
 		if err := do(); err != nil {
 			return PersonExport{}, fmt.Errorf("export a person: %w", err)
 		}
@@ -325,6 +336,23 @@ func (x *exporter) memories() error {
 func (x *exporter) notes() error {
 	return read[noteRow, int64](x, "notes", condition{}, "id", where("team_id = ? AND author = ?", x.Team, x.User), func(r noteRow) {
 		x.Notes = append(x.Notes, ExportedNote{r.ID, r.ChannelID, r.TS, instant(r.NotedUS), r.Text})
+	})
+}
+
+func (x *exporter) feedback() error {
+	return sweep[Vote, int64](x.sweeper, "feedback", condition{}, "id", where("team_id = ? AND user_id = ?", x.Team, x.User), func(tx *gorm.DB, votes []Vote) (int, error) {
+		sent := map[string]string{} // ts by key
+		var parts []outboxRow
+		if err := tx.Where("key IN ?", mapRows(votes, func(v Vote) string { return v.Part })).Find(&parts).Error; err != nil {
+			return 0, err
+		}
+		for _, p := range parts {
+			sent[p.Key] = p.SentTS
+		}
+		for _, v := range votes {
+			x.Feedback = append(x.Feedback, ExportedVote{v.ChannelID, sent[v.Part], v.Value, v.Reason, instant(v.VotedUS)})
+		}
+		return 0, nil
 	})
 }
 

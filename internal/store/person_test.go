@@ -82,6 +82,9 @@ var personal = map[string]map[string]string{
 		"step": "a key of decisions, a round and a position", "team_id": workspaceID, "channel_id": placeID, "ts": tsOnly, "author": seeded, "text": seeded,
 		"permalink": "of a channel and a ts",
 	},
+	"feedback": {
+		"team_id": workspaceID, "channel_id": placeID, "part": "a key of outbox", "decision": "a key of decisions", "user_id": seeded, "value": ourWord, "reason": seeded,
+	},
 }
 
 const (
@@ -209,6 +212,8 @@ func (db database) seedPerson(t *testing.T) {
 		&outsiderRow{TeamID: team, ChannelID: "C1", UserID: canaryUser, SeenUS: 1}, &outsiderRow{TeamID: team, ChannelID: "D1", UserID: canaryUser, SeenUS: 1},
 		&userRow{TeamID: team, UserID: canaryUser, Name: canaryName, GuestUS: 1}, &userRow{TeamID: team, UserID: "U2", Name: "Bea"},
 		&noteRow{Step: "a", TeamID: team, ChannelID: "C1", TS: at(1), Author: canaryUser, Text: "the " + canaryText},
+		&Vote{TeamID: team, ChannelID: "C1", Part: "key0", UserID: canaryUser, Value: VoteDown, Reason: canaryText, VotedUS: micros(noon)},
+		&Vote{TeamID: team, ChannelID: "C1", Part: "key0", UserID: "U2", Value: VoteDown, Reason: "rude to " + canaryName, VotedUS: micros(noon)},
 		&noteRow{Step: "b", TeamID: team, ChannelID: "C1", TS: at(1), Author: "U2", Text: "ask " + canaryName + " or <@" + canaryUser + ">"},
 	)
 	db.clock.advance(47 * time.Hour)
@@ -225,12 +230,15 @@ func TestExportPerson(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := fmt.Sprintf("%s: %d messages, %d reactions, %d orders, %d decisions, %d replies, %d steps, %d proposals, %d notes", x.Name, len(x.Messages), len(x.Reactions), len(x.Orders), len(x.Decisions), len(x.Replies), len(x.Steps), len(x.Proposals), len(x.Notes))
-		if want := "Kana Ria: 3 messages, 2 reactions, 1 orders, 1 decisions, 1 replies, 1 steps, 2 proposals, 1 notes"; got != want {
+		got := fmt.Sprintf("%s: %d messages, %d reactions, %d orders, %d decisions, %d replies, %d steps, %d proposals, %d notes, %d votes", x.Name, len(x.Messages), len(x.Reactions), len(x.Orders), len(x.Decisions), len(x.Replies), len(x.Steps), len(x.Proposals), len(x.Notes), len(x.Feedback))
+		if want := "Kana Ria: 3 messages, 2 reactions, 1 orders, 1 decisions, 1 replies, 1 steps, 2 proposals, 1 notes, 1 votes"; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 		if files := x.Steps[0].Files; !slices.Equal(files, []ExportedFile{{canaryText + ".png", "image/png", 2}}) {
 			t.Errorf("the step showed %+v", files)
+		}
+		if v := x.Feedback[0]; v.SentTS != at(3) || v.Value != VoteDown || v.Reason != canaryText {
+			t.Errorf("a vote: %+v", v)
 		}
 		if !x.Guest || len(x.Outside) != 2 || x.Outside[0].Channel != "C1" {
 			t.Errorf("guest %v, of %+v", x.Guest, x.Outside)
@@ -250,7 +258,7 @@ func TestExportPerson(t *testing.T) {
 			t.Fatal(err)
 		}
 		x, err = db.ExportPerson(t.Context(), canary, noStep)
-		if err != nil || x.Name != "" || !x.Forgotten.Equal(db.clock.now()) || len(x.Messages)+len(x.Reactions)+len(x.Orders)+len(x.Decisions)+len(x.Replies)+len(x.Steps)+len(x.Proposals)+len(x.Memories)+len(x.Notes) > 0 {
+		if err != nil || x.Name != "" || !x.Forgotten.Equal(db.clock.now()) || len(x.Messages)+len(x.Reactions)+len(x.Orders)+len(x.Decisions)+len(x.Replies)+len(x.Steps)+len(x.Proposals)+len(x.Memories)+len(x.Notes)+len(x.Feedback) > 0 {
 			t.Errorf("after they were forgotten: %+v, %v", x, err)
 		}
 	})
@@ -315,6 +323,7 @@ func TestForgetPerson(t *testing.T) {
 			"users|name = 'Bea'":                                   1,
 			"outsiders|channel_id = 'C1' AND left_us < seen_us":    1,
 			"outsiders|channel_id = 'D1'":                          0,
+			"feedback|reason = 'rude to " + nobody + "'":           1,
 			"notes|text = 'ask " + nobody + " or @" + nobody + "'": 1,
 		} {
 			table, where, _ := strings.Cut(what, "|")

@@ -78,6 +78,18 @@ func TestPlansUseIndexes(t *testing.T) {
 				{name: "BeginStep", run: func(ctx context.Context, s *Store) error { _, err := s.BeginStep(ctx, stepID("d7", 0, 0)); return err }},
 				{name: "EndStep", run: func(ctx context.Context, s *Store) error { return s.EndStep(ctx, stepID("d7", 0, 0), "x", false) }},
 				{name: "StepFiles", run: func(ctx context.Context, s *Store) error { _, err := s.StepFiles(ctx, "d7"); return err }},
+				{name: "SaveVote", run: func(ctx context.Context, s *Store) error {
+					_, err := s.SaveVote(ctx, team, channel, at(15), "r7/1", "U1", VoteUp, noon)
+					return err
+				}},
+				{name: "SaveVoteReason", run: func(ctx context.Context, s *Store) error {
+					_, err := s.SaveVoteReason(ctx, "d7", "U1", "too long")
+					return err
+				}},
+				{name: "Feedback", run: func(ctx context.Context, s *Store) error {
+					_, err := s.Feedback(ctx, []string{"d7", "d8"})
+					return err
+				}},
 				{name: "ProposalsOf", run: func(ctx context.Context, s *Store) error { _, err := s.ProposalsOf(ctx, "d7"); return err }},
 				{name: "Proposals", run: func(ctx context.Context, s *Store) error {
 					_, err := s.Proposals(ctx, ProposalFilter{Team: team, Limit: 20})
@@ -533,7 +545,7 @@ func (db database) seedOutbox(t *testing.T, n int) {
 		reply := fmt.Sprint("r", i/2)
 		rows[i] = outboxRow{
 			Key: fmt.Sprint(reply, "/", i%2), Reply: reply, Part: i % 2, TeamID: team, ChannelID: channel, TriggerTS: at(i / 2), State: Sent, SentTS: at(i), Text: "text",
-			StoredUS: 1,
+			StoredUS: 1, Feedback: i%2 == 1,
 		}
 	}
 	if err := db.db.CreateInBatches(rows, 500).Error; err != nil {
@@ -636,6 +648,7 @@ func (db database) seedLedger(t *testing.T, n int) {
 	var steps []Step
 	var files []StepFile
 	var proposals []Proposal
+	var votes []Vote
 	for i := range n / 4 {
 		us := micros(chat.Time(at(n - n/4 + i)))
 		c := chat.Conversation{Team: team, Channel: []string{channel, "C2", "C3"}[i%3]}
@@ -648,6 +661,7 @@ func (db database) seedLedger(t *testing.T, n int) {
 		orders = append(orders, orderRow{ID: key, TeamID: team, ChannelID: c.Channel, ThreadTS: c.Thread, Kind: "drop", OrderedUS: us})
 		turns = append(turns, Turn{Decision: key, TeamID: team, ChannelID: c.Channel, MadeUS: us})
 		steps = append(steps, Step{ID: stepID(key, 0, 0), TeamID: team, ChannelID: c.Channel, Decision: key, TriggerTS: at(i), Tool: "search_messages", State: StepDone, StoredUS: us})
+		votes = append(votes, Vote{TeamID: team, ChannelID: c.Channel, Part: key, Decision: key, UserID: "U1", Value: VoteUp, VotedUS: us})
 		lost = append(lost, forgottenRow{TeamID: fmt.Sprint("T", 10+i%100), ChannelID: c.Channel, TS: at(i), UntilUS: us})
 	}
 	for i := range steps {
@@ -661,7 +675,7 @@ func (db database) seedLedger(t *testing.T, n int) {
 	}
 	for _, insert := range []*gorm.DB{
 		db.db.CreateInBatches(proposals, 500), db.db.CreateInBatches(decisions, 500), db.db.CreateInBatches(calls, 500), db.db.CreateInBatches(orders, 500), db.db.CreateInBatches(lost, 500),
-		db.db.CreateInBatches(turns, 500), db.db.CreateInBatches(steps, 500), db.db.CreateInBatches(files, 500),
+		db.db.CreateInBatches(turns, 500), db.db.CreateInBatches(steps, 500), db.db.CreateInBatches(files, 500), db.db.CreateInBatches(votes, 500),
 	} {
 		if insert.Error != nil {
 			t.Fatal(insert.Error)

@@ -119,6 +119,9 @@ func (p purger) ledger() error {
 	if err := remove[string](p.sweeper, "proposals", p.own(), "id", condition{}); err != nil {
 		return err
 	}
+	if err := remove[int64](p.sweeper, "feedback", p.own(), "id", condition{}); err != nil {
+		return err
+	}
 	if err := remove[string](p.sweeper, "turns", p.own(), "decision", condition{}); err != nil {
 		return err
 	}

@@ -128,7 +128,7 @@ func TestPruneLedger(t *testing.T) {
 	})
 }
 
-// What was looked up goes with the decision that it was for.
+// What was looked up, and what people think of the reply, goes with the decision that it was for.
 func TestPruneSteps(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		us := dayUS(4000)
@@ -137,9 +137,9 @@ func TestPruneSteps(t *testing.T) {
 			&Decision{Key: "young", Outcome: "posted", DecidedUS: micros(db.clock.now())},
 		)
 		for _, key := range []string{"pending", "old", "young", "withdrawn before it was decided"} {
-			db.insert(t, &Turn{Decision: key, MadeUS: us}, &Step{ID: key, Decision: key, StoredUS: us}, &StepFile{StepID: key, Data: []byte{0}}, &Proposal{ID: key, Decision: key, StoredUS: us})
+			db.insert(t, &Turn{Decision: key, MadeUS: us}, &Step{ID: key, Decision: key, StoredUS: us}, &StepFile{StepID: key, Data: []byte{0}}, &Proposal{ID: key, Decision: key, StoredUS: us}, &Vote{Part: key, Decision: key, VotedUS: us})
 		}
-		if got, want := db.prune(t, Cutoffs{Ledger: day(keptDays)}), map[string]int{"decisions": 1, "proposals": 2, "steps": 2, "turns": 2}; !maps.Equal(got, want) {
+		if got, want := db.prune(t, Cutoffs{Ledger: day(keptDays)}), map[string]int{"decisions": 1, "feedback": 2, "proposals": 2, "steps": 2, "turns": 2}; !maps.Equal(got, want) {
 			t.Errorf("gone are %v, want %v", got, want)
 		}
 		want := []string{"pending", "young"}

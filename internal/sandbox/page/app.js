@@ -8,6 +8,7 @@ import "./messages.js";
 import "./memories.js";
 import "./notes.js";
 import { follow } from "./mind.js";
+import { openModal } from "./modal.js";
 import "./orders.js";
 import { excerpt, author } from "./quote.js";
 import "./side.js";
@@ -63,6 +64,10 @@ async function load() {
 // ── changes ────────────────────────────────────────────────────────────────
 
 function onChange(change) {
+  if (change.kind === "modal") {
+    if (change.user === state.me) openModal(change.modal);
+    return;
+  }
   if (change.kind === "members" || change.kind === "faults" || !state.channels.has(change.channel)) { load(); return; }
   changesWhileLoading?.push(change);
   const fresh = apply(change);

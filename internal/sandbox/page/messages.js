@@ -90,6 +90,7 @@ function row(m, close, inThread, at) {
   if (/join|leave|tombstone/.test(m.subtype || "")) return el("li", { class: "note", dataset: { ts: m.ts }, tabindex: -1 }, rich(m.text, names), threadLink(m, inThread));
   const name = m.username || m.bot_profile?.name || names.user(author);
   const parts = body(m, names, (b, node) => press(m, b, node)), text = parts.findLast(p => p.matches(".text")) || parts.at(-1);
+  for (const p of parts) showVote(p, m);
   if (m.edited) (text.lastElementChild || text).append(el("span", { class: "edited" }, " (edited)"));
   const kinds = ["message", close && "follows", bot && "own", m.subtype === "me_message" && "me", m.for && "ephemeral"].filter(Boolean).join(" ");
   return el("li", { class: kinds, dataset: { ts: m.ts }, tabindex: -1 },
@@ -132,8 +133,17 @@ function tools(m, inThread) {
 async function press(m, button, node) {
   if (node.hasAttribute("aria-disabled")) return;
   node.setAttribute("aria-disabled", "true");
-  await act("click", { ts: m.ts, name: button.action_id, value: button.value || "" });
+  const taken = await act("click", { ts: m.ts, name: button.action_id, value: button.value || "" });
   node.removeAttribute("aria-disabled");
+  if (taken && node.dataset.vote) votes.set(state.me + " " + m.ts, node.dataset.vote);
+  showVote(node.parentElement, m);
+}
+
+const votes = new Map(); // by person and ts; only they are shown it
+
+// showVote marks what the writer has voted about a message.
+function showVote(box, m) {
+  for (const b of box.querySelectorAll("[data-vote]")) b.setAttribute("aria-pressed", String(votes.get(state.me + " " + m.ts) === b.dataset.vote));
 }
 
 export function openThread(ts) {

@@ -87,6 +87,11 @@ function block(b, names, press) {
     case "actions": return el("div", { class: "actions" }, ...elements.filter(e => e.type === "button").map(e => el("button", {
       type: "button", class: e.style, onclick: click => press(e, click.currentTarget),
     }, e.text?.text || "")));
+    case "context_actions": return el("div", { class: "actions rating" }, ...elements.filter(e => e.type === "feedback_buttons").flatMap(e =>
+      [["positive_button", "👍"], ["negative_button", "👎"]].map(([which, sign]) => el("button", {
+        type: "button", dataset: { vote: e[which].value }, "aria-pressed": "false", title: e[which].text.text, "aria-label": e[which].accessibility_label || e[which].text.text,
+        onclick: click => press({ action_id: e.action_id, value: e[which].value }, click.currentTarget),
+      }, el("span", { "aria-hidden": "true" }, sign)))));
   }
   return null;
 }

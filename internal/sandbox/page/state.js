@@ -77,5 +77,5 @@ export function problem(text) {
 const errorTexts = {
   no_text: "There is nothing to send.", message_not_found: "That message is no longer there.", not_in_channel: "The writer is not in this channel.",
   cant_update_message: "Only the author of a message may change it.", is_archived: "This channel is archived.",
-  button_not_found: "That button is no longer there.", click_not_taken: "The bot did not take the click. Press the button again.",
+  button_not_found: "That button is no longer there.", click_not_taken: "The bot did not take the click. Press the button again.", view_not_found: "That window is no longer there.",
 };

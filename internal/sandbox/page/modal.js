@@ -1,0 +1,33 @@
+// A modal that the bot opens for whoever writes: its title, its text fields, and two buttons.
+import { el } from "./render.js";
+import { $, act } from "./state.js";
+
+const dialog = $("modal");
+let open = null;
+
+export function openModal(modal) {
+  const fields = modal.view.blocks.filter(b => b.type === "input" && b.element?.type === "plain_text_input");
+  open = { id: modal.id, fields };
+  $("modal-title").textContent = modal.view.title.text;
+  $("modal-fields").replaceChildren(...fields.map((b, i) => el("label", {},
+    el("span", {}, b.label.text, b.optional && el("small", {}, " (optional)")),
+    el("textarea", { rows: b.element.multiline ? 3 : 1, maxlength: b.element.max_length, required: !b.optional, id: "modal-field-" + i }))));
+  $("modal-submit").textContent = modal.view.submit?.text || "Submit";
+  $("modal-skip").textContent = modal.view.close?.text || "Cancel";
+  if (!dialog.open) dialog.showModal();
+}
+
+$("modal-form").addEventListener("submit", async e => {
+  e.preventDefault();
+  const values = {};
+  open.fields.forEach((b, i) => { (values[b.block_id] ||= {})[b.element.action_id] = $("modal-field-" + i).value.trim(); });
+  if (await act("submit", { name: open.id, values })) {
+    open = null;
+    dialog.close();
+  }
+});
+$("modal-skip").addEventListener("click", () => dialog.close());
+dialog.addEventListener("close", () => {
+  if (open) act("submit", { name: open.id }); // closed without an answer
+  open = null;
+});
