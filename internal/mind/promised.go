@@ -7,10 +7,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Promises reports whether a reply promises in words that its author comes back later, in English
+// promises reports whether a reply promises in words that its author comes back later, in English
 // or Japanese. Quotations, code, questions, offers and what others will do do not count. It would
 // rather miss a promise than see one where there is none.
-func Promises(text string) bool {
+func promises(text string) bool {
 	text = shownPattern.ReplaceAllString(text, " ")
 	text = strings.ReplaceAll(strings.ToLower(norm.NFKC.String(text)), "’", "'")
 	for _, clause := range clausePattern.FindAllString(text, -1) {
@@ -53,9 +53,7 @@ var (
 )
 
 func promisesInEnglish(clause string) bool {
-	if strings.HasPrefix(clause, "don't worry") {
-		clause = clause[len("don't worry"):]
-	}
+	clause = strings.TrimPrefix(clause, "don't worry")
 	if enReactive.MatchString(clause) || enAtOnce.MatchString(clause) {
 		return false
 	}
