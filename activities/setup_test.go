@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -29,6 +28,7 @@ import (
 	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/internal/store/storetest"
 	"myao/internal/testserver"
 )
 
@@ -77,11 +77,11 @@ func eachDatabase(t *testing.T, run func(t *testing.T, url option)) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		run(t, withDatabase(testserver.Postgres(t)))
+		run(t, withDatabase(storetest.Postgres(t)))
 	})
 }
 
-func sqliteURL(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "myao.db") }
+func sqliteURL(t *testing.T) string { return storetest.SQLite(t) }
 
 // patientTransport ignores deadlines, because the test machine may stand still. It obeys cancellation.
 type patientTransport struct{}
@@ -134,14 +134,7 @@ func setup(t *testing.T, options ...option) *bundle {
 	b.ci = sandbox.App{BotID: "B0CI", Name: "ci", UserID: "U0CI"}
 	b.model = llmtest.New(t, o.handler)
 
-	s, err := store.Open(t.Context(), o.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	if _, err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	s := storetest.OpenURL(t, o.url)
 	model, err := gemini.New(t.Context(), gemini.Config{APIKey: "key", Endpoint: b.model.URL})
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/store"
+	"myao/internal/store/storetest"
 )
 
 // runStarter runs the starter in this process, and returns its output and exit status.
@@ -45,14 +46,7 @@ channels:
 `, url), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	db, err := store.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
-	if _, err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	db := storetest.OpenURL(t, url)
 	for _, c := range []store.Channel{
 		{ID: "C00000001", Name: "general", Member: true},
 		{ID: "C00000002", Name: "sec\x1bret", Member: true, Private: true},

@@ -26,6 +26,7 @@ import (
 	"myao/internal/record"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/internal/store/storetest"
 	"myao/internal/testserver"
 	"myao/internal/web"
 )
@@ -51,14 +52,7 @@ type httpBundle struct {
 func open(t *testing.T, l web.Limits) *httpBundle {
 	t.Helper()
 	_, api := newWorkspace(t)
-	db, err := store.Open(t.Context(), sqlite(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	if _, err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	db := storetest.Open(t)
 	logger := slog.New(slog.DiscardHandler)
 	s := &starter{
 		Program: launch.Program{Config: config.Config{Slack: config.Slack{SigningSecret: "shh"}}, Logger: logger},

@@ -15,6 +15,7 @@ import (
 	"myao/internal/launch"
 	"myao/internal/ledger"
 	"myao/internal/store"
+	"myao/internal/store/storetest"
 )
 
 // ledgerBundle is a database for commands, without Slack and Temporal.
@@ -28,16 +29,8 @@ type ledgerBundle struct {
 // newDatabase returns a migrated database and its URL.
 func newDatabase(t *testing.T) (*store.Store, string) {
 	t.Helper()
-	url := sqlite(t)
-	s, err := store.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	if _, err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return s, url
+	url := storetest.SQLite(t)
+	return storetest.OpenURL(t, url), url
 }
 
 func newLedgerBundle(t *testing.T, settings string) *ledgerBundle {

@@ -13,6 +13,7 @@ import (
 	"myao/internal/conversation"
 	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/internal/store/storetest"
 	"myao/internal/temporal"
 	"myao/internal/testserver"
 )
@@ -41,14 +42,7 @@ func TestAModelCallCancelledByTheStopIsRecorded(t *testing.T) {
 	t.Cleanup(model.Close)
 
 	path := filepath.Join(t.TempDir(), "myao.db")
-	db, err := store.Open(t.Context(), "sqlite:"+path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	if _, err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	db := storetest.OpenURL(t, "sqlite:"+path)
 	text := "<@" + w.Bot().UserID + "> hello"
 	ts := w.Say(channel, alice, text)
 	m := chat.Message{Team: "T1", Channel: channel, TS: ts, UserID: alice, Text: text}

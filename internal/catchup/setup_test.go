@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +18,7 @@ import (
 	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/internal/store/storetest"
 	"myao/internal/testserver"
 )
 
@@ -113,16 +113,9 @@ func setup(t *testing.T, o options) *bundle {
 func prepare(t *testing.T, o options) *bundle {
 	t.Helper()
 	if o.url == "" {
-		o.url = "sqlite:" + filepath.Join(t.TempDir(), "myao.db")
+		o.url = storetest.SQLite(t)
 	}
-	db, err := store.Open(t.Context(), o.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	if _, err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	db := storetest.OpenURL(t, o.url)
 	b := &bundle{T: t, clock: &clock{at: noon}, log: &strings.Builder{}}
 	o.Team, o.BotToken, o.Clock = "T1", "xoxb-catchup", b.clock.now
 	b.w = sandbox.New(o.Config)
@@ -155,7 +148,7 @@ func eachDatabase(t *testing.T, run func(t *testing.T, url string)) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		run(t, testserver.Postgres(t))
+		run(t, storetest.Postgres(t))
 	})
 }
 

@@ -93,14 +93,7 @@ func TestRecallIsTheSameOnPostgres(t *testing.T) {
 	w := shippedWorkspace(t)
 	w.Questions = slices.DeleteFunc(w.Questions, func(q RecallQuestion) bool { return !strings.HasSuffix(q.ID, "3") }) // it is the same code
 	want, got := map[Mode][]RecallRow{}, map[Mode][]RecallRow{}
-	postgres, err := store.Open(t.Context(), testserver.Postgres(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = postgres.Close() })
-	if _, err := postgres.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	postgres := storetest.OpenURL(t, testserver.Postgres(t))
 	for s, rows := range map[*store.Store]map[Mode][]RecallRow{storetest.Open(t): want, postgres: got} {
 		if err := measureRecall(t.Context(), s, w, w, []Mode{Search}, rows, slog.New(slog.DiscardHandler)); err != nil {
 			t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +20,7 @@ import (
 	"myao/internal/recall"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/internal/store/storetest"
 	"myao/internal/testserver"
 )
 
@@ -93,11 +93,11 @@ func eachDatabase(t *testing.T, run func(t *testing.T, b *bundle)) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		run(t, setup(t, testserver.Postgres(t)))
+		run(t, setup(t, storetest.Postgres(t)))
 	})
 }
 
-func sqliteURL(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "myao.db") }
+func sqliteURL(t *testing.T) string { return storetest.SQLite(t) }
 
 // note is the default model. It answers each call with something new.
 func note(c llmtest.Call) llmtest.Reply {
@@ -125,14 +125,7 @@ func kindOf(c llmtest.Call) string {
 func setup(t *testing.T, url string) *bundle {
 	t.Helper()
 	b := &bundle{t: t, now: time.Now().UTC().Truncate(time.Microsecond), slack: &directory{channels: map[string]slack.Channel{}}}
-	s, err := store.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	if _, err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	s := storetest.OpenURL(t, url)
 	b.model = llmtest.New(t, note)
 	prompts, err := prompt.New(prompt.Config{})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/llm/llmtest"
 	"myao/internal/store"
-	"myao/internal/testserver"
+	"myao/internal/store/storetest"
 )
 
 // memoryRun remembers all changed threads, then channels, then the workspace, as the workflow does.
@@ -77,7 +77,7 @@ func TestOnlyChangedScopesAreRemembered(t *testing.T) {
 		t.Skip("long")
 	}
 	t.Parallel()
-	b := setup(t, testserver.Postgres(t)) // SQLite would take long
+	b := setup(t, storetest.Postgres(t)) // SQLite would take long
 	const channels = 500
 	var said []chat.Message
 	for i := range channels {
@@ -270,7 +270,7 @@ func TestWorkspaceWithTooManyChannels(t *testing.T) {
 		t.Skip("long")
 	}
 	t.Parallel()
-	b := setup(t, testserver.Postgres(t))
+	b := setup(t, storetest.Postgres(t))
 	for i := range maxChannels + 2 {
 		id := fmt.Sprintf("C%03d", i)
 		b.addChannels(public(id, fmt.Sprintf("channel-%03d", i)))

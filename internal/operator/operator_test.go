@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +24,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/store"
+	"myao/internal/store/storetest"
 	"myao/internal/temporal"
 	"myao/internal/testserver"
 	"myao/workflows"
@@ -64,15 +64,9 @@ func newWorld(t *testing.T, attributes bool) *fixture {
 		t.Fatal(err)
 	}
 	c := dial(t, address, w.namespace)
-	w.database = filepath.Join(t.TempDir(), "myao.db")
-	db, err := store.Open(t.Context(), "sqlite:"+w.database)
-	if err == nil {
-		_, err = db.Migrate(t.Context())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	url := storetest.SQLite(t)
+	w.database = strings.TrimPrefix(url, "sqlite:")
+	db := storetest.OpenURL(t, url)
 	if err := db.SaveChannel(t.Context(), "T1", store.Channel{ID: "C1", Name: "general"}); err != nil {
 		t.Fatal(err)
 	}

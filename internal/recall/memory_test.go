@@ -17,6 +17,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/internal/store/storetest"
 	"myao/internal/testserver"
 )
 
@@ -102,7 +103,7 @@ func eachDatabase(t *testing.T, run func(t *testing.T, b *bundle)) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		run(t, setupMemoriesIn(t, testserver.Postgres(t)))
+		run(t, setupMemoriesIn(t, storetest.Postgres(t)))
 	})
 }
 

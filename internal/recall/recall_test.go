@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +17,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/internal/store/storetest"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -90,18 +90,11 @@ func setup(t *testing.T) *bundle {
 	return setupIn(t, sqliteURL(t))
 }
 
-func sqliteURL(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "myao.db") }
+func sqliteURL(t *testing.T) string { return storetest.SQLite(t) }
 
 func setupIn(t *testing.T, url string) *bundle {
 	t.Helper()
-	db, err := store.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	if _, err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	db := storetest.OpenURL(t, url)
 	b := &bundle{T: t, now: noon, directory: &fakeSlack{
 		users: map[string]string{"U1": "alice", "U2": "bob", "B2": "robot"},
 		channels: map[string]slack.Channel{

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/store"
+	"myao/internal/store/storetest"
 	"myao/internal/testserver"
 )
 
@@ -118,16 +118,13 @@ type bundle struct {
 
 func setup(t *testing.T) *bundle {
 	t.Helper()
-	return setupOn(t, "sqlite:"+filepath.Join(t.TempDir(), "myao.db"))
+	return setupOn(t, storetest.SQLite(t))
 }
 
 func setupOn(t *testing.T, url string) *bundle {
 	t.Helper()
 	b := &bundle{T: t, server: &server{t: t}, url: url}
 	b.store = b.open()
-	if _, err := b.store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	return b
 }
 
@@ -505,7 +502,7 @@ func TestNoBackoffAmongSuccesses(t *testing.T) {
 // After an outage the sweeps follow each other faster while there is more.
 func TestSweepGoesOnWhileThereIsMore(t *testing.T) {
 	t.Parallel()
-	b := setupOn(t, testserver.Postgres(t)) // which does not sync to disk
+	b := setupOn(t, storetest.Postgres(t)) // which does not sync to disk
 	b.saidIn(sweepLimit+5, in)
 	r := b.relay(b.store)
 	if queued, more := r.sweepOnce(t.Context()); len(queued) != sweepLimit || !more {
@@ -550,7 +547,7 @@ func TestStormInOneChannelHoldsUpNoOther(t *testing.T) {
 	for notified, storm := range map[bool]int{true: 3 * workers, false: sweepLimit + 5} {
 		t.Run(fmt.Sprintf("notified %v", notified), func(t *testing.T) {
 			t.Parallel()
-			b := setupOn(t, testserver.Postgres(t)) // which does not sync to disk
+			b := setupOn(t, storetest.Postgres(t)) // which does not sync to disk
 			held, storms := make(chan struct{}), atomic.Int32{}
 			b.refuse = func(c chat.Conversation) error {
 				if c.Channel == "C0" {
@@ -587,7 +584,7 @@ func TestStatementsOfABatch(t *testing.T) {
 		bundle *bundle
 		want   int
 	}{
-		"sqlite": {setup(t), 4}, "postgres": {setupOn(t, testserver.Postgres(t)), 3},
+		"sqlite": {setup(t), 4}, "postgres": {setupOn(t, storetest.Postgres(t)), 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -633,7 +630,7 @@ func statements(t *testing.T, measured *prometheus.Registry) (n int) {
 func TestTwoRelaysShareADatabase(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { t.Parallel(); twoRelaysShareADatabase(t, setup(t)) })
-	t.Run("postgres", func(t *testing.T) { t.Parallel(); twoRelaysShareADatabase(t, setupOn(t, testserver.Postgres(t))) })
+	t.Run("postgres", func(t *testing.T) { t.Parallel(); twoRelaysShareADatabase(t, setupOn(t, storetest.Postgres(t))) })
 }
 
 func twoRelaysShareADatabase(t *testing.T, b *bundle) {
@@ -755,7 +752,7 @@ func TestLeaseOfADeadRelayEnds(t *testing.T) {
 // wait until the lease ends.
 func TestAStopDuringAClaim(t *testing.T) {
 	t.Parallel()
-	b := setupOn(t, testserver.Postgres(t))
+	b := setupOn(t, storetest.Postgres(t))
 	b.say(in(1), 1)
 	b.say(in(2), 2)
 	direct := b.store

@@ -4,8 +4,6 @@ import (
 	"reflect"
 	"testing"
 	"time"
-
-	"myao/internal/testserver"
 )
 
 func TestRunBatch(t *testing.T) {
@@ -49,7 +47,7 @@ func TestRunBatch(t *testing.T) {
 // A value that does not fit its field is an error, not a panic.
 func TestUnpackNamesWhatItCannotRead(t *testing.T) {
 	t.Parallel()
-	s := migrated(t, testserver.Postgres(t))
+	s := migratedPostgres(t)
 	db := s.db.WithContext(t.Context())
 	var numbers []struct {
 		A int `json:"a"`

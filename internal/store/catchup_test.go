@@ -13,7 +13,6 @@ import (
 	"gorm.io/gorm"
 
 	"myao/internal/chat"
-	"myao/internal/testserver"
 )
 
 func (db database) sync(t *testing.T, listed ...Channel) SyncResult {
@@ -153,7 +152,7 @@ func manyChannels(n int, name string) []Channel {
 
 // More channels are listed, and left, than one statement has parameters for in either database.
 func TestSyncOfMoreChannelsThanOneStatementTakes(t *testing.T) {
-	db := migrated(t, sqliteURL(t))
+	db := migratedSQLite(t)
 	const n = 33_000
 	if got := db.sync(t, manyChannels(n, "some")...); got != (SyncResult{Joined: n}) {
 		t.Errorf("listed: %+v", got)
@@ -258,7 +257,7 @@ func TestListingOlderThanAnInvitation(t *testing.T) {
 
 // A writer of a channel waits only for the chunk that the channel is in.
 func TestSyncLocksOneChunk(t *testing.T) {
-	db := migrated(t, testserver.Postgres(t))
+	db := migratedPostgres(t)
 	const n = syncChunkSize + 1
 	db.sync(t, manyChannels(n, "some")...)
 	tx := db.db.WithContext(t.Context()).Begin()
@@ -322,7 +321,7 @@ func (db database) syncDuringRecord(t *testing.T, s *Store, tx *gorm.DB, listed 
 // Messages of a new and of a known channel are recorded while both channels are listed.
 func TestSyncAndMessagesDoNotDeadlock(t *testing.T) {
 	t.Parallel()
-	db := migrated(t, testserver.Postgres(t))
+	db := migratedPostgres(t)
 	db.sync(t, Channel{ID: "C2", Name: "known"})
 	tx := db.db.WithContext(t.Context()).Begin()
 	defer tx.Rollback()
@@ -333,7 +332,7 @@ func TestSyncAndMessagesDoNotDeadlock(t *testing.T) {
 // The same, if messages have just inserted the row of one new channel and insert that of another.
 func TestSyncAndMessagesOfNewChannelsDoNotDeadlock(t *testing.T) {
 	t.Parallel()
-	db := migrated(t, testserver.Postgres(t))
+	db := migratedPostgres(t)
 	tx := db.db.WithContext(t.Context()).Begin()
 	defer tx.Rollback()
 	s := open(t, db.url)
@@ -350,7 +349,7 @@ func TestSyncAndMessagesOfNewChannelsDoNotDeadlock(t *testing.T) {
 
 // refreshed_us is written often, so no index may contain it.
 func TestNoIndexOnRefreshed(t *testing.T) {
-	db := migrated(t, testserver.Postgres(t))
+	db := migratedPostgres(t)
 	db.sync(t, manyChannels(10, "some")...)
 	err := db.db.Transaction(func(tx *gorm.DB) error {
 		var hot [2]int

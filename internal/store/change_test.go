@@ -14,7 +14,6 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/testserver"
 )
 
 func TestPendingChangesAreInOrderOfTSThenOfArrival(t *testing.T) {
@@ -346,7 +345,7 @@ func TestBacklogAlternatesChannels(t *testing.T) {
 // changes each has.
 func TestBacklogStepsFromConversationToConversation(t *testing.T) {
 	t.Parallel()
-	db := migrated(t, testserver.Postgres(t))
+	db := migratedPostgres(t)
 	const conversations, each = 20, 500
 	var rows []changeRow
 	for i := range conversations * each {

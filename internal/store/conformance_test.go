@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -53,11 +54,11 @@ func eachDatabase(t *testing.T, run func(t *testing.T, db database)) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		run(t, migrated(t, sqliteURL(t)))
+		run(t, migratedSQLite(t))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		run(t, migrated(t, testserver.Postgres(t)))
+		run(t, migratedPostgres(t))
 	})
 }
 
@@ -71,6 +72,26 @@ func with(url, option string) string {
 		return url + "&" + option
 	}
 	return url + "?" + option
+}
+
+// migrate makes the tables of a database.
+func migrate(url string) error {
+	s, err := Open(context.Background(), url)
+	if err != nil {
+		return err
+	}
+	_, err = s.Migrate(context.Background())
+	return errors.Join(err, s.Close())
+}
+
+func migratedSQLite(t *testing.T) database {
+	t.Helper()
+	return migrated(t, testserver.SQLiteCopy(t, migrate))
+}
+
+func migratedPostgres(t *testing.T) database {
+	t.Helper()
+	return migrated(t, testserver.PostgresCopy(t, migrate))
 }
 
 func migrated(t *testing.T, url string) database {

@@ -384,7 +384,7 @@ func TestSQLiteFileNames(t *testing.T) {
 // SQLite has the settings that two processes sharing a file need, on every connection.
 func TestSQLiteSettings(t *testing.T) {
 	t.Parallel()
-	db := migrated(t, sqliteURL(t))
+	db := migratedSQLite(t)
 	pool, err := db.db.DB()
 	if err != nil {
 		t.Fatal(err)

@@ -135,7 +135,7 @@ func TestClosedDatabaseIsAnError(t *testing.T) {
 
 func TestPostgresGoesAwayAndComesBack(t *testing.T) {
 	t.Parallel()
-	direct := migrated(t, testserver.Postgres(t))
+	direct := migratedPostgres(t)
 	p := testserver.NewProxy(t, direct.url)
 	db := migrated(t, p.URL)
 	m := said(at(1), "")

@@ -13,7 +13,6 @@ import (
 	"gorm.io/gorm"
 
 	"myao/internal/chat"
-	"myao/internal/testserver"
 )
 
 // parts is a reply with the given texts.
@@ -555,7 +554,7 @@ func TestComposeUsesOneInsert(t *testing.T) {
 // this one's query and its write. SQLite's transactions leave no such moment.
 func TestComposeSeesConcurrentAttempt(t *testing.T) {
 	t.Parallel()
-	db := migrated(t, testserver.Postgres(t))
+	db := migratedPostgres(t)
 	other := open(t, db.url)
 	other.now = db.clock.now
 	meanwhile := sync.OnceFunc(func() {

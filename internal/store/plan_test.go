@@ -16,7 +16,6 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/testserver"
 )
 
 // Queries for every message use an index, however much data there is: in a channel with many
@@ -24,12 +23,10 @@ import (
 // recent messages, but not all.
 func TestPlansUseIndexes(t *testing.T) {
 	t.Parallel()
-	for name, url := range map[string]func(*testing.T) string{
-		"sqlite": sqliteURL, "postgres": func(t *testing.T) string { return testserver.Postgres(t) },
-	} {
+	for name, open := range map[string]func(*testing.T) database{"sqlite": migratedSQLite, "postgres": migratedPostgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db := migrated(t, url(t))
+			db := open(t)
 			n := 20000
 			if db.sqlite != "" {
 				n = 4000

@@ -16,7 +16,6 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/testserver"
 )
 
 // In these tests everything is kept for forty days, and days count back from noon.
@@ -604,12 +603,10 @@ var readsAll = regexp.MustCompile(`(?:Seq Scan on|SCAN) (?:messages|changes|deci
 // Whoever looks for a person goes through the tables likewise.
 func TestPruneUsesIndexes(t *testing.T) {
 	t.Parallel()
-	for name, url := range map[string]func(*testing.T) string{
-		"sqlite": sqliteURL, "postgres": func(t *testing.T) string { return testserver.Postgres(t) },
-	} {
+	for name, open := range map[string]func(*testing.T) database{"sqlite": migratedSQLite, "postgres": migratedPostgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db := migrated(t, url(t))
+			db := open(t)
 			n := 10000
 			db.seed(t, n)
 			db.seedMemories(t, n)

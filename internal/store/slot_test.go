@@ -16,7 +16,6 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/testserver"
 )
 
 // checkSlot tries to begin a part and checks its wait; without one, an attempt begins.
@@ -419,7 +418,7 @@ func TestNothingIsPostedWhileSilenced(t *testing.T) {
 // A deletion that is committed while an attempt waits for its channel counts.
 func TestDeletionWhileWaitingForTheChannel(t *testing.T) {
 	t.Parallel()
-	db := migrated(t, testserver.Postgres(t))
+	db := migratedPostgres(t)
 	question := said(at(2), "")
 	db.store(t, question)
 	p := db.compose(t, parts("r", "text"))[0]
@@ -446,7 +445,7 @@ func TestDeletionWhileWaitingForTheChannel(t *testing.T) {
 // does not wait, and more statements follow.
 func TestAttemptBeginsInOneStatement(t *testing.T) {
 	t.Parallel()
-	db := migrated(t, testserver.Postgres(t))
+	db := migratedPostgres(t)
 	db.store(t, said(at(2), "")) // inserts the channel's row
 	p, next, long := db.compose(t, parts("r", "text"))[0], db.compose(t, parts("next", "text"))[0], db.compose(t, parts("long", "one", "two"))[0]
 	asked := db.statements(t, func(ctx context.Context, s *Store) error {
@@ -493,7 +492,7 @@ func TestAttemptBeginsInOneStatement(t *testing.T) {
 // A short reply without an attempt is read by the statement that begins it.
 func TestReplyBeginsInOneStatement(t *testing.T) {
 	t.Parallel()
-	db := migrated(t, testserver.Postgres(t))
+	db := migratedPostgres(t)
 	db.store(t, said(at(2), ""))
 	composed := db.compose(t, parts("r", "text"))[0]
 	var begun *Part

@@ -19,7 +19,7 @@ func TestWritable(t *testing.T) {
 // A short lock is waited for; a lasting one is reported in time for a probe.
 func TestWritableWhileLocked(t *testing.T) {
 	t.Parallel()
-	db := migrated(t, sqliteURL(t))
+	db := migratedSQLite(t)
 	unlock := testserver.LockSQLite(t, db.sqlite)
 	began, ran := time.Now(), testserver.MeasureRunning()
 	if err := db.Writable(t.Context()); err == nil || !strings.Contains(err.Error(), "write to database: sqlite3: database is locked") {
@@ -62,7 +62,7 @@ func TestConnectionsToStandbyAreDropped(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			db := migrated(t, testserver.Postgres(t))
+			db := migratedPostgres(t)
 			pool, err := db.db.DB()
 			if err != nil {
 				t.Fatal(err)

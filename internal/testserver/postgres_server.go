@@ -41,7 +41,7 @@ func StartPostgres(t testing.TB, settings ...string) *PostgresServer {
 // Database makes another empty database and returns its URL.
 func (s *PostgresServer) Database() string {
 	s.t.Helper()
-	db, _, err := createDatabase(s.cluster.url())
+	db, _, err := createDatabase(s.cluster.url(), "template1")
 	if err != nil {
 		s.t.Fatal(err)
 	}
