@@ -55,7 +55,7 @@ var methods = map[string]func(*call) (reply, error){
 	"users.info":                  (*call).usersInfo,
 	"users.list":                  (*call).usersList,
 	"views.open":                  (*call).viewsOpen,
-	"assistant.threads.setStatus": func(*call) (reply, error) { return reply{}, nil },
+	"assistant.threads.setStatus": (*call).setStatus,
 }
 
 // serveAPI answers /api/{method}.

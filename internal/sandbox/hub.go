@@ -4,12 +4,15 @@ import "sync"
 
 // change is what open pages receive when something happens.
 type change struct {
-	Kind    string   `json:"kind"` // message, deleted, ephemeral, modal, members, faults
+	Kind    string   `json:"kind"` // message, deleted, ephemeral, modal, status, members, faults
 	Channel string   `json:"channel,omitempty"`
 	TS      string   `json:"ts,omitempty"`
 	User    string   `json:"user,omitempty"`
 	Message *Message `json:"message,omitempty"`
 	Modal   *Modal   `json:"modal,omitempty"`
+	// Status and Left are those of the thread TS.
+	Status string `json:"status,omitempty"`
+	Left   int64  `json:"left,omitempty"`
 }
 
 // hub sends changes to the open pages. A page that cannot keep up is disconnected; it then

@@ -116,7 +116,7 @@ func (w *Workspace) state() ([]byte, error) {
 	faults := w.misbehaviour()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	state := map[string]any{"team": w.cfg.Team, "bot": w.bot, "users": w.users, "hint": w.cfg.Hint, "workflows": w.workflows(), "misbehaviour": faults}
+	state := map[string]any{"team": w.cfg.Team, "bot": w.bot, "users": w.users, "hint": w.cfg.Hint, "workflows": w.workflows(), "misbehaviour": faults, "statuses": w.shownStatuses()}
 	var channels []pageChannel
 	for _, c := range w.channels {
 		p := pageChannel{ID: c.ID, Kind: c.Kind, Name: c.Name, Members: c.Members, Messages: []*Message{}}

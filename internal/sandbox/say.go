@@ -162,6 +162,7 @@ func (w *Workspace) Delete(channel, ts string) {
 
 func (w *Workspace) remove(c *Channel, m *Message) {
 	w.discard(m.Files) // Slack deletes a message's files with it
+	w.show(c.ID, m.TS, "")
 	before, now := m.clone(), w.nextTS()
 	defer w.notify()
 	if m.ReplyCount > 0 {

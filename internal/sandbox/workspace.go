@@ -17,8 +17,8 @@ type Config struct {
 	// xapp-sandbox if empty.
 	BotToken, AppToken string
 	// Scopes are the token's scopes, sent with every answer of the Web API; nil sends none.
-	// Listing conversations needs the scope of each requested kind, and reading files needs
-	// files:read. Nothing else checks scopes.
+	// Listing conversations needs the scope of each requested kind, reading files needs
+	// files:read, and a status needs chat:write. Nothing else checks scopes.
 	Scopes []string
 	// SigningSecret signs events; "sandbox" if empty.
 	SigningSecret string
@@ -99,6 +99,7 @@ type Workspace struct {
 	files        map[string]*storedFile // by id
 	calls        []Call
 	ephemeral    []Post
+	statuses     []threadStatus
 	interactions map[string]*Interaction // by response_url
 	triggers     map[string]*trigger     // by trigger_id
 	modals       []Modal                 // that are open

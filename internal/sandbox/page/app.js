@@ -3,6 +3,7 @@
 import { takeFaults } from "./bar.js";
 import { afterPress } from "./press.js";
 import "./composer.js";
+import { takeStatus, takeStatuses } from "./doing.js";
 import { closeDrawer, openDrawer } from "./drawers.js";
 import "./messages.js";
 import "./memories.js";
@@ -39,6 +40,7 @@ function applyState(s) {
   $("temporal").hidden = !s.workflows;
   if (s.workflows) $("temporal").href = s.workflows.replace(/\/namespaces\/.*/, "");
   takeFaults(s.misbehaviour || []);
+  takeStatuses(s.statuses || []);
   emit("place");
 }
 
@@ -82,6 +84,7 @@ function onChange(change) {
 function apply(change) {
   const messages = state.channels.get(change.channel)?.messages;
   if (!messages) return false;
+  if (change.kind === "status") { takeStatus(change); return false; }
   if (change.kind === "deleted") { messages.delete(change.ts); return false; }
   const fresh = !messages.has(change.message.ts);
   messages.set(change.message.ts, change.kind === "ephemeral" ? { ...change.message, for: change.user } : change.message);
