@@ -65,6 +65,8 @@ type Activities struct {
 	SecondLook config.SecondLook
 	// Feedback says which replies have buttons to rate them. The zero value is none.
 	Feedback config.Feedback
+	// Statuses shows people in their threads that the bot works for them. The zero value shows nothing.
+	Statuses Statuses
 	// Language is what people are told in. The zero value is English.
 	Language config.Language
 	Clock    func() time.Time

@@ -70,6 +70,7 @@ func (a *Activities) Compose(ctx context.Context, in ComposeInput) (ReplyOutput,
 	ctx, stop := heartbeat(ctx)
 	defer stop()
 	out, err := a.composeReply(ctx, in)
+	a.composed(ctx, in, out.Result, err)
 	if err != nil {
 		return ReplyOutput{}, classify(fmt.Errorf("compose: %w", err))
 	}
@@ -147,6 +148,7 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 		text = a.Mind.Prompts.Notice(prompt.OverBudget)
 		d.Rule, d.Reason = string(conversation.RuleOverBudget), conversation.RuleOverBudget.Reason()
 	default:
+		a.showThinking(in)
 		w, err := a.writeReply(ctx, in, known, &d)
 		if err != nil {
 			return ReplyOutput{}, err

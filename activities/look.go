@@ -63,6 +63,7 @@ func (a *Activities) look(ctx context.Context, in LookInput) error {
 	if err != nil {
 		return err
 	}
+	defer a.showStep(ctx, in, st.Step)()
 	result := tools.Result{Text: stepFailed, Failed: true}
 	if a.Tools != nil {
 		place := placeOf(in.Task, in.Addressed, st.Asker, st.ChannelName, st.Readers, settings)

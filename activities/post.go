@@ -50,6 +50,9 @@ func (a *Activities) Post(ctx context.Context, in PostInput) (ReplyOutput, error
 	if err != nil {
 		return ReplyOutput{}, classify(fmt.Errorf("post: %w", err))
 	}
+	if result != conversation.Done {
+		a.notPosted(in.Task, in.Addressed)
+	}
 	return a.opened(ctx, in.Task, result, proposes)
 }
 

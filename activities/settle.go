@@ -21,6 +21,9 @@ type SettleInput struct {
 // Settle saves the outcome of a decision in the ledger, and the decision itself if the activity that
 // makes it never completed.
 func (a *Activities) Settle(ctx context.Context, in SettleInput) error {
+	if in.Outcome != conversation.Sent {
+		a.notPosted(in.Task, in.Addressed)
+	}
 	d := in.decisionRow("judgment")
 	d.Reason, d.Outcome, d.OutcomeBy = unjudgedReason, in.Outcome, in.By
 	if in.Addressed {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/worker"
@@ -24,6 +26,7 @@ import (
 	"myao/internal/slack"
 	"myao/internal/store"
 	"myao/internal/temporal"
+	"myao/internal/threadstatus"
 	"myao/internal/webpage"
 )
 
@@ -129,6 +132,10 @@ func newActivities(ctx context.Context, p launch.Program, s *store.Store, client
 		remote.Close()
 		closeModels()
 	}
+	statuses := activities.Statuses{Servers: slices.Collect(maps.Keys(p.Config.MCP.Servers))}
+	if p.Config.Slack.Status {
+		statuses.Board = threadstatus.NewBoard(client, time.Now, p.Logger)
+	}
 	return &activities.Activities{
 		Store: s, Slack: client, Directory: directory, Mind: m,
 		Missed: &catchup.Reader{
@@ -137,6 +144,6 @@ func newActivities(ctx context.Context, p launch.Program, s *store.Store, client
 			Clock: time.Now, Logger: p.Logger,
 		},
 		Tools: m.Tools(client, directory, webpage.New(webpage.Options{PDF: documents}), files, remote, p.Config.Secrets()), Limits: p.Config.Tools, Retention: p.Config.Retention, SecondLook: p.Config.Response.SecondLook, Feedback: p.Config.Slack.Feedback, Language: p.Config.Language,
-		Clock: time.Now, Logger: p.Logger, Metrics: activities.NewMetrics(p.Telemetry.Registry),
+		Statuses: statuses, Clock: time.Now, Logger: p.Logger, Metrics: activities.NewMetrics(p.Telemetry.Registry),
 	}, closeAll, nil
 }

@@ -71,6 +71,8 @@ type Slack struct {
 	OtherWorkspaces Standing `yaml:"other_workspaces"`
 	// Feedback says which replies have buttons to rate them.
 	Feedback Feedback `yaml:"feedback"`
+	// Status shows, in the thread of whoever addressed the bot, what it is doing until it answers.
+	Status bool `yaml:"status"`
 }
 
 // Feedback is a kind of replies that people can rate.

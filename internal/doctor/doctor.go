@@ -110,6 +110,9 @@ func (e *examination) checks() []check {
 		{name: "slack clock", needs: "slack token", run: e.clock},
 		{name: "channels", needs: "slack token", run: e.channels},
 	}
+	if e.Config.Slack.Status {
+		checks = append(checks, check{name: "slack status", needs: "slack token", run: e.threadStatus})
+	}
 	if e.Config.Slack.SocketMode() {
 		checks = append(checks, check{name: "socket mode", run: e.socket})
 	} else {

@@ -120,6 +120,8 @@ func TestSlack(t *testing.T) {
 		{"channels without them", needed("mpim:history", "mpim:read"), nil, (*examination).channels, Warn, "in no channel"},
 		{"one is missing", needed("chat:write", "commands"), nil, (*examination).scopes, Fail, "chat:write (speak), commands (/myao"},
 		{"scopes unknown", nil, nil, (*examination).scopes, Skip, "does not say"},
+		{"status", needed(), nil, (*examination).threadStatus, OK, "may show"},
+		{"no status", needed("chat:write"), nil, (*examination).threadStatus, Warn, "missing_scope → give the app the scope chat:write, or assistant:write"},
 		{"clock", needed(), nil, (*examination).clock, OK, "within"},
 		{"clock fast", needed(), func(e *examination) { e.Clock = shifted(3 * time.Minute) }, (*examination).clock, Warn, "3m"},
 		{"clock slow", needed(), func(e *examination) { e.Clock = shifted(-6 * time.Minute) }, (*examination).clock, Fail, "NTP"},

@@ -76,6 +76,21 @@ func (e *examination) scopes(context.Context) Finding {
 		"missing: %s%s", strings.Join(missing, ", "), also)
 }
 
+// threadStatus asks Slack whether the app may show what it is doing. The place does not exist, so nothing
+// changes anywhere; Slack looks at the token first.
+func (e *examination) threadStatus(ctx context.Context) Finding {
+	err := e.Slack.SetStatus(ctx, "C0000000000", "1.000000", "")
+	var failed *slack.Error
+	switch {
+	case !errors.As(err, &failed), failed.Kind == slack.Final && !failed.Anywhere():
+		return ok("the app may show in a thread what it is doing")
+	case failed.Anywhere():
+		return warn("give the app the scope chat:write, or assistant:write where Slack still asks for that, and install it again; or set slack.status to false",
+			"nobody sees that the bot has heard them until it answers: %v", err)
+	}
+	return skip("Slack does not say whether the app may show what it is doing: %v", err)
+}
+
 // clock compares this machine's clock with Slack's. The starter refuses a request whose
 // timestamp is too far from its own time.
 func (e *examination) clock(context.Context) Finding {

@@ -180,4 +180,18 @@ var japanese = Words{
 	"Only <@%s>, who asked, and my operators may decide about this.":                                     "決められるのは、頼んだ <@%s> さんと運用担当者だけです。",
 	"This is decided already: %s.":                                                                       "これはもう決まっています: %s。",
 	"This has lapsed, because nobody decided in time. Ask me again if it is still wanted.":               "時間内に決まらなかったので、期限が切れました。まだ必要なら、もう一度頼んでください。",
+
+	// statuses behind the app's name (internal/threadstatus)
+	"is thinking…":             "が考えています…",
+	"is searching messages…":   "がメッセージを探しています…",
+	"is reading a thread…":     "がスレッドを読んでいます…",
+	"is reading a channel…":    "がチャンネルを読んでいます…",
+	"is opening a link…":       "がリンクを開いています…",
+	"is reading %s…":           "が %s を読んでいます…",
+	"is reading a file…":       "がファイルを読んでいます…",
+	"is making a promise…":     "が約束を控えています…",
+	"is taking a note…":        "が覚え書きを書いています…",
+	"is taking back a note…":   "が覚え書きを取り消しています…",
+	"is using %s…":             "が %s を使っています…",
+	"is looking something up…": "が調べものをしています…",
 }
