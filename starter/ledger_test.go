@@ -190,7 +190,7 @@ func TestUsageCommand(t *testing.T) {
 		ended, err := time.Parse(time.RFC3339, at)
 		o.must(err)
 		o.must(o.SaveCall(t.Context(), store.Call{
-			Scope: chat.Scope{Team: "T1", Channel: channel}, Purpose: purpose, Provider: "openai", Model: model, TokensIn: 100_000, TokensOut: 10_000, Error: failed, Ended: ended,
+			Scope: chat.Scope{Team: "T1", Channel: channel}, Purpose: purpose, Provider: "openai", Model: model, TokensIn: 100_000, TokensOut: 10_000, Error: failed, Decision: map[string]string{"response": "d"}[purpose], Ended: ended,
 		}))
 	}
 	// Midnight in Auckland is at 11:00 UTC, and on the 5th of April the day has 25 hours.
@@ -199,6 +199,11 @@ func TestUsageCommand(t *testing.T) {
 	call("2026-04-04T11:00:00Z", "response", "C2", "small", "")
 	call("2026-04-05T11:59:59Z", "memory", "", "la\x1brge", "")
 	call("2026-04-05T12:00:00Z", "judgment", "C1", "small", "")
+	part := store.Part{Key: "r/0", Reply: "r", Team: "T1", Channel: "C2", Trigger: o.ts(0), Text: "an answer", Decision: "d", Feedback: true}
+	o.must(o.Compose(t.Context(), []store.Part{part}, store.Decision{Key: "d"}))
+	if voted, err := o.SaveVote(t.Context(), "T1", "C2", o.ts(1), "r/0", "U1", store.VoteUp, time.Date(2026, 4, 6, 0, 0, 0, 0, time.UTC)); err != nil || !voted {
+		t.Fatal(voted, err)
+	}
 	between := []string{"--since", "2026-04-03", "--until", "2026-04-07"}
 	fields := func(args []string) (lines []string) {
 		t.Helper()
@@ -208,21 +213,21 @@ func TestUsageCommand(t *testing.T) {
 		return lines
 	}
 	for by, want := range map[string]string{
-		"day": `DAY CALLS FAILED TOKENS IN TOKENS OUT COST
-2026-04-03 1 0 100000 10000 0.30
-2026-04-04 1 1 100000 10000 0.30
-2026-04-05 2 0 200000 20000 0.30 and more
-2026-04-06 1 0 100000 10000 0.30
-total 5 1 500000 50000 1.20 and more`,
-		"channel,purpose": `CHANNEL PURPOSE CALLS FAILED TOKENS IN TOKENS OUT COST
-C1 #general judgment 3 1 300000 30000 0.90
-C2 #random response 1 0 100000 10000 0.30
-workspace memory 1 0 100000 10000 -
-total 5 1 500000 50000 1.20 and more`,
-		"provider,model": `PROVIDER MODEL CALLS FAILED TOKENS IN TOKENS OUT COST
-openai la\x1brge 1 0 100000 10000 -
-openai small 4 1 400000 40000 1.20
-total 5 1 500000 50000 1.20 and more`,
+		"day": `DAY CALLS FAILED TOKENS IN TOKENS OUT COST UP DOWN
+2026-04-03 1 0 100000 10000 0.30 0 0
+2026-04-04 1 1 100000 10000 0.30 0 0
+2026-04-05 2 0 200000 20000 0.30 and more 0 0
+2026-04-06 1 0 100000 10000 0.30 1 0
+total 5 1 500000 50000 1.20 and more 1 0`,
+		"channel,purpose": `CHANNEL PURPOSE CALLS FAILED TOKENS IN TOKENS OUT COST UP DOWN
+C1 #general judgment 3 1 300000 30000 0.90 0 0
+C2 #random response 1 0 100000 10000 0.30 1 0
+workspace memory 1 0 100000 10000 - 0 0
+total 5 1 500000 50000 1.20 and more 1 0`,
+		"provider,model": `PROVIDER MODEL CALLS FAILED TOKENS IN TOKENS OUT COST UP DOWN
+openai la\x1brge 1 0 100000 10000 - 0 0
+openai small 4 1 400000 40000 1.20 1 0
+total 5 1 500000 50000 1.20 and more 1 0`,
 	} {
 		want = "from 2026-04-03T00:00:00+13:00 until 2026-04-07T00:00:00+12:00\n\n" + want + "\n\n" + `not in the cost, because llm.prices lacks them: la\x1brge` + "\n"
 		if got := strings.Join(fields([]string{"--by", by}), "\n"); got != want {

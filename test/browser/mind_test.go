@@ -432,3 +432,40 @@ func testButtons(t *testing.T, w *world) {
 		t.Error("the update loses the focus")
 	}
 }
+
+// testRating tests that an answer is rated by keyboard, that the window for the reason takes and gives back
+// the focus, and that only the writer sees the vote.
+func testRating(t *testing.T, w *world) {
+	asked := "@myao how do I rate this?"
+	thread := w.say(t, "random", "bob", asked, "")
+	w.awaitAnswer(t, "random", thread)
+	l := desktop
+	l.hash = "#channel=random&thread=" + thread
+	tb := w.open(t, l)
+	down := one(threadList + ` .rating [data-vote="down"]`)
+	tb.await("the buttons", string(down))
+	closed := `!document.getElementById("modal").open`
+	for _, entered := range []bool{true, false} {
+		eval[bool](tb, string(down)+".focus() ?? true")
+		tb.press(kb.Enter)
+		tb.await("the window", `document.getElementById("modal").open && document.activeElement.matches("#modal textarea")`)
+		tb.axe("the window for the reason")
+		if entered {
+			tb.write("It is <b>wrong</b>.")
+			tb.press(kb.Tab)
+			tb.press(kb.Tab)
+			tb.press(kb.Enter)
+		} else {
+			tb.press(kb.Escape)
+		}
+		tb.await("the window to close", closed)
+		if !tb.is(`document.activeElement.matches('[data-vote="down"]')`) {
+			t.Error("the focus does not return to the button")
+		}
+		tb.await("the vote to be marked", string(down)+`.getAttribute("aria-pressed") === "true"`)
+		tb.axe("a vote")
+	}
+	if other := w.open(t, l); !other.is(`[...document.querySelectorAll("[data-vote]")].every(b => b.getAttribute("aria-pressed") === "false")`) {
+		t.Error("somebody else sees the vote")
+	}
+}

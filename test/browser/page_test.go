@@ -47,6 +47,7 @@ func TestPage(t *testing.T) {
 		{"looking up", testLookingUp},
 		{"notes", testNotes},
 		{"buttons", testButtons},
+		{"rating", testRating},
 		{"withdrawn", testWithdrawn},
 		{"silence", testSilence},
 		{"foreign", testForeign},
