@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"myao/internal/chat"
 )
@@ -80,13 +81,14 @@ func TestDecodeInteraction(t *testing.T) {
 		want          Action
 		err           error
 	}{
-		{"button", pressed, BlockAction{ActionID: "WaXA", BlockID: "=qXel", Value: "click_me_123", MessageTS: "1548261231.000200", Request: Request{
-			Type: "block_actions", ID: "12321423423.333649436676.d8c1bb837935619ccad0f624c448ffb3", User: "U1", Channel: "C1", UserTeam: "T1", ResponseURL: "https://hooks.slack.com/actions/1/2/3",
-		}}, nil},
+		{"button", pressed, BlockAction{ActionID: "WaXA", BlockID: "=qXel", Value: "click_me_123", MessageTS: "1548261231.000200",
+			At: time.UnixMicro(1548426417840180).UTC(), Trigger: "12321423423.333649436676.d8c1bb837935619ccad0f624c448ffb3", Request: Request{
+				Type: "block_actions", ID: "12321423423.333649436676.d8c1bb837935619ccad0f624c448ffb3", User: "U1", Channel: "C1", UserTeam: "T1", ResponseURL: "https://hooks.slack.com/actions/1/2/3",
+			}}, nil},
 		{"menu in a view", `{"type":"block_actions","trigger_id":"1.2","container":{"type":"view","view_id":"V1"},"actions":[{"action_id":"a","selected_option":{"value":"v"}}],` + team + `}`,
-			BlockAction{ActionID: "a", Value: "v", Request: Request{Type: "block_actions", ID: "1.2", User: "U1"}}, nil},
+			BlockAction{ActionID: "a", Value: "v", Trigger: "1.2", Request: Request{Type: "block_actions", ID: "1.2", User: "U1"}}, nil},
 		{"channel in the container alone", `{"type":"block_actions","trigger_id":"1.2","container":{"channel_id":"C1","message_ts":"1.2"},"actions":[{"action_id":"a"}],` + team + `}`,
-			BlockAction{ActionID: "a", MessageTS: "1.2", Request: Request{Type: "block_actions", ID: "1.2", User: "U1", Channel: "C1"}}, nil},
+			BlockAction{ActionID: "a", MessageTS: "1.2", Trigger: "1.2", Request: Request{Type: "block_actions", ID: "1.2", User: "U1", Channel: "C1"}}, nil},
 		{"view", submitted, ViewSubmission{Callback: "modal-identifier", Metadata: "shhh-its-secret", Request: Request{Type: "view_submission", ID: "1.2.3", User: "U1"},
 			Values: map[string]map[string]string{"multi-line": {"ml-value": "This is my example inputted value"}, "pick": {"p": "v1"}}}, nil},
 		{"no actions", `{"type":"block_actions","actions":[],` + team + `}`, nil, ErrUnusable},
