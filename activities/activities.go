@@ -23,6 +23,7 @@ import (
 type Slack interface {
 	Identity(ctx context.Context) (slack.Identity, error)
 	Post(ctx context.Context, p slack.Post) (ts string, err error)
+	React(ctx context.Context, channel, ts, name string) error
 	Update(ctx context.Context, u slack.Update) (existed bool, err error)
 	FindPost(ctx context.Context, channel, threadTS, oldest, key string, own slack.Identity) (ts string, found bool, err error)
 	Permalink(ctx context.Context, channel, ts string) (string, error)

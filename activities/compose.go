@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/failpoint"
@@ -135,7 +136,7 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 	if len(known.Steps) > 0 {
 		return ReplyOutput{Result: conversation.Looking, Steps: stepsOf(known.Steps)}, nil
 	}
-	text, read := "", a.Clock()
+	text, reaction, read := "", "", a.Clock()
 	saw, proposes, feedback := read, false, false
 	switch {
 	case in.Occasion != "" && (in.Notice || facts.OverBudget):
@@ -147,6 +148,9 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 	case facts.OverBudget:
 		text = a.Mind.Prompts.Notice(prompt.OverBudget)
 		d.Rule, d.Reason = string(conversation.RuleOverBudget), conversation.RuleOverBudget.Reason()
+	case in.judged() && known.Decision != nil && slices.Contains(a.Mind.Reactions(), known.Decision.React):
+		reaction = known.Decision.React
+		text = chat.EmojiCharacter(reaction)
 	default:
 		a.showThinking(in)
 		w, err := a.writeReply(ctx, in, known, &d)
@@ -156,7 +160,8 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 		if w.looking {
 			return ReplyOutput{Result: conversation.Looking, Steps: w.steps}, nil
 		}
-		text, saw, proposes, feedback = w.text, w.saw, w.proposes, a.Feedback.Wanted(in.Addressed)
+		text, reaction, saw, proposes = w.text, w.reaction, w.saw, w.proposes
+		feedback = reaction == "" && a.Feedback.Wanted(in.Addressed)
 		if !w.read.IsZero() {
 			read = w.read
 		}
@@ -168,7 +173,7 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 	// Compose keeps an existing row: that of a judged reply.
 	parts := a.parts(in.Task, text, saw, read)
 	last := &parts[len(parts)-1]
-	last.Proposes, last.Feedback = proposes, feedback
+	last.Proposes, last.Feedback, last.Reaction = proposes, feedback, reaction
 	if err := a.Store.Compose(ctx, parts, d); err != nil && !errors.Is(err, store.ErrUnderWay) {
 		return ReplyOutput{}, err
 	}
@@ -214,6 +219,8 @@ const channelWait = 2 * time.Second
 // written is what a model has answered: a text, or steps to look up first.
 type written struct {
 	text string
+	// reaction is the emoji that stands for the text, its character; empty if the text is posted.
+	reaction string
 	// saw is the time of the newest message that it read, read when the conversation was first read for
 	// the reply; zero if that was just now.
 	saw, read time.Time
@@ -240,6 +247,9 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind
 	}
 	about := mind.Reply{Conversation: in.Conversation, Trigger: in.Trigger, Until: in.Until, Addressed: in.Addressed, Turns: l.turns, By: l.by, ShowsFiles: in.Occasion == ""}
 	about.Follows = in.Addressed && in.Round > 0 && known.Settings.Mode == config.ModeMention // there a conversation hears only of mentions
+	if in.Occasion == "" && !in.Ordered {
+		about.Reactions = a.Mind.Reactions()
+	}
 	if about.Acted, err = a.actedFor(ctx, in.Task); err != nil {
 		return written{}, err
 	}
@@ -273,13 +283,20 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind
 	if err != nil {
 		return written{rounds: len(l.turns)}, err
 	}
-	text, err = a.linkCitations(ctx, in.Conversation, prompt.SafeReply(text, q.Shown(), a.Mind.Recall.Persona), l.cited)
+	text, reaction := prompt.SafeReply(text, q.Shown(), a.Mind.Recall.Persona), ""
+	if name := chat.ParseReaction(text); name != "" {
+		text = chat.EmojiCharacter(name)
+		if slices.Contains(about.Reactions, name) && l.proposed == 0 {
+			reaction = name
+		}
+	}
+	text, err = a.linkCitations(ctx, in.Conversation, text, l.cited)
 	if unseen := unseenOf(q.Attached, answer.WithoutFiles); err == nil && in.Addressed && len(unseen) > 0 {
 		var line string
 		line, err = a.Mind.Prompts.Unseen(unseen)
-		text += "\n\n" + line
+		text, reaction = text+"\n\n"+line, ""
 	}
-	return written{text: text, saw: q.Saw, read: l.read, rounds: len(l.turns), proposes: l.proposed > 0}, err
+	return written{text: text, reaction: reaction, saw: q.Saw, read: l.read, rounds: len(l.turns), proposes: l.proposed > 0}, err
 }
 
 // unseenOf names those of a message's files that the model could not look at.

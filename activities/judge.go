@@ -69,7 +69,7 @@ func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 	d := in.decisionRow("judgment")
 	d.ReadUS = decided.Asked.Read.UnixMicro()
 	setCost(&d, decided.Asked.Answer)
-	d.Addressee, d.Gist = v.Addressee, v.Gist
+	d.Addressee, d.Gist, d.React = v.Addressee, v.Gist, v.React
 	d.Wanted, d.MinConfidence, d.Prompt = decided.Asked.Verdict.ShouldRespond, known.Settings.MinConfidence, a.Mind.Prompts.JudgmentFingerprint()
 	if d.Signals, err = encode(decided.Asked.Signals); err != nil {
 		return JudgeOutput{}, err

@@ -52,7 +52,11 @@ func (a *Activities) postPart(ctx context.Context, p store.Part, last bool) (res
 	case store.Retracted:
 		return conversation.Silenced, string(conversation.Retracted), nil
 	case store.Sending:
-		if ts, found, err := a.findPost(ctx, p); err != nil {
+		if p.Reaction != "" { // Slack says so if it is there
+			if !pause.For(ctx, p.LeasedUntil.Sub(a.Clock())) {
+				return "", "", context.Cause(ctx)
+			}
+		} else if ts, found, err := a.findPost(ctx, p); err != nil {
 			return "", "", err
 		} else if found {
 			return conversation.Done, "", a.markSent(ctx, p, ts, last)
@@ -80,13 +84,13 @@ func (a *Activities) postPart(ctx context.Context, p store.Part, last bool) (res
 func (a *Activities) send(ctx, attempt context.Context, p store.Part, last bool) error {
 	failpoint.Here("post: begun")
 	began := a.Clock()
-	attempt, span := telemetry.StartSpan(attempt, "chat.postMessage", trace.SpanKindClient, attribute.Int("myao.attempt", p.Attempts+1),
-		attribute.String("myao.key_hash", keyHash(p.Key)))
-	shown, err := a.proposalsUnder(attempt, p)
-	ts := ""
-	if err == nil {
-		ts, err = a.Slack.Post(attempt, slack.Post{Channel: p.Channel, ThreadTS: p.Thread, Text: p.Text, Key: p.Key, Proposals: shown, Feedback: a.feedbackUnder(p)})
+	method := "chat.postMessage"
+	if p.Reaction != "" {
+		method = "reactions.add"
 	}
+	attempt, span := telemetry.StartSpan(attempt, method, trace.SpanKindClient, attribute.Int("myao.attempt", p.Attempts+1),
+		attribute.String("myao.key_hash", keyHash(p.Key)))
+	ts, err := a.deliver(attempt, p)
 	if err != nil {
 		telemetry.Fail(span, reasonOf(err))
 	}
@@ -96,6 +100,18 @@ func (a *Activities) send(ctx, attempt context.Context, p store.Part, last bool)
 	}
 	failpoint.Here("post: sent")
 	return a.markSent(ctx, p, ts, last)
+}
+
+// deliver posts a part as a message, whose ts it returns, or as a reaction.
+func (a *Activities) deliver(ctx context.Context, p store.Part) (ts string, err error) {
+	if p.Reaction != "" {
+		return "", a.Slack.React(ctx, p.Channel, p.Trigger, p.Reaction)
+	}
+	shown, err := a.proposalsUnder(ctx, p)
+	if err != nil {
+		return "", err
+	}
+	return a.Slack.Post(ctx, slack.Post{Channel: p.Channel, ThreadTS: p.Thread, Text: p.Text, Key: p.Key, Proposals: shown, Feedback: a.feedbackUnder(p)})
 }
 
 // beginSend begins an attempt when the part's slot in its channel has come, and returns the context for
@@ -186,7 +202,11 @@ func (a *Activities) markSent(ctx context.Context, p store.Part, ts string, last
 	if err != nil {
 		return err
 	}
-	a.Logger.InfoContext(ctx, "posted", "key", p.Key, "ts", ts)
+	if p.Reaction != "" {
+		a.Logger.InfoContext(ctx, "reacted", "key", p.Key, "ts", p.Trigger, "reaction", p.Reaction)
+	} else {
+		a.Logger.InfoContext(ctx, "posted", "key", p.Key, "ts", ts)
+	}
 	m := chat.Message{
 		Team: p.Team, Channel: p.Channel, TS: ts, ThreadTS: p.Thread, UserID: own.UserID, BotID: own.BotID,
 		Own: true, Text: p.Text,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"myao/internal/chat"
@@ -32,8 +33,9 @@ func (retractCommand) Help() string {
   starter retract https://example.slack.com/archives/C0123456789/p1700000000000100
 
 The message is deleted in Slack, and its text from the database. A reply in several messages goes
-whole, whichever of them is named, and what is not posted of it yet is not posted any more. A
-message of somebody else is refused. Memories made of it stay until starter memory forget. After
+whole, whichever of them is named, and what is not posted of it yet is not posted any more. Name
+somebody else's message to take back the reaction with which the bot answered it; without one, it is
+refused. Memories made of it stay until starter memory forget. After
 an error, give the command again: it does the rest.`
 }
 
@@ -64,12 +66,14 @@ func (c *retractCommand) target() (channel, ts string, err error) {
 
 // retracted is what was retracted.
 type retracted struct {
-	Channel  string   `json:"channel"`
-	Message  string   `json:"message"`
-	ID       string   `json:"id"`
-	By       string   `json:"by"`
-	Deleted  []string `json:"deleted"`
-	Unposted int      `json:"unposted"`
+	Channel string   `json:"channel"`
+	Message string   `json:"message"`
+	ID      string   `json:"id"`
+	By      string   `json:"by"`
+	Deleted []string `json:"deleted"`
+	// Reactions are the names of the emoji that were taken back.
+	Reactions []string `json:"reactions,omitempty"`
+	Unposted  int      `json:"unposted"`
 }
 
 func (c *retractCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) (err error) {
@@ -99,9 +103,13 @@ func (c *retractCommand) run(ctx context.Context, p launch.Program, stdout io.Wr
 	if err != nil {
 		return notRetracted(err, done, ts, conversationName(chat.Conversation{Channel: in.Channel}, known[in.Channel].Name))
 	}
-	out.Deleted, out.Unposted = append([]string{}, done.Deleted...), done.Unposted
+	out.Deleted, out.Reactions, out.Unposted = append([]string{}, done.Deleted...), done.Reactions, done.Unposted
 	return c.print(stdout, out, func(w io.Writer) error {
 		line := fmt.Sprintf("%d deleted in %s, by %s", len(out.Deleted), conversationName(chat.Conversation{Channel: in.Channel}, known[in.Channel].Name), ledger.Plain(out.By))
+		if len(out.Reactions) > 0 {
+			line = fmt.Sprintf(":%s: taken back from %s in %s, by %s", strings.Join(out.Reactions, ": and :"), ts,
+				conversationName(chat.Conversation{Channel: in.Channel}, known[in.Channel].Name), ledger.Plain(out.By))
+		}
 		if out.Unposted > 0 {
 			line += fmt.Sprintf("; %d more parts of the reply are not posted", out.Unposted)
 		}

@@ -29,11 +29,13 @@ type Verdict struct {
 	Addressee string `json:"-"`
 	// Gist is what the bot would add, on one line; empty: nothing.
 	Gist string `json:"-"`
+	// React is the one of AnswerReactions that stands for the reply; empty: the reply is written.
+	React string `json:"-"`
 }
 
 // ParseVerdict reads a model's answer and checks it against the limits of SYSTEM.md §5. A field
 // that is missing or out of range, such as a delay above maxDelay seconds, is an error. It names
-// every fault in words that can be sent back to the model. Addressee and gist are never a fault: where
+// every fault in words that can be sent back to the model. Addressee, gist and react are never a fault: where
 // one is missing or wrong, it is empty.
 func ParseVerdict(answer string, maxDelay int) (Verdict, error) {
 	var raw struct {
@@ -44,6 +46,7 @@ func ParseVerdict(answer string, maxDelay int) (Verdict, error) {
 		// Raw, so that a wrong type is no error.
 		Addressee json.RawMessage `json:"addressee"`
 		Gist      json.RawMessage `json:"gist"`
+		React     json.RawMessage `json:"react"`
 	}
 	if err := json.Unmarshal([]byte(unfence(answer)), &raw); err != nil {
 		return Verdict{}, fmt.Errorf("the answer is not one JSON object: %w", err)
@@ -73,6 +76,9 @@ func ParseVerdict(answer string, maxDelay int) (Verdict, error) {
 	v := Verdict{
 		ShouldRespond: *raw.ShouldRespond, Reason: oneLine(*raw.Reason), Confidence: *raw.Confidence,
 		Addressee: addressee(stringIn(raw.Addressee)), Gist: oneLine(stringIn(raw.Gist)),
+	}
+	if v.ShouldRespond {
+		v.React = ParseReaction("react: " + stringIn(raw.React))
 	}
 	if raw.DelaySeconds != nil {
 		d := int(*raw.DelaySeconds)

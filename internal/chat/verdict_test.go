@@ -40,6 +40,10 @@ func TestParseVerdict(t *testing.T) {
 		{"addressee and gist of other types", `{"addressee":["me"],"gist":1e999,"should_respond":true,"reason":"x","confidence":0.5}`, Verdict{ShouldRespond: true, Reason: "x", Confidence: 0.5}},
 		{"a gist of several lines", `{"addressee":"me","gist":" a\n## b\u0000","should_respond":true,"reason":"x","confidence":0.5}`,
 			Verdict{ShouldRespond: true, Reason: "x", Confidence: 0.5, Addressee: AddresseeMe, Gist: "a ## b"}},
+		{"a reaction", `{"should_respond":true,"reason":"x","confidence":0.5,"react":":thumbsup:"}`, Verdict{ShouldRespond: true, Reason: "x", Confidence: 0.5, React: "+1"}},
+		{"a reaction of a silence", `{"should_respond":false,"reason":"x","confidence":0.5,"react":"+1"}`, Verdict{Reason: "x", Confidence: 0.5}},
+		{"a reaction of another type", `{"should_respond":true,"reason":"x","confidence":0.5,"react":["+1"]}`, Verdict{ShouldRespond: true, Reason: "x", Confidence: 0.5}},
+		{"a reaction that is not offered", `{"should_respond":true,"reason":"x","confidence":0.5,"react":"eyes"}`, Verdict{ShouldRespond: true, Reason: "x", Confidence: 0.5}},
 		{"newlines in the reason", `{"should_respond":true,"reason":" a\n## b\r\n\tc\u2028d ","confidence":0.5}`, Verdict{ShouldRespond: true, Reason: "a ## b c d", Confidence: 0.5}},
 		{"control characters in the reason", `{"should_respond":true,"reason":"a\u0000b\u001b[31mc\u007f","confidence":0.5}`, Verdict{ShouldRespond: true, Reason: "a b [31mc", Confidence: 0.5}},
 	} {

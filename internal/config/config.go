@@ -66,6 +66,9 @@ type Slack struct {
 	// HushReaction is the name, without colons, of the emoji that asks the bot not to answer a
 	// message; empty for none.
 	HushReaction string `yaml:"hush_reaction"`
+	// React makes an emoji under a message stand for an answer where thanks or an OK is all there is to
+	// say.
+	React bool `yaml:"react"`
 	// OtherWorkspaces is what people of other workspaces of the same Enterprise organisation count
 	// as.
 	OtherWorkspaces Standing `yaml:"other_workspaces"`

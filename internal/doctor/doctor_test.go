@@ -116,6 +116,8 @@ func TestSlack(t *testing.T) {
 		{"an extra one is missing", needed("reactions:read"), nil, (*examination).scopes, Warn, "missing: reactions:read (who has taken something on: judgments see reactions; :shushing_face:"},
 		{"an extra one is missing, and nobody hushes", needed("reactions:read"), func(e *examination) { e.Config.Slack.HushReaction = "" }, (*examination).scopes, Warn, "missing: reactions:read (who has taken something on"},
 		{"installed before files were read", needed("files:read"), nil, (*examination).scopes, Warn, "missing: files:read (read the files that people attach; without it read_file is not offered)"},
+		{"installed before it reacted", needed("reactions:write"), nil, (*examination).scopes, Warn, "missing: reactions:write (answer thanks by an emoji (slack.react); without it the bot writes)"},
+		{"it does not react", needed("reactions:write"), func(e *examination) { e.Config.Slack.React = false }, (*examination).scopes, OK, "every scope that it needs"},
 		{"installed before group direct messages were asked for", needed("mpim:history", "mpim:read"), nil, (*examination).scopes, Warn, "missing: mpim:history (the same for group direct messages), mpim:read"},
 		{"channels without them", needed("mpim:history", "mpim:read"), nil, (*examination).channels, Warn, "in no channel"},
 		{"one is missing", needed("chat:write", "commands"), nil, (*examination).scopes, Fail, "chat:write (speak), commands (/myao"},

@@ -183,7 +183,8 @@ func (r Runner) header() (Header, error) {
 		TimeZone string
 		Response config.Response
 		Hush     string
-	}{agent, r.sender(), r.Config.Persona, r.Config.Language, r.Config.TimeZone, r.Config.Response, r.Config.Slack.HushReaction})
+		React    bool
+	}{agent, r.sender(), r.Config.Persona, r.Config.Language, r.Config.TimeZone, r.Config.Response, r.Config.Slack.HushReaction, r.Config.Slack.React})
 	price := r.Config.LLM.Prices[agent.Model]
 	return Header{
 		V: 1, Cases: cases, Count: len(r.Cases), Repeat: r.Repeat, Answers: len(r.Cases) * r.Repeat,

@@ -296,6 +296,7 @@ func (asSlack) Post(context.Context, slack.Post) (string, error)   { panic("post
 func (asSlack) FindPost(context.Context, string, string, string, string, slack.Identity) (string, bool, error) {
 	panic("looked for a post")
 }
+func (asSlack) React(context.Context, string, string, string) error       { panic("reacted") }
 func (asSlack) Permalink(context.Context, string, string) (string, error) { panic("linked") }
 func (asSlack) Update(context.Context, slack.Update) (bool, error)        { panic("updated") }
 
@@ -359,7 +360,7 @@ func TestPromptIsProductions(t *testing.T) {
 	do := &activities.Activities{
 		Store: s, Slack: here, Directory: directory, Clock: clock, Logger: r.Logger,
 		Mind: &mind.Mind{
-			Store: s, Slack: here,
+			Store: s, Slack: here, Reacts: func() bool { return r.Config.Slack.React },
 			Recall: &recall.Builder{
 				Store: s, Users: here, Directory: directory, ThreadLimit: 20, Persona: chat.Persona{Name: "myao", SystemPrompt: r.Config.Persona.SystemPrompt},
 				MessagesLimit: 50, ActiveChannel: 168 * time.Hour, ThreadMemory: 168 * time.Hour, Clock: clock, Logger: r.Logger,

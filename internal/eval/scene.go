@@ -58,7 +58,7 @@ func (r *Runner) newScene(ctx context.Context, c Case, repeat int, s *store.Stor
 	sc.directory = &channels.Directory{Store: s, Slack: sc, Config: r.Config, Clock: clock, Logger: r.Logger}
 	sc.recorder = &record.Recorder{Store: s, Directory: sc.directory}
 	sc.mind = &mind.Mind{
-		Store: s, Slack: sc,
+		Store: s, Slack: sc, Reacts: func() bool { return r.Config.Slack.React },
 		Recall: &recall.Builder{
 			Store: s, Users: sc, Directory: sc.directory, ThreadLimit: r.Config.Slack.ThreadHistoryLimit,
 			Persona:       chat.Persona{Name: r.Config.Persona.Name, SystemPrompt: r.Config.Persona.SystemPrompt},

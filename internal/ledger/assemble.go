@@ -89,7 +89,7 @@ func (r rows) decision(d store.Decision) *Decision {
 	decision := &Decision{
 		Key: d.Key, Trigger: d.TriggerTS, Revision: d.Revision, Source: d.Source, Rule: d.Rule, Respond: d.ShouldRespond, Reason: d.Reason,
 		Confidence: d.Confidence, Delay: d.DelaySeconds, Outcome: d.Outcome, By: d.OutcomeBy,
-		Wanted: d.Wanted, MinConfidence: d.MinConfidence, Addressee: d.Addressee, Gist: d.Gist, Prompt: d.Prompt, Signals: json.RawMessage(d.Signals),
+		Wanted: d.Wanted, MinConfidence: d.MinConfidence, Addressee: d.Addressee, Gist: d.Gist, React: d.React, Prompt: d.Prompt, Signals: json.RawMessage(d.Signals),
 	}
 	if d.SettledUS != nil {
 		decision.Settled = time.UnixMicro(*d.SettledUS).UTC()
@@ -123,7 +123,7 @@ func (r rows) decision(d store.Decision) *Decision {
 	}
 	for _, p := range r.parts {
 		if p.Decision == d.Key {
-			decision.Parts = append(decision.Parts, Part{State: p.State, TS: p.SentTS, Tries: p.Attempts, Error: p.Error})
+			decision.Parts = append(decision.Parts, Part{State: p.State, TS: p.SentTS, Tries: p.Attempts, Error: p.Error, Reaction: p.Reaction})
 		}
 	}
 	decision.Feedback = r.feedback(d.Key)

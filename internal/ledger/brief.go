@@ -36,6 +36,9 @@ var outcomePhrases = map[conversation.Outcome]string{
 func brief(e Entry, zone *time.Location, w words.Words) string {
 	d := e.Decision
 	end := w.Of(cmp.Or(outcomePhrases[d.Outcome], mrkdwn(string(d.Outcome))))
+	if name := d.reaction(); name != "" {
+		end = w.Say("reacted with :%s:", mrkdwn(name))
+	}
 	if e.Thread != "" {
 		end = w.Say("%s in a thread", end)
 	}
@@ -58,6 +61,15 @@ func brief(e Entry, zone *time.Location, w words.Words) string {
 	}
 	at := fmt.Sprintf("<!date^%d^{date_short_pretty} {time}|%s>", e.At.Unix(), e.At.In(zone).Format("2006-01-02 15:04"))
 	return fmt.Sprintf("• %s %s: %s (%s)", at, end, reason, mrkdwn(by))
+}
+
+// reaction is the name of the emoji that the bot put under the trigger; "" if there is none.
+func (d *Decision) reaction() string {
+	i := slices.IndexFunc(d.Parts, func(p Part) bool { return p.State == store.Sent && p.Reaction != "" })
+	if i < 0 {
+		return ""
+	}
+	return d.Parts[i].Reaction
 }
 
 // tools is the names of the tools that were used, each once.

@@ -171,6 +171,9 @@ func (t *text) decision(at time.Time, thread string, d Decision) {
 	if d.Gist != "" {
 		t.further("would add: %s", Plain(d.Gist))
 	}
+	if d.React != "" {
+		t.further("would react with :%s:", Plain(d.React))
+	}
 	for _, c := range d.Calls {
 		t.call(c)
 	}
@@ -267,6 +270,10 @@ func (t *text) outcome(at time.Time, d Decision) {
 	for i, p := range d.Parts {
 		state := string(p.State)
 		switch {
+		case p.State == store.Sent && p.Reaction != "":
+			state = "reacted with :" + p.Reaction + ":"
+		case p.Reaction != "":
+			state = "reaction :" + p.Reaction + ":, " + state
 		case p.State == store.Sent:
 			state = "in Slack as " + p.TS
 		case p.State == store.Retracted && p.TS != "":

@@ -111,6 +111,8 @@ type Decision struct {
 	// Addressee and Gist are what the model saw: me, someone, everyone or nobody, and what it would add.
 	Addressee string `json:"addressee,omitempty"`
 	Gist      string `json:"gist,omitempty"`
+	// React is the emoji that the judge chose in place of a reply, by its name.
+	React string `json:"react,omitempty"`
 	// Prompt is the fingerprint of the judgment's templates, Signals is conversation.Signals.
 	Prompt  string          `json:"prompt,omitempty"`
 	Signals json.RawMessage `json:"signals,omitempty"`
@@ -187,6 +189,8 @@ type Part struct {
 	TS    string         `json:"ts,omitempty"` // once it is sent
 	Tries int            `json:"tries"`
 	Error string         `json:"error,omitempty"`
+	// Reaction is the name of the emoji under the trigger, if the reply is none of words.
+	Reaction string `json:"reaction,omitempty"`
 }
 
 // Order is something that somebody told the bot to do.

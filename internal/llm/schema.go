@@ -95,9 +95,10 @@ func marshal(v any) json.RawMessage {
 
 // VerdictSchema returns the form of a judgment: what the model sees, whether to speak, how sure
 // it is, and how long to wait before, from 0 to maxDelay seconds. A model writes the fields in their
-// order, so those that it should think about come before the decision.
-func VerdictSchema(maxDelay int) *Schema {
-	return &Schema{
+// order, so those that it should think about come before the decision. reactions are the names of the
+// emoji that may stand for the reply; without any, the model is not asked for one.
+func VerdictSchema(maxDelay int, reactions ...string) *Schema {
+	s := &Schema{
 		Name: "verdict",
 		Properties: []Property{
 			{Name: "addressee", Type: String, Description: "whom the new messages are meant for: me, someone else, everyone, or nobody",
@@ -110,4 +111,10 @@ func VerdictSchema(maxDelay int) *Schema {
 				Description: fmt.Sprintf("whole seconds to hold back before speaking, from 0 to %d; null when silent", maxDelay)},
 		},
 	}
+	if len(reactions) > 0 {
+		s.Properties = append(s.Properties, Property{
+			Name: "react", Type: String, Nullable: true, Enum: reactions, Description: "the emoji that says all that you would say; null to write instead, and when silent",
+		})
+	}
+	return s
 }

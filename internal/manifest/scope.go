@@ -35,6 +35,9 @@ func Scopes(c config.Config) []Scope {
 		reactions += "; :" + c.Slack.HushReaction + ": says that a message wants no answer"
 	}
 	scopes = append(scopes, Scope{Name: "reactions:read", Reason: reactions, Extra: true})
+	if c.Slack.React {
+		scopes = append(scopes, Scope{Name: "reactions:write", Reason: "answer thanks by an emoji (slack.react); without it the bot writes", Extra: true})
+	}
 	return scopes
 }
 

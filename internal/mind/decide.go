@@ -47,6 +47,9 @@ func (m *Mind) Decide(ctx context.Context, c chat.Conversation, pending []string
 	if asked.Verdict, asked.Answer, err = m.Judge(ctx, judgment, a); err != nil {
 		return Decision{}, err
 	}
+	if len(m.Reactions()) == 0 {
+		asked.Verdict.React = "" // nobody has offered it
+	}
 	d := Decision{Verdict: asked.Verdict, Asked: asked}
 	if d.Verdict.ShouldRespond && d.Verdict.Confidence < k.Settings.MinConfidence {
 		d.Rule, d.Verdict.ShouldRespond, d.Verdict.DelaySeconds = conversation.RuleLowConfidence, false, nil

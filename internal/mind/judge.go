@@ -72,6 +72,7 @@ func (j Judgment) Question(fault string) (Question, error) {
 	if !j.mind.ReadsFiles() {
 		o.Tools = tools.WithoutFiles(o.Tools)
 	}
+	o.Reactions = j.mind.Reactions()
 	o.Pending, o.Signals = j.pending, &j.Signals
 	o.PictureAlone, o.PictureShown = j.pictureAlone, len(j.files) > 0
 	if d := j.read.LastVerdict; d != nil {
@@ -80,7 +81,7 @@ func (j Judgment) Question(fault string) (Question, error) {
 	return newLimitedQuestion(agent, j.scope, func(characters int) (llm.Request, error) {
 		o.MaxCharacters = characters
 		system, user, err := j.mind.Prompts.Judgment(j.read.Context, o)
-		r := llm.Request{Purpose: llm.PurposeJudgment, System: system, Prompt: user, Schema: llm.VerdictSchema(j.maxDelay), Files: j.files}
+		r := llm.Request{Purpose: llm.PurposeJudgment, System: system, Prompt: user, Schema: llm.VerdictSchema(j.maxDelay, o.Reactions...), Files: j.files}
 		return fitFiles(r), err
 	})
 }

@@ -30,6 +30,8 @@ type Mind struct {
 	Slack Identity
 	// FilesOff reports whether the token is known to lack what reading files takes; nil: it does not.
 	FilesOff func() bool
+	// Reacts reports whether an emoji may stand for a reply; nil: none may.
+	Reacts func() bool
 	// Files shows the files of a message at once; nil shows none.
 	Files   Files
 	Recall  *recall.Builder
@@ -50,6 +52,14 @@ type Mind struct {
 
 // ReadsFiles reports whether files can be read, as far as is known.
 func (m *Mind) ReadsFiles() bool { return m.FilesOff == nil || !m.FilesOff() }
+
+// Reactions are the names of the emoji that may stand for a reply, as far as is known.
+func (m *Mind) Reactions() []string {
+	if m.Reacts == nil || !m.Reacts() {
+		return nil
+	}
+	return chat.AnswerReactions()
+}
 
 // recall reads the context of a conversation and the settings of its channel, and adds the
 // channel's persona. answer is the ts of the message to answer, or "".
@@ -95,6 +105,8 @@ type Reply struct {
 	Acts bool
 	// Acted is the approved call that the reply tells of; nil for any other reply.
 	Acted *prompt.Acted
+	// Reactions are the names of the emoji that may stand for the reply.
+	Reactions []string
 	// ShowsFiles is set if the files of the message that is answered are shown at once.
 	ShowsFiles bool
 }
@@ -189,7 +201,7 @@ func (m *Mind) ReplyTo(ctx context.Context, about Reply) (ReplyQuestion, error) 
 		trigger = cmp.Or(lastOfAuthor(r.Target(), trigger), trigger)
 	}
 	o := m.options(agent, r)
-	o.AnswerTS = trigger
+	o.AnswerTS, o.Reactions = trigger, about.Reactions
 	var files []llm.File
 	if i := slices.IndexFunc(r.Target(), func(said chat.Message) bool { return said.TS == about.Trigger }); about.ShowsFiles && i >= 0 {
 		files, o.FilesText = m.shownOf(ctx, settings, c, r.Target()[i], about.Addressed)

@@ -36,6 +36,7 @@ func Open(ctx context.Context, c config.Config, s *store.Store, client *slack.Cl
 		},
 		Prompts: prompts, Agents: agents, Memory: c.Memory, Channel: c.Channel, Clock: time.Now, Logger: logger,
 		FilesOff: func() bool { return client.Lacks(attach.Scope) },
+		Reacts:   func() bool { return c.Slack.React && !client.Lacks(slack.ScopeReact) },
 	}, close, nil
 }
 

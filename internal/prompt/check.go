@@ -73,6 +73,10 @@ func (r *Renderer) checkTemplates(faults *Faults) {
 	faults.add(err)
 	_, err = r.render("acted.tmpl", r.acted(Acted{LookedUp: LookedUp{Tool: "x", Input: "{}", Text: "x"}}, 0))
 	faults.add(err)
+	for _, name := range []string{"react.tmpl", "judgment_react.tmpl"} {
+		_, err = r.render(name, []string{"x", "y"})
+		faults.add(err)
+	}
 	text, err := r.Unseen([]string{"x", "y"})
 	if err == nil && text == "" {
 		err = fmt.Errorf("prompt template %s: renders to an empty text", r.path("unseen.tmpl"))

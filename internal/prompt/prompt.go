@@ -68,6 +68,8 @@ type Options struct {
 	// Acted is the approved call that a reply tells of; nil for any other prompt. It stands at the end of
 	// the system text.
 	Acted *Acted
+	// Reactions are the names of the emoji that may stand for the reply; empty: none may.
+	Reactions []string
 	// FilesText is what the files of the message to answer say, and which of them are not shown, already
 	// written as material. It stands under the conversation to answer.
 	FilesText string
@@ -161,6 +163,7 @@ func (r *Renderer) parse(faults *Faults) bool {
 func (r *Renderer) Response(c chat.Context, o Options) (system, user string, err error) {
 	_, v := r.fitView(c, o, false)
 	system, user, err = r.pair("response.tmpl", "response_user.tmpl", v)
+	system, err = r.withReactions("react.tmpl", system, o, err)
 	if err == nil && len(o.LookedUp) > 0 {
 		var found string
 		found, err = r.render("looked_up.tmpl", r.lookedUp(o))
@@ -178,7 +181,18 @@ func (r *Renderer) Response(c chat.Context, o Options) (system, user string, err
 // chat.ParseVerdict, which reads the answer.
 func (r *Renderer) Judgment(c chat.Context, o Options) (system, user string, err error) {
 	_, v := r.fitView(c, o, false)
-	return r.pair("judgment.tmpl", "judgment_user.tmpl", v)
+	system, user, err = r.pair("judgment.tmpl", "judgment_user.tmpl", v)
+	system, err = r.withReactions("judgment_react.tmpl", system, o, err)
+	return system, user, err
+}
+
+// withReactions adds to a system text what it says of reactions, if any may stand for the reply.
+func (r *Renderer) withReactions(name, system string, o Options, err error) (string, error) {
+	if err != nil || len(o.Reactions) == 0 {
+		return system, err
+	}
+	text, err := r.render(name, o.Reactions)
+	return system + "\n\n" + text, err
 }
 
 // SecondLook returns the prompt for the question whether Options.Draft should still be posted.

@@ -1,11 +1,13 @@
 // Package retract deletes in Slack what the bot said. A reply that was posted in several messages
-// goes whole, and what is not posted of it yet is not posted any more.
+// goes whole, and what is not posted of it yet is not posted any more. A reply that is a reaction is
+// taken back under the message that it answers.
 package retract
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"myao/internal/chat"
@@ -29,6 +31,7 @@ var (
 type Slack interface {
 	Identity(ctx context.Context) (slack.Identity, error)
 	Delete(ctx context.Context, channel, ts string) (existed bool, err error)
+	Unreact(ctx context.Context, channel, ts, name string) (existed bool, err error)
 	FindPost(ctx context.Context, channel, threadTS, oldest, key string, own slack.Identity) (ts string, found bool, err error)
 }
 
@@ -49,6 +52,8 @@ type Order struct {
 type Result struct {
 	// Deleted are the ts of the messages that are gone.
 	Deleted []string
+	// Reactions are the names of the emoji that are gone.
+	Reactions []string
 	// Unposted is how many parts of the reply were not posted, and will not be.
 	Unposted int
 }
@@ -65,7 +70,14 @@ func (r Retractor) Retract(ctx context.Context, o Order) (Result, error) {
 	case err != nil:
 		return Result{}, err
 	case !known.Own:
-		return Result{}, ErrNotOwn
+		reply, err := r.reactionTo(ctx, o)
+		if err == nil && reply == "" {
+			err = ErrNotOwn
+		}
+		if err != nil {
+			return Result{}, err
+		}
+		return r.order(ctx, o, known, reply)
 	}
 	reply, err := r.replyOf(ctx, o)
 	if err != nil {
@@ -77,6 +89,11 @@ func (r Retractor) Retract(ctx context.Context, o Order) (Result, error) {
 			return Result{}, errors.Join(err, missing(existed, err))
 		}
 	}
+	return r.order(ctx, o, known, reply)
+}
+
+// order records the order and carries it out. Without a reply it is about the message alone.
+func (r Retractor) order(ctx context.Context, o Order, known chat.Message, reply string) (Result, error) {
 	order := store.Order{
 		ID: o.ID, Scope: chat.Scope{Team: o.Team, Channel: o.Channel, Thread: known.ThreadTS}, Kind: "retract", By: o.By, Subject: o.TS,
 	}
@@ -97,6 +114,16 @@ func missing(existed bool, err error) error {
 		return ErrUnknown
 	}
 	return nil
+}
+
+// reactionTo finds the reply to somebody else's message that is a reaction under it; "" if there is none.
+func (r Retractor) reactionTo(ctx context.Context, o Order) (string, error) {
+	parts, err := r.Store.PartsFor(ctx, o.Team, o.Channel, []string{o.TS})
+	i := slices.IndexFunc(parts, func(p store.Part) bool { return p.Reaction != "" })
+	if err != nil || i < 0 {
+		return "", err
+	}
+	return parts[i].Reply, nil
 }
 
 // replyOf finds the reply of a message. After an attempt whose outcome nobody has recorded, only
@@ -143,6 +170,12 @@ func (r Retractor) whole(ctx context.Context, reply, by string) (done Result, er
 			case p.State != store.Sent && r.Clock().Before(p.LeasedUntil):
 				waiting = true
 				continue
+			case p.Reaction != "":
+				if err := r.unreact(ctx, p); err != nil {
+					return done, err
+				}
+				done.Reactions = append(done.Reactions, p.Reaction)
+				continue
 			case p.State != store.Sent:
 				found := false
 				if ts, found, err = r.find(ctx, p); err != nil {
@@ -182,6 +215,21 @@ func (r Retractor) settle(ctx context.Context, parts []store.Part, by string) er
 		return nil
 	}
 	return r.Store.SettleRetracted(ctx, parts[0].Decision, by)
+}
+
+// unreact takes a reaction back, whether or not it is there, and records that.
+func (r Retractor) unreact(ctx context.Context, p store.Part) error {
+	own, err := r.Slack.Identity(ctx)
+	if err != nil {
+		return err
+	}
+	if err := again(ctx, func() error {
+		_, err := r.Slack.Unreact(ctx, p.Channel, p.Trigger, p.Reaction)
+		return err
+	}); err != nil {
+		return err
+	}
+	return r.Store.MarkUnreacted(ctx, p, own.UserID)
 }
 
 // delete deletes a message, and tries again after a failure that may pass.

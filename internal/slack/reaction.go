@@ -1,11 +1,59 @@
 package slack
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"time"
 
+	slackapi "github.com/slack-go/slack"
+
 	"myao/internal/chat"
 )
+
+// ScopeReact is the scope that React and Unreact need.
+const ScopeReact = "reactions:write"
+
+// React puts the bot's emoji under a message, by its name without colons
+// (docs.slack.dev/reference/methods/reactions.add). It succeeds if the emoji is there already, and so may
+// be repeated after any error that is not Final.
+func (c *Client) React(ctx context.Context, channel, ts, name string) error {
+	const method = "reactions.add"
+	if err := checkReaction(method, channel, ts, name); err != nil {
+		return err
+	}
+	err := c.fail(method, c.api.AddReactionContext(ctx, name, slackapi.NewRefToMessage(channel, ts)))
+	if e, ok := errors.AsType[*Error](err); ok && e.Code == "already_reacted" {
+		return nil
+	}
+	return err
+}
+
+// Unreact takes the bot's emoji back (docs.slack.dev/reference/methods/reactions.remove). existed is
+// false if it is not there, or if the message is gone. Unreact may be repeated like React.
+func (c *Client) Unreact(ctx context.Context, channel, ts, name string) (existed bool, err error) {
+	const method = "reactions.remove"
+	if err := checkReaction(method, channel, ts, name); err != nil {
+		return false, err
+	}
+	err = c.fail(method, c.api.RemoveReactionContext(ctx, name, slackapi.NewRefToMessage(channel, ts)))
+	if e, ok := errors.AsType[*Error](err); ok && (e.Code == "no_reaction" || e.Code == "message_not_found") {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func checkReaction(method, channel, ts, name string) error {
+	switch {
+	case !validID(channel):
+		return argument(method, "malformed channel id")
+	case !chat.ValidTS(ts):
+		return argument(method, "malformed ts")
+	case name == "":
+		return argument(method, "no name of an emoji")
+	}
+	return nil
+}
 
 // ReactionAdded reports that somebody put an emoji on a message
 // (docs.slack.dev/reference/events/reaction_added).

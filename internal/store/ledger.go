@@ -26,6 +26,8 @@ type Decision struct {
 	// Addressee and Gist are what the model saw: whom the messages are for, and what it would add.
 	Addressee string `json:"addressee"`
 	Gist      string `json:"gist"`
+	// React is the name of the emoji that the judge chose in place of a reply.
+	React string `json:"react"`
 	// Wanted is the model's yes. Below MinConfidence it is silence all the same.
 	Wanted        bool    `json:"wanted"`
 	MinConfidence float64 `json:"min_confidence"`
@@ -70,7 +72,7 @@ func (s *Store) decide(tx *gorm.DB, d Decision) error {
 	there := clause.OnConflict{DoNothing: true}
 	if d.HasVerdict() {
 		verdict := clause.AssignmentColumns([]string{
-			"source", "rule", "should_respond", "reason", "confidence", "delay_seconds", "addressee", "gist", "wanted", "min_confidence", "prompt", "signals", "model", "tokens_in", "tokens_out", "latency_us",
+			"source", "rule", "should_respond", "reason", "confidence", "delay_seconds", "addressee", "gist", "react", "wanted", "min_confidence", "prompt", "signals", "model", "tokens_in", "tokens_out", "latency_us",
 		})
 		// An outcome stays: nobody may wait for this verdict any more.
 		for _, end := range []string{"outcome", "outcome_by", "settled_us"} {

@@ -70,6 +70,9 @@ type Part struct {
 	Proposes bool
 	// Feedback is set if buttons to rate the reply stand under the part.
 	Feedback bool
+	// Reaction is set for a reply that is an emoji under the trigger, by its name without colons. Then
+	// Text is its character, SentTS stays empty, and putting it there twice does no harm.
+	Reaction string
 }
 
 // clockMargin is how far the clocks of this machine and of Slack may be apart: with more, the door
@@ -114,6 +117,7 @@ type outboxRow struct {
 	StoredUS  int64 `gorm:"column:stored_us"` // Part.Read
 	Proposes  bool
 	Feedback  bool
+	Reaction  string
 }
 
 func (outboxRow) TableName() string { return "outbox" }
@@ -123,6 +127,7 @@ func (r outboxRow) part() Part {
 		Key: r.Key, Reply: r.Reply, Number: r.Part, Team: r.TeamID, Channel: r.ChannelID, Thread: r.ThreadTS,
 		Trigger: r.TriggerTS, Text: r.Text, State: r.State, Attempts: r.Attempts, LeasedUntil: instant(r.LeasedUS),
 		Tried: instantOrZero(r.TriedUS), SentTS: r.SentTS, Error: r.Error, Saw: instant(r.SawUS), Read: instant(r.StoredUS), Decision: r.Decision, Epoch: r.Epoch, Proposes: r.Proposes, Feedback: r.Feedback,
+		Reaction: r.Reaction,
 	}
 }
 
@@ -168,7 +173,7 @@ func (s *Store) Compose(ctx context.Context, parts []Part, d Decision) error {
 		for i, p := range parts {
 			composed[i] = outboxRow{
 				Key: p.Key, Reply: p.Reply, Part: p.Number, TeamID: p.Team, ChannelID: p.Channel, ThreadTS: p.Thread,
-				TriggerTS: p.Trigger, Text: p.Text, State: Composed, SawUS: micros(p.Saw), Decision: p.Decision, Epoch: p.Epoch, Proposes: p.Proposes, Feedback: p.Feedback,
+				TriggerTS: p.Trigger, Text: p.Text, State: Composed, SawUS: micros(p.Saw), Decision: p.Decision, Epoch: p.Epoch, Proposes: p.Proposes, Feedback: p.Feedback, Reaction: p.Reaction,
 				Attempts: attempts[p.Key], // counted on, so that EndSend of an attempt at the old text does not match the new one
 				StoredUS: microsOrZero(p.Read),
 			}
@@ -232,17 +237,20 @@ func (s *Store) EndSend(ctx context.Context, p Part, state Delivery, until time.
 }
 
 // ReplaceWithNotice replaces a reply whose first part was refused with a notice: the first part is
-// composed again with the notice as its text and without buttons, and the other parts are deleted. The decision's
-// reason becomes reason, followed by why the reply was refused. It reports whether it replaced
+// composed again with the notice as its text and without buttons, and the other parts are deleted. In place of a
+// reaction its character is said. The decision's reason becomes reason, followed by why the reply was refused. It reports whether it replaced
 // anything: not if nothing was refused, or if the notice itself was.
 func (s *Store) ReplaceWithNotice(ctx context.Context, reply, note, reason string) (replaced bool, err error) {
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		var refused []outboxRow
-		if err := s.locked(tx).Where("reply = ? AND part = 0 AND state = ? AND text <> ?", reply, Failed, note).Find(&refused).Error; err != nil || len(refused) == 0 {
+		if err := s.locked(tx).Where("reply = ? AND part = 0 AND state = ? AND (text <> ? OR reaction <> '')", reply, Failed, note).Find(&refused).Error; err != nil || len(refused) == 0 {
 			return err
 		}
 		first := refused[0]
-		if err := tx.Model(&outboxRow{}).Where("key = ?", first.Key).Updates(map[string]any{"state": Composed, "text": note, "proposes": false, "feedback": false}).Error; err != nil {
+		if first.Reaction != "" && first.Text != "" {
+			note = first.Text
+		}
+		if err := tx.Model(&outboxRow{}).Where("key = ?", first.Key).Updates(map[string]any{"state": Composed, "text": note, "proposes": false, "feedback": false, "reaction": ""}).Error; err != nil {
 			return err
 		}
 		if err := tx.Where("reply = ? AND part > 0", reply).Delete(&outboxRow{}).Error; err != nil {
@@ -258,7 +266,7 @@ func (s *Store) ReplaceWithNotice(ctx context.Context, reply, note, reason strin
 }
 
 // MarkPosted records in one transaction that a part is in Slack: in the outbox and as a message, so
-// that the bot knows at once what it said.
+// that the bot knows at once what it said. A reaction is recorded as one of the author of m.
 func (s *Store) MarkPosted(ctx context.Context, p Part, m chat.Message) error {
 	return s.posted(ctx, p, m, func(*gorm.DB) error { return nil })
 }
@@ -290,6 +298,12 @@ func (s *Store) posted(ctx context.Context, p Part, m chat.Message, settle func(
 		if err := tx.Model(&outboxRow{}).Where("key = ?", p.Key).
 			Updates(map[string]any{"state": Sent, "leased_us": 0, "sent_ts": m.TS, "error": ""}).Error; err != nil {
 			return err
+		}
+		if p.Reaction != "" {
+			if err := putReaction(tx, Reaction{Team: p.Team, Channel: p.Channel, TS: p.Trigger, User: m.UserID, Name: p.Reaction, At: s.now()}); err != nil {
+				return err
+			}
+			return settle(tx)
 		}
 		row, err := newMessageRow(m, true, s.nowMicros())
 		if err != nil {

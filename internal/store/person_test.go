@@ -34,11 +34,11 @@ var personal = map[string]map[string]string{
 	"conversations": {"workflow_id": placeID, "claimed_by": "a relay"},
 	"outbox": {
 		"key": "a hash", "reply": "a hash", "team_id": workspaceID, "channel_id": placeID, "thread_ts": tsOnly, "trigger_ts": tsOnly, "text": seeded,
-		"state": ourWord, "sent_ts": tsOnly, "error": "Slack's code of an error", "decision": "a key of decisions",
+		"state": ourWord, "sent_ts": tsOnly, "error": "Slack's code of an error", "decision": "a key of decisions", "reaction": "of an emoji",
 	},
 	"decisions": {
 		"key": "of a run", "workflow_id": placeID, "trigger_ts": tsOnly, "revision": tsOnly, "source": ourWord, "rule": ourWord, "reason": seeded,
-		"model": "of a model", "outcome": ourWord, "outcome_by": seeded, "addressee": ourWord, "gist": seeded, "prompt": "of a template", "signals": "numbers and flags",
+		"model": "of a model", "outcome": ourWord, "outcome_by": seeded, "addressee": ourWord, "gist": seeded, "prompt": "of a template", "signals": "numbers and flags", "react": "of an emoji",
 	},
 	"steps": {
 		"id": "a hash", "team_id": workspaceID, "channel_id": placeID, "thread_ts": tsOnly, "trigger_ts": tsOnly, "decision": "a key of decisions",

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"myao/internal/chat"
@@ -34,6 +35,10 @@ type Reaction struct {
 
 // PutReaction records a reaction. Events may arrive twice and in any order: the newest one counts.
 func (s *Store) PutReaction(ctx context.Context, r Reaction) error {
+	return putReaction(s.db.WithContext(ctx), r)
+}
+
+func putReaction(tx *gorm.DB, r Reaction) error {
 	row := reactionRow{TeamID: r.Team, ChannelID: r.Channel, TS: r.TS, UserID: r.User, Name: r.Name}
 	column := "added_us"
 	if r.Removed {
@@ -43,7 +48,7 @@ func (s *Store) PutReaction(ctx context.Context, r Reaction) error {
 		row.AddedUS = micros(r.At)
 	}
 	newest := clause.Expr{SQL: "CASE WHEN excluded." + column + " > reactions." + column + " THEN excluded." + column + " ELSE reactions." + column + " END"}
-	err := s.db.WithContext(ctx).Clauses(clause.OnConflict{
+	err := tx.Clauses(clause.OnConflict{
 		Columns:   []clause.Column{{Name: "team_id"}, {Name: "channel_id"}, {Name: "ts"}, {Name: "user_id"}, {Name: "name"}},
 		DoUpdates: clause.Set{{Column: clause.Column{Name: column}, Value: newest}},
 	}).Create(&row).Error

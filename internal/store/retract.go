@@ -28,7 +28,7 @@ const maxReplyAge = 48 * time.Hour
 // Unconfirmed is the parts in a channel that may be in Slack under a ts, without the outbox knowing.
 func (s *Store) Unconfirmed(ctx context.Context, team, channel, ts string) ([]Part, error) {
 	var rows []outboxRow
-	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND trigger_ts >= ? AND trigger_ts <= ? AND state IN ? AND sent_ts = '' AND attempts > 0",
+	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND trigger_ts >= ? AND trigger_ts <= ? AND state IN ? AND sent_ts = '' AND attempts > 0 AND reaction = ''",
 		team, channel, chat.TS(chat.Time(ts).Add(-maxReplyAge)), ts, []Delivery{Sending, Retracted}).
 		Order("key").Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read unconfirmed parts in %s: %w", channel, err)
@@ -75,6 +75,21 @@ func (s *Store) MarkRetracted(ctx context.Context, key string, m chat.Message) e
 	})
 	if err != nil {
 		return fmt.Errorf("record that %s was retracted: %w", m.TS, err)
+	}
+	return nil
+}
+
+// MarkUnreacted records that a part that is a reaction of a user is no longer in Slack.
+func (s *Store) MarkUnreacted(ctx context.Context, p Part, user string) error {
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
+		if err := tx.Model(&outboxRow{}).Where("key = ?", p.Key).
+			Updates(map[string]any{"state": Retracted, "leased_us": 0, "text": "", "error": ""}).Error; err != nil {
+			return err
+		}
+		return putReaction(tx, Reaction{Team: p.Team, Channel: p.Channel, TS: p.Trigger, User: user, Name: p.Reaction, Removed: true, At: s.now()})
+	})
+	if err != nil {
+		return fmt.Errorf("record that the reaction %s was retracted: %w", p.Key, err)
 	}
 	return nil
 }

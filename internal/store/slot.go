@@ -105,8 +105,9 @@ const (
 	triggerExists = `(outbox.part > 0 OR NOT EXISTS (SELECT 1 FROM messages m
 		WHERE m.team_id = outbox.team_id AND m.channel_id = outbox.channel_id AND m.ts = outbox.trigger_ts AND m.deleted))`
 
-	// outdated is the condition that the first part of a reply may repeat a message deleted since.
-	outdated = "(outbox.part = 0 AND EXISTS (SELECT 1 " + deletedSince + "))"
+	// outdated is the condition that the first part of a reply may repeat a message deleted since. A
+	// reaction repeats nothing.
+	outdated = "(outbox.part = 0 AND outbox.reaction = '' AND EXISTS (SELECT 1 " + deletedSince + "))"
 
 	// deletedSince ends a query of the deletions d in a reply's conversation since it was composed.
 	// In a thread this includes the deletion of the parent, which is a change of the top level.

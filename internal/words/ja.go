@@ -119,6 +119,7 @@ var japanese = Words{
 	"means to answer":                        "答えるつもりです",
 	"stayed silent":                          "黙っていました",
 	"answered":                               "答えました",
+	"reacted with :%s:":                      ":%s: でリアクションしました",
 	"withdrew its answer":                    "答えを取り下げました",
 	"was told to drop its answer":            "答えをやめるように言われました",
 	"was told to answer at once":             "すぐに答えるように言われました",

@@ -2,6 +2,7 @@
 // provider. It uses no network and gives the same answer to the same question. Asked in plain words
 // to look something up, to open a link, to remember something, to forget a note, or to find or open a
 // ticket, it calls the tool for it.
+// To bare thanks it reacts, where it may.
 // Of files it says what it was shown. Every text says that it comes from the demo model, so that nobody takes it for
 // a language model's.
 package demo
@@ -76,6 +77,9 @@ func respond(r llm.Request, messages []message) (string, *llm.Turn) {
 	newest := ""
 	if len(messages) > 0 {
 		newest = messages[len(messages)-1].text
+		if bareThanks.MatchString(newest) && strings.Contains(r.System, "`react: ") {
+			return "react: +1", nil
+		}
 		a := askedFor(newest, r.Tools)
 		if turn := call(r, a); turn != nil {
 			return "", turn

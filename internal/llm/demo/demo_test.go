@@ -203,6 +203,23 @@ func TestReply(t *testing.T) {
 	}
 }
 
+// Bare thanks get a reaction where the prompt offers one.
+func TestReaction(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"@myao thanks!": true, "Thank you so much @myao.": true, "@myao ありがとうございます！": true, "助かりました。": true,
+		"@myao thanks, and when is lunch?": false, "no thanks": false, "@myao": false,
+	} {
+		got, err := New().Generate(t.Context(), llm.Request{System: prompt("alice", text) + "\nOr write `react: NAME`.", Prompt: "Answer."})
+		if err != nil || (got.Text == "react: +1") != want {
+			t.Errorf("%q gets %q, %v", text, got.Text, err)
+		}
+	}
+	if got := generate(t, llm.Request{System: prompt("alice", "thanks"), Prompt: "Answer."}); !strings.HasPrefix(got, noticeEN) {
+		t.Errorf("without the offer: %s", got)
+	}
+}
+
 // Asked in plain words, the model calls a tool, and tells what came of it with the numbers of what it found.
 func TestTools(t *testing.T) {
 	t.Parallel()

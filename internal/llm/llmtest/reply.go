@@ -101,13 +101,14 @@ func Yes(reason string, confidence float64, delay int) Reply {
 // No is a verdict to stay silent.
 func No(reason string) Reply { return verdict(false, reason, 0.9, -1) }
 
-// Verdict is a verdict with all six fields.
+// Verdict is a verdict with all six fields, and with a reaction if there is one.
 func Verdict(v chat.Verdict) Reply {
 	return encoded(struct {
 		Addressee string `json:"addressee"`
 		Gist      string `json:"gist"`
 		chat.Verdict
-	}{v.Addressee, v.Gist, v})
+		React string `json:"react,omitempty"`
+	}{v.Addressee, v.Gist, v, v.React})
 }
 
 func verdict(respond bool, reason string, confidence float64, delay int) Reply {

@@ -1,7 +1,7 @@
 // The bot's decisions and their reasons, from the ledger.
 import { clock } from "./clock.js";
 import { drawer } from "./drawers.js";
-import { icon } from "./icons.js";
+import { emojiOrName, icon } from "./icons.js";
 import { showRows } from "./list.js";
 import { flash, openThread, reveal } from "./messages.js";
 import { mind } from "./mind.js";
@@ -78,6 +78,8 @@ function facts(d) {
   for (const c of d.calls || []) out.push(`${c.purpose}: ${tokens(c)}`);
   const inputs = mind.latest?.inputs?.[d.key] || [];
   (d.steps || []).forEach((s, i) => out.push(`${s.tool}${what(inputs[i])}: ${step(s)}`));
+  const reaction = d.parts?.find(p => p.reaction && p.state === "sent")?.reaction;
+  if (reaction) out.push("reacted with " + emojiOrName(reaction));
   const failed = d.parts?.findLast(p => p.error && p.state !== "sent");
   if (failed) out.push("Slack said: " + slackError(failed.error));
   const tries = (d.parts || []).reduce((n, p) => n + p.tries, 0);
