@@ -13,6 +13,7 @@ import (
 // manifestCommand prints the manifest of the Slack app for the configuration.
 type manifestCommand struct {
 	URL    string `name:"url" placeholder:"URL" help:"The public https:// address of the starter, such as https://myao.example.com. Not needed in Socket Mode."`
+	Agent  bool   `help:"Make the app an agent (agent_view): Slack shows the direct message with it in its own pane, with suggestions of what to ask."`
 	Format string `enum:"yaml,json" default:"yaml" placeholder:"FORMAT" help:"yaml, with comments, or json (${default})."`
 }
 
@@ -46,6 +47,9 @@ func (c *manifestCommand) run(_ context.Context, p launch.Program, stdout io.Wri
 	m, err := manifest.New(p.Config, c.URL)
 	if err != nil {
 		return err
+	}
+	if c.Agent {
+		m = m.Agent(p.Config)
 	}
 	if c.Format == "json" {
 		return printJSON(stdout, m)

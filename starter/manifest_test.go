@@ -51,6 +51,7 @@ func TestManifest(t *testing.T) {
 		{"testdata/manifest/http.json", nil, &manifestCommand{URL: url, Format: "json"}},
 		{"testdata/manifest/socket.yaml", socket, &manifestCommand{Format: "yaml"}},
 		{"testdata/manifest/socket.json", socket, &manifestCommand{URL: url, Format: "json"}},
+		{"testdata/manifest/agent.yaml", nil, &manifestCommand{URL: url, Format: "yaml", Agent: true}},
 		{"testdata/manifest/other.yaml", other, &manifestCommand{URL: "https://bots.example.com:8443/neko/", Format: "yaml"}},
 	} {
 		t.Run(filepath.Base(tc.file), func(t *testing.T) {

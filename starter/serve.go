@@ -14,6 +14,7 @@ import (
 
 	"myao/internal/channels"
 	"myao/internal/chat"
+	"myao/internal/chatops"
 	"myao/internal/conversation"
 	"myao/internal/indexer"
 	"myao/internal/ingest"
@@ -110,6 +111,7 @@ func (s *starter) work(ctx context.Context) error {
 	door := &ingest.Door{
 		Store: db, Recorder: &record.Recorder{Store: db, Directory: directory, Operators: s.Config.Slack.Operators}, Slack: s.slack, Directory: directory, Config: s.Config,
 		Relay: r, CommandHandler: desk, Responder: answers,
+		Home:  &chatops.Home{Handler: desk, Publisher: s.slack, Members: chatops.NewMembership(s.slack, time.Now, s.Logger)},
 		Clock: time.Now, Logger: s.Logger, Metrics: ingest.NewMetrics(s.metrics), Tracer: s.Telemetry.Tracer(),
 	}
 	s.store.Store(db)

@@ -22,7 +22,7 @@ const (
 )
 
 // newCommandHandler makes what answers slash commands, and what delivers late answers.
-func (s *starter) newCommandHandler(db *store.Store, directory chatops.Directory) (ingest.CommandHandler, ingest.Responder, error) {
+func (s *starter) newCommandHandler(db *store.Store, directory chatops.Directory) (*chatops.Handler, ingest.Responder, error) {
 	answers, err := slack.NewResponder(s.Config.Slack.APIURL, nil)
 	if err != nil {
 		return nil, nil, err

@@ -125,13 +125,16 @@ func (h *Handler) proposedText(ctx context.Context, r request, zone *time.Locati
 	}
 	var lines []string
 	for _, p := range all {
-		what := h.say("I was told to do `%s`, which is under way", quoted(p.Tool))
-		if p.State == store.ProposalOpen {
-			what = h.say("I propose `%s`, which <@%s> or an operator may decide about until %s", quoted(p.Tool), p.Asker, slackTime(p.Lapses(), zone))
-		}
-		lines = append(lines, "• "+h.conversationLabel(p.Conversation(), r.own.URL, zone)+": "+what)
+		lines = append(lines, "• "+h.conversationLabel(p.Conversation(), r.own.URL, zone)+": "+h.proposalText(p, zone))
 	}
 	return strings.Join(lines, "\n"), nil
+}
+
+func (h *Handler) proposalText(p store.Proposal, zone *time.Location) string {
+	if p.State == store.ProposalOpen {
+		return h.say("I propose `%s`, which <@%s> or an operator may decide about until %s", quoted(p.Tool), p.Asker, slackTime(p.Lapses(), zone))
+	}
+	return h.say("I was told to do `%s`, which is under way", quoted(p.Tool))
 }
 
 // conversationLabel names a conversation. A thread's label links to its parent message if the

@@ -107,6 +107,7 @@ func (e *examination) checks() []check {
 		{name: "configuration", run: e.configuration},
 		{name: "slack token", run: e.token},
 		{name: "slack scopes", needs: "slack token", run: e.scopes},
+		{name: "home tab", needs: "slack token", run: e.home},
 		{name: "slack clock", needs: "slack token", run: e.clock},
 		{name: "channels", needs: "slack token", run: e.channels},
 	}

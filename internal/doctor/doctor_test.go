@@ -127,6 +127,8 @@ func TestSlack(t *testing.T) {
 		{"clock", needed(), nil, (*examination).clock, OK, "within"},
 		{"clock fast", needed(), func(e *examination) { e.Clock = shifted(3 * time.Minute) }, (*examination).clock, Warn, "3m"},
 		{"clock slow", needed(), func(e *examination) { e.Clock = shifted(-6 * time.Minute) }, (*examination).clock, Fail, "NTP"},
+		{"agent", append(needed(), manifest.AgentScope), nil, (*examination).scopes, OK, "the token has every scope that it needs"},
+		{"home tab", needed(), nil, (*examination).home, OK, "not refused"},
 		{"in no channel", needed(), nil, (*examination).channels, Warn, "/invite @myao"},
 		{"socket", needed(), nil, (*examination).socket, OK, "connection"},
 		{"no such app token", needed(), func(e *examination) { e.Config.Slack.AppToken = "xapp-other" }, (*examination).socket, Fail, "connections:write"},
@@ -141,6 +143,14 @@ func TestSlack(t *testing.T) {
 			expect(t, tc.check(e, t.Context()), tc.status, tc.says)
 		})
 	}
+}
+
+func TestNoHomeTab(t *testing.T) {
+	t.Parallel()
+	w, e := slackOf(t, sandbox.Config{})
+	w.Faults().Add(sandbox.Fault{Method: "views.publish", Error: "not_enabled"})
+	expect(t, e.token(t.Context()), OK, "")
+	expect(t, e.home(t.Context()), Warn, "app_home_opened")
 }
 
 func shifted(by time.Duration) func() time.Time {

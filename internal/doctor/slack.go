@@ -55,7 +55,7 @@ func (e *examination) scopes(context.Context) Finding {
 	}
 	var missing []string
 	report := warn
-	extra := slices.Clone(e.tokenInfo.Scopes)
+	extra := slices.DeleteFunc(slices.Clone(e.tokenInfo.Scopes), func(has string) bool { return has == manifest.AgentScope })
 	for _, s := range manifest.Scopes(e.Config) {
 		extra = slices.DeleteFunc(extra, func(has string) bool { return has == s.Name })
 		if !slices.Contains(e.tokenInfo.Scopes, s.Name) {
@@ -89,6 +89,17 @@ func (e *examination) threadStatus(ctx context.Context) Finding {
 			"nobody sees that the bot has heard them until it answers: %v", err)
 	}
 	return skip("Slack does not say whether the app may show what it is doing: %v", err)
+}
+
+// home asks Slack whether the app has a Home tab, by publishing that of the bot, which nobody sees. Which
+// events an app gets Slack tells to its own tokens of configuration alone.
+func (e *examination) home(ctx context.Context) Finding {
+	err := e.Slack.PublishHome(ctx, e.own.UserID, []slack.HomeSection{{Text: e.own.Name}})
+	if refused, ok := errors.AsType[*slack.Error](err); ok && refused.Code == "not_enabled" {
+		return warn("enable the Home tab under App Home, and the event app_home_opened under Event Subscriptions; or paste the output of starter manifest under App Manifest",
+			"the app has no Home tab")
+	}
+	return ok("not refused. Slack does not say which events the app gets: compare them with those of starter manifest")
 }
 
 // clock compares this machine's clock with Slack's. The starter refuses a request whose

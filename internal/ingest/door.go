@@ -34,6 +34,9 @@ type Slack interface {
 	Identity(ctx context.Context) (slack.Identity, error)
 	User(ctx context.Context, id string) (slack.User, error)
 	AskReason(ctx context.Context, trigger string, f slack.ReasonForm) error
+	// Has reports whether Slack has said that the token has a scope.
+	Has(scope string) bool
+	SuggestPrompts(ctx context.Context, channel string, prompts []slack.Prompt) error
 }
 
 // Directory knows channels.
@@ -52,6 +55,7 @@ type Door struct {
 	Config         config.Config
 	Relay          Relay
 	CommandHandler CommandHandler
+	Home           Home
 	Responder      Responder
 	Clock          func() time.Time
 	Logger         *slog.Logger
@@ -59,7 +63,8 @@ type Door struct {
 	// Tracer starts the trace of each delivery; nil: nothing is traced.
 	Tracer trace.Tracer
 
-	pending    sync.WaitGroup // answers to a response_url, and modals
+	pending    sync.WaitGroup // work that goes on after the acknowledgement
+	homes      homes
 	unverified unverified
 }
 
@@ -139,6 +144,8 @@ func (d *Door) handle(ctx context.Context, env slack.Envelope) error {
 		return d.memberLeft(ctx, e.Membership, own)
 	case slack.GuestChanged:
 		return d.guestChanged(ctx, e, own)
+	case slack.HomeOpened:
+		return d.homeOpened(ctx, e, own)
 	case slack.AppRateLimited:
 		return d.rateLimited(ctx, e)
 	}

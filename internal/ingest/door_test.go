@@ -56,6 +56,8 @@ type directory struct {
 	asks     chan string     // for the reason of a vote
 	over     chan struct{}   // closed when the test is
 	deadline bool
+	// suggested holds how many prompts were suggested, and where.
+	suggested chan string
 }
 
 func (d *directory) Identity(ctx context.Context) (slack.Identity, error) {
@@ -82,6 +84,13 @@ func (d *directory) AskReason(ctx context.Context, trigger string, f slack.Reaso
 	d.asks <- trigger + " about " + f.Part
 	<-d.over // Slack hangs
 	return ctx.Err()
+}
+
+func (d *directory) Has(string) bool { return true }
+
+func (d *directory) SuggestPrompts(_ context.Context, channel string, prompts []slack.Prompt) error {
+	d.suggested <- fmt.Sprintf("%d in %s", len(prompts), channel)
+	return nil
 }
 
 func (d *directory) failUsers(err error) {
@@ -155,7 +164,7 @@ func setup(t testing.TB) *bundle {
 	t.Helper()
 	db := storetest.Open(t)
 	discard, clock := slog.New(slog.DiscardHandler), func() time.Time { return noon }
-	b := &bundle{directory: &directory{asks: make(chan string, 8), over: make(chan struct{})}, notified: &notified{}, commands: &commandHandler{}, answers: &responder{said: make(chan string, 8)}, counters: prometheus.NewRegistry()}
+	b := &bundle{directory: &directory{asks: make(chan string, 8), over: make(chan struct{}), suggested: make(chan string, 8)}, notified: &notified{}, commands: &commandHandler{}, answers: &responder{said: make(chan string, 8)}, counters: prometheus.NewRegistry()}
 	t.Cleanup(func() { close(b.directory.over) })
 	b.Door = &Door{
 		Store: db, Slack: b.directory, Config: config.Config{Slack: config.Slack{SigningSecret: secret}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"myao/internal/chatops"
 	"myao/internal/slack"
 )
 
@@ -35,6 +36,9 @@ func (d *Door) act(ctx context.Context, i slack.Interaction, own slack.Identity)
 	case slack.MessageShortcut:
 		return d.shortcut(ctx, a, own)
 	case slack.BlockAction:
+		if chatops.HomeOrder(a.ActionID) != "" {
+			return d.homeButton(ctx, a, own)
+		}
 		return d.button(ctx, a, own)
 	case slack.ViewSubmission:
 		return d.voteReason(ctx, a)

@@ -46,6 +46,7 @@ type Display struct {
 // Features are the app's user interface in Slack.
 type Features struct {
 	AppHome       AppHome        `json:"app_home" yaml:"app_home"`
+	AgentView     *AgentView     `json:"agent_view,omitempty" yaml:"agent_view,omitempty"`
 	BotUser       BotUser        `json:"bot_user" yaml:"bot_user"`
 	Shortcuts     []Shortcut     `json:"shortcuts" yaml:"shortcuts"`
 	SlashCommands []SlashCommand `json:"slash_commands" yaml:"slash_commands"`
@@ -129,7 +130,7 @@ func New(c config.Config, base string) (Manifest, error) {
 	m := Manifest{
 		Display: Display{Name: c.Persona.Name, Description: "A teammate that reads along and speaks when it helps."},
 		Features: Features{
-			AppHome: AppHome{MessagesTabEnabled: true},
+			AppHome: AppHome{HomeTabEnabled: true, MessagesTabEnabled: true},
 			BotUser: BotUser{DisplayName: c.Persona.Name, AlwaysOnline: true},
 			Shortcuts: []Shortcut{{
 				Name: "Answer this now", Type: "message", CallbackID: AnswerNow,

@@ -41,6 +41,9 @@ func Scopes(c config.Config) []Scope {
 	return scopes
 }
 
+// AgentScope is what an app with an agent view needs to suggest prompts.
+const AgentScope = "assistant:write"
+
 // Names returns the names of scopes, in their order.
 func Names(scopes []Scope) []string {
 	names := make([]string, len(scopes))
@@ -52,10 +55,10 @@ func Names(scopes []Scope) []string {
 
 // events returns the events that the app subscribes to. channel_id_changed needs only the scopes
 // for private channels, those about members the scopes that list channels, and
-// user_guest_status_changed that for users.
+// user_guest_status_changed that for users. app_home_opened needs none.
 func events() []string {
 	return []string{
 		"app_mention", "message.channels", "message.groups", "message.im", "message.mpim", "channel_id_changed", "reaction_added", "reaction_removed",
-		"member_joined_channel", "member_left_channel", "user_guest_status_changed",
+		"member_joined_channel", "member_left_channel", "user_guest_status_changed", "app_home_opened",
 	}
 }

@@ -134,14 +134,15 @@ func (c *call) messages(ch *Channel, page []*Message, next *Message) reply {
 	return answer
 }
 
-// usersConversations lists the conversations of a user, by default the bot
+// usersConversations lists the conversations of a user, by default the bot. Of another user Slack lists
+// only public channels, and others that the bot is in
 // (docs.slack.dev/reference/methods/users.conversations).
 func (c *call) usersConversations() (reply, error) {
 	who := c.Get("user")
 	if who == "" {
 		who = c.bot.UserID
 	}
-	answer, err := c.conversations(func(ch *Channel) bool { return slices.Contains(ch.Members, who) })
+	answer, err := c.conversations(func(ch *Channel) bool { return slices.Contains(ch.Members, who) && (ch.Kind == Public || c.botIn(ch)) })
 	if err != nil {
 		return nil, err
 	}

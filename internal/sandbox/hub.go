@@ -1,10 +1,13 @@
 package sandbox
 
-import "sync"
+import (
+	"encoding/json"
+	"sync"
+)
 
 // change is what open pages receive when something happens.
 type change struct {
-	Kind    string   `json:"kind"` // message, deleted, ephemeral, modal, status, members, faults
+	Kind    string   `json:"kind"` // message, deleted, ephemeral, modal, status, members, faults, home
 	Channel string   `json:"channel,omitempty"`
 	TS      string   `json:"ts,omitempty"`
 	User    string   `json:"user,omitempty"`
@@ -13,6 +16,8 @@ type change struct {
 	// Status and Left are those of the thread TS.
 	Status string `json:"status,omitempty"`
 	Left   int64  `json:"left,omitempty"`
+	// Home is the blocks of the user's Home tab.
+	Home json.RawMessage `json:"home,omitempty"`
 }
 
 // hub sends changes to the open pages. A page that cannot keep up is disconnected; it then

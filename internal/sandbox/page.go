@@ -56,7 +56,7 @@ func (w *Workspace) routePage(mux *http.ServeMux) {
 	mux.Handle("GET /sandbox/changes", requireLocal(http.HandlerFunc(w.pageChanges)))
 	mux.Handle("GET /sandbox/file", requireLocal(http.HandlerFunc(w.pageFile)))
 	for name, do := range map[string]func(pageRequest) error{
-		"say": w.pageSay, "edit": w.pageEdit, "delete": w.pageDelete, "react": w.pageReact, "click": w.pageClick, "submit": w.pageSubmit, "misbehave": w.pageMisbehave,
+		"say": w.pageSay, "edit": w.pageEdit, "delete": w.pageDelete, "react": w.pageReact, "click": w.pageClick, "submit": w.pageSubmit, "misbehave": w.pageMisbehave, "home": w.pageHome, "homeclick": w.pageHomeClick,
 	} {
 		mux.Handle("POST /sandbox/"+name, requireLocal(requireJSON(action(do))))
 	}
@@ -116,7 +116,7 @@ func (w *Workspace) state() ([]byte, error) {
 	faults := w.misbehaviour()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	state := map[string]any{"team": w.cfg.Team, "bot": w.bot, "users": w.users, "hint": w.cfg.Hint, "workflows": w.workflows(), "misbehaviour": faults, "statuses": w.shownStatuses()}
+	state := map[string]any{"team": w.cfg.Team, "bot": w.bot, "users": w.users, "hint": w.cfg.Hint, "workflows": w.workflows(), "misbehaviour": faults, "statuses": w.shownStatuses(), "homes": w.homes}
 	var channels []pageChannel
 	for _, c := range w.channels {
 		p := pageChannel{ID: c.ID, Kind: c.Kind, Name: c.Name, Members: c.Members, Messages: []*Message{}}

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -104,8 +105,9 @@ type Workspace struct {
 	triggers     map[string]*trigger     // by trigger_id
 	modals       []Modal                 // that are open
 	responses    map[*Interaction][]Response
-	host         string        // of the last call of the Web API
-	changed      chan struct{} // closed and replaced whenever something happens
+	homes        map[string]json.RawMessage // the blocks of the Home tabs, by user
+	host         string                     // of the last call of the Web API
+	changed      chan struct{}              // closed and replaced whenever something happens
 }
 
 // New builds a workspace with the bot in it and nothing else. Close releases it.
@@ -142,6 +144,7 @@ func New(cfg Config) *Workspace {
 		interactions: map[string]*Interaction{},
 		triggers:     map[string]*trigger{},
 		responses:    map[*Interaction][]Response{},
+		homes:        map[string]json.RawMessage{},
 		changed:      make(chan struct{}),
 	}
 	w.ctx, w.cancel = context.WithCancel(context.Background())

@@ -75,19 +75,25 @@ const listPageSize = 999
 // installed before the manifest asked for mpim:read lacks it. Then a second request lists the
 // channels without group direct messages.
 func (c *Client) Conversations(ctx context.Context, cursor string) (ChannelPage, error) {
+	return c.ConversationsOf(ctx, "", cursor)
+}
+
+// ConversationsOf is Conversations for a user: the public channels that they are in, and the others
+// that both they and the bot are in. With an empty user it is for the bot.
+func (c *Client) ConversationsOf(ctx context.Context, user, cursor string) (ChannelPage, error) {
 	types := []string{"public_channel", "private_channel", "im"}
 	if after, ok := strings.CutPrefix(cursor, withoutGroupsPrefix); ok {
-		return c.listWithoutGroups(ctx, after, types)
+		return c.listWithoutGroups(ctx, user, after, types)
 	}
-	page, err := c.list(ctx, cursor, append(types, "mpim"))
+	page, err := c.list(ctx, user, cursor, append(types, "mpim"))
 	if refused, ok := errors.AsType[*Error](err); ok && cursor == "" && refused.Code == "missing_scope" {
-		return c.listWithoutGroups(ctx, "", types)
+		return c.listWithoutGroups(ctx, user, "", types)
 	}
 	return page, err
 }
 
-func (c *Client) listWithoutGroups(ctx context.Context, cursor string, types []string) (ChannelPage, error) {
-	page, err := c.list(ctx, cursor, types)
+func (c *Client) listWithoutGroups(ctx context.Context, user, cursor string, types []string) (ChannelPage, error) {
+	page, err := c.list(ctx, user, cursor, types)
 	if err != nil {
 		return ChannelPage{}, err
 	}
@@ -98,11 +104,11 @@ func (c *Client) listWithoutGroups(ctx context.Context, cursor string, types []s
 	return page, nil
 }
 
-func (c *Client) list(ctx context.Context, cursor string, types []string) (ChannelPage, error) {
+func (c *Client) list(ctx context.Context, user, cursor string, types []string) (ChannelPage, error) {
 	const method = "users.conversations"
 	ctx, answer := withAnswer(ctx)
 	_, next, err := c.api.GetConversationsForUserContext(ctx, &slackapi.GetConversationsForUserParameters{
-		Cursor: cursor, Limit: listPageSize, Types: types,
+		UserID: user, Cursor: cursor, Limit: listPageSize, Types: types,
 	})
 	if err != nil {
 		return ChannelPage{}, c.fail(method, err)
@@ -119,7 +125,7 @@ func (c *Client) list(ctx context.Context, cursor string, types []string) (Chann
 			return ChannelPage{}, unreadable(method, fmt.Errorf("channel %d of the page has no valid id", i))
 		}
 		channel := c.readChannel(o, id)
-		channel.Member = true // only members' channels are listed; Slack leaves is_member out here
+		channel.Member = user == "" // only members' channels are listed; Slack leaves is_member out here
 		page.Channels = append(page.Channels, channel)
 	}
 	return page, nil

@@ -37,6 +37,13 @@ func (c *Client) Lacks(scope string) bool {
 	return granted != nil && !slices.Contains(*granted, scope)
 }
 
+// Has reports whether the token has a scope, by the newest answer that named its scopes. It makes no
+// call: before the first answer, and if Slack does not say, it is false.
+func (c *Client) Has(scope string) bool {
+	granted := c.scopes.Load()
+	return granted != nil && slices.Contains(*granted, scope)
+}
+
 // scopesIn returns the scopes that the header of an answer names, sorted; nil if it names none.
 func scopesIn(h http.Header) (scopes []string) {
 	for _, list := range h.Values(scopesHeader) {

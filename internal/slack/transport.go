@@ -85,6 +85,7 @@ func (t transport) Do(req *http.Request) (*http.Response, error) {
 		return nil, answerError(method, answer.text("error"), retryAfter)
 	}
 	delete(answer, "message") // of a post; slack-go need not decode it
+	delete(answer, "view")    // that was published
 	if into, wanted := req.Context().Value(answerKey{}).(*object); wanted {
 		*into = maps.Clone(answer)
 		for _, key := range []string{"messages", "user", "bot", "channel", "channels", "members", "file", "comments"} {

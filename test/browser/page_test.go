@@ -52,6 +52,7 @@ func TestPage(t *testing.T) {
 		{"silence", testSilence},
 		{"foreign", testForeign},
 		{"access", testAccess},
+		{"home", testHome},
 	})
 }
 

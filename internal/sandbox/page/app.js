@@ -8,6 +8,7 @@ import { closeDrawer, openDrawer } from "./drawers.js";
 import "./messages.js";
 import "./memories.js";
 import "./notes.js";
+import "./home.js";
 import { follow } from "./mind.js";
 import { openModal } from "./modal.js";
 import "./orders.js";
@@ -29,6 +30,7 @@ function applyState(s) {
   state.people = s.users.map(u => names.user(u.id)).join();
   const ephemeral = id => [...state.channels.get(id)?.messages || []].filter(([, m]) => m.for); // the workspace does not keep them
   state.channels = new Map((s.channels || []).map(c => [c.id, { ...c, messages: new Map([...ephemeral(c.id), ...c.messages.map(m => [m.ts, m])]) }]));
+  state.homes = new Map(Object.entries(s.homes || {}));
   const wanted = new URLSearchParams(location.hash.slice(1));
   state.me ||= people().find(u => u.name === wanted.get("as"))?.id || people()[0]?.id;
   if (!state.channels.has(state.channel)) {
@@ -70,7 +72,7 @@ function onChange(change) {
     if (change.user === state.me) openModal(change.modal);
     return;
   }
-  if (change.kind === "members" || change.kind === "faults" || !state.channels.has(change.channel)) { load(); return; }
+  if (change.kind === "members" || change.kind === "faults" || change.kind !== "home" && !state.channels.has(change.channel)) { load(); return; }
   changesWhileLoading?.push(change);
   const fresh = apply(change);
   if (fresh) {
@@ -82,6 +84,7 @@ function onChange(change) {
 
 // apply applies a change and returns whether it is a new message.
 function apply(change) {
+  if (change.kind === "home") { state.homes.set(change.user, change.home); return false; }
   const messages = state.channels.get(change.channel)?.messages;
   if (!messages) return false;
   if (change.kind === "status") { takeStatus(change); return false; }
@@ -113,7 +116,7 @@ function closeThread() {
 $("close").addEventListener("click", closeThread);
 document.querySelector(".skip").addEventListener("click", e => { // leads to the visible field
   e.preventDefault();
-  [$("text-main"), $("text-thread")].find(area => area.offsetParent)?.focus();
+  [$("text-main"), $("text-thread"), $("home")].find(area => area.offsetParent)?.focus();
 });
 // While an input method composes, for example Japanese, it owns all keys: Enter accepts a word
 // and must not send. Safari sends the last key after the composition, with keyCode 229

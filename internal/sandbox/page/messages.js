@@ -27,6 +27,7 @@ export function drawMessages() {
 }
 
 export function drawHeads() {
+  if (state.home) return; // home.js draws it
   const c = currentChannel();
   if (!c) return;
   $("title").textContent = title(c);

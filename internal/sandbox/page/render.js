@@ -78,9 +78,13 @@ export function body(message, names, press) {
   return blocks.length ? blocks : [rich(message.text || "", names)];
 }
 
+// blocks returns the nodes of a view's blocks.
+export const blocks = (all, names, press) => all.map(b => block(b, names, press)).filter(Boolean);
+
 function block(b, names, press) {
   const elements = b?.elements || [];
   switch (b?.type) {
+    case "header": return el("h2", {}, b.text?.text || "");
     case "markdown": return rich(b.text || "", names);
     case "section": return b.text?.type === "plain_text" ? el("div", { class: "proposed" }, b.text.text) : rich(b.text?.text || "", names);
     case "context": return el("div", { class: "context" }, ...elements.map(e => rich(e.text || "", names)));

@@ -22,7 +22,7 @@ function unread(c) {
 }
 
 function channel(c) {
-  const { all, mine } = unread(c), current = c.id === state.channel, name = title(c).replace(/^#/, "");
+  const { all, mine } = unread(c), current = c.id === state.channel && !state.home, name = title(c).replace(/^#/, "");
   return { key: c.id, version: JSON.stringify([name, all > 0, mine, current]), make: () => el("li", {}, el("button", {
     type: "button", class: all ? "unread" : undefined, dataset: { channel: c.id }, "aria-current": current ? "page" : undefined,
     onclick: () => { navigate({ channel: c.id, thread: null }); $("text-main").focus(); },

@@ -8,6 +8,8 @@ export const state = {
   channels: new Map(), // by id; each with its messages by ts
   me: null, // the writer: a user's id
   channel: null, thread: null, // what is open; thread is the ts of its root
+  home: false, // whether the Home tab is open instead of the channel
+  homes: new Map(), // the blocks of the Home tabs, by user
   reads: new Map(), // the ts up to which a person has read a channel
   people: "", // everybody's names: what shows names is redrawn when this changes
 };
@@ -41,13 +43,13 @@ export const seen = m => !m.for || m.for === state.me; // for: the only user who
 export const isReply = m => !!m.thread_ts && m.thread_ts !== m.ts;
 export const count = (n, one, many) => n + " " + (n === 1 ? one : many);
 
-// navigate opens a channel or a thread, or changes the writer.
+// navigate opens a channel, a thread or the Home tab, or changes the writer.
 export function navigate(place) {
-  const before = state.channel + "/" + state.thread;
+  const before = state.channel + "/" + state.thread + "/" + state.home;
   if (place.channel && place.channel !== state.channel) state.thread = null;
-  Object.assign(state, place);
+  Object.assign(state, { home: false }, place);
   if (!visible().some(c => c.id === state.channel)) Object.assign(state, { channel: visible()[0]?.id || null, thread: null });
-  emit("place", before !== state.channel + "/" + state.thread);
+  emit("place", before !== state.channel + "/" + state.thread + "/" + state.home);
 }
 
 // send posts a write to the sandbox. It shows and returns the error message, or returns "".

@@ -1,0 +1,330 @@
+package chatops
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/conversation"
+	"myao/internal/operator"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+const (
+	// maxWatched bounds the channels that are read for the Home tab, and maxHomeChannels those that are
+	// shown with buttons.
+	maxWatched      = 2000
+	maxHomeChannels = 15
+	// maxHomeLines bounds how much of one kind is listed, and maxHomeNote how much of a note is shown,
+	// in characters.
+	maxHomeLines = 15
+	maxHomeNote  = 150
+	// maxHomeRows is how many proposals and conversations of the workspace are looked through for those
+	// that the viewer may see.
+	maxHomeRows = 100
+	// homeTemporalTimeout is how long Temporal may take to say what waits.
+	homeTemporalTimeout = 3 * time.Second
+)
+
+// Viewer is who looks at the Home tab.
+type Viewer struct {
+	User string
+	Own  slack.Identity
+	// Outsider is set for a guest, and for somebody of another company.
+	Outsider bool
+}
+
+// HomePublisher shows a person their Home tab.
+type HomePublisher interface {
+	PublishHome(ctx context.Context, user string, sections []slack.HomeSection) error
+}
+
+// Home is the Home tab: what the slash command tells about one channel, for all channels that the viewer
+// may know of. All fields are required.
+type Home struct {
+	*Handler
+	Publisher HomePublisher
+	Members   *Membership
+}
+
+// homeChannel is a channel as the Home tab shows it.
+type homeChannel struct {
+	store.Channel
+	settings config.ChannelSettings
+	until    time.Time // of its silence
+	waiting  []operator.Listed
+}
+
+// Publish shows the viewer their Home tab as of now. notice stands at the top; it may be empty.
+func (h *Home) Publish(ctx context.Context, v Viewer, notice string) error {
+	sections, err := h.sections(ctx, v)
+	if err != nil {
+		return fmt.Errorf("build the home tab: %w", err)
+	}
+	if notice != "" {
+		sections = slices.Insert(sections, 0, slack.HomeSection{Text: notice})
+	}
+	if err := h.Publisher.PublishHome(ctx, v.User, sections); err != nil {
+		return fmt.Errorf("publish the home tab: %w", err)
+	}
+	return nil
+}
+
+func (h *Home) sections(ctx context.Context, v Viewer) ([]slack.HomeSection, error) {
+	sections := []slack.HomeSection{{Title: h.Config.Persona.Name, Text: h.greeting(v.Own)}}
+	if h.may(v, config.MayStatus) {
+		shown, err := h.known(ctx, v)
+		if err != nil {
+			return nil, err
+		}
+		sections = append(sections, shown...)
+	}
+	return append(sections, h.help(v)), nil
+}
+
+// known are the sections about the channels that the viewer may know of.
+func (h *Home) known(ctx context.Context, v Viewer) ([]slack.HomeSection, error) {
+	watched, err := h.watched(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	everywhere, err := h.Store.MutedEverywhere(ctx, v.Own.TeamID)
+	if err != nil {
+		return nil, err
+	}
+	waits := h.addWaiting(ctx, v, watched)
+	proposed, err := h.proposals(ctx, v, watched)
+	if err != nil {
+		return nil, err
+	}
+	notes, err := h.homeNotes(ctx, v, watched)
+	if err != nil {
+		return nil, err
+	}
+	var sections []slack.HomeSection
+	if everywhere != nil {
+		sections = append(sections, slack.HomeSection{
+			Text: h.say("I am muted in the whole workspace since %s, until an operator types `%s go`.", slackTime(everywhere.At, h.Config.Location()), quoted(h.Config.Slack.Command)),
+		})
+	}
+	sections = append(sections, waits, proposed, notes)
+	sections = append(sections, h.channelSections(v, watched)...)
+	return slices.DeleteFunc(sections, func(s slack.HomeSection) bool { return s.Text == "" }), nil
+}
+
+// watched are the channels that the viewer may know of, with their settings and silences.
+func (h *Home) watched(ctx context.Context, v Viewer) ([]homeChannel, error) {
+	rows, err := h.Store.Watched(ctx, v.Own.TeamID, h.Members.Of(ctx, v.User), !v.Outsider, maxWatched)
+	if err != nil {
+		return nil, err
+	}
+	places := make([]chat.Conversation, len(rows))
+	for i, c := range rows {
+		places[i] = chat.Conversation{Team: v.Own.TeamID, Channel: c.ID}
+	}
+	silenced, err := h.Store.Silenced(ctx, places...)
+	if err != nil {
+		return nil, err
+	}
+	watched := make([]homeChannel, len(rows))
+	for i, c := range rows {
+		watched[i] = homeChannel{Channel: c, settings: h.Config.Channel(config.ChannelFacts{ID: c.ID, Name: c.Name})}
+		if until := silenced[places[i].ID()]; until.After(h.Clock()) {
+			watched[i].until = until
+		}
+	}
+	return watched, nil
+}
+
+// find returns the channel with an id; nil if the viewer may not know of it.
+func find(watched []homeChannel, id string) *homeChannel {
+	if i := slices.IndexFunc(watched, func(c homeChannel) bool { return c.ID == id }); i >= 0 {
+		return &watched[i]
+	}
+	return nil
+}
+
+// addWaiting asks Temporal what waits, adds it to the channels, and returns the section that lists it.
+func (h *Home) addWaiting(ctx context.Context, v Viewer, watched []homeChannel) slack.HomeSection {
+	section := slack.HomeSection{Title: h.say("What is waiting")}
+	if err := h.CheckTemporal(ctx); err != nil {
+		section.Text = h.say(noTemporal + " I cannot tell what is waiting.")
+		return section
+	}
+	ask, cancel := context.WithTimeout(ctx, homeTemporalTimeout)
+	defer cancel()
+	all, err := h.Operator.Conversations(ask, operator.Filter{
+		Team: v.Own.TeamID, Limit: maxHomeRows,
+		Phases: []conversation.Phase{conversation.Waiting, conversation.Judging, conversation.Delaying, conversation.Replying},
+	})
+	if err != nil {
+		h.Logger.WarnContext(ctx, "what waits is not known", "user", v.User, "error", err)
+		section.Text = h.say("I cannot tell what is waiting: Temporal gave no answer.")
+		return section
+	}
+	var lines []string
+	for _, l := range all {
+		if c := find(watched, l.Conversation.Channel); c != nil {
+			c.waiting = append(c.waiting, l)
+			lines = append(lines, h.line(v, c, l.Conversation, h.phaseText(l, c.settings.Zone)))
+		}
+	}
+	section.Text = h.list(lines)
+	if len(lines) == 0 {
+		section.Text = h.say("Nothing is waiting.")
+	}
+	return section
+}
+
+// proposals is the section of proposals that may still come to something, without their inputs.
+func (h *Home) proposals(ctx context.Context, v Viewer, watched []homeChannel) (slack.HomeSection, error) {
+	all, err := h.Store.Proposals(ctx, store.ProposalFilter{Team: v.Own.TeamID, Limit: maxHomeRows})
+	if err != nil {
+		return slack.HomeSection{}, err
+	}
+	var lines []string
+	for _, p := range all {
+		if c := find(watched, p.ChannelID); c != nil {
+			lines = append(lines, h.line(v, c, p.Conversation(), h.proposalText(p, c.settings.Zone)))
+		}
+	}
+	return slack.HomeSection{Title: h.say("What I propose"), Text: h.list(lines)}, nil
+}
+
+// homeNotes is the section of what people asked the bot to remember.
+func (h *Home) homeNotes(ctx context.Context, v Viewer, watched []homeChannel) (slack.HomeSection, error) {
+	if !h.may(v, config.MayNotes) {
+		return slack.HomeSection{}, nil
+	}
+	ids := make([]string, len(watched))
+	for i, c := range watched {
+		ids[i] = c.ID
+	}
+	notes, in, err := h.Store.NewestNotes(ctx, v.Own.TeamID, ids, maxHomeLines+1)
+	if err != nil {
+		return slack.HomeSection{}, err
+	}
+	var lines []string
+	for i, n := range notes {
+		text := []rune(strings.Join(strings.Fields(n.Text), " "))
+		if len(text) > maxHomeNote {
+			text = append(text[:maxHomeNote:maxHomeNote], '…')
+		}
+		lines = append(lines, fmt.Sprintf("• %s: %s – <@%s>", h.channelLabel(find(watched, in[i]).Channel), slack.Escape(string(text)), n.Author))
+	}
+	section := slack.HomeSection{Title: h.say("What people asked me to remember"), Text: h.list(lines)}
+	if len(lines) > 0 {
+		section.Text += "\n" + h.say("In a channel, `%s notes` lists its notes and takes them back.", quoted(h.Config.Slack.Command))
+	}
+	return section, nil
+}
+
+// channelSections list the channels. Those where the bot is silent or something waits come first.
+func (h *Home) channelSections(v Viewer, watched []homeChannel) []slack.HomeSection {
+	if len(watched) == 0 {
+		return []slack.HomeSection{{Title: h.say("Where I read along"), Text: h.say("I am in no channel that you can see. `/invite` me to one.")}}
+	}
+	slices.SortStableFunc(watched, func(a, b homeChannel) int { return b.rank() - a.rank() })
+	sections := []slack.HomeSection{}
+	for _, c := range watched[:min(len(watched), maxHomeChannels)] {
+		sections = append(sections, slack.HomeSection{Text: "*" + h.channelLabel(c.Channel) + "* – " + h.stateText(c), Buttons: h.buttons(v, c)})
+	}
+	sections[0].Title = h.say("Where I read along")
+	if rest := watched[len(sections):]; len(rest) > 0 {
+		var names []string
+		for _, c := range rest[:min(len(rest), maxHomeLines)] {
+			names = append(names, h.channelLabel(c.Channel))
+		}
+		text := h.say("Also in: %s", strings.Join(names, ", "))
+		if more := len(rest) - len(names); more > 0 {
+			text += " " + h.say("and %d more", more)
+		}
+		sections = append(sections, slack.HomeSection{Text: text})
+	}
+	return sections
+}
+
+func (c homeChannel) rank() int {
+	switch {
+	case !c.until.IsZero():
+		return 2
+	case len(c.waiting) > 0:
+		return 1
+	}
+	return 0
+}
+
+// stateText tells whether the bot speaks in a channel.
+func (h *Home) stateText(c homeChannel) string {
+	if text := h.unheard(c.settings.Mode); c.settings.Mode == config.ModeOff {
+		return text
+	}
+	if text := h.silenceText(c.until, h.Clock(), c.settings.Zone); text != "" {
+		return text
+	}
+	switch c.settings.Mode {
+	case config.ModeMention:
+		return h.say("I answer when I am mentioned.")
+	case config.ModeAll:
+		return h.say("I answer every message.")
+	}
+	if (chat.Conversation{Channel: c.ID}).Direct() {
+		return h.say("I answer every message.")
+	}
+	return h.say("I answer when I am mentioned, and when a question stays open.")
+}
+
+// buttons are what the viewer may do about the silence of a channel.
+func (h *Home) buttons(v Viewer, c homeChannel) (buttons []slack.HomeButton) {
+	add := func(p config.Permission, action, label string) {
+		if h.may(v, p) {
+			buttons = append(buttons, slack.HomeButton{Action: action, Value: c.ID, Label: h.say(label)})
+		}
+	}
+	switch {
+	case c.settings.Mode == config.ModeOff:
+	case !c.until.IsZero():
+		add(config.MayMute, slack.ActionHomeUnmute, "Let me speak again")
+	default:
+		add(config.MaySnooze, slack.ActionHomeSnooze, "Be silent for an hour")
+		add(config.MayMute, slack.ActionHomeMute, "Mute me")
+	}
+	return buttons
+}
+
+// line is one entry of a list: a place, and what is to be said about it.
+func (h *Home) line(v Viewer, c *homeChannel, in chat.Conversation, what string) string {
+	where := h.channelLabel(c.Channel)
+	if !in.TopLevel() {
+		where += ", " + h.conversationLabel(in, v.Own.URL, c.settings.Zone)
+	}
+	return "• " + where + ": " + what
+}
+
+// list joins lines, and says how many are left out.
+func (h *Home) list(lines []string) string {
+	if more := len(lines) - maxHomeLines; more > 0 {
+		lines = append(lines[:maxHomeLines:maxHomeLines], h.say("… and %d more", more))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// channelLabel names a channel and links to it.
+func (h *Home) channelLabel(c store.Channel) string {
+	switch {
+	case (chat.Conversation{Channel: c.ID}).Direct():
+		return h.say("Direct message")
+	case strings.HasPrefix(c.Name, "mpdm-"):
+		return h.say("Group message")
+	}
+	return "<#" + c.ID + "|" + strings.ReplaceAll(slack.Escape(c.Name), "|", "") + ">"
+}
+
+func (h *Home) may(v Viewer, p config.Permission) bool {
+	return h.Config.Slack.May(v.User, v.Outsider, p)
+}

@@ -1,0 +1,35 @@
+package chatops
+
+import (
+	"context"
+
+	"myao/internal/slack"
+)
+
+// homeOrders are the subcommands that the buttons of the Home tab stand for.
+var homeOrders = map[string]string{
+	slack.ActionHomeMute:   "mute",
+	slack.ActionHomeSnooze: "snooze",
+	slack.ActionHomeUnmute: "unmute",
+}
+
+// HomeOrder is the subcommand that a button of the Home tab stands for; "" if it is no such button.
+func HomeOrder(action string) string { return homeOrders[action] }
+
+// Click carries out what a button of the Home tab stands for, as if the viewer had typed the subcommand in
+// its channel. The text tells what came of it; result is as in Answer. A channel that the viewer may not
+// know of any more is not named.
+func (h *Home) Click(ctx context.Context, b slack.BlockAction, v Viewer) (text, result string) {
+	watched, err := h.watched(ctx, v)
+	c := find(watched, b.Value)
+	switch {
+	case err != nil:
+		return h.internalError(ctx, request{Command: slack.Command{Request: b.Request}}, "home", err)
+	case c == nil:
+		return h.say("I no longer know of that channel, so nothing happens."), refused
+	}
+	command := slack.Command{Request: b.Request, Name: h.Config.Slack.Command, Text: homeOrders[b.ActionID]}
+	command.Channel = b.Value
+	text, _, result = h.Answer(ctx, command, v.Own, v.Outsider)
+	return h.channelLabel(c.Channel) + ": " + text, result
+}

@@ -1,0 +1,66 @@
+package chatops
+
+import (
+	"slices"
+	"strings"
+
+	"myao/internal/config"
+	"myao/internal/slack"
+)
+
+// greeting says how to address the bot.
+func (h *Home) greeting(own slack.Identity) string {
+	return h.say("I read along in the channels that I am in, keep quiet while people talk, and answer when you mention me (@%s), when a question stays open, "+
+		"and here in direct messages.", slack.Escape(own.Name))
+}
+
+// abilities say what a tool is good for.
+var abilities = []struct{ tool, text string }{
+	{"search_messages", "search what was said"},
+	{"read_thread", "read threads and channels"},
+	{"read_channel", "read threads and channels"},
+	{"open_link", "open links that stand in a conversation"},
+	{"read_file", "read the files that you attach"},
+	{"look_again", "look at something again later"},
+	{"remember", "remember what you tell me to"},
+	{"forget_note", "forget it again"},
+}
+
+// help says what the bot can do, and whom to ask. The names of MCP servers are left out where a server is
+// for some channels only: they may be secret.
+func (h *Home) help(v Viewer) slack.HomeSection {
+	var can []string
+	for _, a := range abilities {
+		if text := h.say(a.text); slices.Contains(h.Config.Tools.Enabled, a.tool) && !slices.Contains(can, text) {
+			can = append(can, text)
+		}
+	}
+	var servers []string
+	for name, s := range h.Config.MCP.Servers {
+		if s.In(config.ChannelFacts{}) && (!v.Outsider || s.External) { // in every channel
+			servers = append(servers, "`"+quoted(name)+"`")
+		}
+	}
+	slices.Sort(servers)
+	var lines []string
+	if len(can) > 0 {
+		lines = append(lines, h.say("Before I answer I can: %s.", strings.Join(can, h.say(", "))))
+	}
+	if len(servers) > 0 {
+		lines = append(lines, h.say("I also use: %s. What changes something I only propose: a person decides.", strings.Join(servers, ", ")))
+	}
+	lines = append(lines, h.say("`%s help`, typed in a channel, lists what you can tell me there.", quoted(h.Config.Slack.Command)))
+	if emoji := h.Config.Slack.HushReaction; emoji != "" {
+		lines = append(lines, h.say("React with :%s: to a message that I am not to answer.", emoji))
+	}
+	var names []string
+	for _, id := range h.Config.Slack.Operators {
+		names = append(names, "<@"+id+">")
+	}
+	if len(names) > 0 {
+		lines = append(lines, h.say("Who runs me: %s", strings.Join(names, ", ")))
+	} else {
+		lines = append(lines, h.say("Who runs me is not written down: my configuration names no operators (`slack.operators`)."))
+	}
+	return slack.HomeSection{Title: h.say("What I can do, and who runs me"), Text: strings.Join(lines, "\n")}
+}

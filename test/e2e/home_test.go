@@ -1,0 +1,128 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/sandbox"
+	"myao/internal/slack"
+)
+
+// openHome opens the Home tab as a user, again and again until done holds for its blocks, and returns them.
+func (s *system) openHome(user string, done func(blocks string) bool) (blocks string) {
+	s.t.Helper()
+	served := s.published(user)
+	s.workspace.OpenHome(user, "home")
+	s.await("the Home tab of "+user, 30*time.Second, func() bool {
+		if s.published(user) == served {
+			return false
+		}
+		if blocks = string(s.workspace.Home(user)); done(blocks) {
+			return true
+		}
+		served = s.published(user)
+		s.workspace.OpenHome(user, "home")
+		return false
+	})
+	return blocks
+}
+
+func (s *system) awaitHome(user string, done func(blocks string) bool) (blocks string) {
+	s.t.Helper()
+	s.await("the Home tab of "+user, 30*time.Second, func() bool {
+		blocks = string(s.workspace.Home(user))
+		return blocks != "" && done(blocks)
+	})
+	return blocks
+}
+
+func (s *system) published(user string) (n int) {
+	for _, c := range s.workspace.Calls("views.publish") {
+		if c.Args.Get("user_id") == user {
+			n++
+		}
+	}
+	return n
+}
+
+func anything(string) bool { return true }
+
+func holding(part string) func(string) bool {
+	return func(blocks string) bool { return strings.Contains(blocks, part) }
+}
+
+// The Home tab shows each person what they may see in Slack, and its buttons do what the slash command
+// does.
+func TestHomeTab(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string][]option{"http": nil, "socket": {socketMode}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, sqlite(t), append(options, longAckTimeout, quiet(300), maxWait(600), extraConfig("channels: {kept: {remember: here}, elsewhere: {mode: off}}"))...)
+			bot := s.workspace.Bot().UserID
+			secret := s.workspace.AddChannel(sandbox.Private, "a<b&c", bot, s.alice.ID)
+			s.workspace.AddChannel(sandbox.Public, "kept", bot, s.alice.ID)
+			s.workspace.AddChannel(sandbox.Public, "elsewhere", bot, s.alice.ID)
+			s.workspace.AddChannel(sandbox.Public, "without-bot", s.alice.ID, s.bob.ID)
+			gil := s.workspace.AddUserAs(sandbox.User{Name: "gil", Guest: true}).ID
+			s.runWorkflow("ChannelSync", nil, nil)
+			for _, channel := range []string{s.general, secret} {
+				s.awaitStored(channel, s.workspace.Say(channel, s.alice.ID, "who has the walrus?"))
+			}
+			if _, err := s.store.AddNote(t.Context(), "T0E2E", secret, "step", chat.Note{TS: "1.000001", Author: s.alice.ID, Text: "the key is under <@U1> & co"}); err != nil {
+				t.Fatal(err)
+			}
+
+			alices := s.openHome(s.alice.ID, func(blocks string) bool { return strings.Count(blocks, "I wait for quiet") == 2 })
+			s.mustContain(alices, secret, "a\\u0026lt;b\\u0026amp;c", "|general", "|kept", "the key is under \\u0026lt;@U1\\u0026gt; \\u0026amp; co",
+				`I am off in this channel`, slack.ActionHomeMute, "names no operators")
+			bobs := s.openHome(s.bob.ID, holding("I wait for quiet"))
+			s.mustContain(bobs, "|general", "|elsewhere")
+			guests := s.openHome(gil, anything)
+			s.mustContain(guests, "I am in no channel that you can see")
+			for who, blocks := range map[string]string{"alice": alices, "bob": bobs, "the guest": guests} {
+				for _, not := range []string{"walrus", "without-bot"} {
+					if strings.Contains(blocks, not) {
+						t.Errorf("%s sees %q in %s", who, not, blocks)
+					}
+				}
+				if who != "alice" && (strings.Contains(blocks, secret) || strings.Contains(blocks, "the key is") || strings.Contains(blocks, "|kept")) {
+					t.Errorf("%s sees what they are not in: %s", who, blocks)
+				}
+			}
+
+			// A button does what the command does; nobody silences what they cannot see.
+			s.pressHome(s.bob.ID, slack.ActionHomeMute, secret)
+			s.awaitHome(s.bob.ID, holding("I no longer know of that channel"))
+			s.pressHome(s.bob.ID, slack.ActionHomeMute, s.general)
+			s.awaitHome(s.bob.ID, holding(slack.ActionHomeUnmute))
+			for channel, want := range map[string]bool{s.general: true, secret: false} {
+				until, err := s.store.SilencedUntil(t.Context(), chat.Conversation{Team: "T0E2E", Channel: channel})
+				if err != nil || until.After(time.Now()) != want {
+					t.Errorf("%s is silent until %s, %v; want %v", channel, until, err, want)
+				}
+			}
+			s.pressHome(s.bob.ID, slack.ActionHomeUnmute, s.general)
+			s.awaitHome(s.bob.ID, func(blocks string) bool { return !strings.Contains(blocks, slack.ActionHomeUnmute) })
+
+			// While Slack does not say where alice is, only public channels are shown.
+			carol := s.workspace.AddUser("carol").ID
+			s.workspace.Join(secret, carol)
+			s.workspace.Faults().Add(sandbox.Fault{Method: "users.conversations", Error: "internal_error"})
+			if blocks := s.openHome(carol, holding("|general")); strings.Contains(blocks, secret) {
+				t.Errorf("shown without knowing who is there: %s", blocks)
+			}
+		})
+	}
+}
+
+// pressHome presses a button of the Home tab, which is acknowledged in time.
+func (s *system) pressHome(user, action, value string) {
+	s.t.Helper()
+	if asked := s.workspace.PressHome(user, action, value); asked.Status != 200 {
+		s.t.Errorf("%s: status %d, %s", action, asked.Status, fmt.Sprint(asked.Err))
+	}
+}
