@@ -19,6 +19,7 @@ import (
 	"myao/internal/indexer"
 	"myao/internal/ingest"
 	"myao/internal/launch"
+	"myao/internal/operator"
 	"myao/internal/pause"
 	"myao/internal/record"
 	"myao/internal/relay"
@@ -104,15 +105,17 @@ func (s *starter) work(ctx context.Context) error {
 	r := relay.New(db, temporal.Sender{Client: s.temporal, Attributes: s.attributes.Load, AttributesLost: s.reregister, Name: directory.Name}, s.policy(directory),
 		time.Now, s.Logger, relay.NewMetrics(s.metrics, db, time.Now))
 	r.Tracer = s.Telemetry.Tracer()
-	desk, answers, err := s.newCommandHandler(db, directory)
+	o := &operator.Operator{Client: s.temporal, Store: db, Attributes: s.attributes.Load}
+	desk, answers, err := s.newCommandHandler(db, o, directory)
 	if err != nil {
 		return err
 	}
 	door := &ingest.Door{
 		Store: db, Recorder: &record.Recorder{Store: db, Directory: directory, Operators: s.Config.Slack.Operators}, Slack: s.slack, Directory: directory, Config: s.Config,
 		Relay: r, CommandHandler: desk, Responder: answers,
-		Home:  &chatops.Home{Handler: desk, Publisher: s.slack, Members: chatops.NewMembership(s.slack, time.Now, s.Logger)},
-		Clock: time.Now, Logger: s.Logger, Metrics: ingest.NewMetrics(s.metrics), Tracer: s.Telemetry.Tracer(),
+		Home:       &chatops.Home{Handler: desk, Publisher: s.slack, Members: chatops.NewMembership(s.slack, time.Now, s.Logger)},
+		Introducer: o,
+		Clock:      time.Now, Logger: s.Logger, Metrics: ingest.NewMetrics(s.metrics), Tracer: s.Telemetry.Tracer(),
 	}
 	s.store.Store(db)
 	s.door.Store(door)

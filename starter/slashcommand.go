@@ -22,15 +22,14 @@ const (
 )
 
 // newCommandHandler makes what answers slash commands, and what delivers late answers.
-func (s *starter) newCommandHandler(db *store.Store, directory chatops.Directory) (*chatops.Handler, ingest.Responder, error) {
+func (s *starter) newCommandHandler(db *store.Store, o *operator.Operator, directory chatops.Directory) (*chatops.Handler, ingest.Responder, error) {
 	answers, err := slack.NewResponder(s.Config.Slack.APIURL, nil)
 	if err != nil {
 		return nil, nil, err
 	}
 	desk := &chatops.Handler{
 		Config: s.Config, Store: db, Clock: time.Now, Logger: s.Logger,
-		Operator:  &operator.Operator{Client: s.temporal, Store: db, Attributes: s.attributes.Load},
-		Directory: directory,
+		Operator: o, Directory: directory,
 		CheckTemporal: func(ctx context.Context) error {
 			ctx, cancel := context.WithTimeout(ctx, temporalCheckTimeout)
 			defer cancel()

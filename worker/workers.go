@@ -67,6 +67,7 @@ func newWorkers(c client.Client, a *activities.Activities, tracker *activityTrac
 	w.main.RegisterWorkflow(workflows.ChannelSync)
 	w.main.RegisterWorkflow(workflows.Retention)
 	w.main.RegisterWorkflowWithOptions(workflows.ForgetPerson, workflow.RegisterOptions{Name: temporal.ForgetPersonWorkflow})
+	w.main.RegisterWorkflowWithOptions(workflows.Introduction, workflow.RegisterOptions{Name: temporal.IntroductionWorkflow})
 	// Each worker runs every activity; the workflow chooses the queue.
 	for _, one := range w.all() {
 		one.RegisterActivity(a)

@@ -362,6 +362,7 @@ func register(r worker.WorkflowRegistry) {
 	r.RegisterWorkflow(ChannelSync)
 	r.RegisterWorkflow(Retention)
 	r.RegisterWorkflowWithOptions(ForgetPerson, workflow.RegisterOptions{Name: temporal.ForgetPersonWorkflow})
+	r.RegisterWorkflowWithOptions(Introduction, workflow.RegisterOptions{Name: temporal.IntroductionWorkflow})
 }
 
 // replayed replays a history with the present code and returns the replayer's error.

@@ -69,6 +69,8 @@ type Slack struct {
 	// React makes an emoji under a message stand for an answer where thanks or an OK is all there is to
 	// say.
 	React bool `yaml:"react"`
+	// Introduce has the bot introduce itself, once, in a channel that it is invited to.
+	Introduce bool `yaml:"introduce"`
 	// OtherWorkspaces is what people of other workspaces of the same Enterprise organisation count
 	// as.
 	OtherWorkspaces Standing `yaml:"other_workspaces"`

@@ -16,7 +16,7 @@ func basics() Config {
 		Slack: Slack{
 			APIURL: "https://slack.com/api/", ThreadHistoryLimit: 20, Command: "/myao", Operators: []string{},
 			EveryoneMay:  []Permission{MayStatus, MayWhy, MaySnooze, MayMute, MayHush, MayAnswerNow, MayNotes},
-			OutsidersMay: []Permission{MayStatus}, HushReaction: "shushing_face", OtherWorkspaces: External, Feedback: FeedbackAddressed, React: true, Status: true,
+			OutsidersMay: []Permission{MayStatus}, HushReaction: "shushing_face", Introduce: true, OtherWorkspaces: External, Feedback: FeedbackAddressed, React: true, Status: true,
 		},
 		LLM:        LLM{Prices: map[string]Price{}},
 		Server:     Server{Address: ":8080"},

@@ -56,6 +56,7 @@ type Door struct {
 	Relay          Relay
 	CommandHandler CommandHandler
 	Home           Home
+	Introducer     Introducer
 	Responder      Responder
 	Clock          func() time.Time
 	Logger         *slog.Logger

@@ -129,15 +129,27 @@ func (k *notified) targets() []string {
 	return slices.Clone(k.ids)
 }
 
+// introducer remembers what it was to post.
+type introducer struct {
+	err     error
+	replies []string
+}
+
+func (i *introducer) Introduce(_ context.Context, _ chat.Conversation, reply string) error {
+	i.replies = append(i.replies, reply)
+	return i.err
+}
+
 type bundle struct {
 	*Door
-	channels  *channels.Directory
-	directory *directory
-	notified  *notified
-	commands  *commandHandler
-	answers   *responder
-	counters  *prometheus.Registry
-	url       string // of the door
+	channels   *channels.Directory
+	directory  *directory
+	notified   *notified
+	commands   *commandHandler
+	answers    *responder
+	counters   *prometheus.Registry
+	introducer *introducer
+	url        string // of the door
 }
 
 // counted returns a counter's value under its only label.
@@ -164,10 +176,10 @@ func setup(t testing.TB) *bundle {
 	t.Helper()
 	db := storetest.Open(t)
 	discard, clock := slog.New(slog.DiscardHandler), func() time.Time { return noon }
-	b := &bundle{directory: &directory{asks: make(chan string, 8), over: make(chan struct{}), suggested: make(chan string, 8)}, notified: &notified{}, commands: &commandHandler{}, answers: &responder{said: make(chan string, 8)}, counters: prometheus.NewRegistry()}
+	b := &bundle{directory: &directory{asks: make(chan string, 8), over: make(chan struct{}), suggested: make(chan string, 8)}, notified: &notified{}, commands: &commandHandler{}, introducer: &introducer{}, answers: &responder{said: make(chan string, 8)}, counters: prometheus.NewRegistry()}
 	t.Cleanup(func() { close(b.directory.over) })
 	b.Door = &Door{
-		Store: db, Slack: b.directory, Config: config.Config{Slack: config.Slack{SigningSecret: secret}},
+		Store: db, Slack: b.directory, Config: config.Config{Slack: config.Slack{SigningSecret: secret, Introduce: true}}, Introducer: b.introducer,
 		Relay: b.notified, CommandHandler: b.commands, Responder: b.answers, Clock: clock, Logger: discard, Metrics: NewMetrics(b.counters),
 	}
 	b.channels = &channels.Directory{Store: db, Slack: b.directory, Config: &b.Door.Config, Clock: clock, Logger: discard}

@@ -16,10 +16,13 @@ const userMaxAge = 24 * time.Hour
 
 // memberJoined records that an outsider joined a channel. While Slack does not say who joined, they
 // count as one, and the event fails, so that Slack sends it again. When the bot joins, nobody knows
-// who is there.
+// who is there, and it introduces itself.
 func (d *Door) memberJoined(ctx context.Context, m slack.Membership, own slack.Identity) error {
 	if m.User == own.UserID {
-		return d.Store.MembersUnknown(ctx, own.TeamID, m.Channel)
+		if err := d.Store.MembersUnknown(ctx, own.TeamID, m.Channel); err != nil {
+			return err
+		}
+		return d.introduce(ctx, m, own)
 	}
 	user, unknown := d.whoIs(ctx, own.TeamID, m.User)
 	if unknown == nil && !user.Outsider() {

@@ -154,6 +154,19 @@ func (o *Operator) unwritable(ctx context.Context) error {
 	return o.Store.Writable(ctx)
 }
 
+// Introduce begins to post the introduction of the bot that stands in the outbox as reply. While that is
+// under way, it changes nothing. It returns ErrNoServer like Order.
+func (o *Operator) Introduce(ctx context.Context, c chat.Conversation, reply string) error {
+	_, err := o.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: "introduce/" + c.Team + "/" + c.Channel, TaskQueue: conversation.TaskQueue, StaticSummary: "introduces the bot in a channel",
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+	}, temporal.IntroductionWorkflow, map[string]string{"reply": reply})
+	if err != nil {
+		return o.classify(ctx, fmt.Errorf("introduce: %w", err))
+	}
+	return nil
+}
+
 // ForgetPerson begins to take a person out of the database, at their own order. A workflow goes on
 // with it and tells them at the end. While it runs, another order changes nothing. It returns
 // ErrNoServer like Order.

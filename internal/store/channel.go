@@ -35,6 +35,7 @@ type channelRow struct {
 	OrgShared         bool
 	MembersUS         int64 `gorm:"column:members_us"`
 	ActiveUS          int64 `gorm:"column:active_us"`
+	IntroducedUS      int64 `gorm:"column:introduced_us"`
 }
 
 func (channelRow) TableName() string { return "channels" }

@@ -26,6 +26,10 @@ const (
 // input is a chat.Person.
 const ForgetPersonWorkflow = "ForgetPerson"
 
+// IntroductionWorkflow is the type of the workflow that introduces the bot in a channel. Its input is an
+// activities.IntroduceInput.
+const IntroductionWorkflow = "Introduction"
+
 // Schedule runs a workflow periodically, one run at a time.
 type Schedule struct {
 	// ID is the schedule's id, and the prefix of its workflows' ids.

@@ -241,4 +241,11 @@ var japanese = Words{
 	"What was talked about lately in the channels that you may tell me of?": "教えてもらえるチャンネルで、最近どんな話がありましたか。",
 	"Remind me": "リマインド",
 	"Remind me tomorrow at nine to look at this again.": "明日の九時に、これをもう一度見るように知らせてください。",
+
+	// the introduction in a channel (internal/ingest)
+	"Hello, I am %s.": "こんにちは、%s です。",
+	"I read along here, keep quiet while people talk, and answer when you mention me (@%s) or when a question stays open.":     "ここを読んでいます。皆さんが話している間は黙っていて、メンション（@%s）されたときと、質問に誰も答えないときに返事をします。",
+	"I read along here, and answer when you mention me (@%s).":                                                                 "ここを読んでいて、メンション（@%s）されたときに返事をします。",
+	"I read along here, and answer every message; you need not mention me (@%s).":                                              "ここを読んでいて、すべてのメッセージに返事をします。メンション（@%s）は要りません。",
+	"`%[1]s snooze 2h` has me be silent here for a while, `%[1]s mute` until further notice, and `%[1]s help` lists the rest.": "`%[1]s snooze 2h` でしばらく、`%[1]s mute` で解除されるまで、ここで黙ります。`%[1]s help` でほかの指示を一覧します。",
 }

@@ -1,0 +1,57 @@
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/sandbox"
+	"myao/internal/store"
+)
+
+// The bot introduces itself once in a channel that it joins, however often Slack says so, and whatever
+// happens to its answers; not where it is off or muted, and not where it is already.
+func TestIntroduction(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, url string) {
+		t.Parallel()
+		s := start(t, url, quiet(300), maxWait(600), extraConfig("channels: {silent: {mode: off}, asked: {mode: mention}}"))
+		bot := s.workspace.Bot().UserID
+		channel := func(name string) string { return s.workspace.AddChannel(sandbox.Public, name, s.alice.ID) }
+		random, asked, silent, muted := channel("random"), channel("asked"), channel("silent"), channel("muted")
+		if err := s.store.ApplyOrder(t.Context(), store.Order{
+			ID: "mute", Scope: chat.Scope{Team: "T0E2E", Channel: muted}, Kind: "mute", Until: time.Now().Add(time.Hour),
+		}); err != nil {
+			t.Fatal(err)
+		}
+		joined := func(e sandbox.Event) bool { return e.Type == "member_joined_channel" }
+		s.workspace.Faults().AddEvent(sandbox.EventFault{Match: joined, RedeliverAfter: slices.Repeat([]time.Duration{100 * time.Millisecond}, 10)})
+		// The message is posted, and Slack does not say so.
+		s.workspace.Faults().Add(sandbox.Fault{Method: "chat.postMessage", Error: "internal_error", AfterEffect: true, Times: 1})
+		for _, c := range []string{random, asked, silent, muted} {
+			s.workspace.Join(c, bot)
+		}
+		s.await("two introductions", 60*time.Second, func() bool { return len(s.posts()) == 2 })
+		s.starter.kill()
+		s.worker.kill()
+		s.worker.start()
+		s.starter.start()
+		s.ready()
+		s.workspace.Leave(random, bot)
+		s.workspace.Join(random, bot)
+		s.runWorkflow("ChannelSync", nil, nil)
+		s.awaitStored(random, s.workspace.Say(random, s.alice.ID, "hello"))
+		s.never("another introduction", 3*time.Second, func() bool { return len(s.posts()) > 2 })
+		said := map[string]string{}
+		for _, p := range s.posts() {
+			said[p.Channel] = p.Text
+		}
+		s.mustContain(said[random], "Hello, I am myao", "when a question stays open", "/myao mute")
+		s.mustContain(said[asked], "and answer when you mention me")
+		if strings.Contains(said[asked], "stays open") {
+			t.Errorf("where it is only to be mentioned it says %q", said[asked])
+		}
+	})
+}
