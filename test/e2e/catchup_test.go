@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/workflows"
 )
@@ -33,40 +32,37 @@ func (s *system) postsInThread(thread string) int {
 // of conversation, if they are young enough.
 func TestSaidWhileDown(t *testing.T) {
 	t.Parallel()
-	eachDatabase(t, func(t *testing.T, url string) {
-		t.Parallel()
-		s := start(t, url, quiet(300), maxWait(600))
-		now := time.Now()
-		// Two old threads: one that the bot knows, and one without replies yet.
-		known := s.workspace.Say(s.general, s.alice.ID, "an old matter", sandbox.At(now.Add(-72*time.Hour)))
-		first := s.workspace.Say(s.general, s.bob.ID, "I had a look", sandbox.InThread(known), sandbox.At(now.Add(-71*time.Hour)))
-		untouched := s.workspace.Say(s.general, s.bob.ID, "nobody said anything to this", sandbox.At(now.Add(-70*time.Hour)))
-		s.awaitStored(s.general, known, first, untouched)
-		s.starter.stop()
-		s.worker.stop()
+	s := start(t, sqlite(t), quiet(300), maxWait(600))
+	now := time.Now()
+	// Two old threads: one that the bot knows, and one without replies yet.
+	known := s.workspace.Say(s.general, s.alice.ID, "an old matter", sandbox.At(now.Add(-72*time.Hour)))
+	first := s.workspace.Say(s.general, s.bob.ID, "I had a look", sandbox.InThread(known), sandbox.At(now.Add(-71*time.Hour)))
+	untouched := s.workspace.Say(s.general, s.bob.ID, "nobody said anything to this", sandbox.At(now.Add(-70*time.Hour)))
+	s.awaitStored(s.general, known, first, untouched)
+	s.starter.stop()
+	s.worker.stop()
 
-		top := s.workspace.Say(s.general, s.alice.ID, s.mention("at the top level?"), sandbox.WithoutEvent())
-		s.workspace.Say(s.general, s.alice.ID, s.mention("in an old thread?"), sandbox.InThread(known), sandbox.WithoutEvent())
-		s.workspace.Say(s.general, s.alice.ID, s.mention("under an old message?"), sandbox.InThread(untouched), sandbox.WithoutEvent())
-		direct := s.workspace.AddChannel(sandbox.DM, "", s.alice.ID)
-		s.workspace.Say(direct, s.alice.ID, "in a direct message?", sandbox.WithoutEvent()) // the first message there
-		later := s.workspace.Say(s.general, s.bob.ID, "and nothing of interest", sandbox.WithoutEvent())
+	top := s.workspace.Say(s.general, s.alice.ID, s.mention("at the top level?"), sandbox.WithoutEvent())
+	s.workspace.Say(s.general, s.alice.ID, s.mention("in an old thread?"), sandbox.InThread(known), sandbox.WithoutEvent())
+	s.workspace.Say(s.general, s.alice.ID, s.mention("under an old message?"), sandbox.InThread(untouched), sandbox.WithoutEvent())
+	direct := s.workspace.AddChannel(sandbox.DM, "", s.alice.ID)
+	s.workspace.Say(direct, s.alice.ID, "in a direct message?", sandbox.WithoutEvent()) // the first message there
+	later := s.workspace.Say(s.general, s.bob.ID, "and nothing of interest", sandbox.WithoutEvent())
 
-		s.worker.start()
-		s.starter.start()
-		s.ready()
-		s.await("the answers", 30*time.Second, func() bool {
-			return s.postsInThread(top) == 1 && s.postsInThread(known) == 1 && s.postsInThread(untouched) == 1 && s.postsInThread("") == 1
-		})
-		s.awaitStored(s.general, later)
-		s.runCatchUp(workflows.CatchUpInput{Start: true})
-		s.never("an answer more", 5*time.Second, func() bool { return len(s.posts()) > 4 })
-		for _, c := range s.replies() {
-			if !regexp.MustCompile(`at the top level\?|in an old thread\?|under an old message\?|in a direct message\?`).MatchString(c.System) {
-				t.Errorf("a reply to none of the questions:\n%s", c.System)
-			}
-		}
+	s.worker.start()
+	s.starter.start()
+	s.ready()
+	s.await("the answers", 30*time.Second, func() bool {
+		return s.postsInThread(top) == 1 && s.postsInThread(known) == 1 && s.postsInThread(untouched) == 1 && s.postsInThread("") == 1
 	})
+	s.awaitStored(s.general, later)
+	s.runCatchUp(workflows.CatchUpInput{Start: true})
+	s.never("an answer more", 5*time.Second, func() bool { return len(s.posts()) > 4 })
+	for _, c := range s.replies() {
+		if !regexp.MustCompile(`at the top level\?|in an old thread\?|under an old message\?|in a direct message\?`).MatchString(c.System) {
+			t.Errorf("a reply to none of the questions:\n%s", c.System)
+		}
+	}
 }
 
 // Catch-up also finds missed messages that are older than a delivered one.
@@ -91,33 +87,23 @@ func TestLiveMessageDoesNotHideTheGap(t *testing.T) {
 // once, even if the event never comes.
 func TestStoredIsNotHandled(t *testing.T) {
 	t.Parallel()
-	for name, late := range map[string]bool{"the event comes late": true, "the event never comes": false} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := start(t, sqlite(t), quiet(300), maxWait(600), modelAnswers(func(c llmtest.Call) llmtest.Reply {
-				if c.Judgment() {
-					return llmtest.No("no")
-				}
-				return llmtest.Text("Here I am.")
-			}))
-			root := s.workspace.Say(s.general, s.bob.ID, "a thread", sandbox.WithoutEvent())
-			fault := sandbox.EventFault{Delay: 12 * time.Second, Times: 2} // the message and its app_mention
-			if !late {
-				fault = sandbox.EventFault{Drop: true, Times: 2}
-			}
-			s.workspace.Faults().AddEvent(fault)
-			alices := s.workspace.Say(s.general, s.alice.ID, s.mention("and me?"), sandbox.InThread(root))
-			s.workspace.Say(s.general, s.bob.ID, s.mention("can you help?"), sandbox.InThread(root))
-			s.await("bob's answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
-			s.awaitStored(s.general, alices) // from the thread's history
-			if !late {
-				s.runCatchUp(workflows.CatchUpInput{})
-			}
-			s.await("alice's answer", 30*time.Second, func() bool { return len(s.posts()) == 2 })
-			s.runCatchUp(workflows.CatchUpInput{Start: true})
-			s.never("a third answer", 5*time.Second, func() bool { return len(s.posts()) > 2 })
-		})
+	s := start(t, sqlite(t), quiet(300), maxWait(600))
+	never, late := s.room(), s.room()
+	s.runWorkflow("ChannelSync", nil, nil)
+	for room, fault := range map[string]sandbox.EventFault{never: {Drop: true}, late: {Delay: 12 * time.Second}} {
+		root := s.workspace.Say(room, s.bob.ID, "a thread", sandbox.WithoutEvent())
+		fault.Times = 2 // the message and its app_mention
+		s.workspace.Faults().AddEvent(fault)
+		alices := s.workspace.Say(room, s.alice.ID, s.mention("and me?"), sandbox.InThread(root))
+		s.workspace.Say(room, s.bob.ID, s.mention("can you help?"), sandbox.InThread(root))
+		s.await("bob's answer", 30*time.Second, func() bool { return len(s.postsIn(room)) == 1 })
+		s.awaitStored(room, alices) // from the thread's history
 	}
+	s.await("alice's answer after the late event", 30*time.Second, func() bool { return len(s.postsIn(late)) == 2 })
+	s.runCatchUp(workflows.CatchUpInput{})
+	s.await("alice's answer without an event", 30*time.Second, func() bool { return len(s.postsIn(never)) == 2 })
+	s.runCatchUp(workflows.CatchUpInput{Start: true})
+	s.never("a third answer", 5*time.Second, func() bool { return len(s.posts()) > 4 })
 }
 
 // A message that is too old, or from before the bot joined, is stored and not answered.

@@ -95,7 +95,7 @@ func (s *system) outageDuringModelCall(how string, db outage) {
 	db.begin()
 	s.never("an answer without the outbox", 3*time.Second, func() bool { return len(s.posts()) > posts })
 	db.end()
-	s.await("the answer after the database was "+how, 60*time.Second, func() bool { return len(s.posts()) == posts+1 && s.countOutcomes("pending") == 0 })
+	s.await("the answer after the database was "+how, 60*time.Second, func() bool { return len(s.posts()) == posts+1 && s.countOutcomes(s.general, "pending") == 0 })
 	s.never("a second answer", 2*time.Second, func() bool { return len(s.posts()) != posts+1 })
 	if !slices.ContainsFunc(s.posts(), func(p sandbox.Post) bool { return p.ThreadTS == ts }) {
 		s.t.Errorf("%s: no answer in thread %s", how, ts)

@@ -44,36 +44,29 @@ func TestEditStartsTheQuietTimeAgain(t *testing.T) {
 
 func TestDeletedQuestionIsNotAnswered(t *testing.T) {
 	t.Parallel()
-	t.Run("while waiting", func(t *testing.T) {
-		t.Parallel()
-		s := start(t, sqlite(t), quiet(3))
-		ts := s.workspace.Say(s.general, s.alice.ID, "a question?")
-		time.Sleep(time.Second)
-		s.workspace.Delete(s.general, ts)
-		s.never("a judgment", 6*time.Second, func() bool { return len(s.judgments()) > 0 })
-	})
-	t.Run("while the answer is written", func(t *testing.T) {
-		t.Parallel()
-		s := start(t, sqlite(t), modelAnswers(func(llmtest.Call) llmtest.Reply {
-			return llmtest.Reply{Text: "too late", Delay: 4 * time.Second}
-		}))
-		ts := s.workspace.Say(s.general, s.alice.ID, s.mention("quick?"))
-		s.await("the model to be asked", 20*time.Second, func() bool { return len(s.replies()) == 1 })
-		s.workspace.Delete(s.general, ts)
-		s.never("an answer", 8*time.Second, func() bool { return len(s.posts()) > 0 })
-	})
-	t.Run("one of two", func(t *testing.T) {
-		t.Parallel()
-		s := start(t, sqlite(t), quiet(3), modelAnswers(judgeAndAnswer("yes", llmtest.Yes("the other", 1, 0))))
-		first := s.workspace.Say(s.general, s.alice.ID, "forget-this")
-		s.workspace.Say(s.general, s.bob.ID, "a question?")
-		time.Sleep(time.Second)
-		s.workspace.Delete(s.general, first)
-		s.await("the answer to the other", 20*time.Second, func() bool { return len(s.posts()) == 1 })
-		if strings.Contains(s.judgments()[0].System, "forget-this") {
-			t.Error("the judgment saw a deleted message")
+	s := start(t, sqlite(t), quiet(3), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+		if c.Judgment() {
+			return llmtest.Yes("the other", 1, 0)
 		}
-	})
+		return llmtest.Reply{Text: "an answer", Delay: 4 * time.Second}
+	}))
+	waiting, writing, two := s.room(), s.room(), s.room()
+	mentioned := s.workspace.Say(writing, s.alice.ID, s.mention("quick?"))
+	s.await("the model to be asked", 20*time.Second, func() bool { return len(s.replies()) == 1 })
+	s.workspace.Delete(writing, mentioned)
+
+	asked := s.workspace.Say(waiting, s.alice.ID, "a question?")
+	first := s.workspace.Say(two, s.alice.ID, "forget-this")
+	s.workspace.Say(two, s.bob.ID, "a question?")
+	s.awaitStored(waiting, asked)
+	s.awaitStored(two, first)
+	s.workspace.Delete(waiting, asked)
+	s.workspace.Delete(two, first)
+	s.await("the answer to the other", 30*time.Second, func() bool { return len(s.postsIn(two)) == 1 })
+	s.never("another judgment or answer", 6*time.Second, func() bool { return len(s.judgments()) > 1 || len(s.posts()) > 1 })
+	if strings.Contains(s.judgments()[0].System, "forget-this") {
+		t.Error("the judgment saw a deleted message")
+	}
 }
 
 // When somebody deletes the bot's reply in Slack, its text is removed from our database.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"myao/internal/sandbox"
+	"myao/internal/testserver"
 )
 
 // promptBy is promptFor for another author.
@@ -21,52 +22,49 @@ func (s *system) promptBy(user, channel, text string) string {
 // channel while they are in it.
 func TestGuests(t *testing.T) {
 	t.Parallel()
-	eachDatabase(t, func(t *testing.T, url string) {
-		t.Parallel()
-		s := start(t, url, quiet(300), maxWait(600), modelAnswers(rememberLinesWith("harbour", "walrus")))
-		random := s.workspace.AddChannel(sandbox.Public, "random", s.workspace.Bot().UserID, s.alice.ID, s.bob.ID)
-		gil := s.workspace.AddUserAs(sandbox.User{Name: "gil", Guest: true}).ID
-		direct := s.workspace.AddChannel(sandbox.DM, "", gil)
-		s.runWorkflow("ChannelSync", nil, nil)
-		s.awaitStored(s.general, s.workspace.Say(s.general, s.alice.ID, "the party is at the harbour"))
-		s.awaitStored(random, s.workspace.Say(random, s.alice.ID, "the codename is walrus"))
-		s.runMemory()
-		check := func(when, prompt string, others bool) {
-			t.Helper()
-			if shown := strings.Contains(prompt, "harbour") || strings.Contains(prompt, "#general"); shown != others {
-				t.Errorf("%s: other channels are shown %v, want %v:\n%s", when, shown, others, prompt)
-			}
+	s := start(t, testserver.Postgres(t), quiet(300), maxWait(600), modelAnswers(rememberLinesWith("harbour", "walrus")))
+	random := s.workspace.AddChannel(sandbox.Public, "random", s.workspace.Bot().UserID, s.alice.ID, s.bob.ID)
+	gil := s.workspace.AddUserAs(sandbox.User{Name: "gil", Guest: true}).ID
+	direct := s.workspace.AddChannel(sandbox.DM, "", gil)
+	s.runWorkflow("ChannelSync", nil, nil)
+	s.awaitStored(s.general, s.workspace.Say(s.general, s.alice.ID, "the party is at the harbour"))
+	s.awaitStored(random, s.workspace.Say(random, s.alice.ID, "the codename is walrus"))
+	s.runMemory()
+	check := func(when, prompt string, others bool) {
+		t.Helper()
+		if shown := strings.Contains(prompt, "harbour") || strings.Contains(prompt, "#general"); shown != others {
+			t.Errorf("%s: other channels are shown %v, want %v:\n%s", when, shown, others, prompt)
 		}
-		outsiders := func(want int) {
-			t.Helper()
-			s.await("the door to know who is there", 20*time.Second, func() bool {
-				in, err := s.store.OutsidersIn(t.Context(), "T0E2E")
-				return err == nil && in[random] == want
-			})
-		}
-		check("a guest's direct message", s.promptBy(gil, direct, "where is it?"), false)
-		check("among colleagues", s.promptFor(random, "where?"), true)
-		s.workspace.Join(random, gil)
-		outsiders(1)
-		prompt := s.promptFor(random, "where, with the guest?")
-		check("with a guest", prompt, false)
-		if !strings.Contains(prompt, "- 2026-01-01 the codename is walrus") {
-			t.Errorf("the channel does not know its own memory:\n%s", prompt)
-		}
-		check("asked by the guest", s.promptBy(gil, random, "where?"), false)
-		check("elsewhere meanwhile", s.promptFor(s.general, "what is it called?"), true)
-		s.workspace.Leave(random, gil)
-		outsiders(0)
-		check("without the guest", s.promptFor(random, "and now?"), true)
-
-		s.workspace.SetGuest(s.bob.ID, true)
-		s.await("the door to know who is a guest", 20*time.Second, func() bool {
-			known, err := s.store.Users(t.Context(), "T0E2E", []string{s.bob.ID})
-			return err == nil && known[s.bob.ID].Guest
+	}
+	outsiders := func(want int) {
+		t.Helper()
+		s.await("the door to know who is there", 20*time.Second, func() bool {
+			in, err := s.store.OutsidersIn(t.Context(), "T0E2E")
+			return err == nil && in[random] == want
 		})
-		check("a colleague became a guest", s.promptFor(random, "and what now?"), false)
-		s.workspace.SetGuest(s.bob.ID, false)
-		outsiders(0)
-		check("and is one no longer", s.promptFor(random, "once more?"), true)
+	}
+	check("a guest's direct message", s.promptBy(gil, direct, "where is it?"), false)
+	check("among colleagues", s.promptFor(random, "where?"), true)
+	s.workspace.Join(random, gil)
+	outsiders(1)
+	prompt := s.promptFor(random, "where, with the guest?")
+	check("with a guest", prompt, false)
+	if !strings.Contains(prompt, "- 2026-01-01 the codename is walrus") {
+		t.Errorf("the channel does not know its own memory:\n%s", prompt)
+	}
+	check("asked by the guest", s.promptBy(gil, random, "where?"), false)
+	check("elsewhere meanwhile", s.promptFor(s.general, "what is it called?"), true)
+	s.workspace.Leave(random, gil)
+	outsiders(0)
+	check("without the guest", s.promptFor(random, "and now?"), true)
+
+	s.workspace.SetGuest(s.bob.ID, true)
+	s.await("the door to know who is a guest", 20*time.Second, func() bool {
+		known, err := s.store.Users(t.Context(), "T0E2E", []string{s.bob.ID})
+		return err == nil && known[s.bob.ID].Guest
 	})
+	check("a colleague became a guest", s.promptFor(random, "and what now?"), false)
+	s.workspace.SetGuest(s.bob.ID, false)
+	outsiders(0)
+	check("and is one no longer", s.promptFor(random, "once more?"), true)
 }

@@ -26,87 +26,78 @@ func judgeAndAnswer(text string, verdicts ...llmtest.Reply) llmtest.Handler {
 
 func TestBurstIsJudgedOnce(t *testing.T) {
 	t.Parallel()
-	eachDatabase(t, func(t *testing.T, url string) {
-		t.Parallel()
-		s := start(t, url, quiet(2), modelAnswers(judgeAndAnswer("It is in the wiki.", llmtest.Yes("nobody answered", 0.8, 0))))
-		for _, text := range []string{"does anybody know", "where the plan is?", "the one of May"} {
-			s.workspace.Say(s.general, s.alice.ID, text)
-			time.Sleep(300 * time.Millisecond)
+	s := start(t, testserver.Postgres(t), quiet(2), modelAnswers(judgeAndAnswer("It is in the wiki.", llmtest.Yes("nobody answered", 0.8, 0))))
+	for _, text := range []string{"does anybody know", "where the plan is?", "the one of May"} {
+		s.workspace.Say(s.general, s.alice.ID, text)
+		time.Sleep(300 * time.Millisecond)
+	}
+	s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
+	if p := s.posts()[0]; p.ThreadTS != "" {
+		t.Errorf("a judged reply at the top level was posted in thread %q", p.ThreadTS)
+	}
+	if n := len(s.judgments()); n != 1 {
+		t.Errorf("%d judgments of one burst, want 1", n)
+	}
+	for _, text := range []string{"does anybody know", "where the plan is?", "the one of May"} {
+		if !strings.Contains(s.judgments()[0].System, text) {
+			t.Errorf("the judgment did not see %q", text)
 		}
-		s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
-		if p := s.posts()[0]; p.ThreadTS != "" {
-			t.Errorf("a judged reply at the top level was posted in thread %q", p.ThreadTS)
-		}
-		if n := len(s.judgments()); n != 1 {
-			t.Errorf("%d judgments of one burst, want 1", n)
-		}
-		for _, text := range []string{"does anybody know", "where the plan is?", "the one of May"} {
-			if !strings.Contains(s.judgments()[0].System, text) {
-				t.Errorf("the judgment did not see %q", text)
-			}
-		}
-		s.never("another word", 4*time.Second, func() bool { return len(s.posts()) > 1 || len(s.judgments()) > 1 })
-	})
+	}
+	s.never("another word", 4*time.Second, func() bool { return len(s.posts()) > 1 || len(s.judgments()) > 1 })
 }
 
 // A question goes on waiting when somebody is spoken to after it, and when somebody else mentions
 // the bot, which is answered in a thread of its own.
 func TestNobodysQuestionIsForgotten(t *testing.T) {
 	t.Parallel()
-	eachDatabase(t, func(t *testing.T, url string) {
-		t.Parallel()
-		s := start(t, url, quiet(2), modelAnswers(func(c llmtest.Call) llmtest.Reply {
-			switch {
-			case !c.Judgment():
-				return llmtest.Text("It is in the wiki.")
-			case strings.Contains(c.System, "VPN"):
-				return llmtest.Yes("nobody answered", 0.9, 0)
-			default:
-				return llmtest.No("nobody asked")
-			}
-		}))
-		topLevel := func(channel string) (n int) {
-			for _, p := range s.postsIn(channel) {
-				if p.ThreadTS == "" {
-					n++
-				}
-			}
-			return n
+	s := start(t, sqlite(t), quiet(2), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+		switch {
+		case !c.Judgment():
+			return llmtest.Text("It is in the wiki.")
+		case strings.Contains(c.System, "VPN"):
+			return llmtest.Yes("nobody answered", 0.9, 0)
+		default:
+			return llmtest.No("nobody asked")
 		}
-		s.workspace.Say(s.general, s.alice.ID, "does anybody know why the VPN is down?")
-		s.workspace.Say(s.general, s.alice.ID, "<@"+s.bob.ID+"> lunch?")
-		s.await("an answer after a word to bob", 30*time.Second, func() bool { return topLevel(s.general) == 1 })
+	}))
+	topLevel := func(channel string) (n int) {
+		for _, p := range s.postsIn(channel) {
+			if p.ThreadTS == "" {
+				n++
+			}
+		}
+		return n
+	}
+	s.workspace.Say(s.general, s.alice.ID, "does anybody know why the VPN is down?")
+	s.workspace.Say(s.general, s.alice.ID, "<@"+s.bob.ID+"> lunch?")
+	s.await("an answer after a word to bob", 30*time.Second, func() bool { return topLevel(s.general) == 1 })
 
-		other := s.workspace.AddChannel(sandbox.Public, "other", s.alice.ID, s.bob.ID, s.workspace.Bot().UserID)
-		s.runWorkflow("ChannelSync", nil, nil)
-		s.workspace.Say(other, s.alice.ID, "does anybody know why the VPN is down?")
-		asked := s.workspace.Say(other, s.bob.ID, s.mention("what is for lunch?"))
-		s.await("an answer beside that to bob", 30*time.Second, func() bool { return topLevel(other) == 1 && len(s.postsIn(other)) == 2 })
-		judged := s.judgments()
-		if last := judged[len(judged)-1].System; !strings.Contains(last, "what is for lunch?") || !strings.Contains(last, "Thread: "+asked) {
-			t.Errorf("the judgment does not see the mention and its thread:\n%s", last)
-		}
-	})
+	other := s.workspace.AddChannel(sandbox.Public, "other", s.alice.ID, s.bob.ID, s.workspace.Bot().UserID)
+	s.runWorkflow("ChannelSync", nil, nil)
+	s.workspace.Say(other, s.alice.ID, "does anybody know why the VPN is down?")
+	asked := s.workspace.Say(other, s.bob.ID, s.mention("what is for lunch?"))
+	s.await("an answer beside that to bob", 30*time.Second, func() bool { return topLevel(other) == 1 && len(s.postsIn(other)) == 2 })
+	judged := s.judgments()
+	if last := judged[len(judged)-1].System; !strings.Contains(last, "what is for lunch?") || !strings.Contains(last, "Thread: "+asked) {
+		t.Errorf("the judgment does not see the mention and its thread:\n%s", last)
+	}
 }
 
 // A judge sees who has taken a question on by a reaction, and not what was taken back.
 func TestJudgeSeesReactions(t *testing.T) {
 	t.Parallel()
-	eachDatabase(t, func(t *testing.T, url string) {
-		t.Parallel()
-		s := start(t, url, quiet(3))
-		asked := s.workspace.Say(s.general, s.alice.ID, "who can restart staging?")
-		s.workspace.React(s.general, asked, s.bob.ID, "tada")
-		s.workspace.React(s.general, asked, s.bob.ID, "eyes")
-		s.workspace.Unreact(s.general, asked, s.bob.ID, "tada")
-		s.await("the judgment", 30*time.Second, func() bool { return len(s.judgments()) == 1 })
-		prompt := s.judgments()[0].System
-		for _, want := range []string{"who can restart staging?\nReactions: :eyes: bob\n", " ago) [new]", "a sign under one of them"} {
-			if !strings.Contains(prompt, want) {
-				t.Errorf("the judgment does not show %q:\n%s", want, prompt)
-			}
+	s := start(t, testserver.Postgres(t), quiet(3))
+	asked := s.workspace.Say(s.general, s.alice.ID, "who can restart staging?")
+	s.workspace.React(s.general, asked, s.bob.ID, "tada")
+	s.workspace.React(s.general, asked, s.bob.ID, "eyes")
+	s.workspace.Unreact(s.general, asked, s.bob.ID, "tada")
+	s.await("the judgment", 30*time.Second, func() bool { return len(s.judgments()) == 1 })
+	prompt := s.judgments()[0].System
+	for _, want := range []string{"who can restart staging?\nReactions: :eyes: bob\n", " ago) [new]", "a sign under one of them"} {
+		if !strings.Contains(prompt, want) {
+			t.Errorf("the judgment does not show %q:\n%s", want, prompt)
 		}
-	})
+	}
 }
 
 // A group direct message is like a private channel: mentions are answered in a thread, other
@@ -228,26 +219,21 @@ func TestBusyChannelIsJudged(t *testing.T) {
 
 func TestUnreadableVerdictIsAskedForAgain(t *testing.T) {
 	t.Parallel()
-	t.Run("readable the second time", func(t *testing.T) {
-		t.Parallel()
-		s := start(t, sqlite(t), quiet(1), modelAnswers(judgeAndAnswer("yes", llmtest.Text("I think so!"), llmtest.Yes("now in JSON", 0.9, 0))))
-		s.workspace.Say(s.general, s.alice.ID, "well?")
-		s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
-		if n := len(s.judgments()); n != 2 {
-			t.Errorf("asked %d times, want twice", n)
-		}
-	})
-	t.Run("never readable", func(t *testing.T) {
-		t.Parallel()
-		s := start(t, sqlite(t), quiet(1), modelAnswers(judgeAndAnswer("never", llmtest.Text("I think so!"))))
-		s.workspace.Say(s.general, s.alice.ID, "well?")
-		s.await("two attempts", 20*time.Second, func() bool { return len(s.judgments()) == 2 })
-		s.never("more than silence", 5*time.Second, func() bool { return len(s.posts()) > 0 || len(s.model.Calls()) > 2 })
-		// The conversation continues.
-		s.model.Handle(judgeAndAnswer("here I am", llmtest.Yes("mended", 1, 0)))
-		s.workspace.Say(s.general, s.alice.ID, "and now?")
-		s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
-	})
+	unreadable := llmtest.Text("I think so!")
+	s := start(t, sqlite(t), quiet(1), modelAnswers(judgeAndAnswer("yes", unreadable, llmtest.Yes("now in JSON", 0.9, 0), unreadable)))
+	s.workspace.Say(s.general, s.alice.ID, "well?")
+	s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
+	if n := len(s.judgments()); n != 2 {
+		t.Errorf("asked %d times, want twice", n)
+	}
+	// Never readable.
+	s.workspace.Say(s.general, s.alice.ID, "and what else?")
+	s.await("two attempts", 20*time.Second, func() bool { return len(s.judgments()) == 4 })
+	s.never("more than silence", 5*time.Second, func() bool { return len(s.posts()) > 1 || len(s.judgments()) > 4 })
+	// The conversation continues.
+	s.model.Handle(judgeAndAnswer("here I am", llmtest.Yes("mended", 1, 0)))
+	s.workspace.Say(s.general, s.alice.ID, "and now?")
+	s.await("another answer", 20*time.Second, func() bool { return len(s.posts()) == 2 })
 }
 
 func TestFollowUpNeedsNoMention(t *testing.T) {

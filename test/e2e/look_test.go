@@ -12,6 +12,7 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/internal/testserver"
 )
 
 // awaitFound waits until the search index has a text that a channel's own people may find.
@@ -27,55 +28,52 @@ func (s *system) awaitFound(channel, text string) {
 // link. Private channels are not searched from elsewhere.
 func TestLookingUp(t *testing.T) {
 	t.Parallel()
-	eachDatabase(t, func(t *testing.T, url string) {
-		t.Parallel()
-		s := start(t, url, quiet(300), maxWait(600), modelAnswers(func(c llmtest.Call) llmtest.Reply {
-			switch {
-			case c.Judgment():
-				return llmtest.No("nobody asked")
-			case len(c.Turns) > 0:
-				return llmtest.Text("On Thursday [1], and on the 20th [2].")
-			case len(c.Tools) == 0:
-				return llmtest.Text("there are no tools")
-			}
-			return llmtest.Calls(llmtest.ToolCall("search_messages", `{"query":"deploying billing codename"}`), llmtest.ToolCall("search_messages", `{"query":"締め日"}`),
-				llmtest.ToolCall("read_channel", `{"channel":"attic"}`), llmtest.ToolCall("delete_everything", `{}`))
-		}))
-		random := s.workspace.AddChannel(sandbox.Public, "random", s.workspace.Bot().UserID, s.alice.ID, s.bob.ID)
-		attic := s.workspace.AddChannel(sandbox.Private, "attic", s.workspace.Bot().UserID, s.alice.ID)
-		s.runWorkflow("ChannelSync", nil, nil)
-		moved := s.workspace.Say(random, s.bob.ID, "The deployment of billing has moved to Thursday.")
-		s.workspace.Say(random, s.bob.ID, "請求書の締め日は毎月二十日です")
-		s.workspace.Say(attic, s.alice.ID, "deploy billing under the codename walrus")
-		s.awaitFound(random, "billing")
-		s.awaitFound(random, "請求書")
-		s.awaitFound(attic, "walrus")
+	s := start(t, testserver.Postgres(t), quiet(300), maxWait(600), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+		switch {
+		case c.Judgment():
+			return llmtest.No("nobody asked")
+		case len(c.Turns) > 0:
+			return llmtest.Text("On Thursday [1], and on the 20th [2].")
+		case len(c.Tools) == 0:
+			return llmtest.Text("there are no tools")
+		}
+		return llmtest.Calls(llmtest.ToolCall("search_messages", `{"query":"deploying billing codename"}`), llmtest.ToolCall("search_messages", `{"query":"締め日"}`),
+			llmtest.ToolCall("read_channel", `{"channel":"attic"}`), llmtest.ToolCall("delete_everything", `{}`))
+	}))
+	random := s.workspace.AddChannel(sandbox.Public, "random", s.workspace.Bot().UserID, s.alice.ID, s.bob.ID)
+	attic := s.workspace.AddChannel(sandbox.Private, "attic", s.workspace.Bot().UserID, s.alice.ID)
+	s.runWorkflow("ChannelSync", nil, nil)
+	moved := s.workspace.Say(random, s.bob.ID, "The deployment of billing has moved to Thursday.")
+	s.workspace.Say(random, s.bob.ID, "請求書の締め日は毎月二十日です")
+	s.workspace.Say(attic, s.alice.ID, "deploy billing under the codename walrus")
+	s.awaitFound(random, "billing")
+	s.awaitFound(random, "請求書")
+	s.awaitFound(attic, "walrus")
 
-		asked := s.workspace.Say(s.general, s.alice.ID, s.mention("when do we deploy billing, and when is the 締め日?"))
-		s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
-		link := fmt.Sprintf("/archives/%s/p%s)", random, strings.ReplaceAll(moved, ".", ""))
-		if p := s.posts()[0]; p.ThreadTS != asked || !strings.Contains(string(p.Blocks), "[[1]](http://") || !strings.Contains(string(p.Blocks), link) || !strings.Contains(string(p.Blocks), "[[2]](") {
-			t.Errorf("posted %s, want links for both numbers", p.Blocks)
+	asked := s.workspace.Say(s.general, s.alice.ID, s.mention("when do we deploy billing, and when is the 締め日?"))
+	s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
+	link := fmt.Sprintf("/archives/%s/p%s)", random, strings.ReplaceAll(moved, ".", ""))
+	if p := s.posts()[0]; p.ThreadTS != asked || !strings.Contains(string(p.Blocks), "[[1]](http://") || !strings.Contains(string(p.Blocks), link) || !strings.Contains(string(p.Blocks), "[[2]](") {
+		t.Errorf("posted %s, want links for both numbers", p.Blocks)
+	}
+	calls := s.replies()
+	if len(calls) != 2 || len(calls[1].Turns) != 1 {
+		t.Fatalf("%d calls of the model, want 2:\n%+v", len(calls), calls)
+	}
+	results := calls[1].Turns[0].Results
+	for i, want := range []string{"bob: The deployment of billing has moved to Thursday.", "bob: 請求書の締め日は毎月二十日です", `No channel "attic" is known here`, `There is no tool "delete_everything" here`} {
+		if !strings.Contains(results[i].Text, want) {
+			t.Errorf("result %d is %q, want %q", i, results[i].Text, want)
 		}
-		calls := s.replies()
-		if len(calls) != 2 || len(calls[1].Turns) != 1 {
-			t.Fatalf("%d calls of the model, want 2:\n%+v", len(calls), calls)
+	}
+	for _, c := range calls {
+		if strings.Contains(string(c.Body), "walrus") {
+			t.Errorf("a private channel is shown elsewhere:\n%s", c.Body)
 		}
-		results := calls[1].Turns[0].Results
-		for i, want := range []string{"bob: The deployment of billing has moved to Thursday.", "bob: 請求書の締め日は毎月二十日です", `No channel "attic" is known here`, `There is no tool "delete_everything" here`} {
-			if !strings.Contains(results[i].Text, want) {
-				t.Errorf("result %d is %q, want %q", i, results[i].Text, want)
-			}
-		}
-		for _, c := range calls {
-			if strings.Contains(string(c.Body), "walrus") {
-				t.Errorf("a private channel is shown elsewhere:\n%s", c.Body)
-			}
-		}
-		if !strings.Contains(calls[0].System, "## Said before") || !strings.Contains(calls[0].System, "moved to Thursday") {
-			t.Errorf("the prompt does not show what was said before:\n%s", calls[0].System)
-		}
-	})
+	}
+	if !strings.Contains(calls[0].System, "## Said before") || !strings.Contains(calls[0].System, "moved to Thursday") {
+		t.Errorf("the prompt does not show what was said before:\n%s", calls[0].System)
+	}
 }
 
 // A note is in the prompts of its own channel and of no other, until somebody takes it back.

@@ -18,6 +18,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
+	"myao/internal/testserver"
 	"myao/workflows"
 )
 
@@ -87,68 +88,65 @@ func (s *system) promptFor(channel, text string, options ...sandbox.SayOption) s
 // there what was said in private.
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	eachDatabase(t, func(t *testing.T, url string) {
-		t.Parallel()
-		s := start(t, url, quiet(300), maxWait(600), modelAnswers(rememberLinesWith("launch", "hush")))
-		bot := s.workspace.Bot().UserID
-		random := s.workspace.AddChannel(sandbox.Public, "random", bot, s.alice.ID, s.bob.ID)
-		secret := s.workspace.AddChannel(sandbox.Private, "hush-plans", bot, s.alice.ID)
-		direct := s.workspace.AddChannel(sandbox.DM, "", s.bob.ID)
-		s.runWorkflow("ChannelSync", nil, nil)
+	s := start(t, testserver.Postgres(t), quiet(300), maxWait(600), modelAnswers(rememberLinesWith("launch", "hush")))
+	bot := s.workspace.Bot().UserID
+	random := s.workspace.AddChannel(sandbox.Public, "random", bot, s.alice.ID, s.bob.ID)
+	secret := s.workspace.AddChannel(sandbox.Private, "hush-plans", bot, s.alice.ID)
+	direct := s.workspace.AddChannel(sandbox.DM, "", s.bob.ID)
+	s.runWorkflow("ChannelSync", nil, nil)
 
-		root := s.workspace.Say(s.general, s.alice.ID, "plans for friday?")
-		party := s.workspace.Say(s.general, s.bob.ID, "the launch party is at the harbour", sandbox.InThread(root))
-		hush := s.workspace.Say(secret, s.alice.ID, "hush: the merger is on")
-		own := s.workspace.Say(direct, s.bob.ID, "hush: I am leaving")
-		s.awaitStored(s.general, root, party)
-		s.awaitStored(secret, hush)
-		s.awaitStored(direct, own)
-		s.await("the answer to the direct message", 20*time.Second, func() bool { return len(s.posts()) == 1 })
-		s.awaitStored(direct, s.posts()[0].TS)
+	root := s.workspace.Say(s.general, s.alice.ID, "plans for friday?")
+	party := s.workspace.Say(s.general, s.bob.ID, "the launch party is at the harbour", sandbox.InThread(root))
+	hush := s.workspace.Say(secret, s.alice.ID, "hush: the merger is on")
+	own := s.workspace.Say(direct, s.bob.ID, "hush: I am leaving")
+	s.awaitStored(s.general, root, party)
+	s.awaitStored(secret, hush)
+	s.awaitStored(direct, own)
+	s.await("the answer to the direct message", 20*time.Second, func() bool { return len(s.posts()) == 1 })
+	s.awaitStored(direct, s.posts()[0].TS)
 
-		got := s.runMemory()
-		// A thread; short-term and long-term memory of three channels; the workspace.
-		if want := (workflows.MemoryOutput{Threads: 1, Channels: 3, Workspace: true, Calls: 1 + 3*2 + 2}); got != want {
-			t.Errorf("remembered %+v, want %+v", got, want)
+	got := s.runMemory()
+	// A thread; short-term and long-term memory of three channels; the workspace.
+	if want := (workflows.MemoryOutput{Threads: 1, Channels: 3, Workspace: true, Calls: 1 + 3*2 + 2}); got != want {
+		t.Errorf("remembered %+v, want %+v", got, want)
+	}
+	calls := len(s.memories())
+	for _, c := range s.memories() {
+		if strings.Contains(c.System, "You are myao.") {
+			t.Errorf("the prompt for a memory holds the persona:\n%s", c.System)
 		}
-		calls := len(s.memories())
-		for _, c := range s.memories() {
-			if strings.Contains(c.System, "You are myao.") {
-				t.Errorf("the prompt for a memory holds the persona:\n%s", c.System)
-			}
-		}
+	}
 
-		prompt := s.promptFor(random, "when is the party?")
-		if !strings.Contains(prompt, "harbour") || !strings.Contains(prompt, "#general") {
-			t.Errorf("told in a thread of general, not known in random:\n%s", prompt)
-		}
-		if strings.Contains(prompt, "hush") || strings.Contains(prompt, "merger") || strings.Contains(prompt, "leaving") {
-			t.Errorf("told in private, known in random:\n%s", prompt)
-		}
-		if prompt := s.promptFor(secret, "what is on?"); !strings.Contains(prompt, "hush: the merger is on") || !strings.Contains(prompt, "harbour") {
-			t.Errorf("the private channel does not know its own memory, or that of the workspace:\n%s", prompt)
-		}
-		if n := len(s.memories()); n != calls {
-			t.Errorf("%d calls for memories, want the %d of the one run", n, calls)
-		}
+	prompt := s.promptFor(random, "when is the party?")
+	if !strings.Contains(prompt, "harbour") || !strings.Contains(prompt, "#general") {
+		t.Errorf("told in a thread of general, not known in random:\n%s", prompt)
+	}
+	if strings.Contains(prompt, "hush") || strings.Contains(prompt, "merger") || strings.Contains(prompt, "leaving") {
+		t.Errorf("told in private, known in random:\n%s", prompt)
+	}
+	if prompt := s.promptFor(secret, "what is on?"); !strings.Contains(prompt, "hush: the merger is on") || !strings.Contains(prompt, "harbour") {
+		t.Errorf("the private channel does not know its own memory, or that of the workspace:\n%s", prompt)
+	}
+	if n := len(s.memories()); n != calls {
+		t.Errorf("%d calls for memories, want the %d of the one run", n, calls)
+	}
 
-		// Now only the bot's answers are new; after the next run nothing is.
-		s.await("the answers", 20*time.Second, func() bool { return len(s.posts()) == 3 })
-		for _, p := range s.posts()[1:] {
-			s.awaitStored(p.Channel, p.TS)
-		}
-		if got := s.runMemory(); got.Channels != 2 || got.Threads != 2 || got.Failed != 0 {
-			t.Errorf("after two answers in threads of their own: %+v", got)
-		}
-		calls = len(s.memories())
-		if got, want := s.runMemory(), (workflows.MemoryOutput{}); got != want || len(s.memories()) != calls {
-			t.Errorf("with nothing new: %+v and %d more calls; want nothing", got, len(s.memories())-calls)
-		}
-		versions, err := s.store.MemoryVersions(t.Context(), chat.Scope{Team: "T0E2E", Channel: s.general}, chat.LongTerm, 10)
-		if err != nil || len(versions) != 1 || versions[0].Model != memoryModel || len(versions[0].Sources) != 2 {
-			t.Errorf("versions of general's long-term memory: %+v, %v; want one, of two messages", versions, err)
-		}
-	})
+	// Now only the bot's answers are new; after the next run nothing is.
+	s.await("the answers", 20*time.Second, func() bool { return len(s.posts()) == 3 })
+	for _, p := range s.posts()[1:] {
+		s.awaitStored(p.Channel, p.TS)
+	}
+	if got := s.runMemory(); got.Channels != 2 || got.Threads != 2 || got.Failed != 0 {
+		t.Errorf("after two answers in threads of their own: %+v", got)
+	}
+	calls = len(s.memories())
+	if got, want := s.runMemory(), (workflows.MemoryOutput{}); got != want || len(s.memories()) != calls {
+		t.Errorf("with nothing new: %+v and %d more calls; want nothing", got, len(s.memories())-calls)
+	}
+	versions, err := s.store.MemoryVersions(t.Context(), chat.Scope{Team: "T0E2E", Channel: s.general}, chat.LongTerm, 10)
+	if err != nil || len(versions) != 1 || versions[0].Model != memoryModel || len(versions[0].Sources) != 2 {
+		t.Errorf("versions of general's long-term memory: %+v, %v; want one, of two messages", versions, err)
+	}
 }
 
 // When Slack says that a channel has become private, its memory stays there at once: before the

@@ -7,30 +7,28 @@ import (
 
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
+	"myao/internal/testserver"
 )
 
 func TestMentionIsAnsweredInItsThread(t *testing.T) {
 	t.Parallel()
-	eachDatabase(t, func(t *testing.T, url string) {
-		t.Parallel()
-		s := start(t, url, modelAnswers(llmtest.Script(llmtest.Text("Hello **Alice**."))))
-		ts := s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
-		s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
-		p := s.posts()[0]
-		if p.ThreadTS != ts || !strings.Contains(p.Text, "Hello") {
-			t.Errorf("posted %q in thread %q, want an answer in thread %q", p.Text, p.ThreadTS, ts)
-		}
-		if n := len(s.judgments()); n != 0 {
-			t.Errorf("%d judgments of a mention, want none", n)
-		}
-		if call := s.replies()[0]; !strings.Contains(call.System, "alice") || !strings.Contains(call.System, "hello?") {
-			t.Errorf("the model was not told who said what:\n%s", call.System)
-		}
-		s.never("a second answer", 4*time.Second, func() bool { return len(s.posts()) > 1 })
-		if rows := s.decisions("thread/T0E2E/" + s.general + "/" + ts); len(rows) != 1 || rows[0].Outcome != "posted" || rows[0].Source != "addressed" {
-			t.Errorf("ledger: %+v; want one addressed, posted", rows)
-		}
-	})
+	s := start(t, sqlite(t), modelAnswers(llmtest.Script(llmtest.Text("Hello **Alice**."))))
+	ts := s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
+	s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
+	p := s.posts()[0]
+	if p.ThreadTS != ts || !strings.Contains(p.Text, "Hello") {
+		t.Errorf("posted %q in thread %q, want an answer in thread %q", p.Text, p.ThreadTS, ts)
+	}
+	if n := len(s.judgments()); n != 0 {
+		t.Errorf("%d judgments of a mention, want none", n)
+	}
+	if call := s.replies()[0]; !strings.Contains(call.System, "alice") || !strings.Contains(call.System, "hello?") {
+		t.Errorf("the model was not told who said what:\n%s", call.System)
+	}
+	s.never("a second answer", 4*time.Second, func() bool { return len(s.posts()) > 1 })
+	if rows := s.decisions("thread/T0E2E/" + s.general + "/" + ts); len(rows) != 1 || rows[0].Outcome != "posted" || rows[0].Source != "addressed" {
+		t.Errorf("ledger: %+v; want one addressed, posted", rows)
+	}
 }
 
 func TestMentionWithdrawsWhatWaitsAtTheTopLevel(t *testing.T) {
@@ -62,22 +60,20 @@ func TestMentionsDuringAReplyAreAnsweredTogether(t *testing.T) {
 
 func TestRedeliveredEventsAreAnsweredOnce(t *testing.T) {
 	t.Parallel()
-	eachDatabase(t, func(t *testing.T, url string) {
-		t.Parallel()
-		s := start(t, url, quiet(1), modelAnswers(judgeAndAnswer("once", llmtest.Yes("asked", 1, 0))))
-		s.workspace.Faults().AddEvent(sandbox.EventFault{RedeliverAfter: []time.Duration{0, 10 * time.Millisecond, 6 * time.Second}})
-		s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
-		s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
-		s.workspace.Say(s.general, s.bob.ID, "a question?")
-		s.await("the judged answer", 20*time.Second, func() bool { return len(s.posts()) == 2 })
-		s.never("a doubled answer", 9*time.Second, func() bool { return len(s.posts()) > 2 })
-	})
+	s := start(t, testserver.Postgres(t), quiet(1), modelAnswers(judgeAndAnswer("once", llmtest.Yes("asked", 1, 0))))
+	s.workspace.Faults().AddEvent(sandbox.EventFault{RedeliverAfter: []time.Duration{0, 10 * time.Millisecond, 6 * time.Second}})
+	s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
+	s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
+	s.workspace.Say(s.general, s.bob.ID, "a question?")
+	s.await("the judged answer", 20*time.Second, func() bool { return len(s.posts()) == 2 })
+	s.never("a doubled answer", 9*time.Second, func() bool { return len(s.posts()) > 2 })
 }
 
 // A mention fires two events, message and app_mention. It is answered once, even if one is lost
 // or late.
 func TestMentionWithOneEventLostOrLate(t *testing.T) {
 	t.Parallel()
+	s := start(t, sqlite(t))
 	for name, fault := range map[string]sandbox.EventFault{
 		"only the mention":    {Match: sandbox.MentionMessage, Drop: true},
 		"only the message":    {Match: sandbox.AppMention, Drop: true},
@@ -86,11 +82,13 @@ func TestMentionWithOneEventLostOrLate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, sqlite(t))
+			s := s.forSubtest(t)
+			room, event := s.room(), fault.Match
+			fault.Match = func(e sandbox.Event) bool { return e.Channel == room && event(e) }
 			s.workspace.Faults().AddEvent(fault)
-			s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
-			s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
-			s.never("a second answer", 6*time.Second, func() bool { return len(s.posts()) > 1 })
+			s.workspace.Say(room, s.alice.ID, s.mention("hello?"))
+			s.await("the answer", 30*time.Second, func() bool { return len(s.postsIn(room)) == 1 })
+			s.never("a second answer", 6*time.Second, func() bool { return len(s.postsIn(room)) > 1 })
 		})
 	}
 }

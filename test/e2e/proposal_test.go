@@ -3,8 +3,10 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"myao/internal/conversation"
 	"myao/internal/failpoint"
 	"myao/internal/llm"
 	"myao/internal/llm/llmtest"
@@ -20,7 +23,7 @@ import (
 	"myao/internal/store"
 )
 
-// ticketDesk is an MCP server with a tool that acts. It keeps the titles that it was called with.
+// ticketDesk is an MCP server with two tools that act. It keeps the titles that it was called with.
 type ticketDesk struct {
 	url string
 
@@ -35,12 +38,14 @@ type ticket struct {
 func newTicketDesk(t *testing.T) *ticketDesk {
 	d := &ticketDesk{}
 	server := mcp.NewServer(&mcp.Implementation{Name: "desk", Version: "1"}, nil)
-	mcp.AddTool(server, &mcp.Tool{Name: "create", Description: "Opens a ticket."}, func(_ context.Context, _ *mcp.CallToolRequest, in ticket) (*mcp.CallToolResult, any, error) {
+	take := func(_ context.Context, _ *mcp.CallToolRequest, in ticket) (*mcp.CallToolResult, any, error) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.titles = append(d.titles, in.Title)
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "opened ticket 7"}}}, nil, nil
-	})
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "ticket 7 is open"}}}, nil, nil
+	}
+	mcp.AddTool(server, &mcp.Tool{Name: "create", Description: "Opens a ticket."}, take)
+	mcp.AddTool(server, &mcp.Tool{Name: "reopen", Description: "Opens a ticket again.", Annotations: &mcp.ToolAnnotations{IdempotentHint: true}}, take)
 	listening := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
 	t.Cleanup(listening.Close)
 	d.url = listening.URL
@@ -64,54 +69,98 @@ type actStep struct {
 	point string
 	// early kills before the click, and starter kills the starter in place of the worker.
 	early, starter bool
+	// again is set if the tool says that its call may be repeated.
+	again bool
 	// state is what becomes of the proposal, after so many calls.
 	state store.ProposalState
 	calls int
 }
 
-// actSteps name the points between the post of a proposal and the post that tells what came of it.
+// actSteps name the points between the post of a proposal and the post that tells what came of it, in
+// reverse order of work, as workerSteps.
 var actSteps = []actStep{
 	{point: "post: written down", early: true, state: store.ProposalDone, calls: 1},
-	{point: "relay: claimed", starter: true, state: store.ProposalDone, calls: 1},
-	{point: "act: begun", state: store.ProposalUnknown},
-	{point: "act: done", state: store.ProposalUnknown, calls: 1},
+	{point: "post: written down", state: store.ProposalDone, calls: 1},
 	{point: "post: sent", state: store.ProposalDone, calls: 1},
+	{point: "post: begun", state: store.ProposalDone, calls: 1},
+	{point: "compose: written", state: store.ProposalDone, calls: 1},
+	{point: "compose: model answered", state: store.ProposalDone, calls: 1},
+	{point: "act: done", state: store.ProposalUnknown, calls: 1},
+	{point: "act: begun", state: store.ProposalUnknown},
+	{point: "act: done", again: true, state: store.ProposalDone, calls: 2},
+	{point: "act: begun", again: true, state: store.ProposalDone, calls: 1},
+	{point: "relay: marked", starter: true, state: store.ProposalDone, calls: 1},
+	{point: "relay: signalled", starter: true, state: store.ProposalDone, calls: 1},
+	{point: "relay: claimed", starter: true, state: store.ProposalDone, calls: 1},
 }
 
-// TestKilledAroundAnApprovedCall has a model propose a call of a real MCP server, and kills the programs
-// from the post of the proposal to the telling of what came of it. The call is made at most once, and
-// told once, although everybody clicks twice.
+var ticketFor = regexp.MustCompile(`(create|reopen) (ticket-\d\d)`)
+
+// TestKilledAroundAnApprovedCall has a model propose calls of a real MCP server, and kills the programs
+// from the post of a proposal to the telling of what came of it. A call is made at most once, unless it
+// may be repeated, and told once, although everybody clicks twice.
 func TestKilledAroundAnApprovedCall(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, url string) {
 		t.Parallel()
 		desk := newTicketDesk(t)
-		s := start(t, url, quiet(300), maxWait(600), extraConfig(`mcp: {servers: {desk: {url: "`+desk.url+`", channels: [all]}}}`),
+		s := start(t, url, quiet(300), maxWait(600), longAckTimeout, extraConfig(`mcp: {servers: {desk: {url: "`+desk.url+`", channels: [all]}}}`),
 			modelAnswers(func(c llmtest.Call) llmtest.Reply {
-				_, point, asks := strings.Cut(c.System, "ticket for: ")
+				asked := ticketFor.FindStringSubmatch(c.System)
 				switch {
 				case strings.Contains(c.System, "what came of it"):
 					return llmtest.Text("That is what came of it.")
-				case asks && len(c.Tools) > 0 && len(c.Turns) == 0:
-					point, _, _ = strings.Cut(point, ";")
-					input, err := json.Marshal(ticket{point})
+				case asked != nil && len(c.Tools) > 0 && len(c.Turns) == 0:
+					input, err := json.Marshal(ticket{asked[2]})
 					if err != nil {
 						return llmtest.Fail(500)
 					}
-					return llmtest.Reply{Calls: []llm.Call{{Name: "desk__create", Input: input}}}
+					return llmtest.Reply{Calls: []llm.Call{{Name: "desk__" + asked[1], Input: input}}}
 				}
 				return llmtest.Text("Shall I open a ticket?")
 			}))
-		for _, step := range actSteps {
-			s.actThrough(step, desk)
+		var all []*offer
+		for i, step := range actSteps {
+			o := &offer{actStep: step, title: fmt.Sprintf("ticket-%02d", i)}
+			o.name = fmt.Sprintf("%s, %s", o.title, step.point)
+			s.offer(o, desk)
+			all = append(all, o)
+			if step.early || step.again { // it passes the next steps' points, too
+				s.awaitEnd(o)
+			}
+		}
+		for _, o := range all {
+			s.awaitEnd(o)
+		}
+		s.never("a doubled telling", 2*time.Second, func() bool {
+			for _, o := range all {
+				if len(s.postsIn(o.channel)) != 2 {
+					return true
+				}
+			}
+			return false
+		})
+		for _, o := range all {
+			told := s.postsIn(o.channel)[1]
+			if told.Text != "That is what came of it." || told.ThreadTS != o.question || desk.calls(o.title) != o.calls {
+				t.Errorf("%s: told %+v after %d calls, want %d", o.name, told, desk.calls(o.title), o.calls)
+			}
 		}
 	})
 }
 
-func (s *system) actThrough(step actStep, desk *ticketDesk) {
+// offer is a proposal in a channel of its own.
+type offer struct {
+	actStep
+	store.Proposal
+	name, title, channel, question string
+}
+
+// offer has a ticket proposed and approved, and kills a program at the step's point meanwhile.
+func (s *system) offer(o *offer, desk *ticketDesk) {
 	s.t.Helper()
 	killed := s.worker
-	if step.starter {
+	if o.starter {
 		killed = s.starter
 	}
 	kill := func() {
@@ -120,76 +169,60 @@ func (s *system) actThrough(step actStep, desk *ticketDesk) {
 			return err == nil && n == 0
 		})
 		killed.kill()
-		killed.start(failpoint.Variable + "=" + step.point)
-		if step.starter {
-			s.ready()
-		}
+		killed.start(failpoint.Variable + "=" + o.point)
+		s.ready()
 	}
 	died := func() {
-		killed.awaitDeath(step.point)
+		killed.awaitDeath(o.point)
 		killed.start()
-		if step.starter {
-			s.ready()
-		}
+		s.ready()
 	}
-	channel := s.workspace.AddChannel(sandbox.Private, strings.NewReplacer(":", "", " ", "-").Replace(step.point), s.workspace.Bot().UserID, s.alice.ID)
-	if step.early {
+	o.channel = s.workspace.AddChannel(sandbox.Private, o.title, s.workspace.Bot().UserID, s.alice.ID)
+	if o.early {
 		kill()
 	}
-	asked := s.workspace.Say(channel, s.alice.ID, s.mention("a ticket for: "+step.point+"; please"))
-	if step.early {
+	o.question = s.workspace.Say(o.channel, s.alice.ID, s.mention(map[bool]string{false: "create ", true: "reopen "}[o.again]+o.title))
+	if o.early {
 		died()
 	}
-	proposal := func() store.Proposal {
-		s.t.Helper()
-		found, err := s.store.Proposals(s.t.Context(), store.ProposalFilter{Team: "T0E2E", Channel: channel, All: true, Limit: 10})
+	s.await("the proposal of "+o.name, 60*time.Second, func() bool {
+		found, err := s.store.Proposals(s.t.Context(), store.ProposalFilter{Team: "T0E2E", Channel: o.channel, All: true, Limit: 10})
 		if err != nil || len(found) > 1 {
-			s.t.Fatalf("%s: proposed %+v, %v", step.point, found, err)
+			s.t.Fatalf("%s: proposed %+v, %v", o.name, found, err)
 		}
-		if len(found) == 0 {
-			return store.Proposal{}
+		if len(found) == 1 {
+			o.Proposal = found[0]
 		}
-		return found[0]
+		return o.ShownTS != "" && s.phase(o.Conversation().ID()) == conversation.Idle
+	})
+	if n := desk.calls(o.title); n != 0 {
+		s.t.Errorf("%s: %d calls before anybody approved", o.name, n)
 	}
-	s.await("the proposal of "+step.point, 60*time.Second, func() bool { return proposal().ShownTS != "" })
-	p := proposal()
-	if n := desk.calls(step.point); n != 0 {
-		s.t.Errorf("%s: %d calls before anybody approved", step.point, n)
-	}
-	if !step.early {
+	if !o.early {
 		kill()
 	}
 	for range 2 {
-		s.workspace.Press(channel, s.alice.ID, p.ShownTS, slack.ActionApprove, p.ID)
+		s.workspace.Press(o.channel, s.alice.ID, o.ShownTS, slack.ActionApprove, o.ID)
 	}
-	if !step.early {
+	if !o.early {
 		died()
 	}
-	told := func() (texts []string) {
-		for _, m := range s.postsIn(channel) {
-			if m.ThreadTS == asked && m.TS != p.ShownTS {
-				texts = append(texts, m.Text)
+}
+
+// awaitEnd waits until the proposal has ended and shows it, and what came of it is told and in the ledger.
+func (s *system) awaitEnd(o *offer) {
+	s.t.Helper()
+	s.await("the end of "+o.name, 90*time.Second, func() bool {
+		p, err := s.store.Proposal(s.t.Context(), o.ID)
+		rows := s.decisions(o.Conversation().ID())
+		return err == nil && p.State == o.state && p.DecidedBy == "slack:"+s.alice.ID && len(rows) == 2 && rows[1].Outcome == conversation.Sent
+	})
+	s.await("the buttons of "+o.name, 30*time.Second, func() bool {
+		for _, m := range s.workspace.Messages(o.channel) {
+			if m.TS == o.ShownTS {
+				return !strings.Contains(string(m.Blocks), slack.ActionApprove) && strings.Contains(string(m.Blocks), "approved by")
 			}
 		}
-		return texts
-	}
-	shown := func() string {
-		for _, m := range s.workspace.Messages(channel) {
-			if m.TS == p.ShownTS {
-				return string(m.Blocks)
-			}
-		}
-		return ""
-	}
-	s.await("the end of "+step.point, 90*time.Second, func() bool {
-		return proposal().State == step.state && len(told()) > 0 && !strings.Contains(shown(), slack.ActionApprove)
+		return false
 	})
-	rows := s.decisions(p.Conversation().ID())
-	s.await("the ledger of "+step.point, 30*time.Second, func() bool {
-		rows = s.decisions(p.Conversation().ID())
-		return len(rows) == 2 && rows[1].Outcome == "posted"
-	})
-	if texts := told(); len(texts) != 1 || texts[0] != "That is what came of it." || desk.calls(step.point) != step.calls {
-		s.t.Errorf("%s: told %q after %d calls, want one telling after %d", step.point, texts, desk.calls(step.point), step.calls)
-	}
 }

@@ -83,81 +83,78 @@ func (s *system) phase(id string) conversation.Phase {
 // the ledger stays correct, and the next message is answered.
 func TestResetByAnOperator(t *testing.T) {
 	t.Parallel()
-	eachDatabase(t, func(t *testing.T, url string) {
-		t.Parallel()
-		s := start(t, url, quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
-			switch {
-			case c.Judgment() && strings.Contains(c.System, "hopeless"):
-				return llmtest.Fail(400)
-			case c.Judgment() && strings.Contains(c.System, "slowly"):
-				return llmtest.Yes("asked", 1, 10)
-			case c.Judgment():
-				return llmtest.Yes("asked", 1, 0)
-			}
-			return llmtest.Text("answer")
-		}))
-		cases := []*resetCase{
-			{name: "a mention, to its beginning", to: toFirstTask, paid: 1},
-			{name: "a mention, to its post", to: toPostTask, paid: 1},
-			{name: "two mentions, to the beginning", twice: true, to: toFirstTask, paid: 2},
-			{name: "a judged question, to its beginning", question: question{step: step{judged: true}}, to: toFirstTask, paid: 2},
-			{name: "a judged question, to its post", question: question{step: step{judged: true}}, to: toPostTask, paid: 2},
-			{name: "two judged questions, to the beginning", question: question{step: step{judged: true}}, twice: true, to: toFirstTask, paid: 4},
-			{name: "a delayed reply", question: question{step: step{judged: true}}, suffix: " slowly", delayed: true, to: toFirstTask, paid: 2},
-			{name: "a failed judgment", question: question{step: step{judged: true, judgmentFails: true}}, to: toFirstTask, paid: 2},
+	s := start(t, sqlite(t), quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+		switch {
+		case c.Judgment() && strings.Contains(c.System, "hopeless"):
+			return llmtest.Fail(400)
+		case c.Judgment() && strings.Contains(c.System, "slowly"):
+			return llmtest.Yes("asked", 1, 10)
+		case c.Judgment():
+			return llmtest.Yes("asked", 1, 0)
 		}
-		for i, c := range cases {
-			c.question = *s.prepare(c.step, i)
-			c.text += c.suffix
-			c.say(s)
-			c.id = "thread/T0E2E/" + c.channel + "/" + c.ts
-			if c.judged {
-				c.id = "channel/T0E2E/" + c.channel
-			}
-			c.wantPosts = 1 - min(1, strings.Count(c.text, "hopeless"))
+		return llmtest.Text("answer")
+	}))
+	cases := []*resetCase{
+		{name: "a mention, to its beginning", to: toFirstTask, paid: 1},
+		{name: "a mention, to its post", to: toPostTask, paid: 1},
+		{name: "two mentions, to the beginning", twice: true, to: toFirstTask, paid: 2},
+		{name: "a judged question, to its beginning", question: question{step: step{judged: true}}, to: toFirstTask, paid: 2},
+		{name: "a judged question, to its post", question: question{step: step{judged: true}}, to: toPostTask, paid: 2},
+		{name: "two judged questions, to the beginning", question: question{step: step{judged: true}}, twice: true, to: toFirstTask, paid: 4},
+		{name: "a delayed reply", question: question{step: step{judged: true}}, suffix: " slowly", delayed: true, to: toFirstTask, paid: 2},
+		{name: "a failed judgment", question: question{step: step{judged: true, judgmentFails: true}}, to: toFirstTask, paid: 2},
+	}
+	for i, c := range cases {
+		c.question = *s.prepare(c.step, i)
+		c.text += c.suffix
+		c.say(s)
+		c.id = "thread/T0E2E/" + c.channel + "/" + c.ts
+		if c.judged {
+			c.id = "channel/T0E2E/" + c.channel
 		}
-		for _, c := range cases { // first, because the delay ends
-			if c.delayed {
-				s.await("the delay of "+c.name, 30*time.Second, func() bool { return s.phase(c.id) == conversation.Delaying })
-				s.reset(c.id, c.to)
-			}
+		c.wantPosts = 1 - min(1, strings.Count(c.text, "hopeless"))
+	}
+	for _, c := range cases { // first, because the delay ends
+		if c.delayed {
+			s.await("the delay of "+c.name, 30*time.Second, func() bool { return s.phase(c.id) == conversation.Delaying })
+			s.reset(c.id, c.to)
 		}
-		for _, c := range cases {
-			if c.twice {
-				s.await("the first answer of "+c.name, 30*time.Second, func() bool { return c.settled(s, 1) })
-				c.askAgain(s)
-				c.wantPosts++
-			}
+	}
+	for _, c := range cases {
+		if c.twice {
+			s.await("the first answer of "+c.name, 30*time.Second, func() bool { return c.settled(s, 1) })
+			c.askAgain(s)
+			c.wantPosts++
 		}
-		for _, c := range cases {
-			if !c.delayed {
-				s.await("the end of "+c.name, 30*time.Second, func() bool { return c.settled(s, c.wantPosts) && s.phase(c.id) == conversation.Idle })
-				s.reset(c.id, c.to)
-			}
+	}
+	for _, c := range cases {
+		if !c.delayed {
+			s.await("the end of "+c.name, 30*time.Second, func() bool { return c.settled(s, c.wantPosts) && s.phase(c.id) == conversation.Idle })
+			s.reset(c.id, c.to)
 		}
-		for _, c := range cases {
-			s.await("the end of "+c.name+" after the reset", 60*time.Second, func() bool {
-				return c.settled(s, c.wantPosts) && s.phase(c.id) == conversation.Idle && c.calls(s) >= c.paid
-			})
-		}
-		s.never("something posted twice", 4*time.Second, func() bool {
-			return slices.ContainsFunc(cases, func(c *resetCase) bool { return len(c.posts(s)) != c.wantPosts })
+	}
+	for _, c := range cases {
+		s.await("the end of "+c.name+" after the reset", 60*time.Second, func() bool {
+			return c.settled(s, c.wantPosts) && s.phase(c.id) == conversation.Idle && c.calls(s) >= c.paid
 		})
-		for _, c := range cases {
-			c.checkLedger(s)
-			if got := c.calls(s); got != c.paid {
-				t.Errorf("%s: the model was paid %d times, want %d", c.name, got, c.paid)
-			}
-			if !c.judgmentFails {
-				c.askAgain(s)
-				c.wantPosts++
-			}
-		}
-		for _, c := range cases {
-			s.await("what is said after the reset of "+c.name, 60*time.Second, func() bool { return c.settled(s, c.wantPosts) })
-			c.checkLedger(s)
-		}
+	}
+	s.never("something posted twice", 4*time.Second, func() bool {
+		return slices.ContainsFunc(cases, func(c *resetCase) bool { return len(c.posts(s)) != c.wantPosts })
 	})
+	for _, c := range cases {
+		c.checkLedger(s)
+		if got := c.calls(s); got != c.paid {
+			t.Errorf("%s: the model was paid %d times, want %d", c.name, got, c.paid)
+		}
+		if !c.judgmentFails {
+			c.askAgain(s)
+			c.wantPosts++
+		}
+	}
+	for _, c := range cases {
+		s.await("what is said after the reset of "+c.name, 60*time.Second, func() bool { return c.settled(s, c.wantPosts) })
+		c.checkLedger(s)
+	}
 }
 
 // resetCase is a conversation to reset.

@@ -10,6 +10,7 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/operator"
 	"myao/internal/sandbox"
+	"myao/internal/testserver"
 )
 
 // manyParts is an answer of 20 messages, which take 20 seconds to post.
@@ -19,99 +20,93 @@ var manyParts = strings.TrimSpace(strings.Repeat(strings.Repeat("A long paragrap
 // it silences replies that wait, and it outlasts the programs.
 func TestMuteEverywhere(t *testing.T) {
 	t.Parallel()
-	eachDatabase(t, func(t *testing.T, url string) {
-		t.Parallel()
-		s := start(t, url, quiet(1), maxDelay(600), modelAnswers(judgeAndAnswer(manyParts, llmtest.Yes("nobody answered", 0.8, 600))))
-		attic := s.workspace.AddChannel(sandbox.Private, "attic", s.workspace.Bot().UserID, s.alice.ID)
-		s.workspace.Say(attic, s.alice.ID, "where is the ladder?")
-		s.awaitPhase(attic, conversation.Delaying)
-		long := s.workspace.Say(s.general, s.alice.ID, s.mention("tell me everything"))
-		s.await("the first parts", 30*time.Second, func() bool { return len(s.posts()) >= 2 })
+	s := start(t, testserver.Postgres(t), quiet(1), maxDelay(600), modelAnswers(judgeAndAnswer(manyParts, llmtest.Yes("nobody answered", 0.8, 600))))
+	attic := s.workspace.AddChannel(sandbox.Private, "attic", s.workspace.Bot().UserID, s.alice.ID)
+	s.workspace.Say(attic, s.alice.ID, "where is the ladder?")
+	s.awaitPhase(attic, conversation.Delaying)
+	long := s.workspace.Say(s.general, s.alice.ID, s.mention("tell me everything"))
+	s.await("the first parts", 30*time.Second, func() bool { return len(s.posts()) >= 2 })
 
-		env := s.env
-		s.env = append(slices.Clone(env), "TEMPORAL_ADDRESS=127.0.0.1:1")
-		if stdout, stderr, status := s.command("mute", "--everywhere"); status != 0 || !strings.Contains(stdout, "mute: done everywhere, by cli:carol\n") {
-			t.Fatalf("%d %q %q", status, stdout, stderr)
-		}
-		s.env = env
-		muted := time.Now()
-		s.await("the rest to be given up", 20*time.Second, func() bool {
-			return slices.Contains(s.outcomes("thread/T0E2E/"+s.general+"/"+long), "silent silenced")
-		})
-		posts := s.posts()
-		if last := posts[len(posts)-1].At; last.After(muted.Add(time.Second)) || len(posts) > 15 {
-			t.Errorf("%d posts, the last %s after the mute", len(posts), last.Sub(muted))
-		}
-		s.mustContain(s.told("why", s.general, long), "cli:carol ordered: mute everywhere", "silent after all, by rule silenced: the bot is muted everywhere")
-
-		// The reply that waits is silenced when it is due, and so is a mention, with other processes.
-		s.worker.stop()
-		s.starter.stop()
-		s.worker.start()
-		s.starter.start()
-		s.ready()
-		s.told("answer-now", attic)
-		s.await("the silence of the reply that waited", 20*time.Second, func() bool {
-			return slices.Equal(s.outcomes("channel/T0E2E/"+attic), []string{"silent silenced"})
-		})
-		mention := s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
-		s.await("the silence", 20*time.Second, func() bool {
-			rows := s.decisions("thread/T0E2E/" + s.general + "/" + mention)
-			return len(rows) == 1 && rows[0].Rule == "silenced" && rows[0].Reason == conversation.ReasonMutedEverywhere
-		})
-		if n := len(s.posts()); n != len(posts) {
-			t.Errorf("%d posts after the mute", n-len(posts))
-		}
-		s.mustContain(s.told("show", attic), "everywhere since", "by cli:carol, until: starter unmute --everywhere")
-		s.mustContain(s.told("conversations"), "The bot is silent everywhere since")
-		if out, _, _ := s.command("doctor"); !strings.Contains(out, "the bot is muted everywhere, since") {
-			t.Errorf("the doctor says %q", out)
-		}
-		s.mustContain(s.told("unmute", attic), "The bot stays silent everywhere")
-		if got := s.metric("myao_muted_everywhere"); got != "1" {
-			t.Errorf("the metric is %q", got)
-		}
-
-		s.told("unmute", "--everywhere")
-		again := s.workspace.Say(s.general, s.alice.ID, s.mention("and now?"))
-		s.await("an answer", 30*time.Second, func() bool { return len(s.posts()) > len(posts) })
-		if p := s.posts()[len(posts)]; p.ThreadTS != again {
-			t.Errorf("after the unmute it posted in %s, want %s", p.ThreadTS, again)
-		}
-		if got := s.metric("myao_muted_everywhere"); got != "0" {
-			t.Errorf("the metric is %q", got)
-		}
+	env := s.env
+	s.env = append(slices.Clone(env), "TEMPORAL_ADDRESS=127.0.0.1:1")
+	if stdout, stderr, status := s.command("mute", "--everywhere"); status != 0 || !strings.Contains(stdout, "mute: done everywhere, by cli:carol\n") {
+		t.Fatalf("%d %q %q", status, stdout, stderr)
+	}
+	s.env = env
+	muted := time.Now()
+	s.await("the rest to be given up", 20*time.Second, func() bool {
+		return slices.Contains(s.outcomes("thread/T0E2E/"+s.general+"/"+long), "silent silenced")
 	})
+	posts := s.posts()
+	if last := posts[len(posts)-1].At; last.After(muted.Add(time.Second)) || len(posts) > 15 {
+		t.Errorf("%d posts, the last %s after the mute", len(posts), last.Sub(muted))
+	}
+	s.mustContain(s.told("why", s.general, long), "cli:carol ordered: mute everywhere", "silent after all, by rule silenced: the bot is muted everywhere")
+
+	// The reply that waits is silenced when it is due, and so is a mention, with other processes.
+	s.worker.stop()
+	s.starter.stop()
+	s.worker.start()
+	s.starter.start()
+	s.ready()
+	s.told("answer-now", attic)
+	s.await("the silence of the reply that waited", 20*time.Second, func() bool {
+		return slices.Equal(s.outcomes("channel/T0E2E/"+attic), []string{"silent silenced"})
+	})
+	mention := s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
+	s.await("the silence", 20*time.Second, func() bool {
+		rows := s.decisions("thread/T0E2E/" + s.general + "/" + mention)
+		return len(rows) == 1 && rows[0].Rule == "silenced" && rows[0].Reason == conversation.ReasonMutedEverywhere
+	})
+	if n := len(s.posts()); n != len(posts) {
+		t.Errorf("%d posts after the mute", n-len(posts))
+	}
+	s.mustContain(s.told("show", attic), "everywhere since", "by cli:carol, until: starter unmute --everywhere")
+	s.mustContain(s.told("conversations"), "The bot is silent everywhere since")
+	if out, _, _ := s.command("doctor"); !strings.Contains(out, "the bot is muted everywhere, since") {
+		t.Errorf("the doctor says %q", out)
+	}
+	s.mustContain(s.told("unmute", attic), "The bot stays silent everywhere")
+	if got := s.metric("myao_muted_everywhere"); got != "1" {
+		t.Errorf("the metric is %q", got)
+	}
+
+	s.told("unmute", "--everywhere")
+	again := s.workspace.Say(s.general, s.alice.ID, s.mention("and now?"))
+	s.await("an answer", 30*time.Second, func() bool { return len(s.posts()) > len(posts) })
+	if p := s.posts()[len(posts)]; p.ThreadTS != again {
+		t.Errorf("after the unmute it posted in %s, want %s", p.ThreadTS, again)
+	}
+	if got := s.metric("myao_muted_everywhere"); got != "0" {
+		t.Errorf("the metric is %q", got)
+	}
 }
 
 // drop --all drops what waits in all conversations, and says where it could not.
 func TestDropAll(t *testing.T) {
 	t.Parallel()
-	eachDatabase(t, func(t *testing.T, url string) {
-		t.Parallel()
-		s := start(t, url, quiet(1), maxDelay(600), modelAnswers(judgeAndAnswer(manyParts, llmtest.Yes("nobody answered", 0.8, 600))))
-		attic := s.workspace.AddChannel(sandbox.Private, "attic", s.workspace.Bot().UserID, s.alice.ID)
-		cellar := s.workspace.AddChannel(sandbox.Public, "cellar", s.workspace.Bot().UserID, s.alice.ID)
-		for _, channel := range []string{attic, cellar} {
-			s.workspace.Say(channel, s.alice.ID, "where is the ladder?")
-			s.awaitPhase(channel, conversation.Delaying)
-		}
-		mention := s.workspace.Say(s.general, s.alice.ID, s.mention("tell me everything"))
-		s.await("a reply under way", 30*time.Second, func() bool { return len(s.posts()) > 0 })
+	s := start(t, sqlite(t), quiet(1), maxDelay(600), modelAnswers(judgeAndAnswer(manyParts, llmtest.Yes("nobody answered", 0.8, 600))))
+	attic := s.workspace.AddChannel(sandbox.Private, "attic", s.workspace.Bot().UserID, s.alice.ID)
+	cellar := s.workspace.AddChannel(sandbox.Public, "cellar", s.workspace.Bot().UserID, s.alice.ID)
+	for _, channel := range []string{attic, cellar} {
+		s.workspace.Say(channel, s.alice.ID, "where is the ladder?")
+		s.awaitPhase(channel, conversation.Delaying)
+	}
+	mention := s.workspace.Say(s.general, s.alice.ID, s.mention("tell me everything"))
+	s.await("a reply under way", 30*time.Second, func() bool { return len(s.posts()) > 0 })
 
-		s.commandFails("nothing was done", "drop", "--all")
-		stdout, stderr, status := s.command("drop", "--all", "--yes")
-		s.mustContain(stdout, "dropped in 2 conversations; nothing waited in ", "not dropped in #general, thread "+mention+": its reply is being posted")
-		s.mustContain(stderr, "conversations told\n", "not dropped in 1 of ")
-		if status != 1 {
-			t.Errorf("status %d", status)
-		}
-		for _, channel := range []string{attic, cellar} {
-			s.await("the ledger", 20*time.Second, func() bool {
-				return slices.Equal(s.outcomes("channel/T0E2E/"+channel), []string{"dropped cli:carol"})
-			})
-		}
-	})
+	s.commandFails("nothing was done", "drop", "--all")
+	stdout, stderr, status := s.command("drop", "--all", "--yes")
+	s.mustContain(stdout, "dropped in 2 conversations; nothing waited in ", "not dropped in #general, thread "+mention+": its reply is being posted")
+	s.mustContain(stderr, "conversations told\n", "not dropped in 1 of ")
+	if status != 1 {
+		t.Errorf("status %d", status)
+	}
+	for _, channel := range []string{attic, cellar} {
+		s.await("the ledger", 20*time.Second, func() bool {
+			return slices.Equal(s.outcomes("channel/T0E2E/"+channel), []string{"dropped cli:carol"})
+		})
+	}
 }
 
 // told runs a command that must succeed, and returns what it prints.
