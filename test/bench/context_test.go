@@ -18,12 +18,11 @@ import (
 // memories. Only as many channels have messages as allow each more messages than a context
 // reads; otherwise small workspaces would have smaller contexts.
 const (
-	contextChannels = 500
-	contextThreads  = 20 * contextChannels
-	manyChannels    = 10_000 // of a large workspace
-	contextUsers    = 1000
-	contextLimit    = 50
-	contextWritten  = 1600 // minimum of messages in a channel and its threads
+	threadsPerChannel = 20
+	manyChannels      = 10_000 // of a large workspace
+	contextUsers      = 1000
+	contextLimit      = 50
+	contextWritten    = 1600 // minimum of messages in a channel and its threads
 )
 
 var contextNoon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -33,6 +32,7 @@ type contextDB struct {
 	b        *bench
 	name     string
 	channels int
+	threads  int // with memories
 	written  int // channels with messages
 	store    *store.Store
 	db       *sql.DB
@@ -69,7 +69,10 @@ func openContextDB(b *bench, name string, messages, channels int) *contextDB {
 	if _, err := s.Migrate(b.Context()); err != nil {
 		b.Fatal(err)
 	}
-	l := &contextDB{b: b, name: name, channels: channels, store: s, written: min(contextChannels, messages/contextWritten)}
+	l := &contextDB{
+		b: b, name: name, channels: channels, threads: threadsPerChannel * b.contextChannels(), store: s,
+		written: min(b.contextChannels(), messages/contextWritten),
+	}
 	if l.db, err = sql.Open("pgx", url); err != nil {
 		b.Fatal(err)
 	}
@@ -85,14 +88,18 @@ func openContextDB(b *bench, name string, messages, channels int) *contextDB {
 	return l
 }
 
+// contextChannels is the number of channels of the usual workspaces.
+func (b *bench) contextChannels() int { return b.scaled(500, 120) }
+
 // measureContext builds contexts of top levels and threads, and compares large workspaces with a
 // small one.
 func measureContext(b *bench) []row {
-	small := openContextDB(b, "10⁴", 10_000, contextChannels)
-	rows := compareContext(b, small, openContextDB(b, "10⁶ messages", b.scaled(1_000_000, 20_000), contextChannels))
-	rows = append(rows, compareContext(b, small, openContextDB(b, "10⁴ messages in 10⁴ channels", 10_000, b.scaled(manyChannels, contextChannels)))...)
+	usual := b.contextChannels()
+	small := openContextDB(b, "10⁴", 10_000, usual)
+	rows := compareContext(b, small, openContextDB(b, "10⁶ messages", b.scaled(1_000_000, 20_000), usual))
+	rows = append(rows, compareContext(b, small, openContextDB(b, "10⁴ messages in 10⁴ channels", 10_000, b.scaled(manyChannels, usual)))...)
 	if *flagLong {
-		rows = append(rows, compareContext(b, small, openContextDB(b, "10⁷ messages", b.scaled(10_000_000, 30_000), contextChannels))...)
+		rows = append(rows, compareContext(b, small, openContextDB(b, "10⁷ messages", b.scaled(10_000_000, 30_000), usual))...)
 	}
 	return rows
 }
@@ -167,7 +174,7 @@ func (l *contextDB) conversation(i int) chat.Conversation {
 	channel := i / 2 % l.written
 	c := chat.Conversation{Team: "T1", Channel: fmt.Sprint("C", channel)}
 	if i%2 == 1 {
-		c.Thread = fmt.Sprintf("1700000000.%06d", channel+l.written*(i/2/l.written%(contextThreads/contextChannels)))
+		c.Thread = fmt.Sprintf("1700000000.%06d", channel+l.written*(i/2/l.written%threadsPerChannel))
 	}
 	return c
 }
@@ -178,8 +185,8 @@ func (l *contextDB) fill(n int) {
 	l.b.Helper()
 	ts := func(n string) string { return "'1700000000.' || LPAD((" + n + ")::text, 6, '0')" }
 	numbers := strings.NewReplacer(
-		"@channels", fmt.Sprint(l.channels), "@remembered", fmt.Sprint(contextThreads),
-		"@written", fmt.Sprint(l.written), "@threads", fmt.Sprint(l.written*contextThreads/contextChannels), "@users", fmt.Sprint(contextUsers),
+		"@channels", fmt.Sprint(l.channels), "@remembered", fmt.Sprint(l.threads),
+		"@written", fmt.Sprint(l.written), "@threads", fmt.Sprint(l.written*threadsPerChannel), "@users", fmt.Sprint(contextUsers),
 		"@noon", fmt.Sprint(contextNoon.UnixMicro()), "@n", fmt.Sprint(n),
 	)
 	for _, statement := range []string{

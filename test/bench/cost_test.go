@@ -119,7 +119,8 @@ func (w *world) history(p place) (events []*historypb.HistoryEvent) {
 func (w *world) statementRows() []row {
 	b, writer := w.b, w.writer()
 	n := b.scaled(30, 4)
-	idle := w.statements(func() { time.Sleep(b.scaledTime(20*time.Second, 5*time.Second)) }) / b.scaledTime(20*time.Second, 5*time.Second).Seconds()
+	quiet := b.scaledTime(20*time.Second, 2*time.Second)
+	idle := w.statements(func() { time.Sleep(quiet) }) / quiet.Seconds()
 	count := func(where func(i int) place) float64 {
 		began := time.Now()
 		before := w.count("SELECT COUNT(*) FROM decisions")
