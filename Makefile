@@ -17,10 +17,13 @@ AXE_INTEGRITY := sha512-FHfa+lmNjQZfJz1q8wKqIDwC6DExcHt/pkjNQb09a3NPjCKg2rhu5qb2
 # The race detector needs a C compiler, which not every machine has.
 RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
-# The packages whose goroutines share memory. SQLite is compiled to Go and several times slower
+# The packages with goroutines of their own. SQLite is compiled to Go and several times slower
 # under the race detector, so make test leaves out packages that mostly use the database.
 # make race tests everything, and its end-to-end tests build the programs with -race, too.
-RACED := ./sandbox ./starter ./worker ./workflows $(addprefix ./internal/,codec ingest inspector launch llm/... operator relay sandbox slack chatops telemetry temporal)
+RACED := ./sandbox ./starter ./worker $(addprefix ./internal/,ingest inspector launch llm/tap operator relay sandbox slack)
+
+# The packages that test longest begin first, so that none of them is left alone at the end.
+LONGEST := ./test/e2e ./test/chaos ./test/bench ./internal/store ./activities
 
 # For one package, so that a stuck test does not block CI for an hour.
 TEST_TIMEOUT := 15m
@@ -31,10 +34,10 @@ CHAOS_TEST = go test ./test/chaos -v -count=1 -timeout 3h -artifacts -outputdir 
 	-chaos.messages=10000 -chaos.kills=100 -chaos.rate=5 $(if $(SEED),-chaos.seed=$(SEED))
 
 # Nothing may depend on the machine's time zone: all tests run far west of UTC, and packages that
-# handle times also far east of it.
+# format or parse times also far east of it.
 WEST  := TZ=America/Los_Angeles
 EAST  := TZ=Asia/Tokyo
-ZONED := $(addprefix ./internal/,chat conversation ledger prompt recall)
+ZONED := $(addprefix ./internal/,chat ledger prompt when)
 
 # make lint has vetted everything. Without debugging information the fifty test binaries link in
 # half the time. The tests wait for a third of their time, so one more package than processors
@@ -57,7 +60,7 @@ build: ## build worker, starter and sandbox into .bin
 
 test: temporal postgres govulncheck ## run every test on a real Temporal server and both databases (TESTFLAGS=… are flags of go test)
 	@echo "Testing$(if $(RACE),,; there is no C compiler, hence no race detector): some minutes the first time …"
-	$(WEST) $(GO_TEST) $(TESTFLAGS) $(if $(RACE),$(filter-out $(shell go list $(RACED)),$(shell go list ./...)),./...)
+	$(WEST) $(GO_TEST) $(TESTFLAGS) $(LONGEST) $(if $(RACE),$(filter-out $(shell go list $(RACED)),$(shell go list ./...)),./...)
 	$(if $(RACE),$(WEST) $(GO_TEST) $(RACE) $(TESTFLAGS) $(RACED))
 	@echo "Testing in another time zone …"
 	$(EAST) $(GO_TEST) -count=1 -short $(TESTFLAGS) $(ZONED)
