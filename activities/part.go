@@ -111,7 +111,7 @@ func (a *Activities) deliver(ctx context.Context, p store.Part) (ts string, err 
 	if err != nil {
 		return "", err
 	}
-	return a.Slack.Post(ctx, slack.Post{Channel: p.Channel, ThreadTS: p.Thread, Text: p.Text, Key: p.Key, Proposals: shown, Feedback: a.feedbackUnder(p)})
+	return a.Slack.Post(ctx, slack.Post{Channel: p.Channel, ThreadTS: p.Thread, Text: p.Text, Key: p.Key, Choices: shown, Feedback: a.feedbackUnder(p)})
 }
 
 // beginSend begins an attempt when the part's slot in its channel has come, and returns the context for

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -51,7 +52,7 @@ func (p proposer) offer(name string) tools.Offer {
 
 // propose makes a step a proposal, unless nobody could decide about it.
 func (a *Activities) propose(st *store.Step, offer tools.Offer, p proposer, before int) {
-	_, whole := tools.Describe(offer.Server, st.Tool, json.RawMessage(st.Input), slack.MaxProposal)
+	_, whole := tools.Describe(offer.Server, st.Tool, json.RawMessage(st.Input), slack.MaxChoice)
 	why := a.Tools.Refuses(json.RawMessage(st.Input))
 	st.Failed = true
 	switch {
@@ -68,7 +69,7 @@ func (a *Activities) propose(st *store.Step, offer tools.Offer, p proposer, befo
 }
 
 // proposalsUnder are the proposals that stand under a part.
-func (a *Activities) proposalsUnder(ctx context.Context, p store.Part) ([]slack.Proposal, error) {
+func (a *Activities) proposalsUnder(ctx context.Context, p store.Part) ([]slack.Choice, error) {
 	if !p.Proposes {
 		return nil, nil
 	}
@@ -76,7 +77,7 @@ func (a *Activities) proposalsUnder(ctx context.Context, p store.Part) ([]slack.
 	if err != nil {
 		return nil, err
 	}
-	var shown []slack.Proposal
+	var shown []slack.Choice
 	for _, row := range rows {
 		shown = append(shown, proposal.Shown(words.In(a.Language), row))
 	}
@@ -251,11 +252,11 @@ func (a *Activities) showProposal(ctx context.Context, in ProposalInput) (err er
 		return err
 	}
 	for { // another update may have overtaken this one, which then shows what is no longer so
-		if _, err := a.Slack.Update(ctx, slack.Update{Channel: p.ChannelID, TS: p.ShownTS, Text: part.Text, Key: part.Key, Proposals: shown, Feedback: a.feedbackUnder(part)}); err != nil {
+		if _, err := a.Slack.Update(ctx, slack.Update{Channel: p.ChannelID, TS: p.ShownTS, Text: part.Text, Key: part.Key, Choices: shown, Feedback: a.feedbackUnder(part)}); err != nil {
 			return err
 		}
 		now, err := a.proposalsUnder(ctx, part)
-		if err != nil || slices.Equal(now, shown) {
+		if err != nil || reflect.DeepEqual(now, shown) {
 			return err
 		}
 		shown = now

@@ -14,9 +14,12 @@ import (
 const undecidable = "Slack refused the buttons, so nobody can decide about this, and it will not be done. Ask me again."
 
 // Shown is a proposal as it stands under a message.
-func Shown(w words.Words, p store.Proposal) slack.Proposal {
-	text, _ := tools.Describe(p.Server, p.Tool, json.RawMessage(p.Input), slack.MaxProposal) // which was whole when it was proposed
-	return slack.Proposal{ID: p.ID, Text: text, Approve: w.Of("Approve"), Decline: w.Of("Decline"), Outcome: Outcome(w, p), Undecidable: w.Of(undecidable)}
+func Shown(w words.Words, p store.Proposal) slack.Choice {
+	text, _ := tools.Describe(p.Server, p.Tool, json.RawMessage(p.Input), slack.MaxChoice) // which was whole when it was proposed
+	return slack.Choice{
+		ID: p.ID, Text: text, Outcome: Outcome(w, p), Undecidable: w.Of(undecidable),
+		Buttons: []slack.Button{{Action: slack.ActionApprove, Label: w.Of("Approve"), Primary: true}, {Action: slack.ActionDecline, Label: w.Of("Decline")}},
+	}
 }
 
 // Outcome says in Slack's markup what has become of a proposal; "" while it is open.

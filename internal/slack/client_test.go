@@ -488,12 +488,15 @@ func TestFindPost(t *testing.T) {
 
 // The buttons stand under the text in each form that Slack may take, and nothing of what a model wrote
 // becomes markup.
-func TestProposals(t *testing.T) {
+func TestChoices(t *testing.T) {
 	t.Parallel()
-	open := Proposal{ID: "p1", Text: "desk › create\n• title: <!channel> *x*", Approve: "Approve", Decline: "Decline", Undecidable: "No buttons."}
+	open := Choice{
+		ID: "p1", Text: "desk › create\n• title: <!channel> *x*", Undecidable: "No buttons.",
+		Buttons: []Button{{Action: ActionApprove, Label: "Approve", Primary: true}, {Action: ActionDecline, Label: "Decline"}},
+	}
 	refusal := says(`{"ok":false,"error":"invalid_blocks"}`)
 	f, c := newFake(t, refusal, refusal, says(posted))
-	if _, err := c.Post(t.Context(), Post{Channel: "C1", ThreadTS: "1699999999.000100", Text: "**hi**", Key: "k1", Proposals: []Proposal{open}}); err != nil {
+	if _, err := c.Post(t.Context(), Post{Channel: "C1", ThreadTS: "1699999999.000100", Text: "**hi**", Key: "k1", Choices: []Choice{open}}); err != nil {
 		t.Fatal(err)
 	}
 	below := `{"type":"section","text":{"type":"plain_text","text":"desk › create\n• title: \u003c!channel\u003e *x*","emoji":false}},` +
@@ -516,7 +519,7 @@ func TestProposals(t *testing.T) {
 	done := open
 	done.Outcome = "Approved by <@U1>: done."
 	f, c = newFake(t, refusal, refusal, says(posted), says(`{"ok":false,"error":"message_not_found"}`))
-	if existed, err := c.Update(t.Context(), Update{Channel: "C1", TS: "1700000000.000100", Text: "**hi**", Key: "k1", Proposals: []Proposal{done}}); err != nil || !existed {
+	if existed, err := c.Update(t.Context(), Update{Channel: "C1", TS: "1700000000.000100", Text: "**hi**", Key: "k1", Choices: []Choice{done}}); err != nil || !existed {
 		t.Errorf("updated: %v, %v", existed, err)
 	}
 	calls := f.seen()
@@ -527,9 +530,9 @@ func TestProposals(t *testing.T) {
 	// Slack refuses a longer text, even where blocks are shown in its place.
 	f, c = newFake(t, says(posted), says(posted), says(`{"ok":false,"error":"message_not_found"}`))
 	long := done
-	long.Text = "desk › create\n" + strings.Repeat("x", MaxProposal-20)
+	long.Text = "desk › create\n" + strings.Repeat("x", MaxChoice-20)
 	for i, text := range []string{strings.Repeat("y", DefaultLimit-100), strings.Repeat("&", DefaultLimit)} {
-		if _, err := c.Update(t.Context(), Update{Channel: "C1", TS: "1700000000.000100", Text: text, Key: "k1", Proposals: []Proposal{long}}); err != nil {
+		if _, err := c.Update(t.Context(), Update{Channel: "C1", TS: "1700000000.000100", Text: text, Key: "k1", Choices: []Choice{long}}); err != nil {
 			t.Error(err)
 		}
 		form := f.seen()[i].form

@@ -36,8 +36,8 @@ type Post struct {
 	Text string
 	// Key is what FindPost finds the message by.
 	Key string
-	// Proposals stand under the text.
-	Proposals []Proposal
+	// Choices stand under the text.
+	Choices []Choice
 	// Feedback asks people below everything else what they think of the text.
 	Feedback Feedback
 }
@@ -58,7 +58,7 @@ func (c *Client) Post(ctx context.Context, p Post) (ts string, err error) {
 	case strings.TrimSpace(p.Text) == "":
 		return "", &Error{Method: method, Code: "no_text", Kind: Final}
 	}
-	for _, options := range forms(p.Text, p.Key, p.Proposals, p.Feedback, maxText) {
+	for _, options := range forms(p.Text, p.Key, p.Choices, p.Feedback, maxText) {
 		if p.ThreadTS != "" {
 			options = append(options, slackapi.MsgOptionTS(p.ThreadTS))
 		}

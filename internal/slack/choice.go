@@ -11,20 +11,20 @@ import (
 	"myao/internal/chat"
 )
 
-// The action ids of the buttons under a proposal. Their value is Proposal.ID.
+// The action ids of buttons: those under a proposal, and that under a promise. Their value is Choice.ID.
 const (
 	ActionApprove = "myao_approve"
 	ActionDecline = "myao_decline"
+	ActionCancel  = "myao_cancel"
 )
 
-// Proposal stands under a message and asks people to decide about it by two buttons.
-type Proposal struct {
+// Choice stands under a message and lets people decide about something by buttons.
+type Choice struct {
 	ID string
-	// Text is what it would do, at most MaxProposal characters. It is shown as it is: nothing in it
-	// becomes a mention, a link or an emoji.
-	Text string
-	// Approve and Decline are the labels of the buttons.
-	Approve, Decline string
+	// Text is what it is about, at most MaxChoice characters. It is shown as it is: nothing in it becomes
+	// a mention, a link or an emoji.
+	Text    string
+	Buttons []Button
 	// Outcome stands in place of the buttons if it is not empty. It is Slack's markup: no part of it
 	// may come from a model.
 	Outcome string
@@ -32,29 +32,43 @@ type Proposal struct {
 	Undecidable string
 }
 
-// MaxProposal limits Proposal.Text, in characters. Slack takes 3,000, and five proposals beside the text
-// of a reply must stay below what it takes of a whole message.
-const MaxProposal = 1800
+// Button is one of the buttons of a Choice.
+type Button struct {
+	Action, Label string
+	Primary       bool
+}
 
-// blocks are the blocks of a proposal.
-func (p Proposal) blocks() []slackapi.Block {
+// MaxChoice limits Choice.Text, in characters. Slack takes 3,000, and five choices beside the text of a
+// reply must stay below what it takes of a whole message.
+const MaxChoice = 1800
+
+// blocks are the blocks of a choice.
+func (c Choice) blocks() []slackapi.Block {
 	noEmoji := false
-	text := slackapi.NewSectionBlock(&slackapi.TextBlockObject{Type: slackapi.PlainTextType, Text: p.Text, Emoji: &noEmoji}, nil, nil)
-	if p.Outcome != "" {
-		return []slackapi.Block{text, slackapi.NewContextBlock("", slackapi.NewTextBlockObject(slackapi.MarkdownType, p.Outcome, false, false))}
+	text := slackapi.NewSectionBlock(&slackapi.TextBlockObject{Type: slackapi.PlainTextType, Text: c.Text, Emoji: &noEmoji}, nil, nil)
+	if c.Outcome != "" {
+		return []slackapi.Block{text, slackapi.NewContextBlock("", slackapi.NewTextBlockObject(slackapi.MarkdownType, c.Outcome, false, false))}
 	}
-	button := func(action, label string, style slackapi.Style) slackapi.BlockElement {
-		return slackapi.NewButtonBlockElement(action, p.ID, slackapi.NewTextBlockObject(slackapi.PlainTextType, label, false, false)).WithStyle(style)
+	var buttons []slackapi.BlockElement
+	for _, b := range c.Buttons {
+		style := slackapi.StyleDefault
+		if b.Primary {
+			style = slackapi.StylePrimary
+		}
+		buttons = append(buttons, slackapi.NewButtonBlockElement(b.Action, c.ID, slackapi.NewTextBlockObject(slackapi.PlainTextType, b.Label, false, false)).WithStyle(style))
 	}
-	return []slackapi.Block{text, slackapi.NewActionBlock("", button(ActionApprove, p.Approve, slackapi.StylePrimary), button(ActionDecline, p.Decline, slackapi.StyleDefault))}
+	if len(buttons) == 0 {
+		return []slackapi.Block{text}
+	}
+	return []slackapi.Block{text, slackapi.NewActionBlock("", buttons...)}
 }
 
 // Update is a new form of a message of the bot.
 type Update struct {
 	Channel, TS string
-	// Text, Key, Proposals and Feedback are as in Post.
+	// Text, Key, Choices and Feedback are as in Post.
 	Text, Key string
-	Proposals []Proposal
+	Choices   []Choice
 	Feedback  Feedback
 }
 
@@ -71,7 +85,7 @@ func (c *Client) Update(ctx context.Context, u Update) (existed bool, err error)
 	case strings.TrimSpace(u.Text) == "":
 		return false, &Error{Method: method, Code: "no_text", Kind: Final}
 	}
-	for _, options := range forms(u.Text, u.Key, u.Proposals, u.Feedback, maxUpdate) {
+	for _, options := range forms(u.Text, u.Key, u.Choices, u.Feedback, maxUpdate) {
 		_, _, _, err = c.api.UpdateMessageContext(ctx, u.Channel, u.TS, options...)
 		if err = c.fail(method, err); !blockRefused(err) {
 			break
@@ -84,12 +98,12 @@ func (c *Client) Update(ctx context.Context, u Update) (existed bool, err error)
 }
 
 // forms are the ways to send a message, the best first: each is for the case that Slack refuses the
-// blocks of the one before. The text that notifications and old clients show names the proposals, too.
+// blocks of the one before. The text that notifications and old clients show names the choices, too.
 // Slack takes at most most characters of it.
-func forms(text, key string, proposals []Proposal, feedback Feedback, most int) [][]slackapi.MsgOption {
+func forms(text, key string, choices []Choice, feedback Feedback, most int) [][]slackapi.MsgOption {
 	var below []slackapi.Block
-	for _, p := range proposals {
-		below = append(below, p.blocks()...)
+	for _, c := range choices {
+		below = append(below, c.blocks()...)
 	}
 	options := func(text string, blocks ...slackapi.Block) []slackapi.MsgOption {
 		all := []slackapi.MsgOption{
@@ -104,7 +118,7 @@ func forms(text, key string, proposals []Proposal, feedback Feedback, most int) 
 		return all
 	}
 	plain := mrkdwn(text)
-	beside := clip(withProposals(plain, proposals, most, false), most)
+	beside := clip(withChoices(plain, choices, most, false), most)
 	var all [][]slackapi.MsgOption
 	if block := markdown(text); utf8.RuneCountInString(block) <= maxMarkdown {
 		if rated := feedback.blocks(key); len(rated) > 0 {
@@ -112,29 +126,29 @@ func forms(text, key string, proposals []Proposal, feedback Feedback, most int) 
 		}
 		all = append(all, options(beside, slackapi.NewMarkdownBlock("", block)))
 	}
-	if len(proposals) > 0 { // so that people can decide
+	if len(choices) > 0 { // so that people can decide
 		var above []slackapi.Block
 		for _, part := range Split(plain, maxSection) {
 			above = append(above, slackapi.NewSectionBlock(slackapi.NewTextBlockObject(slackapi.MarkdownType, part, false, false), nil, nil))
 		}
 		all = append(all, options(beside, above...))
 	}
-	return append(all, options(withProposals(plain, proposals, most, true)))
+	return append(all, options(withChoices(plain, choices, most, true)))
 }
 
-// withProposals adds the proposals to a text. If the whole is too long, each is only its first line. alone is set if there are no buttons.
-func withProposals(plain string, proposals []Proposal, most int, alone bool) string {
+// withChoices adds the choices to a text. If the whole is too long, each is only its first line. alone is set if there are no buttons.
+func withChoices(plain string, choices []Choice, most int, alone bool) string {
 	whole, short := plain, plain
-	for _, p := range proposals {
-		end := p.Outcome
+	for _, c := range choices {
+		end := c.Outcome
 		if end == "" && alone {
-			end = p.Undecidable
+			end = c.Undecidable
 		}
 		if end != "" {
 			end = "\n" + end
 		}
-		first, _, _ := strings.Cut(p.Text, "\n")
-		whole += "\n\n" + Escape(p.Text) + end
+		first, _, _ := strings.Cut(c.Text, "\n")
+		whole += "\n\n" + Escape(c.Text) + end
 		short += "\n\n" + Escape(first) + end
 	}
 	if utf8.RuneCountInString(whole) <= most {
