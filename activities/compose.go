@@ -15,6 +15,7 @@ import (
 	"myao/internal/failpoint"
 	"myao/internal/llm"
 	"myao/internal/mind"
+	"myao/internal/promise"
 	"myao/internal/prompt"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -49,6 +50,9 @@ const noticeReason = "no answer could be had, and the bot says so"
 // occasionReason is the ledger's reason for a reply that tells what came of a proposal.
 const occasionReason = "what was approved has ended, and the bot says how"
 
+// inVain stands under a reply that promises something which the model has not made a promise of.
+const inVain = "I have set no reminder for this. Ask me for one with a time."
+
 // stopReason is the ledger's reason for a note that the bot has stopped.
 const stopReason = "somebody told the bot to stop"
 
@@ -61,6 +65,8 @@ type ReplyOutput struct {
 	Steps []conversation.Step `json:"steps,omitempty"`
 	// Opened are the proposals under the reply that was posted.
 	Opened []conversation.OpenProposal `json:"opened,omitempty"`
+	// Promised are the promises that it confirms.
+	Promised []conversation.OpenPromise `json:"promised,omitempty"`
 }
 
 // Compose reads the context, has a model write a reply, and puts that into the outbox. If the model asks
@@ -96,8 +102,14 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 	if err != nil {
 		return ReplyOutput{}, err
 	}
-	if facts.UnknownOutcome, err = a.predatesLedger(ctx, in.Task); err != nil {
+	kept, number, err := a.promiseOf(ctx, in.Occasion)
+	if err != nil {
 		return ReplyOutput{}, err
+	}
+	if kept == nil { // a promise may be old
+		if facts.UnknownOutcome, err = a.predatesLedger(ctx, in.Task); err != nil {
+			return ReplyOutput{}, err
+		}
 	}
 	d := in.decisionRow("operator")
 	d.Outcome, d.ShouldRespond = conversation.Pending, true
@@ -110,7 +122,10 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 	if in.Stop != conversation.NoStop {
 		d.Reason = stopReason
 	}
-	if in.Occasion != "" {
+	switch {
+	case kept != nil:
+		d.Source, d.Reason = "promise", promiseReason
+	case in.Occasion != "":
 		d.Reason = occasionReason
 	}
 	if known.Trigger != nil && known.Trigger.Deleted {
@@ -139,6 +154,8 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 	text, reaction, read := "", "", a.Clock()
 	saw, proposes, feedback := read, false, false
 	switch {
+	case kept != nil && (in.Notice || facts.OverBudget):
+		text = a.plainPromise(*kept)
 	case in.Occasion != "" && (in.Notice || facts.OverBudget):
 		if text, err = a.actedNotice(ctx, in.Task); err != nil {
 			return ReplyOutput{}, err
@@ -153,7 +170,7 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 		text = chat.EmojiCharacter(reaction)
 	default:
 		a.showThinking(in)
-		w, err := a.writeReply(ctx, in, known, &d)
+		w, err := a.writeReply(ctx, in, known, kept, &d)
 		if err != nil {
 			return ReplyOutput{}, err
 		}
@@ -162,6 +179,9 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 		}
 		text, reaction, saw, proposes = w.text, w.reaction, w.saw, w.proposes
 		feedback = reaction == "" && a.Feedback.Wanted(in.Addressed)
+		if kept != nil {
+			text = promise.Keep(a.words(), *kept, text, a.Clock())
+		}
 		if !w.read.IsZero() {
 			read = w.read
 		}
@@ -172,6 +192,9 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 	failpoint.Here("compose: model answered")
 	// Compose keeps an existing row: that of a judged reply.
 	parts := a.parts(in.Task, text, saw, read)
+	if kept != nil {
+		_, proposes = promise.StillWanted(a.words(), *kept, number)
+	}
 	last := &parts[len(parts)-1]
 	last.Proposes, last.Feedback, last.Reaction = proposes, feedback, reaction
 	if err := a.Store.Compose(ctx, parts, d); err != nil && !errors.Is(err, store.ErrUnderWay) {
@@ -227,14 +250,14 @@ type written struct {
 	looking   bool
 	steps     []conversation.Step
 	rounds    int // that came before
-	// proposes is set if the model has proposed anything.
+	// proposes is set if the model has proposed or promised anything.
 	proposes bool
 }
 
 // writeReply asks the model for the reply, and sets what the whole reply has cost. Nobody waits for an
 // unsolicited reply, so Slack is first asked whether the channel was made private or shared; if it does
 // not answer, its last answer counts.
-func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind.Facts, d *store.Decision) (written, error) {
+func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind.Facts, kept *store.Promise, d *store.Decision) (written, error) {
 	if !in.Addressed && !in.Conversation.Direct() {
 		_, _ = a.Directory.Refresh(ctx, in.Conversation.Team, in.Conversation.Channel, channelWait) // which logs its error
 	}
@@ -253,6 +276,10 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind
 	if about.Acted, err = a.actedFor(ctx, in.Task); err != nil {
 		return written{}, err
 	}
+	if kept != nil {
+		shown := shownPromise(*kept)
+		about.Promise = &shown
+	}
 	began := a.Clock()
 	var offers []tools.Offer
 	asker := ""
@@ -260,7 +287,11 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind
 		asker = known.Trigger.UserID
 	}
 	if a.Tools != nil && !l.last(a.Limits, in.Round, began) {
-		if offers, err = a.Tools.Offered(ctx, placeOf(in.Task, in.Addressed, asker, known.ChannelName, known.Readers, known.Settings)); err != nil {
+		place := a.placeOf(in.Task, in.Addressed, asker, known.ChannelName, known.Readers, known.Settings)
+		if place.Addressed && slices.Contains(place.Allowed, tools.LookAgain) {
+			place.Zone = a.zoneOf(ctx, in.Conversation.Team, asker, known.AuthorZone, known.Settings)
+		}
+		if offers, err = a.Tools.Offered(ctx, place); err != nil {
 			return written{}, err
 		}
 		about.Tools, about.Acts = tools.Declared(offers), slices.ContainsFunc(offers, func(o tools.Offer) bool { return o.Act })
@@ -268,6 +299,16 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind
 	attempt := attemptOf(ctx, in.Task)
 	attempt.Kept = len(l.turns)
 	q, answer, err := a.Mind.AskReply(ctx, about, attempt)
+	vain := err == nil && answer.Turn == nil && about.InVain(answer.Text)
+	if vain {
+		about.Promised = answer.Text
+		before := answer
+		if q, answer, err = a.Mind.AskReply(ctx, about, attempt); err != nil {
+			answer, err = before, nil // the draft, with a line that it promises nothing
+		} else {
+			answer.Usage, answer.Latency = answer.Usage.Add(before.Usage), answer.Latency+before.Latency
+		}
+	}
 	if err == nil && answer.Turn != nil {
 		steps, err := a.keepTurn(ctx, in, q, answer, l, proposer{offers, asker, began})
 		failpoint.Here("compose: turn written")
@@ -286,17 +327,20 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind
 	text, reaction := prompt.SafeReply(text, q.Shown(), a.Mind.Recall.Persona), ""
 	if name := chat.ParseReaction(text); name != "" {
 		text = chat.EmojiCharacter(name)
-		if slices.Contains(about.Reactions, name) && l.proposed == 0 {
+		if slices.Contains(about.Reactions, name) && l.proposed == 0 && !about.Promises() && kept == nil {
 			reaction = name
 		}
 	}
 	text, err = a.linkCitations(ctx, in.Conversation, text, l.cited)
+	if err == nil && vain && about.InVain(answer.Text) {
+		text += "\n\n_" + a.words().Of(inVain) + "_"
+	}
 	if unseen := unseenOf(q.Attached, answer.WithoutFiles); err == nil && in.Addressed && len(unseen) > 0 {
 		var line string
 		line, err = a.Mind.Prompts.Unseen(unseen)
 		text, reaction = text+"\n\n"+line, ""
 	}
-	return written{text: text, reaction: reaction, saw: q.Saw, read: l.read, rounds: len(l.turns), proposes: l.proposed > 0}, err
+	return written{text: text, reaction: reaction, saw: q.Saw, read: l.read, rounds: len(l.turns), proposes: l.proposed > 0 || about.Promises()}, err
 }
 
 // unseenOf names those of a message's files that the model could not look at.

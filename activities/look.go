@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"myao/internal/config"
+	"myao/internal/conversation"
 	"myao/internal/failpoint"
 	"myao/internal/store"
 	"myao/internal/tools"
@@ -66,7 +67,10 @@ func (a *Activities) look(ctx context.Context, in LookInput) error {
 	defer a.showStep(ctx, in, st.Step)()
 	result := tools.Result{Text: stepFailed, Failed: true}
 	if a.Tools != nil {
-		place := placeOf(in.Task, in.Addressed, st.Asker, st.ChannelName, st.Readers, settings)
+		place := a.placeOf(in.Task, in.Addressed, st.Asker, st.ChannelName, st.Readers, settings)
+		if st.Tool == tools.LookAgain {
+			place.Decision, place.Zone = st.Decision, a.zoneOf(ctx, in.Conversation.Team, st.Asker, "", settings)
+		}
 		result, err = a.Tools.Run(ctx, place, st.ID, st.Tool, json.RawMessage(st.Input))
 	}
 	if err != nil {
@@ -81,10 +85,14 @@ func (a *Activities) look(ctx context.Context, in LookInput) error {
 	return a.Store.EndStep(ctx, st.ID, clipped(store.Clean(result.Text), a.Limits.MaxResultChars), result.Failed, files...)
 }
 
-// placeOf is where and for whom a task's reply is written.
-func placeOf(t Task, addressed bool, asker, channelName string, readers store.Readers, settings config.ChannelSettings) tools.Place {
+// placeOf is where and for whom a task's reply is written. A reply that keeps a promise is not asked for now,
+// so that it makes no other, and acts as little as one that was not asked for.
+func (a *Activities) placeOf(t Task, addressed bool, asker, channelName string, readers store.Readers, settings config.ChannelSettings) tools.Place {
+	if _, _, promise := conversation.ParsePromiseKey(t.Occasion); promise {
+		addressed = false
+	}
 	p := tools.Place{
-		Conversation: t.Conversation, Trigger: t.Trigger, Addressed: addressed, Allowed: settings.Tools, Remote: settings.MCPTools,
+		Conversation: t.Conversation, Trigger: t.Trigger, Addressed: addressed, Now: a.Clock(), Zone: settings.Zone, Allowed: settings.Tools, Remote: settings.MCPTools,
 		ChannelName: channelName, Shared: readers.Shared, Outsiders: readers.Outsiders,
 	}
 	if addressed {

@@ -107,7 +107,7 @@ func (a *Activities) deliver(ctx context.Context, p store.Part) (ts string, err 
 	if p.Reaction != "" {
 		return "", a.Slack.React(ctx, p.Channel, p.Trigger, p.Reaction)
 	}
-	shown, err := a.proposalsUnder(ctx, p)
+	shown, err := a.choicesUnder(ctx, p)
 	if err != nil {
 		return "", err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"myao/internal/conversation"
+	"myao/internal/promise"
 	"myao/internal/prompt"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -23,6 +24,9 @@ type PostInput struct {
 
 // refusedReason is the ledger's reason for a note in place of a reply that Slack refused.
 const refusedReason = "Slack refused the answer, and was given a short note instead"
+
+// elsewhereReason is the ledger's reason for a promise that was kept in a direct message.
+const elsewhereReason = "it could not be posted where it was promised, so whoever asked was told in a direct message"
 
 // PostAtOnce posts a composed reply of one part that was not attempted yet and need not wait.
 // Most replies are such. It waits only for Slack. Its result is empty if it posted nothing. Post
@@ -46,6 +50,7 @@ func (a *Activities) Post(ctx context.Context, in PostInput) (ReplyOutput, error
 	result, proposes, err := a.postReply(ctx, in.Task)
 	if in.Addressed && (result == conversation.Failed || refusedBySlack(err)) {
 		result, err = a.postNote(ctx, in.Task, result, err)
+		proposes = false
 	}
 	if err != nil {
 		return ReplyOutput{}, classify(fmt.Errorf("post: %w", err))
@@ -64,16 +69,36 @@ func refusedBySlack(err error) bool {
 
 // postNote posts a note that the bot cannot answer, in place of a reply that ended with result and
 // cause: Slack may have refused its text. If Slack refuses the note, too, that is the end. There is
-// no note if a part of the reply was posted.
+// no note if a part of the reply was posted. A promise is kept in its own words and, if these are refused as
+// well, in a direct message to whoever asked.
 func (a *Activities) postNote(ctx context.Context, t Task, result conversation.Result, cause error) (conversation.Result, error) {
 	note := a.Mind.Prompts.Notice(prompt.Unanswered)
-	if t.Occasion != "" {
-		var err error
+	kept, _, err := a.promiseOf(ctx, t.Occasion)
+	switch {
+	case err != nil:
+		return "", err
+	case kept != nil:
+		note = a.plainPromise(*kept)
+	case t.Occasion != "":
 		if note, err = a.actedNotice(ctx, t); err != nil {
 			return "", err
 		}
 	}
-	replaced, err := a.Store.ReplaceWithNotice(ctx, t.replyKey(), note, refusedReason)
+	again, err := a.postInstead(ctx, t, store.Notice{Text: note, Reason: refusedReason}, result, cause)
+	if kept == nil || kept.Asker == "" || again != conversation.Failed && !refusedBySlack(err) {
+		return again, err
+	}
+	direct, failed := a.Slack.OpenDirect(ctx, kept.Asker)
+	if failed != nil {
+		return again, failed
+	}
+	return a.postInstead(ctx, t, store.Notice{Text: promise.Elsewhere(a.words(), *kept, a.promiseText(*kept)), Reason: elsewhereReason, Channel: direct}, again, err)
+}
+
+// postInstead posts a note in place of a refused reply, which ended with result and cause. If there is
+// nothing to replace, that stays the end.
+func (a *Activities) postInstead(ctx context.Context, t Task, n store.Notice, result conversation.Result, cause error) (conversation.Result, error) {
+	replaced, err := a.Store.ReplaceWithNotice(ctx, t.replyKey(), n)
 	if err != nil {
 		return "", err
 	}

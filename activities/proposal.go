@@ -19,7 +19,6 @@ import (
 	"myao/internal/slack"
 	"myao/internal/store"
 	"myao/internal/tools"
-	"myao/internal/words"
 )
 
 // maxProposals limits what one reply proposes.
@@ -68,8 +67,8 @@ func (a *Activities) propose(st *store.Step, offer tools.Offer, p proposer, befo
 	}
 }
 
-// proposalsUnder are the proposals that stand under a part.
-func (a *Activities) proposalsUnder(ctx context.Context, p store.Part) ([]slack.Choice, error) {
+// choicesUnder are the proposals and promises that stand under a part.
+func (a *Activities) choicesUnder(ctx context.Context, p store.Part) ([]slack.Choice, error) {
 	if !p.Proposes {
 		return nil, nil
 	}
@@ -79,9 +78,10 @@ func (a *Activities) proposalsUnder(ctx context.Context, p store.Part) ([]slack.
 	}
 	var shown []slack.Choice
 	for _, row := range rows {
-		shown = append(shown, proposal.Shown(words.In(a.Language), row))
+		shown = append(shown, proposal.Shown(a.words(), row))
 	}
-	return shown, nil
+	promises, err := a.promisesUnder(ctx, p)
+	return append(shown, promises...), err
 }
 
 // feedbackUnder is the labels of the buttons to rate a reply under a part.
@@ -89,11 +89,11 @@ func (a *Activities) feedbackUnder(p store.Part) slack.Feedback {
 	if !p.Feedback {
 		return slack.Feedback{}
 	}
-	w := words.In(a.Language)
+	w := a.words()
 	return slack.Feedback{Up: w.Of("Good answer"), Down: w.Of("Bad answer")}
 }
 
-// opened is the output of a post. It records where the buttons of its proposals stand.
+// opened is the output of a post. It records where the buttons of its proposals and promises stand.
 func (a *Activities) opened(ctx context.Context, t Task, result conversation.Result, proposes bool) (ReplyOutput, error) {
 	out := ReplyOutput{Result: result}
 	if result != conversation.Done || !proposes {
@@ -111,10 +111,17 @@ func (a *Activities) opened(ctx context.Context, t Task, result conversation.Res
 	for _, p := range rows {
 		out.Opened = append(out.Opened, conversation.OpenProposal{ID: p.ID, TS: p.TriggerTS, LapsesAt: p.Lapses()})
 	}
+	made, err := a.Store.ShowPromises(ctx, last.Decision, last.SentTS)
+	if err != nil {
+		return ReplyOutput{}, err
+	}
+	for _, p := range made {
+		out.Promised = append(out.Promised, conversation.OpenPromise{ID: p.ID, TS: p.TriggerTS, Author: p.Asker, DueAt: p.Due(), Number: p.Number})
+	}
 	return out, nil
 }
 
-// ProposalInput names a proposal.
+// ProposalInput names a proposal, or for ShowProposal a promise.
 type ProposalInput struct {
 	Conversation chat.Conversation `json:"conversation"`
 	Trigger      string            `json:"trigger"` // ts of the message that asked
@@ -193,7 +200,7 @@ func (a *Activities) placeOfCall(ctx context.Context, p store.Proposal) (tools.P
 	if err != nil {
 		return tools.Place{}, err
 	}
-	place := placeOf(Task{Conversation: p.Conversation(), Trigger: p.TriggerTS}, true, p.Asker, name, readers, settings)
+	place := a.placeOf(Task{Conversation: p.Conversation(), Trigger: p.TriggerTS}, true, p.Asker, name, readers, settings)
 	place.Approved = p.ID
 	return place, nil
 }
@@ -217,8 +224,8 @@ func (a *Activities) call(ctx context.Context, place tools.Place, p store.Propos
 	return store.ProposalDone, result.Text
 }
 
-// ShowProposal has the message with the buttons of a proposal show what has become of it, after the
-// proposal was closed if that is asked for. It may be repeated.
+// ShowProposal has the message with the buttons of a proposal or a promise show what has become of it,
+// after the proposal was closed if that is asked for. It may be repeated.
 func (a *Activities) ShowProposal(ctx context.Context, in ProposalInput) error {
 	if err := a.showProposal(ctx, in); err != nil {
 		return classify(fmt.Errorf("show proposal: %w", err))
@@ -234,7 +241,11 @@ func (a *Activities) showProposal(ctx context.Context, in ProposalInput) (err er
 		p, err = a.Store.Proposal(ctx, in.Proposal)
 	}
 	if errors.Is(err, store.ErrNotFound) {
-		return nil
+		var made store.Promise
+		if made, err = a.Store.Promise(ctx, in.Proposal); errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		p.TeamID, p.ChannelID, p.ShownTS = made.TeamID, made.ChannelID, made.ShownTS
 	}
 	if err != nil || p.ShownTS == "" {
 		return err
@@ -247,7 +258,7 @@ func (a *Activities) showProposal(ctx context.Context, in ProposalInput) (err er
 		return err
 	}
 	part.Proposes = true
-	shown, err := a.proposalsUnder(ctx, part)
+	shown, err := a.choicesUnder(ctx, part)
 	if err != nil {
 		return err
 	}
@@ -255,7 +266,7 @@ func (a *Activities) showProposal(ctx context.Context, in ProposalInput) (err er
 		if _, err := a.Slack.Update(ctx, slack.Update{Channel: p.ChannelID, TS: p.ShownTS, Text: part.Text, Key: part.Key, Choices: shown, Feedback: a.feedbackUnder(part)}); err != nil {
 			return err
 		}
-		now, err := a.proposalsUnder(ctx, part)
+		now, err := a.choicesUnder(ctx, part)
 		if err != nil || reflect.DeepEqual(now, shown) {
 			return err
 		}

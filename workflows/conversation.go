@@ -35,7 +35,7 @@ type conversationRun struct {
 	work       *work             // the judge, compose, look or post activities in flight
 	failure    string            // why the newest work failed, for the ledger
 	detached   []workflow.Future // ledger records and updates of messages in flight; only the end of the run waits for them
-	acts       []workPart        // the approved calls in flight, beside the work
+	acts       []workPart        // the approved calls and the ends of promises in flight, beside the work
 	timer      deadlineTimer
 	phase      conversation.Phase // the value of the search attribute
 	ordersDone int                // counts completed updates, to wake await
@@ -51,7 +51,7 @@ type work struct {
 }
 
 type workPart struct {
-	id     string // of the proposal, for an approved call
+	id     string // of the proposal for an approved call, of the promise for its end
 	future workflow.Future
 	// result converts the activity's result into an event; nil where other work continues it.
 	result func(workflow.Future) conversation.Event
@@ -174,6 +174,8 @@ func (r *conversationRun) execute(effect conversation.Effect) {
 		}
 	case conversation.Judge:
 		r.judge(effect)
+	case conversation.Check:
+		r.check(effect)
 	case conversation.Compose:
 		r.compose(effect)
 	case conversation.Look:
@@ -182,6 +184,8 @@ func (r *conversationRun) execute(effect conversation.Effect) {
 		r.post(effect)
 	case conversation.Act:
 		r.act(effect)
+	case conversation.EndPromise:
+		r.endPromise(effect)
 	case conversation.ShowProposal:
 		r.showProposal(effect)
 	case conversation.Settle:
@@ -205,7 +209,7 @@ func (r *conversationRun) resume() {
 // four seconds, that limit is two hours away.
 func (r *conversationRun) defers(effect conversation.Effect) bool {
 	switch effect.(type) {
-	case conversation.Judge, conversation.Compose, conversation.Look, conversation.Post, conversation.Act:
+	case conversation.Judge, conversation.Check, conversation.Compose, conversation.Look, conversation.Post, conversation.Act, conversation.EndPromise:
 		r.deferred = r.deferred || shouldContinueAsNew(r.ctx)
 		return r.deferred
 	}
@@ -233,10 +237,10 @@ func (r *conversationRun) finishCancelled() bool {
 	return r.state.Phase == conversation.Idle
 }
 
-// dropAll drops what is pending, and what was kept for later.
+// dropAll drops what is pending, and what was kept for later. A promise waits.
 func (r *conversationRun) dropAll(by string) {
 	for r.state.Phase != conversation.Idle && !r.state.Posting {
-		r.apply(conversation.Drop{By: by})
+		r.apply(conversation.Drop{By: by, Silence: true})
 	}
 }
 
@@ -253,7 +257,7 @@ func (r *conversationRun) quiescent() bool {
 func (r *conversationRun) await() error {
 	// Work in flight keeps a run that should close, and wakes it: a timer would only spin.
 	if !r.state.ShouldClose(r.now()) && !r.state.ShouldRenew(r.now()) {
-		r.timer.set(r.ctx, r.state.NextTick(), timerSummary(r.state.Phase))
+		r.timer.set(r.ctx, r.state.NextTick(), timerSummary(r.state))
 	}
 	ordersDone, cancelled := r.ordersDone, r.cancellable.Err()
 	return workflow.Await(r.ctx, func() bool {
@@ -288,11 +292,11 @@ func modelOptions(summary string) workflow.ActivityOptions {
 	return o
 }
 
-// replyPriority puts replies that somebody waits for first, where the server knows priorities.
-// Other activities inherit the workflow's priority, 3 by default. All inherit its fairness
-// key, the channel.
-func replyPriority(addressed bool) temporal.Priority {
-	if addressed {
+// replyPriority puts replies that somebody waits for first, where the server knows priorities: not those
+// that keep a promise. Other activities inherit the workflow's priority, 3 by default. All inherit its
+// fairness key, the channel.
+func replyPriority(addressed bool, occasion string) temporal.Priority {
+	if _, _, promise := conversation.ParsePromiseKey(occasion); addressed && !promise {
 		return temporal.Priority{PriorityKey: 1}
 	}
 	return temporal.Priority{}
@@ -344,7 +348,7 @@ func (r *conversationRun) compose(e conversation.Compose) {
 	case e.Notice:
 		o = activityOptions(time.Minute, 12*time.Hour, "say that there is no answer to "+e.Trigger.TS)
 	}
-	o.Priority = replyPriority(e.Addressed)
+	o.Priority = replyPriority(e.Addressed, e.Occasion)
 	r.start(o, do.Compose, in, func(f workflow.Future) conversation.Event {
 		var out activities.ReplyOutput
 		if err := f.Get(r.ctx, &out); err != nil {
@@ -368,7 +372,7 @@ func (r *conversationRun) look(e conversation.Look) {
 			continue
 		}
 		o := activityOptions(30*time.Second, 10*time.Minute, step.Tool)
-		o.TaskQueue, o.Priority = conversation.ToolsTaskQueue, replyPriority(e.Addressed)
+		o.TaskQueue, o.Priority = conversation.ToolsTaskQueue, replyPriority(e.Addressed, e.Occasion)
 		in := activities.LookInput{Task: r.taskOf(e.Epoch, e.Trigger, e.Occasion), Step: step.ID, Addressed: e.Addressed}
 		r.work.parts = append(r.work.parts, workPart{future: workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, o), do.Look, in), result: func(f workflow.Future) conversation.Event {
 			if err := f.Get(r.ctx, nil); err != nil {
@@ -401,7 +405,7 @@ func (r *conversationRun) post(e conversation.Post) {
 		case err != nil:
 			workflow.GetLogger(r.ctx).Warn("reply not posted at once", "trigger", e.Trigger.TS, "error", err)
 		case out.Result != "":
-			return conversation.Posted{Epoch: e.Epoch, Result: out.Result, Opened: out.Opened}
+			return conversation.Posted{Epoch: e.Epoch, Result: out.Result, Opened: out.Opened, Promised: out.Promised}
 		}
 		if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok && failed.NextRetryDelay() > 0 {
 			in.NotBefore = r.now().Add(failed.NextRetryDelay())
@@ -420,7 +424,7 @@ func (r *conversationRun) postFromQueue(e conversation.Post, in activities.PostI
 		total = 12 * time.Hour
 	}
 	o := activityOptions(10*time.Minute, total, "post reply to "+e.Trigger.TS)
-	o.Priority = replyPriority(e.Addressed)
+	o.Priority = replyPriority(e.Addressed, e.Occasion)
 	r.start(o, do.Post, in, func(f workflow.Future) conversation.Event {
 		var out activities.ReplyOutput
 		if err := f.Get(r.ctx, &out); err != nil {
@@ -428,7 +432,7 @@ func (r *conversationRun) postFromQueue(e conversation.Post, in activities.PostI
 			r.failure = message(err)
 			return conversation.Posted{Epoch: e.Epoch, Result: conversation.Failed}
 		}
-		return conversation.Posted{Epoch: e.Epoch, Result: out.Result, Opened: out.Opened}
+		return conversation.Posted{Epoch: e.Epoch, Result: out.Result, Opened: out.Opened, Promised: out.Promised}
 	})
 }
 
@@ -440,7 +444,7 @@ func (r *conversationRun) act(e conversation.Act) {
 		return
 	}
 	o := activityOptions(2*time.Minute, 24*time.Hour, "do what was approved")
-	o.TaskQueue, o.Priority = conversation.ToolsTaskQueue, replyPriority(true)
+	o.TaskQueue, o.Priority = conversation.ToolsTaskQueue, replyPriority(true, "")
 	in := activities.ProposalInput{Conversation: r.in.Conversation, Trigger: e.TS, Proposal: e.ID}
 	r.acts = append(r.acts, workPart{id: e.ID, future: workflow.ExecuteActivity(workflow.WithActivityOptions(r.ctx, o), do.Act, in), result: func(f workflow.Future) conversation.Event {
 		var out activities.ActOutput
@@ -451,7 +455,37 @@ func (r *conversationRun) act(e conversation.Act) {
 	}})
 }
 
-// showProposal has the message of a proposal show what has become of it. The conversation does not wait
+// check asks what is to be done about a promise that is due. Where no answer can be had, it is kept.
+func (r *conversationRun) check(e conversation.Check) {
+	in := activities.CheckInput{Task: r.taskOf(e.Epoch, e.Trigger, e.Occasion)}
+	r.start(modelOptions("look whether a promise is still wanted"), do.CheckPromise, in, func(f workflow.Future) conversation.Event {
+		var out activities.CheckOutput
+		if err := f.Get(r.ctx, &out); err != nil {
+			workflow.GetLogger(r.ctx).Warn("promise not checked", "trigger", e.Trigger.TS, "error", err)
+			out.Result = conversation.CheckPlain
+		}
+		return conversation.Checked{Epoch: e.Epoch, Result: out.Result, Until: out.Until, Number: out.Number, By: out.By, Verdict: out.Verdict}
+	})
+}
+
+// endPromise records what has become of a promise, beside the other work. If that fails for good, the row
+// stays open, and the relay hands the promise over again.
+func (r *conversationRun) endPromise(e conversation.EndPromise) {
+	if slices.ContainsFunc(r.acts, func(p workPart) bool { return p.id == e.ID }) {
+		return
+	}
+	ctx := workflow.WithActivityOptions(r.ctx, activityOptions(30*time.Second, 24*time.Hour, "record a promise as "+string(e.End)))
+	in := activities.EndPromiseInput{Conversation: r.in.Conversation, Trigger: e.TS, Promise: e.ID, Number: e.Number, End: e.End, By: e.By}
+	r.acts = append(r.acts, workPart{id: e.ID, future: workflow.ExecuteActivity(ctx, do.EndPromise, in), result: func(f workflow.Future) conversation.Event {
+		var out activities.EndPromiseOutput
+		if err := f.Get(r.ctx, &out); err != nil {
+			workflow.GetLogger(r.ctx).Error("end of a promise not recorded", "trigger", e.TS, "promise", e.ID, "error", err)
+		}
+		return conversation.PromiseEnded{ID: e.ID, Number: e.Number, Next: out.Next}
+	}})
+}
+
+// showProposal has the message of a proposal or a promise show what has become of it. The conversation does not wait
 // for it.
 func (r *conversationRun) showProposal(e conversation.ShowProposal) {
 	ctx := workflow.WithActivityOptions(r.ctx, activityOptions(30*time.Second, time.Hour, "show what became of a proposal"))

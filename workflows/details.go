@@ -45,6 +45,10 @@ func details(s *conversation.State) string {
 	case conversation.Waiting:
 		fmt.Fprintf(&b, "**waiting** for quiet: judgment due %s, %s pending", due, count(len(s.Pending), "message"))
 	case conversation.Judging:
+		if s.Telling != "" {
+			b.WriteString("**looking** whether a promise is still wanted")
+			break
+		}
 		fmt.Fprintf(&b, "**judging** %s", count(len(s.Pending), "message"))
 	case conversation.Delaying:
 		fmt.Fprintf(&b, "**reply due %s**", due)
@@ -57,7 +61,9 @@ func details(s *conversation.State) string {
 			what = "looking things up for a reply"
 		}
 		fmt.Fprintf(&b, "**%s**", what)
-		if n := len(s.Answering); n > 0 {
+		if _, _, promise := conversation.ParsePromiseKey(s.Telling); promise {
+			b.WriteString(" that keeps a promise")
+		} else if n := len(s.Answering); n > 0 {
 			fmt.Fprintf(&b, " to %s that addressed the bot", count(n, "message"))
 		}
 		if what := s.LookingUp(); what != "" {
@@ -80,6 +86,13 @@ func details(s *conversation.State) string {
 	if n := len(s.Proposals); n > 0 {
 		first := slices.MinFunc(s.Proposals, func(a, b conversation.OpenProposal) int { return a.LapsesAt.Compare(b.LapsesAt) })
 		fmt.Fprintf(&b, "\n\n%s for people to decide about, next lapses %s", count(n, "proposal"), first.LapsesAt.UTC().Format("Mon 2 Jan 15:04 MST"))
+	}
+	if n := len(s.Promises); n > 0 {
+		first := slices.MinFunc(s.Promises, func(a, b conversation.OpenPromise) int { return a.DueAt.Compare(b.DueAt) })
+		fmt.Fprintf(&b, "\n\n%s, next %s", count(n, "promise"), first.DueAt.UTC().Format("Mon 2 Jan 15:04 MST"))
+		if s.HeldUntil.After(first.DueAt) {
+			fmt.Fprintf(&b, ", held up until %s", s.HeldUntil.UTC().Format("Mon 2 Jan 15:04 MST"))
+		}
 	}
 	if n := len(s.Acting); n > 0 {
 		fmt.Fprintf(&b, "\n\n%s under way", count(n, "approved call"))
@@ -107,8 +120,11 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-func timerSummary(p conversation.Phase) string {
-	switch p {
+func timerSummary(s *conversation.State) string {
+	if next := s.NextPromise(); !next.IsZero() && next.Equal(s.NextTick()) {
+		return "promise"
+	}
+	switch s.Phase {
 	case conversation.Delaying:
 		return "reply held back"
 	case conversation.Idle:

@@ -63,7 +63,7 @@ func TestTimerSummary(t *testing.T) {
 	for phase, want := range map[conversation.Phase]string{
 		conversation.Idle: "close when idle", conversation.Waiting: "quiet time", conversation.Delaying: "reply held back",
 	} {
-		if got := timerSummary(phase); got != want {
+		if got := timerSummary(&conversation.State{Phase: phase}); got != want {
 			t.Errorf("%s: %q, want %q", phase, got, want)
 		}
 	}

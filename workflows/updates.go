@@ -114,7 +114,9 @@ func (r *conversationRun) silenceUntil(ctx workflow.Context, o order, until time
 	if err := workflow.ExecuteActivity(ctx, do.Order, r.orderInput(o, until)).Get(ctx, nil); err != nil {
 		return err
 	}
-	if !until.IsZero() {
+	if until.IsZero() {
+		r.apply(conversation.Unsilenced{})
+	} else {
 		r.dropAll(o.By)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package channels
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,5 +40,5 @@ func (d *Directory) RefreshMembers(ctx context.Context, team, id string, within 
 // User returns what the store keeps of Slack's description of a user. asked is when Slack was
 // asked.
 func User(u slack.User, asked time.Time) store.User {
-	return store.User{ID: u.ID, Name: u.Name, Bot: u.IsBot, Guest: u.Guest, Stranger: u.Stranger, Refreshed: asked}
+	return store.User{ID: u.ID, Name: u.Name, Bot: u.IsBot, Guest: u.Guest, Stranger: u.Stranger, Zone: cmp.Or(u.Zone, store.NoZone), Refreshed: asked}
 }

@@ -141,6 +141,11 @@ func (s ChannelSettings) InQuietHours(now time.Time) bool {
 	return s.QuietHours.Contains(now.In(s.Zone))
 }
 
+// QuietUntil returns when the channel's quiet hours that hold a time are over.
+func (s ChannelSettings) QuietUntil(now time.Time) time.Time {
+	return s.QuietHours.End(now.In(s.Zone)).UTC()
+}
+
 // ChannelFacts is what the settings of a channel depend on.
 type ChannelFacts struct {
 	ID string

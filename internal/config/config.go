@@ -30,6 +30,7 @@ type Config struct {
 	Memory       Memory   `yaml:"memory"`
 	Tools        Tools    `yaml:"tools"`
 	MCP          MCP      `yaml:"mcp"`
+	Promises     Promises `yaml:"promises"`
 	// Retention is how long the database keeps rows that are no longer in use.
 	Retention Retention `yaml:"retention"`
 	// Channels are the exceptions from Response, by channel id or by name (lower case, without
@@ -330,7 +331,7 @@ const toolRemember = "remember"
 
 // ToolNames are the names of all tools.
 func ToolNames() []string {
-	return []string{"search_messages", "read_thread", "read_channel", "open_link", "read_file", toolRemember, "forget_note"}
+	return []string{"search_messages", "read_thread", "read_channel", "open_link", "read_file", "look_again", toolRemember, "forget_note"}
 }
 
 // Approval is ApprovalHours as a duration.
@@ -338,6 +339,12 @@ func (t Tools) Approval() time.Duration { return hours(t.ApprovalHours) }
 
 // Longest is MaxSeconds as a duration.
 func (t Tools) Longest() time.Duration { return seconds(t.MaxSeconds) }
+
+// Promises is what the bot may promise to do later.
+type Promises struct {
+	// MaxOpen limits the open promises of a conversation.
+	MaxOpen int `yaml:"max_open"`
+}
 
 // Retention is how long the database keeps rows that are no longer in use; 0 is for ever.
 type Retention struct {

@@ -53,6 +53,7 @@ func basics() Config {
 			SearchResults:             8,
 		},
 		Tools:     Tools{Enabled: ToolNames(), MaxRounds: 8, MaxCalls: 24, MaxSeconds: 180, MaxResultChars: 20_000, MaxTotalChars: 60_000, ApprovalHours: 24},
+		Promises:  Promises{MaxOpen: 20},
 		MCP:       MCP{Servers: map[string]MCPServer{}},
 		Retention: Retention{LedgerDays: 400}, // more than a year, for yearly sums
 		Channels:  map[string]Channel{},

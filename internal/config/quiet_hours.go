@@ -50,6 +50,17 @@ func (q QuietHours) Contains(t time.Time) bool {
 	return q.from <= now || now < q.to
 }
 
+// End returns when the range that holds a time is over: the first whole minute after t, in its time zone,
+// that is not in the range. It is t itself if that is not.
+func (q QuietHours) End(t time.Time) time.Time {
+	for end := t; end.Before(t.Add(48 * time.Hour)); end = end.Truncate(time.Minute).Add(time.Minute) {
+		if !q.Contains(end) {
+			return end
+		}
+	}
+	return t
+}
+
 // String returns the form in the file, which is empty for none.
 func (q QuietHours) String() string {
 	if q == (QuietHours{}) {

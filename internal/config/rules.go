@@ -100,6 +100,7 @@ var rules = map[string]rule{
 	"Tools.MaxResultChars": whole(500, 1_000_000),
 	"Tools.MaxTotalChars":  whole(500, 1_000_000),
 	"Tools.ApprovalHours":  whole(1, 24*30),
+	"Promises.MaxOpen":     whole(1, 200),
 
 	"Memory.IntervalSeconds":           whole(1, weekSeconds),
 	"Memory.ShortTermWindowHours":      whole(1, maxHours),

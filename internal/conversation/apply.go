@@ -29,8 +29,17 @@ func (s *State) Apply(e Event, now time.Time) []Effect {
 		}
 	case Posted:
 		if s.Phase == Replying && s.Posting && e.Epoch == s.Epoch {
-			return append(s.open(e.Opened), s.posted(e.Result, now)...)
+			effects := append(s.open(e.Opened), s.promised(e.Promised)...)
+			return append(effects, s.posted(e.Result, now)...)
 		}
+	case Checked:
+		if s.Phase == Judging && e.Epoch == s.Epoch {
+			return s.checked(e, now)
+		}
+	case PromiseEnded:
+		return s.promiseEnded(e)
+	case Unsilenced:
+		s.HeldUntil = time.Time{}
 	case Acted:
 		return s.acted(e, now)
 	case AnswerNow:
@@ -39,8 +48,7 @@ func (s *State) Apply(e Event, now time.Time) []Effect {
 		}
 	case Drop:
 		if s.Droppable() {
-			effects := s.withdraw(Dropped, e.By)
-			return append(effects, s.next(now)...)
+			return s.drop(e, now)
 		}
 	}
 	return nil
@@ -54,6 +62,19 @@ func (s *State) Answerable() bool {
 // Droppable reports whether Drop applies: as Answerable, or a reply is not posted yet.
 func (s *State) Droppable() bool {
 	return s.Answerable() || (s.Phase == Replying && !s.Posting)
+}
+
+// drop gives up what is pending. A promise under way is cancelled by an order to drop it, and waits if the
+// order is to be silent.
+func (s *State) drop(e Drop, now time.Time) []Effect {
+	effects := s.withdraw(Dropped, e.By)
+	switch {
+	case s.keeping() != nil && e.Silence:
+		return append(effects, s.hold(now.Add(recheck), now)...)
+	case s.keeping() != nil:
+		effects = append(effects, s.endKept(PromiseCancelled, e.By)...)
+	}
+	return append(effects, s.next(now)...)
 }
 
 // answerNow executes a decision that was made already, or replies without one.
@@ -116,6 +137,7 @@ func (s *State) classify(changes Changes, now time.Time) incoming {
 				in.said = put(in.said, it)
 			case contains(in.addressed, c.TS):
 				in.addressed = put(in.addressed, it)
+			case contains(s.Answering, c.TS) && s.keeping() != nil: // what was promised stays
 			case contains(s.Pending, c.TS), contains(s.Answering, c.TS), contains(s.Later, c.TS):
 				in.edited = put(in.edited, it)
 			}
@@ -123,7 +145,7 @@ func (s *State) classify(changes Changes, now time.Time) incoming {
 			in.remove(removal{c.TS, Withdrawn, c.TS})
 		case Hushed:
 			in.remove(removal{c.TS, Dropped, c.By})
-		case Approved, Declined, Cancelled, Overdue:
+		case Approved, Declined, Cancelled, Overdue, Moved, Due:
 			in.decided = append(in.decided, c)
 		}
 	}
@@ -145,11 +167,12 @@ func (s *State) receive(changes Changes, now time.Time) []Effect {
 	in := s.classify(changes, now)
 	var effects []Effect
 	for _, c := range in.decided {
-		effects = append(effects, s.decided(c)...)
+		effects = append(effects, s.decided(c, now)...)
 	}
 	for _, r := range in.removed {
 		if s.isDeleted(r.ts) {
 			effects = append(effects, s.endProposals(r.ts)...)
+			effects = append(effects, s.withdrawPromises(r.ts)...)
 		}
 		effects = append(effects, s.remove(r, now)...)
 	}
@@ -159,7 +182,13 @@ func (s *State) receive(changes Changes, now time.Time) []Effect {
 	if len(in.said)+len(in.addressed)+len(in.edited) == 0 {
 		return effects
 	}
+	if s.keeping() != nil {
+		effects = append(effects, s.beginAgain(newest(merge(slices.Concat(in.said, in.addressed), in.edited)).TS, now)...)
+	}
 	switch {
+	case s.keeping() != nil: // too late to begin again
+		s.keepForLater(in)
+		return effects
 	case len(in.addressed) > 0 && !s.Conversation.AnswersHere():
 		return append(effects, s.withdrawTopLevel(in, now)...)
 	case s.Phase == Replying && (s.Posting || len(s.Answering) > 0),
@@ -255,6 +284,7 @@ func (s *State) remove(r removal, now time.Time) []Effect {
 		}
 	case contains(s.Answering, ts):
 		effects := s.withdraw(r.outcome, r.by)
+		effects = append(effects, s.endKept(PromiseCancelled, r.by)...) // unless its deletion has withdrawn it
 		s.Answering = without(s.Answering, ts)
 		if len(s.Answering) > 0 {
 			return append(effects, s.compose(now))
@@ -330,7 +360,7 @@ func (s *State) tick(now time.Time) []Effect {
 	case s.Phase == Delaying && !now.Before(s.DueAt):
 		effects = append(effects, s.composeJudged(now))
 	}
-	return effects
+	return append(effects, s.keepDue(now)...)
 }
 
 func (s *State) judged(e Judged, now time.Time) []Effect {
@@ -450,6 +480,8 @@ func (s *State) composed(e Composed, now time.Time) []Effect {
 	case r == Outdated:
 		effects := []Effect{s.settleEffect(Withdrawn, e.By)}
 		return append(effects, s.restart(now)...)
+	case s.keeping() != nil: // silenced
+		return s.hold(now.Add(recheck), now)
 	default:
 		return s.next(now)
 	}
@@ -498,17 +530,23 @@ func (s *State) posted(r Result, now time.Time) []Effect {
 		return s.restart(now)
 	case Failed:
 		effects := []Effect{s.settleEffect(Unsent, "")}
+		effects = append(effects, s.endKept(NotKept, "")...)
 		s.notPosted()
 		return append(effects, s.next(now)...)
 	case Silenced:
 		s.notPosted()
+		if s.keeping() != nil {
+			return s.hold(now.Add(recheck), now)
+		}
 	}
-	return s.next(now)
+	effects := s.endKept(Kept, "")
+	return append(effects, s.next(now)...)
 }
 
 // fail settles a decision as failed. It creates the effect before next begins a new epoch.
 func (s *State) fail(now time.Time) []Effect {
 	effects := []Effect{s.settleEffect(Unsent, "")}
+	effects = append(effects, s.endKept(NotKept, "")...)
 	return append(effects, s.next(now)...)
 }
 
@@ -516,8 +554,9 @@ func (s *State) fail(now time.Time) []Effect {
 // signalled, and restarts with the other messages.
 func (s *State) dropTrigger(now time.Time) []Effect {
 	trigger := s.trigger().TS
+	effects := s.endKept(PromiseWithdrawn, trigger)
 	s.Answering, s.Pending, s.Later = without(s.Answering, trigger), without(s.Pending, trigger), without(s.Later, trigger)
-	return s.restart(now)
+	return append(effects, s.restart(now)...)
 }
 
 // restart begins a new decision about the same messages: the reply must not be posted as it is.

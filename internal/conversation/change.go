@@ -19,10 +19,14 @@ const (
 	// person asks for an answer.
 	Hushed Kind = "hushed"
 	// Approved, Declined and Cancelled say what somebody decided about what the message made the bot
-	// propose. Revision is the proposal's id.
+	// propose, or promise. Revision is the id of that.
 	Approved  Kind = "approved"
 	Declined  Kind = "declined"
 	Cancelled Kind = "cancelled"
+	// Moved says that somebody gave a promise another time, and Due that a promise is minutes late, as if
+	// its conversation had been lost. Revision is a PromiseRef; for Cancelled it may be a promise's id.
+	Moved Kind = "moved"
+	Due   Kind = "due"
 	// Overdue says that a proposal should have ended minutes ago, as if its conversation had been lost.
 	Overdue Kind = "overdue"
 )

@@ -57,6 +57,8 @@ type Posted struct {
 	Result Result
 	// Opened are the proposals that stand under the reply.
 	Opened []OpenProposal
+	// Promised are the promises that the reply confirms.
+	Promised []OpenPromise
 }
 
 // Result is how composing or posting ended.
@@ -81,19 +83,27 @@ const (
 type AnswerNow struct{ By string }
 
 // Drop is an operator's order to give up what is pending.
-type Drop struct{ By string }
+type Drop struct {
+	By string
+	// Silence is set if the order is to be silent, or the run ends: a promise then waits.
+	Silence bool
+}
 
-func (Changes) event()   {}
-func (Tick) event()      {}
-func (Judged) event()    {}
-func (Composed) event()  {}
-func (Looked) event()    {}
-func (Posted) event()    {}
-func (AnswerNow) event() {}
-func (Drop) event()      {}
+// Unsilenced says that a mute or snooze here has ended.
+type Unsilenced struct{}
 
-// Effect is something to execute. At most one of Judge, Compose, Look and Post is in flight at any
-// time, and any number of Act beside it; the result carries its epoch back.
+func (Changes) event()    {}
+func (Tick) event()       {}
+func (Judged) event()     {}
+func (Composed) event()   {}
+func (Looked) event()     {}
+func (Posted) event()     {}
+func (AnswerNow) event()  {}
+func (Drop) event()       {}
+func (Unsilenced) event() {}
+
+// Effect is something to execute. At most one of Judge, Check, Compose, Look and Post is in flight at any
+// time, and any number of Act and EndPromise beside it; the result carries its epoch back.
 type Effect interface{ effect() }
 
 // Judge asks for a judgment.

@@ -7,7 +7,14 @@ func (s *State) InFlight() []Effect {
 	for _, ref := range s.Acting {
 		effects = append(effects, Act{ref})
 	}
+	for _, p := range s.Promises {
+		if p.Ended != "" {
+			effects = append(effects, p.endEffect())
+		}
+	}
 	switch {
+	case s.Phase == Judging && s.Telling != "":
+		effects = append(effects, s.checkEffect())
 	case s.Phase == Judging:
 		effects = append(effects, Judge{Epoch: s.Epoch, Trigger: newest(s.Pending)})
 	case s.Phase == Replying && s.Posting:

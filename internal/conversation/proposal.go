@@ -25,7 +25,8 @@ type ProposalRef struct {
 // Occasion is why the bot says something in a conversation that no new message asks for. It is said once,
 // as an answer to the message that led to it.
 type Occasion struct {
-	// Key tells one occasion of a message from another: step/ID for what came of a proposal.
+	// Key tells one occasion of a message from another: step/ID for what came of a proposal, and a
+	// PromiseKey for a promise that is kept.
 	Key     string `json:"key"`
 	Trigger Item   `json:"trigger"`
 }
@@ -33,8 +34,8 @@ type Occasion struct {
 // Act asks for the call of an approved proposal, beside any other work. Its end is an Acted.
 type Act struct{ ProposalRef }
 
-// ShowProposal asks for the message of a proposal to show what has become of it. Close is set if the
-// proposal is to end first, unless it has: "lapsed" or "withdrawn".
+// ShowProposal asks for the message of a proposal or a promise to show what has become of it. Close is set
+// if the proposal is to end first, unless it has: "lapsed" or "withdrawn".
 type ShowProposal struct {
 	ProposalRef
 	Close string
@@ -77,8 +78,14 @@ func (s *State) open(opened []OpenProposal) []Effect {
 	return effects
 }
 
-// decided handles what people decide about proposals.
-func (s *State) decided(c Change) []Effect {
+// decided handles what people decide about proposals and promises.
+func (s *State) decided(c Change, now time.Time) []Effect {
+	switch {
+	case c.Kind == Moved || c.Kind == Due:
+		return s.moved(c, now)
+	case c.Kind == Cancelled && s.promise(c.Revision) != nil:
+		return s.cancelPromise(c, now)
+	}
 	s.Proposals = slices.DeleteFunc(s.Proposals, func(p OpenProposal) bool { return p.ID == c.Revision })
 	ref, shown := ProposalRef{c.Revision, c.TS}, ShowProposal{ProposalRef: ProposalRef{c.Revision, c.TS}}
 	switch c.Kind {
@@ -158,7 +165,9 @@ func (s *State) tell(now time.Time) Effect {
 }
 
 // busy reports whether the conversation has to go on although nobody says anything.
-func (s *State) busy() bool { return len(s.Proposals)+len(s.Acting)+len(s.Occasions) > 0 }
+func (s *State) busy() bool {
+	return len(s.Proposals)+len(s.Acting)+len(s.Occasions)+len(s.Promises) > 0
+}
 
 // ShouldRenew reports whether the run should be continued by another one: the conversation has been idle
 // for IdleClose and cannot close. So no run is much older than that.

@@ -21,10 +21,13 @@ type workshop struct {
 	shown map[string][]string // what was asked to be shown of each proposal: "" or how it was closed
 	acted map[string]int
 	told  map[string]int // occasions that were posted
+	// ends are the ends of promises that are being recorded, ended all of them by the occasion's key.
+	ends  []EndPromise
+	ended map[string][]PromiseEnd
 }
 
 func newWorkshop(t *testing.T) *workshop {
-	w := &workshop{t: t, s: New(chat.Conversation{Team: "T", Channel: "C", Thread: "1.000001"}), now: start, shown: map[string][]string{}, acted: map[string]int{}, told: map[string]int{}}
+	w := &workshop{t: t, s: New(chat.Conversation{Team: "T", Channel: "C", Thread: "1.000001"}), now: start, shown: map[string][]string{}, acted: map[string]int{}, told: map[string]int{}, ended: map[string][]PromiseEnd{}}
 	w.s.Policy = Policy{MinWait: 60, MaxWait: 600, MaxDelay: 300, FollowUpWait: 5, IdleClose: 3600, KeepsUnanswered: true}
 	return w
 }
@@ -40,6 +43,10 @@ func (w *workshop) apply(e Event) {
 			w.acted[f.ID]++
 		case ShowProposal:
 			w.shown[f.ID] = append(w.shown[f.ID], f.Close)
+		case EndPromise:
+			w.ends = append(w.ends, f)
+			key := PromiseKey(f.ID, f.Number)
+			w.ended[key] = append(w.ended[key], f.End)
 		case Settle:
 		default:
 			if w.work != nil {
@@ -63,6 +70,8 @@ func (w *workshop) finish(opened ...OpenProposal) {
 	switch f := f.(type) {
 	case Judge:
 		w.apply(Judged{Epoch: f.Epoch})
+	case Check:
+		w.apply(Checked{Epoch: f.Epoch, Result: CheckKeep})
 	case Compose:
 		w.apply(Composed{Epoch: f.Epoch, Round: f.Round, Result: Done})
 	case Post:

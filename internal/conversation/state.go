@@ -72,6 +72,9 @@ type State struct {
 	// for any other reply.
 	Occasions []Occasion `json:"occasions,omitempty"`
 	Telling   string     `json:"telling,omitempty"`
+	// Promises are open. None is turned to before HeldUntil, because the bot is to be silent.
+	Promises  []OpenPromise `json:"promises,omitempty"`
+	HeldUntil time.Time     `json:"held_until,omitzero"`
 
 	// DueAt is when Waiting or Delaying ends; the zero time in any other phase.
 	DueAt time.Time `json:"due_at,omitzero"`
@@ -105,6 +108,9 @@ func (s *State) NextTick() time.Time {
 		if next.IsZero() || p.LapsesAt.Before(next) {
 			next = p.LapsesAt
 		}
+	}
+	if at := s.NextPromise(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+		next = at
 	}
 	return next
 }

@@ -135,6 +135,7 @@ func TestStateThroughJSON(t *testing.T) {
 		Epoch:   7, Seen: []string{"x"}, Steps: []Step{{ID: "s", Tool: "t", Done: true}}, Round: 2,
 		Proposals: []OpenProposal{{ID: "p", TS: ts(1), LapsesAt: second(9)}}, Acting: []ProposalRef{{ID: "q", TS: ts(2)}},
 		Occasions: []Occasion{{Key: "step/r", Trigger: Item{TS: ts(3)}}}, Telling: "step/s",
+		Promises: []OpenPromise{{ID: "m", TS: ts(1), Author: "U1", DueAt: second(9), Number: 2, Ended: Kept, By: "U2"}}, HeldUntil: second(8),
 	}
 	for i := range reflect.TypeFor[State]().NumField() {
 		if reflect.ValueOf(full).Field(i).IsZero() {

@@ -77,6 +77,9 @@ func (s *State) stop(it Item, now time.Time) []Effect {
 		return nil
 	}
 	effects := s.withdraw(Dropped, it.by())
+	if p := s.keeping(); p != nil && it.stops(Item{Author: p.Author}) {
+		effects = append(effects, s.endKept(PromiseCancelled, it.by())...)
+	}
 	s.Answering, s.Pending = withoutStopped(s.Answering, it), withoutStopped(s.Pending, it)
 	switch {
 	case here && s.Phase == Replying && len(s.Answering) > 0: // others are still to be answered

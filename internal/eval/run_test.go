@@ -293,6 +293,7 @@ type asSlack struct{ production }
 
 func (s asSlack) Identity(context.Context) (slack.Identity, error) { return s.production.Identity, nil }
 func (asSlack) Post(context.Context, slack.Post) (string, error)   { panic("posted") }
+func (asSlack) OpenDirect(context.Context, string) (string, error) { panic("opened") }
 func (asSlack) FindPost(context.Context, string, string, string, string, slack.Identity) (string, bool, error) {
 	panic("looked for a post")
 }

@@ -8,6 +8,7 @@ import (
 
 	"myao/internal/config"
 	"myao/internal/conversation"
+	"myao/internal/promise"
 	"myao/internal/proposal"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -20,6 +21,9 @@ const (
 	replyOutsiderDecides = "Guests and people from other companies decide about nothing here."
 	replyMayNotDecide    = "Only <@%s>, who asked, and my operators may decide about this."
 	replyDecided         = "This is decided already: %s."
+	replyUnknownPromise  = "I no longer know of this promise, so nothing happens."
+	replyMayNotCancel    = "Only <@%s>, who asked, and those who may snooze me here may cancel this."
+	replyEnded           = "This has ended already: %s."
 	replyLapsed          = "This has lapsed, because nobody decided in time. Ask me again if it is still wanted."
 )
 
@@ -39,10 +43,14 @@ func (d *Door) button(ctx context.Context, b slack.BlockAction, own slack.Identi
 		return d.vote(ctx, b, own)
 	}
 	decision, ok := decisions[b.ActionID]
+	decide := d.decide
+	if b.ActionID == slack.ActionCancel {
+		decision.order, ok, decide = "cancel", true, d.cancelPromise
+	}
 	if !ok {
 		return fmt.Errorf("%w: no button has the action_id %q", slack.ErrIgnored, b.ActionID)
 	}
-	text, result, err := d.decide(ctx, b, own, decision.kind)
+	text, result, err := decide(ctx, b, own, decision.kind)
 	if err != nil {
 		if !slack.LeftOut(err) {
 			d.Metrics.order(decision.order, "failed")
@@ -54,6 +62,40 @@ func (d *Door) button(ctx context.Context, b slack.BlockAction, own slack.Identi
 		d.pending.Go(func() { d.respond(ctx, b.Request, text) })
 	}
 	return nil
+}
+
+// cancelPromise cancels a promise, as decide does.
+func (d *Door) cancelPromise(ctx context.Context, b slack.BlockAction, own slack.Identity, _ conversation.Kind) (text, result string, err error) {
+	w := words.In(d.Config.Language)
+	p, err := d.Store.Promise(ctx, b.Value)
+	if errors.Is(err, store.ErrNotFound) {
+		return w.Of(replyUnknownPromise), "refused", nil
+	}
+	if err != nil {
+		return "", "", err
+	}
+	if p.TeamID != own.TeamID || p.ChannelID != b.Channel { // the value of a button is no secret
+		return "", "", fmt.Errorf("%w: the button of another message", slack.ErrIgnored)
+	}
+	outsider, err := d.outsider(ctx, own, b.User, b.UserTeam, b.Channel)
+	if err != nil {
+		return "", "", err
+	}
+	if b.User != p.Asker && !d.Config.Slack.May(b.User, outsider, config.MaySnooze) {
+		return w.Say(replyMayNotCancel, p.Asker), "refused", nil
+	}
+	p, first, targets, err := d.Store.CancelPromise(ctx, p.ID, "slack:"+b.User)
+	if errors.Is(err, store.ErrNotFound) {
+		return w.Of(replyUnknownPromise), "refused", nil
+	}
+	if err != nil {
+		return "", "", err
+	}
+	d.Relay.Notify(targets...)
+	if first {
+		return "", "done", nil
+	}
+	return w.Say(replyEnded, promise.Outcome(w, p)), "refused", nil
 }
 
 // decide records a decision about a proposal. It returns the answer to the user, "" for none, and the

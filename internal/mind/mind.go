@@ -38,6 +38,8 @@ type Mind struct {
 	Prompts *prompt.Renderer
 	Agents  Agents
 	Memory  config.Memory
+	// MaxPromises is how many promises may be open in a conversation.
+	MaxPromises int
 	// Channel returns the settings of a channel.
 	Channel func(config.ChannelFacts) config.ChannelSettings
 	Clock   func() time.Time
@@ -107,6 +109,10 @@ type Reply struct {
 	Acted *prompt.Acted
 	// Reactions are the names of the emoji that may stand for the reply.
 	Reactions []string
+	// Promise is the promise that the reply keeps; nil for any other reply.
+	Promise *prompt.Promise
+	// Promised is a draft of the reply that promised something in vain.
+	Promised string
 	// ShowsFiles is set if the files of the message that is answered are shown at once.
 	ShowsFiles bool
 }
@@ -217,6 +223,7 @@ func (m *Mind) ReplyTo(ctx context.Context, about Reply) (ReplyQuestion, error) 
 		o.LookedUp, about.Tools, about.Turns = lookedUp(about.Turns), nil, nil
 	}
 	o.Acted, o.Acts = about.Acted, about.Acts && len(about.Tools) > 0
+	o.Promise, o.Promised = about.Promise, about.Promised
 	for _, t := range about.Tools {
 		o.Tools = append(o.Tools, t.Name)
 	}

@@ -45,7 +45,7 @@ func (r *Renderer) checkTemplates(faults *Faults) {
 		unknown.Conversation.Omitted = 0
 		contexts = append(contexts, full, inThread, unread, unknown)
 	}
-	options := Options{Now: chat.Time("5.000000"), AgentPrompt: "x", MaxDelaySeconds: 600, BareMention: true, AnswerTS: "1.000000", Draft: "x", FilesText: "x", PictureAlone: true, PictureShown: true, Fault: "x", MaxTokens: 300, WindowHours: 24}
+	options := Options{Now: chat.Time("5.000000"), AgentPrompt: "x", MaxDelaySeconds: 600, BareMention: true, AnswerTS: "1.000000", Draft: "x", Promise: &Promise{Asker: "U1", What: "x", Unless: "x", Every: "day"}, FilesText: "x", PictureAlone: true, PictureShown: true, Fault: "x", MaxTokens: 300, WindowHours: 24}
 	options.Pending, options.LastVerdict = []string{"1.000000", "4.500000"}, &LastVerdict{At: chat.Time("3.000000"), Reason: "x"}
 	options.Signals = &conversation.Signals{
 		Pending: 2, QuietSeconds: 1, WaitingSeconds: 90000, SinceOwn: 1, Dialogue: true, Question: true, MentionsOthers: true, NamesBot: true, NamesOther: true,
@@ -53,7 +53,7 @@ func (r *Renderer) checkTemplates(faults *Faults) {
 	}
 	alone := options
 	alone.PictureShown, alone.Signals, alone.LastVerdict = false, &conversation.Signals{Pending: 1, SinceOwn: -1}, nil
-	names := []string{"response.tmpl", "response_user.tmpl", "judgment.tmpl", "judgment_user.tmpl", "second_look.tmpl", "second_look_user.tmpl", "memory_user.tmpl"}
+	names := []string{"response.tmpl", "response_user.tmpl", "judgment.tmpl", "judgment_user.tmpl", "second_look.tmpl", "second_look_user.tmpl", "promise.tmpl", "promise_user.tmpl", "promised.tmpl", "memory_user.tmpl"}
 	for _, kind := range memoryKinds {
 		names = append(names, string(kind)+".tmpl")
 	}
@@ -75,6 +75,10 @@ func (r *Renderer) checkTemplates(faults *Faults) {
 	faults.add(err)
 	for _, name := range []string{"react.tmpl", "judgment_react.tmpl"} {
 		_, err = r.render(name, []string{"x", "y"})
+		faults.add(err)
+	}
+	for _, p := range []Promise{{What: "x"}, *options.Promise} {
+		_, err = r.render("kept.tmpl", r.promiseView(&p, nil))
 		faults.add(err)
 	}
 	text, err := r.Unseen([]string{"x", "y"})

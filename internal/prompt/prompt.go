@@ -70,6 +70,12 @@ type Options struct {
 	Acted *Acted
 	// Reactions are the names of the emoji that may stand for the reply; empty: none may.
 	Reactions []string
+	// Promise is the promise that a reply keeps, or that is to be judged; nil for any other prompt. For a
+	// reply, it stands at the end of the system text.
+	Promise *Promise
+	// Promised is a draft of the reply that promised something in vain; empty if there is none. It stands
+	// at the end of the user turn.
+	Promised string
 	// FilesText is what the files of the message to answer say, and which of them are not shown, already
 	// written as material. It stands under the conversation to answer.
 	FilesText string
@@ -174,6 +180,17 @@ func (r *Renderer) Response(c chat.Context, o Options) (system, user string, err
 		acted, err = r.render("acted.tmpl", r.acted(*o.Acted, o.MaxCharacters))
 		system += "\n\n" + acted
 	}
+	if err == nil && o.Promise != nil {
+		var kept string
+		kept, err = r.render("kept.tmpl", v.Promise)
+		system += "\n\n" + kept
+	}
+	if err == nil && o.Promised != "" {
+		v.Draft = r.guard.text(o.Promised)
+		var again string
+		again, err = r.render("promised.tmpl", v)
+		user += "\n\n" + again
+	}
 	return system, user, err
 }
 
@@ -200,6 +217,12 @@ func (r *Renderer) withReactions(name, system string, o Options, err error) (str
 func (r *Renderer) SecondLook(c chat.Context, o Options) (system, user string, err error) {
 	_, v := r.fitView(c, o, false)
 	return r.pair("second_look.tmpl", "second_look_user.tmpl", v)
+}
+
+// Promise returns the prompt for a verdict on whether Options.Promise is still to be kept.
+func (r *Renderer) Promise(c chat.Context, o Options) (system, user string, err error) {
+	_, v := r.fitView(c, o, false)
+	return r.pair("promise.tmpl", "promise_user.tmpl", v)
 }
 
 // JudgmentFingerprint identifies the templates of a judgment: it changes with any of them.

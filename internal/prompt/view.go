@@ -38,6 +38,8 @@ type view struct {
 	HasRemote bool
 	// CanAct is set if one of them acts, and so is only proposed.
 	CanAct bool
+	// CanPromise is set if look_again is among them.
+	CanPromise bool
 	// ChannelsUnlisted counts the channels that are not shown, ChannelsUntold and ThreadsUntold
 	// the memories and summaries that are not shown.
 	ChannelsUnlisted, ChannelsUntold, ThreadsUntold count
@@ -72,7 +74,9 @@ type view struct {
 	PictureAlone, PictureShown bool
 	// Draft is the reply that a second look is about; empty in other prompts.
 	Draft string
-	Fault string
+	// Promise is the promise that is due, in the prompts about one; otherwise nil.
+	Promise *promiseView
+	Fault   string
 	// Seen is what is plain to see in the conversation to judge; nil in other prompts.
 	Seen *seenView
 	// MaxTokens limits a memory, and WindowHours is how far back a short-term one reaches; 0 if
@@ -178,6 +182,7 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 		CanOpen:          slices.Contains(o.Tools, "open_link"),
 		HasRemote:        slices.ContainsFunc(o.Tools, func(name string) bool { return strings.Contains(name, "__") }),
 		CanAct:           o.Acts,
+		CanPromise:       slices.Contains(o.Tools, "look_again"),
 		CanReadFiles:     slices.Contains(o.Tools, "read_file"),
 	}
 	if o.MaxCharacters > 0 {
@@ -186,6 +191,7 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 	if !v.Direct {
 		v.Channel = n.channelName(c)
 	}
+	v.Promise = r.promiseView(o.Promise, n.users)
 	v.Persona.Name = n.persona
 	v.Persona.Prompt = c.Persona.SystemPrompt
 	v.Workspace.LongTerm = r.guard.text(c.WorkspaceLongTerm)

@@ -49,7 +49,7 @@ const (
 	// keep up, the next one comes after busySweepInterval.
 	sweepInterval     = 2 * time.Second
 	busySweepInterval = 200 * time.Millisecond
-	// handOverInterval is the time between looks for proposals that their conversations have lost.
+	// handOverInterval is the time between looks for proposals and promises that their conversations have lost.
 	handOverInterval = time.Minute
 	// sweepLimit is how many conversations one sweep queues. Each sweep reads past
 	// everything that is pending, so one has to be worth it.
@@ -80,7 +80,7 @@ type Relay struct {
 	failures atomic.Int32
 	backoff  func(ctx context.Context)
 	report   backlogReport
-	// handedOver is when proposals were last looked for. Only the sweep uses it.
+	// handedOver is when proposals and promises were last looked for. Only the sweep uses it.
 	handedOver time.Time
 }
 
@@ -184,23 +184,25 @@ func (r *Relay) sweepOnce(ctx context.Context) (queued []chat.Conversation, more
 	return queued, len(backlog) == sweepLimit && len(queued) > sweepLimit/2
 }
 
-// handOver tells conversations of the proposals that they have lost.
+// handOver tells conversations of the proposals and promises that they have lost.
 func (r *Relay) handOver(ctx context.Context) {
 	if r.clock().Sub(r.handedOver) < handOverInterval {
 		return
 	}
 	r.handedOver = r.clock()
-	ctx, cancel := context.WithTimeout(ctx, batchTimeout)
-	defer cancel()
-	lost, err := r.store.HandOverProposals(ctx)
-	if err != nil {
-		r.warn(ctx, "overdue proposals not read", err)
-		return
+	for what, read := range map[string]func(context.Context) ([]store.Target, error){"proposal": r.store.HandOverProposals, "promise": r.store.HandOverPromises} {
+		ctx, cancel := context.WithTimeout(ctx, batchTimeout)
+		lost, err := read(ctx)
+		cancel()
+		if err != nil {
+			r.warn(ctx, "overdue "+what+"s not read", err)
+			continue
+		}
+		for _, t := range lost {
+			r.logger.WarnContext(ctx, "a "+what+" is overdue, and handed to its conversation again", "conversation", t.ID())
+		}
+		r.Notify(lost...)
 	}
-	for _, t := range lost {
-		r.logger.WarnContext(ctx, "a proposal is overdue, and handed to its conversation again", "conversation", t.ID())
-	}
-	r.Notify(lost...)
 }
 
 func (r *Relay) backlog(ctx context.Context) ([]store.BacklogItem, error) {

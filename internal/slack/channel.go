@@ -48,6 +48,23 @@ func (c *Client) Channel(ctx context.Context, id string) (Channel, error) {
 	return c.readChannel(o, id), nil
 }
 
+// OpenDirect returns the id of the direct message between a user and the bot, which it opens if there is none
+// (docs.slack.dev/reference/methods/conversations.open).
+func (c *Client) OpenDirect(ctx context.Context, user string) (string, error) {
+	const method = "conversations.open"
+	if !validID(user) {
+		return "", argument(method, "malformed user id")
+	}
+	opened, _, _, err := c.api.OpenConversationContext(ctx, &slackapi.OpenConversationParameters{Users: []string{user}})
+	if err != nil {
+		return "", c.fail(method, err)
+	}
+	if !validID(opened.ID) {
+		return "", unreadable(method, errors.New("no channel"))
+	}
+	return opened.ID, nil
+}
+
 // ChannelPage is a page of channels.
 type ChannelPage struct {
 	Channels []Channel

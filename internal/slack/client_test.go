@@ -549,11 +549,11 @@ func TestChoices(t *testing.T) {
 // refuses the blocks.
 func TestFeedbackButtons(t *testing.T) {
 	t.Parallel()
-	open := Proposal{ID: "p1", Text: "desk › create", Approve: "Approve", Decline: "Decline"}
+	open := Choice{ID: "p1", Text: "desk › create", Buttons: []Button{{Action: ActionApprove, Label: "Approve", Primary: true}}}
 	const buttons = `{"type":"context_actions","block_id":"k1","elements":[{"type":"feedback_buttons","action_id":"myao_feedback",` +
 		`"positive_button":{"text":{"type":"plain_text","text":"Good","emoji":false},"value":"up","accessibility_label":"Good"},` +
 		`"negative_button":{"text":{"type":"plain_text","text":"Bad","emoji":false},"value":"down","accessibility_label":"Bad"}}]}`
-	post := Post{Channel: "C1", Text: "hi", Key: "k1", Proposals: []Proposal{open}, Feedback: Feedback{Up: "Good", Down: "Bad"}}
+	post := Post{Channel: "C1", Text: "hi", Key: "k1", Choices: []Choice{open}, Feedback: Feedback{Up: "Good", Down: "Bad"}}
 	f, c := newFake(t, says(`{"ok":false,"error":"invalid_blocks"}`), says(posted))
 	if _, err := c.Post(t.Context(), post); err != nil {
 		t.Fatal(err)
@@ -565,14 +565,14 @@ func TestFeedbackButtons(t *testing.T) {
 	}
 	post.Text = strings.Repeat("x", DefaultLimit)
 	for range 4 {
-		post.Proposals = append(post.Proposals, Proposal{ID: "p", Text: strings.Repeat("y", MaxProposal)})
+		post.Choices = append(post.Choices, Choice{ID: "p", Text: strings.Repeat("y", MaxChoice)})
 	}
 	f, c = newFake(t, says(posted))
 	if _, err := c.Post(t.Context(), post); err != nil {
 		t.Fatal(err)
 	}
 	var blocks []any
-	if err := json.Unmarshal([]byte(f.seen()[0].form.Get("blocks")), &blocks); err != nil || len(blocks) != 1+2*len(post.Proposals)+1 {
+	if err := json.Unmarshal([]byte(f.seen()[0].form.Get("blocks")), &blocks); err != nil || len(blocks) != 1+2*len(post.Choices)+1 {
 		t.Errorf("%d blocks, %v", len(blocks), err)
 	}
 

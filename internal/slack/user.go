@@ -27,6 +27,8 @@ type User struct {
 	// Deleted is set for a deactivated account. Such a user is neither Guest nor Stranger, since
 	// they read nothing.
 	Deleted bool
+	// Zone is the name of their time zone (IANA); "" if Slack knows none.
+	Zone string
 }
 
 // User looks up a user id or a bot id (B…)
@@ -122,7 +124,7 @@ func (c *Client) readUser(u object, id string, own Identity) User {
 		Name: cmp.Or(singleLine(profile.text("display_name")), singleLine(profile.text("real_name")),
 			singleLine(u.text("real_name")), singleLine(u.text("name")), id),
 		IsBot:   u.flag("is_bot") || isBuiltin(id),
-		Deleted: u.flag("deleted"),
+		Deleted: u.flag("deleted"), Zone: singleLine(u.text("tz")),
 	}
 	if !user.IsBot && !user.Deleted {
 		user.Guest = u.flag("is_restricted") || u.flag("is_ultra_restricted")

@@ -19,6 +19,7 @@ type userRow struct {
 	RefreshedUS int64  `gorm:"column:refreshed_us" json:"refreshed_us"`
 	GuestUS     int64  `gorm:"column:guest_us" json:"guest_us"`
 	Stranger    bool   `json:"stranger"`
+	TimeZone    string `json:"time_zone"`
 }
 
 func (userRow) TableName() string { return "users" }
@@ -30,8 +31,13 @@ type User struct {
 	Bot  bool
 	// Guest is set for a guest of the workspace, Stranger for a member of another workspace.
 	Guest, Stranger bool
-	Refreshed       time.Time
+	// Zone is the name of their time zone (IANA), or NoZone; "" if Slack was not asked for it.
+	Zone      string
+	Refreshed time.Time
 }
+
+// NoZone stands for the time zone of a user of whom Slack knows none.
+const NoZone = "-"
 
 // Outsider reports whether the user may see only the channels that they are in.
 func (u User) Outsider() bool { return u.Guest || u.Stranger }
@@ -51,7 +57,7 @@ func (s *Store) Users(ctx context.Context, team string, ids []string) (map[strin
 func usersOf(rows []userRow) map[string]User {
 	users := make(map[string]User, len(rows))
 	for _, r := range rows {
-		users[r.UserID] = User{ID: r.UserID, Name: r.Name, Bot: r.IsBot, Guest: r.GuestUS > 0, Stranger: r.Stranger, Refreshed: instant(r.RefreshedUS)}
+		users[r.UserID] = User{ID: r.UserID, Name: r.Name, Bot: r.IsBot, Guest: r.GuestUS > 0, Stranger: r.Stranger, Zone: r.TimeZone, Refreshed: instant(r.RefreshedUS)}
 	}
 	return users
 }
@@ -91,7 +97,7 @@ func (s *Store) Names(ctx context.Context, team, here string, users, channels []
 		RefreshedUS int64  `gorm:"column:refreshed_us" json:"refreshed_us"`
 	}
 	if err := runBatch(s.db.WithContext(ctx),
-		query{"SELECT user_id, name, is_bot, refreshed_us, guest_us, stranger FROM users WHERE team_id = ? AND ?", []any{team, s.inList("user_id", users)}, &people},
+		query{"SELECT user_id, name, is_bot, refreshed_us, guest_us, stranger, time_zone FROM users WHERE team_id = ? AND ?", []any{team, s.inList("user_id", users)}, &people},
 		query{"SELECT user_id, seen_us, left_us FROM outsiders WHERE team_id = ? AND channel_id = ? AND ?", []any{team, here, s.inList("user_id", users)}, &present},
 		query{"SELECT CASE WHEN ? THEN 0 ELSE 1 END AS outside, CASE WHEN ? THEN 1 ELSE 0 END AS due", []any{notShared(team, here), membersDue(team, here)}, &readers},
 		query{"SELECT c.channel_id, CASE WHEN ? THEN c.name ELSE '' END AS name, c.private, c.refreshed_us FROM channels c WHERE c.team_id = ? AND ?",
@@ -140,13 +146,13 @@ func (s *Store) SaveUsers(ctx context.Context, team string, users ...User) error
 	rows, ids := make([]userRow, len(users)), make([]string, len(users))
 	for i, u := range users {
 		ids[i] = u.ID
-		rows[i] = userRow{TeamID: team, UserID: u.ID, Name: u.Name, IsBot: u.Bot, RefreshedUS: micros(u.Refreshed), Stranger: u.Stranger}
+		rows[i] = userRow{TeamID: team, UserID: u.ID, Name: u.Name, IsBot: u.Bot, RefreshedUS: micros(u.Refreshed), Stranger: u.Stranger, TimeZone: u.Zone}
 		if u.Guest {
 			rows[i].GuestUS = rows[i].RefreshedUS
 		}
 	}
 	slices.SortFunc(rows, func(a, b userRow) int { return strings.Compare(a.UserID, b.UserID) }) // one order for all writers
-	update := clause.AssignmentColumns([]string{"name", "is_bot", "refreshed_us", "stranger"})
+	update := clause.AssignmentColumns([]string{"name", "is_bot", "refreshed_us", "stranger", "time_zone"})
 	update = append(update, clause.Assignments(map[string]any{
 		"guest_us": gorm.Expr("CASE WHEN excluded.guest_us > 0 AND users.guest_us > 0 THEN users.guest_us ELSE excluded.guest_us END"),
 	})...)

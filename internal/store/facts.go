@@ -72,6 +72,8 @@ type Facts struct {
 	// NewThreadReply is the ts of a person's message in a thread under one of the messages that the
 	// decision is about, stored after the judge had read; empty if there is none.
 	NewThreadReply string
+	// AuthorZone is the time zone of the trigger's author, as in User.Zone. It is only read if Looks.
+	AuthorZone string
 	// ChannelName is empty for a direct message, and if Slack was never asked.
 	ChannelName string
 	Readers
@@ -159,7 +161,12 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 		{`SELECT v.workflow_id AS id FROM conversations v WHERE v.workflow_id = ? AND v.stopped_us > 0
 			AND NOT EXISTS (SELECT 1 FROM changes c WHERE c.workflow_id = v.workflow_id AND c.mention AND c.stored_us > v.stopped_us)`, []any{c.ID()}, &stopped},
 	}
+	var zones []struct {
+		TimeZone string `json:"time_zone"`
+	}
 	if m.Looks {
+		queries = append(queries, query{`SELECT time_zone FROM users WHERE team_id = ? AND user_id = (SELECT user_id FROM messages WHERE team_id = ? AND channel_id = ? AND ts = ?)`,
+			[]any{c.Team, c.Team, c.Channel, m.Trigger}, &zones})
 		queries = append(queries, query{"SELECT id, tool, state FROM steps WHERE decision = ? AND round = ? ORDER BY position", []any{m.Decision, m.Round}, &steps})
 	}
 	if m.Held {
@@ -197,7 +204,7 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 	slices.SortFunc(f.Tail, func(a, b chat.Message) int { return chat.CompareTS(a.TS, b.TS) })
 	f.Calls, f.Tokens = first(cost).Calls, first(cost).Tokens
 	f.Saw, f.ChannelName = instantOrZero(first(saw).SawUS), first(names).Name
-	f.Readers = first(names).readers()
+	f.Readers, f.AuthorZone = first(names).readers(), first(zones).TimeZone
 	f.Stopped = len(stopped) > 0
 	for _, st := range steps {
 		f.Steps = append(f.Steps, Step{ID: st.ID, Tool: st.Tool, State: st.State})

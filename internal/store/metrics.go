@@ -21,13 +21,14 @@ var ends = []ProposalState{
 	ProposalDone, ProposalFailed, ProposalUnknown, ProposalDeclined, ProposalCancelled, ProposalLapsed, ProposalWithdrawn,
 }
 
-// Metrics counts database statements, and the outcomes of decisions and of proposals. A nil Metrics
+// Metrics counts database statements, and the outcomes of decisions, proposals and promises. A nil Metrics
 // counts nothing.
 type Metrics struct {
 	registry   prometheus.Registerer
 	statements *prometheus.HistogramVec
 	settled    *prometheus.CounterVec
 	ended      *prometheus.CounterVec
+	promises   *prometheus.CounterVec
 }
 
 // NewMetrics registers the database's metrics.
@@ -44,6 +45,9 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "myao_proposals_ended_total", Help: "Proposals by what became of them: done, failed, unknown, declined, cancelled, lapsed, withdrawn.",
 		}, []string{"outcome"}),
+		promises: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "myao_promises_ended_total", Help: "Promises by what became of them, one that repeats each time: kept, released, withdrawn, cancelled, failed.",
+		}, []string{"outcome"}),
 	}
 	for _, outcome := range outcomes {
 		m.settled.WithLabelValues(string(outcome))
@@ -51,10 +55,13 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	for _, end := range ends {
 		m.ended.WithLabelValues(string(end))
 	}
+	for _, end := range promiseEnds {
+		m.promises.WithLabelValues(string(end))
+	}
 	for _, operation := range []string{"create", "query", "update", "delete", "row", "raw", "begin", "commit"} {
 		m.statements.WithLabelValues(operation, "error") // so that it starts at zero instead of absent
 	}
-	r.MustRegister(m.statements, m.settled, m.ended)
+	r.MustRegister(m.statements, m.settled, m.ended, m.promises)
 	return m
 }
 
@@ -69,6 +76,13 @@ func (m *Metrics) settle(outcome conversation.Outcome, rows int64) {
 func (m *Metrics) end(state ProposalState, rows int64) {
 	if m != nil && state.Ended() {
 		m.ended.WithLabelValues(string(state)).Add(float64(rows))
+	}
+}
+
+// endPromise counts promises that have ended, or that repeat and had a time that has.
+func (m *Metrics) endPromise(state PromiseState, rows int64) {
+	if m != nil {
+		m.promises.WithLabelValues(string(state)).Add(float64(rows))
 	}
 }
 

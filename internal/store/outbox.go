@@ -236,28 +236,41 @@ func (s *Store) EndSend(ctx context.Context, p Part, state Delivery, until time.
 	return nil
 }
 
+// Notice takes the place of a reply that Slack has refused.
+type Notice struct {
+	Text string
+	// Reason becomes the decision's reason, followed by why the reply was refused.
+	Reason string
+	// Channel is the direct message where it is posted; "" for the place of the reply.
+	Channel string
+}
+
 // ReplaceWithNotice replaces a reply whose first part was refused with a notice: the first part is
-// composed again with the notice as its text and without buttons, and the other parts are deleted. In place of a
-// reaction its character is said. The decision's reason becomes reason, followed by why the reply was refused. It reports whether it replaced
-// anything: not if nothing was refused, or if the notice itself was.
-func (s *Store) ReplaceWithNotice(ctx context.Context, reply, note, reason string) (replaced bool, err error) {
+// composed again with the notice as its text and without buttons, and the other parts are deleted. In
+// place of a reaction its character is said. It reports whether it replaced anything: not if nothing was
+// refused, or if the notice itself was.
+func (s *Store) ReplaceWithNotice(ctx context.Context, reply string, n Notice) (replaced bool, err error) {
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		var refused []outboxRow
-		if err := s.locked(tx).Where("reply = ? AND part = 0 AND state = ? AND (text <> ? OR reaction <> '')", reply, Failed, note).Find(&refused).Error; err != nil || len(refused) == 0 {
+		if err := s.locked(tx).Where("reply = ? AND part = 0 AND state = ? AND (text <> ? OR reaction <> '')", reply, Failed, n.Text).Find(&refused).Error; err != nil || len(refused) == 0 {
 			return err
 		}
 		first := refused[0]
+		change := map[string]any{"state": Composed, "text": n.Text, "proposes": false, "feedback": false, "reaction": ""}
 		if first.Reaction != "" && first.Text != "" {
-			note = first.Text
+			change["text"] = first.Text
 		}
-		if err := tx.Model(&outboxRow{}).Where("key = ?", first.Key).Updates(map[string]any{"state": Composed, "text": note, "proposes": false, "feedback": false, "reaction": ""}).Error; err != nil {
+		if n.Channel != "" {
+			change["channel_id"], change["thread_ts"] = n.Channel, ""
+		}
+		if err := tx.Model(&outboxRow{}).Where("key = ?", first.Key).Updates(change).Error; err != nil {
 			return err
 		}
 		if err := tx.Where("reply = ? AND part > 0", reply).Delete(&outboxRow{}).Error; err != nil {
 			return err
 		}
 		replaced = true
-		return tx.Model(&Decision{}).Where("key = ?", first.Decision).Update("reason", reason+": "+first.Error).Error
+		return tx.Model(&Decision{}).Where("key = ?", first.Decision).Update("reason", n.Reason+": "+first.Error).Error
 	})
 	if err != nil {
 		return false, fmt.Errorf("replace reply %s with a notice: %w", reply, err)

@@ -380,7 +380,7 @@ func TestReplaceWithNotice(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		excuse := func(when string, want bool) {
 			t.Helper()
-			if got, err := db.ReplaceWithNotice(t.Context(), "r", "sorry", "refused"); err != nil || got != want {
+			if got, err := db.ReplaceWithNotice(t.Context(), "r", Notice{Text: "sorry", Reason: "refused"}); err != nil || got != want {
 				t.Errorf("%s: excused %v, %v; want %v", when, got, err, want)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -35,6 +36,11 @@ type Place struct {
 	// Approved is the id of the proposal whose call people have approved; a tool that acts runs for
 	// nothing else.
 	Approved string
+	// Decision is the key of the decision whose reply is written.
+	Decision string
+	// Now is the time, and Zone the time zone of the asker.
+	Now  time.Time
+	Zone *time.Location
 	// Allowed are the names of the tools of this package that the configuration allows here.
 	Allowed []string
 	// Remote are the tools of other programs that are allowed here; nil is all.
@@ -76,6 +82,8 @@ type tool struct {
 	addressed bool
 	// unshared is set if it is not offered where other companies read.
 	unshared bool
+	// describe returns the description where that depends on the place; nil: it does not.
+	describe func(p Place) string
 	// available reports whether it can be used at all now; nil: always.
 	available func() bool
 	// run decodes and executes a call. step identifies the call however often it is executed.
@@ -109,6 +117,9 @@ func New(s Sources) *Registry {
 	if s.Files != nil {
 		all = append(all, readFile(s))
 	}
+	if s.MaxPromises > 0 {
+		all = append(all, lookAgain(s))
+	}
 	return &Registry{remote: s.Remote, secrets: secretForms(s.Secrets), tools: append(all, remember(s), forgetNote(s))}
 }
 
@@ -117,7 +128,11 @@ func (r *Registry) Offered(ctx context.Context, p Place) ([]Offer, error) {
 	var offered []Offer
 	for _, t := range r.tools {
 		if t.offered(p) {
-			offered = append(offered, Offer{Tool: t.Tool})
+			o := Offer{Tool: t.Tool}
+			if t.describe != nil {
+				o.Description = t.describe(p)
+			}
+			offered = append(offered, o)
 		}
 	}
 	if r.remote == nil {

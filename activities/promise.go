@@ -1,0 +1,256 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/conversation"
+	"myao/internal/failpoint"
+	"myao/internal/mind"
+	"myao/internal/promise"
+	"myao/internal/prompt"
+	"myao/internal/slack"
+	"myao/internal/store"
+	"myao/internal/words"
+)
+
+// The ledger's reasons for what comes of a promise without a judgment.
+const (
+	reminderReason = "a reminder that somebody asked for is due"
+	promiseReason  = "a promise is due, and no judgment about it could be had"
+)
+
+const (
+	// maxHeld is how late a promise may become because the bot is silenced.
+	maxHeld = 24 * time.Hour
+	// A promise that a silence holds up is checked again after as long as it is late, within these
+	// bounds: the silence may end early.
+	minRecheck, maxRecheck = 30 * time.Second, 10 * time.Minute
+)
+
+// CheckInput names a promise that is due, by its occasion.
+type CheckInput struct{ Task }
+
+// CheckOutput says what is to be done about it.
+type CheckOutput struct {
+	Result conversation.CheckResult `json:"result"`
+	// Until, Number, By and Verdict are those of conversation.Checked.
+	Until   time.Time     `json:"until,omitzero"`
+	Number  int           `json:"number,omitempty"`
+	By      string        `json:"by,omitempty"`
+	Verdict *chat.Verdict `json:"verdict,omitempty"`
+}
+
+// CheckPromise decides what is to be done about a promise that is due. Only one with an unless is judged. It
+// saves the decision in the ledger.
+func (a *Activities) CheckPromise(ctx context.Context, in CheckInput) (CheckOutput, error) {
+	ctx, stop := heartbeat(ctx)
+	defer stop()
+	out, err := a.checkPromise(ctx, in)
+	if err != nil {
+		return CheckOutput{}, classify(fmt.Errorf("check promise: %w", err))
+	}
+	return out, nil
+}
+
+func (a *Activities) checkPromise(ctx context.Context, in CheckInput) (CheckOutput, error) {
+	id, number, _ := conversation.ParsePromiseKey(in.Occasion)
+	p, err := a.Store.Promise(ctx, id)
+	if errors.Is(err, store.ErrNotFound) { // it was forgotten
+		return CheckOutput{Result: conversation.CheckOver}, nil
+	}
+	if err != nil {
+		return CheckOutput{}, err
+	}
+	now := a.Clock()
+	switch {
+	case p.State != store.PromiseOpen:
+		return CheckOutput{Result: conversation.CheckOver}, nil
+	case p.Number != number, p.Due().Sub(now) > time.Second: // the workflow's clock is another machine's
+		return CheckOutput{Result: conversation.CheckMoved, Until: p.Due(), Number: p.Number}, nil
+	}
+	known, err := a.readFacts(ctx, in.Task, store.FactsRequest{})
+	if err != nil {
+		return CheckOutput{}, err
+	}
+	if d := known.Decision; d != nil { // an earlier attempt's
+		if d.Outcome == conversation.Silent && d.Rule == "" {
+			return CheckOutput{Result: conversation.CheckRelease}, nil
+		}
+		return CheckOutput{Result: conversation.CheckKeep}, nil
+	}
+	if known.Trigger != nil && known.Trigger.Deleted {
+		return CheckOutput{Result: conversation.CheckWithdraw}, nil
+	}
+	facts, err := a.ruleFacts(ctx, known)
+	if err != nil {
+		return CheckOutput{}, err
+	}
+	d := in.decisionRow("promise")
+	d.ShouldRespond, d.Outcome = true, conversation.Pending
+	switch rule := facts.AddressedRule(); {
+	case rule == conversation.RuleModeOff:
+		return a.promiseSilenced(ctx, in, d, facts, rule, conversation.CheckCancel)
+	case rule != conversation.NoRule && now.Sub(p.Due()) >= maxHeld:
+		return a.promiseSilenced(ctx, in, d, facts, rule, conversation.CheckSkip)
+	case rule != conversation.NoRule:
+		until := now.Add(min(max(now.Sub(p.Due()), minRecheck), maxRecheck))
+		if facts.SilencedUntil.After(now) && facts.SilencedUntil.Before(until) {
+			until = facts.SilencedUntil
+		}
+		return CheckOutput{Result: conversation.CheckHold, Until: until}, a.Store.HoldPromises(ctx, in.Conversation, until)
+	case facts.Quiet:
+		until := known.Settings.QuietUntil(now)
+		return CheckOutput{Result: conversation.CheckHold, Until: until}, a.Store.HoldPromises(ctx, in.Conversation, until)
+	}
+	out := CheckOutput{Result: conversation.CheckKeep}
+	switch {
+	case p.Unless == "":
+		d.Reason = reminderReason
+	case facts.OverBudget:
+		d.Reason, out.Result = promiseReason, conversation.CheckPlain
+	default:
+		v, answer, err := a.Mind.CheckPromise(ctx, mind.PromiseCheck{Conversation: in.Conversation, Trigger: in.Trigger, Promise: shownPromise(p)}, attemptOf(ctx, in.Task))
+		if err != nil {
+			return CheckOutput{}, err
+		}
+		setCost(&d, answer)
+		d.ShouldRespond, d.Reason, d.Confidence, d.Addressee, d.Gist = v.ShouldRespond, v.Reason, &v.Confidence, v.Addressee, v.Gist
+		v.Addressee, v.Gist = "", "" // they stay in the ledger
+		out.Verdict = &v
+		if !v.ShouldRespond {
+			d.Outcome, out.Result = conversation.Silent, conversation.CheckRelease
+		}
+	}
+	failpoint.Here("promise: checked")
+	return out, a.Store.Decide(ctx, d)
+}
+
+// promiseSilenced records that a rule ends a promise, or a time of it.
+func (a *Activities) promiseSilenced(ctx context.Context, in CheckInput, d store.Decision, facts conversation.Facts, rule conversation.Rule, result conversation.CheckResult) (CheckOutput, error) {
+	d.ShouldRespond, d.Rule, d.Reason, d.Outcome = false, string(rule), facts.Reason(rule), conversation.Silent
+	return CheckOutput{Result: result, By: string(rule)}, a.Store.Decide(ctx, d)
+}
+
+func shownPromise(p store.Promise) prompt.Promise {
+	return prompt.Promise{Asker: p.Asker, What: p.What, Unless: p.Unless, Every: p.Every, Made: chat.Time(p.TriggerTS), Due: p.Due()}
+}
+
+// promiseOf is the promise that a reply keeps, and which of its times that is; nil for any other reply, and
+// where nothing is known of the promise any more.
+func (a *Activities) promiseOf(ctx context.Context, occasion string) (p *store.Promise, number int, err error) {
+	id, number, ok := conversation.ParsePromiseKey(occasion)
+	if !ok {
+		return nil, 0, nil
+	}
+	found, err := a.Store.Promise(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, 0, nil
+	}
+	return &found, number, err
+}
+
+// plainPromise is a promise in its own words.
+func (a *Activities) plainPromise(p store.Promise) string {
+	return promise.Keep(a.words(), p, promise.Plain(a.words(), p, a.promiseText(p)), a.Clock())
+}
+
+func (a *Activities) promiseText(p store.Promise) string {
+	return prompt.PromiseText(p.What, a.Mind.Recall.Persona)
+}
+
+func (a *Activities) words() words.Words { return words.In(a.Language) }
+
+// promisesUnder are the promises that stand under a part: those that its reply confirms, and one that it keeps
+// if people are asked whether it is still wanted.
+func (a *Activities) promisesUnder(ctx context.Context, p store.Part) ([]slack.Choice, error) {
+	made, err := a.Store.PromisesOf(ctx, p.Decision)
+	if err != nil {
+		return nil, err
+	}
+	var shown []slack.Choice
+	for _, row := range made {
+		shown = append(shown, promise.Shown(a.words(), row))
+	}
+	_, occasion, _ := strings.Cut(p.Reply, "/promise/")
+	kept, number, err := a.promiseOf(ctx, "promise/"+occasion)
+	if err == nil && kept != nil {
+		if ask, ok := promise.StillWanted(a.words(), *kept, number); ok {
+			shown = append(shown, ask)
+		}
+	}
+	return shown, err
+}
+
+// EndPromiseInput says what has become of a promise at one of its times.
+type EndPromiseInput struct {
+	Conversation chat.Conversation       `json:"conversation"`
+	Trigger      string                  `json:"trigger"` // ts of the message that asked
+	Promise      string                  `json:"promise"`
+	Number       int                     `json:"number"`
+	End          conversation.PromiseEnd `json:"end"`
+	By           string                  `json:"by,omitempty"`
+}
+
+// Subject returns the ts of the message, for logs and traces.
+func (in EndPromiseInput) Subject() string { return in.Trigger }
+
+// EndPromiseOutput says when it is due again; zero if it is not.
+type EndPromiseOutput struct {
+	Next time.Time `json:"next,omitzero"`
+}
+
+// EndPromise records what has become of a promise. One that repeats is due again, unless it was settled or
+// somebody ended it. It may be repeated.
+func (a *Activities) EndPromise(ctx context.Context, in EndPromiseInput) (EndPromiseOutput, error) {
+	out, err := a.endPromise(ctx, in)
+	if err != nil {
+		return EndPromiseOutput{}, classify(fmt.Errorf("end promise: %w", err))
+	}
+	return out, nil
+}
+
+func (a *Activities) endPromise(ctx context.Context, in EndPromiseInput) (EndPromiseOutput, error) {
+	failpoint.Here("promise: ends")
+	p, err := a.Store.Promise(ctx, in.Promise)
+	if errors.Is(err, store.ErrNotFound) {
+		return EndPromiseOutput{}, nil
+	}
+	if err != nil {
+		return EndPromiseOutput{}, err
+	}
+	state, next := store.PromiseState(in.End), time.Time{}
+	if in.End == conversation.Skipped {
+		state = store.PromiseCancelled
+	}
+	if slices.Contains([]conversation.PromiseEnd{conversation.Kept, conversation.NotKept, conversation.Skipped}, in.End) {
+		next = promise.Next(p, a.Clock())
+	}
+	if p, err = a.Store.EndPromise(ctx, p.ID, in.Number, state, in.By, next); err != nil {
+		return EndPromiseOutput{}, err
+	}
+	if p.State == store.PromiseOpen && p.Number == in.Number+1 {
+		return EndPromiseOutput{Next: p.Due()}, nil
+	}
+	return EndPromiseOutput{}, nil
+}
+
+// zoneOf is the time zone of whoever asks, as Slack knows it: known, or asked for within channelWait. Without
+// one it is the channel's.
+func (a *Activities) zoneOf(ctx context.Context, team, user, known string, settings config.ChannelSettings) *time.Location {
+	if known == "" && user != "" {
+		ctx, cancel := context.WithTimeout(ctx, channelWait)
+		defer cancel()
+		known = a.Mind.Recall.Zone(ctx, team, user)
+	}
+	if zone, err := time.LoadLocation(known); err == nil && known != "" {
+		return zone
+	}
+	return settings.Zone
+}

@@ -1,0 +1,118 @@
+// Package promise says in words what the bot has promised, and what has become of it.
+package promise
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"myao/internal/slack"
+	"myao/internal/store"
+	"myao/internal/when"
+	"myao/internal/words"
+)
+
+const uncancellable = "Slack refused the button. `/myao promises` lists what I have promised here."
+
+// askAfter is after how many times people are asked whether a reminder without an end is still wanted.
+const askAfter = 10
+
+// lateAfter is from when on a promise that is kept late says so.
+const lateAfter = 5 * time.Minute
+
+// Time is a time in a promise's zone, with the zone's name.
+func Time(w words.Words, t time.Time, zone *time.Location) string {
+	t = t.In(zone)
+	day := w.Of(t.Weekday().String()[:3])
+	return fmt.Sprintf(t.Format(w.Of("%s 2 Jan 2006, 15:04"))+" (%s)", day, zone)
+}
+
+// When says when a promise is due, and how it repeats.
+func When(w words.Words, p store.Promise) string {
+	at := Time(w, p.Due(), p.Location())
+	if p.Every == "" {
+		return at
+	}
+	return w.Say("every "+p.Every+", next %s", at)
+}
+
+// Shown is a promise as it stands under the message that confirms it.
+func Shown(w words.Words, p store.Promise) slack.Choice {
+	text := w.Say("I will remind you: %s", When(w, p)) + "\n• " + p.What
+	if p.Unless != "" {
+		text = w.Say("I will look again: %s", When(w, p)) + "\n• " + p.What + "\n• " + w.Say("unless: %s", p.Unless)
+	}
+	return slack.Choice{
+		ID: p.ID, Text: text, Outcome: Outcome(w, p), Undecidable: w.Of(uncancellable),
+		Buttons: []slack.Button{{Action: slack.ActionCancel, Label: w.Of("Cancel")}},
+	}
+}
+
+// Outcome says in Slack's markup what has become of a promise; "" while it is open.
+func Outcome(w words.Words, p store.Promise) string {
+	switch p.State {
+	case store.PromiseKept:
+		return w.Of("kept")
+	case store.PromiseReleased:
+		return w.Of("let go: it was settled")
+	case store.PromiseWithdrawn:
+		return w.Of("withdrawn")
+	case store.PromiseFailed:
+		return w.Of("not kept: I could not post it")
+	case store.PromiseCancelled:
+		if user, ok := strings.CutPrefix(p.EndedBy, "slack:"); ok {
+			return w.Say("cancelled by %s", "<@"+user+">")
+		}
+		return w.Say("cancelled by %s", slack.Escape(p.EndedBy))
+	}
+	return ""
+}
+
+// StillWanted is the question under a reminder that is kept for the number-th time, whether it is still
+// wanted; false if it need not be asked.
+func StillWanted(w words.Words, p store.Promise, number int) (slack.Choice, bool) {
+	if p.Every == "" || p.Unless != "" || number%askAfter != 0 {
+		return slack.Choice{}, false
+	}
+	c := Shown(w, p)
+	c.Text = w.Say("I have reminded you of this %d times. If it is no longer wanted, cancel it.", number)
+	return c, true
+}
+
+// Keep completes the text by which a promise is kept: a reminder names whoever asked, and what is late says
+// so. now is when it is posted.
+func Keep(w words.Words, p store.Promise, text string, now time.Time) string {
+	if asker := "<@" + p.Asker + ">"; p.Unless == "" && p.Asker != "" && !strings.Contains(text, asker) {
+		text = asker + " " + text
+	}
+	if now.Sub(p.Due()) > lateAfter {
+		text += "\n\n_" + w.Say("This was due on %s.", Time(w, p.Due(), p.Location())) + "_"
+	}
+	return text
+}
+
+// Plain is a promise in its own words, for where no model writes them. what is Promise.What as it may be
+// posted.
+func Plain(w words.Words, p store.Promise, what string) string {
+	asker := w.Of("somebody")
+	if p.Asker != "" {
+		asker = "<@" + p.Asker + ">"
+	}
+	if p.Unless != "" {
+		return w.Say("%s, you asked me to look at this again: %s", asker, what)
+	}
+	return w.Say("%s, you asked me to remind you: %s", asker, what)
+}
+
+// Elsewhere is Plain for a direct message to whoever asked, because it could not be posted where it was made.
+func Elsewhere(w words.Words, p store.Promise, what string) string {
+	return Plain(w, p, what) + "\n\n" + w.Say("I could not post it in <#%s>, where you asked.", p.ChannelID)
+}
+
+// Next is when a promise that repeats is due again after now; zero if it does not repeat.
+func Next(p store.Promise, now time.Time) time.Time {
+	if p.Every == "" {
+		return time.Time{}
+	}
+	return when.Next(when.Every(p.Every), p.First(), now, p.Location())
+}
