@@ -131,8 +131,8 @@ type messageView struct {
 	Files []string
 	// Reactions are the emoji under it, each with the names of those who put it there.
 	Reactions []reactionView
-	// Ago is how long ago it was sent, and New whether it is among those to judge; in a judgment
-	// and in a second look.
+	// Ago is how long ago it was sent, and New whether it is among those to judge; in a judgment, in a
+	// second look and where a promise is due.
 	Ago *span
 	New bool
 	// Replied is set if there are replies but none is shown.
@@ -316,7 +316,7 @@ func (r *Renderer) messages(messages []chat.Message, n names, o Options) []messa
 
 			Reactions: n.reactions(m),
 		}
-		if o.Signals != nil || o.Draft != "" {
+		if o.Signals != nil || o.Draft != "" || o.Promise != nil {
 			ago := since(o.Now, m.Time())
 			v.Ago = &ago
 		}
