@@ -1,7 +1,7 @@
 // Package demo is a model made of a few rules, for trying the system without a
 // provider. It uses no network and gives the same answer to the same question. Asked in plain words
-// to look something up, to open a link, to remember something, to forget a note, or to find or open a
-// ticket, it calls the tool for it.
+// to look something up, to open a link, to remember something, to forget a note, to find or open a
+// ticket, or to come back to something at a time, it calls the tool for it.
 // To bare thanks it reacts, where it may.
 // Of files it says what it was shown. Every text says that it comes from the demo model, so that nobody takes it for
 // a language model's.
@@ -9,6 +9,7 @@ package demo
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"hash/fnv"
@@ -47,7 +48,11 @@ func (Model) Generate(ctx context.Context, r llm.Request) (llm.Response, error) 
 	messages := messagesIn(topLevel(lastSection(lines)))
 	switch {
 	case r.Schema != nil || r.Purpose == llm.PurposeJudgment:
-		text = judge(r.Schema, messages, botName(r.Prompt))
+		v, ok := due(r.System, messages)
+		if !ok {
+			v = decide(messages, botName(r.Prompt))
+		}
+		text = v.answer(r.Schema)
 	case r.Purpose == llm.PurposeMemory:
 		text = remember(lastSection(lines))
 	default:
@@ -71,7 +76,7 @@ func (Model) Generate(ctx context.Context, r llm.Request) (llm.Response, error) 
 
 // respond returns a reply to the newest message, or the call that it asks for.
 func respond(r llm.Request, messages []message) (string, *llm.Turn) {
-	if text := acted(r.System); text != "" {
+	if text := cmp.Or(acted(r.System), kept(r.System)); text != "" {
 		return text, nil
 	}
 	newest := ""
@@ -154,9 +159,8 @@ func delay(text string) int {
 	return int(h.Sum32() % (maxDelay + 1))
 }
 
-// judge returns the verdict as JSON of the schema, in its order. Unknown properties get placeholders.
-func judge(s *llm.Schema, messages []message, name string) string {
-	v := decide(messages, name)
+// answer returns the verdict as JSON of the schema, in its order. Unknown properties get placeholders.
+func (v verdict) answer(s *llm.Schema) string {
 	if s == nil {
 		s = llm.VerdictSchema(maxDelay)
 	}

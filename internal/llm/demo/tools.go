@@ -59,9 +59,14 @@ type asked struct {
 	// what is the query, the address, the text to remember or the number of the note. key is where a
 	// ticket desk wants it.
 	what, author, key string
+	// input is the whole input of the call, where the fields above do not say it.
+	input map[string]any
 }
 
 func askedFor(text string, offered []llm.Tool) asked {
+	if a := promiseAsked(text, offered); a.tool != "" {
+		return a
+	}
 	if a := ticketAsked(text, offered); a.tool != "" {
 		return a
 	}
@@ -116,6 +121,8 @@ func call(r llm.Request, a asked) *llm.Turn {
 	switch retry := len(r.Turns) == 1 && a.author != "" && failed(r.Turns[0]); {
 	case schema == nil || len(r.Turns) > 0 && !retry:
 		return nil
+	case a.input != nil:
+		input = a.input
 	case a.key != "":
 		if a.what != "" {
 			input[a.key] = a.what
@@ -159,6 +166,9 @@ func wantsNumber(schema json.RawMessage, name string) bool {
 func told(r llm.Request, a asked, ja bool) string {
 	result, found := "", [][]string(nil)
 	if n := len(r.Turns); n > 0 && len(r.Turns[n-1].Results) > 0 {
+		if a.tool == promiseTool {
+			return confirmed(r.Turns[n-1].Results[0], ja)
+		}
 		result = r.Turns[n-1].Results[0].Text
 		found = numbered.FindAllStringSubmatch(result, -1)
 	} else if a.tool == searchTool {
