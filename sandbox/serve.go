@@ -255,15 +255,19 @@ func newWorkspace(p ports, s secrets, quiet int, mind http.Handler) *sandbox.Wor
 	})
 	bot := w.Bot().UserID
 	var people []string
-	for _, name := range []string{"alice", "bob", "carol"} {
-		people = append(people, w.AddUser(name).ID)
+	for _, u := range []sandbox.User{
+		{Name: "alice", Display: "alice", RealName: "Alice", Zone: "Europe/Berlin"},
+		{Name: "bob", Display: "bob", RealName: "Bob", Zone: "America/New_York"},
+		{Name: "carol", Display: "carol", RealName: "Carol", Zone: "Asia/Tokyo"},
+	} {
+		people = append(people, w.AddUserAs(u).ID)
 	}
 	everybody := append([]string{bot}, people...)
 	w.AddChannel(sandbox.Public, "general", everybody...)
 	w.AddChannel(sandbox.Public, "random", everybody...)
 	w.AddChannel(sandbox.Private, "secret-plans", bot, people[0], people[1])
 	// A guest is in no channel, so that the others have everything remembered.
-	people = append(people, w.AddUserAs(sandbox.User{Name: "gil", Display: "gil (guest)", RealName: "Gil", Guest: true}).ID)
+	people = append(people, w.AddUserAs(sandbox.User{Name: "gil", Display: "gil (guest)", RealName: "Gil", Guest: true, Zone: "Europe/London"}).ID)
 	for _, id := range people {
 		w.AddChannel(sandbox.DM, "", id)
 	}

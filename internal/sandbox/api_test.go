@@ -147,6 +147,17 @@ func TestChannelsAreListedByTypeAndMembership(t *testing.T) {
 	}
 }
 
+func TestTimeZones(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Config{})
+	for zone, want := range map[string]string{"": "Etc/UTC UTC 0", "Asia/Tokyo": "Asia/Tokyo JST 32400"} {
+		u, err := b.api.GetUserInfo(b.AddUserAs(User{Name: "dora", Zone: zone}).ID)
+		if err != nil || fmt.Sprint(u.TZ, " ", u.TZLabel, " ", u.TZOffset) != want {
+			t.Errorf("%q: got %s, %s, %d, %v", zone, u.TZ, u.TZLabel, u.TZOffset, err)
+		}
+	}
+}
+
 func TestHistoryIsNewestFirstAndPages(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})

@@ -1,5 +1,10 @@
 package sandbox
 
+import (
+	"cmp"
+	"time"
+)
+
 // authTest says whose token it is (docs.slack.dev/reference/methods/auth.test).
 func (c *call) authTest() (reply, error) {
 	return reply{
@@ -31,9 +36,14 @@ func (w *Workspace) profile(u *User) reply {
 		"real_name": u.RealName, "real_name_normalized": u.RealName,
 		"display_name": u.Display, "display_name_normalized": u.Display, "team": u.Team,
 	}
+	zone, err := time.LoadLocation(cmp.Or(u.Zone, "Etc/UTC"))
+	if err != nil {
+		zone = time.UTC
+	}
+	label, offset := w.cfg.Clock().In(zone).Zone()
 	r := reply{
 		"id": u.ID, "team_id": u.Team, "name": u.Name, "real_name": u.RealName, "deleted": u.Deleted,
-		"tz": "Etc/UTC", "tz_label": "Coordinated Universal Time", "tz_offset": 0,
+		"tz": zone.String(), "tz_label": label, "tz_offset": offset,
 		"is_bot": u.Bot, "is_app_user": false, "is_restricted": u.Guest, "is_ultra_restricted": false, "updated": 0, "profile": profile,
 	}
 	if u.Team != w.cfg.Team {

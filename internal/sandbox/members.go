@@ -21,6 +21,8 @@ type User struct {
 	Guest bool   `json:"is_restricted,omitempty"`
 	Bot   bool   `json:"is_bot"`
 	BotID string `json:"bot_id,omitempty"`
+	// Zone is the IANA name of the person's time zone; UTC if it is empty or unknown.
+	Zone string `json:"tz,omitempty"`
 	// Deleted is set once the account is deactivated.
 	Deleted bool `json:"deleted,omitempty"`
 }
