@@ -15,6 +15,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/operator"
+	"myao/internal/store"
 	"myao/internal/temporal"
 )
 
@@ -143,6 +144,38 @@ func TestNotes(t *testing.T) {
 	orders, err := w.operator.Store.Orders(t.Context(), "T1", "C1", time.Time{}, 10)
 	if err != nil || len(orders) != 1 || orders[0].By != "slack:W7" || orders[0].Kind != "forget-note" {
 		t.Errorf("orders %+v, %v", orders, err)
+	}
+}
+
+// A thread's page shows its own promises, its channel's page those of every thread. One that has ended is still shown.
+func TestPromises(t *testing.T) {
+	w := newWorld(t)
+	w.Open(w.operator)
+	db, due := w.operator.Store, time.Now().Add(time.Hour)
+	for id, c := range map[string]chat.Conversation{"at the top": top, "in a thread": thread, "elsewhere": {Team: "T1", Channel: "C2"}} {
+		p := store.Promise{ID: id, TeamID: c.Team, ChannelID: c.Channel, ThreadTS: c.Thread, TriggerTS: "1700000001.000100", Decision: id, Asker: "U1", What: id, Unless: "no", DueUS: due.UnixMicro()}
+		if _, err := db.AddPromise(t.Context(), p, 1); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.ShowPromises(t.Context(), id, "1700000002.000100"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, own := w.open("?channel=C1"), w.open("?channel=C1&thread="+thread.Thread)
+	has := func(n int, last store.PromiseState) func(event) bool {
+		return func(e event) bool { return len(e.Promises) == n && e.Promises[n-1].State == last }
+	}
+	all.await("both promises", has(2, store.PromiseOpen))
+	e := own.await("the thread's promise", has(1, store.PromiseOpen))
+	if p := e.Promises[0]; p.ID != "in a thread" || p.Thread != thread.Thread || p.TS != "1700000002.000100" || p.Asker != "U1" || p.Due.Sub(due).Abs() > time.Millisecond {
+		t.Errorf("promise %+v", p)
+	}
+	if _, _, _, err := db.CancelPromise(t.Context(), "in a thread", "slack:U2"); err != nil {
+		t.Fatal(err)
+	}
+	own.await("its end", has(1, store.PromiseCancelled))
+	if e := all.await("its end, after the open one", has(2, store.PromiseCancelled)); e.Promises[0].ID != "at the top" || e.Promises[1].By != "slack:U2" {
+		t.Errorf("promises %+v", e.Promises)
 	}
 }
 

@@ -256,6 +256,7 @@ type event struct {
 	Story        ledger.Timeline     `json:"story"`
 	Memories     []memory            `json:"memories"`
 	Notes        []note              `json:"notes"`
+	Promises     []promise           `json:"promises"`
 
 	raw map[string]json.RawMessage
 }

@@ -59,6 +59,8 @@ type view struct {
 	Inputs   map[string][]string `json:"inputs,omitempty"`
 	Memories []memory            `json:"memories"`
 	Notes    []note              `json:"notes"` // of the channel, the oldest first
+	// Promises are open or have just ended, the former first.
+	Promises []promise `json:"promises"`
 	// Unindexed is set while the search index lacks messages that are stored. Whatever Timeline has
 	// can be found once it is not.
 	Unindexed bool `json:"unindexed,omitempty"`
@@ -101,7 +103,7 @@ type answer struct {
 func (w *Inspector) observe(c chat.Conversation) *observer {
 	return &observer{
 		w: w, c: c, answers: make(chan answer, 1),
-		view: view{Conversation: c, Workflow: c.ID(), Timeline: ledger.Timeline{Conversation: c, Entries: []ledger.Entry{}}, Memories: []memory{}, Notes: []note{}},
+		view: view{Conversation: c, Workflow: c.ID(), Timeline: ledger.Timeline{Conversation: c, Entries: []ledger.Entry{}}, Memories: []memory{}, Notes: []note{}, Promises: []promise{}},
 	}
 }
 
@@ -238,12 +240,16 @@ func (l *observer) read(ctx context.Context, system *operator.Operator) error {
 	if err != nil {
 		return err
 	}
+	promises, err := promises(ctx, db, l.c)
+	if err != nil {
+		return err
+	}
 	index, err := db.IndexState(ctx)
 	if err != nil {
 		return err
 	}
 	l.view.Timeline, l.view.Inputs, l.view.Silenced, l.view.Everywhere = timeline, inputs, silenced, everywhere != nil
-	l.view.Memories, l.view.Notes, l.view.Unindexed = memories, notes, !index.Oldest.IsZero()
+	l.view.Memories, l.view.Notes, l.view.Promises, l.view.Unindexed = memories, notes, promises, !index.Oldest.IsZero()
 	return nil
 }
 

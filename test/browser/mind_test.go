@@ -392,6 +392,35 @@ func testNotes(t *testing.T, w *world) {
 	}
 }
 
+// testPromises tests that a promise is counted down in its thread and named in its channel, and cancelled by
+// keyboard; and that one that is kept says so.
+func testPromises(t *testing.T, w *world) {
+	tb, thread := w.topic(t, "about promises")
+	tb.send("#text-thread", "@myao remind me in 2 hours to feed <i>the cat</i>.")
+	promise := saying("#mind-promises li[data-state=open]", "feed <i>the cat</i>")
+	tb.await("the promise", shown(promise))
+	if left := tb.text(promise.in("[role=timer]")); !strings.HasPrefix(left, "in 1:5") && left != "in 2:00 h" {
+		t.Errorf("it counts down: %q", left)
+	}
+	w.awaitAnswer(t, "random", thread)
+	tb.axe("a promise")
+	tb.click(one("#close"))
+	tb.await("the promise in its channel", shown(promise.in("button.quoted")))
+	tb.click(promise.in("button.quoted"))
+	tb.await("its thread", fmt.Sprintf(`document.getElementById("mind-title").innerText.startsWith("Thread") && %s`, shown(promise)))
+	eval[bool](tb, string(promise.in("button.small"))+`.focus() ?? true`)
+	tb.press(kb.Enter)
+	tb.await("the promise to be cancelled", shown(saying("#mind-promises li[data-state=cancelled]", "cancelled by alice")))
+	if got := tb.focused(); !strings.Contains(got, "mind-promises") {
+		t.Errorf("the focus is at %s", got)
+	}
+	tb.await("the outcome under the message", string(saying(threadList+" li.message .context", "cancelled by @alice")))
+	tb.axe("a promise that has ended")
+	tb.send("#text-thread", "@myao remind me in 1 second to stretch")
+	tb.await("the promise to be kept", shown(saying("#mind-promises li[data-state=kept]", "stretch")))
+	tb.await("it in the story", string(saying("#mind-story strong", "Kept its promise")))
+}
+
 // testButtons tests that a proposal's text stands as it is, that its buttons work by keyboard, and that
 // what the bot answers to a click is shown. The proposal is none that the bot knows.
 func testButtons(t *testing.T, w *world) {

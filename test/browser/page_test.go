@@ -46,6 +46,7 @@ func TestPage(t *testing.T) {
 		{"prompt", testPrompt},
 		{"looking up", testLookingUp},
 		{"notes", testNotes},
+		{"promises", testPromises},
 		{"buttons", testButtons},
 		{"rating", testRating},
 		{"withdrawn", testWithdrawn},

@@ -18,7 +18,7 @@ func TestTour(t *testing.T) {
 	for n, step := range []struct {
 		outcome string // of the newest decision
 		replies int
-	}{{"posted", 1}, {"posted", 1}, {"withdrawn", 0}, {"posted", 1}, {"posted", 3}, {"", 0}} {
+	}{{"posted", 1}, {"posted", 1}, {"withdrawn", 0}, {"posted", 2}, {"posted", 3}, {"", 0}} {
 		tb.await(fmt.Sprintf("step %d", n+1), fmt.Sprintf(`%[1]s.dataset.step === "%[2]d" && !%[1]s.dataset.done`, panel, n+1))
 		title := tb.text(one("#tour-title"))
 		// On a busy machine a delay may be over before the page can show it. The step then says so

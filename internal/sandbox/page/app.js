@@ -13,6 +13,7 @@ import { follow } from "./mind.js";
 import { openModal } from "./modal.js";
 import "./orders.js";
 import { excerpt, author } from "./quote.js";
+import "./promises.js";
 import "./side.js";
 import { $, navigate, currentChannel, isReply, names, people, seen, state, emit, visible } from "./state.js";
 import "./status.js";

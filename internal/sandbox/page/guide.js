@@ -66,6 +66,7 @@ export function guide(signal) {
     isIndexed: ts => isAbout(g.channel, null) && !mind.latest.unindexed && (mind.latest.story?.entries || []).some(e => e.said?.ts === ts),
     isPending: ts => (mind.latest?.state?.pending || []).some(p => p.ts === ts),
     memories: () => mind.latest?.memories || [],
+    promises: () => mind.latest?.promises || [],
     tickets: () => mind.latest?.tickets || [],
     // approve presses a proposal's button as a person.
     async approve(person, message, button) {

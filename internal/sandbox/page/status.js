@@ -2,6 +2,7 @@
 import { clock, now, span, tsTime } from "./clock.js";
 import { mark } from "./icons.js";
 import { dueOf, mind, phaseOf, silence, stopped } from "./mind.js";
+import { isOf } from "./promises.js";
 import { slackError, excerpt, authorAndExcerpt } from "./quote.js";
 import { el } from "./render.js";
 import { $, count, currentChannel, isReply, names, on, state, title } from "./state.js";
@@ -15,7 +16,7 @@ const quiet = s => Math.round((Date.parse(s.due_at) - Date.parse(s.since)) / 100
 // working says what a conversation is doing while its tools run.
 const working = s => [...new Set(s.steps.map(step => doing[step.tool] || "using " + step.tool))].join(", ");
 const doing = {
-  search_messages: "searching messages", read_thread: "reading a thread", read_channel: "reading a channel", open_link: "opening a link", read_file: "reading a file", remember: "making a note", forget_note: "taking back a note",
+  search_messages: "searching messages", read_thread: "reading a thread", read_channel: "reading a channel", open_link: "opening a link", read_file: "reading a file", remember: "making a note", forget_note: "taking back a note", look_again: "making a promise",
 };
 
 function explain(m) {
@@ -26,14 +27,17 @@ function explain(m) {
   const many = pending.length > 1 ? ` (and ${count(pending.length - 1, "message", "messages")} before it)` : "";
   const bot = names.user(state.bot.user_id);
   const trouble = s.posting && m.story.entries.findLast(e => e.decision?.outcome === "pending")?.decision.parts?.find(p => p.error);
+  const due = (m.promises || []).find(p => s.telling && isOf("/" + s.telling, p));
   switch (s.phase) {
     case "idle":
       if (silence(m)) return "Nothing waits, and nothing will while it is silent.";
+      if (s.promises?.length) return `It comes back to what it has promised: see below. Until then, nothing waits.`;
       return m.open ? "Nothing waits. The next message starts the quiet time; a mention is answered at once." : "Nobody has written anything here that it would have to judge.";
     case "waiting":
       return `After ${authorAndExcerpt(about)}${many} it waits until nobody has written for ${quiet(s)} s, then judges whether to speak.` +
         (pending.length > 1 && s.first_at && s.policy.max_wait ? ` It waits until ${clock(Date.parse(s.first_at) + s.policy.max_wait * 1000)} at the latest.` : "");
     case "judging":
+      if (due && m.model !== "down") return `What it promised is due: “${due.what}”. ` + (due.unless ? "It looks whether that is settled." : "It is a reminder: no model is asked.");
       return m.model === "down" ? "It asks its model whether to speak, and the model is down: Temporal tries again until an answer comes." : `It asks its model whether to answer ${authorAndExcerpt(about)}.`;
     case "delaying":
       return `It wants to answer ${authorAndExcerpt(about)}, but holds back in case somebody else does. Any message now withdraws the reply.`;
@@ -46,6 +50,7 @@ function explain(m) {
         return `It is ${working(s)} (${done} of ${s.steps.length} done), before it answers ${authorAndExcerpt(about)}.`;
       }
       if (s.notice) return "It cannot answer, and says so.";
+      if (due) return `It keeps its promise: “${due.what}”.`;
       return answering.length ? `${authorAndExcerpt(about)} is meant for ${bot}: it answers at once, without a judgment.` : `It writes its reply to ${authorAndExcerpt(about)}.`;
   }
   return "";

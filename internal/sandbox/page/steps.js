@@ -5,7 +5,7 @@ import { now } from "./clock.js";
 import { Unexpected } from "./guide.js";
 import { reveal } from "./messages.js";
 import { author } from "./quote.js";
-import { navigate, isReply, names, state } from "./state.js";
+import { navigate, names, state } from "./state.js";
 
 const own = m => !m.for && (m.user === state.bot.user_id || !!m.bot_id);
 const messages = () => [...state.channels.get(state.channel)?.messages.values() || []];
@@ -119,38 +119,36 @@ export const steps = [
     },
   },
   {
-    title: "Killed, and nothing is lost",
-    text: "Another question. While the reply is held back, the worker is killed, as in a crash. The reply is durable: it waits in Temporal, and the next worker posts it. Once.",
-    beats: ["a question", "the reply waits", "worker killed", "due, nobody there", "a new worker", "posted once"],
+    title: "It keeps its promises",
+    text: "Somebody asks a question and wants the bot to look again in 20 seconds. What it promises is a timer in Temporal, for seconds or for months. Here the worker is killed while it waits, as in a crash, and the time comes while nobody is there.",
+    beats: ["asked to look again", "promised", "worker killed", "due, nobody there", "a new worker", "kept once"],
     async run(g) {
       g.highlight("#messages");
-      const ts = await g.say(g.people[0], "Who can review my patch today?");
+      const ts = await g.say(g.people[0], `Who has the key to the roof? ${bot()} look again in 20 seconds whether somebody has answered.`);
+      navigate({ thread: ts });
       g.beat();
-      g.highlight("#mind-now", ".worker");
-      const moment = await g.until("a reply waits", 90, () => {
-        const s = g.state(), d = g.decision(ts);
-        if ((s?.phase === "delaying" && g.isPending(ts)) || (s?.phase === "replying" && d)) return "now";
-        return d && d.outcome !== "pending" && d;
-      });
-      if (moment.outcome === "posted") throw new Unexpected("The model wanted no delay: the reply was posted before the worker could be killed.");
-      if (moment.outcome) throw new Unexpected(`The model decided otherwise: ${moment.outcome}. Its reason: “${moment.reason}”`);
+      const mine = () => g.promises().find(p => p.trigger === ts);
+      const made = await g.until("it promises", 120, () => mine() || g.decision(ts)?.outcome === "posted" && !g.decision(ts).steps?.length && "none");
+      if (made === "none") throw new Unexpected("The model answered without a promise.");
       g.beat();
-      const due = Date.parse(g.state()?.due_at) || now();
+      g.highlight("#mind-promises", ".thread", ".worker");
       await g.kill();
       await g.until("the worker is dead", 30, () => g.worker() === "stopped");
+      if (mine().state !== "open") throw new Unexpected("The promise was kept before the worker could be killed.");
       g.beat();
       g.explain("The worker is dead. The timer is in Temporal and goes on: watch it run out without a worker.");
-      await g.until("the reply is due", 90, () => now() > due + 1500 && g.worker() === "stopped");
+      await g.until("the promise is due", 90, () => now() > Date.parse(mine().due) + 1500 && g.worker() === "stopped");
       g.beat();
       await g.start();
       g.beat();
-      g.explain("A new worker. It replays the workflow's history and continues where the old one stopped. That may take a few seconds.");
-      answered(await settled(g, ts));
-      const replies = messages().filter(m => own(m) && m.ts > ts && !isReply(m)).length;
-      if (replies !== 1) throw new Unexpected(`It should be posted once, and there are ${replies}.`);
+      g.explain("A new worker. It replays the workflow's history and continues where the old one stopped: it looks whether the matter is settled. That may take a few seconds.");
+      const p = await g.until("the promise is kept", 120, () => mine().state !== "open" && mine());
+      if (p.state !== "kept") throw new Unexpected(`The promise came to another end: ${p.state}.`);
+      const replies = messages().filter(m => own(m) && m.thread_ts === ts).length;
+      if (replies !== 2) throw new Unexpected(`It should be promised and kept once, and the bot has said ${replies} things.`);
       g.beat();
-      g.highlight("#mind-story", "#messages");
-      return "The reply survived its worker and is posted once. The bot records each post first, and after a doubtful one it looks for it in Slack before it tries again.";
+      g.highlight("#mind-promises", ".thread");
+      return "The promise outlived its worker and is kept once. Had a colleague answered, it would have let it go in silence. The message that promised has a button to cancel, and “remind me in 20 seconds to …” or “every day at 9 remind me to …” make others.";
     },
   },
   {

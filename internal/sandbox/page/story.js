@@ -10,7 +10,7 @@ import { timeOf, author, slackError, excerpt, exists, person } from "./quote.js"
 import { el } from "./render.js";
 import { $, count, navigate, isReply, on, problem, state } from "./state.js";
 
-const rules = {
+export const rules = {
   mode_off: "the channel's mode is off", mode_mention: "it speaks here only when mentioned", silenced: "muted or snoozed", stopped: "told to stop in this thread", spoke_last: "it spoke last itself",
   too_old: "the message is too old", addresses_other: "the message is for somebody else", bot_budget: "only bots have spoken", nothing_left: "the message is gone",
   quiet_hours: "quiet hours", over_budget: "today's budget is used up", low_confidence: "not sure enough", second_look: "a second look at the draft said no", lapsed: "it may have been answered already",
@@ -20,8 +20,8 @@ const rules = {
 
 const headline = d => ({
   pending: d.respond ? "Wants to answer" : "Decides",
-  posted: d.source === "addressed" ? "Answered a mention" : d.source === "operator" ? "Answered on order" : "Answered",
-  silent: d.source === "rule" ? "Silent by rule" : "Stayed silent",
+  posted: d.source === "promise" ? "Kept its promise" : d.source === "addressed" ? "Answered a mention" : d.source === "operator" ? "Answered on order" : "Answered",
+  silent: d.source === "promise" ? "Let its promise go" : d.source === "rule" ? "Silent by rule" : "Stayed silent",
   withdrawn: d.respond ? "Withdrew its reply" : "Started again", dropped: "Dropped its reply", overruled: "Overruled", failed: "Could not answer",
   retracted: "Took its answer back",
 }[d.outcome] || d.outcome);
@@ -146,7 +146,7 @@ function drawVerdict(entries) {
   $("mind-verdict").replaceChildren(...(last ? verdict(last.decision, last.at) : [el("p", { class: "none" }, "None yet.")]));
 }
 
-const sources = { judgment: "judged", rule: "by a rule, no model asked", addressed: "it was addressed: no judgment", operator: "at an order: no judgment" };
+const sources = { judgment: "judged", rule: "by a rule, no model asked", addressed: "it was addressed: no judgment", operator: "at an order: no judgment", promise: "what it had promised was due" };
 
 function verdict(d, when) {
   const call = d.calls?.findLast(c => c.purpose === "judgment") || d.calls?.at(-1);
