@@ -2,6 +2,7 @@ package slack
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -97,6 +98,9 @@ func (c *Client) Update(ctx context.Context, u Update) (existed bool, err error)
 	return err == nil, err
 }
 
+// namedPattern matches the person whom a message names first.
+var namedPattern = regexp.MustCompile(`^<@[UW][A-Z0-9]+>`)
+
 // forms are the ways to send a message, the best first: each is for the case that Slack refuses the
 // blocks of the one before. The text that notifications and old clients show names the choices, too.
 // Slack takes at most most characters of it.
@@ -118,6 +122,9 @@ func forms(text, key string, choices []Choice, feedback Feedback, most int) [][]
 		return all
 	}
 	plain := mrkdwn(text)
+	if named := namedPattern.FindString(text); named != "" { // whom the message is for learns of it from notifications, too
+		plain = named + strings.TrimPrefix(plain, Escape(named))
+	}
 	beside := clip(withChoices(plain, choices, most, false), most)
 	var all [][]slackapi.MsgOption
 	if block := markdown(text); utf8.RuneCountInString(block) <= maxMarkdown {

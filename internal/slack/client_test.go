@@ -565,7 +565,7 @@ func TestFeedbackButtons(t *testing.T) {
 	}
 	post.Text = strings.Repeat("x", DefaultLimit)
 	for range 4 {
-		post.Choices = append(post.Choices, Choice{ID: "p", Text: strings.Repeat("y", MaxChoice)})
+		post.Choices = append(post.Choices, Choice{ID: "p", Text: strings.Repeat("y", MaxChoice), Buttons: open.Buttons})
 	}
 	f, c = newFake(t, says(posted))
 	if _, err := c.Post(t.Context(), post); err != nil {
