@@ -106,6 +106,9 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 	if err != nil {
 		return ReplyOutput{}, err
 	}
+	if _, _, promised := conversation.ParsePromiseKey(in.Occasion); promised && kept == nil { // it was forgotten
+		return ReplyOutput{Result: conversation.Gone}, nil
+	}
 	if kept == nil { // a promise may be old
 		if facts.UnknownOutcome, err = a.predatesLedger(ctx, in.Task); err != nil {
 			return ReplyOutput{}, err

@@ -73,12 +73,15 @@ func refusedBySlack(err error) bool {
 // well, in a direct message to whoever asked.
 func (a *Activities) postNote(ctx context.Context, t Task, result conversation.Result, cause error) (conversation.Result, error) {
 	note := a.Mind.Prompts.Notice(prompt.Unanswered)
+	_, _, promised := conversation.ParsePromiseKey(t.Occasion)
 	kept, _, err := a.promiseOf(ctx, t.Occasion)
 	switch {
 	case err != nil:
 		return "", err
 	case kept != nil:
 		note = a.plainPromise(*kept)
+	case promised: // and forgotten since
+		return result, cause
 	case t.Occasion != "":
 		if note, err = a.actedNotice(ctx, t); err != nil {
 			return "", err
