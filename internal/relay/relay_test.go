@@ -900,3 +900,24 @@ func TestOverdueProposalsAreRelayed(t *testing.T) {
 		t.Errorf("relayed %+v", got)
 	}
 }
+
+// So does a promise.
+func TestOverduePromisesAreRelayed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	late, err := b.store.AddPromise(t.Context(), store.Promise{
+		ID: "p", TeamID: in(1).Team, ChannelID: in(1).Channel, TriggerTS: at(1), Decision: "d", Asker: "U1", DueUS: time.Now().Add(-time.Hour).UnixMicro(),
+	}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.store.ShowPromises(t.Context(), "d", at(2)); err != nil {
+		t.Fatal(err)
+	}
+	b.run(b.relay(b.store))
+	b.await("the change", func() bool { return len(b.taken(in(1))) == 1 })
+	want := conversation.Change{TS: at(1), Kind: conversation.Due, Author: "U1", Revision: conversation.PromiseRef{ID: "p", Number: 1, Due: late.Due()}.String()}
+	if got := b.called()[0].changes[0]; got != want {
+		t.Errorf("relayed %+v, want %+v", got, want)
+	}
+}

@@ -69,7 +69,7 @@ func lastOrder(db *gorm.DB, scope chat.Scope) (us int64, err error) {
 }
 
 // lockChannel reserves a channel's memories for this transaction: other writers of its memories,
-// and orders to forget, wait.
+// orders to forget, and new promises wait.
 func (s *Store) lockChannel(tx *gorm.DB, scope chat.Scope) error {
 	if scope.Workspace() {
 		return nil

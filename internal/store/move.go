@@ -41,7 +41,8 @@ func (o Order) MovedFrom() string {
 // on to the newest id.
 //
 // The bot leaves the old channel, and both ids become private: Slack changes the ids of private
-// channels only. Messages and memories stay with the old id.
+// channels only. Messages, memories and promises stay with the old id. When such a promise is due, Slack
+// refuses the post there, and whoever asked is told in a direct message.
 func (s *Store) MoveChannel(ctx context.Context, m Move) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		for next, been := m, map[string]bool{}; next.To != "" && !been[next.From]; {

@@ -40,7 +40,7 @@ func (s *Store) ForgetPerson(ctx context.Context, p chat.Person, by, id string, 
 	if by == e.orderedBy() {
 		e.by = orderedByNobody
 	}
-	for _, do := range []func() error{e.begin, e.channels, e.decisions, e.outbox, e.steps, e.changes, e.orders, e.memories, e.notes, e.feedback, func() error { return e.end(id) }} {
+	for _, do := range []func() error{e.begin, e.promises, e.channels, e.decisions, e.outbox, e.steps, e.changes, e.orders, e.memories, e.notes, e.feedback, func() error { return e.end(id) }} {
 		if err := do(); err != nil {
 			return fmt.Errorf("forget a person: %w", err)
 		}
@@ -417,6 +417,32 @@ func (e *eraser) notes() error {
 				change = change.Delete(&noteRow{})
 			} else {
 				change = change.Update("text", e.anonymous(r.Text))
+			}
+			if change.Error != nil {
+				return 0, change.Error
+			}
+		}
+		return len(rows), nil
+	})
+}
+
+// promises deletes the promises that the person asked for, and takes the person out of the others. A
+// conversation finds one gone when it is due. They come before changes, since one that is late makes a
+// change that names whoever asked.
+func (e *eraser) promises() error {
+	names := "(" + e.contains("what") + " OR " + e.contains("unless") + ")"
+	match := where("team_id = ? AND (asker = ? OR ended_by = ? OR "+names+" OR ? <> '' AND "+names+")", e.Team, e.User, e.orderedBy(), e.User, e.User, e.name, e.name, e.name)
+	return sweep[Promise, string](e.sweeper, "promises", condition{}, "id", match, func(tx *gorm.DB, rows []Promise) (int, error) {
+		for _, r := range rows {
+			change := tx.Model(&Promise{}).Where("id = ?", r.ID)
+			if r.Asker == e.User {
+				change = change.Delete(&Promise{})
+			} else {
+				update := map[string]any{"what": e.anonymous(r.What), "unless": e.anonymous(r.Unless)}
+				if r.EndedBy == e.orderedBy() {
+					update["ended_by"] = orderedByNobody
+				}
+				change = change.Updates(update)
 			}
 			if change.Error != nil {
 				return 0, change.Error

@@ -19,6 +19,8 @@ type PersonExport struct {
 	User string `json:"user"`
 	// Name is the display name; empty if Slack was never asked.
 	Name string `json:"name"`
+	// Zone is as in User.
+	Zone string `json:"time_zone,omitempty"`
 	// Guest and Stranger are as in User. Outside is the channels in which the person counted as an
 	// outsider.
 	Guest    bool               `json:"guest,omitempty"`
@@ -36,6 +38,8 @@ type PersonExport struct {
 	Steps []ExportedStep `json:"steps"`
 	// Proposals are those that their messages led to, and those that the person decided about.
 	Proposals []ExportedProposal `json:"proposals"`
+	// Promises are those that the person asked for, and those that the person ended.
+	Promises []ExportedPromise `json:"promises"`
 	// Memories have one of their messages among their sources, or one of these memories.
 	Memories []ExportedMemory `json:"memories"`
 	// Notes are those that the person asked for.
@@ -140,6 +144,22 @@ type ExportedProposal struct {
 	Output    string    `json:"output,omitempty"`
 }
 
+// ExportedPromise is something that the bot said it would do at a time. Due is in UTC, and Zone that of
+// whoever asked.
+type ExportedPromise struct {
+	Channel string    `json:"channel"`
+	Thread  string    `json:"thread,omitempty"`
+	TS      string    `json:"ts"` // of the message that asked
+	What    string    `json:"what"`
+	Unless  string    `json:"unless,omitempty"`
+	Every   string    `json:"every,omitempty"`
+	Zone    string    `json:"time_zone"`
+	State   string    `json:"state"`
+	EndedBy string    `json:"ended_by,omitempty"`
+	Asked   time.Time `json:"asked"`
+	Due     time.Time `json:"due"`
+}
+
 // ExportedMemory is one version of a memory. Channel is empty for the workspace.
 type ExportedMemory struct {
 	ID      int64     `json:"id"`
@@ -173,9 +193,9 @@ type ExportedVote struct {
 func (s *Store) ExportPerson(ctx context.Context, p chat.Person, step SweepStep) (PersonExport, error) {
 	x := exporter{sweeper: sweeper{s, ctx, step}, theirs: map[[2]string]bool{}, PersonExport: PersonExport{
 		Team: p.Team, User: p.User, Messages: []ExportedMessage{}, Reactions: []ExportedReaction{}, Orders: []ExportedOrder{},
-		Decisions: []ExportedDecision{}, Replies: []ExportedReply{}, Steps: []ExportedStep{}, Memories: []ExportedMemory{}, Notes: []ExportedNote{}, Feedback: []ExportedVote{},
+		Decisions: []ExportedDecision{}, Replies: []ExportedReply{}, Steps: []ExportedStep{}, Promises: []ExportedPromise{}, Memories: []ExportedMemory{}, Notes: []ExportedNote{}, Feedback: []ExportedVote{},
 	}}
-	for _, do := range []func() error{x.person, x.messages, x.reactions, x.orders, x.decisions, x.replies, x.steps, x.proposals, x.memories, x.notes, x.feedback} {
+	for _, do := range []func() error{x.person, x.messages, x.reactions, x.orders, x.decisions, x.replies, x.steps, x.proposals, x.promises, x.memories, x.notes, x.feedback} {
 		if err := do(); err != nil {
 			return PersonExport{}, fmt.Errorf("export a person: %w", err)
 		}
@@ -214,7 +234,7 @@ func (x *exporter) person() error {
 		return err
 	}
 	x.Name, x.Forgotten = first(names).Name, instantOrZero(first(marks).UntilUS)
-	x.Guest, x.Stranger = first(names).GuestUS > 0, first(names).Stranger
+	x.Zone, x.Guest, x.Stranger = first(names).TimeZone, first(names).GuestUS > 0, first(names).Stranger
 	x.Outside = mapRows(outside, func(r outsiderRow) ExportedPresence {
 		return ExportedPresence{r.ChannelID, instantOrZero(r.SeenUS), instantOrZero(r.LeftUS)}
 	})
@@ -311,6 +331,13 @@ func (x *exporter) proposals() error {
 				x.Proposals = append(x.Proposals, ExportedProposal{p.ChannelID, p.ThreadTS, p.TriggerTS, p.Server, p.Tool, p.Input, string(p.State), p.DecidedBy, instant(p.StoredUS), p.Output})
 			}
 		})
+	})
+}
+
+func (x *exporter) promises() error {
+	match := where("team_id = ? AND (asker = ? OR ended_by = ?)", x.Team, x.User, orderedByUser(x.User))
+	return read[Promise, string](x, "promises", condition{}, "id", match, func(p Promise) {
+		x.Promises = append(x.Promises, ExportedPromise{p.ChannelID, p.ThreadTS, p.TriggerTS, p.What, p.Unless, p.Every, p.Zone, string(p.State), p.EndedBy, instant(p.StoredUS), p.Due()})
 	})
 }
 

@@ -52,11 +52,15 @@ var personal = map[string]map[string]string{
 		"id": "a hash", "team_id": workspaceID, "channel_id": placeID, "thread_ts": tsOnly, "trigger_ts": tsOnly, "decision": "a key of decisions", "asker": seeded,
 		"server": "an operator's word", "tool": "of a tool", "input": seeded, "state": ourWord, "shown_ts": tsOnly, "decided_by": seeded, "output": seeded,
 	},
+	"promises": {
+		"id": "a hash", "team_id": workspaceID, "channel_id": placeID, "thread_ts": tsOnly, "trigger_ts": tsOnly, "decision": "a key of decisions", "asker": seeded,
+		"what": seeded, "unless": seeded, "every": ourWord, "zone": seeded, "state": ourWord, "shown_ts": tsOnly, "ended_by": seeded,
+	},
 	"mcp_tools": {
 		"server": "an operator's word", "tool": "of a tool", "name": "of a tool", "description": "of a tool", "schema": "of a tool", "annotations": "of a tool",
 		"fingerprint": "a hash", "allowed": "a hash",
 	},
-	"users":    {"team_id": workspaceID, "user_id": seeded, "name": seeded},
+	"users":    {"team_id": workspaceID, "user_id": seeded, "name": seeded, "time_zone": seeded},
 	"channels": {"team_id": workspaceID, "channel_id": placeID, "name": "of a channel", "caught_up_to": tsOnly, "threads_caught_up_to": tsOnly},
 	"memories": {
 		"team_id": workspaceID, "channel_id": placeID, "thread_ts": tsOnly, "term": ourWord, "text": seeded, "origin": ourWord, "model": "of a model",
@@ -98,6 +102,7 @@ const (
 	canaryUser = "U0CANARY1"
 	canaryName = "Kana Ria"
 	canaryText = "kanarienvogel"
+	canaryZone = "Europe/" + canaryText
 )
 
 // traces is the columns, as table.column, that hold something of the person. It fails for a table
@@ -203,6 +208,9 @@ func (db database) seedPerson(t *testing.T) {
 		&StepFile{StepID: "s1", Name: canaryText + ".png", MIME: "image/png", Data: []byte{1, 2}},
 		&Proposal{ID: "p0", TeamID: team, ChannelID: "C1", TriggerTS: at(0), Asker: canaryUser, Input: canaryText, Output: canaryText},
 		&Proposal{ID: "p1", TeamID: team, ChannelID: "C2", TriggerTS: at(2), Asker: "U2", DecidedBy: by},
+		&Promise{ID: "q0", TeamID: team, ChannelID: "C1", TriggerTS: at(0), Asker: canaryUser, What: canaryText, Zone: canaryZone, State: PromiseOpen, ShownTS: at(3), DueUS: micros(noon)},
+		&Promise{ID: "q1", TeamID: team, ChannelID: "C2", TriggerTS: at(2), Asker: "U2", What: "ask " + canaryName, Unless: "<@" + canaryUser + "> has answered", State: PromiseCancelled, EndedBy: by},
+		&Promise{ID: "q2", TeamID: team, ChannelID: "C2", TriggerTS: at(2), Asker: "U2", What: "ask Bea", State: PromiseOpen, ShownTS: at(3), DueUS: micros(noon)},
 		&Turn{Decision: "run/2", TeamID: team, ChannelID: "C2", Text: canaryText, Opaque: canaryText},
 		&changeRow{WorkflowID: "channel/T1/C1", TS: at(0), Kind: "said", Author: canaryUser, OrderedBy: by, RelayedUS: &relayed},
 		&orderRow{ID: "o1", TeamID: team, ChannelID: "C1", Kind: "hush", OrderedBy: by, Subject: at(0)},
@@ -210,7 +218,7 @@ func (db database) seedPerson(t *testing.T) {
 		&reactionRow{TeamID: team, ChannelID: "C3", TS: at(1), UserID: canaryUser, Name: "eyes"},
 		&reactionRow{TeamID: team, ChannelID: "C1", TS: at(1), UserID: "U2", Name: "eyes"},
 		&outsiderRow{TeamID: team, ChannelID: "C1", UserID: canaryUser, SeenUS: 1}, &outsiderRow{TeamID: team, ChannelID: "D1", UserID: canaryUser, SeenUS: 1},
-		&userRow{TeamID: team, UserID: canaryUser, Name: canaryName, GuestUS: 1}, &userRow{TeamID: team, UserID: "U2", Name: "Bea"},
+		&userRow{TeamID: team, UserID: canaryUser, Name: canaryName, TimeZone: canaryZone, GuestUS: 1}, &userRow{TeamID: team, UserID: "U2", Name: "Bea"},
 		&noteRow{Step: "a", TeamID: team, ChannelID: "C1", TS: at(1), Author: canaryUser, Text: "the " + canaryText},
 		&Vote{TeamID: team, ChannelID: "C1", Part: "key0", UserID: canaryUser, Value: VoteDown, Reason: canaryText, VotedUS: micros(noon)},
 		&Vote{TeamID: team, ChannelID: "C1", Part: "key0", UserID: "U2", Value: VoteDown, Reason: "rude to " + canaryName, VotedUS: micros(noon)},
@@ -230,8 +238,8 @@ func TestExportPerson(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := fmt.Sprintf("%s: %d messages, %d reactions, %d orders, %d decisions, %d replies, %d steps, %d proposals, %d notes, %d votes", x.Name, len(x.Messages), len(x.Reactions), len(x.Orders), len(x.Decisions), len(x.Replies), len(x.Steps), len(x.Proposals), len(x.Notes), len(x.Feedback))
-		if want := "Kana Ria: 3 messages, 2 reactions, 1 orders, 1 decisions, 1 replies, 1 steps, 2 proposals, 1 notes, 1 votes"; got != want {
+		got := fmt.Sprintf("%s: %d messages, %d reactions, %d orders, %d decisions, %d replies, %d steps, %d proposals, %d promises, %d notes, %d votes", x.Name, len(x.Messages), len(x.Reactions), len(x.Orders), len(x.Decisions), len(x.Replies), len(x.Steps), len(x.Proposals), len(x.Promises), len(x.Notes), len(x.Feedback))
+		if want := "Kana Ria: 3 messages, 2 reactions, 1 orders, 1 decisions, 1 replies, 1 steps, 2 proposals, 2 promises, 1 notes, 1 votes"; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 		if files := x.Steps[0].Files; !slices.Equal(files, []ExportedFile{{canaryText + ".png", "image/png", 2}}) {
@@ -239,6 +247,9 @@ func TestExportPerson(t *testing.T) {
 		}
 		if v := x.Feedback[0]; v.SentTS != at(3) || v.Value != VoteDown || v.Reason != canaryText {
 			t.Errorf("a vote: %+v", v)
+		}
+		if p := x.Promises[0]; p.What != canaryText || p.Channel != "C1" || p.Zone != x.Zone || !p.Due.Equal(noon) {
+			t.Errorf("a promise: %+v", p)
 		}
 		if !x.Guest || len(x.Outside) != 2 || x.Outside[0].Channel != "C1" {
 			t.Errorf("guest %v, of %+v", x.Guest, x.Outside)
@@ -258,7 +269,7 @@ func TestExportPerson(t *testing.T) {
 			t.Fatal(err)
 		}
 		x, err = db.ExportPerson(t.Context(), canary, noStep)
-		if err != nil || x.Name != "" || !x.Forgotten.Equal(db.clock.now()) || len(x.Messages)+len(x.Reactions)+len(x.Orders)+len(x.Decisions)+len(x.Replies)+len(x.Steps)+len(x.Proposals)+len(x.Memories)+len(x.Notes)+len(x.Feedback) > 0 {
+		if err != nil || x.Name != "" || !x.Forgotten.Equal(db.clock.now()) || len(x.Messages)+len(x.Reactions)+len(x.Orders)+len(x.Decisions)+len(x.Replies)+len(x.Steps)+len(x.Proposals)+len(x.Promises)+len(x.Memories)+len(x.Notes)+len(x.Feedback) > 0 {
 			t.Errorf("after they were forgotten: %+v, %v", x, err)
 		}
 	})
@@ -308,23 +319,26 @@ func TestForgetPerson(t *testing.T) {
 			t.Fatal(err)
 		}
 		for what, n := range map[string]int{
-			"messages|text = 'filler'":                             2 * sweepChunk,
-			"messages|deleted AND user_id = ''":                    3,
-			"messages|text LIKE '%@" + nobody + " and <@U2>%'":     1,
-			"memories|text = 'two: " + nobody + " leads it'":       1,
-			"memories|text = '' AND forgotten_us > 0":              5,
-			"decisions|reason = 'a good question'":                 1,
-			"decisions|reason = '" + aboutForgotten + "'":          3,
-			"outbox|text = 'to somebody else'":                     1,
-			"outbox|text = 'ask @" + nobody + " soon'":             1,
-			"orders|ordered_by = '" + orderedByNobody + "'":        2,
-			"orders|kind = 'forget-person' AND id = 'o2'":          1,
-			"reactions|user_id = 'U2'":                             1,
-			"users|name = 'Bea'":                                   1,
-			"outsiders|channel_id = 'C1' AND left_us < seen_us":    1,
-			"outsiders|channel_id = 'D1'":                          0,
-			"feedback|reason = 'rude to " + nobody + "'":           1,
-			"notes|text = 'ask " + nobody + " or @" + nobody + "'": 1,
+			"messages|text = 'filler'":                                                                  2 * sweepChunk,
+			"messages|deleted AND user_id = ''":                                                         3,
+			"messages|text LIKE '%@" + nobody + " and <@U2>%'":                                          1,
+			"memories|text = 'two: " + nobody + " leads it'":                                            1,
+			"memories|text = '' AND forgotten_us > 0":                                                   5,
+			"decisions|reason = 'a good question'":                                                      1,
+			"decisions|reason = '" + aboutForgotten + "'":                                               3,
+			"outbox|text = 'to somebody else'":                                                          1,
+			"outbox|text = 'ask @" + nobody + " soon'":                                                  1,
+			"orders|ordered_by = '" + orderedByNobody + "'":                                             2,
+			"orders|kind = 'forget-person' AND id = 'o2'":                                               1,
+			"reactions|user_id = 'U2'":                                                                  1,
+			"users|name = 'Bea'":                                                                        1,
+			"outsiders|channel_id = 'C1' AND left_us < seen_us":                                         1,
+			"outsiders|channel_id = 'D1'":                                                               0,
+			"feedback|reason = 'rude to " + nobody + "'":                                                1,
+			"promises|what = 'ask Bea'":                                                                 1,
+			"promises|what = 'ask " + nobody + "'":                                                      1,
+			"promises|unless = '@" + nobody + " has answered' AND ended_by = '" + orderedByNobody + "'": 1,
+			"notes|text = 'ask " + nobody + " or @" + nobody + "'":                                      1,
 		} {
 			table, where, _ := strings.Cut(what, "|")
 			if got := db.count(t, table, where); got != n {

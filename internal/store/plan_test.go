@@ -98,6 +98,39 @@ func TestPlansUseIndexes(t *testing.T) {
 					return err
 				}},
 				{name: "HandOverProposals", run: func(ctx context.Context, s *Store) error { _, err := s.HandOverProposals(ctx); return err }},
+				{name: "AddPromise", run: func(ctx context.Context, s *Store) error {
+					_, err := s.AddPromise(ctx, Promise{ID: "new", TeamID: team, ChannelID: channel, ThreadTS: at(0)}, 20)
+					return err
+				}},
+				{name: "PromisesOf", run: func(ctx context.Context, s *Store) error { _, err := s.PromisesOf(ctx, "d7", "d8"); return err }},
+				{name: "Promises", run: func(ctx context.Context, s *Store) error {
+					_, err := s.Promises(ctx, PromiseFilter{Team: team, Limit: 20})
+					return err
+				}},
+				{name: "Promises of a thread", run: func(ctx context.Context, s *Store) error {
+					_, err := s.Promises(ctx, PromiseFilter{Team: team, Channel: channel, Thread: at(0), Limit: 20})
+					return err
+				}},
+				{name: "Promises, also those that have ended", run: func(ctx context.Context, s *Store) error {
+					_, err := s.Promises(ctx, PromiseFilter{Team: team, All: true, Limit: 20})
+					return err
+				}},
+				{name: "ShowPromises", run: func(ctx context.Context, s *Store) error { _, err := s.ShowPromises(ctx, "d7", at(1)); return err }},
+				{name: "HoldPromises", run: func(ctx context.Context, s *Store) error { return s.HoldPromises(ctx, top, noon) }},
+				{name: "EndPromise", run: func(ctx context.Context, s *Store) error {
+					_, err := s.EndPromise(ctx, stepID("d0", 0, 0), 1, PromiseKept, "", time.Time{})
+					return err
+				}},
+				{name: "MovePromise", run: func(ctx context.Context, s *Store) error {
+					_, _, _, err := s.MovePromise(ctx, stepID("d100", 0, 0), noon, operator)
+					return err
+				}},
+				{name: "CancelPromise", run: func(ctx context.Context, s *Store) error {
+					_, _, _, err := s.CancelPromise(ctx, stepID("d100", 0, 0), operator)
+					return err
+				}},
+				{name: "CountPromises", run: func(ctx context.Context, s *Store) error { _, err := s.CountPromises(ctx); return err }},
+				{name: "HandOverPromises", run: func(ctx context.Context, s *Store) error { _, err := s.HandOverPromises(ctx); return err }},
 				{name: "SentPart", run: func(ctx context.Context, s *Store) error {
 					if _, err := s.SentPart(ctx, team, channel, at(1)); err != nil && !errors.Is(err, ErrNotFound) {
 						return err
@@ -645,6 +678,7 @@ func (db database) seedLedger(t *testing.T, n int) {
 	var steps []Step
 	var files []StepFile
 	var proposals []Proposal
+	var promises []Promise
 	var votes []Vote
 	for i := range n / 4 {
 		us := micros(chat.Time(at(n - n/4 + i)))
@@ -664,14 +698,17 @@ func (db database) seedLedger(t *testing.T, n int) {
 	for i := range steps {
 		st := steps[i]
 		files = append(files, StepFile{StepID: st.ID, Data: []byte{0}})
-		state := ProposalDone
+		state, promise := ProposalDone, PromiseKept
 		if i%100 == 0 {
-			state = ProposalOpen
+			state, promise = ProposalOpen, PromiseOpen
 		}
+		promises = append(promises, Promise{
+			ID: st.ID, TeamID: team, ChannelID: st.ChannelID, TriggerTS: st.TriggerTS, Decision: st.Decision, Number: 1, DueUS: st.StoredUS + int64(i-n/8)*1e6, State: promise, ShownTS: at(i), StoredUS: st.StoredUS,
+		})
 		proposals = append(proposals, Proposal{ID: st.ID, TeamID: team, ChannelID: st.ChannelID, TriggerTS: st.TriggerTS, Decision: st.Decision, State: state, ShownTS: at(i), StoredUS: st.StoredUS})
 	}
 	for _, insert := range []*gorm.DB{
-		db.db.CreateInBatches(proposals, 500), db.db.CreateInBatches(decisions, 500), db.db.CreateInBatches(calls, 500), db.db.CreateInBatches(orders, 500), db.db.CreateInBatches(lost, 500),
+		db.db.CreateInBatches(proposals, 500), db.db.CreateInBatches(promises, 500), db.db.CreateInBatches(decisions, 500), db.db.CreateInBatches(calls, 500), db.db.CreateInBatches(orders, 500), db.db.CreateInBatches(lost, 500),
 		db.db.CreateInBatches(turns, 500), db.db.CreateInBatches(steps, 500), db.db.CreateInBatches(files, 500), db.db.CreateInBatches(votes, 500),
 	} {
 		if insert.Error != nil {
@@ -762,7 +799,7 @@ func (db database) wasteful(sql, plan string, survey bool) bool {
 		return strings.Contains(plan, "Seq Scan on") || regexp.MustCompile(`Rows Removed by [A-Za-z ]*: \d{3}`).MatchString(plan) ||
 			sorts && regexp.MustCompile("Sort Key: .*sent_us").MatchString(plan)
 	}
-	large := "messages|memories|memory_scopes|changes|outbox|decisions|model_calls|orders|forgotten|[mslhr]"
+	large := "messages|memories|memory_scopes|changes|outbox|decisions|model_calls|orders|forgotten|promises|[mslhr]"
 	if !strings.Contains(sql, "channels c") {
 		large += "|c" // conversations
 	}

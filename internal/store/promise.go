@@ -109,12 +109,15 @@ func (p Promise) change(kind conversation.Kind, revision string, now int64) chan
 func (s *Store) AddPromise(ctx context.Context, p Promise, most int) (Promise, error) {
 	p.State, p.Number, p.FirstUS, p.StoredUS = PromiseOpen, 1, p.DueUS, s.nowMicros()
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
+		if err := s.lockChannel(tx, chat.Scope(p.Conversation())); err != nil { // calls of one turn run side by side
+			return err
+		}
 		if made, err := s.onePromise(tx, p.ID); !errors.Is(err, ErrNotFound) {
 			p = made
 			return err
 		}
 		var count int64
-		if err := tx.Model(&Promise{}).Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND state = ?", p.TeamID, p.ChannelID, p.ThreadTS, PromiseOpen).Count(&count).Error; err != nil {
+		if err := openPromisesIn(tx, p.Conversation()).Count(&count).Error; err != nil {
 			return err
 		}
 		if count >= int64(most) {
@@ -126,6 +129,12 @@ func (s *Store) AddPromise(ctx context.Context, p Promise, most int) (Promise, e
 		return Promise{}, fmt.Errorf("save promise %s: %w", p.ID, err)
 	}
 	return p, nil
+}
+
+// openPromisesIn is the open promises of a conversation. An index has only those, which a parameter would
+// not tell the database.
+func openPromisesIn(tx *gorm.DB, c chat.Conversation) *gorm.DB {
+	return tx.Model(&Promise{}).Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND state = 'open'", c.Team, c.Channel, c.Thread)
 }
 
 // Promise returns a promise, or ErrNotFound.
@@ -202,8 +211,7 @@ func (s *Store) ShowPromises(ctx context.Context, decision, ts string) ([]Promis
 
 // HoldPromises records until when the promises of a conversation that are due are held up.
 func (s *Store) HoldPromises(ctx context.Context, c chat.Conversation, until time.Time) error {
-	if err := s.db.WithContext(ctx).Model(&Promise{}).Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND state = ? AND due_us < ?", c.Team, c.Channel, c.Thread, PromiseOpen, micros(until)).
-		Update("held_us", micros(until)).Error; err != nil {
+	if err := openPromisesIn(s.db.WithContext(ctx), c).Where("due_us < ?", micros(until)).Update("held_us", micros(until)).Error; err != nil {
 		return fmt.Errorf("hold the promises of %s: %w", c.ID(), err)
 	}
 	return nil
@@ -282,14 +290,22 @@ func (s *Store) MovePromise(ctx context.Context, id string, due time.Time, by st
 		if moved = p.State == PromiseOpen; !moved {
 			return nil
 		}
-		p.DueUS, p.HeldUS = micros(due), 0
-		if err := tx.Model(&Promise{}).Where("id = ?", id).Updates(map[string]any{"due_us": p.DueUS, "held_us": 0}).Error; err != nil {
-			return err
+		if p.HeldUS = 0; p.DueUS != micros(due) {
+			targets = []Target{{Conversation: p.Conversation(), Awaited: true}}
 		}
-		c := p.change(conversation.Moved, p.reference(), s.nowMicros())
-		c.OrderedBy, c.Trace = by, telemetry.Traceparent(ctx)
-		targets = []Target{{Conversation: p.Conversation(), Awaited: true}}
-		return tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&c).Error // moved there before
+		// A conversation hears of each time once. One to which the promise was moved before gets a microsecond more.
+		for p.DueUS = micros(due); len(targets) > 0; p.DueUS++ {
+			c := p.change(conversation.Moved, p.reference(), s.nowMicros())
+			c.OrderedBy, c.Trace = by, telemetry.Traceparent(ctx)
+			added := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&c)
+			if added.Error != nil {
+				return added.Error
+			}
+			if added.RowsAffected > 0 {
+				break
+			}
+		}
+		return tx.Model(&Promise{}).Where("id = ?", id).Updates(map[string]any{"due_us": p.DueUS, "held_us": 0}).Error
 	})
 	if err != nil {
 		return Promise{}, false, nil, fmt.Errorf("move promise %s: %w", id, err)

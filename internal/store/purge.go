@@ -15,8 +15,8 @@ import (
 var ErrInUse = errors.New("something of it is being relayed or posted")
 
 // PurgeChannel deletes what the database holds of a channel: messages, reactions, what conversations
-// were told, the ledger, replies, memories, orders; and the memories of the workspace that may be made
-// from it. Of model calls the cost stays, with the channel's id and without the thread and the decision.
+// were told, the ledger, replies, promises, memories, orders; and the memories of the workspace that may
+// be made from it. Of model calls the cost stays, with the channel's id and without the thread and the decision.
 // A silence that has not ended stays, and while the bot is in it the channel's own row and who reads it. Slack's history
 // brings back nothing that was sent by then. What is sent later is stored as ever.
 //
@@ -117,6 +117,9 @@ func (p purger) ledger() error {
 		return err
 	}
 	if err := remove[string](p.sweeper, "proposals", p.own(), "id", condition{}); err != nil {
+		return err
+	}
+	if err := remove[string](p.sweeper, "promises", p.own(), "id", condition{}); err != nil {
 		return err
 	}
 	if err := remove[int64](p.sweeper, "feedback", p.own(), "id", condition{}); err != nil {

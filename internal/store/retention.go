@@ -13,8 +13,8 @@ import (
 
 // Cutoffs are the times before which Prune deletes; a zero time keeps everything.
 type Cutoffs struct {
-	// Ledger applies to decisions, what was looked up for them, feedback, changes, replies in the outbox, model
-	// calls and orders.
+	// Ledger applies to decisions, what was looked up for them, feedback, promises, changes, replies in the
+	// outbox, model calls and orders.
 	Ledger time.Time
 	// Messages must be older than anything that is pending, read by catch-up or read for memory
 	// (config.Retention checks that).
@@ -31,8 +31,8 @@ const pruneChunk = 500
 // transaction of its own. After each, step gets the table and the number of deleted rows; it may
 // take its time, or stop Prune with an error. A later call continues with what is left.
 //
-// Some things stay whatever their age: pending changes, pending decisions, unfinished replies,
-// current memories, the newest version of each memory, and marks of what was forgotten. A thread is
+// Some things stay whatever their age: pending changes, pending decisions, unfinished replies, open
+// promises, current memories, the newest version of each memory, and marks of what was forgotten. A thread is
 // as old as its newest reply and stays whole. Messages that memory has yet to read stay for twice
 // as long.
 func (s *Store) Prune(ctx context.Context, h Cutoffs, step func(table string, rows int) error) error {
@@ -176,6 +176,11 @@ func (p pruning) ledger(h Cutoffs) error {
 		if err := walk[int64](p, rows, before); err != nil {
 			return err
 		}
+	}
+	if err := walk[int64](p, prunable{
+		table: "promises", walkColumn: "stored_us", ageColumn: "stored_us", condition: where("state <> 'open' AND ended_us < ?", before),
+	}, before); err != nil {
+		return err
 	}
 	// A reply is finished when all its parts are sent, or when one has failed or was retracted: then the others are
 	// not tried. It is also finished when its decision was given up. Its parts go together, because

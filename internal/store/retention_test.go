@@ -148,6 +148,25 @@ func TestPruneSteps(t *testing.T) {
 	})
 }
 
+// A promise goes when it ended long ago, not when it was made long ago.
+func TestPrunePromises(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		old, young := dayUS(4000), micros(db.clock.now())
+		for id, p := range map[string]Promise{
+			"open": {State: PromiseOpen}, "ended lately": {State: PromiseKept, EndedUS: young}, "ended": {State: PromiseReleased, EndedUS: old},
+		} {
+			p.ID, p.StoredUS = id, old
+			db.insert(t, &p)
+		}
+		if got, want := db.prune(t, Cutoffs{Ledger: day(keptDays)}), map[string]int{"promises": 1}; !maps.Equal(got, want) {
+			t.Errorf("gone are %v, want %v", got, want)
+		}
+		if got, want := db.left(t, "promises", "id"), []string{"ended lately", "open"}; !slices.Equal(got, want) {
+			t.Errorf("left are %v, want %v", got, want)
+		}
+	})
+}
+
 func TestPruneKeepsForEver(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		us := dayUS(4000)
@@ -597,7 +616,7 @@ func TestPruneSkipsYoungChannels(t *testing.T) {
 }
 
 // readsAll matches plans that read or sort all of a large table.
-var readsAll = regexp.MustCompile(`(?:Seq Scan on|SCAN) (?:messages|changes|decisions|outbox|orders|model_calls|memories|memory_scopes|conversations|turns|steps)|Sort|TEMP B-TREE`)
+var readsAll = regexp.MustCompile(`(?:Seq Scan on|SCAN) (?:messages|changes|decisions|outbox|orders|model_calls|memories|memory_scopes|conversations|turns|steps|promises)|Sort|TEMP B-TREE`)
 
 // However much data there is, a step reads little more than it deletes.
 // Whoever looks for a person goes through the tables likewise.

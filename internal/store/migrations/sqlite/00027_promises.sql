@@ -26,6 +26,7 @@ CREATE INDEX promises_decision ON promises (decision);
 CREATE INDEX promises_channel ON promises (team_id, channel_id, id);
 CREATE INDEX promises_stored ON promises (stored_us); -- retention, listing
 CREATE INDEX promises_open ON promises (due_us) WHERE state = 'open';
+CREATE INDEX promises_here ON promises (team_id, channel_id, thread_ts, due_us) WHERE state = 'open';
 
 ALTER TABLE users ADD COLUMN time_zone TEXT NOT NULL DEFAULT ''; -- IANA; '': Slack was not asked since this column, '-': it knows none
 
