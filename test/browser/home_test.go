@@ -14,7 +14,9 @@ func testHome(t *testing.T, w *world) {
 	tb := w.open(t, desktop)
 	tb.tabTo("#open-home")
 	tb.press(kb.Enter)
-	tb.await("the Home tab", secretButton+`?.innerText === "Be silent for an hour"`)
+	tb.await("the Home tab", `document.getElementById("home").innerText.includes("Where I read along")`)
+	// The bot may still be learning where it is, and the tab is built only when it is opened.
+	tb.await("its channels", secretButton+`?.innerText === "Be silent for an hour" || (Date.now() - (window.opened || 0) > 1000 && (window.opened = Date.now(), document.getElementById("open-home").click()), false)`)
 	tb.axe("the Home tab")
 	tb.await("the button to take the focus", `(b => { b.focus(); return document.activeElement === b; })(`+secretButton+`)`)
 	tb.press(kb.Enter)
