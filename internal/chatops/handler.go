@@ -75,15 +75,16 @@ type subcommand struct {
 }
 
 var subcommands = map[string]subcommand{
-	"status": {config.MayStatus, "see what is waiting here", (*Handler).status, true, false},
-	"why":    {config.MayWhy, "read my reasons here", (*Handler).why, false, false},
-	"snooze": {config.MaySnooze, "snooze me here", (*Handler).snooze, false, false},
-	"mute":   {config.MayMute, "mute me here", (*Handler).mute, true, false},
-	"unmute": {config.MayMute, "unmute me here", (*Handler).unmute, true, false},
-	"notes":  {config.MayNotes, "see the notes of this channel", (*Handler).notes, false, false},
-	"forget": {config.MayForget, "have me forget this channel", (*Handler).forget, false, false},
-	"stop":   {config.MayStop, "stop me everywhere", (*Handler).stop, true, true},
-	"go":     {config.MayStop, "let me speak again everywhere", (*Handler).unstop, true, true},
+	"status":   {config.MayStatus, "see what is waiting here", (*Handler).status, true, false},
+	"why":      {config.MayWhy, "read my reasons here", (*Handler).why, false, false},
+	"snooze":   {config.MaySnooze, "snooze me here", (*Handler).snooze, false, false},
+	"mute":     {config.MayMute, "mute me here", (*Handler).mute, true, false},
+	"unmute":   {config.MayMute, "unmute me here", (*Handler).unmute, true, false},
+	"promises": {config.MayStatus, "see what I have promised here", (*Handler).promises, true, false},
+	"notes":    {config.MayNotes, "see the notes of this channel", (*Handler).notes, false, false},
+	"forget":   {config.MayForget, "have me forget this channel", (*Handler).forget, false, false},
+	"stop":     {config.MayStop, "stop me everywhere", (*Handler).stop, true, true},
+	"go":       {config.MayStop, "let me speak again everywhere", (*Handler).unstop, true, true},
 }
 
 // Answer answers a command. outsider is set if a guest or somebody of another company typed it. what

@@ -106,6 +106,21 @@ func (b *bundle) propose(t *testing.T, in chat.Conversation) {
 	}
 }
 
+// promise has a promise that is confirmed, due some hours after noon.
+func (b *bundle) promise(t *testing.T, p store.Promise, hours int) {
+	t.Helper()
+	p.TeamID, p.Decision, p.DueUS, p.Zone = "T1", "r/"+p.ID, noon.Add(time.Duration(hours)*time.Hour).UnixMicro(), "Europe/Berlin"
+	if p.ChannelID == "" {
+		p.ChannelID = "C1"
+	}
+	if _, err := b.Store.AddPromise(t.Context(), p, 50); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Store.ShowPromises(t.Context(), p.Decision, "1772366401.000100"); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func wants(t *testing.T, got string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
@@ -158,18 +173,18 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// Outsiders may ask for the status alone, unless the configuration says otherwise. They read no
+// Outsiders may ask for the status and for promises alone, unless the configuration says otherwise. They read no
 // reasons from before the channel was shared.
 func TestOutsiders(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for what, order := range subcommands {
-		if answer, result := b.say(t, "UOUT", what+" yes"); what != "status" && (result != refused || !strings.Contains(answer, "may not")) {
+		if answer, result := b.say(t, "UOUT", what+" yes"); what != "status" && what != "promises" && (result != refused || !strings.Contains(answer, "may not")) {
 			t.Errorf("%s: %s, %q", what, result, answer)
 		}
 		if b.Config.Slack.May("U1", false, order.permission) {
 			answer, _ := b.say(t, "UOUT", what)
-			if refusal := "guests and people from other companies"; strings.Contains(answer, refusal) == (what == "status") {
+			if refusal := "guests and people from other companies"; strings.Contains(answer, refusal) == (order.permission == config.MayStatus) {
 				t.Errorf("%s: %q", what, answer)
 			}
 		}
@@ -438,6 +453,77 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+func TestPromises(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	if answer, result := b.say(t, "U1", "promises"); result != done || answer != "I have promised nothing here that is still open." {
+		t.Errorf("%s: %q", result, answer)
+	}
+	thread := here
+	thread.Thread = "1772366400.000100"
+	b.promise(t, store.Promise{ID: "look", ThreadTS: thread.Thread, Asker: "U1", What: "the <!channel> & <@U9>", Unless: "it is <out>"}, 26)
+	b.promise(t, store.Promise{ID: "weekly", Asker: "U2", What: "stand-up", Every: "week"}, 1)
+	b.promise(t, store.Promise{ID: "elsewhere", ChannelID: "C2", What: "of another channel"}, 1)
+	if err := b.Store.HoldPromises(t.Context(), here, noon.Add(3*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	answer, result := b.say(t, "U1", "promises")
+	want := "• <https://example.slack.com/archives/C1/p1772366401000100|every week, next Sun 1 Mar 2026, 14:00 (Europe/Berlin)>, " +
+		"held up until <!date^1772377200^{date_short_pretty} {time_secs}|2026-03-01 16:00:00 CET>: stand-up – <@U2>\n" +
+		"• <https://example.slack.com/archives/C1/p1772366401000100?thread_ts=1772366400.000100&amp;cid=C1|Mon 2 Mar 2026, 15:00 (Europe/Berlin)>: " +
+		"the &lt;!channel&gt; &amp; &lt;@U9&gt; (unless: it is &lt;out&gt;) – <@U1>\nThe button under its message cancels a promise."
+	if result != done || answer != want {
+		t.Errorf("%s: %s\nwant %s", result, answer, want)
+	}
+	answer, _ = b.say(t, "U1", "status")
+	wants(t, answer, "\n2 promises, next <!date^1772377200^{date_short_pretty} {time_secs}|2026-03-01 16:00:00 CET>. `/myao promises` lists them.")
+	for i := range maxPromises {
+		b.promise(t, store.Promise{ID: fmt.Sprint(i), What: "more"}, 100+i)
+	}
+	answer, _ = b.say(t, "U1", "promises")
+	wants(t, answer, "\n… and 2 more\n")
+	if n := strings.Count(answer, "•"); n != maxPromises {
+		t.Errorf("%d are listed", n)
+	}
+}
+
+// Outsiders see what they asked for, and what was promised since the channel has been shared.
+func TestPromisesForOutsiders(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	share := func(external bool) {
+		t.Helper()
+		if err := b.Store.SaveChannel(t.Context(), "T1", store.Channel{ID: "C1", Name: "one", Member: true, External: external}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sees := func(when, user string, want ...string) {
+		t.Helper()
+		answer, result := b.say(t, user, "promises")
+		for _, what := range []string{"the merger", "the party", "my visit"} {
+			if result != done || strings.Contains(answer, what) != slices.Contains(want, what) {
+				t.Errorf("%s, %s sees %q", when, user, answer)
+			}
+		}
+		status, _ := b.say(t, user, "status")
+		if n := fmt.Sprintf("\n%d promise", len(want)); strings.Contains(status, n) != (len(want) > 0) || len(want) == 0 && strings.Contains(status, "promise") {
+			t.Errorf("%s, %s reads %q", when, user, status)
+		}
+	}
+	b.promise(t, store.Promise{ID: "1", Asker: "U1", What: "the merger"}, 1)
+	sees("not shared", "UOUT")
+	answer, _ := b.say(t, "UOUT", "promises")
+	wants(t, answer, "since this channel has been shared")
+	share(true)
+	b.promise(t, store.Promise{ID: "2", Asker: "U1", What: "the party"}, 2)
+	b.promise(t, store.Promise{ID: "3", Asker: "UOUT", What: "my visit"}, 3)
+	sees("shared", "U1", "the merger", "the party", "my visit")
+	sees("shared", "UOUT", "the party", "my visit")
+	sees("shared", "UOUT2", "the party", "my visit")
+	share(false)
+	sees("not shared any more", "UOUT", "my visit")
+}
+
 func TestStatusOfAChannelWithANewID(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -460,7 +546,7 @@ func TestStatusOfAChannelWithANewID(t *testing.T) {
 
 // englishWords returns the English words of a Japanese answer, except code and names.
 func englishWords(answer string) []string {
-	answer = regexp.MustCompile("`[^`]*`|<[^>|]*[>|]|2026-[^>]*>").ReplaceAllString(answer, "")
+	answer = regexp.MustCompile("`[^`]*`|<[^>|]*[>|]|2026[-年][^>]*>").ReplaceAllString(answer, "")
 	words := regexp.MustCompile(`[A-Za-z]{2,}`).FindAllString(answer, -1)
 	return slices.DeleteFunc(words, func(w string) bool {
 		return slices.Contains([]string{"Slack", "Temporal", "ID", "ts", "mute", "snooze", "unmute"}, w)
@@ -481,7 +567,7 @@ func TestAnswersInJapanese(t *testing.T) {
 	}
 	all := []string{
 		"help", "nonsense", "status", "why", "why yesterday", "why https://x.slack.com/archives/C2/p1700000000000100", "why 1700000000.000100",
-		"snooze", "snooze for long", "mute", "mute 2h", "unmute", "forget", "forget yes",
+		"snooze", "snooze for long", "mute", "mute 2h", "unmute", "forget", "forget yes", "promises",
 	}
 	for _, text := range all {
 		says("UBOSS", text)
@@ -521,6 +607,12 @@ func TestAnswersInJapanese(t *testing.T) {
 	}
 	b.directory.settings.Mode, b.directory.settings.DailyTokens, b.directory.settings.QuietHours = config.ModeMention, 1, quiet
 	b.propose(t, thread)
+	b.promise(t, store.Promise{ID: "1", ThreadTS: thread.Thread, Asker: "U1", What: "明日の会議", Unless: "終わった", Every: "weekday"}, 1)
+	if err := b.Store.HoldPromises(t.Context(), thread, noon.Add(3*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	says("U1", "promises")
+	says("UOUT", "promises")
 	says("U1", "status")
 	if err := b.Store.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C1"}, TokensIn: 40, TokensOut: 2, Ended: noon}); err != nil {
 		t.Fatal(err)

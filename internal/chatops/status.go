@@ -35,12 +35,16 @@ func (h *Handler) status(ctx context.Context, r request) (text, result string) {
 	if err != nil {
 		return h.internalError(ctx, r, "status", err)
 	}
+	promised, err := h.promisedText(ctx, r)
+	if err != nil {
+		return h.internalError(ctx, r, "status", err)
+	}
 	waiting, result := h.waitingText(ctx, r, settings.Zone)
 	silent := h.silenceText(until, now, settings.Zone)
 	if everywhere != nil {
 		silent = h.say("I am muted in the whole workspace since %s, until an operator types `%s go`.", slackTime(everywhere.At, settings.Zone), quoted(r.Name))
 	}
-	lines := []string{waiting, proposed, silent}
+	lines := []string{waiting, proposed, promised, silent}
 	if silent != "" && everywhere == nil {
 		why, err := h.movedNotice(ctx, r.conversation)
 		if err != nil {

@@ -19,6 +19,7 @@ func (h *Handler) usage(command string) string {
 		{"snooze 2h", "be silent here for a while: `30m`, `2h`, `1d12h`; one hour by default"},
 		{"mute", "be silent here until `unmute`"},
 		{"unmute", "end a mute or a snooze"},
+		{"promises", "what I have promised here, and when it is due"},
 		{"notes", "what people asked me to remember here; `notes forget 3` takes one back"},
 		{"forget", "forget what I remember of this channel"},
 		{"forget me", "take you out of my database, wherever you type it"},

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"myao/internal/chat"
 	"myao/internal/config"
@@ -84,17 +85,22 @@ func (h *Handler) hideFromOutsider(ctx context.Context, r request, story *ledger
 	if !r.outsider {
 		return false, nil
 	}
-	known, err := h.Store.Channels(ctx, r.conversation.Team, []string{r.conversation.Channel})
+	since, err := h.sharedSince(ctx, r)
 	if err != nil {
 		return false, err
 	}
-	since := known[r.conversation.Channel].Shared
 	decided := func(e ledger.Entry) bool { return e.Decision != nil }
 	before := slices.ContainsFunc(story.Entries, decided)
 	story.Entries = slices.DeleteFunc(story.Entries, func(e ledger.Entry) bool {
 		return decided(e) && (since.IsZero() || e.At.Before(since))
 	})
 	return before && !slices.ContainsFunc(story.Entries, decided), nil
+}
+
+// sharedSince is since when the channel has been shared with outsiders; zero if it is not.
+func (h *Handler) sharedSince(ctx context.Context, r request) (time.Time, error) {
+	known, err := h.Store.Channels(ctx, r.conversation.Team, []string{r.conversation.Channel})
+	return known[r.conversation.Channel].Shared, err
 }
 
 // permalinkPattern matches a link to a message, bare or as Slack writes links in a text, and

@@ -42,7 +42,7 @@ func TestMetricsStartAtZero(t *testing.T) {
 			"approve done ", "approve failed ", "approve refused ", "cancel done ", "cancel failed ", "cancel refused ", "decline done ", "decline failed ", "decline refused ", "forget done ", "forget failed ", "forget refused ",
 			"go done ", "go failed ", "go refused ",
 			"help done ", "help unknown ", "hush done ", "hush refused ", "mute done ", "mute failed ", "mute refused ",
-			"notes done ", "notes failed ", "notes refused ",
+			"notes done ", "notes failed ", "notes refused ", "promises done ", "promises failed ", "promises refused ",
 			"snooze done ", "snooze failed ", "snooze refused ", "status done ", "status failed ", "status refused ",
 			"stop done ", "stop failed ", "stop refused ",
 			"unmute done ", "unmute failed ", "unmute refused ", "why done ", "why failed ", "why refused ",

@@ -184,7 +184,7 @@ func TestShortcutInJapanese(t *testing.T) {
 	if got := b.click(t, shortcut("U1", "C1", "101.000001", "")); got != japanese[replyAccepted] {
 		t.Errorf("%q", got)
 	}
-	for _, sentence := range []string{replyAccepted, replyNotMember, replyAlreadyAsked, replyAlreadyAnswered, replyOwnMessage, replyDeleted, replyNothingSaid, replyModeOff, replyMuted, replyLater} {
+	for _, sentence := range []string{replyAccepted, replyNotMember, replyAlreadyAsked, replyAlreadyAnswered, replyOwnMessage, replyDeleted, replyNothingSaid, replyModeOff, replyMuted, replyLater, replyUnknownPromise, replyMayNotCancel, replyEnded} {
 		if japanese[sentence] == "" {
 			t.Errorf("no Japanese: %s", sentence)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"myao/internal/conversation"
 	"myao/internal/slack"
 	"myao/internal/store"
 	"myao/internal/when"
@@ -62,6 +63,9 @@ func Outcome(w words.Words, p store.Promise) string {
 	case store.PromiseCancelled:
 		if user, ok := strings.CutPrefix(p.EndedBy, "slack:"); ok {
 			return w.Say("cancelled by %s", "<@"+user+">")
+		}
+		if reason := conversation.Rule(p.EndedBy).Reason(); reason != "" {
+			return w.Say("cancelled: %s", w.Of(reason))
 		}
 		return w.Say("cancelled by %s", slack.Escape(p.EndedBy))
 	}

@@ -80,6 +80,18 @@ func (p Promise) Conversation() chat.Conversation {
 func (p Promise) First() time.Time { return instant(p.FirstUS) }
 func (p Promise) Due() time.Time   { return instant(p.DueUS) }
 
+// Held is until when a mute or quiet hours hold it up; zero if they do not.
+func (p Promise) Held() time.Time {
+	if p.State != PromiseOpen {
+		return time.Time{}
+	}
+	return instantOrZero(p.HeldUS)
+}
+
+// Stored is when it was made, Ended when it ended; zero while it is open.
+func (p Promise) Stored() time.Time { return instant(p.StoredUS) }
+func (p Promise) Ended() time.Time  { return instantOrZero(p.EndedUS) }
+
 // Begins is when the conversation turns to it: when it is due, or when nothing holds it up any more.
 func (p Promise) Begins() time.Time { return instant(max(p.DueUS, p.HeldUS)) }
 
@@ -162,6 +174,18 @@ func (s *Store) PromisesOf(ctx context.Context, decisions ...string) ([]Promise,
 	var rows []Promise
 	if err := s.db.WithContext(ctx).Where("decision IN ?", decisions).Order("stored_us, id").Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read promises of decisions: %w", err)
+	}
+	return rows, nil
+}
+
+// PromisesFor returns the promises with some ids.
+func (s *Store) PromisesFor(ctx context.Context, ids []string) ([]Promise, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var rows []Promise
+	if err := s.db.WithContext(ctx).Where("id IN ?", ids).Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read promises: %w", err)
 	}
 	return rows, nil
 }

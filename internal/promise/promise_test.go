@@ -1,0 +1,66 @@
+package promise
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/config"
+	"myao/internal/store"
+	"myao/internal/words"
+)
+
+// Every sentence about a promise is in the configured language, with the time of the promise's own zone.
+func TestWords(t *testing.T) {
+	t.Parallel()
+	due := time.Date(2026, 11, 27, 0, 30, 0, 0, time.UTC)
+	reminder := store.Promise{ID: "p", Asker: "U1", What: "会議", Zone: "Asia/Tokyo", DueUS: due.UnixMicro(), State: store.PromiseOpen}
+	everywhere := func(w words.Words) (all []string) {
+		for _, every := range []string{"", "day", "weekday", "week", "month"} {
+			p := reminder
+			p.Every = every
+			shown := Shown(w, p)
+			all = append(all, When(w, p), shown.Text, shown.Buttons[0].Label, shown.Undecidable)
+			if ask, ok := StillWanted(w, p, 10); ok != (every != "") {
+				t.Errorf("every %q: asks %v", every, ok)
+			} else {
+				all = append(all, ask.Text)
+			}
+		}
+		look, nobodys := reminder, reminder
+		look.Unless, nobodys.Asker = "終わった", ""
+		all = append(all, Shown(w, look).Text, Plain(w, look, look.What), Plain(w, nobodys, "会議"), Elsewhere(w, reminder, "会議"), Keep(w, reminder, "会議です", due.Add(time.Hour)))
+		for state, by := range map[store.PromiseState]string{
+			store.PromiseKept: "", store.PromiseReleased: "", store.PromiseWithdrawn: "", store.PromiseFailed: "", store.PromiseCancelled: "slack:U1",
+		} {
+			p := reminder
+			p.State, p.EndedBy = state, by
+			all = append(all, Outcome(w, p))
+		}
+		p := reminder
+		p.State, p.EndedBy = store.PromiseCancelled, "silenced"
+		return append(all, Outcome(w, p))
+	}
+	names := regexp.MustCompile("`[^`]*`|<[^>]*>|Asia/Tokyo|Slack|mute|snooze")
+	for _, text := range everywhere(words.In(config.Japanese)) {
+		if left := names.ReplaceAllString(text, ""); regexp.MustCompile(`[A-Za-z]{2,}`).MatchString(left) {
+			t.Errorf("in English: %q", text)
+		}
+	}
+	for language, want := range map[config.Language]string{
+		config.English: "Fri 27 Nov 2026, 09:30 (Asia/Tokyo)", config.Japanese: "2026年11月27日(金) 09:30 (Asia/Tokyo)",
+	} {
+		if got := When(words.In(language), reminder); got != want {
+			t.Errorf("%s: %s, want %s", language, got, want)
+		}
+	}
+	english := strings.Join(everywhere(nil), "\n")
+	for _, want := range []string{
+		"every weekday, next Fri 27 Nov 2026, 09:30 (Asia/Tokyo)", "cancelled by <@U1>", "cancelled: the conversation is muted", "<@U1> 会議です\n\n_This was due on Fri 27 Nov 2026, 09:30 (Asia/Tokyo)._",
+	} {
+		if !strings.Contains(english, want) {
+			t.Errorf("lacks %q:\n%s", want, english)
+		}
+	}
+}
