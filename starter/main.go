@@ -48,6 +48,7 @@ type commands struct {
 	Person    personCommand    `cmd:"" help:"Export or delete what the database holds of a person."`
 	Notes     notesCommand     `cmd:"" help:"List what people asked the bot to remember in a channel, or take it back."`
 	Proposals proposalsCommand `cmd:"" help:"List what the bot proposes to do, or decide that it is not done."`
+	Promises  promisesCommand  `cmd:"" help:"List what the bot has promised, cancel it, or move it to another time."`
 	Tools     toolsCommand     `cmd:"" help:"List the tools of MCP servers, allow those that have changed, or call one."`
 	Eval      evalCommand      `cmd:"" help:"Measure how well a model judges when to speak, with labelled conversations."`
 	Doctor    doctorCommand    `cmd:"" help:"Check everything that the bot needs, and say how to fix what is wrong. Nothing is changed."`

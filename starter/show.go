@@ -28,7 +28,7 @@ type showCommand struct {
 // Help implements kong's Help.
 func (showCommand) Help() string {
 	return `It shows the phase of a conversation and when it is due, the pending messages, the last verdict, what
-it proposes to do, a mute or snooze, and what somebody has paused in Temporal. For a closed conversation it shows how
+it proposes to do and has promised, a mute or snooze, and what somebody has paused in Temporal. For a closed conversation it shows how
 it ended.
 
   starter show general
@@ -59,6 +59,8 @@ type conversationReport struct {
 	Everywhere *everywhereMute `json:"muted_everywhere,omitempty"`
 	// Proposals are those that may still come to something.
 	Proposals []proposalReport `json:"proposals"`
+	// Promises are open, those due first coming first.
+	Promises []promiseReport `json:"promises"`
 	// WebUI is the path in Temporal's Web UI; empty if there was no run.
 	WebUI string `json:"web_ui,omitempty"`
 }
@@ -93,6 +95,9 @@ func (c *showCommand) run(ctx context.Context, p launch.Program, stdout io.Write
 	if out.Proposals, err = openProposals(ctx, d); err != nil {
 		return err
 	}
+	if out.Promises, err = openPromises(ctx, d); err != nil {
+		return err
+	}
 	if out.Run.ID != "" {
 		out.WebUI = "/namespaces/" + url.PathEscape(temporal.Namespace()) + "/workflows/" + url.PathEscape(out.ID) + "/" + out.Run.ID
 	}
@@ -109,6 +114,9 @@ func (s conversationReport) text(w io.Writer, zone *time.Location, now time.Time
 	}
 	for _, p := range s.Proposals {
 		rows = append(rows, []string{"proposed", fmt.Sprintf("%s  %s, %s, lapses %s", p.ID, ledger.Plain(p.Tool), p.State, formatTime(p.Lapses, zone))})
+	}
+	for _, p := range s.Promises {
+		rows = append(rows, []string{"promised", fmt.Sprintf("%s  due %s: %s", p.ID, p.times(zone), p.what())})
 	}
 	if now.Before(s.Silenced) {
 		rows = append(rows, []string{"silent", "until " + silent(s.Silenced, zone, now)})

@@ -38,6 +38,7 @@ func TestShowText(t *testing.T) {
 					Verdict: &chat.Verdict{ShouldRespond: true, Confidence: 0.85, Reason: "nobody answered", DelaySeconds: &minutes},
 				},
 				ChannelSilenced: noon.Add(time.Hour),
+				Promises:        []promiseReport{{ID: "l1", Due: noon.Add(24 * time.Hour), What: "stand-up\n", Every: "week", HeldUntil: noon.Add(25 * time.Hour)}},
 				Proposals:       []proposalReport{{ID: "p1", Tool: "desk__create\n", State: "open", Lapses: noon.Add(24 * time.Hour)}},
 			},
 			[]string{
@@ -48,6 +49,7 @@ func TestShowText(t *testing.T) {
 				"later     1772366470.000100  2026-03-01 21:01:10 JST, addressed",
 				"verdict   yes, 0.85, in 3s: nobody answered",
 				`proposed  p1  desk__create\n, open, lapses 2026-03-02 21:00:00 JST`,
+				`promised  l1  due 2026-03-02 21:00:00 JST, every week, held until 2026-03-02 22:00:00 JST: stand-up\n`,
 				"silent    until 2026-03-01 22:00:00 JST, with its channel",
 				"run       run-1, open since 2026-03-01 20:00:00 JST",
 				"Web UI    /namespaces/default/workflows/x/r",
