@@ -39,7 +39,8 @@ func (r rows) timeline() Timeline {
 	}
 	one := r.options.MessageTS != ""
 	for _, d := range r.decisions {
-		if !one || about[d.Key] {
+		ofPromise := d.Source == promiseSource && d.TriggerTS == r.options.MessageTS
+		if !one || about[d.Key] || ofPromise {
 			s.Entries = append(s.Entries, Entry{At: d.Decided(), Thread: threadOf(d.WorkflowID), Decision: decisions[d.Key]})
 		}
 	}
@@ -117,8 +118,13 @@ func (r rows) decision(d store.Decision) *Decision {
 	for _, st := range r.steps {
 		if st.Decision == d.Key {
 			decision.Steps = append(decision.Steps, Step{
-				Tool: st.Tool, Round: st.Round, State: st.State, Tries: st.Attempts, Took: st.Took(), Size: st.Size, Failed: st.Failed, Proposal: r.proposal(st.ID),
+				Tool: st.Tool, Round: st.Round, State: st.State, Tries: st.Attempts, Took: st.Took(), Size: st.Size, Failed: st.Failed, Proposal: r.proposal(st.ID), Promise: r.promise(st.ID),
 			})
+		}
+	}
+	if id, number, ok := keptPromise(d); ok {
+		if decision.Promise = r.promise(id); decision.Promise != nil {
+			decision.Promise.Number = number
 		}
 	}
 	for _, p := range r.parts {
@@ -163,6 +169,30 @@ func (r rows) proposal(step string) *Proposal {
 	p := r.proposals[i]
 	return &Proposal{
 		ID: p.ID, Server: p.Server, State: p.State, Lapses: p.Lapses(), By: p.DecidedBy, Decided: instant(p.DecidedUS), Began: instant(p.BeganUS), Ended: instant(p.EndedUS),
+	}
+}
+
+// promiseSource is the source of decisions about promises that are due.
+const promiseSource = "promise"
+
+// keptPromise is the promise that a decision is about, and which of its times that is.
+func keptPromise(d store.Decision) (id string, number int, ok bool) {
+	_, occasion, ok := strings.Cut(d.Key, "/promise/")
+	if d.Source != promiseSource || !ok {
+		return "", 0, false
+	}
+	return conversation.ParsePromiseKey("promise/" + occasion)
+}
+
+// promise is what has become of the promise with an id; nil if there is none.
+func (r rows) promise(id string) *Promise {
+	i := slices.IndexFunc(r.promises, func(p store.Promise) bool { return p.ID == id })
+	if i < 0 {
+		return nil
+	}
+	p := r.promises[i]
+	return &Promise{
+		ID: p.ID, State: p.State, AskedBy: p.Asker, Name: r.users[p.Asker].Name, Due: p.Due(), Every: p.Every, Number: p.Number, HeldUntil: p.Held(), By: p.EndedBy, Ended: p.Ended(),
 	}
 }
 

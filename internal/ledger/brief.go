@@ -32,12 +32,23 @@ var outcomePhrases = map[conversation.Outcome]string{
 	conversation.Retracted: "answered, and was told to take it back",
 }
 
+// promisePhrases are the outcomes of a promise that is due, where they have other words.
+var promisePhrases = map[conversation.Outcome]string{
+	conversation.Pending: "means to keep a promise", conversation.Silent: "let a promise go", conversation.Sent: "kept a promise",
+}
+
 // brief is one decision. Its reason is in the model's words and language, or one of our own.
 func brief(e Entry, zone *time.Location, w words.Words) string {
 	d := e.Decision
 	end := w.Of(cmp.Or(outcomePhrases[d.Outcome], mrkdwn(string(d.Outcome))))
 	if name := d.reaction(); name != "" {
 		end = w.Say("reacted with :%s:", mrkdwn(name))
+	}
+	if phrase := promisePhrases[d.Outcome]; d.Source == promiseSource && phrase != "" {
+		end = w.Of(phrase)
+		if p := d.Promise; p != nil && p.AskedBy != "" {
+			end = w.Say(phrase+" that %s asked for", "<@"+mrkdwn(p.AskedBy)+">")
+		}
 	}
 	if e.Thread != "" {
 		end = w.Say("%s in a thread", end)

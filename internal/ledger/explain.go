@@ -114,6 +114,9 @@ func (r rows) events(m store.StoredMessage, heard time.Time) []event {
 	own := m.Conversation()
 	thread := chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.TS}.ID()
 	for i, d := range r.decisions {
+		if d.Source == promiseSource { // what was asked is done
+			continue
+		}
 		about := d.TriggerTS == m.TS && (d.WorkflowID == own.ID() || d.WorkflowID == thread)
 		shared := d.WorkflowID == own.ID() && chat.Time(d.TriggerTS).After(m.Time()) && !d.Decided().Before(heard) && !m.Deleted
 		if about || shared {

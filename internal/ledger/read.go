@@ -45,6 +45,7 @@ type rows struct {
 	calls        []store.Call
 	steps        []store.StepFigures
 	proposals    []store.Proposal
+	promises     []store.Promise
 	votes        []store.Vote
 	orders       []store.Order
 	mutes        []store.Order // of the whole workspace, with their ends, the oldest first
@@ -106,14 +107,36 @@ func (r *rows) read(ctx context.Context, s *store.Store) (err error) {
 	if r.proposals, err = s.ProposalsFor(ctx, keys); err != nil {
 		return err
 	}
+	if err := r.readPromises(ctx, s, keys); err != nil {
+		return err
+	}
 	if r.votes, err = s.Feedback(ctx, keys); err != nil {
 		return err
 	}
 	for _, m := range r.messages {
 		users = append(users, m.UserID)
 	}
+	for _, p := range r.promises {
+		users = append(users, p.Asker)
+	}
 	slices.Sort(users)
 	r.users, err = s.Users(ctx, team, slices.Compact(users))
+	return err
+}
+
+// readPromises reads the promises that the decisions made, and those that they are about.
+func (r *rows) readPromises(ctx context.Context, s *store.Store, decisions []string) (err error) {
+	if r.promises, err = s.PromisesOf(ctx, decisions...); err != nil {
+		return err
+	}
+	var ids []string
+	for _, d := range r.decisions {
+		if id, _, ok := keptPromise(d); ok && r.promise(id) == nil {
+			ids = append(ids, id)
+		}
+	}
+	kept, err := s.PromisesFor(ctx, ids)
+	r.promises = append(r.promises, kept...)
 	return err
 }
 

@@ -156,7 +156,16 @@ func (t *text) decision(at time.Time, thread string, d Decision) {
 	if len(d.With) > 0 {
 		about += " with " + strings.Join(d.With, ", ")
 	}
-	t.head(at, thread, "decided %s, about %s", verdict, about)
+	switch {
+	case d.Source != promiseSource:
+		t.head(at, thread, "decided %s, about %s", verdict, about)
+	case d.Outcome == conversation.Silent:
+		t.head(at, thread, "let a promise go%s, about %s", d.Promise.asked(), about)
+	case d.Outcome == conversation.Sent:
+		t.head(at, thread, "kept a promise%s, about %s", d.Promise.asked(), about)
+	default:
+		t.head(at, thread, "decided to keep a promise%s, about %s", d.Promise.asked(), about)
+	}
 	by := Plain(d.Source)
 	if d.Rule != "" {
 		by = "rule " + Plain(d.Rule)
@@ -206,6 +215,10 @@ func (t *text) step(decided time.Time, s Step) {
 		t.proposal(decided, s.Tool, *p)
 		return
 	}
+	if p := s.Promise; p != nil {
+		t.promise(decided, *p)
+		return
+	}
 	line := fmt.Sprintf("tool %s: %s, %s", Plain(s.Tool), s.State, tries(s.Tries))
 	if s.State == store.StepDone {
 		line += fmt.Sprintf(", %s, %d characters", s.Took.Round(time.Millisecond), s.Size)
@@ -229,6 +242,41 @@ func (t *text) proposal(decided time.Time, tool string, p Proposal) {
 		line += ", ended at " + t.at(p.Ended, decided)
 	}
 	t.further("%s", line)
+}
+
+// promise describes a promise without its words.
+func (t *text) promise(decided time.Time, p Promise) {
+	line := fmt.Sprintf("promised as %s: %s", p.ID, p.State)
+	if p.State == store.PromiseOpen {
+		line += ", due at " + t.at(p.Due, decided)
+	}
+	if p.Every != "" {
+		line += ", every " + p.Every
+	}
+	if !p.HeldUntil.IsZero() {
+		line += ", held up until " + t.at(p.HeldUntil, decided)
+	}
+	switch {
+	case conversation.Rule(p.By).Reason() != "":
+		line += " by rule " + p.By
+	case p.By != "":
+		line += " by " + Plain(p.By)
+	}
+	if !p.Ended.IsZero() {
+		line += ", ended at " + t.at(p.Ended, decided)
+	}
+	t.further("%s", line)
+}
+
+// asked names whoever asked for a promise, as the end of a clause; "" if that is not known.
+func (p *Promise) asked() string {
+	switch {
+	case p == nil || p.AskedBy == "":
+		return ""
+	case p.Name == "":
+		return " that " + Plain(p.AskedBy) + " asked for"
+	}
+	return fmt.Sprintf(" that %s (%s) asked for", Plain(p.Name), Plain(p.AskedBy))
 }
 
 // Money formats a cost: with two decimals, or two significant digits if it is small.

@@ -47,10 +47,14 @@ func full(text bool) Timeline {
 			{Step: store.Step{Decision: "yes", Round: 1, Tool: "read_thread", State: store.StepRefused, Failed: true}},
 			{Step: store.Step{ID: "p1", Decision: "yes", Round: 1, Tool: "desk__create" + nasty, State: store.StepProposed}},
 			{Step: store.Step{ID: "p2", Decision: "yes", Round: 1, Tool: "desk__close", State: store.StepProposed}},
+			{Step: store.Step{ID: "l1", Decision: "yes", Round: 1, Tool: "look_again", State: store.StepDone}},
 		},
 		proposals: []store.Proposal{
 			{ID: "p1", Server: "desk", State: store.ProposalUnknown, DecidedBy: "slack:U1", DecidedUS: second(90).UnixMicro(), BeganUS: second(91).UnixMicro(), EndedUS: second(120).UnixMicro()},
 			{ID: "p2", Server: "desk", State: store.ProposalOpen, LapsesUS: second(100_000).UnixMicro()},
+		},
+		promises: []store.Promise{
+			{ID: "l1", What: "secret", Asker: "U1", State: store.PromiseOpen, Every: "week", DueUS: second(100_000).UnixMicro(), HeldUS: second(100_060).UnixMicro()},
 		},
 		votes: []store.Vote{
 			{Decision: "yes", UserID: "UVOTER", Value: store.VoteUp}, {Decision: "yes", UserID: "UVOTER2", Value: store.VoteDown, Reason: "too long" + nasty},
@@ -102,6 +106,7 @@ there are earlier messages: use --limit and --since to see them
                      tool read_thread: refused, 0 tries
                      proposed desk__create` + shown + ` as p1: unknown, decided by slack:U1 at 21:01:30, ended at 21:02:00
                      proposed desk__close as p2: open, lapses at 2026-03-03 00:46:40
+                     promised as l1: open, due at 2026-03-03 00:46:40, every week, held up until 2026-03-03 00:47:40
                      → posted at 21:00:30
                        part 1 of 2: in Slack as 1772366435.000000, 1 try
                        part 2 of 2: failed, 3 tries, last error: channel_not_found
@@ -165,6 +170,56 @@ func TestTextOfOutcomes(t *testing.T) {
 	}
 }
 
+// A decision about a promise names whoever asked, and belongs to the message that asked.
+func TestPromises(t *testing.T) {
+	kept := func(key string, outcome conversation.Outcome) store.Decision {
+		d := decided(key, heard(0), 60, outcome)
+		d.Source, d.Rule, d.Reason = "promise", "", "the release is out"
+		return d
+	}
+	answered := decided("r", heard(0), 1, "posted")
+	r := rows{
+		conversation: top, options: Options{MessageTS: ts(0)}, messages: []store.StoredMessage{heard(0)}, changes: []store.RecordedChange{passed(heard(0), conversation.Said, 1)},
+		decisions: []store.Decision{
+			answered, kept("run/2/1.1/promise/l1/2", "posted"), kept("run/3/1.1/promise/l1/3", "silent"), kept("run/4/1.1/promise/l1/4", "pending"), kept("run/5/1.1/promise/gone/1", "posted"),
+		},
+		steps: []store.StepFigures{{Step: store.Step{ID: "l1", Decision: "r", Tool: "look_again", State: store.StepDone}}},
+		promises: []store.Promise{
+			{ID: "l1", What: "secret", Asker: "U1", State: store.PromiseCancelled, Number: 4, EndedBy: "mode_off", EndedUS: second(90).UnixMicro()},
+		},
+		users: map[string]store.User{"U1": {ID: "U1", Name: "Bob" + nasty}},
+	}
+	story := r.timeline()
+	got := write(t, story, time.UTC)
+	for _, want := range []string{
+		"promised as l1: cancelled by rule mode_off, ended at 12:01:30\n", "12:01:00  kept a promise that Bob" + shown + " (U1) asked for, about " + ts(0) + "\n                     promise: the release is out",
+		"  let a promise go that Bob", "  decided to keep a promise that Bob", "  kept a promise, about " + ts(0),
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("lacks %q:\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "secret") || strings.Contains(got, "decided together") {
+		t.Error(got)
+	}
+	if p := story.Entries[2].Decision.Promise; p == nil || p.ID != "l1" || p.Number != 2 || p.AskedBy != "U1" || p.State != store.PromiseCancelled {
+		t.Errorf("%+v", p)
+	}
+	for language, wants := range map[config.Language][]string{
+		config.English: {
+			" kept a promise that <@U1> asked for: the release is out (promise)", " let a promise go that <@U1> asked for: the release", " means to keep a promise that <@U1> asked for: ", " kept a promise: ",
+		},
+		config.Japanese: {" <@U1> さんとの約束を果たしました: ", " <@U1> さんとの約束を終わりにしました: ", " <@U1> さんとの約束を果たすつもりです: ", " 約束を果たしました: the release is out (約束)"},
+	} {
+		got := story.Brief(5, time.UTC, words.In(language))
+		for _, want := range wants {
+			if !strings.Contains(got, want) {
+				t.Errorf("lacks %q:\n%s", want, got)
+			}
+		}
+	}
+}
+
 func TestTextOfEmptyTimeline(t *testing.T) {
 	thread := rows{conversation: chat.Conversation{Team: "T1", Channel: "C1", Thread: ts(0)}}
 	if got, want := write(t, thread.timeline(), time.UTC), "thread 1772366400.000000 of C1\ntimes in UTC\nno messages\n"; got != want {
@@ -173,7 +228,7 @@ func TestTextOfEmptyTimeline(t *testing.T) {
 }
 
 func TestBrief(t *testing.T) {
-	want := `• <!date^1772366430^{date_short_pretty} {time}|2026-03-01 21:00> answered: nobody answered\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f (judgment, confidence 0.85; used search_messages, read\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f; rated 1 up, 1 down)
+	want := `• <!date^1772366430^{date_short_pretty} {time}|2026-03-01 21:00> answered: nobody answered\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f (judgment, confidence 0.85; used search_messages, read\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f, look_again; rated 1 up, 1 down)
 • <!date^1772366470^{date_short_pretty} {time}|2026-03-01 21:01> could not answer in a thread: no judgment was had (judgment)
 • <!date^1772466400^{date_short_pretty} {time}|2026-03-03 00:46> stayed silent: the message is older than max_message_age_seconds (rule too_old)`
 	story := full(true)
@@ -183,7 +238,7 @@ func TestBrief(t *testing.T) {
 	if got := story.Brief(1, load(t, "America/Los_Angeles"), nil); strings.Contains(got, "\n") || !strings.Contains(got, "|2026-03-02 07:46>") || strings.Contains(got, "secret") {
 		t.Errorf("one: %s", got)
 	}
-	want = `• <!date^1772366430^{date_short_pretty} {time}|2026-03-01 21:00> 答えました: nobody answered\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f (判断、確信度 0.85、使ったツール: search_messages, read\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f、評価: 良い 1、悪い 1)
+	want = `• <!date^1772366430^{date_short_pretty} {time}|2026-03-01 21:00> 答えました: nobody answered\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f (判断、確信度 0.85、使ったツール: search_messages, read\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f, look_again、評価: 良い 1、悪い 1)
 • <!date^1772366470^{date_short_pretty} {time}|2026-03-01 21:01> スレッドで答えられませんでした: 判断が得られなかった (判断)
 • <!date^1772466400^{date_short_pretty} {time}|2026-03-03 00:46> 黙っていました: メッセージが max_message_age_seconds より古い (規則 too_old)`
 	if got := story.Brief(5, load(t, "Asia/Tokyo"), words.In(config.Japanese)); got != want {

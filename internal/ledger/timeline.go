@@ -81,7 +81,7 @@ func (s Message) OnlyEdited() bool {
 
 // Change is a change on its way to the conversation's workflow.
 type Change struct {
-	Kind     string `json:"kind"` // said, addressed, edited, deleted, hushed, approved, declined or cancelled
+	Kind     string `json:"kind"` // said, addressed, edited, deleted, hushed, approved, declined cancelled, due, moved or overdue
 	Revision string `json:"revision,omitempty"`
 	// By is who ordered it, such as slack:U….
 	By string `json:"by,omitempty"`
@@ -96,7 +96,7 @@ type Decision struct {
 	Key      string `json:"key"`
 	Trigger  string `json:"trigger"` // ts
 	Revision string `json:"revision,omitempty"`
-	Source   string `json:"source"` // judgment, rule, addressed or operator
+	Source   string `json:"source"` // judgment, rule, addressed, operator or promise
 	Rule     string `json:"rule,omitempty"`
 	Respond  bool   `json:"should_respond"`
 	// Reason is in the words of the model or the rule.
@@ -120,6 +120,8 @@ type Decision struct {
 	Calls []Call `json:"calls,omitempty"`
 	// Steps are the tools that the model called before it wrote the reply, in order.
 	Steps []Step `json:"steps,omitempty"`
+	// Promise is the one that is kept or let go, if the source is promise and it is still known.
+	Promise *Promise `json:"promise,omitempty"`
 	// Outcome is pending, silent, posted, withdrawn, dropped, overruled, failed or retracted. By is the
 	// message, the operator or the error that caused it.
 	Outcome conversation.Outcome `json:"outcome"`
@@ -167,6 +169,26 @@ type Step struct {
 	Failed bool `json:"failed,omitempty"`
 	// Proposal is set if people decide about the call.
 	Proposal *Proposal `json:"proposal,omitempty"`
+	// Promise is set if the call has made one.
+	Promise *Promise `json:"promise,omitempty"`
+}
+
+// Promise is what has become of a promise, without its words.
+type Promise struct {
+	ID      string             `json:"id"`
+	State   store.PromiseState `json:"state"`
+	AskedBy string             `json:"asked_by,omitempty"` // user id
+	Name    string             `json:"name,omitempty"`     // that of whoever asked
+	// Due is when it is due next, or was in the end.
+	Due   time.Time `json:"due"`
+	Every string    `json:"every,omitempty"`
+	// Number counts the times that it is due, from 1. For a decision it is the time that was decided about.
+	Number int `json:"number"`
+	// HeldUntil is until when a mute or quiet hours hold it up.
+	HeldUntil time.Time `json:"held_until,omitzero"`
+	// By is who ended it, such as slack:U…, or a rule; empty if it has ended in the ordinary way.
+	By    string    `json:"ended_by,omitempty"`
+	Ended time.Time `json:"ended,omitzero"`
 }
 
 // Proposal is what became of a call that people decide about.
