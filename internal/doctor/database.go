@@ -190,6 +190,25 @@ func (e *examination) backlog(ctx context.Context) Finding {
 	return ok("%s", said)
 }
 
+// promises checks for promises that nobody has turned to in time.
+func (e *examination) promises(ctx context.Context) Finding {
+	if why := e.noTables(ctx); why != "" {
+		return skip("%s", why)
+	}
+	if v, err := e.db.Version(ctx); err == nil && len(v.Pending) > 0 {
+		return skip("their table may be among the pending migrations")
+	}
+	n, err := e.db.CountPromises(ctx)
+	switch {
+	case err != nil:
+		return fail("check the database", "%v", err)
+	case n.Late > 0:
+		return warn("start a starter and a worker; if both run, starter promises list names the conversation, and starter show tells its state",
+			"%s open, %d of them late, the oldest for %s", count(n.Open, "promise"), n.Late, span(e.Clock().Sub(n.Oldest)))
+	}
+	return ok("%s open, none late", count(n.Open, "promise"))
+}
+
 // muted tells whether somebody has muted the bot in the whole workspace.
 func (e *examination) muted(ctx context.Context) Finding {
 	if why := e.noTables(ctx); why != "" {

@@ -14,6 +14,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/store"
+	"myao/internal/store/storetest"
 	"myao/internal/testserver"
 )
 
@@ -95,6 +96,31 @@ func TestDatabase(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestPromises(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	now := time.Now()
+	promises := func(want Status, says string) {
+		t.Helper()
+		e := &examination{Doctor: Doctor{Config: config.Default(), Clock: func() time.Time { return now }}, db: s}
+		expect(t, e.promises(t.Context()), want, says)
+	}
+	promises(OK, "0 promises open, none late")
+	for id, due := range map[string]time.Duration{"soon": time.Hour, "late": -3 * time.Hour, "just now": -time.Minute} {
+		if _, err := s.AddPromise(t.Context(), store.Promise{ID: id, TeamID: "T1", ChannelID: "C1", Decision: "r", DueUS: now.Add(due).UnixMicro()}, 9); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.ShowPromises(t.Context(), "r", "1.000000"); err != nil {
+		t.Fatal(err)
+	}
+	promises(Warn, "3 promises open, 1 of them late, the oldest for 3 hours → start a starter and a worker")
+	if err := s.HoldPromises(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, now.Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	promises(OK, "3 promises open, none late")
 }
 
 // On a full disk a transaction can begin but not commit.

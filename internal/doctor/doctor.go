@@ -140,6 +140,7 @@ func (e *examination) checks() []check {
 		check{name: "migrations", needs: "database", run: e.migrations},
 		check{name: "backlog", needs: "migrations", run: e.backlog},
 		check{name: "search index", needs: "migrations", run: e.searchIndex},
+		check{name: "promises", needs: "migrations", run: e.promises},
 		check{name: "muted", needs: "migrations", run: e.muted},
 		check{name: "channel ids", needs: "migrations", run: e.ids})
 	checks = append(checks, e.models()...)

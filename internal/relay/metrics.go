@@ -29,7 +29,7 @@ func NewMetrics(r prometheus.Registerer, s *store.Store, clock func() time.Time)
 			Name: "myao_relay_failures_total", Help: "Signals that Temporal did not accept; their changes stay pending.",
 		}),
 	}
-	r.MustRegister(m.relayed, m.signals, m.failed, backlog{s, clock}, muted{s})
+	r.MustRegister(m.relayed, m.signals, m.failed, backlog{s, clock}, muted{s}, promises{s})
 	return m
 }
 
@@ -85,4 +85,32 @@ func (m muted) Collect(to chan<- prometheus.Metric) {
 		value = float64(min(len(mutes), 1))
 	}
 	to <- prometheus.MustNewConstMetric(mutedEverywhere, prometheus.GaugeValue, value)
+}
+
+var (
+	openPromises = prometheus.NewDesc("myao_promises_open",
+		"Promises that are open; -1 when the database does not answer.", nil, nil)
+	latePromises = prometheus.NewDesc("myao_promises_late",
+		"Open promises that should have been turned to five minutes ago; -1 when the database does not answer.", nil, nil)
+)
+
+// promises collects how many promises are open, and how many of these are late.
+type promises struct{ store *store.Store }
+
+// Describe implements prometheus.Collector.
+func (p promises) Describe(to chan<- *prometheus.Desc) {
+	to <- openPromises
+	to <- latePromises
+}
+
+// Collect implements prometheus.Collector.
+func (p promises) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	open, late := -1.0, -1.0
+	if n, err := p.store.CountPromises(ctx); err == nil {
+		open, late = float64(n.Open), float64(n.Late)
+	}
+	to <- prometheus.MustNewConstMetric(openPromises, prometheus.GaugeValue, open)
+	to <- prometheus.MustNewConstMetric(latePromises, prometheus.GaugeValue, late)
 }
