@@ -20,11 +20,11 @@ const (
 	// shown with buttons.
 	maxWatched      = 2000
 	maxHomeChannels = 15
-	// maxHomeLines bounds how much of one kind is listed, and maxHomeNote how much of a note is shown,
+	// maxHomeLines bounds how much of one kind is listed, and maxHomeNote how much of a note or promise is shown,
 	// in characters.
 	maxHomeLines = 15
 	maxHomeNote  = 150
-	// maxHomeRows is how many proposals and conversations of the workspace are looked through for those
+	// maxHomeRows is how many promises, proposals and conversations of the workspace are looked through for those
 	// that the viewer may see.
 	maxHomeRows = 100
 	// homeTemporalTimeout is how long Temporal may take to say what waits.
@@ -102,6 +102,10 @@ func (h *Home) known(ctx context.Context, v Viewer) ([]slack.HomeSection, error)
 	if err != nil {
 		return nil, err
 	}
+	promised, err := h.promises(ctx, v, watched)
+	if err != nil {
+		return nil, err
+	}
 	notes, err := h.homeNotes(ctx, v, watched)
 	if err != nil {
 		return nil, err
@@ -112,7 +116,7 @@ func (h *Home) known(ctx context.Context, v Viewer) ([]slack.HomeSection, error)
 			Text: h.say("I am muted in the whole workspace since %s, until an operator types `%s go`.", slackTime(everywhere.At, h.Config.Location()), quoted(h.Config.Slack.Command)),
 		})
 	}
-	sections = append(sections, waits, proposed, notes)
+	sections = append(sections, waits, promised, proposed, notes)
 	sections = append(sections, h.channelSections(v, watched)...)
 	return slices.DeleteFunc(sections, func(s slack.HomeSection) bool { return s.Text == "" }), nil
 }
@@ -196,6 +200,21 @@ func (h *Home) proposals(ctx context.Context, v Viewer, watched []homeChannel) (
 	return slack.HomeSection{Title: h.say("What I propose"), Text: h.list(lines)}, nil
 }
 
+// promises is the section of open promises, those due first.
+func (h *Home) promises(ctx context.Context, v Viewer, watched []homeChannel) (slack.HomeSection, error) {
+	all, err := h.Store.Promises(ctx, store.PromiseFilter{Team: v.Own.TeamID, Limit: maxHomeRows})
+	if err != nil {
+		return slack.HomeSection{}, err
+	}
+	var lines []string
+	for _, p := range all {
+		if c := find(watched, p.ChannelID); c != nil {
+			lines = append(lines, h.line(v, c, p.Conversation(), fmt.Sprintf("%s – %s (<@%s>)", slackTime(p.Due(), c.settings.Zone), shortened(p.What), p.Asker)))
+		}
+	}
+	return slack.HomeSection{Title: h.say("What I have promised"), Text: h.list(lines)}, nil
+}
+
 // homeNotes is the section of what people asked the bot to remember.
 func (h *Home) homeNotes(ctx context.Context, v Viewer, watched []homeChannel) (slack.HomeSection, error) {
 	if !h.may(v, config.MayNotes) {
@@ -211,11 +230,7 @@ func (h *Home) homeNotes(ctx context.Context, v Viewer, watched []homeChannel) (
 	}
 	var lines []string
 	for i, n := range notes {
-		text := []rune(strings.Join(strings.Fields(n.Text), " "))
-		if len(text) > maxHomeNote {
-			text = append(text[:maxHomeNote:maxHomeNote], '…')
-		}
-		lines = append(lines, fmt.Sprintf("• %s: %s – <@%s>", h.channelLabel(find(watched, in[i]).Channel), slack.Escape(string(text)), n.Author))
+		lines = append(lines, fmt.Sprintf("• %s: %s – <@%s>", h.channelLabel(find(watched, in[i]).Channel), shortened(n.Text), n.Author))
 	}
 	section := slack.HomeSection{Title: h.say("What people asked me to remember"), Text: h.list(lines)}
 	if len(lines) > 0 {
@@ -323,6 +338,15 @@ func (h *Home) channelLabel(c store.Channel) string {
 		return h.say("Group message")
 	}
 	return "<#" + c.ID + "|" + strings.ReplaceAll(slack.Escape(c.Name), "|", "") + ">"
+}
+
+// shortened is the beginning of a text on one line, escaped.
+func shortened(text string) string {
+	r := []rune(strings.Join(strings.Fields(text), " "))
+	if len(r) > maxHomeNote {
+		r = append(r[:maxHomeNote:maxHomeNote], '…')
+	}
+	return slack.Escape(string(r))
 }
 
 func (h *Home) may(v Viewer, p config.Permission) bool {

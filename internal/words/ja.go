@@ -221,6 +221,7 @@ var japanese = Words{
 		"and here in direct messages.": "参加しているチャンネルを読んでいます。皆さんが話している間は黙っていて、メンション（@%s）されたとき、質問に誰も答えないとき、そしてダイレクトメッセージで返事をします。",
 	"What is waiting":                  "待っていること",
 	"Nothing is waiting.":              "待っていることはありません。",
+	"What I have promised":             "約束していること",
 	"What I propose":                   "提案していること",
 	"What people asked me to remember": "覚えるように頼まれたこと",
 	"In a channel, `%s notes` lists its notes and takes them back.": "チャンネルで `%s notes` と入力すると、そこのメモを見たり取り消したりできます。",

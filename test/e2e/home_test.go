@@ -9,6 +9,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/sandbox"
 	"myao/internal/slack"
+	"myao/internal/store"
 )
 
 // openHome opens the Home tab as a user, again and again until done holds for its blocks, and returns them.
@@ -75,9 +76,17 @@ func TestHomeTab(t *testing.T) {
 			if _, err := s.store.AddNote(t.Context(), "T0E2E", secret, "step", chat.Note{TS: "1.000001", Author: s.alice.ID, Text: "the key is under <@U1> & co"}); err != nil {
 				t.Fatal(err)
 			}
+			if _, err := s.store.AddPromise(t.Context(), store.Promise{
+				ID: "p1", TeamID: "T0E2E", ChannelID: secret, TriggerTS: "1.000001", Decision: "d1", Asker: s.alice.ID, What: "look at <the> vault", Zone: "UTC", DueUS: time.Now().Add(time.Hour).UnixMicro(),
+			}, 1); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.store.ShowPromises(t.Context(), "d1", "1.000002"); err != nil {
+				t.Fatal(err)
+			}
 
 			alices := s.openHome(s.alice.ID, func(blocks string) bool { return strings.Count(blocks, "I wait for quiet") == 2 })
-			s.mustContain(alices, secret, "a\\u0026lt;b\\u0026amp;c", "|general", "|kept", "the key is under \\u0026lt;@U1\\u0026gt; \\u0026amp; co",
+			s.mustContain(alices, secret, "a\\u0026lt;b\\u0026amp;c", "|general", "|kept", "the key is under \\u0026lt;@U1\\u0026gt; \\u0026amp; co", "look at \\u0026lt;the\\u0026gt; vault",
 				`I am off in this channel`, slack.ActionHomeMute, "names no operators")
 			bobs := s.openHome(s.bob.ID, holding("I wait for quiet"))
 			s.mustContain(bobs, "|general", "|elsewhere")
@@ -89,7 +98,7 @@ func TestHomeTab(t *testing.T) {
 						t.Errorf("%s sees %q in %s", who, not, blocks)
 					}
 				}
-				if who != "alice" && (strings.Contains(blocks, secret) || strings.Contains(blocks, "the key is") || strings.Contains(blocks, "|kept")) {
+				if who != "alice" && (strings.Contains(blocks, secret) || strings.Contains(blocks, "the key is") || strings.Contains(blocks, "vault") || strings.Contains(blocks, "|kept")) {
 					t.Errorf("%s sees what they are not in: %s", who, blocks)
 				}
 			}
