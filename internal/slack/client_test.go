@@ -576,7 +576,7 @@ func TestFeedbackButtons(t *testing.T) {
 		t.Errorf("%d blocks, %v", len(blocks), err)
 	}
 
-	f, c = newFake(t, says(`{"ok":true,"view":{}}`), says(`{"ok":false,"error":"expired_trigger_id"}`))
+	_, c = newFake(t, says(`{"ok":true,"view":{}}`), says(`{"ok":false,"error":"expired_trigger_id"}`))
 	form := ReasonForm{Title: "Bad", Label: "Why?", Submit: "Send", Close: "Skip", Part: "k1"}
 	if err := c.AskReason(t.Context(), "t.1", form); err != nil {
 		t.Error(err)
