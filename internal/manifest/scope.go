@@ -28,6 +28,7 @@ func Scopes(c config.Config) []Scope {
 		{Name: "chat:write", Reason: "speak"},
 		{Name: "users:read", Reason: "names of people and of other apps, who is a guest, and which app the bot itself is of"},
 		{Name: "files:read", Reason: "read the files that people attach; without it read_file is not offered", Extra: true},
+		{Name: "im:write", Reason: "tell whoever asked for a reminder in a direct message where its channel is gone", Extra: true},
 		{Name: "commands", Reason: c.Slack.Command + ", and the shortcut of a message", Extra: true},
 	}
 	reactions := "who has taken something on: judgments see reactions"
