@@ -120,9 +120,8 @@ func TestPromises(t *testing.T) {
 		s.awaitPromise(withdrawn.ID, store.PromiseWithdrawn)
 
 		cancelled, _ := s.promised(s.general, `{"when":"in 1h","what":"x"}`)
-		s.interact("cancel", func() *sandbox.Interaction {
-			return s.workspace.Press(s.general, s.alice.ID, cancelled.ShownTS, slack.ActionCancel, cancelled.ID)
-		})
+		s.workspace.Press(s.general, s.alice.ID, cancelled.ShownTS, slack.ActionCancel, cancelled.ID) // the message tells, and nobody is answered
+		s.awaitPromise(cancelled.ID, store.PromiseCancelled)
 		if p := s.promise(cancelled.ID); p.State != store.PromiseCancelled || p.EndedBy != "slack:"+s.alice.ID {
 			t.Errorf("cancelled: %+v", p)
 		}
