@@ -71,7 +71,7 @@ func promisesInEnglish(clause string) bool {
 	return false
 }
 
-// sinceTurn is what stands after the last "so" or "but" of a text: "I can't see it yet, so …".
+// sinceTurn is the rest of a text after its last "so" or "but": "I can't see it yet, so …".
 func sinceTurn(s string) string {
 	return s[max(strings.LastIndex(s, " so "), strings.LastIndex(s, " but "), 0):]
 }

@@ -36,7 +36,7 @@ type User struct {
 	Refreshed time.Time
 }
 
-// NoZone stands for the time zone of a user of whom Slack knows none.
+// NoZone is the zone of a user whose time zone Slack does not know.
 const NoZone = "-"
 
 // Outsider reports whether the user may see only the channels that they are in.
