@@ -80,10 +80,17 @@ func (a *Activities) checkPromise(ctx context.Context, in CheckInput) (CheckOutp
 		return CheckOutput{}, err
 	}
 	if d := known.Decision; d != nil { // an earlier attempt's
-		if d.Outcome == conversation.Silent && d.Rule == "" {
+		switch {
+		case d.Reason == promiseReason:
+			return CheckOutput{Result: conversation.CheckPlain}, nil
+		case d.Outcome != conversation.Silent:
+			return CheckOutput{Result: conversation.CheckKeep}, nil
+		case d.Rule == "":
 			return CheckOutput{Result: conversation.CheckRelease}, nil
+		case d.Rule == string(conversation.RuleModeOff):
+			return CheckOutput{Result: conversation.CheckCancel, By: d.Rule}, nil
 		}
-		return CheckOutput{Result: conversation.CheckKeep}, nil
+		return CheckOutput{Result: conversation.CheckSkip, By: d.Rule}, nil
 	}
 	if known.Trigger != nil && known.Trigger.Deleted {
 		return CheckOutput{Result: conversation.CheckWithdraw}, nil

@@ -73,6 +73,8 @@ type script struct {
 	atOnce  func(activities.PostInput) (activities.ReplyOutput, error) // the local activity before it, if the run has it
 	look    func(activities.LookInput) ending[any]
 	act     func(activities.ProposalInput) ending[activities.ActOutput]
+	check   func(activities.CheckInput) ending[activities.CheckOutput]
+	end     func(activities.EndPromiseInput) ending[activities.EndPromiseOutput] // of a promise
 	order   func() ending[any]
 	settle  func() ending[any]
 }
@@ -89,6 +91,12 @@ func allSucceed() script {
 		look: func(activities.LookInput) ending[any] { return ending[any]{} },
 		act: func(activities.ProposalInput) ending[activities.ActOutput] {
 			return ending[activities.ActOutput]{out: activities.ActOutput{Tell: true, Asker: "U1"}}
+		},
+		check: func(activities.CheckInput) ending[activities.CheckOutput] {
+			return ending[activities.CheckOutput]{out: activities.CheckOutput{Result: conversation.CheckKeep}}
+		},
+		end: func(activities.EndPromiseInput) ending[activities.EndPromiseOutput] {
+			return ending[activities.EndPromiseOutput]{}
 		},
 		order:  func() ending[any] { return ending[any]{} },
 		settle: func() ending[any] { return ending[any]{} },
@@ -186,6 +194,14 @@ func buildEnv(t *testing.T, in conversation.Input) *conversationEnv {
 		s.note("show %s %s", in.Proposal, in.Close)
 		return nil
 	}, activity.RegisterOptions{Name: "ShowProposal"})
+	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.CheckInput) (activities.CheckOutput, error) {
+		s.note("check %s, %s", in.Occasion, in.Decision)
+		return play(ctx, s, s.check(in))
+	}, activity.RegisterOptions{Name: "CheckPromise"})
+	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.EndPromiseInput) (activities.EndPromiseOutput, error) {
+		s.note("%s %s", in.End, conversation.PromiseKey(in.Promise, in.Number))
+		return play(ctx, s, s.end(in))
+	}, activity.RegisterOptions{Name: "EndPromise"})
 	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.PostInput) (activities.ReplyOutput, error) {
 		after := ""
 		if !in.NotBefore.IsZero() {
@@ -261,6 +277,13 @@ func looking(steps ...string) ending[activities.ReplyOutput] {
 func proposing(id string, trigger int, lapses time.Time) ending[activities.ReplyOutput] {
 	e := result(conversation.Done)
 	e.out.Opened = []conversation.OpenProposal{{ID: id, TS: ts(trigger), LapsesAt: lapses}}
+	return e
+}
+
+// promising is the end of a post that confirms a promise.
+func promising(id string, trigger int, due time.Time) ending[activities.ReplyOutput] {
+	e := result(conversation.Done)
+	e.out.Promised = []conversation.OpenPromise{{ID: id, TS: ts(trigger), Author: "U1", DueAt: due, Number: 1}}
 	return e
 }
 
@@ -404,7 +427,7 @@ func sortDetached(record []string) []string {
 			slices.Sort(detached)
 			out, detached, at = append(out, detached...), nil, time
 		}
-		if slices.ContainsFunc([]string{"settle ", "write down ", "look ", "act ", "show "}, func(p string) bool { return strings.HasPrefix(what, p) }) {
+		if slices.ContainsFunc([]string{"settle ", "write down ", "look ", "act ", "show ", "kept "}, func(p string) bool { return strings.HasPrefix(what, p) }) {
 			detached = append(detached, line)
 		} else {
 			out = append(out, line)

@@ -331,6 +331,29 @@ var paths = []path{
 			p.says(addressed(2))
 		},
 		runs: [][]string{{"Post: done", "continued as new"}, {"continues, idle", "ShowProposal", "completed"}}, never: []string{"Act"}},
+	{name: "promised-and-kept",
+		play: func(p *pathRunner) {
+			p.posted(promising("p", 2, time.Now().Add(1700*time.Millisecond)), done)
+			p.says(addressed(2))
+		},
+		runs: [][]string{{"Post: done", "continued as new"}, {"continues, idle", "timer fired", "CheckPromise", "Compose addressed", "Post: done", "EndPromise", "ShowProposal", "completed"}}},
+	{name: "promised-and-settled",
+		play: func(p *pathRunner) {
+			p.check = func(activities.CheckInput) ending[activities.CheckOutput] {
+				return ending[activities.CheckOutput]{out: activities.CheckOutput{Result: conversation.CheckRelease, Verdict: &chat.Verdict{Reason: "settled"}}}
+			}
+			p.posted(promising("p", 2, time.Now()))
+			p.says(addressed(2))
+		},
+		runs: [][]string{{"Post: done", "CheckPromise", "EndPromise", "completed"}}},
+	{name: "promised-and-cancelled",
+		play: func(p *pathRunner) {
+			p.posted(promising("p", 2, time.Now().Add(time.Hour)))
+			p.says(addressed(2))
+			p.sees("post " + ts(2))
+			p.says(decides(conversation.Cancelled, 2, "p"))
+		},
+		runs: [][]string{{"Post: done", "signal cancelled", "ShowProposal", "completed"}}, never: []string{"CheckPromise"}},
 	{name: "stopped",
 		play: func(p *pathRunner) {
 			p.composed(looking("a"), done)

@@ -151,6 +151,14 @@ func (s *server) activities() map[string]any {
 			s.note(ctx, activities.Task{Conversation: in.Conversation, Trigger: in.Trigger}, "show "+in.Proposal)
 			return nil
 		},
+		"CheckPromise": func(ctx context.Context, in activities.CheckInput) (activities.CheckOutput, error) {
+			s.note(ctx, in.Task, "check")
+			return perform(ctx, s.check(in))
+		},
+		"EndPromise": func(ctx context.Context, in activities.EndPromiseInput) (activities.EndPromiseOutput, error) {
+			s.note(ctx, activities.Task{Conversation: in.Conversation, Trigger: in.Trigger}, "end "+in.Promise)
+			return perform(ctx, s.end(in))
+		},
 		"Post": func(ctx context.Context, in activities.PostInput) (activities.ReplyOutput, error) {
 			s.note(ctx, in.Task, "post")
 			return perform(ctx, s.post(in))
