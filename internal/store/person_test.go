@@ -86,6 +86,10 @@ var personal = map[string]map[string]string{
 		"step": "a key of decisions, a round and a position", "team_id": workspaceID, "channel_id": placeID, "ts": tsOnly, "author": seeded, "text": seeded,
 		"permalink": "of a channel and a ts",
 	},
+	"labels": {
+		"team_id": workspaceID, "channel_id": placeID, "decision": "a key of decisions", "kind": ourWord, "truth": ourWord, "ts": tsOnly, "labelled_by": "an operator's name",
+	},
+	"hindsight": {"decision": "a key of decisions"},
 	"feedback": {
 		"team_id": workspaceID, "channel_id": placeID, "part": "a key of outbox", "decision": "a key of decisions", "user_id": seeded, "value": ourWord, "reason": seeded,
 	},

@@ -122,8 +122,10 @@ func (p purger) ledger() error {
 	if err := remove[string](p.sweeper, "promises", p.own(), "id", condition{}); err != nil {
 		return err
 	}
-	if err := remove[int64](p.sweeper, "feedback", p.own(), "id", condition{}); err != nil {
-		return err
+	for _, table := range []string{"feedback", "labels"} {
+		if err := remove[int64](p.sweeper, table, p.own(), "id", condition{}); err != nil {
+			return err
+		}
 	}
 	if err := remove[string](p.sweeper, "turns", p.own(), "decision", condition{}); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 
 // Cutoffs are the times before which Prune deletes; a zero time keeps everything.
 type Cutoffs struct {
-	// Ledger applies to decisions, what was looked up for them, feedback, promises, changes, replies in the
+	// Ledger applies to decisions, what was looked up for them, feedback, labels, promises, changes, replies in the
 	// outbox, model calls and orders.
 	Ledger time.Time
 	// Messages must be older than anything that is pending, read by catch-up or read for memory
@@ -170,7 +170,7 @@ func (p pruning) ledger(h Cutoffs) error {
 	// What was looked up for a reply, and what people think of it, goes with the decision that the reply carried out.
 	for _, rows := range []prunable{
 		{table: "steps", walkColumn: "stored_us", ageColumn: "stored_us"}, {table: "turns", walkColumn: "made_us", ageColumn: "made_us"}, {table: "proposals", walkColumn: "stored_us", ageColumn: "stored_us"},
-		{table: "feedback", walkColumn: "voted_us", ageColumn: "voted_us"},
+		{table: "feedback", walkColumn: "voted_us", ageColumn: "voted_us"}, {table: "labels", walkColumn: "labelled_us", ageColumn: "labelled_us"},
 	} {
 		rows.condition = where("NOT EXISTS (SELECT 1 FROM decisions d WHERE d.key = " + rows.table + ".decision)")
 		if err := walk[int64](p, rows, before); err != nil {

@@ -136,9 +136,9 @@ func TestPruneSteps(t *testing.T) {
 			&Decision{Key: "young", Outcome: "posted", DecidedUS: micros(db.clock.now())},
 		)
 		for _, key := range []string{"pending", "old", "young", "withdrawn before it was decided"} {
-			db.insert(t, &Turn{Decision: key, MadeUS: us}, &Step{ID: key, Decision: key, StoredUS: us}, &StepFile{StepID: key, Data: []byte{0}}, &Proposal{ID: key, Decision: key, StoredUS: us}, &Vote{Part: key, Decision: key, VotedUS: us})
+			db.insert(t, &Turn{Decision: key, MadeUS: us}, &Step{ID: key, Decision: key, StoredUS: us}, &StepFile{StepID: key, Data: []byte{0}}, &Proposal{ID: key, Decision: key, StoredUS: us}, &Vote{Part: key, Decision: key, VotedUS: us}, &Label{Decision: key, LabelledUS: us})
 		}
-		if got, want := db.prune(t, Cutoffs{Ledger: day(keptDays)}), map[string]int{"decisions": 1, "feedback": 2, "proposals": 2, "steps": 2, "turns": 2}; !maps.Equal(got, want) {
+		if got, want := db.prune(t, Cutoffs{Ledger: day(keptDays)}), map[string]int{"decisions": 1, "feedback": 2, "labels": 2, "proposals": 2, "steps": 2, "turns": 2}; !maps.Equal(got, want) {
 			t.Errorf("gone are %v, want %v", got, want)
 		}
 		want := []string{"pending", "young"}
