@@ -3,6 +3,8 @@ package eval
 import (
 	"cmp"
 	"slices"
+
+	"myao/internal/stats"
 )
 
 // Comparison is of two runs over the same cases, answer by answer.
@@ -18,8 +20,8 @@ type Comparison struct {
 	// P is the exact two-sided McNemar test of these.
 	P float64 `json:"p"`
 	// Difference is the balanced accuracy of B less that of A, with a paired bootstrap over clusters.
-	Difference *float64  `json:"difference"`
-	Interval   *Interval `json:"interval"`
+	Difference *float64        `json:"difference"`
+	Interval   *stats.Interval `json:"interval"`
 	// Categories have their own test, adjusted by Holm for how many there are.
 	Categories []CategoryComparison `json:"categories"`
 	Flipped    []Flip               `json:"flipped"`
@@ -89,7 +91,7 @@ func Compare(a, b Run) Comparison {
 			c.OnlyB, category.OnlyB = c.OnlyB+1, category.OnlyB+1
 		}
 	}
-	c.P = McNemar(c.OnlyA, c.OnlyB)
+	c.P = stats.McNemar(c.OnlyA, c.OnlyB)
 	difference := func(p pair) (float64, bool) {
 		before, okA := p[0].balanced()
 		after, okB := p[1].balanced()
@@ -108,19 +110,17 @@ func Compare(a, b Run) Comparison {
 		pairs = append(pairs, clusters[name])
 	}
 	plus := func(p, q pair) pair { return pair{p[0].plus(q[0]), p[1].plus(q[1])} }
-	if low, high, ok := bootstrap(pairs, plus, difference); ok {
-		c.Interval = &Interval{low, high}
-	}
+	c.Interval = stats.Bootstrap(pairs, plus, difference)
 	var ps []float64
 	for _, category := range categories {
-		category.P = McNemar(category.OnlyA, category.OnlyB)
+		category.P = stats.McNemar(category.OnlyA, category.OnlyB)
 		c.Categories = append(c.Categories, *category)
 	}
 	slices.SortFunc(c.Categories, func(x, y CategoryComparison) int { return cmp.Compare(x.Name, y.Name) })
 	for _, category := range c.Categories {
 		ps = append(ps, category.P)
 	}
-	for i, p := range Holm(ps) {
+	for i, p := range stats.Holm(ps) {
 		c.Categories[i].Adjusted = p
 	}
 	return c

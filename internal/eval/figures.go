@@ -5,6 +5,8 @@ import (
 	"math"
 	"reflect"
 	"slices"
+
+	"myao/internal/stats"
 )
 
 // Row is what became of one case, asked once.
@@ -94,9 +96,9 @@ type Figures struct {
 	Brier *float64 `json:"brier"`
 
 	// Intervals are 95 %: Wilson's of the rates, of balanced accuracy by a bootstrap over clusters.
-	MissedInterval   *Interval `json:"missed_interval"`
-	FalseInterval    *Interval `json:"false_interval"`
-	BalancedInterval *Interval `json:"balanced_interval"`
+	MissedInterval   *stats.Interval `json:"missed_interval"`
+	FalseInterval    *stats.Interval `json:"false_interval"`
+	BalancedInterval *stats.Interval `json:"balanced_interval"`
 
 	Timings struct {
 		Early  int `json:"early"`
@@ -121,23 +123,17 @@ type Figures struct {
 	Thresholds  []Point `json:"thresholds"`
 }
 
-// Interval is from Low to High, both included.
-type Interval struct {
-	Low  float64 `json:"low"`
-	High float64 `json:"high"`
-}
-
 // Group is the answers of one category or language.
 type Group struct {
-	Name   string `json:"name"`
-	Missed Rate   `json:"missed"`
-	False  Rate   `json:"false"`
+	Name   string     `json:"name"`
+	Missed stats.Rate `json:"missed"`
+	False  stats.Rate `json:"false"`
 }
 
 // Bin is the verdicts with scores next to each other.
 type Bin struct {
-	Score float64 `json:"score"` // their mean
-	Speak Rate    `json:"speak"` // of those, the share with target speak
+	Score float64    `json:"score"` // their mean
+	Speak stats.Rate `json:"speak"` // of those, the share with target speak
 }
 
 // Point is what both rates would be with another min_confidence.
@@ -188,7 +184,7 @@ func Figure(rows []Row) Figures {
 		}
 	}
 	slices.Sort(latencies)
-	f.P50MS, f.P95MS = int64(quantile(latencies, 0.5)), int64(quantile(latencies, 0.95))
+	f.P50MS, f.P95MS = int64(stats.Quantile(latencies, 0.5)), int64(stats.Quantile(latencies, 0.95))
 	f.errors(rows)
 	f.Categories = groups(rows, func(r Row) string { return r.Category })
 	f.Languages = groups(rows, func(r Row) string { return r.Lang })
@@ -202,23 +198,14 @@ func (f *Figures) errors(rows []Row) {
 	f.Speak, f.Silent, f.Either = all.speak, all.silent, len(rows)-all.speak-all.silent
 	f.Missed, f.False = all.missed, all.false
 	f.MissedRate, f.FalseRate = missed.Value, wrong.Value
-	f.MissedInterval, f.FalseInterval = missed.interval(), wrong.interval()
+	f.MissedInterval, f.FalseInterval = missed.Interval(), wrong.Interval()
 	if accuracy, ok := all.balanced(); ok {
 		f.BalancedAccuracy = &accuracy
 		share := float64(f.Speak) / float64(f.Speak+f.Silent)
 		cost := costMissed**missed.Value*share + costFalse**wrong.Value*(1-share)
 		f.ExpectedCost = &cost
 	}
-	if low, high, ok := bootstrap(byCluster(rows), counts.plus, counts.balanced); ok {
-		f.BalancedInterval = &Interval{low, high}
-	}
-}
-
-func (r Rate) interval() *Interval {
-	if r.Low == nil {
-		return nil
-	}
-	return &Interval{*r.Low, *r.High}
+	f.BalancedInterval = stats.Bootstrap(byCluster(rows), counts.plus, counts.balanced)
 }
 
 // counts are of scored rows by target, and of the errors among them.
@@ -249,8 +236,8 @@ func (c counts) plus(d counts) counts {
 	return counts{c.speak + d.speak, c.missed + d.missed, c.silent + d.silent, c.false + d.false}
 }
 
-func (c counts) missedRate() Rate { return NewRate(c.missed, c.speak) }
-func (c counts) falseRate() Rate  { return NewRate(c.false, c.silent) }
+func (c counts) missedRate() stats.Rate { return stats.NewRate(c.missed, c.speak) }
+func (c counts) falseRate() stats.Rate  { return stats.NewRate(c.false, c.silent) }
 
 // balanced is the balanced accuracy; ok is false unless both targets occur.
 func (c counts) balanced() (accuracy float64, ok bool) {
@@ -315,7 +302,7 @@ func (f *Figures) calibration(rows []Row) {
 			score += r.Verdict.score()
 			speak += int(truth(r))
 		}
-		f.Reliability = append(f.Reliability, Bin{score / float64(len(part)), NewRate(speak, len(part))})
+		f.Reliability = append(f.Reliability, Bin{score / float64(len(part)), stats.NewRate(speak, len(part))})
 	}
 	for step := range 21 {
 		threshold := float64(step) / 20

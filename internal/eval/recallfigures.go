@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"myao/internal/stats"
 )
 
 // RecallReport is how well a mode finds what a workspace knows.
@@ -20,18 +22,18 @@ type RecallFigures struct {
 	Questions int    `json:"questions"`
 	// Recall1, Recall5 and Recall8 are how many of the right messages are among the first 1, 5 and 8,
 	// Recall how many are in the material at all.
-	Recall1 Rate `json:"recall_1"`
-	Recall5 Rate `json:"recall_5"`
-	Recall8 Rate `json:"recall_8"`
-	Recall  Rate `json:"recall"`
+	Recall1 stats.Rate `json:"recall_1"`
+	Recall5 stats.Rate `json:"recall_5"`
+	Recall8 stats.Rate `json:"recall_8"`
+	Recall  stats.Rate `json:"recall"`
 	// MRR is the mean of 1 / the rank of the first right message; null without questions that have one.
 	MRR *float64 `json:"mrr"`
 	// WrongFirst is how often a wrong message is above the right one, of the questions that have both.
 	// WrongRank is the mean rank of the wrong ones in the material; null if there is none.
-	WrongFirst Rate     `json:"wrong_first"`
-	WrongRank  *float64 `json:"wrong_rank"`
-	Leaks      int      `json:"leaks"`
-	Remembered int      `json:"remembered"`
+	WrongFirst stats.Rate `json:"wrong_first"`
+	WrongRank  *float64   `json:"wrong_rank"`
+	Leaks      int        `json:"leaks"`
+	Remembered int        `json:"remembered"`
 }
 
 func newRecallFigures(name string, rows []RecallRow) RecallFigures {
@@ -68,8 +70,8 @@ func newRecallFigures(name string, rows []RecallRow) RecallFigures {
 			}
 		}
 	}
-	f.Recall1, f.Recall5, f.Recall8, f.Recall = NewRate(within[0], right[0]), NewRate(within[1], right[1]), NewRate(within[2], right[2]), NewRate(within[3], right[3])
-	f.MRR, f.WrongRank, f.WrongFirst = mean(reciprocal), mean(wrongRanks), NewRate(wrongFirst, both)
+	f.Recall1, f.Recall5, f.Recall8, f.Recall = stats.NewRate(within[0], right[0]), stats.NewRate(within[1], right[1]), stats.NewRate(within[2], right[2]), stats.NewRate(within[3], right[3])
+	f.MRR, f.WrongRank, f.WrongFirst = mean(reciprocal), mean(wrongRanks), stats.NewRate(wrongFirst, both)
 	return f
 }
 

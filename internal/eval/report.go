@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	texttemplate "text/template"
+
+	"myao/internal/stats"
 )
 
 // report is what both templates are given.
@@ -36,7 +38,7 @@ func Share(v *float64) string {
 }
 
 // span is an interval for people, in percent.
-func span(i *Interval) string {
+func span(i *stats.Interval) string {
 	if i == nil {
 		return "too few cases for an interval"
 	}
@@ -112,15 +114,15 @@ var (
 
 var functions = map[string]any{
 	"share": Share, "span": span,
-	"rate": func(r Rate) string { return Share(r.Value) },
-	"of":   func(r Rate) string { return fmt.Sprintf("%d of %d", r.K, r.N) },
+	"rate": func(r stats.Rate) string { return Share(r.Value) },
+	"of":   func(r stats.Rate) string { return fmt.Sprintf("%d of %d", r.K, r.N) },
 	"number": func(v *float64) string {
 		if v == nil {
 			return "–"
 		}
 		return fmt.Sprintf("%.3f", *v)
 	},
-	"percent": func(r Rate) string { // for a bar's width
+	"percent": func(r stats.Rate) string { // for a bar's width
 		if r.Value == nil {
 			return "0"
 		}

@@ -1,4 +1,4 @@
-package eval
+package stats
 
 import (
 	"math"
@@ -83,17 +83,16 @@ func TestBootstrapDrawsClusters(t *testing.T) {
 	for i := range 100 {
 		alone = append(alone, sum{1, float64(i % 2)})
 	}
-	low, high, ok := bootstrap(alone, plus, mean)
-	if !ok || low < 0.38 || low > 0.45 || high < 0.55 || high > 0.62 {
-		t.Errorf("a hundred clusters: %v to %v, %v", low, high, ok)
+	if got := Bootstrap(alone, plus, mean); got == nil || got.Low < 0.38 || got.Low > 0.45 || got.High < 0.55 || got.High > 0.62 {
+		t.Errorf("a hundred clusters: %v", got)
 	}
-	if low, high, ok := bootstrap([]sum{{50, 0}, {50, 50}}, plus, mean); !ok || low != 0 || high != 1 {
-		t.Errorf("two clusters: %v to %v, %v", low, high, ok)
+	if got := Bootstrap([]sum{{50, 0}, {50, 50}}, plus, mean); got == nil || *got != (Interval{0, 1}) {
+		t.Errorf("two clusters: %v", got)
 	}
-	if again, _, _ := bootstrap(alone, plus, mean); again != low {
-		t.Errorf("the same items have two intervals: %v and %v", low, again)
+	if *Bootstrap(alone, plus, mean) != *Bootstrap(alone, plus, mean) {
+		t.Error("the same items have two intervals")
 	}
-	if _, _, ok := bootstrap(alone[:1], plus, mean); ok {
-		t.Error("one cluster has an interval")
+	if got := Bootstrap(alone[:1], plus, mean); got != nil {
+		t.Errorf("one cluster has an interval: %v", got)
 	}
 }

@@ -1,4 +1,5 @@
-package eval
+// Package stats has the statistics of shares: intervals, paired tests and a bootstrap. Everything is deterministic.
+package stats
 
 import (
 	"math"
@@ -32,6 +33,20 @@ func NewRate(k, n int) Rate {
 	low, high := max(0, (centre-margin)/scale), min(1, (centre+margin)/scale)
 	r.Value, r.Low, r.High = &p, &low, &high
 	return r
+}
+
+// Interval is the rate's interval; nil without any N.
+func (r Rate) Interval() *Interval {
+	if r.Low == nil {
+		return nil
+	}
+	return &Interval{*r.Low, *r.High}
+}
+
+// Interval is from Low to High, both included.
+type Interval struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
 }
 
 // McNemar returns the exact two-sided p value of two paired classifiers. The first alone was right
@@ -83,33 +98,52 @@ func Holm(ps []float64) []float64 {
 // have the same interval.
 const resamples = 2000
 
-// bootstrap is the 95 % percentile interval of a figure over resampled clusters: cases of one
-// cluster resemble each other and are drawn together. Each cluster is given by the sum of what
-// it holds. figure returns false where a draw has none; ok is false where too few draws had one.
-func bootstrap[C any](clusters []C, plus func(a, b C) C, figure func(C) (float64, bool)) (low, high float64, ok bool) {
-	if len(clusters) < 2 {
-		return 0, 0, false
-	}
+// Resample draws n of n clusters with replacement, 2,000 times, and passes the index of each that is drawn. The
+// slice holds until the next draw.
+func Resample(n int, each func(drawn []int)) {
 	random := rand.New(rand.NewPCG(1, 2))
-	var figures []float64
+	drawn := make([]int, n)
 	for range resamples {
+		for i := range drawn {
+			drawn[i] = random.IntN(n)
+		}
+		each(drawn)
+	}
+}
+
+// Percentiles is the 95 % percentile interval of a figure over the draws of a bootstrap; nil where fewer than
+// half of them had the figure. It sorts the figures.
+func Percentiles(figures []float64) *Interval {
+	if len(figures) < resamples/2 {
+		return nil
+	}
+	slices.Sort(figures)
+	return &Interval{Quantile(figures, 0.025), Quantile(figures, 0.975)}
+}
+
+// Bootstrap is the 95 % percentile interval of a figure over resampled clusters: cases of one
+// cluster resemble each other and are drawn together. Each cluster is given by the sum of what
+// it holds. figure returns false where a draw has none. Bootstrap returns nil for fewer than two clusters, and
+// where too few draws had a figure.
+func Bootstrap[C any](clusters []C, plus func(a, b C) C, figure func(C) (float64, bool)) *Interval {
+	if len(clusters) < 2 {
+		return nil
+	}
+	var figures []float64
+	Resample(len(clusters), func(drawn []int) {
 		var sum C
-		for range clusters {
-			sum = plus(sum, clusters[random.IntN(len(clusters))])
+		for _, i := range drawn {
+			sum = plus(sum, clusters[i])
 		}
 		if v, ok := figure(sum); ok {
 			figures = append(figures, v)
 		}
-	}
-	if len(figures) < resamples/2 {
-		return 0, 0, false
-	}
-	slices.Sort(figures)
-	return quantile(figures, 0.025), quantile(figures, 0.975), true
+	})
+	return Percentiles(figures)
 }
 
-// quantile interpolates between sorted values.
-func quantile(sorted []float64, q float64) float64 {
+// Quantile interpolates between sorted values; 0 for none.
+func Quantile(sorted []float64, q float64) float64 {
 	if len(sorted) == 0 {
 		return 0
 	}
