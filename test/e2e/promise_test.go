@@ -143,13 +143,16 @@ func TestPromises(t *testing.T) {
 	})
 }
 
+// promisePoints are where the worker dies while it keeps a promise.
+var promisePoints = []string{"promise: ends", "post: written down", "post: sent", "promise: checked"}
+
 // A promise is kept once wherever a worker dies.
 func TestKilledWhileItKeepsAPromise(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, url string) {
 		t.Parallel()
 		s := start(t, url, quiet(300), maxWait(600), modelAnswers(promises))
-		for i, point := range []string{"promise: ends", "post: written down", "post: sent", "promise: checked"} {
+		for i, point := range promisePoints {
 			what := fmt.Sprintf(`{"when":"in 12s","what":"plant %d"}`, i)
 			p, asked := s.promised(s.general, what)
 			s.worker.kill()
