@@ -19,7 +19,7 @@ func TestStopInAThread(t *testing.T) {
 		switch {
 		case c.Judgment():
 			return llmtest.Yes("nobody answered", 1, 0)
-		case strings.Contains(c.System, "come back"):
+		case strings.Contains(c.System, "back to work"):
 			return llmtest.Text("I am here.")
 		}
 		return llmtest.Reply{Text: "A long answer.", Delay: time.Minute}
@@ -40,7 +40,7 @@ func TestStopInAThread(t *testing.T) {
 	if all := s.outcomes(thread); len(all) != 3 || !slices.Contains(all, "dropped slack:"+s.alice.ID) || len(s.judgments()) != 0 {
 		t.Errorf("ledger: %q after %d judgments", all, len(s.judgments()))
 	}
-	s.workspace.Say(s.general, s.bob.ID, s.mention("come back"), sandbox.InThread(ts))
+	s.workspace.Say(s.general, s.bob.ID, s.mention("back to work"), sandbox.InThread(ts))
 	s.await("an answer", 20*time.Second, func() bool { return len(s.posts()) == 2 })
 	s.workspace.Say(s.general, s.bob.ID, "and who else?", sandbox.InThread(ts))
 	s.await("a judgment", 20*time.Second, func() bool { return len(s.judgments()) == 1 })
