@@ -292,7 +292,7 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind
 	if a.Tools != nil && !l.last(a.Limits, in.Round, began) {
 		place := a.placeOf(in.Task, in.Addressed, asker, known.ChannelName, known.Readers, known.Settings)
 		if place.Addressed && slices.Contains(place.Allowed, tools.LookAgain) {
-			place.Zone = a.zoneOf(ctx, in.Conversation.Team, asker, known.AuthorZone, known.Settings)
+			place.Zone = a.Mind.ZoneOf(ctx, in.Conversation.Team, asker, known.AuthorZone, known.Settings)
 		}
 		if offers, err = a.Tools.Offered(ctx, place); err != nil {
 			return written{}, err

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/failpoint"
 	"myao/internal/mind"
@@ -246,18 +245,4 @@ func (a *Activities) endPromise(ctx context.Context, in EndPromiseInput) (EndPro
 		return EndPromiseOutput{Next: p.Due()}, nil
 	}
 	return EndPromiseOutput{}, nil
-}
-
-// zoneOf is the time zone of whoever asks, as Slack knows it: known, or asked for within channelWait. Without
-// one it is the channel's.
-func (a *Activities) zoneOf(ctx context.Context, team, user, known string, settings config.ChannelSettings) *time.Location {
-	if known == "" && user != "" {
-		ctx, cancel := context.WithTimeout(ctx, channelWait)
-		defer cancel()
-		known = a.Mind.Recall.Zone(ctx, team, user)
-	}
-	if zone, err := time.LoadLocation(known); err == nil && known != "" {
-		return zone
-	}
-	return settings.Zone
 }

@@ -129,21 +129,22 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 	}
 	switch c.For {
 	case "response":
-		trigger, addressed, err := trigger(ctx, db, where, own, settings.Mode)
+		said, addressed, err := trigger(ctx, db, where, own, settings.Mode)
 		if err != nil {
 			return nil, err
 		}
-		reply := mind.Reply{Conversation: where, Trigger: trigger, Addressed: addressed, ShowsFiles: true}
+		reply := mind.Reply{Conversation: where, Trigger: said.TS, Addressed: addressed, ShowsFiles: true, Reactions: m.Reactions()}
 		offered, err := offers.Offered(ctx, tools.Place{
-			Conversation: where, Trigger: trigger, Addressed: addressed, ChannelName: known[where.Channel].Name,
+			Conversation: where, Trigger: said.TS, Addressed: addressed, ChannelName: known[where.Channel].Name,
 			Shared: readers.Shared, Outsiders: readers.Outsiders, Allowed: settings.Tools, Remote: settings.MCPTools,
+			Now: time.Now(), Zone: m.ZoneOf(ctx, where.Team, said.UserID, "", settings),
 		})
 		if err != nil {
 			return nil, err
 		}
 		reply.Tools, reply.Acts = tools.Declared(offered), slices.ContainsFunc(offered, func(o tools.Offer) bool { return o.Act })
 		q, err := m.ReplyTo(ctx, reply)
-		return []titledQuestion{{"response to " + trigger, q.Question, &reply}}, err
+		return []titledQuestion{{"response to " + said.TS, q.Question, &reply}}, err
 	case "judgment":
 		pending, err := unanswered(ctx, db, where)
 		if err != nil {
@@ -191,21 +192,21 @@ func unanswered(ctx context.Context, db *store.Store, where chat.Conversation) (
 }
 
 // trigger finds the message that a reply would answer: the newest that is not the bot's own.
-func trigger(ctx context.Context, db *store.Store, where chat.Conversation, own slack.Identity, mode conversation.Mode) (ts string, addressed bool, err error) {
+func trigger(ctx context.Context, db *store.Store, where chat.Conversation, own slack.Identity, mode conversation.Mode) (said chat.Message, addressed bool, err error) {
 	tail, err := db.Tail(ctx, where, 20)
 	if err != nil {
-		return "", false, err
+		return chat.Message{}, false, err
 	}
 	for _, m := range tail {
 		if !m.Own {
-			ts = m.TS
+			said = m
 			addressed = conversation.Addresses(m, chat.Mentions(m.Text, own.UserID), mode)
 		}
 	}
-	if ts == "" {
-		return "", false, fmt.Errorf("there is nothing to answer in %s: the database has no message by a user", where.ID())
+	if said.TS == "" {
+		return chat.Message{}, false, fmt.Errorf("there is nothing to answer in %s: the database has no message by a user", where.ID())
 	}
-	return ts, addressed, nil
+	return said, addressed, nil
 }
 
 // promptReport is one prompt, with the model's answer if it was asked.

@@ -390,7 +390,17 @@ func TestPromptCommand(t *testing.T) {
 		}
 	}
 	replies := s.replies()
-	if files := replies[len(replies)-1].Files; len(files) != 1 || !strings.Contains(printed, "\n"+files[0].String()+"\n") {
+	answered := replies[len(replies)-1]
+	if files := answered.Files; len(files) != 1 || !strings.Contains(printed, "\n"+files[0].String()+"\n") {
 		t.Errorf("sent %v and printed\n%s", files, printed)
+	}
+	clock := regexp.MustCompile(` \d\d:\d\d\b`)
+	for _, tool := range answered.Tools {
+		if offered := "\n" + tool.Name + ": " + tool.Description + "\n"; !strings.Contains(clock.ReplaceAllString(printed, ""), clock.ReplaceAllString(offered, "")) {
+			t.Errorf("offered and not printed: %s", offered)
+		}
+	}
+	if len(answered.Tools) == 0 {
+		t.Error("no tools were offered")
 	}
 }
