@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"os"
 	"strconv"
 	"sync"
 	"syscall"
@@ -58,6 +59,11 @@ func free(port int) bool {
 
 // claim takes a block that no process owns.
 func claim() error {
+	// The first use of a process makes package os fork once without ForkLock (os.checkPidfd). The fork would
+	// keep the socket of free open, so it is made here, while there is none.
+	if own, err := os.FindProcess(os.Getpid()); err == nil {
+		_ = own.Release()
+	}
 	for _, block := range rand.Perm(blocks) {
 		start := first + block*size
 		if l, err := listen(start); err == nil {
