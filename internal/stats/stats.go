@@ -2,6 +2,7 @@
 package stats
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -41,6 +42,14 @@ func (r Rate) Interval() *Interval {
 		return nil
 	}
 	return &Interval{*r.Low, *r.High}
+}
+
+// String is the rate for people: "62.5 % (5 of 8; 95 %: 30.6 to 86.3)", or "–" without any N.
+func (r Rate) String() string {
+	if r.Value == nil {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f %% (%d of %d; 95 %%: %.1f to %.1f)", 100**r.Value, r.K, r.N, 100**r.Low, 100**r.High)
 }
 
 // Interval is from Low to High, both included.

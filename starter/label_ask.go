@@ -1,0 +1,245 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/label"
+	"myao/internal/launch"
+	"myao/internal/ledger"
+	"myao/internal/store"
+)
+
+// shownAround is how many messages are shown before a decision, and how many after it.
+const shownAround = 12
+
+// ask shows decisions and saves what a person says of them.
+func (c *labelCommand) ask(ctx context.Context, p launch.Program, db *store.Store, scope chat.Scope, stdin io.Reader, stdout io.Writer) error {
+	since, err := cmp.Or(c.Since, "30d").time(time.Now(), p.Config.Location())
+	if err != nil {
+		return err
+	}
+	all, err := db.LabelledDecisions(ctx, store.LabelFilter{Team: scope.Team, Channel: scope.Channel, Since: since, Scored: true, Unlabelled: true})
+	if err != nil {
+		return err
+	}
+	known, err := channelsOf(ctx, db, scope.Team, all)
+	if err != nil {
+		return err
+	}
+	all = slices.DeleteFunc(all, func(j store.Judged) bool {
+		hidden := !c.Private && !readByAll(known[channelOf(j.Decision)])
+		return hidden || slices.ContainsFunc(j.Labels, func(l store.Label) bool { return l.Kind == label.Human })
+	})
+	verdicts := make([]label.Verdict, len(all))
+	for i, j := range all {
+		verdicts[i] = label.Verdict{Wanted: j.Wanted, Confidence: *j.Confidence}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	a := asker{db: db, zone: p.Config.Location(), by: c.by(), lines: readLines(ctx, stdin), w: stdout}
+	for _, i := range label.Spread(verdicts, c.Seed) {
+		if a.shown == c.Ask {
+			break
+		}
+		if err := a.about(ctx, all[i].Decision, known[channelOf(all[i].Decision)].Name, c.Ask); err != nil {
+			return err
+		}
+		if a.ended {
+			break
+		}
+	}
+	if a.shown < c.Ask && !a.ended {
+		if _, err := fmt.Fprintln(stdout, "there are no more such decisions"); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(stdout, "%d of %d labelled\n", a.saved, a.shown)
+	return err
+}
+
+// readByAll reports whether everybody of the workspace may read a channel. The zero Channel is not known.
+func readByAll(c store.Channel) bool {
+	return c.ID != "" && !c.Private && !chat.Conversation{Channel: c.ID}.Direct()
+}
+
+// channelOf is the id of the channel of a decision; "" if its conversation cannot be read.
+func channelOf(d store.Decision) string {
+	c, err := chat.ParseConversation(d.WorkflowID)
+	if err != nil {
+		return ""
+	}
+	return c.Channel
+}
+
+// channelsOf is the known channels of some decisions, by id.
+func channelsOf(ctx context.Context, db *store.Store, team string, all []store.Judged) (map[string]store.Channel, error) {
+	var ids []string
+	for _, j := range all {
+		if id := channelOf(j.Decision); !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return db.Channels(ctx, team, ids)
+}
+
+// readLines reads lines in the background, since a read of a terminal does not heed a context. The channel is closed
+// at the end of the input.
+func readLines(ctx context.Context, r io.Reader) <-chan string {
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		for scanner := bufio.NewScanner(r); scanner.Scan(); {
+			select {
+			case lines <- scanner.Text():
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return lines
+}
+
+// asker asks a person about decisions.
+type asker struct {
+	db    *store.Store
+	zone  *time.Location
+	by    string
+	lines <-chan string
+	w     io.Writer
+
+	shown, saved int
+	// ended is set when the person quits, and at the end of the input.
+	ended bool
+}
+
+// answers are what a person may type.
+var answers = map[string]label.Truth{"s": label.Speak, "n": label.Silent, "e": label.Either}
+
+// about shows one decision, reads an answer and saves it. A decision whose messages are gone is passed over.
+func (a *asker) about(ctx context.Context, d store.Decision, channel string, of int) error {
+	messages, earlier, err := a.db.Around(ctx, d, shownAround)
+	if err != nil || len(messages) == 0 {
+		return err
+	}
+	where, err := chat.ParseConversation(d.WorkflowID)
+	if err != nil {
+		return err
+	}
+	names, err := namesIn(ctx, a.db, where.Team, messages)
+	if err != nil {
+		return err
+	}
+	a.shown++
+	lines := []string{"", fmt.Sprintf("%d of %d: %s, %s", a.shown, of, ledger.Plain(conversationName(where, channel)), d.Decided().In(a.zone).Format("Mon 2006-01-02 15:04"))}
+	for _, m := range messages {
+		lines = append(lines, names.line(m, where, a.zone))
+	}
+	decided := "  ── here it decided ──"
+	if earlier == len(messages) {
+		decided = "  ── here it decided, and nothing followed ──"
+	}
+	if _, err := fmt.Fprintln(a.w, strings.Join(slices.Insert(lines, 2+earlier, decided), "\n")); err != nil {
+		return err
+	}
+	truth, err := a.answer(ctx)
+	if err != nil || truth == "" {
+		return err
+	}
+	if err := a.db.SaveLabel(ctx, store.Label{TeamID: where.Team, ChannelID: where.Channel, Decision: d.Key, Truth: truth, LabelledBy: a.by}); err != nil {
+		return err
+	}
+	a.saved++
+	return nil
+}
+
+// answer reads until it gets an answer; "" if there is none, because the person skips or ends.
+func (a *asker) answer(ctx context.Context) (label.Truth, error) {
+	for {
+		if _, err := fmt.Fprint(a.w, "should the bot have spoken there? s: speak, n: silent, e: either, k: skip, q: quit: "); err != nil {
+			return "", err
+		}
+		var answer string
+		var more bool
+		select {
+		case <-ctx.Done():
+		case answer, more = <-a.lines:
+		}
+		switch answer = strings.ToLower(strings.TrimSpace(answer)); {
+		case !more:
+			a.ended = true
+			_, err := fmt.Fprintln(a.w) // leave the line of the question
+			return "", err
+		case answer == "q":
+			a.ended = true
+			return "", nil
+		case answer == "k":
+			return "", nil
+		case answers[answer] != "":
+			return answers[answer], nil
+		}
+	}
+}
+
+// people maps user ids to names.
+type people map[string]string
+
+var mentioned = regexp.MustCompile(`<@([A-Z0-9]+)`)
+
+// namesIn are the names of those who wrote, are mentioned or reacted.
+func namesIn(ctx context.Context, db *store.Store, team string, messages []chat.Message) (people, error) {
+	var ids []string
+	names := people{}
+	for _, m := range messages {
+		ids = append(ids, m.UserID)
+		for _, id := range mentioned.FindAllStringSubmatch(m.Text, -1) {
+			ids = append(ids, id[1])
+		}
+		for _, r := range m.Reactions {
+			ids = append(ids, r.UserID)
+		}
+	}
+	users, err := db.Users(ctx, team, ids)
+	if err != nil {
+		return nil, err
+	}
+	for id, u := range users {
+		names[id] = u.Name
+	}
+	for _, m := range messages {
+		if m.Own && m.UserID != "" {
+			names[m.UserID] = "the bot"
+		}
+	}
+	return names, nil
+}
+
+// line is a message on a line of its own.
+func (n people) line(m chat.Message, where chat.Conversation, zone *time.Location) string {
+	who := cmp.Or(m.Name, n[m.UserID], m.UserID, m.BotID)
+	if m.Own {
+		who = "the bot"
+	}
+	text := m.Text
+	for id, name := range n {
+		text = chat.Unmention(text, id, name)
+	}
+	for _, f := range m.Files {
+		text += " [" + f.Name + "]"
+	}
+	for _, r := range m.Reactions {
+		text += fmt.Sprintf(" (:%s: %s)", r.Name, cmp.Or(n[r.UserID], r.UserID))
+	}
+	if where.TopLevel() && m.ThreadTS != "" {
+		who = "in its thread, " + who
+	}
+	return fmt.Sprintf("  %s  %s: %s", m.Time().In(zone).Format("15:04:05"), ledger.Plain(who), ledger.Plain(text))
+}
