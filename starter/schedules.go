@@ -25,6 +25,8 @@ const (
 	// pruneInterval is how often expired rows are deleted, beginning at midnight UTC. Whatever one
 	// run leaves, the next one deletes.
 	pruneInterval = 24 * time.Hour
+	// hindsightInterval is how often decisions older than a day are labelled.
+	hindsightInterval = time.Hour
 	// catchUpPause is the pause, in seconds, between two channels in a scheduled round. Slack
 	// allows about fifty calls a minute. With two channels at a time a round makes forty, of a
 	// method that replies seldom need.
@@ -53,6 +55,10 @@ func (s *starter) schedules() []temporal.Schedule {
 		{
 			ID: "retention", Every: pruneInterval, CatchUp: time.Hour,
 			Workflow: workflows.Retention, Note: "deletes what the configuration does not have kept any longer",
+		},
+		{
+			ID: "hindsight", Every: hindsightInterval, CatchUp: hindsightInterval,
+			Workflow: workflows.Hindsight, Note: "labels what was decided a day ago by what followed",
 		},
 	}
 }

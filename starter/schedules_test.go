@@ -125,6 +125,7 @@ func schedules(t *testing.T, c client.Client) map[string]time.Duration {
 var allSchedules = map[string]time.Duration{
 	"memory Memory": time.Hour, "catch-up CatchUp": 5 * time.Minute, "channel-sync ChannelSync": 10 * time.Minute,
 	"retention Retention": 24 * time.Hour,
+	"hindsight Hindsight": time.Hour,
 }
 
 // catchUps returns the states of the catch-up runs at start.

@@ -45,6 +45,7 @@ func (s *server) backgroundActivities() map[string]any {
 		"SyncChannels": func(ctx context.Context) (activities.SyncOutput, error) {
 			return activities.SyncOutput{Left: 1}, s.of.failure(ctx, "sync")
 		},
+		"Label": func(context.Context) (activities.LabelOutput, error) { return activities.LabelOutput{Labels: 1}, nil },
 		"Prune": func(ctx context.Context) (activities.PruneOutput, error) {
 			return activities.PruneOutput{Deleted: map[string]int{"changes": 7}, Unfinished: true}, s.of.failure(ctx, "prune")
 		},

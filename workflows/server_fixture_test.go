@@ -369,6 +369,7 @@ func register(r worker.WorkflowRegistry) {
 	r.RegisterWorkflow(CatchUp)
 	r.RegisterWorkflow(ChannelSync)
 	r.RegisterWorkflow(Retention)
+	r.RegisterWorkflow(Hindsight)
 	r.RegisterWorkflowWithOptions(ForgetPerson, workflow.RegisterOptions{Name: temporal.ForgetPersonWorkflow})
 	r.RegisterWorkflowWithOptions(Introduction, workflow.RegisterOptions{Name: temporal.IntroductionWorkflow})
 }

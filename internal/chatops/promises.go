@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"myao/internal/chat"
 	"myao/internal/promise"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -44,12 +45,7 @@ func (h *Handler) promises(ctx context.Context, r request) (text, result string)
 func (h *Handler) promiseText(r request, p store.Promise) string {
 	text := promise.When(words.In(h.Config.Language), p)
 	if r.own.URL != "" {
-		// docs.slack.dev/reference/methods/chat.getPermalink
-		link := r.own.URL + "archives/" + p.ChannelID + "/p" + strings.ReplaceAll(p.ShownTS, ".", "")
-		if p.ThreadTS != "" {
-			link += "?thread_ts=" + p.ThreadTS + "&amp;cid=" + p.ChannelID
-		}
-		text = "<" + link + "|" + text + ">"
+		text = "<" + chat.Link(r.own.URL, p.ChannelID, p.ShownTS, p.ThreadTS) + "|" + text + ">"
 	}
 	if held := p.Held(); held.After(h.Clock()) {
 		text += ", " + h.say("held up until %s", slackTime(held, p.Location()))

@@ -151,9 +151,7 @@ func (h *Handler) conversationLabel(c chat.Conversation, workspace string, zone 
 	if workspace == "" {
 		return h.say("Thread of %s", slackTime(when, zone))
 	}
-	// docs.slack.dev/reference/methods/chat.getPermalink
-	link := workspace + "archives/" + c.Channel + "/p" + strings.ReplaceAll(c.Thread, ".", "")
-	return "<" + link + "|" + h.say("Thread of %s", when.In(zone).Format("2006-01-02 15:04:05")) + ">"
+	return "<" + chat.Link(workspace, c.Channel, c.Thread, "") + "|" + h.say("Thread of %s", when.In(zone).Format("2006-01-02 15:04:05")) + ">"
 }
 
 func (h *Handler) phaseText(l operator.Listed, zone *time.Location) string {

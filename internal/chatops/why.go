@@ -47,7 +47,7 @@ func (h *Handler) why(ctx context.Context, r request) (text, result string) {
 	} else if hidden {
 		return h.say("Guests and people from other companies see only what I decided since this channel has been shared."), done
 	}
-	text = story.Brief(maxDecisions, options.Settings.Zone, words.In(h.Config.Language))
+	text = story.Brief(maxDecisions, options.Settings.Zone, r.own.URL, words.In(h.Config.Language))
 	unheard := h.unheard(options.Settings.Mode)
 	heard := func(e ledger.Entry) bool {
 		return e.Message != nil && e.Message.TS == about && len(e.Message.Changes) > 0

@@ -52,6 +52,40 @@ func (k Kind) Truth() Truth {
 	return ""
 }
 
+// Phrase says what the evidence is.
+func (k Kind) Phrase() string {
+	switch k {
+	case Mentioned:
+		return "somebody had to mention the bot"
+	case AnswerNow:
+		return "somebody ordered an answer"
+	case Unanswered:
+		return "nobody answered within a day"
+	case Answered:
+		return "another person answered, or took it on"
+	case Unwelcome:
+		return "people did not want the answer"
+	case Welcome:
+		return "people welcomed the answer"
+	case Waited:
+		return "another person answered before the bot did"
+	}
+	return "a person says so"
+}
+
+// Phrase says what would have been right.
+func (t Truth) Phrase() string {
+	switch t {
+	case Speak:
+		return "an answer was right"
+	case Silent:
+		return "silence was right"
+	case Wait:
+		return "waiting was right"
+	}
+	return "both were right"
+}
+
 // Label is what one kind of evidence says of a decision.
 type Label struct {
 	Kind  Kind

@@ -133,6 +133,11 @@ func (r rows) decision(d store.Decision) *Decision {
 		}
 	}
 	decision.Feedback = r.feedback(d.Key)
+	for _, l := range r.labels {
+		if l.Decision == d.Key {
+			decision.Hindsight = append(decision.Hindsight, Label{l.Kind, l.Truth, l.Weight, l.At(), l.TS, l.LabelledBy})
+		}
+	}
 	if len(decision.Parts) > 0 && decision.Outcome == conversation.Sent {
 		decision.By = "" // the reply's key, which means nothing to people
 	}

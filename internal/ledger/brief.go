@@ -7,19 +7,26 @@ import (
 	"strings"
 	"time"
 
+	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/store"
 	"myao/internal/words"
 )
 
 // Brief is the newest n decisions in Slack's mrkdwn, one line each, the newest last, without the
-// text of any message; "" if there are none. Slack shows the times in the reader's zone, or in the
+// text of any message; "" if there are none. workspace is the address of the workspace, for links; it may be empty. Slack shows the times in the reader's zone, or in the
 // given one where it cannot.
-func (s Timeline) Brief(n int, zone *time.Location, w words.Words) string {
+func (s Timeline) Brief(n int, zone *time.Location, workspace string, w words.Words) string {
+	link := func(ts, text string) string { return text }
+	if workspace != "" {
+		link = func(ts, text string) string {
+			return "<" + chat.Link(workspace, s.Conversation.Channel, ts, "") + "|" + text + ">"
+		}
+	}
 	var lines []string
 	for i := len(s.Entries) - 1; i >= 0 && len(lines) < n; i-- {
 		if d := s.Entries[i].Decision; d != nil {
-			lines = append([]string{brief(s.Entries[i], zone, w)}, lines...)
+			lines = append([]string{brief(s.Entries[i], zone, link, w)}, lines...)
 		}
 	}
 	return strings.Join(lines, "\n")
@@ -38,7 +45,7 @@ var promisePhrases = map[conversation.Outcome]string{
 }
 
 // brief is one decision. Its reason is in the model's words and language, or one of our own.
-func brief(e Entry, zone *time.Location, w words.Words) string {
+func brief(e Entry, zone *time.Location, link func(ts, text string) string, w words.Words) string {
 	d := e.Decision
 	end := w.Of(cmp.Or(outcomePhrases[d.Outcome], mrkdwn(string(d.Outcome))))
 	if name := d.reaction(); name != "" {
@@ -70,8 +77,17 @@ func brief(e Entry, zone *time.Location, w words.Words) string {
 	if f := d.Feedback; f != nil {
 		by = w.Say("%s; rated %d up, %d down", by, f.Up, f.Down)
 	}
+	by = mrkdwn(by)
+	if len(d.Hindsight) > 0 {
+		l := d.Hindsight[0]
+		because := w.Of(l.Kind.Phrase())
+		if l.TS != "" {
+			because = link(l.TS, because)
+		}
+		by += w.Say("; in hindsight %s: %s", w.Of(l.Truth.Phrase()), because)
+	}
 	at := fmt.Sprintf("<!date^%d^{date_short_pretty} {time}|%s>", e.At.Unix(), e.At.In(zone).Format("2006-01-02 15:04"))
-	return fmt.Sprintf("• %s %s: %s (%s)", at, end, reason, mrkdwn(by))
+	return fmt.Sprintf("• %s %s: %s (%s)", at, end, reason, by)
 }
 
 // reaction is the name of the emoji that the bot put under the trigger; "" if there is none.

@@ -47,6 +47,7 @@ type rows struct {
 	proposals    []store.Proposal
 	promises     []store.Promise
 	votes        []store.Vote
+	labels       []store.Label
 	orders       []store.Order
 	mutes        []store.Order // of the whole workspace, with their ends, the oldest first
 	users        map[string]store.User
@@ -111,6 +112,9 @@ func (r *rows) read(ctx context.Context, s *store.Store) (err error) {
 		return err
 	}
 	if r.votes, err = s.Feedback(ctx, keys); err != nil {
+		return err
+	}
+	if r.labels, err = s.LabelsOf(ctx, keys); err != nil {
 		return err
 	}
 	for _, m := range r.messages {

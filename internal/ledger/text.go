@@ -190,6 +190,16 @@ func (t *text) decision(at time.Time, thread string, d Decision) {
 		t.step(at, st)
 	}
 	t.outcome(at, d)
+	for _, l := range d.Hindsight {
+		line := "in hindsight " + l.Truth.Phrase() + ": " + l.Kind.Phrase()
+		if l.By != "" {
+			line += ", " + Plain(l.By)
+		}
+		if l.TS != "" && l.TS != d.Trigger {
+			line += ", " + l.TS
+		}
+		t.further("%s (weight %.2f)", line, l.Weight)
+	}
 	if f := d.Feedback; f != nil {
 		t.further("rated %d up, %d down", f.Up, f.Down)
 		for _, reason := range f.Reasons {

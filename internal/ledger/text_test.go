@@ -8,6 +8,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
+	"myao/internal/label"
 	"myao/internal/store"
 	"myao/internal/words"
 )
@@ -55,6 +56,10 @@ func full(text bool) Timeline {
 		},
 		promises: []store.Promise{
 			{ID: "l1", What: "secret", Asker: "U1", State: store.PromiseOpen, Every: "week", DueUS: second(100_000).UnixMicro(), HeldUS: second(100_060).UnixMicro()},
+		},
+		labels: []store.Label{
+			{Decision: "yes", Kind: label.Welcome, Truth: label.Speak, Weight: 0.8, TS: ts(39)}, {Decision: "yes", Kind: label.Human, Truth: label.Either, Weight: 1, LabelledBy: "cli:carol" + nasty},
+			{Decision: "other", Kind: label.Welcome, Truth: label.Speak, Weight: 0.8},
 		},
 		votes: []store.Vote{
 			{Decision: "yes", UserID: "UVOTER", Value: store.VoteUp}, {Decision: "yes", UserID: "UVOTER2", Value: store.VoteDown, Reason: "too long" + nasty},
@@ -110,6 +115,8 @@ there are earlier messages: use --limit and --since to see them
                      → posted at 21:00:30
                        part 1 of 2: in Slack as 1772366435.000000, 1 try
                        part 2 of 2: failed, 3 tries, last error: channel_not_found
+                     in hindsight an answer was right: people welcomed the answer, 1772366439.000000 (weight 0.80)
+                     in hindsight both were right: a person says so, cli:carol\x1b[2J\u009b31m\u202e <!channel> <@U9> & \r\nnew line\x00\x7f (weight 1.00)
                      rated 1 up, 1 down
 
 2026-03-01 21:00:40  1772366440.000000: Bob (U1) wrote
@@ -211,7 +218,7 @@ func TestPromises(t *testing.T) {
 		},
 		config.Japanese: {" <@U1> さんとの約束を果たしました: ", " <@U1> さんとの約束を終わりにしました: ", " <@U1> さんとの約束を果たすつもりです: ", " 約束を果たしました: the release is out (約束)"},
 	} {
-		got := story.Brief(5, time.UTC, words.In(language))
+		got := story.Brief(5, time.UTC, "https://x.slack.com/", words.In(language))
 		for _, want := range wants {
 			if !strings.Contains(got, want) {
 				t.Errorf("lacks %q:\n%s", want, got)
@@ -228,20 +235,20 @@ func TestTextOfEmptyTimeline(t *testing.T) {
 }
 
 func TestBrief(t *testing.T) {
-	want := `• <!date^1772366430^{date_short_pretty} {time}|2026-03-01 21:00> answered: nobody answered\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f (judgment, confidence 0.85; used search_messages, read\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f, look_again; rated 1 up, 1 down)
+	want := `• <!date^1772366430^{date_short_pretty} {time}|2026-03-01 21:00> answered: nobody answered\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f (judgment, confidence 0.85; used search_messages, read\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f, look_again; rated 1 up, 1 down; in hindsight an answer was right: <https://x.slack.com/archives/C1/p1772366439000000|people welcomed the answer>)
 • <!date^1772366470^{date_short_pretty} {time}|2026-03-01 21:01> could not answer in a thread: no judgment was had (judgment)
 • <!date^1772466400^{date_short_pretty} {time}|2026-03-03 00:46> stayed silent: the message is older than max_message_age_seconds (rule too_old)`
 	story := full(true)
-	if got := story.Brief(5, load(t, "Asia/Tokyo"), nil); got != want {
+	if got := story.Brief(5, load(t, "Asia/Tokyo"), "https://x.slack.com/", nil); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if got := story.Brief(1, load(t, "America/Los_Angeles"), nil); strings.Contains(got, "\n") || !strings.Contains(got, "|2026-03-02 07:46>") || strings.Contains(got, "secret") {
+	if got := story.Brief(1, load(t, "America/Los_Angeles"), "https://x.slack.com/", nil); strings.Contains(got, "\n") || !strings.Contains(got, "|2026-03-02 07:46>") || strings.Contains(got, "secret") {
 		t.Errorf("one: %s", got)
 	}
-	want = `• <!date^1772366430^{date_short_pretty} {time}|2026-03-01 21:00> 答えました: nobody answered\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f (判断、確信度 0.85、使ったツール: search_messages, read\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f, look_again、評価: 良い 1、悪い 1)
+	want = `• <!date^1772366430^{date_short_pretty} {time}|2026-03-01 21:00> 答えました: nobody answered\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f (判断、確信度 0.85、使ったツール: search_messages, read\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f, look_again、評価: 良い 1、悪い 1、振り返ると答えるのが正解でした（<https://x.slack.com/archives/C1/p1772366439000000|答えは喜ばれました>）)
 • <!date^1772366470^{date_short_pretty} {time}|2026-03-01 21:01> スレッドで答えられませんでした: 判断が得られなかった (判断)
 • <!date^1772466400^{date_short_pretty} {time}|2026-03-03 00:46> 黙っていました: メッセージが max_message_age_seconds より古い (規則 too_old)`
-	if got := story.Brief(5, load(t, "Asia/Tokyo"), words.In(config.Japanese)); got != want {
+	if got := story.Brief(5, load(t, "Asia/Tokyo"), "https://x.slack.com/", words.In(config.Japanese)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	for outcome, end := range outcomePhrases {
@@ -249,7 +256,7 @@ func TestBrief(t *testing.T) {
 			t.Errorf("%s: %s", outcome, end)
 		}
 	}
-	if got := (Timeline{}).Brief(5, time.UTC, nil); got != "" {
+	if got := (Timeline{}).Brief(5, time.UTC, "https://x.slack.com/", nil); got != "" {
 		t.Errorf("of nothing: %q", got)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
+	"myao/internal/label"
 	"myao/internal/store"
 )
 
@@ -133,6 +134,19 @@ type Decision struct {
 	Parts []Part `json:"parts,omitempty"`
 	// Feedback is what people think of the reply; nil if nobody has voted.
 	Feedback *Feedback `json:"feedback,omitempty"`
+	// Hindsight is what followed says of it, and what people say, the weightiest first.
+	Hindsight []Label `json:"hindsight,omitempty"`
+}
+
+// Label is what one kind of evidence, or a person, says of a decision.
+type Label struct {
+	Kind   label.Kind  `json:"kind"`
+	Truth  label.Truth `json:"truth"` // what would have been right
+	Weight float64     `json:"weight"`
+	At     time.Time   `json:"at"`
+	// TS is the message that shows it; empty if none does.
+	TS string `json:"ts,omitempty"`
+	By string `json:"by,omitempty"` // cli:NAME, for a person's
 }
 
 // Feedback counts the votes about a reply. It says nothing about who voted.

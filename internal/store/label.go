@@ -71,7 +71,7 @@ func (s *Store) Unlabelled(ctx context.Context, before time.Time, limit int) ([]
 	return rows, nil
 }
 
-// maxFollowing bounds how many messages after a decision are read.
+// maxFollowing bounds how many messages, reactions and orders after a decision are read.
 const maxFollowing = 50
 
 // Followed is a judgment and what followed it, as hindsight needs them, in order of time. bot is the bot's user id.
@@ -84,15 +84,18 @@ func (s *Store) Followed(ctx context.Context, d Decision, bot string) (of label.
 	var triggers, said []messageRow
 	var parts []outboxRow
 	var orders []orderRow
-	if err := runBatch(s.db.WithContext(ctx),
-		query{"SELECT * FROM messages WHERE team_id = ? AND channel_id = ? AND ts = ?", []any{c.Team, c.Channel, d.TriggerTS}, &triggers},
-		query{fmt.Sprintf("SELECT * FROM messages WHERE team_id = ? AND channel_id = ? AND thread_ts IN ? AND sent_us > ? AND sent_us <= ? AND NOT deleted AND NOT own ORDER BY sent_us LIMIT %d", maxFollowing),
-			[]any{c.Team, c.Channel, slices.Compact([]string{c.Thread, threadUnder(c, d.TriggerTS)}), from, to}, &said},
-		query{"SELECT * FROM outbox WHERE team_id = ? AND channel_id = ? AND trigger_ts = ? AND decision = ? AND sent_ts <> ''", []any{c.Team, c.Channel, d.TriggerTS, d.Key}, &parts},
-		query{"SELECT * FROM orders WHERE team_id = ? AND channel_id = ? AND ordered_us > ? AND ordered_us <= ? AND (thread_ts = ? OR thread_ts = '' AND kind <> ?) AND kind IN ? ORDER BY ordered_us LIMIT 50",
-			[]any{c.Team, c.Channel, from, to, c.Thread, conversation.UpdateAnswerNow, []string{conversation.UpdateAnswerNow, conversation.UpdateMute, conversation.UpdateSnooze}}, &orders},
-	); err != nil {
-		return of, nil, fmt.Errorf("read what followed decision %s: %w", d.Key, err)
+	own := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ?", c.Team, c.Channel).Session(&gorm.Session{})
+	for _, err := range []error{
+		own.Where("ts = ?", d.TriggerTS).Find(&triggers).Error,
+		own.Where("thread_ts IN ? AND sent_us > ? AND sent_us <= ? AND NOT deleted AND NOT own", []string{c.Thread, threadUnder(c, d.TriggerTS)}, from, to).
+			Order("sent_us").Limit(maxFollowing).Find(&said).Error,
+		own.Where("trigger_ts = ? AND decision = ? AND sent_ts <> ''", d.TriggerTS, d.Key).Find(&parts).Error,
+		own.Where("ordered_us > ? AND ordered_us <= ? AND (kind = ? AND thread_ts = ? OR kind IN ? AND thread_ts IN ?)", from, to, conversation.UpdateAnswerNow, c.Thread,
+			[]string{conversation.UpdateMute, conversation.UpdateSnooze}, []string{c.Thread, ""}).Order("ordered_us").Limit(maxFollowing).Find(&orders).Error,
+	} {
+		if err != nil {
+			return of, nil, fmt.Errorf("read what followed decision %s: %w", d.Key, err)
+		}
 	}
 	trigger := first(triggers)
 	of = label.Decision{

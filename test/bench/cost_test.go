@@ -61,7 +61,7 @@ func measureCost(b *bench) []row {
 func (w *world) pauseSchedules() {
 	w.b.Helper()
 	schedules := w.client.ScheduleClient()
-	for _, id := range []string{"memory", "catch-up", "channel-sync", "retention"} {
+	for _, id := range []string{"memory", "catch-up", "channel-sync", "retention", "hindsight"} {
 		w.check(schedules.GetHandle(w.b.Context(), id).Pause(w.b.Context(), client.SchedulePauseOptions{Note: "measuring the cost of a message"}))
 	}
 }

@@ -163,7 +163,7 @@ func (s *system) temporalMessages() (all []proto.Message, f *temporalData) {
 			}))
 		}
 	}
-	for _, id := range []string{"memory", "catch-up", "channel-sync", "retention"} {
+	for _, id := range []string{"memory", "catch-up", "channel-sync", "retention", "hindsight"} {
 		keep(service.DescribeSchedule(ctx, &workflowservice.DescribeScheduleRequest{Namespace: s.namespaceName, ScheduleId: id}))
 	}
 	f = &temporalData{}

@@ -192,7 +192,7 @@ func (s *system) namespace() string {
 // workflows themselves.
 func (s *system) pauseSchedules() {
 	s.t.Helper()
-	for _, id := range []string{"memory", "catch-up", "channel-sync", "retention"} {
+	for _, id := range []string{"memory", "catch-up", "channel-sync", "retention", "hindsight"} {
 		handle := s.temporal.ScheduleClient().GetHandle(s.t.Context(), id)
 		s.await("the schedule "+id, 30*time.Second, func() bool { return handle.Pause(s.t.Context(), client.SchedulePauseOptions{}) == nil })
 	}

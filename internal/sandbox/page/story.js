@@ -69,6 +69,12 @@ function what(input) {
   return text && ` “${text.length > 80 ? text.slice(0, 80) + "…" : text}”`;
 }
 
+const truths = { speak: "an answer was right", silent: "silence was right", wait: "waiting was right", either: "both were right" };
+const evidence = {
+  mentioned: ": it had to be mentioned", answer_now: ": an answer was ordered", unanswered: ": nobody answered within a day", answered: ": another person answered, or took it on",
+  unwelcome: ": the answer was not wanted", welcome: ": the answer was welcome", waited: ": another person answered first", human: ": a person says so",
+};
+
 // facts lists the figures of a decision.
 function facts(d) {
   const out = [];
@@ -80,6 +86,7 @@ function facts(d) {
   (d.steps || []).forEach((s, i) => out.push(`${s.tool}${what(inputs[i])}: ${step(s)}`));
   const reaction = d.parts?.find(p => p.reaction && p.state === "sent")?.reaction;
   if (reaction) out.push("reacted with " + emojiOrName(reaction));
+  if (d.hindsight) out.push("in hindsight " + truths[d.hindsight[0].truth] + (evidence[d.hindsight[0].kind] || ""));
   const failed = d.parts?.findLast(p => p.error && p.state !== "sent");
   if (failed) out.push("Slack said: " + slackError(failed.error));
   const tries = (d.parts || []).reduce((n, p) => n + p.tries, 0);

@@ -1,0 +1,76 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/label"
+	"myao/internal/store"
+)
+
+// hindsightChunk is how many decisions are labelled in one transaction.
+const hindsightChunk = 200
+
+// LabelOutput counts what a run of Label did.
+type LabelOutput struct {
+	Decisions int `json:"decisions"` // that it looked at
+	Labels    int `json:"labels"`
+}
+
+// Label labels the judgments that are older than a day by what followed them. An attempt goes on where
+// the one before has ended.
+func (a *Activities) Label(ctx context.Context) (LabelOutput, error) {
+	ctx, stop := heartbeat(ctx)
+	defer stop()
+	out, err := a.label(ctx)
+	if err != nil {
+		return LabelOutput{}, classify(fmt.Errorf("label: %w", err))
+	}
+	return out, nil
+}
+
+func (a *Activities) label(ctx context.Context) (out LabelOutput, err error) {
+	own, err := a.Slack.Identity(ctx)
+	if err != nil {
+		return out, err
+	}
+	before := a.Clock().Add(-label.Window - time.Minute) // the database's clock may be another one
+	for {
+		decisions, err := a.Store.Unlabelled(ctx, before, hindsightChunk)
+		if err != nil || len(decisions) == 0 {
+			return out, err
+		}
+		var labels []store.Label
+		for _, d := range decisions {
+			found, err := a.labelsOf(ctx, d, own.UserID)
+			if err != nil {
+				return out, err
+			}
+			labels = append(labels, found...)
+		}
+		if err := a.Store.SaveHindsight(ctx, decisions[len(decisions)-1], labels); err != nil {
+			return out, err
+		}
+		out.Decisions, out.Labels = out.Decisions+len(decisions), out.Labels+len(labels)
+	}
+}
+
+func (a *Activities) labelsOf(ctx context.Context, d store.Decision, bot string) ([]store.Label, error) {
+	c, err := chat.ParseConversation(d.WorkflowID)
+	if err != nil {
+		return nil, err
+	}
+	of, events, err := a.Store.Followed(ctx, d, bot)
+	if err != nil {
+		return nil, err
+	}
+	var rows []store.Label
+	for _, l := range label.Of(of, events) {
+		rows = append(rows, store.Label{
+			TeamID: c.Team, ChannelID: c.Channel, Decision: d.Key, Kind: l.Kind, Truth: l.Truth, Weight: l.Weight, TS: l.TS, AtUS: l.At.UnixMicro(),
+		})
+	}
+	return rows, nil
+}
