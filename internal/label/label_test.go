@@ -17,7 +17,7 @@ func after(minutes float64, e Event) Event {
 	return e
 }
 
-func says(by string) Event     { return Event{What: Said, By: by, TS: by} }
+func wrote(by string) Event    { return Event{What: Said, By: by, TS: by} }
 func mentions(by string) Event { return Event{What: Said, By: by, TS: by, Mention: true} }
 func reacts(by, name string) Event {
 	return Event{What: Reacted, By: by, TS: "trigger", Name: name}
@@ -49,23 +49,23 @@ func TestOf(t *testing.T) {
 		want   string
 	}{
 		"mentioned within the hour":              {silent, []Event{after(59, mentions("alice"))}, "mentioned 0.90 alice"},
-		"the asker adds something, and mentions": {silent, []Event{after(1, says("alice")), after(2, mentions("alice"))}, "mentioned 0.90 alice"},
+		"the asker adds something, and mentions": {silent, []Event{after(1, wrote("alice")), after(2, mentions("alice"))}, "mentioned 0.90 alice"},
 		"another person mentions it":             {silent, []Event{after(5, mentions("bob"))}, "mentioned 0.90 bob"},
-		"mentioned after another person spoke":   {silent, []Event{after(1, says("bob")), after(2, mentions("alice"))}, "answered 0.60 bob"},
+		"mentioned after another person spoke":   {silent, []Event{after(1, wrote("bob")), after(2, mentions("alice"))}, "answered 0.60 bob"},
 		"mentioned too late":                     {silent, []Event{after(61, mentions("alice"))}, nothing},
 		"mentioned by an app":                    {silent, []Event{after(5, mentions(""))}, nothing},
 		"mentioned before":                       {silent, []Event{after(-1, mentions("alice"))}, nothing},
 		"an answer ordered, hours later":         {silent, []Event{after(600, orders(conversation.UpdateAnswerNow))}, "answer_now 1.00 "},
 		"muted after silence":                    {silent, []Event{after(5, orders(conversation.UpdateMute))}, nothing},
 		"a question without an answer":           {question, nil, "unanswered 0.30 trigger"},
-		"a question, only the asker goes on":     {question, []Event{after(30, says("alice")), after(40, reacts("alice", "eyes"))}, "unanswered 0.30 trigger"},
-		"a question, answered late":              {question, []Event{after(600, says("bob"))}, nothing},
-		"a question, answered by an app":         {question, []Event{after(5, says(""))}, "unanswered 0.30 trigger"},
+		"a question, only the asker goes on":     {question, []Event{after(30, wrote("alice")), after(40, reacts("alice", "eyes"))}, "unanswered 0.30 trigger"},
+		"a question, answered late":              {question, []Event{after(600, wrote("bob"))}, nothing},
+		"a question, answered by an app":         {question, []Event{after(5, wrote(""))}, "unanswered 0.30 trigger"},
 		"a question, any reaction":               {question, []Event{after(5, reacts("bob", "joy"))}, nothing},
-		"a question, answered after a day":       {question, []Event{after(60*24+1, says("bob"))}, "unanswered 0.30 trigger"},
-		"answered":                               {silent, []Event{after(5, says("bob"))}, "answered 0.60 bob"},
-		"answered, and then mentioned":           {question, []Event{after(5, says("bob")), after(6, mentions("bob"))}, "answered 0.60 bob"},
-		"answered late":                          {silent, []Event{after(61, says("bob"))}, nothing},
+		"a question, answered after a day":       {question, []Event{after(60*24+1, wrote("bob"))}, "unanswered 0.30 trigger"},
+		"answered":                               {silent, []Event{after(5, wrote("bob"))}, "answered 0.60 bob"},
+		"answered, and then mentioned":           {question, []Event{after(5, wrote("bob")), after(6, mentions("bob"))}, "answered 0.60 bob"},
+		"answered late":                          {silent, []Event{after(61, wrote("bob"))}, nothing},
 		"taken on":                               {silent, []Event{after(5, reacts("bob", "eyes"))}, "answered 0.60 trigger"},
 		"taken on by the asker":                  {silent, []Event{after(5, reacts("alice", "eyes"))}, nothing},
 		"laughed at":                             {silent, []Event{after(5, reacts("bob", "joy"))}, nothing},
@@ -82,12 +82,12 @@ func TestOf(t *testing.T) {
 		"a thumb up":                             {spoke, []Event{after(5, toReply(reacts("bob", "+1")))}, "welcome 0.70 trigger"},
 		"thanked next":                           {spoke, []Event{after(5, thanks("alice"))}, "welcome 0.80 alice"},
 		"thanked next, and a thumb up":           {spoke, []Event{after(4, toReply(reacts("bob", "+1"))), after(5, thanks("alice"))}, "welcome 0.80 alice"},
-		"thanks to somebody else":                {spoke, []Event{after(5, says("bob")), after(6, thanks("alice"))}, nothing},
-		"nothing follows the answer":             {posted(question), []Event{after(5, says("alice"))}, nothing},
-		"another answered while it waited":       {delayed, []Event{after(1, says("bob"))}, "waited 0.60 bob"},
-		"the asker withdrew it":                  {func() Decision { d := delayed; d.By = "alice"; return d }(), []Event{after(1, says("alice"))}, nothing},
-		"withdrawn without a delay":              {at, []Event{after(1, says("bob"))}, nothing},
-		"dropped":                                {func() Decision { d := question; d.Outcome = conversation.Dropped; return d }(), []Event{after(1, says("bob"))}, nothing},
+		"thanks to somebody else":                {spoke, []Event{after(5, wrote("bob")), after(6, thanks("alice"))}, nothing},
+		"nothing follows the answer":             {posted(question), []Event{after(5, wrote("alice"))}, nothing},
+		"another answered while it waited":       {delayed, []Event{after(1, wrote("bob"))}, "waited 0.60 bob"},
+		"the asker withdrew it":                  {func() Decision { d := delayed; d.By = "alice"; return d }(), []Event{after(1, wrote("alice"))}, nothing},
+		"withdrawn without a delay":              {at, []Event{after(1, wrote("bob"))}, nothing},
+		"dropped":                                {func() Decision { d := question; d.Outcome = conversation.Dropped; return d }(), []Event{after(1, wrote("bob"))}, nothing},
 	} {
 		var got []string
 		for _, l := range Of(c.of, c.events) {
