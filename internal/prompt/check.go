@@ -57,10 +57,11 @@ func (r *Renderer) checkTemplates(faults *Faults) {
 	for _, kind := range memoryKinds {
 		names = append(names, string(kind)+".tmpl")
 	}
-	for _, name := range names {
-		for _, c := range contexts {
-			for _, o := range []Options{options, alone, {}} {
-				text, err := r.render(name, r.view(c, o))
+	for _, c := range contexts {
+		for _, o := range []Options{options, alone, {}} {
+			v := r.view(c, o)
+			for _, name := range names {
+				text, err := r.render(name, v)
 				if err == nil && text == "" {
 					err = fmt.Errorf("prompt template %s: renders to an empty text, but a model needs one", r.path(name))
 				}
