@@ -17,9 +17,11 @@ import (
 	"golang.org/x/text/encoding/japanese"
 )
 
-// local is a fetcher that may reach the servers of tests.
+// local is a fetcher that may reach the servers of tests. It is patient, as the test machine may stand still.
 func local() *Fetcher {
-	return New(Options{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}})
+	f := New(Options{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}})
+	f.timeout = time.Minute
+	return f
 }
 
 // serve answers each path with a handler.
