@@ -9,6 +9,7 @@ import (
 	"image/png"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"myao/internal/attach"
@@ -31,9 +32,12 @@ func pngOf(t *testing.T, width int) []byte {
 	return b.Bytes()
 }
 
+// documents are read by one reader, which compiles for seconds.
+var documents = sync.OnceValue(pdf.NewReader)
+
 // withFiles gives activities a reader of the workspace's files.
 func (b *bundle) withFiles() {
-	b.Mind.Files = attach.New(b.client, pdf.NewReader(), b.Mind.Prompts.Material, b.Logger)
+	b.Mind.Files = attach.New(b.client, documents(), b.Mind.Prompts.Material, b.Logger)
 	b.settings.Tools = config.Default().Tools.Enabled
 }
 

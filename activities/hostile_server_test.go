@@ -24,7 +24,6 @@ import (
 	"myao/internal/llm"
 	"myao/internal/llm/llmtest"
 	"myao/internal/mcp"
-	"myao/internal/pdf"
 	"myao/internal/store"
 	"myao/internal/webpage"
 )
@@ -141,7 +140,7 @@ func TestHostileServers(t *testing.T) {
 					Store:   w.Store, Material: w.Mind.Prompts.Material, Clock: time.Now, Logger: w.Logger,
 				})
 				defer client.Close()
-				w.Tools = w.Mind.Tools(w.client, w.Directory, webpage.New(webpage.Options{}), attach.New(w.client, pdf.NewReader(), w.Mind.Prompts.Material, w.Logger), client, []string{botKey})
+				w.Tools = w.Mind.Tools(w.client, w.Directory, webpage.New(webpage.Options{}), attach.New(w.client, documents(), w.Mind.Prompts.Material, w.Logger), client, []string{botKey})
 				outputs := w.answer(w.say("<@"+w.workspace.Bot().UserID+"> look for the ticket"), addressed)
 				if len(evil.looked) == 0 {
 					t.Fatalf("the server was not asked: %q", outputs)

@@ -24,7 +24,6 @@ import (
 	"myao/internal/conversation"
 	"myao/internal/llm"
 	"myao/internal/llm/llmtest"
-	"myao/internal/pdf"
 	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/tools"
@@ -137,7 +136,7 @@ func newHostileWorld(t *testing.T, h hostile, first func(*hostileWorld) llm.Call
 	}))
 	w.Limits = config.Default().Tools
 	w.settings.Tools = w.Limits.Enabled
-	w.Tools = w.Mind.Tools(w.client, w.Directory, webpage.New(webpage.Options{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}), attach.New(w.client, pdf.NewReader(), w.Mind.Prompts.Material, w.Logger), nil, nil)
+	w.Tools = w.Mind.Tools(w.client, w.Directory, webpage.New(webpage.Options{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}), attach.New(w.client, documents(), w.Mind.Prompts.Material, w.Logger), nil, nil)
 	w.attic = w.workspace.AddChannel(sandbox.Private, "attic", w.workspace.Bot().UserID, w.alice.ID)
 	w.sayIn(w.attic, "The spare key is called "+hostilePrivate)
 	w.say("The code of the vault is " + hostileSecret)
