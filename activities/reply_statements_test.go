@@ -12,6 +12,7 @@ import (
 
 	"myao/internal/conversation"
 	"myao/internal/slack"
+	"myao/internal/store/storetest"
 	"myao/internal/testserver"
 )
 
@@ -73,7 +74,7 @@ func (w *proxy) take() []string {
 // after it. Each statement is a round trip, and each commit a write to the disk.
 func TestStatementsOfAReply(t *testing.T) {
 	t.Parallel()
-	w := newProxy(t, testserver.Postgres(t))
+	w := newProxy(t, storetest.Postgres(t)) // a copy, as migrations through the proxy take long
 	b := setup(t, withDatabase(w.url))
 	task := inThread(b.say("hello?"))
 	var before []string

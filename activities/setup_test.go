@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"testing"
 	"time"
 
@@ -114,6 +115,9 @@ func (c *channelConfig) set(channel func(config.ChannelFacts) config.ChannelSett
 	c.channel, c.named = channel, true
 }
 
+// embeddedPrompts are made once: every template is rendered with them.
+var embeddedPrompts = sync.OnceValues(func() (*prompt.Renderer, error) { return prompt.New(prompt.Config{}) })
+
 func setup(t *testing.T, options ...option) *bundle {
 	t.Helper()
 	o := settings{http: http.Client{Timeout: time.Minute, Transport: patientTransport{}}, handler: llmtest.Default, wrap: func(h http.Handler) http.Handler { return h }}
@@ -140,7 +144,7 @@ func setup(t *testing.T, options ...option) *bundle {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = model.Close() })
-	prompts, err := prompt.New(prompt.Config{})
+	prompts, err := embeddedPrompts()
 	if err != nil {
 		t.Fatal(err)
 	}

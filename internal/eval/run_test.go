@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,6 +32,9 @@ import (
 	"myao/internal/store/storetest"
 )
 
+// embeddedPrompts are made once: every template is rendered with them.
+var embeddedPrompts = sync.OnceValues(func() (*prompt.Renderer, error) { return prompt.New(prompt.Config{}) })
+
 // newRunner judges cases with a scripted model.
 func newRunner(t *testing.T, handler llmtest.Handler, cases ...Case) (Runner, *llmtest.Running) {
 	t.Helper()
@@ -40,7 +44,7 @@ func newRunner(t *testing.T, handler llmtest.Handler, cases ...Case) (Runner, *l
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = model.Close() })
-	prompts, err := prompt.New(prompt.Config{})
+	prompts, err := embeddedPrompts()
 	if err != nil {
 		t.Fatal(err)
 	}

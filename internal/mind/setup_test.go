@@ -122,12 +122,15 @@ func kindOf(c llmtest.Call) string {
 	return "?"
 }
 
+// embeddedPrompts are made once: every template is rendered with them.
+var embeddedPrompts = sync.OnceValues(func() (*prompt.Renderer, error) { return prompt.New(prompt.Config{}) })
+
 func setup(t *testing.T, url string) *bundle {
 	t.Helper()
 	b := &bundle{t: t, now: time.Now().UTC().Truncate(time.Microsecond), slack: &directory{channels: map[string]slack.Channel{}}}
 	s := storetest.OpenURL(t, url)
 	b.model = llmtest.New(t, note)
-	prompts, err := prompt.New(prompt.Config{})
+	prompts, err := embeddedPrompts()
 	if err != nil {
 		t.Fatal(err)
 	}
