@@ -49,6 +49,7 @@ var measurements = []measurement{
 	{name: "context", measure: measureContext},
 	{name: "search", slow: true, measure: measureSearch},
 	{name: "mention", slow: true, measure: measureMention},
+	{name: "promises", slow: true, measure: measurePromises},
 	{name: "start", slow: true, measure: measureStart},
 	{name: "cost", measure: measureCost},
 	{name: "idle", slow: true, long: true, measure: measureIdle},
