@@ -3,6 +3,7 @@ import { clock, dayName, tsTime } from "./clock.js";
 import { attachment } from "./files.js";
 import { avatar, emojiOrName } from "./icons.js";
 import { showRows } from "./list.js";
+import { expectModal } from "./modal.js";
 import { body, editable, el, rich } from "./render.js";
 import { $, act, count, navigate, currentChannel, isReply, names, on, seen, state, emit, title, visible } from "./state.js";
 
@@ -134,6 +135,7 @@ function tools(m, inThread) {
 async function press(m, button, node) {
   if (node.hasAttribute("aria-disabled")) return;
   node.setAttribute("aria-disabled", "true");
+  expectModal();
   const taken = await act("click", { ts: m.ts, name: button.action_id, value: button.value || "" });
   node.removeAttribute("aria-disabled");
   if (taken && node.dataset.vote) votes.set(state.me + " " + m.ts, node.dataset.vote);

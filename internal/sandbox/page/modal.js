@@ -5,7 +5,13 @@ import { $, act } from "./state.js";
 const dialog = $("modal");
 let open = null;
 
+// expected is set from the use of a button on: the modal that it opens is shown in this tab alone.
+let expected = false;
+export const expectModal = () => { expected = true; };
+
 export function openModal(modal) {
+  if (!expected) return;
+  expected = false;
   const fields = modal.view.blocks.filter(b => b.type === "input" && b.element?.type === "plain_text_input");
   open = { id: modal.id, fields };
   $("modal-title").textContent = modal.view.title.text;
