@@ -3,13 +3,13 @@ package eval
 import (
 	_ "embed"
 	"fmt"
-	"html/template"
 	"io"
 	"maps"
 	"slices"
 	"strings"
 	texttemplate "text/template"
 
+	"myao/internal/chart"
 	"myao/internal/stats"
 )
 
@@ -20,7 +20,7 @@ type report struct {
 	Finished bool
 	Wrong    []Row // missed and false ones, with what the model was asked
 	Rules    []ruleCount
-	Curve    curve
+	Curve    chart.Rates
 	Diagram  diagram
 }
 
@@ -55,29 +55,17 @@ func newReport(r Run) report {
 	for _, name := range slices.Sorted(maps.Keys(out.Figures.Rules)) {
 		out.Rules = append(out.Rules, ruleCount{name, out.Figures.Rules[name]})
 	}
-	out.Curve, out.Diagram = newCurve(out.Thresholds), newDiagram(out.Reliability)
+	out.Curve, out.Diagram = newRates(r.Header, out.Thresholds), newDiagram(out.Reliability)
 	return out
 }
 
-// Both pictures are drawn in a square of this many units; the axes go from 0 to 1.
-const side = 240.0
-
-func place(x, y float64) string { return fmt.Sprintf("%.1f,%.1f", x*side, (1-y)*side) }
-
-// curve is both error rates over the threshold, as points of SVG polylines.
-type curve struct{ Missed, False string }
-
-func newCurve(points []Point) curve {
-	line := func(rate func(Point) *float64) string {
-		var at []string
-		for _, p := range points {
-			if v := rate(p); v != nil {
-				at = append(at, place(p.MinConfidence, *v))
-			}
-		}
-		return strings.Join(at, " ")
+// newRates is both error rates over the threshold.
+func newRates(h Header, points []Point) chart.Rates {
+	r := chart.Rates{ID: "rates", Title: h.Model, Marks: []chart.Mark{{Name: "this run", Threshold: h.MinConfidence}}}
+	for _, p := range points {
+		r.Points = append(r.Points, chart.Point{Threshold: p.MinConfidence, Missed: p.MissedRate, False: p.FalseRate})
 	}
-	return curve{line(func(p Point) *float64 { return p.MissedRate }), line(func(p Point) *float64 { return p.FalseRate })}
+	return r
 }
 
 // diagram is the reliability: how often speaking was right, over how sure the judge was.
@@ -95,9 +83,9 @@ type dot struct {
 func newDiagram(all []Bin) (d diagram) {
 	var at []string
 	for _, b := range all {
-		at = append(at, place(b.Score, *b.Speak.Value))
+		at = append(at, chart.Place(b.Score, *b.Speak.Value))
 		d.Dots = append(d.Dots, dot{
-			b.Score * side, (1 - *b.Speak.Value) * side, (1 - *b.Speak.Low) * side, (1 - *b.Speak.High) * side,
+			chart.X(b.Score), chart.Y(*b.Speak.Value), chart.Y(*b.Speak.Low), chart.Y(*b.Speak.High),
 			fmt.Sprintf("score %.2f: speaking was right in %d of %d", b.Score, b.Speak.K, b.Speak.N),
 		})
 	}
@@ -134,7 +122,7 @@ var functions = map[string]any{
 }
 
 var (
-	htmlReport     = template.Must(template.New("report").Funcs(functions).Parse(htmlSource))
+	htmlReport     = chart.Page("report", htmlSource, functions)
 	markdownReport = texttemplate.Must(texttemplate.New("report").Funcs(functions).Parse(markdownSource))
 )
 

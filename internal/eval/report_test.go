@@ -16,7 +16,7 @@ func TestReportsShowWhatWasWrong(t *testing.T) {
 	for i := range rows {
 		rows[i].Verdict.Reason, rows[i].System, rows[i].Prompt = "<script>alert(1)</script> | a", "## Thread", "Judge."
 	}
-	run := Run{Header{V: 1, Count: 100, Repeat: 1, Answers: 100, Provider: "demo", Model: "demo", Prompt: "abc", Began: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}, rows}
+	run := Run{Header{V: 1, Count: 100, Repeat: 1, Answers: 100, Provider: "demo", Model: "demo", Prompt: "abc", MinConfidence: 0.7, Began: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}, rows}
 	var page, text bytes.Buffer
 	if err := WriteHTML(&page, run); err != nil {
 		t.Fatal(err)
@@ -24,12 +24,14 @@ func TestReportsShowWhatWasWrong(t *testing.T) {
 	if err := WriteMarkdown(&text, run); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"60 of 60", "0 of 40", "## Thread", "&lt;script&gt;", "70.0 %"} {
-		if want != "70.0 %" && !strings.Contains(page.String(), want) {
+	for _, want := range []string{"60 of 60", "0 of 40", "## Thread", "&lt;script&gt;",
+		`aria-labelledby="rates-title rates-text"`, `<title id="rates-title">demo: both error rates over min_confidence</title>`, "At 0.50: missed 0 %, false 100 %. At 0.75: missed 0 %, false 100 %. At 1.00: missed 100 %, false 0 %. this run 0.70: missed",
+		">error rate</text>", ">this run 0.70</text>", `stroke="var(--missed)"`} {
+		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	if strings.Contains(page.String(), "<script>") {
+	if strings.Contains(page.String(), "<script") {
 		t.Error("the page holds what the model wrote as markup")
 	}
 	for _, want := range []string{"| false interruptions | 100.0 % (60 of 60)", `&lt;script>alert(1)&lt;/script> \| a`} {
