@@ -120,12 +120,8 @@ func (c *evalReport) runStandalone(_ context.Context, stdout io.Writer) error {
 		if path == "" {
 			continue
 		}
-		file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-		if err != nil {
+		if err := writeFile(path, func(w io.Writer) error { return write(w, run) }); err != nil {
 			return err
-		}
-		if err := errors.Join(write(file, run), file.Close()); err != nil {
-			return fmt.Errorf("write %s: %w", path, err)
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 type Rates struct {
 	ID    string // unique on its page
 	Title string // what the rates are of, for whoever does not see them
+	Note  string // stands under the chart; may be empty
 	// Points are in order of their thresholds.
 	Points []Point
 	Marks  []Mark
