@@ -65,6 +65,14 @@ func (s *system) awaitPromise(id string, state store.PromiseState) {
 	s.await("promise "+id+" to be "+string(state), 90*time.Second, func() bool { return s.promise(id).State == state })
 }
 
+// makeDue moves a promise to this moment.
+func (s *system) makeDue(id string) {
+	s.t.Helper()
+	if _, stderr, status := s.command("promises", "move", id, "in", "1s"); status != 0 {
+		s.t.Fatalf("promise %s is not moved: %s", id, stderr)
+	}
+}
+
 // kept are the posts in a thread that keep a promise.
 func (s *system) kept(channel, thread string) []sandbox.Post {
 	return slices.DeleteFunc(s.postsIn(channel), func(p sandbox.Post) bool {
@@ -128,13 +136,14 @@ func TestPromises(t *testing.T) {
 
 		every, asked := s.promised(s.general, `{"when":"in 2s","what":"the status","every":"day"}`)
 		s.await("its next time", 60*time.Second, func() bool { return s.promise(every.ID).Number == 2 })
-		if p := s.promise(every.ID); p.State != store.PromiseOpen || p.Due().Sub(every.Due()) != 24*time.Hour || len(s.kept(s.general, asked)) != 1 {
+		if p := s.promise(every.ID); p.State != store.PromiseOpen || p.Due().Sub(p.First()) != 24*time.Hour || len(s.kept(s.general, asked)) != 1 {
 			t.Errorf("after its first time: %+v", p)
 		}
 
 		private := s.workspace.AddChannel(sandbox.Private, "gone", s.workspace.Bot().UserID, s.alice.ID)
-		gone, _ := s.promised(private, `{"when":"in 4s","what":"water the plants"}`)
+		gone, _ := s.promised(private, `{"when":"in 1h","what":"water the plants"}`)
 		s.workspace.Leave(private, s.workspace.Bot().UserID)
+		s.makeDue(gone.ID)
 		s.awaitPromise(gone.ID, store.PromiseKept)
 		direct := slices.DeleteFunc(s.posts(), func(p sandbox.Post) bool { return !strings.HasPrefix(p.Channel, "D") })
 		if len(direct) != 1 || !strings.Contains(direct[0].Text, "water the plants") || !strings.Contains(direct[0].Text, private) {
@@ -153,10 +162,10 @@ func TestKilledWhileItKeepsAPromise(t *testing.T) {
 		t.Parallel()
 		s := start(t, url, quiet(300), maxWait(600), modelAnswers(promises))
 		for i, point := range promisePoints {
-			what := fmt.Sprintf(`{"when":"in 12s","what":"plant %d"}`, i)
-			p, asked := s.promised(s.general, what)
+			p, asked := s.promised(s.general, fmt.Sprintf(`{"when":"in 1h","what":"plant %d"}`, i))
 			s.worker.kill()
 			s.worker.start(failpoint.Variable + "=" + point)
+			s.makeDue(p.ID)
 			s.worker.awaitDeath(point)
 			s.worker.start()
 			s.awaitPromise(p.ID, store.PromiseKept)
