@@ -17,7 +17,7 @@ type Decision struct {
 	WorkflowID    string   `json:"workflow_id"`
 	TriggerTS     string   `gorm:"column:trigger_ts" json:"trigger_ts"`
 	Revision      string   `json:"revision"`
-	Source        string   `json:"source"` // judgment, rule, addressed or operator
+	Source        string   `json:"source"` // judgment, rule, addressed, operator or promise
 	Rule          string   `json:"rule"`
 	ShouldRespond bool     `json:"should_respond"`
 	Reason        string   `json:"reason"`
