@@ -39,8 +39,11 @@ func (a *Activities) label(ctx context.Context) (out LabelOutput, err error) {
 	before := a.Clock().Add(-label.Window - time.Minute) // the database's clock may be another one
 	for {
 		decisions, err := a.Store.Unlabelled(ctx, before, hindsightChunk)
-		if err != nil || len(decisions) == 0 {
+		if err != nil {
 			return out, err
+		}
+		if len(decisions) == 0 { // the next run shall not read again what has none
+			return out, a.Store.SaveHindsight(ctx, store.Decision{DecidedUS: before.UnixMicro()}, nil)
 		}
 		var labels []store.Label
 		for _, d := range decisions {

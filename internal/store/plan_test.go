@@ -16,6 +16,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
+	"myao/internal/label"
 )
 
 // Queries for every message use an index, however much data there is: in a channel with many
@@ -87,6 +88,11 @@ func TestPlansUseIndexes(t *testing.T) {
 					_, err := s.Feedback(ctx, []string{"d7", "d8"})
 					return err
 				}},
+				{name: "Unlabelled", survey: true, run: func(ctx context.Context, s *Store) error {
+					_, err := s.Unlabelled(ctx, noon, 200)
+					return err
+				}},
+				{name: "LabelsOf", run: func(ctx context.Context, s *Store) error { _, err := s.LabelsOf(ctx, []string{"d7", "d8"}); return err }},
 				{name: "ProposalsOf", run: func(ctx context.Context, s *Store) error { _, err := s.ProposalsOf(ctx, "d7"); return err }},
 				{name: "Proposals", run: func(ctx context.Context, s *Store) error {
 					_, err := s.Proposals(ctx, ProposalFilter{Team: team, Limit: 20})
@@ -680,6 +686,7 @@ func (db database) seedLedger(t *testing.T, n int) {
 	var proposals []Proposal
 	var promises []Promise
 	var votes []Vote
+	var labels []Label
 	for i := range n / 4 {
 		us := micros(chat.Time(at(n - n/4 + i)))
 		c := chat.Conversation{Team: team, Channel: []string{channel, "C2", "C3"}[i%3]}
@@ -693,6 +700,7 @@ func (db database) seedLedger(t *testing.T, n int) {
 		turns = append(turns, Turn{Decision: key, TeamID: team, ChannelID: c.Channel, MadeUS: us})
 		steps = append(steps, Step{ID: stepID(key, 0, 0), TeamID: team, ChannelID: c.Channel, Decision: key, TriggerTS: at(i), Tool: "search_messages", State: StepDone, StoredUS: us})
 		votes = append(votes, Vote{TeamID: team, ChannelID: c.Channel, Part: key, Decision: key, UserID: "U1", Value: VoteUp, VotedUS: us})
+		labels = append(labels, Label{TeamID: team, ChannelID: c.Channel, Decision: key, Kind: label.Answered, Truth: label.Silent, LabelledUS: us})
 		lost = append(lost, forgottenRow{TeamID: fmt.Sprint("T", 10+i%100), ChannelID: c.Channel, TS: at(i), UntilUS: us})
 	}
 	for i := range steps {
@@ -709,7 +717,7 @@ func (db database) seedLedger(t *testing.T, n int) {
 	}
 	for _, insert := range []*gorm.DB{
 		db.db.CreateInBatches(proposals, 500), db.db.CreateInBatches(promises, 500), db.db.CreateInBatches(decisions, 500), db.db.CreateInBatches(calls, 500), db.db.CreateInBatches(orders, 500), db.db.CreateInBatches(lost, 500),
-		db.db.CreateInBatches(turns, 500), db.db.CreateInBatches(steps, 500), db.db.CreateInBatches(files, 500), db.db.CreateInBatches(votes, 500),
+		db.db.CreateInBatches(turns, 500), db.db.CreateInBatches(steps, 500), db.db.CreateInBatches(files, 500), db.db.CreateInBatches(votes, 500), db.db.CreateInBatches(labels, 500),
 	} {
 		if insert.Error != nil {
 			t.Fatal(insert.Error)
