@@ -41,7 +41,7 @@ func (c *labelCommand) ask(ctx context.Context, p launch.Program, db *store.Stor
 	})
 	verdicts := make([]label.Verdict, len(all))
 	for i, j := range all {
-		verdicts[i] = label.Verdict{Wanted: j.Wanted, Confidence: *j.Confidence}
+		verdicts[i] = j.Verdict()
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -145,7 +145,7 @@ func (a *asker) about(ctx context.Context, d store.Decision, channel string, of 
 	}
 	decided := "  ── here it decided ──"
 	if earlier == len(messages) {
-		decided = "  ── here it decided, and nothing followed ──"
+		decided = "  ── here it decided, and nothing has followed ──"
 	}
 	if _, err := fmt.Fprintln(a.w, strings.Join(slices.Insert(lines, 2+earlier, decided), "\n")); err != nil {
 		return err

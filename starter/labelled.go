@@ -57,10 +57,11 @@ func readLabelled(ctx context.Context, p launch.Program, db *store.Store, team s
 		case "":
 			l.unsaid++
 		default:
+			verdict := j.Verdict()
 			l.decisions = append(l.decisions, j.Decision)
 			l.tuned = append(l.tuned, tune.Decision{
 				Channel: channelOf(j.Decision), Cluster: j.WorkflowID + j.Decided().Format(" 2006-01-02"), // talk of one day resembles itself
-				Wanted: j.Wanted, Confidence: *j.Confidence, Speak: found.Truth == label.Speak, Weight: found.Weight,
+				Wanted: verdict.Wanted, Confidence: verdict.Confidence, Speak: found.Truth == label.Speak, Weight: found.Weight,
 			})
 		}
 	}

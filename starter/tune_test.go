@@ -46,8 +46,9 @@ func TestTuneCommand(t *testing.T) {
 		for range times {
 			n++
 			key := fmt.Sprintf("r/%03d", n)
+			old := prompt == "" // older than what is kept of prompts and of what was wanted
 			o.must(o.Decide(ctx, store.Decision{
-				Key: key, WorkflowID: chat.Conversation{Team: "T1", Channel: channel}.ID(), TriggerTS: o.ts(n), Source: "judgment", Wanted: wanted, Confidence: &confidence, Prompt: prompt, Outcome: "silent",
+				Key: key, WorkflowID: chat.Conversation{Team: "T1", Channel: channel}.ID(), TriggerTS: o.ts(n), Source: "judgment", Wanted: wanted && !old, ShouldRespond: wanted && old, Confidence: &confidence, Prompt: prompt, Outcome: "silent",
 			}))
 			if truth != "" {
 				o.must(o.SaveLabel(ctx, store.Label{TeamID: "T1", ChannelID: channel, Decision: key, Truth: truth, LabelledBy: "cli:carol"}))
