@@ -41,23 +41,23 @@ const (
 func (s *starter) schedules() []temporal.Schedule {
 	return []temporal.Schedule{
 		{
-			ID: temporal.MemorySchedule, Every: s.Config.Memory.Interval(), CatchUp: time.Hour,
-			Workflow: workflows.Memory, Args: []any{workflows.MemoryInput{}}, Note: "remembers what was said since the last run",
+			ID: temporal.MemorySchedule, Every: s.Config.Memory.Interval(), CatchUp: time.Hour, Timeout: 24 * time.Hour,
+			Workflow: workflows.Memory, Args: []any{workflows.MemoryInput{AtOnce: s.Config.Memory.ScopesAtOnce}}, Note: "remembers what was said since the last run",
 		},
 		{
-			ID: temporal.CatchUpSchedule, Every: catchUpInterval, CatchUp: catchUpInterval,
+			ID: temporal.CatchUpSchedule, Every: catchUpInterval, CatchUp: catchUpInterval, Timeout: 24 * time.Hour,
 			Workflow: workflows.CatchUp, Args: []any{workflows.CatchUpInput{PauseSeconds: catchUpPause}}, Note: "reads what was said while the door was closed",
 		},
 		{
-			ID: "channel-sync", Every: channelSyncInterval, CatchUp: channelSyncInterval,
+			ID: "channel-sync", Every: channelSyncInterval, CatchUp: channelSyncInterval, Timeout: 6 * time.Hour,
 			Workflow: workflows.ChannelSync, Note: "takes in which channels the bot is in",
 		},
 		{
-			ID: "retention", Every: pruneInterval, CatchUp: time.Hour,
+			ID: "retention", Every: pruneInterval, CatchUp: time.Hour, Timeout: 6 * time.Hour,
 			Workflow: workflows.Retention, Note: "deletes what the configuration does not have kept any longer",
 		},
 		{
-			ID: "hindsight", Every: hindsightInterval, CatchUp: hindsightInterval,
+			ID: "hindsight", Every: hindsightInterval, CatchUp: hindsightInterval, Timeout: 6 * time.Hour,
 			Workflow: workflows.Hindsight, Note: "labels what was decided a day ago by what followed",
 		},
 	}

@@ -40,6 +40,7 @@ type workers struct{ main, model, tools worker.Worker }
 func (w workers) all() []worker.Worker { return []worker.Worker{w.main, w.model, w.tools} }
 
 func newWorkers(c client.Client, a *activities.Activities, tracker *activityTracker, settings config.Worker, version worker.DeploymentOptions, fatal func(error)) workers {
+	worker.SetStickyWorkflowCacheSize(settings.CachedWorkflows)
 	options := worker.Options{
 		WorkerStopTimeout: stopTimeout, OnFatalError: fatal, DeploymentOptions: version,
 		Interceptors: []interceptor.WorkerInterceptor{tracker},

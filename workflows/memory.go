@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -18,6 +19,9 @@ type MemoryInput struct {
 	// Channels is set once the threads are done. After is the scope to continue after.
 	Channels bool       `json:"channels,omitempty"`
 	After    chat.Scope `json:"after"`
+	// AtOnce is how many scopes are summarised at a time: conversations need the model's rate limit, too. 0, the
+	// value of earlier runs, is 4.
+	AtOnce int `json:"at_once,omitempty"`
 	// Done sums up the earlier parts of the run.
 	Done MemoryOutput `json:"done"`
 }
@@ -32,9 +36,7 @@ type MemoryOutput struct {
 	Calls  int `json:"calls"` // model calls
 }
 
-// memoryConcurrency is how many scopes are summarised at a time: conversations need the
-// model's rate limit too.
-const memoryConcurrency = 4
+const defaultScopesAtOnce = 4
 
 // Memory updates the memories of all scopes with something new: threads, then channels, then
 // the workspace. A restarted run finds only what is left to do. A scope that fails stops no
@@ -89,7 +91,7 @@ func (m *memory) part() (next *chat.Scope, err error) {
 	m.team = found.Team
 	workflow.SetCurrentDetails(m.ctx, fmt.Sprintf("%d %s to remember in this part; so far %d threads, %d channels, %d failed",
 		len(found.Scopes), kind, m.in.Done.Threads, m.in.Done.Channels, m.in.Done.Failed))
-	return found.Next, forEach(m.ctx, found.Scopes, memoryConcurrency, m.remember)
+	return found.Next, forEach(m.ctx, found.Scopes, cmp.Or(m.in.AtOnce, defaultScopesAtOnce), m.remember)
 }
 
 func (m *memory) remember(ctx workflow.Context, s chat.Scope) {

@@ -226,12 +226,12 @@ func TestFanOutIsBounded(t *testing.T) {
 		}
 		return nil
 	}
-	if err := c.run(Memory, MemoryInput{}); err != nil {
+	if err := c.run(Memory, MemoryInput{AtOnce: 6}); err != nil {
 		t.Fatal(err)
 	}
 	returned(t, c, MemoryOutput{Threads: 30, Calls: 30})
-	if c.most["Remember"] != memoryConcurrency || c.most["Survey"] != 1 {
-		t.Errorf("at a time: %v, want %d", c.most, memoryConcurrency)
+	if c.most["Remember"] != 6 || c.most["Survey"] != 1 {
+		t.Errorf("at a time: %v, want %d", c.most, 6)
 	}
 	want := map[string]limits{
 		"Survey":   {minute, time.Hour, 10 * second, conversation.TaskQueue},

@@ -153,6 +153,9 @@ type Worker struct {
 	// ModelCallsPerSecond limits how many model calls all workers together begin per second; 0 is
 	// no limit. All workers should have the same value.
 	ModelCallsPerSecond float64 `yaml:"model_calls_per_second"`
+	// CachedWorkflows is how many workflows one worker keeps in memory between their tasks. Others are
+	// replayed when something happens in them.
+	CachedWorkflows int `yaml:"cached_workflows"`
 	// Deployment is the name of the worker's Temporal worker deployment; empty if workers are
 	// not versioned.
 	Deployment string `yaml:"deployment"`
@@ -301,6 +304,8 @@ type Memory struct {
 	// SearchResults is how many messages a reply is shown that were said before and may be about the
 	// same; 0 is none.
 	SearchResults int `yaml:"search_results"`
+	// ScopesAtOnce is how many threads or channels a run summarises at a time.
+	ScopesAtOnce int `yaml:"scopes_at_once"`
 }
 
 // Interval is IntervalSeconds as a duration.

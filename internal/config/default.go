@@ -22,7 +22,7 @@ func basics() Config {
 		Server:     Server{Address: ":8080"},
 		Database:   Database{URL: "sqlite:data/myao.db"},
 		Encryption: Encryption{Keys: map[string]Secret{}},
-		Worker:     Worker{Address: ":8081", ModelCallsAtOnce: 100},
+		Worker:     Worker{Address: ":8081", ModelCallsAtOnce: 100, CachedWorkflows: 10_000},
 		Log:        Log{Format: "json", Level: "info"},
 		Agents: Agents{
 			Response: Agent{Provider: ProviderGemini, MaxOutputTokens: 1000},
@@ -50,7 +50,7 @@ func basics() Config {
 			ShortTermWindowHours:      24,
 			LongTermSummaryMaxTokens:  500,
 			ShortTermSummaryMaxTokens: 300,
-			SearchResults:             8,
+			SearchResults:             8, ScopesAtOnce: 4,
 		},
 		Tools:     Tools{Enabled: ToolNames(), MaxRounds: 8, MaxCalls: 24, MaxSeconds: 180, MaxResultChars: 20_000, MaxTotalChars: 60_000, ApprovalHours: 24},
 		Promises:  Promises{MaxOpen: 20},

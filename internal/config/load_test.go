@@ -71,6 +71,7 @@ func TestTheExampleFileIsTheDefaults(t *testing.T) {
 	want := config.Default()
 	want.Slack.BotToken, want.Slack.SigningSecret, want.LLM.Gemini.APIKey = "xoxb-1", "s3cret", "AIza-1"
 	got.File = config.File{}
+	want.Retention.MessagesDays = 400 // whoever has no such key loses nothing
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
@@ -523,7 +524,7 @@ func TestEncryptionKeysAreChecked(t *testing.T) {
 
 func TestTheWorkersSettingsAreChecked(t *testing.T) {
 	got := parse(t, least+`worker: {model_calls_at_once: 2, model_calls_per_second: 0.5, deployment: myao, build_id: 2026-11-21_a1b2c3}`, nil)
-	if want := (config.Worker{Address: ":8081", ModelCallsAtOnce: 2, ModelCallsPerSecond: 0.5, Deployment: "myao", BuildID: "2026-11-21_a1b2c3"}); got.Worker != want {
+	if want := (config.Worker{Address: ":8081", ModelCallsAtOnce: 2, ModelCallsPerSecond: 0.5, CachedWorkflows: 10_000, Deployment: "myao", BuildID: "2026-11-21_a1b2c3"}); got.Worker != want {
 		t.Errorf("got %+v, want %+v", got.Worker, want)
 	}
 	for text, key := range map[string]string{

@@ -50,6 +50,7 @@ var rules = map[string]rule{
 	"Worker.Address":             optional(address),
 	"Worker.ModelCallsAtOnce":    whole(2, 10_000), // with 1, the SDK's pollers deadlock
 	"Worker.ModelCallsPerSecond": number(0, 10_000),
+	"Worker.CachedWorkflows":     whole(1, 1_000_000),
 	"Worker.Deployment":          deploymentName,
 	"Worker.BuildID":             deploymentName,
 
@@ -107,6 +108,7 @@ var rules = map[string]rule{
 	"Memory.LongTermSummaryMaxTokens":  whole(1, maxTokens),
 	"Memory.ShortTermSummaryMaxTokens": whole(1, maxTokens),
 	"Memory.SearchResults":             whole(0, maxSearchResults),
+	"Memory.ScopesAtOnce":              whole(1, 100),
 
 	"Retention.LedgerDays":         daysOrForever(minKeptDays),
 	"Retention.MessagesDays":       daysOrForever(minKeptDays),

@@ -105,6 +105,7 @@ func (d Doctor) Examine(ctx context.Context) []Finding {
 func (e *examination) checks() []check {
 	checks := []check{
 		{name: "configuration", run: e.configuration},
+		{name: "retention", run: e.retention},
 		{name: "slack token", run: e.token},
 		{name: "slack scopes", needs: "slack token", run: e.scopes},
 		{name: "home tab", needs: "slack token", run: e.home},

@@ -38,6 +38,15 @@ func (e *examination) configuration(context.Context) Finding {
 	return ok("%s is valid", e.source())
 }
 
+// retention reports for how long data is kept.
+func (e *examination) retention(context.Context) Finding {
+	r := e.Config.Retention
+	if r.MessagesDays == 0 {
+		return warn("set retention.messages_days, such as to 400", "messages are kept for ever")
+	}
+	return ok("messages are kept for %d days", r.MessagesDays)
+}
+
 // source names the file of the configuration.
 func (e *examination) source() string {
 	return cmp.Or(e.Config.File.Path, "the configuration")

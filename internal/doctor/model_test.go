@@ -197,3 +197,13 @@ func TestEncryption(t *testing.T) {
 		})
 	}
 }
+
+func TestRetention(t *testing.T) {
+	t.Parallel()
+	for days, want := range map[int]Status{0: Warn, 400: OK} {
+		e := &examination{Doctor: Doctor{Config: config.Config{Retention: config.Retention{MessagesDays: days}}}}
+		if got := e.retention(t.Context()); got.Status != want || (got.Fix != "") != (want == Warn) {
+			t.Errorf("%d days: %+v", days, got)
+		}
+	}
+}

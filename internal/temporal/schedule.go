@@ -37,6 +37,8 @@ type Schedule struct {
 	Every time.Duration
 	// CatchUp is the catch-up window: how late a missed run may start after an outage.
 	CatchUp time.Duration
+	// Timeout bounds a run with all that continue it as new: one that is stuck does not hold up the schedule.
+	Timeout time.Duration
 	// Workflow is a registered workflow function, Args its arguments.
 	Workflow any
 	Args     []any
@@ -82,6 +84,6 @@ func (s Schedule) spec() client.ScheduleSpec {
 
 func (s Schedule) action() *client.ScheduleWorkflowAction {
 	return &client.ScheduleWorkflowAction{
-		ID: s.ID, Workflow: s.Workflow, Args: s.Args, TaskQueue: conversation.TaskQueue, StaticSummary: s.Note,
+		ID: s.ID, Workflow: s.Workflow, Args: s.Args, TaskQueue: conversation.TaskQueue, StaticSummary: s.Note, WorkflowExecutionTimeout: s.Timeout,
 	}
 }

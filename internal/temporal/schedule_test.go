@@ -34,7 +34,7 @@ func Round(ctx workflow.Context, lasts time.Duration) error { return workflow.Sl
 
 func round(id string) Schedule {
 	return Schedule{
-		ID: id, Every: time.Hour, CatchUp: 10 * time.Minute, Workflow: Round, Args: []any{time.Duration(0)}, Note: "goes round",
+		ID: id, Every: time.Hour, CatchUp: 10 * time.Minute, Workflow: Round, Args: []any{time.Duration(0)}, Timeout: time.Hour, Note: "goes round",
 	}
 }
 
@@ -91,7 +91,7 @@ func is(t *testing.T, c client.Client, s Schedule, state client.ScheduleState) {
 		}
 		if !slices.Equal(d.Schedule.Spec.Intervals, intervals) || *d.Schedule.Policy != policy || *d.Schedule.State != state ||
 			action.ID != s.ID || action.Workflow != "Round" || action.TaskQueue != conversation.TaskQueue ||
-			action.StaticSummary != s.Note || !reflect.DeepEqual(args, s.Args) {
+			action.StaticSummary != s.Note || action.WorkflowExecutionTimeout != s.Timeout || !reflect.DeepEqual(args, s.Args) {
 			return fmt.Errorf("is %+v, %+v, %+v, %+v of %v", d.Schedule.Spec.Intervals, *d.Schedule.Policy, *d.Schedule.State, *action, args)
 		}
 		return nil
