@@ -53,9 +53,9 @@ func TestBotsThatAnswerEachOtherStop(t *testing.T) {
 			}
 			for _, round := range []int{1, 2} {
 				var rows []store.Decision
-				s.await("the ledger to have the rule bot_budget", 60*time.Second, func() bool {
+				s.await("silence by the rule bot_budget", 60*time.Second, func() bool {
 					rows = s.decisions(id)
-					return countRule(rows, "bot_budget") >= round
+					return len(s.postsIn(channel)) >= 3*round && rows[len(rows)-1].Rule == "bot_budget"
 				})
 				if got := len(s.postsIn(channel)); got != 3*round {
 					t.Fatalf("%d answers after a person has spoken %d times, want %d\n%s", got, round, 3*round, s.report())
