@@ -57,9 +57,13 @@ func (s *Store) Users(ctx context.Context, team string, ids []string) (map[strin
 func usersOf(rows []userRow) map[string]User {
 	users := make(map[string]User, len(rows))
 	for _, r := range rows {
-		users[r.UserID] = User{ID: r.UserID, Name: r.Name, Bot: r.IsBot, Guest: r.GuestUS > 0, Stranger: r.Stranger, Zone: r.TimeZone, Refreshed: instant(r.RefreshedUS)}
+		users[r.UserID] = r.user()
 	}
 	return users
+}
+
+func (r userRow) user() User {
+	return User{ID: r.UserID, Name: r.Name, Bot: r.IsBot, Guest: r.GuestUS > 0, Stranger: r.Stranger, Zone: r.TimeZone, Refreshed: instant(r.RefreshedUS)}
 }
 
 // Names is what users and channels are called.

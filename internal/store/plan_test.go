@@ -69,6 +69,8 @@ func TestPlansUseIndexes(t *testing.T) {
 				{name: "Context of the top level", run: reads(top)},
 				{name: "Context of a short thread", run: reads(short)},
 				{name: "Context of a long thread", run: reads(long)},
+				{name: "Past of the top level", run: func(ctx context.Context, s *Store) error { _, err := s.Past(ctx, top, lately, 50); return err }},
+				{name: "Past of a long thread", run: func(ctx context.Context, s *Store) error { _, err := s.Past(ctx, long, lately, 50); return err }},
 				{name: "Facts of the top level", run: facts(top)},
 				{name: "Facts of a short thread", run: facts(short)},
 				{name: "Facts of a long thread", run: facts(long)},
