@@ -18,6 +18,13 @@ var credentials = regexp.MustCompile(`xox[abeoprs]-[\w-]{10,}|xapp-\d-[\w-]{10,}
 	`(?:AKIA|ASIA)[0-9A-Z]{16}\b|AIza[\w-]{30,}|\bsk-[\w-]{20,}|\b[rs]k_(?:live|test)_\w{16,}|\bnpm_\w{30,}|\b\d{8,10}:[\w-]{35}\b|` +
 	`\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}|-----BEGIN [A-Z ]*PRIVATE KEY|\b[a-z][a-z0-9+.-]*://[^\s/:@]+:[^\s/@]{3,}@`)
 
+// wholeCredentials match what credentials match to the end of the word, and a private key to its last line.
+var wholeCredentials = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)|(?:` + credentials.String() + `)[^\s<>]*`)
+
+// Credentials are the places of what looks like a key, a token or a password in a text: the beginning and the end
+// of each, in bytes.
+func Credentials(text string) [][]int { return wholeCredentials.FindAllStringIndex(text, -1) }
+
 // minSecret is how long a secret is at least that is looked for: a shorter one is in many a text.
 const minSecret = 6
 
