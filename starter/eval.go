@@ -14,11 +14,12 @@ import (
 
 // evalCommand measures how well a model judges.
 type evalCommand struct {
-	Run     evalRun     `cmd:"" help:"Judge labelled conversations with a model, and say how often it is right. Nothing is posted."`
-	Compare evalCompare `cmd:"" help:"Compare two runs over the same cases, answer by answer."`
-	Recall  evalRecall  `cmd:"" help:"Measure how much of what was said is found again for a question, without a model."`
-	Report  evalReport  `cmd:"" help:"Write the report of a run as a web page or as Markdown."`
-	Check   evalCheck   `cmd:"" help:"Find what is wrong in case files."`
+	Run          evalRun     `cmd:"" help:"Judge labelled conversations with a model, and say how often it is right. Nothing is posted."`
+	Compare      evalCompare `cmd:"" help:"Compare two runs over the same cases, answer by answer."`
+	Recall       evalRecall  `cmd:"" help:"Measure how much of what was said is found again for a question, without a model."`
+	Report       evalReport  `cmd:"" help:"Write the report of a run as a web page or as Markdown."`
+	Check        evalCheck   `cmd:"" help:"Find what is wrong in case files."`
+	ExportLedger evalExport  `cmd:"" help:"Write the workspace's own labelled decisions as cases, without names."`
 }
 
 // caseFiles is the argument of the commands that read cases.

@@ -231,9 +231,9 @@ type Part struct {
 
 // Order is something that somebody told the bot to do.
 type Order struct {
-	Kind string `json:"kind"` // answer-now, drop, snooze, mute, unmute, hush, retract, forget, forget-note, rollback, correct or move
+	Kind string `json:"kind"` // answer-now, drop, snooze, mute, unmute, hush, retract, forget, forget-note, rollback, correct, export or move
 	By   string `json:"by"`   // cli:NAME, slack:U…, starter:channel_id_changed/C…
-	// Subject is the ts of a message, the term and version of a memory, or the other id.
+	// Subject is the ts of a message, the term and version of a memory, a number of cases, or the other id.
 	Subject string    `json:"subject,omitempty"`
 	Until   time.Time `json:"until,omitzero"`
 	// Everywhere is set for a mute of the whole workspace, and for its end.

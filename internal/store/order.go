@@ -21,13 +21,14 @@ type Order struct {
 	// Scope is what it is about: a channel, a thread, or the workspace, for memories and for a mute
 	// everywhere.
 	Scope chat.Scope
-	// Kind is answer-now, drop, snooze, mute, unmute, hush, retract, forget, rollback or correct, or move if
-	// Slack has given the channel another id.
+	// Kind is answer-now, drop, snooze, mute, unmute, hush, retract, forget, rollback, correct or export, or move
+	// if Slack has given the channel another id.
 	Kind string
 	// By is who ordered it: cli:NAME or slack:U…. For a move it is the cause:
 	// starter:channel_id_changed, followed by /C… for the orders that the move carried over.
 	By string
-	// Subject is the ts of a message, the term and version of a memory, or the other channel id.
+	// Subject is the ts of a message, the term and version of a memory, how many cases were exported, or the other
+	// channel id.
 	Subject string
 	// Until is the end of a snooze or mute, otherwise zero.
 	Until time.Time

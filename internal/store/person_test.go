@@ -73,7 +73,7 @@ var personal = map[string]map[string]string{
 	},
 	"orders": {
 		"id": "random, or made of ids of channels and ts", "team_id": workspaceID, "channel_id": placeID, "thread_ts": tsOnly, "kind": ourWord, "ordered_by": seeded,
-		"subject": "ts, or a version",
+		"subject": "ts, a version, or a count",
 	},
 	"forgotten":     {"team_id": workspaceID, "channel_id": placeID, "thread_ts": tsOnly, "ts": tsOnly},
 	"reactions":     {"team_id": workspaceID, "channel_id": placeID, "ts": tsOnly, "user_id": seeded, "name": "of an emoji"},
