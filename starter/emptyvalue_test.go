@@ -33,7 +33,7 @@ func TestEmptyValuesAreRefused(t *testing.T) {
 				switch {
 				case flag.IsBool():
 					continue
-				case flag.Target.CanInt(), flag.Target.Type() == reflect.TypeFor[*int]():
+				case flag.Target.CanInt(), flag.Target.CanUint(), flag.Target.CanFloat(), flag.Target.Type() == reflect.TypeFor[*int]():
 					says = "--" + flag.Name + ": expected" // a number, or a duration: kong says so itself
 				}
 				refused(says, slices.Concat(name, []string{"--" + flag.Name, ""})...)
