@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"time"
 
+	"myao/internal/budget"
 	"myao/internal/catchup"
 	"myao/internal/config"
 	"myao/internal/mind"
@@ -61,6 +62,8 @@ type Activities struct {
 	// Tools are what a model may call; nil offers nothing. Limits bounds that.
 	Tools  Tools
 	Limits config.Tools
+	// Budget is that of the workspace; nil has no limit.
+	Budget *budget.Workspace
 	// Retention says how long rows are kept. The zero value keeps them for ever.
 	Retention config.Retention
 	// SecondLook says which judged replies the judge reads again before they are posted. The zero

@@ -167,7 +167,7 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 		text = a.Mind.Prompts.Notice(in.notice())
 	case facts.OverBudget:
 		text = a.Mind.Prompts.Notice(prompt.OverBudget)
-		d.Rule, d.Reason = string(conversation.RuleOverBudget), conversation.RuleOverBudget.Reason()
+		d.Rule, d.Reason = string(conversation.RuleOverBudget), facts.Reason(conversation.RuleOverBudget)
 	case in.judged() && known.Decision != nil && slices.Contains(a.Mind.Reactions(), known.Decision.React):
 		reaction = known.Decision.React
 		text = chat.EmojiCharacter(reaction)

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 
+	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/mind"
@@ -13,7 +14,12 @@ import (
 // be set.
 func (a *Activities) readFacts(ctx context.Context, t Task, request store.FactsRequest) (mind.Facts, error) {
 	request.Conversation, request.Trigger, request.Decision, request.Reply = t.Conversation, t.Trigger, t.decisionKey(), t.replyKey()
-	return mind.ReadFacts(ctx, a.Store, a.Directory, a.Clock(), request)
+	k, err := mind.ReadFacts(ctx, a.Store, a.Directory, a.Clock(), request)
+	if err != nil {
+		return mind.Facts{}, err
+	}
+	k.WorkspaceSpent, err = a.Budget.Exhausted(ctx)
+	return k, err
 }
 
 // ruleFacts returns the facts for the rules.
@@ -25,12 +31,19 @@ func (a *Activities) ruleFacts(ctx context.Context, k mind.Facts) (conversation.
 	return k.ForRules(own.UserID), nil
 }
 
-// overBudget reports whether a channel's calls of models have used up its budget of the day.
-func (a *Activities) overBudget(ctx context.Context, team, channel string, s config.ChannelSettings) (bool, error) {
+// overBudget says whose budget of the day is used up; "" if none is. The settings are those of the scope's
+// channel.
+func (a *Activities) overBudget(ctx context.Context, scope chat.Scope, s config.ChannelSettings) (reason string, err error) {
+	if spent, err := a.Budget.Exhausted(ctx); err != nil || spent {
+		return conversation.ReasonWorkspaceBudget, err
+	}
 	since := mind.BudgetStart(s, a.Clock())
 	if since.IsZero() {
-		return false, nil
+		return "", nil
 	}
-	calls, tokens, err := a.Store.Spent(ctx, team, channel, since)
-	return s.Exhausted(calls, tokens), err
+	calls, tokens, err := a.Store.Spent(ctx, scope.Team, scope.Channel, since)
+	if err != nil || !s.Budget().Exhausted(calls, tokens) {
+		return "", err
+	}
+	return conversation.ReasonChannelBudget, nil
 }

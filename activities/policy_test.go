@@ -3,12 +3,14 @@ package activities
 import (
 	"database/sql"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	_ "github.com/ncruces/go-sqlite3/driver" // the test reads the database
 
+	"myao/internal/budget"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
@@ -91,7 +93,7 @@ func TestOverBudget(t *testing.T) {
 			t.Errorf("posted %q, want one note", posted)
 		}
 		if d := b.decision(mention); d.Source != "addressed" || d.Rule != "over_budget" || d.Outcome != "posted" || !d.ShouldRespond ||
-			d.Reason != conversation.RuleOverBudget.Reason() || d.TokensIn != 0 || d.Model != "" {
+			d.Reason != conversation.ReasonChannelBudget || d.TokensIn != 0 || d.Model != "" {
 			t.Errorf("a mention: the ledger has %+v", d)
 		}
 
@@ -120,6 +122,93 @@ func TestOverBudget(t *testing.T) {
 		b.settings.MaxMessageAge = 0
 		if got := b.judge(tomorrow); !got.Verdict.ShouldRespond || got.Rule != conversation.NoRule {
 			t.Errorf("the next day: %+v", got)
+		}
+	})
+}
+
+// limitWorkspace gives the workspace a budget, of which nothing is read yet.
+func (b *bundle) limitWorkspace(limit config.Budget) {
+	now := b.Clock()
+	b.Budget = &budget.Workspace{
+		Calls: b.Store, Slack: b.client, Limit: limit, Clock: func() time.Time { return now },
+		StartOfDay: func(now time.Time) time.Time { return b.settings.StartOfDay(now) },
+	}
+}
+
+// What is said in direct messages and remembered uses up the budget of the workspace, which silences all
+// channels until the next day.
+func TestWorkspaceOverBudget(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url option) {
+		b := setup(t, url)
+		b.setNoon(0)
+		b.syncChannels()
+		b.settings.DailyCalls, b.settings.MaxMessageAge = 1000, 0
+		dm := b.workspace.AddChannel(sandbox.DM, "", b.alice.ID, b.workspace.Bot().UserID)
+		for channel, purpose := range map[string]string{dm: "response", "": "memory", b.general: "shadow"} {
+			if err := b.Store.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: channel}, Purpose: purpose, TokensIn: 50, Ended: b.Clock()}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.say("shall we have a party?")
+		all := chat.Scope{Team: "T1"}
+		remember := func(s chat.Scope) RememberOutput {
+			t.Helper()
+			out, err := runOnce[RememberOutput](b.Remember, RememberInput{Scope: s, At: b.Clock()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out
+		}
+		b.limitWorkspace(config.Budget{Tokens: 101})
+		if out := remember(chat.Scope{Team: "T1", Channel: b.general}); !out.Changed {
+			t.Errorf("within the budget: %+v", out)
+		}
+		asked := len(b.model.Calls())
+
+		b.limitWorkspace(config.Budget{Tokens: 100})
+		var log strings.Builder
+		b.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		ambient := atTopLevel(b.say("does anybody know?"))
+		if got := b.judge(ambient); got.Rule != conversation.RuleOverBudget || got.Verdict.Reason != conversation.ReasonWorkspaceBudget {
+			t.Errorf("a judgment: %+v", got)
+		}
+		b.wantSilence("a judgment", ambient, conversation.RuleOverBudget, asked)
+		mention, direct := inThread(b.say("you?")), atTopLevel(b.sayIn(dm, "hello?"))
+		for _, task := range []Task{mention, direct, mention} {
+			if got := b.reply(task, true); got != conversation.Done {
+				t.Errorf("a mention: %s", got)
+			}
+			if _, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task}); err != nil {
+				t.Fatal(err)
+			}
+			if d := b.decision(task); d.Rule != "over_budget" || d.Reason != conversation.ReasonWorkspaceBudget || d.Outcome != "posted" {
+				t.Errorf("a mention: the ledger has %+v", d)
+			}
+		}
+		note := b.Mind.Prompts.Notice(prompt.OverBudget)
+		if posted := b.postedTexts(); !slices.Equal(posted, []string{note, note}) {
+			t.Errorf("posted %q, want one note each", posted)
+		}
+		b.say("with cake")
+		for _, s := range []chat.Scope{{Team: "T1", Channel: b.general}, all} {
+			if out := remember(s); out != (RememberOutput{}) {
+				t.Errorf("%s: %+v", s, out)
+			}
+		}
+		if n := strings.Count(log.String(), "not remembered today: "+conversation.ReasonWorkspaceBudget); n != 1 {
+			t.Errorf("the log says so %d times:\n%s", n, log.String())
+		}
+		if n := len(b.model.Calls()); n != asked {
+			t.Errorf("the model was asked %d times", n-asked)
+		}
+
+		b.setNoon(1)
+		b.limitWorkspace(config.Budget{Tokens: 100})
+		if out := remember(all); !out.Changed {
+			t.Errorf("the workspace, the next day: %+v", out)
+		}
+		if got := b.judge(atTopLevel(b.say("and now?"))); got.Rule != conversation.NoRule {
+			t.Errorf("a judgment, the next day: %+v", got)
 		}
 	})
 }
@@ -474,7 +563,7 @@ func TestRememberOverBudget(t *testing.T) {
 		}
 		b.settings.DailyCalls = 1
 		if out := remember(chat.Scope{Team: "T1"}); !out.Changed {
-			t.Errorf("the workspace, which has no budget: %+v", out)
+			t.Errorf("the workspace, which no channel's budget holds up: %+v", out)
 		}
 	})
 }

@@ -90,8 +90,8 @@ type RememberOutput struct {
 	Changed bool `json:"changed"`
 }
 
-// Remember renews the memories of one scope if it has something new. If the channel's budget is used up
-// it leaves the scope for the next day. A scope that is not to be remembered is left alone.
+// Remember renews the memories of one scope if it has something new. If the budget of the channel or of the
+// workspace is used up it leaves the scope for the next day. A scope that is not to be remembered is left alone.
 func (a *Activities) Remember(ctx context.Context, in RememberInput) (RememberOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
@@ -110,19 +110,19 @@ func (a *Activities) Remember(ctx context.Context, in RememberInput) (RememberOu
 }
 
 // mayNot reports whether a scope is not to be remembered now: never, by its settings, or not today,
-// because its channel has used up its budget. It logs the latter once a run, for the channel itself,
-// which is in every run in which one of its threads is.
+// because a budget is used up. It logs the latter once a run: a channel is in every run in which one of its
+// threads is, and the workspace is in every run.
 func (a *Activities) mayNot(ctx context.Context, s chat.Scope) (bool, error) {
-	if s.Workspace() {
-		return false, nil
+	var own config.ChannelSettings
+	if !s.Workspace() {
+		settings, err := a.Directory.StoredSettings(ctx, s.Team, s.Channel)
+		if own = settings[s.Channel]; err != nil || own.Remember == config.RememberNowhere {
+			return err == nil, err
+		}
 	}
-	settings, err := a.Directory.StoredSettings(ctx, s.Team, s.Channel)
-	if err != nil || settings[s.Channel].Remember == config.RememberNowhere {
-		return err == nil, err
+	reason, err := a.overBudget(ctx, s, own)
+	if s.Workspace() && reason != "" || s.Thread == "" && reason == conversation.ReasonChannelBudget {
+		a.Logger.WarnContext(ctx, "not remembered today: "+reason, "scope", s.String())
 	}
-	over, err := a.overBudget(ctx, s.Team, s.Channel, settings[s.Channel])
-	if over && s.Thread == "" {
-		a.Logger.WarnContext(ctx, "not remembered today: "+conversation.RuleOverBudget.Reason(), "scope", s.String())
-	}
-	return over, err
+	return reason != "", err
 }

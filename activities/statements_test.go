@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/config"
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/testserver"
@@ -68,6 +69,7 @@ func TestStatementCountIsConstant(t *testing.T) {
 		return llmtest.Text("Hello.")
 	}))
 	b.settings.DailyCalls = 1000
+	b.limitWorkspace(config.Budget{Calls: 1000}) // it is read once
 	root := b.say("who can help?", sandbox.At(time.Now().Add(-time.Hour)))
 	fill := func(from, to int) {
 		var said []chat.Message

@@ -72,18 +72,24 @@ func (c *channelsCommand) run(ctx context.Context, p launch.Program, stdout io.W
 	if r.outsiders, err = db.OutsidersIn(ctx, team); err != nil {
 		return err
 	}
+	spent, err := db.SpentByWorkspace(ctx, team, p.Config.StartOfDay(r.now))
+	if err != nil {
+		return err
+	}
+	limit := p.Config.WorkspaceBudget()
+	workspace := fmt.Sprintf("\nThe whole workspace: today %s model calls, %s tokens\n", used(spent.Calls, limit.Calls), used(spent.Tokens, limit.Tokens))
 	if c.Channel == "" {
 		all, err := r.all(ctx)
 		if err != nil {
 			return err
 		}
-		return c.print(stdout, all, func(w io.Writer) error { return listChannels(w, all) })
+		return c.print(stdout, all, func(w io.Writer) error { return listChannels(w, all, workspace) })
 	}
 	one, err := r.one(ctx, c.Channel)
 	if err != nil {
 		return err
 	}
-	return c.print(stdout, one, one.text)
+	return c.print(stdout, one, func(w io.Writer) error { return one.text(w, workspace) })
 }
 
 type channelReader struct {
@@ -177,7 +183,7 @@ func (r channelReader) report(ctx context.Context, c store.Channel, known bool) 
 	return report, nil
 }
 
-func listChannels(w io.Writer, all []channelReport) error {
+func listChannels(w io.Writer, all []channelReport, workspace string) error {
 	rows := [][]string{{"CHANNEL", "NAME", "KIND", "MODE", "REMEMBER", "QUIET HOURS", "CALLS TODAY", "TOKENS TODAY"}}
 	for _, c := range all {
 		rows = append(rows, []string{
@@ -185,7 +191,11 @@ func listChannels(w io.Writer, all []channelReport) error {
 			used(c.CallsToday, c.DailyCalls), used(c.TokensToday, c.DailyTokens),
 		})
 	}
-	return table(w, rows)
+	if err := table(w, rows); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, workspace)
+	return err
 }
 
 // kind describes a channel in a word or two.
@@ -238,14 +248,14 @@ func used(today, most int) string {
 	return fmt.Sprintf("%d of %d", today, most)
 }
 
-// text writes the report as text.
-func (c channelReport) text(w io.Writer) error {
+// text writes the report as text, with a line about the workspace.
+func (c channelReport) text(w io.Writer, workspace string) error {
 	name := ledger.Plain(c.Channel)
 	if c.Name != "" {
 		name += " #" + ledger.Plain(c.Name)
 	}
-	if _, err := fmt.Fprintf(w, "%s, %s; today %s model calls, %s tokens\n\n", name, c.kind(),
-		used(c.CallsToday, c.DailyCalls), used(c.TokensToday, c.DailyTokens)); err != nil {
+	if _, err := fmt.Fprintf(w, "%s, %s; today %s model calls, %s tokens%s\n", name, c.kind(),
+		used(c.CallsToday, c.DailyCalls), used(c.TokensToday, c.DailyTokens), workspace); err != nil {
 		return err
 	}
 	if why := c.external(); why != "" {

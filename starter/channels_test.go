@@ -31,7 +31,7 @@ func TestChannels(t *testing.T) {
 	if err := os.WriteFile(config, fmt.Appendf(nil, `slack: {bot_token: xoxb-1, signing_secret: shh}
 database: {url: %q}
 agents: {response: {provider: demo, model: large}, judgment: {provider: demo}, memory: {provider: demo}}
-response: {daily_calls: 5}
+response: {daily_calls: 5, workspace_daily_calls: 9}
 channels:
   C00000002: &quiet
     mode: mention
@@ -67,6 +67,9 @@ channels:
 	if err := db.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C00000002"}, TokensIn: 5}); err != nil {
 		t.Fatal(err)
 	}
+	if err := db.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1"}, Purpose: "memory", TokensIn: 55}); err != nil {
+		t.Fatal(err)
+	}
 	for _, ended := range []time.Time{{}, time.Now().AddDate(0, 0, -2)} {
 		if err := db.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C00000001"}, TokensIn: 70, TokensOut: 7, Ended: ended}); err != nil {
 			t.Fatal(err)
@@ -83,6 +86,8 @@ channels:
 		{"C00000007", "visitors", "org-shared, guests", "judge", "everywhere", "–", "0 of 5", "0"},
 		{"C00000003", "old", "left", "mention", "here", "22:00-07:00 Asia/Tokyo", "0 of 5", "0"},
 		{"nowhere", "–", "unknown", "all", "everywhere", "–", "0 of 5", "0"},
+		{""},
+		{"The whole workspace: today 3 of 9 model calls, 137 of 50000000 tokens"},
 	}
 	if got := cells(list); status != 0 || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("status %d, %q; got\n%s, want\n%q", status, errs, list, want)
@@ -94,6 +99,7 @@ channels:
 		`remember +here +` + config + `:8 channels\.C00000002\.remember`,
 		`persona +Be formal here,\\nalways\.\\n +` + config + `:11 channels\.C00000002\.persona`,
 		`model +large +` + config + `:3 agents\.response\.model`,
+		`The whole workspace: today 3 of 9 model calls, 137 of 50000000 tokens`,
 		`daily_calls +5 +` + config + `:4 response\.daily_calls`,
 		`bots +ignore +default`,
 	} {

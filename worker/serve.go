@@ -15,6 +15,7 @@ import (
 
 	"myao/activities"
 	"myao/internal/attach"
+	"myao/internal/budget"
 	"myao/internal/catchup"
 	"myao/internal/channels"
 	"myao/internal/conversation"
@@ -132,6 +133,8 @@ func newActivities(ctx context.Context, p launch.Program, s *store.Store, client
 		remote.Close()
 		closeModels()
 	}
+	spent := &budget.Workspace{Calls: s, Slack: client, Limit: p.Config.WorkspaceBudget(), StartOfDay: p.Config.StartOfDay, Clock: time.Now}
+	p.Telemetry.Registry.MustRegister(spent)
 	statuses := activities.Statuses{Servers: slices.Collect(maps.Keys(p.Config.MCP.Servers))}
 	if p.Config.Slack.Status {
 		statuses.Board = threadstatus.NewBoard(client, time.Now, p.Logger)
@@ -143,7 +146,7 @@ func newActivities(ctx context.Context, p launch.Program, s *store.Store, client
 			FirstWindow: p.Config.Memory.ShortTermWindow(), ThreadWindow: p.Config.Response.ThreadMemory(),
 			Clock: time.Now, Logger: p.Logger,
 		},
-		Tools: m.Tools(client, directory, webpage.New(webpage.Options{PDF: documents}), files, remote, p.Config.Secrets()), Limits: p.Config.Tools, Retention: p.Config.Retention, SecondLook: p.Config.Response.SecondLook, Feedback: p.Config.Slack.Feedback, Language: p.Config.Language,
+		Tools: m.Tools(client, directory, webpage.New(webpage.Options{PDF: documents}), files, remote, p.Config.Secrets()), Limits: p.Config.Tools, Budget: spent, Retention: p.Config.Retention, SecondLook: p.Config.Response.SecondLook, Feedback: p.Config.Slack.Feedback, Language: p.Config.Language,
 		Statuses: statuses, Clock: time.Now, Logger: p.Logger, Metrics: activities.NewMetrics(p.Telemetry.Registry),
 	}, closeAll, nil
 }

@@ -386,7 +386,8 @@ func TestStatus(t *testing.T) {
 	b := setup(t)
 	b.directory.settings.DailyTokens = 100
 	answer, result := b.say(t, "U1", "status")
-	if result != done || answer != "Nothing is waiting here.\nUsed today: 0 model calls and 0 of 100 tokens." {
+	if result != done || answer != "Nothing is waiting here.\nUsed today: 0 model calls and 0 of 100 tokens. "+
+		"Used today in the whole workspace: 0 of 10000 model calls and 0 of 50000000 tokens." {
 		t.Errorf("%s: %q", result, answer)
 	}
 	busy := []conversation.Phase{conversation.Waiting, conversation.Judging, conversation.Delaying, conversation.Replying}
@@ -431,7 +432,15 @@ func TestStatus(t *testing.T) {
 		"its state is not known", ": somebody has paused me in Temporal",
 		"I am silent here until <!date^1772373600^",
 		"My mode here is `mention`.", "These are my quiet hours",
-		"Used today: 2 of 2 model calls and 84 tokens. That is all for today")
+		"Used today: 2 of 2 model calls and 84 tokens. Used today in the whole workspace: 2 of 10000 model calls and 84 of 50000000 tokens. That is all for today")
+
+	b.directory.settings.DailyCalls, b.Config.Response.WorkspaceDailyCalls, b.Config.Response.WorkspaceDailyTokens = 0, 2, 0
+	answer, _ = b.say(t, "U1", "status")
+	wants(t, answer, "\nUsed today in the whole workspace: 2 of 2 model calls and 84 tokens. That is all for today")
+	answer, _ = b.say(t, "UOUT", "status")
+	if wants(t, answer, "\nThat is all for today"); strings.Contains(answer, "Used") {
+		t.Errorf("an outsider is told %q", answer)
+	}
 
 	if err := b.Store.ApplyOrder(t.Context(), store.Order{ID: "2", Scope: chat.Scope(here), Kind: conversation.UpdateMute, Until: noon.AddDate(100, 0, 0)}); err != nil {
 		t.Fatal(err)

@@ -27,7 +27,7 @@ func (h *Handler) status(ctx context.Context, r request) (text, result string) {
 	if err != nil {
 		return h.internalError(ctx, r, "status", err)
 	}
-	budget, err := h.budgetText(ctx, r.conversation, settings)
+	budget, err := h.budgetText(ctx, r, settings)
 	if err != nil {
 		return h.internalError(ctx, r, "status", err)
 	}
@@ -176,20 +176,33 @@ func (h *Handler) phaseText(l operator.Listed, zone *time.Location) string {
 	return h.say("%s, since %s", what, slackTime(l.Since, zone))
 }
 
-// budgetText tells how much of today's budget is used. It is empty for a channel without one.
-func (h *Handler) budgetText(ctx context.Context, c chat.Conversation, s config.ChannelSettings) (string, error) {
-	if !s.HasBudget() {
-		return "", nil
+// budgetText tells how much of today's budgets is used: of the channel's, and of the workspace's. It has no
+// line for a budget without a limit. Outsiders are not told how much the workspace has used.
+func (h *Handler) budgetText(ctx context.Context, r request, s config.ChannelSettings) (string, error) {
+	c, now, lines, over := r.conversation, h.Clock(), []string{}, false
+	if own := s.Budget(); own.Limited() {
+		calls, tokens, err := h.Store.Spent(ctx, c.Team, c.Channel, s.StartOfDay(now))
+		if err != nil {
+			return "", err
+		}
+		lines = append(lines, h.say("Used today: %s and %s.", h.spentText(calls, own.Calls, "model calls"), h.spentText(tokens, own.Tokens, "tokens")))
+		over = own.Exhausted(calls, tokens)
 	}
-	calls, tokens, err := h.Store.Spent(ctx, c.Team, c.Channel, s.StartOfDay(h.Clock()))
-	if err != nil {
-		return "", err
+	if all := h.Config.WorkspaceBudget(); all.Limited() {
+		spent, err := h.Store.SpentByWorkspace(ctx, c.Team, h.Config.StartOfDay(now))
+		if err != nil {
+			return "", err
+		}
+		if !r.outsider {
+			lines = append(lines, h.say("Used today in the whole workspace: %s and %s.",
+				h.spentText(spent.Calls, all.Calls, "model calls"), h.spentText(spent.Tokens, all.Tokens, "tokens")))
+		}
+		over = over || all.Exhausted(spent.Calls, spent.Tokens)
 	}
-	text := h.say("Used today: %s and %s.", h.spentText(calls, s.DailyCalls, "model calls"), h.spentText(tokens, s.DailyTokens, "tokens"))
-	if s.Exhausted(calls, tokens) {
-		text += " " + h.say("That is all for today: I answer nobody until tomorrow.")
+	if over {
+		lines = append(lines, h.say("That is all for today: I answer nobody until tomorrow."))
 	}
-	return text, nil
+	return strings.Join(lines, " "), nil
 }
 
 // spentText tells how many of something are used: model calls or tokens.

@@ -113,8 +113,8 @@ type ChannelSettings struct {
 	QuietHours QuietHours
 }
 
-// HasBudget reports whether DailyCalls or DailyTokens set a limit.
-func (s ChannelSettings) HasBudget() bool { return s.DailyCalls > 0 || s.DailyTokens > 0 }
+// Budget is DailyCalls and DailyTokens.
+func (s ChannelSettings) Budget() Budget { return Budget{Calls: s.DailyCalls, Tokens: s.DailyTokens} }
 
 // Policy returns the timing of a channel's conversations.
 func (c Config) Policy(s ChannelSettings) conversation.Policy {
@@ -125,16 +125,8 @@ func (c Config) Policy(s ChannelSettings) conversation.Policy {
 	}
 }
 
-// Exhausted reports whether a day's calls and tokens have reached a limit.
-func (s ChannelSettings) Exhausted(calls, tokens int) bool {
-	return s.DailyCalls > 0 && calls >= s.DailyCalls || s.DailyTokens > 0 && tokens >= s.DailyTokens
-}
-
 // StartOfDay returns when the channel's current day began.
-func (s ChannelSettings) StartOfDay(now time.Time) time.Time {
-	year, month, day := now.In(s.Zone).Date()
-	return Midnight(year, month, day, s.Zone)
-}
+func (s ChannelSettings) StartOfDay(now time.Time) time.Time { return startOfDay(now, s.Zone) }
 
 // InQuietHours reports whether a time is within the channel's quiet hours.
 func (s ChannelSettings) InQuietHours(now time.Time) bool {

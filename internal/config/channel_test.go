@@ -108,11 +108,11 @@ func TestBudgets(t *testing.T) {
 		{3, 500, 2, 501, true},
 		{3, 500, 2, 499, false},
 	} {
-		s := config.ChannelSettings{DailyCalls: tc.maxCalls, DailyTokens: tc.maxTokens}
-		if got := s.Exhausted(tc.calls, tc.tokens); got != tc.want {
+		b := config.ChannelSettings{DailyCalls: tc.maxCalls, DailyTokens: tc.maxTokens}.Budget()
+		if got := b.Exhausted(tc.calls, tc.tokens); got != tc.want {
 			t.Errorf("%+v: got %v", tc, got)
 		}
-		if got := s.HasBudget(); got != (tc.maxCalls+tc.maxTokens > 0) {
+		if got := b.Limited(); got != (tc.maxCalls+tc.maxTokens > 0) {
 			t.Errorf("%+v: budgeted is %v", tc, got)
 		}
 	}

@@ -258,6 +258,10 @@ type Response struct {
 	DailyCalls int `yaml:"daily_calls"`
 	// DailyTokens limits the input and output tokens of those calls; 0 is no limit.
 	DailyTokens int `yaml:"daily_tokens"`
+	// WorkspaceDailyCalls and WorkspaceDailyTokens limit the same in the whole workspace per day of
+	// Config.TimeZone, direct messages and memory included; 0 is no limit.
+	WorkspaceDailyCalls  int `yaml:"workspace_daily_calls"`
+	WorkspaceDailyTokens int `yaml:"workspace_daily_tokens"`
 	// QuietHours is a time of day, such as 22:00-07:00, when nothing is judged and only messages
 	// that address the bot are answered; empty for none.
 	QuietHours string `yaml:"quiet_hours"`

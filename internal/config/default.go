@@ -40,6 +40,8 @@ func basics() Config {
 			FollowUpWaitSeconds:  5,
 			MaxMessageAgeSeconds: 43200,
 			SecondLook:           SecondLookOff,
+			WorkspaceDailyCalls:  10_000, // a working day of a thousand people: docs/performance.md
+			WorkspaceDailyTokens: 50_000_000,
 			ChannelMessagesLimit: 50,
 			ActiveChannelDays:    7,
 			ThreadMemoryDays:     7,

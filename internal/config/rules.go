@@ -82,6 +82,8 @@ var rules = map[string]rule{
 	"Response.SecondLook":           oneOf(SecondLookOff, SecondLookWaited, SecondLookAlways),
 	"Response.DailyCalls":           whole(0, 1_000_000),
 	"Response.DailyTokens":          whole(0, 1_000_000_000),
+	"Response.WorkspaceDailyCalls":  whole(0, 100_000_000),
+	"Response.WorkspaceDailyTokens": whole(0, 1_000_000_000_000),
 	"Response.QuietHours":           text(quietHours),
 	"Response.ChannelMessagesLimit": whole(1, 1000),
 	"Response.ActiveChannelDays":    whole(1, maxDays),

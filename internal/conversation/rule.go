@@ -51,7 +51,7 @@ var reasons = map[Rule]string{
 	RuleBotBudget:      "only bots have spoken since the bot's last replies",
 	RuleNothingLeft:    "the message is no longer there",
 	RuleQuietHours:     "it is the channel's quiet hours",
-	RuleOverBudget:     "the channel's budget of today is used up",
+	RuleOverBudget:     "a budget of today is used up",
 	RuleLowConfidence:  "the model wanted to speak, and was less sure than min_confidence",
 	RuleSecondLook:     "the model looked at its draft again, and would not post it any more",
 	RuleUnknownOutcome: "it was heard of before what the ledger keeps, and may have been answered",
@@ -66,6 +66,12 @@ func (r Rule) Reason() string { return reasons[r] }
 // ReasonMutedEverywhere takes the place of the reason of RuleSilenced while the bot is muted in the
 // whole workspace.
 const ReasonMutedEverywhere = "the bot is muted everywhere"
+
+// The reason of RuleOverBudget where it is known whose budget is used up.
+const (
+	ReasonChannelBudget   = "the channel's budget of today is used up"
+	ReasonWorkspaceBudget = "the workspace's budget of today is used up"
+)
 
 // maxBotReplies is how often the bot answers other bots until a person speaks again.
 const maxBotReplies = 3
@@ -93,8 +99,9 @@ type Facts struct {
 	Stopped bool
 	// Quiet is set during the channel's quiet hours.
 	Quiet bool
-	// OverBudget is set when the channel's budget of the day is used up.
-	OverBudget bool
+	// OverBudget is set when the channel's budget of the day is used up, or the workspace's. In the latter
+	// case WorkspaceBudget is set, too.
+	OverBudget, WorkspaceBudget bool
 	// UnknownOutcome is set when the ledger no longer tells whether the message was answered.
 	UnknownOutcome bool
 	// Tail holds the newest messages of the conversation, in order of time.
@@ -111,8 +118,13 @@ type Facts struct {
 
 // Reason explains to people why a rule applies to these facts.
 func (f Facts) Reason(r Rule) string {
-	if r == RuleSilenced && f.Now.Before(f.MutedUntil) {
+	switch {
+	case r == RuleSilenced && f.Now.Before(f.MutedUntil):
 		return ReasonMutedEverywhere
+	case r == RuleOverBudget && f.WorkspaceBudget:
+		return ReasonWorkspaceBudget
+	case r == RuleOverBudget:
+		return ReasonChannelBudget
 	}
 	return r.Reason()
 }

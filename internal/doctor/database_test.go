@@ -124,6 +124,34 @@ func TestPromises(t *testing.T) {
 }
 
 // On a full disk a transaction can begin but not commit.
+func TestBudget(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	now := time.Now()
+	if err := s.SaveChannel(t.Context(), "T1", store.Channel{ID: "C1"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, tokens := range []int{790, 10, 200} {
+		if err := s.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1"}, TokensIn: tokens, Ended: now}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for limit, want := range map[config.Response]struct {
+		status Status
+		says   string
+	}{
+		{}:                           {Warn, "nothing limits what the whole workspace may cost"},
+		{WorkspaceDailyTokens: 1300}: {OK, "3 model calls and 1000 tokens today, 77 % of its budget"},
+		{WorkspaceDailyTokens: 1250}: {Warn, "80 % of its budget → starter usage"},
+		{WorkspaceDailyTokens: 1250, WorkspaceDailyCalls: 3}: {Warn, "100 % of its budget: nothing is judged, answered or remembered until tomorrow → "},
+	} {
+		c := config.Default()
+		c.Response = limit
+		e := &examination{Doctor: Doctor{Config: c, Clock: func() time.Time { return now }}, db: s}
+		expect(t, e.budget(t.Context()), want.status, want.says)
+	}
+}
+
 func TestDatabaseOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "myao.db")

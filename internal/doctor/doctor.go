@@ -142,6 +142,7 @@ func (e *examination) checks() []check {
 		check{name: "backlog", needs: "migrations", run: e.backlog},
 		check{name: "search index", needs: "migrations", run: e.searchIndex},
 		check{name: "promises", needs: "migrations", run: e.promises},
+		check{name: "budget", needs: "migrations", run: e.budget},
 		check{name: "muted", needs: "migrations", run: e.muted},
 		check{name: "channel ids", needs: "migrations", run: e.ids})
 	checks = append(checks, e.models()...)

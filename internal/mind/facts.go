@@ -21,6 +21,8 @@ type Facts struct {
 	store.Facts
 	Settings config.ChannelSettings
 	Now      time.Time
+	// WorkspaceSpent is set when the budget of the workspace is used up. ReadFacts leaves it to the caller.
+	WorkspaceSpent bool
 }
 
 // ReadFacts reads what is known, in one query if possible. The query sums up the channel's cost
@@ -47,7 +49,7 @@ func ReadFacts(ctx context.Context, s *store.Store, d Directory, now time.Time, 
 // BudgetStart returns the start of the day whose calls count for the budget, or the zero time
 // without a budget.
 func BudgetStart(s config.ChannelSettings, now time.Time) time.Time {
-	if !s.HasBudget() {
+	if !s.Budget().Limited() {
 		return time.Time{}
 	}
 	return s.StartOfDay(now)
@@ -57,7 +59,8 @@ func BudgetStart(s config.ChannelSettings, now time.Time) time.Time {
 func (k Facts) ForRules(bot string) conversation.Facts {
 	f := conversation.Facts{
 		Now: k.Now, Mode: k.Settings.Mode, BotID: bot, MaxAge: k.Settings.MaxMessageAge, Quiet: k.Settings.InQuietHours(k.Now),
-		SilencedUntil: k.SilencedUntil, MutedUntil: k.MutedUntil, Silenced: k.Silenced, Stopped: k.Stopped, OverBudget: k.Settings.Exhausted(k.Calls, k.Tokens), Tail: k.Tail, Pending: k.Pending, Saw: k.Saw,
+		SilencedUntil: k.SilencedUntil, MutedUntil: k.MutedUntil, Silenced: k.Silenced, Stopped: k.Stopped, Tail: k.Tail, Pending: k.Pending, Saw: k.Saw,
+		OverBudget: k.WorkspaceSpent || k.Settings.Budget().Exhausted(k.Calls, k.Tokens), WorkspaceBudget: k.WorkspaceSpent,
 	}
 	// The trigger may not be in the tail: much may have been said since.
 	if k.Trigger != nil && !k.Trigger.Deleted {

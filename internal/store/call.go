@@ -133,6 +133,16 @@ func (s *Store) SpentByChannel(ctx context.Context, team string, since time.Time
 	return spent, nil
 }
 
+// SpentByWorkspace is Spent for all calls of a workspace but those of other judges, which have a limit of
+// their own.
+func (s *Store) SpentByWorkspace(ctx context.Context, team string, since time.Time) (spent Spending, err error) {
+	if err := s.db.WithContext(ctx).Model(&callRow{}).Where("called_us >= ? AND team_id = ? AND purpose <> 'shadow'", micros(since), team).
+		Select(spending).Scan(&spent).Error; err != nil {
+		return Spending{}, fmt.Errorf("read what the workspace has cost: %w", err)
+	}
+	return spent, nil
+}
+
 // Spending is what some calls have cost.
 type Spending struct {
 	Calls  int `json:"calls"`

@@ -326,6 +326,10 @@ func TestPlansUseIndexes(t *testing.T) {
 					_, err := s.SpentByChannel(ctx, team, chat.Time(at(n-n/100)))
 					return err
 				}},
+				{name: "SpentByWorkspace", run: func(ctx context.Context, s *Store) error {
+					_, err := s.SpentByWorkspace(ctx, team, chat.Time(at(n-n/100)))
+					return err
+				}},
 				{name: "Usage", run: func(ctx context.Context, s *Store) error {
 					_, err := s.Usage(ctx, lately, lately.Add(time.Minute))
 					return err

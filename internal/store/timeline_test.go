@@ -203,6 +203,17 @@ func TestCallsAndUsage(t *testing.T) {
 		if got, err := db.SpentByChannel(t.Context(), team, minute(1)); err != nil || !reflect.DeepEqual(got, map[string]Spending{channel: {3, 84}, "": {1, 55}}) {
 			t.Errorf("spent by channel: %+v, %v", got, err)
 		}
+		other := Call{Scope: chat.Scope{Team: team, Channel: channel}, Purpose: "shadow", TokensIn: 1000, Ended: minute(3)}
+		if err := db.SaveCall(t.Context(), other); err != nil {
+			t.Fatal(err)
+		}
+		other.Scope.Team, other.Purpose = "T2", "judgment"
+		if err := db.SaveCall(t.Context(), other); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := db.SpentByWorkspace(t.Context(), team, minute(1)); err != nil || got != (Spending{4, 139}) {
+			t.Errorf("spent in the workspace: %+v, %v", got, err)
+		}
 	})
 }
 

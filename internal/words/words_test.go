@@ -58,6 +58,11 @@ func TestSay(t *testing.T) {
 func TestReasonsOfRulesAreTranslated(t *testing.T) {
 	t.Parallel()
 	for language, words := range languages {
+		for _, reason := range []string{conversation.ReasonMutedEverywhere, conversation.ReasonChannelBudget, conversation.ReasonWorkspaceBudget} {
+			if words[reason] == "" {
+				t.Errorf("%s has no %q", language, reason)
+			}
+		}
 		for _, rule := range conversation.Rules() {
 			if words[rule.Reason()] == "" {
 				t.Errorf("%s has no reason for rule %s", language, rule)

@@ -229,6 +229,8 @@ agents:
   memory: {provider: gemini, model: test-memory}
 persona: {name: myao, system_prompt: "You are myao."}
 response:
+  workspace_daily_calls: 100000000
+  workspace_daily_tokens: 1000000000000
   %s
 %s
 `, secret, api+"/api/", w.starterAddress, w.workerAddress, w.url, w.model.URL, strings.ReplaceAll(o.response, "\n", "\n  "), more)

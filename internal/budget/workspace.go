@@ -1,0 +1,93 @@
+// Package budget tells how much of its budget of the day the whole workspace has used.
+package budget
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"myao/internal/config"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+// Calls sums up what the calls of a workspace have cost since a time.
+type Calls interface {
+	SpentByWorkspace(ctx context.Context, team string, since time.Time) (store.Spending, error)
+}
+
+// Identity returns who the bot is.
+type Identity interface {
+	Identity(ctx context.Context) (slack.Identity, error)
+}
+
+// Workspace is the budget of the workspace. The sum of the day's calls is read at most every half minute, and
+// kept in memory in between: what is spent in that time, by this worker and by others, may go beyond the
+// budget. A nil Workspace has no limit. It implements prometheus.Collector.
+type Workspace struct {
+	Calls Calls
+	Slack Identity
+	Limit config.Budget
+	// StartOfDay returns when the current day began.
+	StartOfDay func(now time.Time) time.Time
+	Clock      func() time.Time
+
+	mu        sync.Mutex // held while the sum is read, so that others wait for it
+	day, read time.Time
+	spent     store.Spending
+}
+
+// maxAge is how old the sum may be.
+const maxAge = 30 * time.Second
+
+// Exhausted reports whether the day's budget is used up.
+func (w *Workspace) Exhausted(ctx context.Context) (bool, error) {
+	if w == nil || !w.Limit.Limited() {
+		return false, nil
+	}
+	spent, err := w.today(ctx)
+	return err == nil && w.Limit.Exhausted(spent.Calls, spent.Tokens), err
+}
+
+// today is what has been spent, as of maxAge ago or later.
+func (w *Workspace) today(ctx context.Context) (store.Spending, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.Clock()
+	day := w.StartOfDay(now)
+	if day.Equal(w.day) && now.Sub(w.read) < maxAge {
+		return w.spent, nil
+	}
+	own, err := w.Slack.Identity(ctx)
+	if err != nil {
+		return store.Spending{}, err
+	}
+	spent, err := w.Calls.SpentByWorkspace(ctx, own.TeamID, day)
+	if err != nil {
+		return store.Spending{}, err
+	}
+	w.day, w.read, w.spent = day, now, spent
+	return spent, nil
+}
+
+var usedRatio = prometheus.NewDesc("myao_budget_used_ratio",
+	"Share of the workspace's budget of the day that is used, 1 where it is reached; 0 without a limit, -1 when the database or Slack does not answer.", nil, nil)
+
+// Describe implements prometheus.Collector.
+func (w *Workspace) Describe(to chan<- *prometheus.Desc) { to <- usedRatio }
+
+// Collect implements prometheus.Collector.
+func (w *Workspace) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	share := 0.0
+	if w.Limit.Limited() {
+		share = -1
+		if spent, err := w.today(ctx); err == nil {
+			share = w.Limit.Used(spent.Calls, spent.Tokens)
+		}
+	}
+	to <- prometheus.MustNewConstMetric(usedRatio, prometheus.GaugeValue, share)
+}
