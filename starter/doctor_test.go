@@ -106,6 +106,7 @@ slack: {bot_token: %q, signing_secret: %q, api_url: %q}
 server: {address: %q}
 database: {url: %q}
 memory: {interval_seconds: 604800} # not by itself while this is looked at
+retention: {messages_days: 400}
 agents:
   response: {provider: demo}
   judgment: {provider: demo}
