@@ -39,8 +39,7 @@ addresses, numbers and keys are masked. What people say may still tell who they 
 away, or use --no-text. It is written down as an order (starter why).
 
   starter eval export-ledger --out own.jsonl
-  starter eval export-ledger --since 90d --channel general --no-text --out general.jsonl
-  starter eval run own.jsonl`
+  starter eval export-ledger --since 90d --channel general --no-text --out general.jsonl`
 }
 
 // Validate implements kong's Validate.
