@@ -31,6 +31,8 @@ type Config struct {
 	Tools        Tools    `yaml:"tools"`
 	MCP          MCP      `yaml:"mcp"`
 	Promises     Promises `yaml:"promises"`
+	// Shadow is other judges that are compared with the first one.
+	Shadow Shadow `yaml:"shadow"`
 	// Retention is how long the database keeps rows that are no longer in use.
 	Retention Retention `yaml:"retention"`
 	// Channels are the exceptions from Response, by channel id or by name (lower case, without

@@ -258,6 +258,9 @@ func (d *decoder) wrongType(v any, target reflect.Value, at place) {
 		want = "true or false"
 	case reflect.Slice:
 		want = "a list of texts"
+		if t.Elem().Kind() == reflect.Struct {
+			want = "a list of mappings"
+		}
 	}
 	if holdsSecret(t) {
 		v = verbatim(hidden)

@@ -57,10 +57,14 @@ func basics() Config {
 		Tools:     Tools{Enabled: ToolNames(), MaxRounds: 8, MaxCalls: 24, MaxSeconds: 180, MaxResultChars: 20_000, MaxTotalChars: 60_000, ApprovalHours: 24},
 		Promises:  Promises{MaxOpen: 20},
 		MCP:       MCP{Servers: map[string]MCPServer{}},
+		Shadow:    Shadow{DailyCalls: 1000, Judges: []ShadowJudge{}},
 		Retention: Retention{LedgerDays: 400}, // more than a year, for yearly sums
 		Channels:  map[string]Channel{},
 	}
 }
+
+// defaultJudge is Gemini's model for judgments.
+const defaultJudge = "gemini-3.5-flash-lite"
 
 // derive sets the values that depend on others. The default models are Gemini's; with another
 // provider, each call would fail.
@@ -71,12 +75,17 @@ func (c *Config) derive() {
 		model string
 	}{
 		{"response", &c.Agents.Response, "gemini-3.8-flash"},
-		{"judgment", &c.Agents.Judgment, "gemini-3.5-flash-lite"},
+		{"judgment", &c.Agents.Judgment, defaultJudge},
 		{"memory", &c.Agents.Memory, "gemini-3.8-flash"},
 	} {
 		if use.agent.Model == "" && use.agent.Provider == ProviderGemini {
 			use.agent.Model = use.model
 			delete(c.File.lines, "agents."+use.name+".model")
+		}
+	}
+	for i, j := range c.Shadow.Judges {
+		if j.Model == "" && j.Provider == ProviderGemini {
+			c.Shadow.Judges[i].Model = defaultJudge
 		}
 	}
 	if c.Persona.SystemPrompt == "" {

@@ -140,6 +140,18 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 		{"short summary", "memory: {short_term_summary_max_tokens: 0}", `memory.short_term_summary_max_tokens = 0: must be a whole number from 1 to 1000000`},
 		{"search results", "memory: {search_results: 51}", `memory.search_results = 51: must be a whole number from 0 to 50`},
 
+		{"shadow sample", "shadow: {sample: 1.5}", `shadow.sample = 1.5: must be a number from 0 to 1`},
+		{"shadow calls", "shadow: {daily_calls: -1}", `shadow.daily_calls = -1: must be a whole number from 0 to 1000000`},
+		{"shadow judges as names", "shadow: {judges: strict}", `shadow.judges = "strict": must be a list of mappings`},
+		{"shadow judge without a name", "shadow: {judges: [{provider: demo}]}", `shadow.judges[0].name = "": must be 1 to 40 letters, digits and any of . _ - between them`},
+		{"shadow judges of one name", "shadow: {judges: [{name: a, provider: demo}, {name: a, provider: demo}]}", `shadow.judges[1].name = "a": is also the name of shadow.judges[0]`},
+		{"shadow judge of nobody", "shadow: {judges: [{name: a}]}", `shadow.judges[0].provider = "": must be one of gemini, openai, anthropic, demo`},
+		{"shadow judge without a model", "shadow: {judges: [{name: a, provider: openai}]}\nllm: {openai: {api_key: k}}", `shadow.judges[0].model: is required because the provider is openai`},
+		{"shadow judge without a key", "shadow: {judges: [{name: a, provider: anthropic, model: m}]}", `llm.anthropic.api_key: is required, or llm.anthropic.base_url, because an agent uses the provider anthropic`},
+		{"shadow judge that is never sure", "shadow: {judges: [{name: a, provider: demo, min_confidence: 2}]}", `shadow.judges[0].min_confidence = 2: must be a number from 0 to 1`},
+		{"shadow judge's templates", "shadow: {judges: [{name: a, provider: demo, templates_dir: /nowhere}]}", `shadow.judges[0].templates_dir = "/nowhere": must be a directory that exists, or empty`},
+		{"unknown key of a shadow judge", "shadow: {judges: [{name: a, provider: demo, modell: m}]}", `shadow.judges[0].modell: is not a known key; did you mean model?`},
+
 		{"ledger kept too short", "retention: {ledger_days: 31}", `retention.ledger_days = 31: must be a whole number from 32 to 36500, or 0 for ever`},
 		{"ledger kept for less than nothing", "retention: {ledger_days: -1}", `retention.ledger_days = -1: must be a whole number from 32 to 36500, or 0 for ever`},
 		{"messages kept too short", "retention: {messages_days: 7}", `retention.messages_days = 7: must be a whole number from 32 to 36500, or 0 for ever`},

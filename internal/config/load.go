@@ -43,6 +43,7 @@ func LoadJudge(path string, getenv func(string) (string, bool), judge Judge, che
 // change applies what a judge changes.
 func (j Judge) change(c *Config) {
 	c.Agents.Response.Provider, c.Agents.Memory.Provider = ProviderDemo, ProviderDemo
+	c.Shadow.Judges = nil
 	if j.Change != nil {
 		j.Change(c)
 	}
@@ -50,7 +51,7 @@ func (j Judge) change(c *Config) {
 
 // unused are the beginnings of the keys that a judge does not use.
 func (j Judge) unused() []string {
-	keys := []string{"slack.bot_token", "slack.signing_secret", "slack.app_token", "server.", "database.", "encryption.", "worker."}
+	keys := []string{"slack.bot_token", "slack.signing_secret", "slack.app_token", "server.", "database.", "encryption.", "worker.", "shadow."}
 	if j.Offline {
 		keys = append(keys, "llm.", "agents.judgment.api_key", "agents.judgment.base_url")
 	}

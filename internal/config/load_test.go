@@ -93,7 +93,7 @@ func TestTheExampleFileShowsEveryKey(t *testing.T) {
 				t.Errorf("config.example.yaml lacks %s.%s", path, key)
 			}
 			ft := field.Type
-			if ft.Kind() == reflect.Map {
+			if ft.Kind() == reflect.Map || ft.Kind() == reflect.Slice {
 				ft = ft.Elem()
 			}
 			if ft.Kind() == reflect.Struct {
@@ -125,7 +125,7 @@ func TestTheDocumentationNamesEveryKey(t *testing.T) {
 				continue
 			}
 			ft, below := field.Type, section
-			if ft.Kind() == reflect.Map {
+			if ft.Kind() == reflect.Map || ft.Kind() == reflect.Slice {
 				ft = ft.Elem()
 			}
 			if ft.Kind() == reflect.Struct {

@@ -113,24 +113,33 @@ func (a Agent) AccessKeys(name string) (apiKey, address string) {
 	return shared + "api_key", shared + a.Provider.AddressKey()
 }
 
-// validateAgents checks that each agent has a model and, if its server needs one, a key.
+// validateAgents checks that each agent, and each judge of shadow, has a model and, if its server needs
+// one, a key.
 func (c Config) validateAgents(f *faults) {
 	for name, a := range c.Agents.All() {
-		p, access := a.Provider.lookup(), c.Access(a)
-		if a.Model == "" && !p.anyModel {
-			f.add("agents."+name+".model", nil, "is required because the provider is %s", p.name)
-		}
-		if p.access == nil || access.APIKey != "" || p.keyless && access.BaseURL != "" {
-			continue
-		}
-		switch key, address := a.AccessKeys(name); {
-		case a.BaseURL != "":
-			f.add(key, nil, "is required because the agent uses the provider %s", p.name)
-		case p.keyless:
-			f.add(key, nil, "is required, or %s, because an agent uses the provider %s", address, p.name)
-		default:
-			f.add(key, nil, "is required because an agent uses the provider %s (demo needs none)", p.name)
-		}
+		c.validateAgent(f, "agents."+name, name, a)
+	}
+	for i, j := range c.Shadow.Judges {
+		c.validateAgent(f, c.Shadow.Key(i), "judgment", c.ShadowAgent(j))
+	}
+}
+
+// validateAgent checks what key has. name is the agent whose own access counts.
+func (c Config) validateAgent(f *faults, at, name string, a Agent) {
+	p, access := a.Provider.lookup(), c.Access(a)
+	if a.Model == "" && !p.anyModel {
+		f.add(at+".model", nil, "is required because the provider is %s", p.name)
+	}
+	if p.access == nil || access.APIKey != "" || p.keyless && access.BaseURL != "" {
+		return
+	}
+	switch key, address := a.AccessKeys(name); {
+	case a.BaseURL != "":
+		f.add(key, nil, "is required because the agent uses the provider %s", p.name)
+	case p.keyless:
+		f.add(key, nil, "is required, or %s, because an agent uses the provider %s", address, p.name)
+	default:
+		f.add(key, nil, "is required because an agent uses the provider %s (demo needs none)", p.name)
 	}
 }
 
@@ -141,6 +150,13 @@ func (c Config) unusedAccess() map[string]bool {
 	for _, p := range providers {
 		if p.access != nil {
 			unused["llm."+string(p.name)+".api_key"], unused["llm."+string(p.name)+"."+p.address] = true, true
+		}
+	}
+	for _, j := range c.Shadow.Judges {
+		if a := c.ShadowAgent(j); a.Provider.Networked() {
+			apiKey, address := a.AccessKeys("judgment")
+			delete(unused, apiKey)
+			delete(unused, address)
 		}
 	}
 	for name, a := range c.Agents.All() {

@@ -105,6 +105,13 @@ var rules = map[string]rule{
 	"Tools.ApprovalHours":  whole(1, 24*30),
 	"Promises.MaxOpen":     whole(1, 200),
 
+	"Shadow.Sample":             number(0, 1),
+	"Shadow.DailyCalls":         whole(0, 1_000_000),
+	"ShadowJudge.Provider":      oneOf(Providers()...),
+	"ShadowJudge.Model":         text(line),
+	"ShadowJudge.TemplatesDir":  optional(directory),
+	"ShadowJudge.MinConfidence": number(0, 1),
+
 	"Memory.IntervalSeconds":           whole(1, weekSeconds),
 	"Memory.ShortTermWindowHours":      whole(1, maxHours),
 	"Memory.LongTermSummaryMaxTokens":  whole(1, maxTokens),
@@ -132,6 +139,10 @@ func check(f *faults, section reflect.Value, key string) {
 		case v.Kind() == reflect.Map && v.Type().Elem().Kind() == reflect.Struct:
 			for item, v := range v.Seq2() {
 				check(f, v, join(at, item.String()))
+			}
+		case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct:
+			for i, v := range v.Seq2() {
+				check(f, v, fmt.Sprintf("%s[%d]", at, i.Int()))
 			}
 		case rule == nil || !v.IsValid():
 		case v.Kind() == reflect.Slice:

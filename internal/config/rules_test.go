@@ -15,7 +15,7 @@ func TestEveryNumberHasARule(t *testing.T) {
 			}
 			fields[section.Name()+"."+field.Name] = true
 			v := field.Type
-			for v.Kind() == reflect.Pointer || v.Kind() == reflect.Map {
+			for v.Kind() == reflect.Pointer || v.Kind() == reflect.Map || v.Kind() == reflect.Slice {
 				v = v.Elem()
 			}
 			switch v.Kind() {

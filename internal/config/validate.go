@@ -60,6 +60,7 @@ func (c *Config) validate(f *faults) {
 	}
 	c.Response.validate(f)
 	c.MCP.validate(f)
+	c.Shadow.validate(f)
 	for key, own := range c.Channels {
 		own.validate("channels."+key, c.Response, f)
 		for i, name := range own.Tools {

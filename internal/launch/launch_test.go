@@ -99,7 +99,9 @@ func TestBrokenTemplatesAreFaults(t *testing.T) {
 		name, text string
 		before     string // the beginning of the line before theirs, or empty
 		want       []string
+		key        string
 	}{
+		{name: "of a judge of shadow", text: valid + "shadow: {judges: [{name: a, provider: demo, templates_dir: " + dir + "}]}\n", want: all, key: "shadow.judges[0]."},
 		{name: "alone", text: broken, want: all},
 		{name: "with another fault", text: strings.Replace(broken, "demo", "oracle", 1), before: "agents.response.provider", want: all},
 		{name: "unknown language", text: broken + "language: fr\n", before: "language"},
@@ -131,7 +133,7 @@ func TestBrokenTemplatesAreFaults(t *testing.T) {
 				t.Fatalf("got\n%s", program.String())
 			}
 			for i, want := range test.want {
-				if !strings.HasPrefix(lines[i], fmt.Sprintf("templates_dir = %q: ", dir)) || !strings.Contains(lines[i], want) {
+				if !strings.HasPrefix(lines[i], fmt.Sprintf("%stemplates_dir = %q: ", test.key, dir)) || !strings.Contains(lines[i], want) {
 					t.Errorf("got %s, want %s", lines[i], want)
 				}
 			}

@@ -8,9 +8,20 @@ import (
 	"myao/internal/prompt"
 )
 
-// checkTemplates is a config.Check for the templates in templates_dir. Their faults are reported with
-// all others, before anything is opened.
+// checkTemplates is a config.Check for the templates in templates_dir, and for those of the judges of
+// shadow. Their faults are reported with all others, before anything is opened.
 func checkTemplates(c config.Config) []config.Fault {
+	faults := templateFaults(c, "templates_dir")
+	for i, j := range c.Shadow.Judges {
+		if j.TemplatesDir != "" {
+			faults = append(faults, templateFaults(c.ShadowPrompts(j), c.Shadow.Key(i)+".templates_dir")...)
+		}
+	}
+	return faults
+}
+
+// templateFaults are those of the templates that a configuration names, whose directory has a key.
+func templateFaults(c config.Config, key string) []config.Fault {
 	if c.TemplatesDir == "" || c.Language != config.English && c.Language != config.Japanese {
 		return nil
 	}
@@ -21,7 +32,7 @@ func checkTemplates(c config.Config) []config.Fault {
 	}
 	var faults []config.Fault
 	for _, err := range broken {
-		faults = append(faults, config.Fault{Key: "templates_dir", Value: c.TemplatesDir, Message: err.Error()})
+		faults = append(faults, config.Fault{Key: key, Value: c.TemplatesDir, Message: err.Error()})
 	}
 	return faults
 }
