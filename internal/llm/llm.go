@@ -17,11 +17,12 @@ const (
 	PurposeResponse = "response"
 	PurposeJudgment = "judgment"
 	PurposeMemory   = "memory"
+	PurposeShadow   = "shadow" // a judgment that is only written down
 )
 
 // Request is one question to a model.
 type Request struct {
-	// Purpose is PurposeResponse, PurposeJudgment or PurposeMemory.
+	// Purpose is PurposeResponse, PurposeJudgment, PurposeMemory or PurposeShadow.
 	Purpose string
 	// Model is the provider's name of the model, such as "gemini-3.8-flash".
 	Model string

@@ -38,22 +38,26 @@ func (a Agent) ask(ctx context.Context, r llm.Request) (llm.Response, error) {
 	return answer, err
 }
 
-// Agents are the three uses of a model.
+// Agents are the uses of models.
 type Agents struct {
 	Response, Judgment, Memory Agent
+	// Shadow are those of config.Shadow.Judges, in the same order.
+	Shadow []Agent
 }
 
 // OpenAgents makes one client for each server and key in use. close ends their connections.
 func OpenAgents(ctx context.Context, c config.Config, clock func() time.Time, logger *slog.Logger) (agents Agents, close func(), err error) {
 	m := models{config: c, clock: clock, logger: logger, made: map[server]llm.Model{}}
-	for _, use := range []struct {
+	type use struct {
 		agent *Agent
 		as    config.Agent
-	}{
-		{&agents.Response, c.Agents.Response},
-		{&agents.Judgment, c.Agents.Judgment},
-		{&agents.Memory, c.Agents.Memory},
-	} {
+	}
+	uses := []use{{&agents.Response, c.Agents.Response}, {&agents.Judgment, c.Agents.Judgment}, {&agents.Memory, c.Agents.Memory}}
+	agents.Shadow = make([]Agent, len(c.Shadow.Judges))
+	for i, j := range c.Shadow.Judges {
+		uses = append(uses, use{&agents.Shadow[i], c.ShadowAgent(j)})
+	}
+	for _, use := range uses {
 		model, err := m.modelOf(ctx, use.as)
 		if err != nil {
 			m.close()

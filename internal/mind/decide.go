@@ -22,7 +22,9 @@ type Decision struct {
 type Asked struct {
 	Read    time.Time // when the context was read
 	Signals conversation.Signals
-	Answer  Answer
+	// Judgment is the question.
+	Judgment Judgment
+	Answer   Answer
 	// Verdict is the model's own, before min_confidence.
 	Verdict chat.Verdict
 }
@@ -44,6 +46,7 @@ func (m *Mind) Decide(ctx context.Context, c chat.Conversation, pending []string
 		return Decision{}, err
 	}
 	asked.Signals, judgment.Shared = judgment.Signals, k.Shared
+	asked.Judgment = judgment
 	if asked.Verdict, asked.Answer, err = m.Judge(ctx, judgment, a); err != nil {
 		return Decision{}, err
 	}

@@ -63,9 +63,14 @@ func members(messages []chat.Message) []string {
 // Question renders the question. fault says why the last answer could not be read; it is empty
 // the first time.
 func (j Judgment) Question(fault string) (Question, error) {
-	agent := j.mind.Agents.Judgment
-	o := j.mind.options(agent, j.read)
-	o.MaxDelaySeconds, o.Fault, o.Tools = j.maxDelay, fault, j.tools
+	first := judge{j.mind.Agents.Judgment, j.mind.Prompts, llm.PurposeJudgment}
+	return first.question(j.material(), j.files, fault)
+}
+
+// material is what the question is rendered from now.
+func (j Judgment) material() Snapshot {
+	o := j.mind.options(j.mind.Agents.Judgment, j.read)
+	o.MaxDelaySeconds, o.Tools = j.maxDelay, j.tools
 	if j.Shared {
 		o.Tools = tools.WhereShared(o.Tools)
 	}
@@ -78,10 +83,23 @@ func (j Judgment) Question(fault string) (Question, error) {
 	if d := j.read.LastVerdict; d != nil {
 		o.LastVerdict = &prompt.LastVerdict{At: d.Decided(), Spoke: d.ShouldRespond, Reason: d.Reason}
 	}
-	return newLimitedQuestion(agent, j.scope, func(characters int) (llm.Request, error) {
+	return Snapshot{Conversation: chat.Conversation(j.scope), Context: j.read.Context, Options: o}
+}
+
+// judge is a model that gives verdicts, with the templates that it is asked by.
+type judge struct {
+	agent   Agent
+	prompts *prompt.Renderer
+	purpose string
+}
+
+func (j judge) question(s Snapshot, files []llm.File, fault string) (Question, error) {
+	o := s.Options
+	o.AgentPrompt, o.Fault = j.agent.SystemPrompt, fault
+	return newLimitedQuestion(j.agent, chat.Scope(s.Conversation), func(characters int) (llm.Request, error) {
 		o.MaxCharacters = characters
-		system, user, err := j.mind.Prompts.Judgment(j.read.Context, o)
-		r := llm.Request{Purpose: llm.PurposeJudgment, System: system, Prompt: user, Schema: llm.VerdictSchema(j.maxDelay, o.Reactions...), Files: j.files}
+		system, user, err := j.prompts.Judgment(s.Context, o)
+		r := llm.Request{Purpose: j.purpose, System: system, Prompt: user, Schema: llm.VerdictSchema(o.MaxDelaySeconds, o.Reactions...), Files: files}
 		return fitFiles(r), err
 	})
 }
@@ -92,8 +110,12 @@ const anyDelay = math.MaxInt32
 // Judge asks for a verdict, by askReadable. A model that insists on too long a delay gets the longest
 // allowed one: that it wants to speak is clear. The answer has the usage and the latency of all calls.
 func (m *Mind) Judge(ctx context.Context, j Judgment, a Attempt) (v chat.Verdict, all Answer, err error) {
-	longest := j.maxDelay
-	all, err = m.askReadable(ctx, "verdict", j.Question, a, func(answer string) error {
+	return m.verdict(ctx, j.Question, j.maxDelay, a)
+}
+
+func (m *Mind) verdict(ctx context.Context, question func(fault string) (Question, error), maxDelay int, a Attempt) (v chat.Verdict, all Answer, err error) {
+	longest := maxDelay
+	all, err = m.askReadable(ctx, "verdict", question, a, func(answer string) error {
 		v, err = chat.ParseVerdict(answer, longest)
 		longest = anyDelay
 		return err
@@ -102,7 +124,7 @@ func (m *Mind) Judge(ctx context.Context, j Judgment, a Attempt) (v chat.Verdict
 		return chat.Verdict{}, all, err
 	}
 	if v.DelaySeconds != nil {
-		*v.DelaySeconds = min(*v.DelaySeconds, j.maxDelay)
+		*v.DelaySeconds = min(*v.DelaySeconds, maxDelay)
 	}
 	return v, all, nil
 }

@@ -10,10 +10,14 @@ import (
 // question.
 func (m *Mind) Measure(r prometheus.Registerer) {
 	metrics := llm.NewMetrics(r)
-	for purpose, a := range map[string]*Agent{
-		llm.PurposeResponse: &m.Agents.Response, llm.PurposeJudgment: &m.Agents.Judgment, llm.PurposeMemory: &m.Agents.Memory,
-	} {
+	measure := func(purpose string, a *Agent) {
 		metrics.Initialize(purpose, string(a.Provider), a.Agent.Model)
 		a.Model = llm.Measured(a.Model, string(a.Provider), metrics, m.Clock)
+	}
+	measure(llm.PurposeResponse, &m.Agents.Response)
+	measure(llm.PurposeJudgment, &m.Agents.Judgment)
+	measure(llm.PurposeMemory, &m.Agents.Memory)
+	for i := range m.Shadow {
+		measure(llm.PurposeShadow, &m.Shadow[i].Agent)
 	}
 }

@@ -37,7 +37,9 @@ type Mind struct {
 	Recall  *recall.Builder
 	Prompts *prompt.Renderer
 	Agents  Agents
-	Memory  config.Memory
+	// Shadow are judges beside the first one.
+	Shadow []ShadowJudge
+	Memory config.Memory
 	// MaxPromises is how many promises may be open in a conversation.
 	MaxPromises int
 	// Channel returns the settings of a channel.

@@ -25,6 +25,17 @@ func Open(ctx context.Context, c config.Config, s *store.Store, client *slack.Cl
 	if err != nil {
 		return nil, nil, err
 	}
+	shadow := make([]ShadowJudge, len(c.Shadow.Judges))
+	for i, j := range c.Shadow.Judges {
+		shadow[i] = ShadowJudge{Name: j.Name, Agent: agents.Shadow[i], Prompts: prompts, MinConfidence: j.MinConfidence}
+		if j.TemplatesDir == "" {
+			continue
+		}
+		if shadow[i].Prompts, err = Prompts(c.ShadowPrompts(j)); err != nil {
+			close()
+			return nil, nil, err
+		}
+	}
 	return &Mind{
 		Store: s, Slack: client,
 		Recall: &recall.Builder{
@@ -34,7 +45,7 @@ func Open(ctx context.Context, c config.Config, s *store.Store, client *slack.Cl
 			ActiveChannel: c.Response.ActiveChannel(), ThreadMemory: c.Response.ThreadMemory(),
 			Clock: time.Now, Logger: logger,
 		},
-		Prompts: prompts, Agents: agents, Memory: c.Memory, MaxPromises: c.Promises.MaxOpen, Channel: c.Channel, Clock: time.Now, Logger: logger,
+		Prompts: prompts, Agents: agents, Shadow: shadow, Memory: c.Memory, MaxPromises: c.Promises.MaxOpen, Channel: c.Channel, Clock: time.Now, Logger: logger,
 		FilesOff: func() bool { return client.Lacks(attach.Scope) },
 		Reacts:   func() bool { return c.Slack.React && !client.Lacks(slack.ScopeReact) },
 	}, close, nil
