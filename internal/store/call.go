@@ -16,7 +16,7 @@ import (
 type Call struct {
 	// Scope is the conversation, or the scope of the memory, that the call was for.
 	Scope    chat.Scope
-	Purpose  string // response, judgment or memory
+	Purpose  string // response, judgment, memory or shadow
 	Provider string
 	Model    string
 	// TokensIn and TokensOut are what the provider counted, also for a failed call.
@@ -105,8 +105,11 @@ func (s *Store) CheckCalls(ctx context.Context) error {
 	return nil
 }
 
-// Spent is what the calls for a channel have cost since a time: their number, and their tokens in
-// both directions. A failed call without tokens does not count. Otherwise an outage of the provider
+// purposeShadow is that of calls that no channel's budget counts: llm.PurposeShadow.
+const purposeShadow = "shadow"
+
+// Spent is what the calls for a channel have cost since a time, those of shadow excepted: their number, and
+// their tokens in both directions. A failed call without tokens does not count. Otherwise an outage of the provider
 // would use up the day's limit.
 func (s *Store) Spent(ctx context.Context, team, channel string, since time.Time) (calls, tokens int, err error) {
 	var rows []Spending
@@ -122,7 +125,7 @@ func (s *Store) SpentByChannel(ctx context.Context, team string, since time.Time
 		ChannelID string
 		Spending
 	}
-	if err := s.db.WithContext(ctx).Model(&callRow{}).Where("team_id = ? AND called_us >= ?", team, micros(since)).
+	if err := s.db.WithContext(ctx).Model(&callRow{}).Where("team_id = ? AND called_us >= ? AND purpose <> ?", team, micros(since), purposeShadow).
 		Select("channel_id, " + spending).Group("channel_id").Scan(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read what channels have cost: %w", err)
 	}
@@ -136,9 +139,18 @@ func (s *Store) SpentByChannel(ctx context.Context, team string, since time.Time
 // SpentByWorkspace is Spent for all calls of a workspace but those of other judges, which have a limit of
 // their own.
 func (s *Store) SpentByWorkspace(ctx context.Context, team string, since time.Time) (spent Spending, err error) {
-	if err := s.db.WithContext(ctx).Model(&callRow{}).Where("called_us >= ? AND team_id = ? AND purpose <> 'shadow'", micros(since), team).
+	if err := s.db.WithContext(ctx).Model(&callRow{}).Where("called_us >= ? AND team_id = ? AND purpose <> ?", micros(since), team, purposeShadow).
 		Select(spending).Scan(&spent).Error; err != nil {
 		return Spending{}, fmt.Errorf("read what the workspace has cost: %w", err)
+	}
+	return spent, nil
+}
+
+// SpentOnShadow is what the calls of the judges of shadow have cost since a time.
+func (s *Store) SpentOnShadow(ctx context.Context, team string, since time.Time) (spent Spending, err error) {
+	if err := s.db.WithContext(ctx).Model(&callRow{}).Where("called_us >= ? AND team_id = ? AND purpose = '"+purposeShadow+"'", micros(since), team).
+		Select(spending).Scan(&spent).Error; err != nil {
+		return Spending{}, fmt.Errorf("read what shadow has cost: %w", err)
 	}
 	return spent, nil
 }
@@ -154,5 +166,5 @@ const spending = `COUNT(CASE WHEN error = '' OR tokens_in + tokens_out > 0 THEN 
 
 // spentQuery asks for Spent, in one row.
 func spentQuery(team, channel string, since time.Time, into *[]Spending) query {
-	return query{"SELECT " + spending + " FROM model_calls WHERE team_id = ? AND channel_id = ? AND called_us >= ?", []any{team, channel, micros(since)}, into}
+	return query{"SELECT " + spending + " FROM model_calls WHERE team_id = ? AND channel_id = ? AND called_us >= ? AND purpose <> '" + purposeShadow + "'", []any{team, channel, micros(since)}, into}
 }

@@ -89,6 +89,9 @@ func (s *Store) forget(ctx context.Context, f forgetting) (done ForgetResult, er
 
 // forgetIn is forget without the order.
 func (s *Store) forgetIn(tx *gorm.DB, f forgetting, done *ForgetResult) error {
+	if err := dropSnapshots(tx, f.scope.Team); err != nil {
+		return err
+	}
 	if err := s.forgetIndexed(tx, f); err != nil {
 		return err
 	}

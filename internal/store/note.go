@@ -82,17 +82,23 @@ func notesQuery(team, channel string, into *[]noteRow) query {
 		) ORDER BY n.id LIMIT %d`, MaxNotes), []any{team, channel}, into}
 }
 
+// orderForgetNote is the kind of an order to take back a note.
+const orderForgetNote = "forget-note"
+
 // ForgetNote deletes a note of a channel and records who wanted that. It reports whether there was
 // such a note. step identifies the call: repeated, it reports the same.
 func (s *Store) ForgetNote(ctx context.Context, scope chat.Scope, id int64, step, by string) (found bool, err error) {
 	number := strconv.FormatInt(id, 10)
-	order := Order{ID: "note/" + step, Scope: scope, Kind: "forget-note", By: by, Subject: number}
+	order := Order{ID: "note/" + step, Scope: scope, Kind: orderForgetNote, By: by, Subject: number}
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		deleted := tx.Where("team_id = ? AND channel_id = ? AND id = ?", scope.Team, scope.Channel, id).Delete(&noteRow{})
 		if found = deleted.RowsAffected > 0; deleted.Error != nil {
 			return deleted.Error
 		}
 		if found {
+			if err := dropSnapshots(tx, scope.Team); err != nil {
+				return err
+			}
 			_, err := s.insertOrder(tx, order)
 			return err
 		}

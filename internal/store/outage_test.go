@@ -52,11 +52,22 @@ func calls(s *Store) map[string]func(context.Context) error {
 		"MarkReplied":    func(ctx context.Context) error { _, err := s.MarkReplied(ctx, parts("r", "text")[0], m); return err },
 		"Decide":         func(ctx context.Context) error { return s.Decide(ctx, Decision{Key: "k"}) },
 		"Settle":         func(ctx context.Context) error { return s.Settle(ctx, "k", "posted", "") },
-		"SilencedUntil":  func(ctx context.Context) error { _, err := s.SilencedUntil(ctx, c); return err },
-		"Users":          func(ctx context.Context) error { _, err := s.Users(ctx, team, []string{"U1"}); return err },
-		"SaveUsers":      func(ctx context.Context) error { return s.SaveUsers(ctx, team, User{ID: "U1"}) },
-		"Channels":       func(ctx context.Context) error { _, err := s.Channels(ctx, team, []string{channel}); return err },
-		"SaveChannel":    func(ctx context.Context) error { return s.SaveChannel(ctx, team, Channel{ID: channel}) },
+		"SaveSnapshot": func(ctx context.Context) error {
+			return s.SaveSnapshot(ctx, Snapshot{Decision: "k", Team: team, Data: []byte{0}})
+		},
+		"LeaseSnapshot": func(ctx context.Context) error {
+			_, err := s.LeaseSnapshot(ctx, "a", time.Minute)
+			return err
+		},
+		"SaveOpinion": func(ctx context.Context) error {
+			_, err := s.SaveOpinion(ctx, Opinion{Decision: "k"})
+			return err
+		},
+		"SilencedUntil": func(ctx context.Context) error { _, err := s.SilencedUntil(ctx, c); return err },
+		"Users":         func(ctx context.Context) error { _, err := s.Users(ctx, team, []string{"U1"}); return err },
+		"SaveUsers":     func(ctx context.Context) error { return s.SaveUsers(ctx, team, User{ID: "U1"}) },
+		"Channels":      func(ctx context.Context) error { _, err := s.Channels(ctx, team, []string{channel}); return err },
+		"SaveChannel":   func(ctx context.Context) error { return s.SaveChannel(ctx, team, Channel{ID: channel}) },
 		"MoveChannel": func(ctx context.Context) error {
 			return s.MoveChannel(ctx, Move{Team: team, From: channel, To: "C2", Mute: noon.AddDate(100, 0, 0)})
 		},

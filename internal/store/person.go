@@ -40,7 +40,7 @@ func (s *Store) ForgetPerson(ctx context.Context, p chat.Person, by, id string, 
 	if by == e.orderedBy() {
 		e.by = orderedByNobody
 	}
-	for _, do := range []func() error{e.begin, e.promises, e.channels, e.decisions, e.outbox, e.steps, e.changes, e.orders, e.memories, e.notes, e.feedback, func() error { return e.end(id) }} {
+	for _, do := range []func() error{e.begin, e.snapshots, e.promises, e.channels, e.decisions, e.opinions, e.outbox, e.steps, e.changes, e.orders, e.memories, e.notes, e.feedback, func() error { return e.end(id) }} {
 		if err := do(); err != nil {
 			return fmt.Errorf("forget a person: %w", err)
 		}
@@ -235,8 +235,35 @@ func (e *eraser) withdraw(tx *gorm.DB, c chat.Conversation, theirs []messageRow)
 	return nil
 }
 
+// blankDecisions takes away what models have said of decisions.
 func blankDecisions(tx *gorm.DB, keys ...string) error {
+	if err := tx.Model(&Opinion{}).Where("decision IN ?", keys).Update("reason", aboutForgotten).Error; err != nil {
+		return err
+	}
 	return tx.Model(&Decision{}).Where("key IN ?", keys).Updates(map[string]any{"reason": aboutForgotten, "gist": ""}).Error
+}
+
+// snapshots deletes all of them: any may hold something of the person. They come first, since an opinion is
+// only saved with its snapshot.
+func (e *eraser) snapshots() error {
+	return remove[string](e.sweeper, "snapshots", condition{}, "decision", where("team_id = ?", e.Team))
+}
+
+// opinions takes away the reasons that name the person.
+func (e *eraser) opinions() error {
+	match := where("team_id = ? AND ("+e.contains("reason")+" OR ? <> '' AND "+e.contains("reason")+")", e.Team, e.User, e.name, e.name)
+	return sweep[Opinion, int64](e.sweeper, "opinions", condition{}, "id", match, func(tx *gorm.DB, rows []Opinion) (changed int, err error) {
+		for _, o := range rows {
+			if !e.names(o.Reason) {
+				continue
+			}
+			changed++
+			if err := tx.Model(&Opinion{}).Where("id = ?", o.ID).Update("reason", aboutForgotten).Error; err != nil {
+				return 0, err
+			}
+		}
+		return changed, nil
+	})
 }
 
 // blankReplies empties replies in the outbox, and the bot's own messages that they became.

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,6 +36,8 @@ type PersonExport struct {
 	// Decisions are those that their messages triggered, Replies those to their messages.
 	Decisions []ExportedDecision `json:"decisions"`
 	Replies   []ExportedReply    `json:"replies"`
+	// Snapshots are copies of their messages for other judges.
+	Snapshots []ExportedSnapshot `json:"snapshots,omitempty"`
 	// Steps are what was looked up for replies to their messages.
 	Steps []ExportedStep `json:"steps"`
 	// Proposals are those that their messages led to, and those that the person decided about.
@@ -99,6 +103,24 @@ type ExportedDecision struct {
 	Confidence    *float64  `json:"confidence,omitempty"`
 	Outcome       string    `json:"outcome"`
 	Decided       time.Time `json:"decided"`
+	// Opinions are what other judges say.
+	Opinions []ExportedOpinion `json:"opinions,omitempty"`
+}
+
+// ExportedOpinion is whether another judge would have answered, and why.
+type ExportedOpinion struct {
+	Judge         string    `json:"judge"`
+	ShouldRespond bool      `json:"should_respond"`
+	Reason        string    `json:"reason"`
+	Confidence    *float64  `json:"confidence,omitempty"`
+	Given         time.Time `json:"given"`
+}
+
+// ExportedSnapshot is what a judgment read, as far as it is the person's. It is kept for a day at most.
+type ExportedSnapshot struct {
+	Channel string    `json:"channel"`
+	TS      []string  `json:"ts"` // of their messages in it
+	Read    time.Time `json:"read"`
 }
 
 // ExportedReply is a part of a reply to the person. SentTS is empty if it is not in Slack.
@@ -195,7 +217,7 @@ func (s *Store) ExportPerson(ctx context.Context, p chat.Person, step SweepStep)
 		Team: p.Team, User: p.User, Messages: []ExportedMessage{}, Reactions: []ExportedReaction{}, Orders: []ExportedOrder{},
 		Decisions: []ExportedDecision{}, Replies: []ExportedReply{}, Steps: []ExportedStep{}, Promises: []ExportedPromise{}, Memories: []ExportedMemory{}, Notes: []ExportedNote{}, Feedback: []ExportedVote{},
 	}}
-	for _, do := range []func() error{x.person, x.messages, x.reactions, x.orders, x.decisions, x.replies, x.steps, x.proposals, x.promises, x.memories, x.notes, x.feedback} {
+	for _, do := range []func() error{x.person, x.messages, x.reactions, x.orders, x.decisions, x.snapshots, x.replies, x.steps, x.proposals, x.promises, x.memories, x.notes, x.feedback} {
 		if err := do(); err != nil {
 			return PersonExport{}, fmt.Errorf("export a person: %w", err)
 		}
@@ -278,14 +300,43 @@ func (x *exporter) orders() error {
 }
 
 func (x *exporter) decisions() error {
-	return read[Decision, string](x, "decisions", condition{}, "key", where("TRUE"), func(d Decision) {
+	at := map[string]int{} // in Decisions, by key
+	if err := read[Decision, string](x, "decisions", condition{}, "key", where("TRUE"), func(d Decision) {
 		c, err := chat.ParseConversation(d.WorkflowID)
 		if err == nil && c.Team == x.Team && x.theirs[[2]string{c.Channel, d.TriggerTS}] {
+			at[d.Key] = len(x.Decisions)
 			x.Decisions = append(x.Decisions, ExportedDecision{
-				d.WorkflowID, d.TriggerTS, d.Source, d.Rule, d.ShouldRespond, d.Reason, d.Gist, d.Confidence, string(d.Outcome), instant(d.DecidedUS),
+				d.WorkflowID, d.TriggerTS, d.Source, d.Rule, d.ShouldRespond, d.Reason, d.Gist, d.Confidence, string(d.Outcome), instant(d.DecidedUS), nil,
 			})
 		}
+	}); err != nil {
+		return err
+	}
+	return read[Opinion, int64](x, "opinions", condition{}, "id", where("team_id = ?", x.Team), func(o Opinion) {
+		if i, theirs := at[o.Decision]; theirs {
+			x.Decisions[i].Opinions = append(x.Decisions[i].Opinions, ExportedOpinion{o.Judge, o.ShouldRespond, o.Reason, o.Confidence, instant(o.GivenUS)})
+		}
 	})
+}
+
+func (x *exporter) snapshots() error {
+	var broken error
+	err := read[snapshotRow, string](x, "snapshots", condition{}, "decision", where("team_id = ?", x.Team), func(r snapshotRow) {
+		var messages map[string]string
+		if err := json.Unmarshal([]byte(r.Messages), &messages); err != nil {
+			broken = err
+		}
+		var theirs []string
+		for _, ts := range slices.Sorted(maps.Keys(messages)) {
+			if x.theirs[[2]string{r.ChannelID, ts}] {
+				theirs = append(theirs, ts)
+			}
+		}
+		if len(theirs) > 0 {
+			x.Snapshots = append(x.Snapshots, ExportedSnapshot{r.ChannelID, theirs, instant(r.ReadUS)})
+		}
+	})
+	return errors.Join(err, broken)
 }
 
 func (x *exporter) replies() error {

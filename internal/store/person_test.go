@@ -89,6 +89,14 @@ var personal = map[string]map[string]string{
 	"labels": {
 		"team_id": workspaceID, "channel_id": placeID, "decision": "a key of decisions", "kind": ourWord, "truth": ourWord, "ts": tsOnly, "labelled_by": "an operator's name",
 	},
+	"snapshots": {
+		"decision": "a key of decisions", "team_id": workspaceID, "channel_id": placeID, "messages": "ts and revisions", "notes": tsOnly, "leased_by": "of a run",
+		"data": "compressed; TestForgetPerson counts the rows",
+	},
+	"opinions": {
+		"team_id": workspaceID, "channel_id": placeID, "decision": "a key of decisions", "judge": "an operator's word", "reason": seeded, "prompt": "of a template",
+		"model": "of a model", "error": ourWord,
+	},
 	"hindsight": {"decision": "a key of decisions"},
 	"feedback": {
 		"team_id": workspaceID, "channel_id": placeID, "part": "a key of outbox", "decision": "a key of decisions", "user_id": seeded, "value": ourWord, "reason": seeded,
@@ -226,6 +234,11 @@ func (db database) seedPerson(t *testing.T) {
 		&noteRow{Step: "a", TeamID: team, ChannelID: "C1", TS: at(1), Author: canaryUser, Text: "the " + canaryText},
 		&Vote{TeamID: team, ChannelID: "C1", Part: "key0", UserID: canaryUser, Value: VoteDown, Reason: canaryText, VotedUS: micros(noon)},
 		&Vote{TeamID: team, ChannelID: "C1", Part: "key0", UserID: "U2", Value: VoteDown, Reason: "rude to " + canaryName, VotedUS: micros(noon)},
+		&snapshotRow{Decision: "run/0", TeamID: team, ChannelID: "C1", Messages: `{"` + at(0) + `":"","` + at(1) + `":""}`, Notes: "[]", ReadUS: micros(noon), StoredUS: micros(noon), Data: []byte{0}},
+		&snapshotRow{Decision: "run/2", TeamID: team, ChannelID: "C2", Messages: "{}", Notes: "[]", StoredUS: micros(noon), Data: []byte{0}}, // a memory in it may be of C1
+		&Opinion{TeamID: team, ChannelID: "C1", Decision: "run/0", Judge: "a", Reason: "as the first", GivenUS: micros(noon)},
+		&Opinion{TeamID: team, ChannelID: "C2", Decision: "run/3", Judge: "a", Reason: canaryName + " knows", GivenUS: micros(noon)},
+		&Opinion{TeamID: team, ChannelID: "C2", Decision: "run/3", Judge: "b", Reason: "a good question", GivenUS: micros(noon)},
 		&noteRow{Step: "b", TeamID: team, ChannelID: "C1", TS: at(1), Author: "U2", Text: "ask " + canaryName + " or <@" + canaryUser + ">"},
 	)
 	db.clock.advance(47 * time.Hour)
@@ -251,6 +264,12 @@ func TestExportPerson(t *testing.T) {
 		}
 		if v := x.Feedback[0]; v.SentTS != at(3) || v.Value != VoteDown || v.Reason != canaryText {
 			t.Errorf("a vote: %+v", v)
+		}
+		if o := x.Decisions[0].Opinions; len(o) != 1 || o[0].Reason != "as the first" {
+			t.Errorf("other judges say %+v", o)
+		}
+		if len(x.Snapshots) != 1 || !slices.Equal(x.Snapshots[0].TS, []string{at(0)}) || !x.Snapshots[0].Read.Equal(noon) {
+			t.Errorf("snapshots: %+v", x.Snapshots)
 		}
 		if p := x.Promises[0]; p.What != canaryText || p.Channel != "C1" || p.Zone != x.Zone || !p.Due.Equal(noon) {
 			t.Errorf("a promise: %+v", p)
@@ -323,24 +342,27 @@ func TestForgetPerson(t *testing.T) {
 			t.Fatal(err)
 		}
 		for what, n := range map[string]int{
-			"messages|text = 'filler'":                                                                  2 * sweepChunk,
-			"messages|deleted AND user_id = ''":                                                         3,
-			"messages|text LIKE '%@" + nobody + " and <@U2>%'":                                          1,
-			"memories|text = 'two: " + nobody + " leads it'":                                            1,
-			"memories|text = '' AND forgotten_us > 0":                                                   5,
-			"decisions|reason = 'a good question'":                                                      1,
-			"decisions|reason = '" + aboutForgotten + "'":                                               3,
-			"outbox|text = 'to somebody else'":                                                          1,
-			"outbox|text = 'ask @" + nobody + " soon'":                                                  1,
-			"orders|ordered_by = '" + orderedByNobody + "'":                                             2,
-			"orders|kind = 'forget-person' AND id = 'o2'":                                               1,
-			"reactions|user_id = 'U2'":                                                                  1,
-			"users|name = 'Bea'":                                                                        1,
-			"outsiders|channel_id = 'C1' AND left_us < seen_us":                                         1,
-			"outsiders|channel_id = 'D1'":                                                               0,
-			"feedback|reason = 'rude to " + nobody + "'":                                                1,
-			"promises|what = 'ask Bea'":                                                                 1,
-			"promises|what = 'ask " + nobody + "'":                                                      1,
+			"messages|text = 'filler'":                          2 * sweepChunk,
+			"messages|deleted AND user_id = ''":                 3,
+			"messages|text LIKE '%@" + nobody + " and <@U2>%'":  1,
+			"memories|text = 'two: " + nobody + " leads it'":    1,
+			"memories|text = '' AND forgotten_us > 0":           5,
+			"decisions|reason = 'a good question'":              1,
+			"decisions|reason = '" + aboutForgotten + "'":       3,
+			"snapshots|TRUE":                                    0,
+			"opinions|reason = 'a good question'":               1,
+			"opinions|reason = '" + aboutForgotten + "'":        2,
+			"outbox|text = 'to somebody else'":                  1,
+			"outbox|text = 'ask @" + nobody + " soon'":          1,
+			"orders|ordered_by = '" + orderedByNobody + "'":     2,
+			"orders|kind = 'forget-person' AND id = 'o2'":       1,
+			"reactions|user_id = 'U2'":                          1,
+			"users|name = 'Bea'":                                1,
+			"outsiders|channel_id = 'C1' AND left_us < seen_us": 1,
+			"outsiders|channel_id = 'D1'":                       0,
+			"feedback|reason = 'rude to " + nobody + "'":        1,
+			"promises|what = 'ask Bea'":                         1,
+			"promises|what = 'ask " + nobody + "'":              1,
 			"promises|unless = '@" + nobody + " has answered' AND ended_by = '" + orderedByNobody + "'": 1,
 			"notes|text = 'ask " + nobody + " or @" + nobody + "'":                                      1,
 		} {

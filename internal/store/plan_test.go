@@ -86,6 +86,26 @@ func TestPlansUseIndexes(t *testing.T) {
 					_, err := s.SaveVoteReason(ctx, "d7", "U1", "too long")
 					return err
 				}},
+				{name: "LeaseSnapshot", run: func(ctx context.Context, s *Store) error {
+					_, err := s.LeaseSnapshot(ctx, "a", time.Minute)
+					return err
+				}},
+				{name: "SaveOpinion", run: func(ctx context.Context, s *Store) error {
+					_, err := s.SaveOpinion(ctx, Opinion{Decision: "d7", Judge: "b"})
+					return err
+				}},
+				{name: "LatestOpinions", run: func(ctx context.Context, s *Store) error {
+					_, err := s.LatestOpinions(ctx, top.ID())
+					return err
+				}},
+				{name: "ComparedOpinions", run: func(ctx context.Context, s *Store) error {
+					_, err := s.ComparedOpinions(ctx, OpinionFilter{Team: team, Since: chat.Time(at(n - 20))})
+					return err
+				}},
+				{name: "SpentOnShadow", run: func(ctx context.Context, s *Store) error {
+					_, err := s.SpentOnShadow(ctx, team, chat.Time(at(n-n/5)))
+					return err
+				}},
 				{name: "Feedback", run: func(ctx context.Context, s *Store) error {
 					_, err := s.Feedback(ctx, []string{"d7", "d8"})
 					return err
@@ -693,6 +713,8 @@ func (db database) seedLedger(t *testing.T, n int) {
 	var promises []Promise
 	var votes []Vote
 	var labels []Label
+	var snapshots []snapshotRow
+	var opinions []Opinion
 	for i := range n / 4 {
 		us := micros(chat.Time(at(n - n/4 + i)))
 		c := chat.Conversation{Team: team, Channel: []string{channel, "C2", "C3"}[i%3]}
@@ -707,6 +729,8 @@ func (db database) seedLedger(t *testing.T, n int) {
 		steps = append(steps, Step{ID: stepID(key, 0, 0), TeamID: team, ChannelID: c.Channel, Decision: key, TriggerTS: at(i), Tool: "search_messages", State: StepDone, StoredUS: us})
 		votes = append(votes, Vote{TeamID: team, ChannelID: c.Channel, Part: key, Decision: key, UserID: "U1", Value: VoteUp, VotedUS: us})
 		labels = append(labels, Label{TeamID: team, ChannelID: c.Channel, Decision: key, Kind: label.Answered, Truth: label.Silent, LabelledUS: us})
+		snapshots = append(snapshots, snapshotRow{Decision: key, TeamID: team, ChannelID: c.Channel, Messages: "{}", Notes: "[]", ReadUS: micros(time.Now()), StoredUS: micros(time.Now()), Data: []byte{0}})
+		opinions = append(opinions, Opinion{TeamID: team, ChannelID: c.Channel, Decision: key, Judge: "a", GivenUS: us})
 		lost = append(lost, forgottenRow{TeamID: fmt.Sprint("T", 10+i%100), ChannelID: c.Channel, TS: at(i), UntilUS: us})
 	}
 	for i := range steps {
@@ -723,7 +747,7 @@ func (db database) seedLedger(t *testing.T, n int) {
 	}
 	for _, insert := range []*gorm.DB{
 		db.db.CreateInBatches(proposals, 500), db.db.CreateInBatches(promises, 500), db.db.CreateInBatches(decisions, 500), db.db.CreateInBatches(calls, 500), db.db.CreateInBatches(orders, 500), db.db.CreateInBatches(lost, 500),
-		db.db.CreateInBatches(turns, 500), db.db.CreateInBatches(steps, 500), db.db.CreateInBatches(files, 500), db.db.CreateInBatches(votes, 500), db.db.CreateInBatches(labels, 500),
+		db.db.CreateInBatches(turns, 500), db.db.CreateInBatches(steps, 500), db.db.CreateInBatches(files, 500), db.db.CreateInBatches(votes, 500), db.db.CreateInBatches(labels, 500), db.db.CreateInBatches(snapshots, 500), db.db.CreateInBatches(opinions, 500),
 	} {
 		if insert.Error != nil {
 			t.Fatal(insert.Error)

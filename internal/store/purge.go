@@ -122,13 +122,15 @@ func (p purger) ledger() error {
 	if err := remove[string](p.sweeper, "promises", p.own(), "id", condition{}); err != nil {
 		return err
 	}
-	for _, table := range []string{"feedback", "labels"} {
+	for _, table := range []string{"feedback", "labels", "opinions"} {
 		if err := remove[int64](p.sweeper, table, p.own(), "id", condition{}); err != nil {
 			return err
 		}
 	}
-	if err := remove[string](p.sweeper, "turns", p.own(), "decision", condition{}); err != nil {
-		return err
+	for _, table := range []string{"turns", "snapshots"} {
+		if err := remove[string](p.sweeper, table, p.own(), "decision", condition{}); err != nil {
+			return err
+		}
 	}
 	if err := remove[int64](p.sweeper, "orders", p.own(), "ordered_us", condition{}); err != nil {
 		return err

@@ -49,7 +49,8 @@ func TestPurgeChannel(t *testing.T) {
 			&forgottenRow{TeamID: team, ChannelID: room, TS: at(50), UntilUS: 1},
 		)
 		db.exec(t, "UPDATE decisions SET decided_us = 1 WHERE decided_us = 0")
-		before := db.placed(t, "C2")
+		// A snapshot of another channel may hold what was remembered of this one.
+		before := slices.DeleteFunc(db.placed(t, "C2"), func(column string) bool { return column == "snapshots.channel_id" })
 
 		db.insert(t, &changeRow{WorkflowID: thread.ID(), TS: at(4), Kind: "said"})
 		if err := db.PurgeChannel(t.Context(), team, room, operator, "o9", noStep); !errors.Is(err, ErrInUse) {

@@ -13,7 +13,7 @@ import (
 
 // Cutoffs are the times before which Prune deletes; a zero time keeps everything.
 type Cutoffs struct {
-	// Ledger applies to decisions, what was looked up for them, feedback, labels, promises, changes, replies in the
+	// Ledger applies to decisions, what was looked up for them, feedback, labels, opinions, promises, changes, replies in the
 	// outbox, model calls and orders.
 	Ledger time.Time
 	// Messages must be older than anything that is pending, read by catch-up or read for memory
@@ -42,6 +42,7 @@ func (s *Store) Prune(ctx context.Context, h Cutoffs, step func(table string, ro
 		prune func() error
 	}{
 		{"messages", func() error { return p.messages(h.Messages) }},
+		{"snapshots", p.snapshots},
 		{"ledger", func() error { return p.ledger(h) }},
 		{"memories", func() error { return p.memories(h.MemoryVersions) }},
 		{"conversations", func() error { return p.conversations(h.Messages) }},
@@ -171,6 +172,7 @@ func (p pruning) ledger(h Cutoffs) error {
 	for _, rows := range []prunable{
 		{table: "steps", walkColumn: "stored_us", ageColumn: "stored_us"}, {table: "turns", walkColumn: "made_us", ageColumn: "made_us"}, {table: "proposals", walkColumn: "stored_us", ageColumn: "stored_us"},
 		{table: "feedback", walkColumn: "voted_us", ageColumn: "voted_us"}, {table: "labels", walkColumn: "labelled_us", ageColumn: "labelled_us"},
+		{table: "opinions", walkColumn: "given_us", ageColumn: "given_us"},
 	} {
 		rows.condition = where("NOT EXISTS (SELECT 1 FROM decisions d WHERE d.key = " + rows.table + ".decision)")
 		if err := walk[int64](p, rows, before); err != nil {
@@ -200,6 +202,11 @@ func (p pruning) ledger(h Cutoffs) error {
 	return walk[int64](p, prunable{
 		table: "orders", walkColumn: "ordered_us", ageColumn: "ordered_us", condition: where("kind NOT IN ('mute', 'snooze', 'unmute')"),
 	}, before)
+}
+
+// snapshots deletes those that no judge will be asked about any more.
+func (p pruning) snapshots() error {
+	return walk[int64](p, prunable{table: "snapshots", walkColumn: "stored_us", ageColumn: "stored_us"}, micros(p.now.Add(-maxSnapshotAge)))
 }
 
 // memories deletes versions that are not current. The newest version of each term stays, so that no
