@@ -1,8 +1,8 @@
 // Package activities holds the activities of all workflows. Conversations judge, compose, look,
 // post, settle and order. Memory surveys and remembers. Catch-up syncs channels and reads
-// missed messages. Retention prunes. Each activity may be attempted any number of times, by
-// several workers at once, and takes effect once. Inputs and outputs carry ids: texts stay
-// in the database.
+// missed messages. Retention prunes. Shadow asks other judges. Each activity may be attempted any
+// number of times, by several workers at once, and takes effect once. Inputs and outputs carry
+// ids: texts stay in the database.
 package activities
 
 import (
@@ -69,6 +69,10 @@ type Activities struct {
 	// SecondLook says which judged replies the judge reads again before they are posted. The zero
 	// value is config.SecondLookOff.
 	SecondLook config.SecondLook
+	// Shadow says which judgments the judges of Mind.Shadow are asked about; the zero value is none.
+	// ShadowDay returns the start of the day that its limit is for.
+	Shadow    config.Shadow
+	ShadowDay func(now time.Time) time.Time
 	// Feedback says which replies have buttons to rate them. The zero value is none.
 	Feedback config.Feedback
 	// Statuses shows people in their threads that the bot works for them. The zero value shows nothing.

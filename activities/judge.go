@@ -91,6 +91,7 @@ func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 	}
 	a.Logger.InfoContext(ctx, "judged", "conversation", in.Conversation.ID(), "trigger", in.Trigger,
 		"should_respond", v.ShouldRespond, "confidence", v.Confidence, "delay_seconds", delay, "reason", v.Reason, "rule", rule)
+	a.keepSnapshot(ctx, in.Task, decided.Asked)
 	return ruleOutput(v, rule), nil
 }
 

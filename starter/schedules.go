@@ -27,6 +27,8 @@ const (
 	pruneInterval = 24 * time.Hour
 	// hindsightInterval is how often decisions older than a day are labelled.
 	hindsightInterval = time.Hour
+	// shadowInterval is how often other judges are asked about what was judged since.
+	shadowInterval = 5 * time.Minute
 	// catchUpPause is the pause, in seconds, between two channels in a scheduled round. Slack
 	// allows about fifty calls a minute. With two channels at a time a round makes forty, of a
 	// method that replies seldom need.
@@ -39,7 +41,7 @@ const (
 
 // schedules returns the Temporal schedules of the bot.
 func (s *starter) schedules() []temporal.Schedule {
-	return []temporal.Schedule{
+	all := []temporal.Schedule{
 		{
 			ID: temporal.MemorySchedule, Every: s.Config.Memory.Interval(), CatchUp: time.Hour, Timeout: 24 * time.Hour,
 			Workflow: workflows.Memory, Args: []any{workflows.MemoryInput{AtOnce: s.Config.Memory.ScopesAtOnce}}, Note: "remembers what was said since the last run",
@@ -61,6 +63,13 @@ func (s *starter) schedules() []temporal.Schedule {
 			Workflow: workflows.Hindsight, Note: "labels what was decided a day ago by what followed",
 		},
 	}
+	if len(s.Config.Shadow.Judges) > 0 {
+		all = append(all, temporal.Schedule{
+			ID: temporal.ShadowSchedule, Every: shadowInterval, CatchUp: shadowInterval,
+			Workflow: workflows.Shadow, Note: "asks other judges what they would have decided",
+		})
+	}
+	return all
 }
 
 // setUpSchedules creates the schedules and starts a catch-up. It retries what failed until all is
@@ -69,6 +78,11 @@ func (s *starter) setUpSchedules(ctx context.Context) error {
 	var left []func(context.Context) error
 	for _, schedule := range s.schedules() {
 		left = append(left, func(ctx context.Context) error { return temporal.EnsureSchedule(ctx, s.temporal, schedule) })
+	}
+	if len(s.Config.Shadow.Judges) == 0 {
+		left = append(left, func(ctx context.Context) error {
+			return temporal.RemoveSchedule(ctx, s.temporal, temporal.ShadowSchedule)
+		})
 	}
 	left = append(left, s.catchUp)
 	for wait := time.Second; ; wait = min(2*wait, time.Minute) {

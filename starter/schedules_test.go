@@ -180,6 +180,15 @@ func TestAScheduleFollowsTheConfiguration(t *testing.T) {
 			return schedules(t, c)["memory Memory"] == time.Duration(seconds)*time.Second
 		})
 	}
+	s := newScheduler(c)
+	s.Config.Shadow.Judges = []config.ShadowJudge{{Name: "rival"}}
+	for _, want := range []time.Duration{5 * time.Minute, 0, 0} { // gone where there are no judges
+		if err := s.setUpSchedules(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the schedule of shadow", func() bool { return schedules(t, c)["shadow Shadow"] == want })
+		s.Config.Shadow.Judges = nil
+	}
 }
 
 // A missing schedule is created again while the starter runs. The others stay unchanged.

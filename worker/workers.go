@@ -68,6 +68,7 @@ func newWorkers(c client.Client, a *activities.Activities, tracker *activityTrac
 	w.main.RegisterWorkflow(workflows.ChannelSync)
 	w.main.RegisterWorkflow(workflows.Retention)
 	w.main.RegisterWorkflow(workflows.Hindsight)
+	w.main.RegisterWorkflow(workflows.Shadow)
 	w.main.RegisterWorkflowWithOptions(workflows.ForgetPerson, workflow.RegisterOptions{Name: temporal.ForgetPersonWorkflow})
 	w.main.RegisterWorkflowWithOptions(workflows.Introduction, workflow.RegisterOptions{Name: temporal.IntroductionWorkflow})
 	// Each worker runs every activity; the workflow chooses the queue.

@@ -31,6 +31,7 @@ type workspace struct {
 	threads, channels [][]chat.Scope // scopes with something new, in parts
 	members           []string       // the channels the bot is in
 	fails             func(what string, attempt int) error
+	shadow            []activities.ShadowOutput // of its calls in turn; the last one again
 }
 
 // backgroundEnv runs one background workflow with time skipping, and records the calls of its
@@ -80,6 +81,12 @@ func newBackgroundEnv(t *testing.T, of workspace) *backgroundEnv {
 	})
 	c.register("Prune", func(ctx context.Context) (activities.PruneOutput, error) {
 		return during(ctx, c, "prune", activities.PruneOutput{Deleted: map[string]int{"changes": 7}}, 50*time.Minute)
+	})
+	asked := 0
+	c.register("AskShadow", func(ctx context.Context, in activities.ShadowInput) (activities.ShadowOutput, error) {
+		out := of.shadow[min(asked, len(of.shadow)-1)]
+		asked++
+		return during(ctx, c, strings.Join(append([]string{"ask without"}, in.Without...), " "), out, time.Second)
 	})
 	c.register("ForgetPerson", func(ctx context.Context, in activities.ForgetPersonInput) error {
 		_, err := during(ctx, c, "forget "+in.Person.User+" by "+in.ID, 0, 5*time.Hour)

@@ -1,6 +1,6 @@
 // Package workflows is the code that Temporal replays. The conversation workflow interprets
 // the policy in package conversation: it passes events in and executes the effects. Memory,
-// CatchUp, ChannelSync, Retention and Hindsight run on schedules.
+// CatchUp, ChannelSync, Retention, Hindsight and Shadow run on schedules.
 //
 // Workflow code does no I/O, has no globals and no clock except workflow.Now. It must issue
 // the same commands in the same order for every recorded history.

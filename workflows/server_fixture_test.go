@@ -370,6 +370,7 @@ func register(r worker.WorkflowRegistry) {
 	r.RegisterWorkflow(ChannelSync)
 	r.RegisterWorkflow(Retention)
 	r.RegisterWorkflow(Hindsight)
+	r.RegisterWorkflow(Shadow)
 	r.RegisterWorkflowWithOptions(ForgetPerson, workflow.RegisterOptions{Name: temporal.ForgetPersonWorkflow})
 	r.RegisterWorkflowWithOptions(Introduction, workflow.RegisterOptions{Name: temporal.IntroductionWorkflow})
 }

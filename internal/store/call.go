@@ -147,8 +147,8 @@ func (s *Store) SpentByWorkspace(ctx context.Context, team string, since time.Ti
 }
 
 // SpentOnShadow is what the calls of the judges of shadow have cost since a time.
-func (s *Store) SpentOnShadow(ctx context.Context, team string, since time.Time) (spent Spending, err error) {
-	if err := s.db.WithContext(ctx).Model(&callRow{}).Where("called_us >= ? AND team_id = ? AND purpose = '"+purposeShadow+"'", micros(since), team).
+func (s *Store) SpentOnShadow(ctx context.Context, since time.Time) (spent Spending, err error) {
+	if err := s.db.WithContext(ctx).Model(&callRow{}).Where("called_us >= ? AND purpose = '"+purposeShadow+"'", micros(since)).
 		Select(spending).Scan(&spent).Error; err != nil {
 		return Spending{}, fmt.Errorf("read what shadow has cost: %w", err)
 	}

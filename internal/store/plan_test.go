@@ -103,7 +103,7 @@ func TestPlansUseIndexes(t *testing.T) {
 					return err
 				}},
 				{name: "SpentOnShadow", run: func(ctx context.Context, s *Store) error {
-					_, err := s.SpentOnShadow(ctx, team, chat.Time(at(n-n/5)))
+					_, err := s.SpentOnShadow(ctx, chat.Time(at(n-n/5)))
 					return err
 				}},
 				{name: "Feedback", run: func(ctx context.Context, s *Store) error {

@@ -193,11 +193,11 @@ func TestShadowSpendsNoChannelsBudget(t *testing.T) {
 		}
 		calls, tokens, err := db.Spent(t.Context(), team, channel, noon)
 		each, errEach := db.SpentByChannel(t.Context(), team, noon)
-		shadow, errShadow := db.SpentOnShadow(t.Context(), team, noon)
+		shadow, errShadow := db.SpentOnShadow(t.Context(), noon)
 		if calls != 1 || tokens != 10 || err != nil || each[channel].Calls != 1 || errEach != nil || shadow != (Spending{2, 20}) || errShadow != nil {
 			t.Errorf("the channel %d calls and %d tokens, by channel %v, shadow %v: %v, %v, %v", calls, tokens, each, shadow, err, errEach, errShadow)
 		}
-		if later, err := db.SpentOnShadow(t.Context(), team, noon.Add(time.Second)); err != nil || later.Calls != 0 {
+		if later, err := db.SpentOnShadow(t.Context(), noon.Add(time.Second)); err != nil || later.Calls != 0 {
 			t.Errorf("since later: %v, %v", later, err)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	sdk "go.temporal.io/sdk/temporal"
 
@@ -20,6 +21,8 @@ const (
 	MemorySchedule = "memory"
 	// CatchUpSchedule runs the CatchUp workflow.
 	CatchUpSchedule = "catch-up"
+	// ShadowSchedule runs the Shadow workflow.
+	ShadowSchedule = "shadow"
 )
 
 // ForgetPersonWorkflow is the type of the workflow that takes a person out of the database. Its
@@ -74,6 +77,18 @@ func EnsureSchedule(ctx context.Context, c client.Client, s Schedule) error {
 	})
 	if err != nil {
 		return fmt.Errorf("update schedule %s: %w", s.ID, err)
+	}
+	return nil
+}
+
+// RemoveSchedule deletes a schedule, if there is one.
+func RemoveSchedule(ctx context.Context, c client.Client, id string) error {
+	err := c.ScheduleClient().GetHandle(ctx, id).Delete(ctx)
+	if errors.As(err, new(*serviceerror.NotFound)) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("delete schedule %s: %w", id, err)
 	}
 	return nil
 }
