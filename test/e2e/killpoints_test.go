@@ -310,6 +310,7 @@ func TestEveryPointIsTested(t *testing.T) {
 	for _, s := range slices.Concat(workerSteps, starterSteps) {
 		tested[s.point] = true
 	}
+	tested[shadowPoint] = true
 	for _, s := range actSteps {
 		tested[s.point] = true
 	}

@@ -192,7 +192,11 @@ func (s *system) namespace() string {
 // workflows themselves.
 func (s *system) pauseSchedules() {
 	s.t.Helper()
-	for _, id := range []string{"memory", "catch-up", "channel-sync", "retention", "hindsight"} {
+	ids := []string{"memory", "catch-up", "channel-sync", "retention", "hindsight"}
+	if text, err := os.ReadFile(s.config); err != nil || strings.Contains(string(text), "\nshadow:") {
+		ids = append(ids, "shadow")
+	}
+	for _, id := range ids {
 		handle := s.temporal.ScheduleClient().GetHandle(s.t.Context(), id)
 		s.await("the schedule "+id, 30*time.Second, func() bool { return handle.Pause(s.t.Context(), client.SchedulePauseOptions{}) == nil })
 	}

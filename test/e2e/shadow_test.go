@@ -1,0 +1,123 @@
+package e2e
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+
+	"myao/internal/failpoint"
+	"myao/internal/llm/llmtest"
+	"myao/internal/store"
+)
+
+const (
+	// shadowPoint is where a worker is killed between a judge's answer and its opinion.
+	shadowPoint = "shadow: answered"
+	rivalModel  = "test-rival"
+)
+
+// Another judge says what it would have decided. Nothing is posted, the history of the conversation is that of a
+// bot without it, an opinion is written once though the worker is killed, and nobody is asked about what was deleted.
+func TestShadow(t *testing.T) {
+	t.Parallel()
+	model := func(c llmtest.Call) llmtest.Reply {
+		switch {
+		case c.Model == rivalModel:
+			return llmtest.Yes("the rival would help", 0.9, 30)
+		case c.Judgment():
+			return llmtest.No("they talk among themselves")
+		}
+		return llmtest.Text("It is in the wiki.")
+	}
+	alone := start(t, sqlite(t), quiet(1), modelAnswers(model))
+	s := start(t, sqlite(t), quiet(1), modelAnswers(model), extraConfig("shadow: {sample: 1, judges: [{name: rival, provider: gemini, model: "+rivalModel+"}]}"))
+	id := "channel/T0E2E/" + s.general
+	judged := func(s *system, text string, decisions int) (ts string) {
+		t.Helper()
+		ts = s.workspace.Say(s.general, s.alice.ID, text)
+		s.await("the judgment of "+text, 30*time.Second, func() bool { return len(s.decisions("channel/T0E2E/"+s.general)) == decisions })
+		return ts
+	}
+	snapshots := func() int {
+		t.Helper()
+		n, err := s.store.CountSnapshots(t.Context(), "T0E2E")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	opinions := func(n int) []store.Opinion {
+		t.Helper()
+		all, err := s.store.OpinionsOf(t.Context(), []string{s.decisions(id)[n].Key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	for _, s := range []*system{alone, s} {
+		judged(s, "where is the plan?", 1)
+	}
+	s.await("the snapshot", 10*time.Second, func() bool { return snapshots() == 1 })
+	same := func(when string) {
+		t.Helper()
+		s.await("both histories to be the same "+when, 20*time.Second, func() bool {
+			return slices.Equal(s.eventTypes(id), alone.eventTypes("channel/T0E2E/"+alone.general))
+		})
+	}
+	same("after the judgment")
+
+	s.worker.kill()
+	s.worker.start(failpoint.Variable + "=" + shadowPoint)
+	run, err := s.temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "test-shadow", TaskQueue: "myao"}, "Shadow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.worker.awaitDeath(shadowPoint)
+	if n := len(opinions(0)); n > 0 {
+		t.Errorf("%d opinions before they were written", n)
+	}
+	s.worker.start()
+	var handled int
+	if err := run.Get(t.Context(), &handled); err != nil || handled != 1 {
+		t.Errorf("it has handled %d judgments, %v", handled, err)
+	}
+	if all := opinions(0); len(all) != 1 || !all[0].ShouldRespond || all[0].Reason != "the rival would help" || len(s.calls(rivalModel)) != 2 || snapshots() > 0 {
+		t.Errorf("in the end: %+v, %d calls, %d snapshots", all, len(s.calls(rivalModel)), snapshots())
+	}
+
+	for _, s := range []*system{alone, s} {
+		deleted := judged(s, "forget-this?", 2)
+		if s != alone {
+			s.await("the snapshot", 10*time.Second, func() bool { return snapshots() == 1 })
+		}
+		s.workspace.Delete(s.general, deleted)
+		s.await("the deletion", 20*time.Second, func() bool {
+			m, err := s.store.Message(t.Context(), "T0E2E", s.general, deleted)
+			return err == nil && m.Deleted
+		})
+	}
+	s.runWorkflow("Shadow", nil, &handled)
+	if all := opinions(1); len(all) > 0 || len(s.calls(rivalModel)) != 2 || snapshots() > 0 || handled > 0 {
+		t.Errorf("about what was deleted: %+v, %d calls, %d snapshots, handled %d", all, len(s.calls(rivalModel)), snapshots(), handled)
+	}
+	same("in the end")
+	if posts := s.posts(); len(posts) > 0 {
+		t.Errorf("posted %+v", posts)
+	}
+}
+
+// eventTypes are the types of the events of a conversation's run, in order.
+func (s *system) eventTypes(id string) (all []enumspb.EventType) {
+	s.t.Helper()
+	for events := s.temporal.GetWorkflowHistory(s.t.Context(), id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
+		e, err := events.Next()
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		all = append(all, e.GetEventType())
+	}
+	return all
+}
