@@ -27,7 +27,7 @@ type showCommand struct {
 
 // Help implements kong's Help.
 func (showCommand) Help() string {
-	return `It shows the phase of a conversation and when it is due, the pending messages, the last verdict, what
+	return `It shows the phase of a conversation and when it is due, the pending messages, the last verdict and what other judges say of it, what
 it proposes to do and has promised, a mute or snooze, and what somebody has paused in Temporal. For a closed conversation it shows how
 it ended.
 
@@ -61,6 +61,8 @@ type conversationReport struct {
 	Proposals []proposalReport `json:"proposals"`
 	// Promises are open, those due first coming first.
 	Promises []promiseReport `json:"promises"`
+	// Shadow is what other judges say of the newest judgment.
+	Shadow []ledger.Opinion `json:"shadow"`
 	// WebUI is the path in Temporal's Web UI; empty if there was no run.
 	WebUI string `json:"web_ui,omitempty"`
 }
@@ -98,6 +100,14 @@ func (c *showCommand) run(ctx context.Context, p launch.Program, stdout io.Write
 	if out.Promises, err = openPromises(ctx, d); err != nil {
 		return err
 	}
+	opinions, err := d.store.LatestOpinions(ctx, out.ID)
+	if err != nil {
+		return err
+	}
+	out.Shadow = make([]ledger.Opinion, len(opinions))
+	for i, o := range opinions {
+		out.Shadow[i] = ledger.NewOpinion(o, p.Config.LLM.Prices)
+	}
 	if out.Run.ID != "" {
 		out.WebUI = "/namespaces/" + url.PathEscape(temporal.Namespace()) + "/workflows/" + url.PathEscape(out.ID) + "/" + out.Run.ID
 	}
@@ -111,6 +121,9 @@ func (s conversationReport) text(w io.Writer, zone *time.Location, now time.Time
 	}
 	if s.State != nil {
 		rows = append(rows, stateRows(s.State, zone)...)
+	}
+	for _, o := range s.Shadow {
+		rows = append(rows, []string{"shadow", o.String()})
 	}
 	for _, p := range s.Proposals {
 		rows = append(rows, []string{"proposed", fmt.Sprintf("%s  %s, %s, lapses %s", p.ID, ledger.Plain(p.Tool), p.State, formatTime(p.Lapses, zone))})

@@ -138,10 +138,26 @@ func (r rows) decision(d store.Decision) *Decision {
 			decision.Hindsight = append(decision.Hindsight, Label{l.Kind, l.Truth, l.Weight, l.At(), l.TS, l.LabelledBy})
 		}
 	}
+	for _, o := range r.opinions {
+		if o.Decision == d.Key {
+			decision.Shadow = append(decision.Shadow, NewOpinion(o, r.options.Prices))
+		}
+	}
 	if len(decision.Parts) > 0 && decision.Outcome == conversation.Sent {
 		decision.By = "" // the reply's key, which means nothing to people
 	}
 	return decision
+}
+
+// NewOpinion is an opinion with its cost.
+func NewOpinion(o store.Opinion, prices map[string]config.Price) Opinion {
+	return Opinion{
+		Judge: o.Judge, Respond: o.ShouldRespond, Reason: o.Reason, Confidence: o.Confidence, Delay: o.DelaySeconds, Wanted: o.Wanted, MinConfidence: o.MinConfidence,
+		Prompt: o.Prompt, Given: o.Given(), Call: Call{
+			Purpose: "shadow", Model: o.Model, TokensIn: o.TokensIn, TokensOut: o.TokensOut, Latency: time.Duration(o.LatencyUS) * time.Microsecond, Error: o.Error,
+			Cost: Cost(prices, o.Model, o.TokensIn, o.TokensOut),
+		},
+	}
 }
 
 // feedback is the votes about a decision's reply; nil if there are none.

@@ -48,6 +48,7 @@ type rows struct {
 	promises     []store.Promise
 	votes        []store.Vote
 	labels       []store.Label
+	opinions     []store.Opinion
 	orders       []store.Order
 	mutes        []store.Order // of the whole workspace, with their ends, the oldest first
 	users        map[string]store.User
@@ -115,6 +116,9 @@ func (r *rows) read(ctx context.Context, s *store.Store) (err error) {
 		return err
 	}
 	if r.labels, err = s.LabelsOf(ctx, keys); err != nil {
+		return err
+	}
+	if r.opinions, err = s.OpinionsOf(ctx, keys); err != nil {
 		return err
 	}
 	for _, m := range r.messages {

@@ -143,13 +143,8 @@ func (t *text) change(sent time.Time, p Change) {
 }
 
 func (t *text) decision(at time.Time, thread string, d Decision) {
-	verdict := "to be silent"
-	switch {
-	case d.Respond && d.Delay != nil && *d.Delay > 0:
-		verdict = fmt.Sprintf("to answer in %s", time.Duration(*d.Delay)*time.Second)
-	case d.Respond:
-		verdict = "to answer"
-	case d.Source == "judgment" && d.Confidence == nil:
+	verdict := verdict(d.Respond, d.Delay)
+	if !d.Respond && d.Source == "judgment" && d.Confidence == nil {
 		verdict = "nothing"
 	}
 	about := d.Trigger
@@ -171,10 +166,7 @@ func (t *text) decision(at time.Time, thread string, d Decision) {
 		by = "rule " + Plain(d.Rule)
 	}
 	if d.Confidence != nil {
-		by += fmt.Sprintf(", confidence %.2f", *d.Confidence)
-		if d.Wanted && !d.Respond {
-			by += fmt.Sprintf(" of at least %.2f, wanted to answer", d.MinConfidence)
-		}
+		by += confidence(*d.Confidence, d.MinConfidence, d.Wanted && !d.Respond)
 	}
 	t.further("%s: %s", by, Plain(cmp.Or(d.Reason, "no reason is known")))
 	if d.Gist != "" {
@@ -190,6 +182,10 @@ func (t *text) decision(at time.Time, thread string, d Decision) {
 		t.step(at, st)
 	}
 	t.outcome(at, d)
+	for _, o := range d.Shadow {
+		t.further("in shadow %s", o)
+		t.call(o.Call)
+	}
 	for _, l := range d.Hindsight {
 		line := "in hindsight " + l.Truth.Phrase() + ": " + l.Kind.Phrase()
 		if l.By != "" {
@@ -206,6 +202,34 @@ func (t *text) decision(at time.Time, thread string, d Decision) {
 			t.further("down, because %s", strconv.Quote(reason))
 		}
 	}
+}
+
+// verdict is what a judge has decided, after "decided".
+func verdict(respond bool, delay *int) string {
+	switch {
+	case respond && delay != nil && *delay > 0:
+		return fmt.Sprintf("to answer in %s", time.Duration(*delay)*time.Second)
+	case respond:
+		return "to answer"
+	}
+	return "to be silent"
+}
+
+// confidence is how sure a judge was, and whether a yes was not sure enough.
+func confidence(of, least float64, tooLow bool) string {
+	line := fmt.Sprintf(", confidence %.2f", of)
+	if tooLow {
+		line += fmt.Sprintf(" of at least %.2f, wanted to answer", least)
+	}
+	return line
+}
+
+// String is the opinion on one line, for a terminal.
+func (o Opinion) String() string {
+	if o.Confidence == nil {
+		return fmt.Sprintf("%s gave no verdict: %s", Plain(o.Judge), Plain(o.Call.Error))
+	}
+	return fmt.Sprintf("%s decided %s%s: %s", Plain(o.Judge), verdict(o.Respond, o.Delay), confidence(*o.Confidence, o.MinConfidence, o.Wanted && !o.Respond), Plain(o.Reason))
 }
 
 func (t *text) call(c Call) {

@@ -61,6 +61,11 @@ func full(text bool) Timeline {
 			{Decision: "yes", Kind: label.Welcome, Truth: label.Speak, Weight: 0.8, TS: ts(39)}, {Decision: "yes", Kind: label.Human, Truth: label.Either, Weight: 1, LabelledBy: "cli:carol" + nasty},
 			{Decision: "other", Kind: label.Welcome, Truth: label.Speak, Weight: 0.8},
 		},
+		opinions: []store.Opinion{
+			{Decision: "yes", Judge: "rival", Confidence: &confidence, MinConfidence: 0.9, Wanted: true, Reason: "perhaps" + nasty, Model: "small", TokensIn: 90, TokensOut: 10, LatencyUS: 2_000_000},
+			{Decision: "yes", Judge: "other", ShouldRespond: true, Wanted: true, Confidence: &confidence, DelaySeconds: &delay, Reason: "as the first", Model: "unpriced"},
+			{Decision: "yes", Judge: "broken", Error: "auth"}, {Decision: "of no message here", Judge: "rival", Confidence: &confidence},
+		},
 		votes: []store.Vote{
 			{Decision: "yes", UserID: "UVOTER", Value: store.VoteUp}, {Decision: "yes", UserID: "UVOTER2", Value: store.VoteDown, Reason: "too long" + nasty},
 			{Decision: "other", Value: store.VoteDown},
@@ -115,6 +120,12 @@ there are earlier messages: use --limit and --since to see them
                      → posted at 21:00:30
                        part 1 of 2: in Slack as 1772366435.000000, 1 try
                        part 2 of 2: failed, 3 tries, last error: channel_not_found
+                     in shadow rival decided to be silent, confidence 0.85 of at least 0.90, wanted to answer: perhaps` + shown + `
+                     shadow of small: 90 tokens in, 10 out, 2s, cost 0.00019
+                     in shadow other decided to answer in 2m0s, confidence 0.85: as the first
+                     shadow of unpriced: 0 tokens in, 0 out, 0s
+                     in shadow broken gave no verdict: auth
+                     shadow of a model: 0 tokens in, 0 out, 0s, failed: auth
                      in hindsight an answer was right: people welcomed the answer, 1772366439.000000 (weight 0.80)
                      in hindsight both were right: a person says so, cli:carol\x1b[2J\u009b31m\u202e <!channel> <@U9> & \r\nnew line\x00\x7f (weight 1.00)
                      rated 1 up, 1 down

@@ -136,6 +136,25 @@ type Decision struct {
 	Feedback *Feedback `json:"feedback,omitempty"`
 	// Hindsight is what followed says of it, and what people say, the weightiest first.
 	Hindsight []Label `json:"hindsight,omitempty"`
+	// Shadow is what other judges say of it. Nothing follows from that.
+	Shadow []Opinion `json:"shadow,omitempty"`
+}
+
+// Opinion is what another judge says of a decision.
+type Opinion struct {
+	Judge   string `json:"judge"` // its name in the configuration
+	Respond bool   `json:"should_respond"`
+	Reason  string `json:"reason"`
+	// Confidence is nil if it gave no verdict; then Call has the kind of error.
+	Confidence *float64 `json:"confidence,omitempty"`
+	Delay      *int     `json:"delay_seconds,omitempty"`
+	// Wanted is the model's yes; below MinConfidence it counts as silence.
+	Wanted        bool      `json:"wanted,omitempty"`
+	MinConfidence float64   `json:"min_confidence,omitempty"`
+	Prompt        string    `json:"prompt"` // the fingerprint of its templates
+	Given         time.Time `json:"given"`
+	// Call sums up its calls of the model.
+	Call Call `json:"call"`
 }
 
 // Label is what one kind of evidence, or a person, says of a decision.
@@ -159,7 +178,7 @@ type Feedback struct {
 
 // Call is a call of a model.
 type Call struct {
-	Purpose   string        `json:"purpose"` // response, judgment or memory
+	Purpose   string        `json:"purpose"` // response, judgment, memory or shadow
 	Model     string        `json:"model"`
 	TokensIn  int           `json:"tokens_in"`
 	TokensOut int           `json:"tokens_out"`

@@ -87,6 +87,7 @@ function facts(d) {
   const reaction = d.parts?.find(p => p.reaction && p.state === "sent")?.reaction;
   if (reaction) out.push("reacted with " + emojiOrName(reaction));
   if (d.hindsight) out.push("in hindsight " + truths[d.hindsight[0].truth] + (evidence[d.hindsight[0].kind] || ""));
+  for (const o of d.shadow || []) out.push(`${o.judge}, in shadow: ${o.confidence === undefined ? "no verdict" : (o.should_respond ? "would answer" : "would be silent") + ", " + o.reason}`);
   const failed = d.parts?.findLast(p => p.error && p.state !== "sent");
   if (failed) out.push("Slack said: " + slackError(failed.error));
   const tries = (d.parts || []).reduce((n, p) => n + p.tries, 0);
