@@ -53,6 +53,7 @@ type commands struct {
 	Eval      evalCommand      `cmd:"" help:"Measure how well a model judges when to speak, with labelled conversations."`
 	Label     labelCommand     `cmd:"" help:"Show how far hindsight can be believed, or label decisions yourself: whether the bot should have spoken."`
 	Tune      tuneCommand      `cmd:"" help:"Find the min_confidence by which errors would have cost least. Nothing is changed."`
+	Shadow    shadowCommand    `cmd:"" help:"Compare other judges with the one that decides: agreement, disagreements with their reasons, and cost."`
 	Doctor    doctorCommand    `cmd:"" help:"Check everything that the bot needs, and say how to fix what is wrong. Nothing is changed."`
 	Manifest  manifestCommand  `cmd:"" help:"Print the manifest of the Slack app that the configuration needs."`
 	Codec     codecCommand     `cmd:"" help:"Run the codec server, which decrypts payloads for Temporal's Web UI and CLI."`

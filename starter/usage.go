@@ -22,7 +22,7 @@ import (
 type usageCommand struct {
 	Since instant  `default:"30d" placeholder:"WHEN" help:"The start: 24h, 30d or 2026-03-01, for example (${default})."`
 	Until instant  `placeholder:"WHEN" help:"The end (now)."`
-	By    []string `default:"day" enum:"day,channel,purpose,provider,model" placeholder:"WHAT,…" help:"Group by day, channel, purpose (response, judgment, memory), provider or model (${default})."`
+	By    []string `default:"day" enum:"day,channel,purpose,provider,model" placeholder:"WHAT,…" help:"Group by day, channel, purpose (response, judgment, memory, shadow), provider or model (${default})."`
 	output
 }
 

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/label"
+	"myao/internal/launch"
+	"myao/internal/ledger"
+	"myao/internal/shadow"
+	"myao/internal/store"
+)
+
+// shadowCommand compares the judges of shadow with the first one.
+type shadowCommand struct {
+	Channel string  `placeholder:"CHANNEL" help:"Only judgments of this channel and its threads: its id, or its name with or without #."`
+	Since   instant `default:"7d" placeholder:"WHEN" help:"The opinions since then (${default})."`
+	Limit   int     `default:"20" placeholder:"N" help:"Show the newest N disagreements (${default}); --json has all."`
+	output
+}
+
+// Help implements kong's Help.
+func (shadowCommand) Help() string {
+	return `For each judge of shadow.judges: how often it agrees with agents.judgment, where it does not and why, how often
+each is right as far as labels tell, and what it costs. What the figures mean is in docs/judgment.md.
+
+  starter shadow
+  starter shadow --since 30d --channel '#general'
+  starter shadow --json | jq '.judges[] | {judge, kappa}'`
+}
+
+// Validate implements kong's Validate.
+func (c *shadowCommand) Validate() error { return checkLimit(c.Limit, maxListed) }
+
+// shadowReport is the output of the command.
+type shadowReport struct {
+	Since time.Time `json:"since"`
+	// CallsToday is how many calls the judges have made today, of DailyCalls (0: any number). Waiting is about
+	// how many judgments they have yet to be asked.
+	CallsToday int              `json:"calls_today"`
+	DailyCalls int              `json:"daily_calls"`
+	Waiting    int              `json:"waiting"`
+	Judges     []shadow.Figures `json:"judges"`
+	// Disagreements have the newest first.
+	Disagreements []disagreement `json:"disagreements"`
+}
+
+// disagreement is a judgment that another judge sees otherwise.
+type disagreement struct {
+	Channel string    `json:"channel"` // id
+	Name    string    `json:"name"`    // of the channel
+	TS      string    `json:"ts"`      // of the newest message that was judged
+	At      time.Time `json:"at"`
+	shadow.Case
+}
+
+func (c *shadowCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+	return withMemory(ctx, p, memoryArg{Channel: c.Channel}, func(db *store.Store, scope chat.Scope) error {
+		r := shadowReport{DailyCalls: p.Config.Shadow.DailyCalls, Judges: []shadow.Figures{}, Disagreements: []disagreement{}}
+		now := time.Now()
+		var err error
+		if r.Since, err = c.Since.time(now, p.Config.Location()); err != nil {
+			return err
+		}
+		compared, err := db.ComparedOpinions(ctx, store.OpinionFilter{Team: scope.Team, Channel: scope.Channel, Since: r.Since})
+		if err != nil {
+			return err
+		}
+		spent, err := db.SpentOnShadow(ctx, p.Config.ShadowDay(now))
+		if err != nil {
+			return err
+		}
+		r.CallsToday = spent.Calls
+		if r.Waiting, err = db.CountSnapshots(ctx, scope.Team); err != nil {
+			return err
+		}
+		cases, err := shadowCases(ctx, db, scope.Team, compared, p.Config.LLM.Prices)
+		if err != nil {
+			return err
+		}
+		r.Judges = append(r.Judges, shadow.Compare(cases)...)
+		if err := r.addDisagreements(ctx, db, scope.Team, compared, cases); err != nil {
+			return err
+		}
+		return c.print(stdout, r, func(w io.Writer) error { return r.text(w, p.Config.Location(), c.Limit) })
+	})
+}
+
+// shadowCases are the opinions, in their order, with what is true of each judgment by its labels.
+func shadowCases(ctx context.Context, db *store.Store, team string, compared []store.Compared, prices map[string]config.Price) ([]shadow.Case, error) {
+	checked, err := db.CheckedLabels(ctx, team)
+	if err != nil {
+		return nil, err
+	}
+	labels := map[string][]label.Label{}
+	for chunk := range slices.Chunk(compared, 500) {
+		about := map[string]bool{}
+		for _, c := range chunk {
+			about[c.Decision] = labels[c.Decision] == nil
+		}
+		maps.DeleteFunc(about, func(_ string, unread bool) bool { return !unread })
+		found, err := db.LabelsOf(ctx, slices.Collect(maps.Keys(about)))
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range found {
+			labels[l.Decision] = append(labels[l.Decision], l.Evidence())
+		}
+	}
+	precisions, cases := label.Measure(checked), make([]shadow.Case, len(compared))
+	for i, c := range compared {
+		d := c.About
+		cases[i] = shadow.Case{
+			Decision: c.Decision, Judge: c.Judge, Failed: c.Error, Truth: precisions.Find(labels[c.Decision]).Truth,
+			First:  priced(shadow.Verdict{Speaks: d.ShouldRespond, Wanted: d.Wanted, Reason: d.Reason, Model: d.Model, TokensIn: d.TokensIn, TokensOut: d.TokensOut}, d.Confidence, prices),
+			Second: priced(shadow.Verdict{Speaks: c.ShouldRespond, Wanted: c.Wanted, Reason: c.Reason, Model: c.Model, TokensIn: c.TokensIn, TokensOut: c.TokensOut}, c.Confidence, prices),
+		}
+	}
+	return cases, nil
+}
+
+// priced is a verdict with its confidence, if it has one, and its cost.
+func priced(v shadow.Verdict, confidence *float64, prices map[string]config.Price) shadow.Verdict {
+	if confidence != nil {
+		v.Confidence = *confidence
+	}
+	if v.Cost = ledger.Cost(prices, v.Model, v.TokensIn, v.TokensOut); v.TokensIn+v.TokensOut == 0 {
+		v.Cost = new(float64) // whatever the model is
+	}
+	return v
+}
+
+// addDisagreements adds the cases in which the judges differ.
+func (r *shadowReport) addDisagreements(ctx context.Context, db *store.Store, team string, compared []store.Compared, cases []shadow.Case) error {
+	var ids []string
+	for i, c := range cases {
+		if c.Differs() {
+			d := disagreement{Channel: compared[i].ChannelID, TS: compared[i].About.TriggerTS, At: compared[i].About.Decided(), Case: c}
+			r.Disagreements, ids = append(r.Disagreements, d), append(ids, d.Channel)
+		}
+	}
+	known, err := db.Channels(ctx, team, slices.Compact(slices.Sorted(slices.Values(ids))))
+	for i, d := range r.Disagreements {
+		r.Disagreements[i].Name = known[d.Channel].Name
+	}
+	return err
+}
+
+func (r shadowReport) text(w io.Writer, zone *time.Location, limit int) error {
+	of := ""
+	if r.DailyCalls > 0 {
+		of = fmt.Sprintf(" of %d", r.DailyCalls)
+	}
+	head := fmt.Sprintf("since %s; calls today: %d%s; judgments waiting: %d\n", formatTime(r.Since, zone), r.CallsToday, of, r.Waiting)
+	if len(r.Judges) == 0 {
+		_, err := io.WriteString(w, head+"no opinions\n")
+		return err
+	}
+	if _, err := io.WriteString(w, head+"\n"); err != nil {
+		return err
+	}
+	rows := [][]string{{"JUDGE", "OPINIONS", "FAILED", "AGREES", "KAPPA", "ALONE SPEAKS", "ALONE SILENT", "RIGHT", "FIRST RIGHT", "TOKENS IN", "TOKENS OUT", "COST", "FIRST'S COST"}}
+	for _, f := range r.Judges {
+		rows = append(rows, []string{
+			f.Judge, strconv.Itoa(f.Opinions), failures(f.Failed), share(f.Agreement.Value), kappa(f.Kappa), strconv.Itoa(f.OnlySecond), strconv.Itoa(f.OnlyFirst),
+			outOf(f.Right.K, f.Right.N), outOf(f.FirstRight.K, f.FirstRight.N), strconv.Itoa(f.Spent.TokensIn), strconv.Itoa(f.Spent.TokensOut), money(f.Spent.Cost), money(f.FirstSpent.Cost),
+		})
+	}
+	if err := table(w, rows); err != nil {
+		return err
+	}
+	shown := r.Disagreements[:min(limit, len(r.Disagreements))]
+	if len(shown) > 0 {
+		if _, err := fmt.Fprintf(w, "\nWhere they differ, the newest %d of %d:\n", len(shown), len(r.Disagreements)); err != nil {
+			return err
+		}
+	}
+	for _, d := range shown {
+		where := d.Channel
+		if d.Name != "" {
+			where = "#" + ledger.Plain(d.Name)
+		}
+		if d.Truth != "" {
+			where += "; " + d.Truth.Phrase()
+		}
+		if _, err := fmt.Fprintf(w, "\n%s  %s in %s\n", formatTime(d.At, zone), d.TS, where); err != nil {
+			return err
+		}
+		if err := table(w, [][]string{saying("the first", d.First), saying(d.Judge, d.Second)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// saying is the row of one judge in a disagreement.
+func saying(who string, v shadow.Verdict) []string {
+	verdict := "silent"
+	if v.Speaks {
+		verdict = "speaks"
+	}
+	return []string{"  " + who, verdict, fmt.Sprintf("%.2f", v.Confidence), ledger.Plain(v.Reason)}
+}
+
+// failures counts the opinions that were not given, with their causes.
+func failures(of map[string]int) string {
+	n, causes := 0, []string{}
+	for _, cause := range slices.Sorted(maps.Keys(of)) {
+		n += of[cause]
+		causes = append(causes, cause)
+	}
+	if n == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%d (%s)", n, ledger.Plain(strings.Join(causes, ", ")))
+}
+
+func share(of *float64) string {
+	if of == nil {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f %%", 100**of)
+}
+
+func kappa(of *float64) string {
+	if of == nil {
+		return "–"
+	}
+	return fmt.Sprintf("%.2f", *of)
+}
+
+func outOf(k, n int) string {
+	if n == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%d of %d", k, n)
+}
+
+func money(cost *float64) string {
+	if cost == nil {
+		return "-"
+	}
+	return ledger.Money(*cost)
+}
