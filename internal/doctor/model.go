@@ -58,7 +58,7 @@ type use struct {
 	// name is that of the agent whose settings these are.
 	name   string
 	access config.Access
-	// users are the agents, and channels.NAME for channels, that use the model.
+	// users are the agents, channels.NAME for channels, and shadow NAME for judges of shadow, that use the model.
 	users []string
 }
 
@@ -87,6 +87,9 @@ func uses(c config.Config) []use {
 			add("response", "channels."+name, a)
 		}
 	}
+	for _, j := range c.Shadow.Judges {
+		add("judgment", "shadow "+j.Name, c.ShadowAgent(j))
+	}
 	return found
 }
 
@@ -95,7 +98,13 @@ func (e *examination) models() []check {
 	var checks []check
 	names := map[string]bool{}
 	for _, u := range uses(e.Config) {
-		c := check{name: "model " + string(u.Provider), run: func(ctx context.Context) Finding { return e.model(ctx, u) }}
+		c := check{name: "model " + string(u.Provider), run: func(ctx context.Context) Finding {
+			f := e.model(ctx, u)
+			if f.Status == Fail && !slices.ContainsFunc(u.users, func(user string) bool { return !inShadow(user) }) {
+				f.Status = Warn // the bot works without
+			}
+			return f
+		}}
 		if u.Provider.Networked() {
 			c.name += " " + u.Model
 		}
@@ -121,7 +130,7 @@ func (e *examination) model(ctx context.Context, u use) Finding {
 	}
 	apiKey, address := u.AccessKeys(u.name)
 	c := e.Config
-	c.Agents.Response, c.Agents.Judgment, c.Agents.Memory = u.Agent, u.Agent, u.Agent
+	c.Agents.Response, c.Agents.Judgment, c.Agents.Memory, c.Shadow.Judges = u.Agent, u.Agent, u.Agent, nil
 	opened, closeModels, err := mind.OpenAgents(ctx, c, time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return fail("correct "+apiKey+" and "+address+" in the configuration", "for %s: %v", users, err)
@@ -141,7 +150,7 @@ func (e *examination) model(ctx context.Context, u use) Finding {
 			continue
 		}
 		if _, unread := chat.ParseVerdict(answer.Text, maxDelay); unread != nil {
-			return warn("use a model for agents.judgment that answers in JSON on request",
+			return warn("use a model for "+judges(u.users)+" that answers in JSON on request",
 				"for %s: cannot read its verdict: %s", users, strings.ReplaceAll(unread.Error(), "\n", "; "))
 		}
 	}
@@ -179,7 +188,7 @@ func probes(u use) []llm.Request {
 		MaxOutputTokens: u.MaxOutputTokens, Temperature: u.Temperature,
 	}
 	var all []llm.Request
-	if slices.Contains(u.users, "judgment") {
+	if judges(u.users) != "" {
 		r := plain
 		r.Purpose, r.Schema = llm.PurposeJudgment, llm.VerdictSchema(maxDelay)
 		r.Prompt = `Answer with this JSON object: {"addressee": "nobody", "gist": "", "reason": "ready", "should_respond": false, "confidence": 1.0, "delay_seconds": null}`
@@ -196,6 +205,20 @@ func probes(u use) []llm.Request {
 	}
 	return all
 }
+
+// judges names what among the users of a model judges; "" for nothing.
+func judges(users []string) string {
+	if slices.Contains(users, "judgment") {
+		return "agents.judgment"
+	}
+	if slices.ContainsFunc(users, inShadow) {
+		return "shadow.judges"
+	}
+	return ""
+}
+
+// inShadow reports whether the user of a model is a judge of shadow.
+func inShadow(user string) bool { return strings.HasPrefix(user, "shadow ") }
 
 // address adds to a fix what a configured address must look like.
 func (e *examination) address(u use, fix string) string {

@@ -160,6 +160,36 @@ func TestAModelForReplies(t *testing.T) {
 	}
 }
 
+// A judge of shadow is asked for a verdict. If it fails, the bot works all the same.
+func TestAModelOfShadow(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		reply  llmtest.Reply
+		status Status
+		says   string
+	}{
+		{llmtest.No("ready"), OK, "for shadow small, shadow again: answers after"},
+		{llmtest.Text("ready"), Warn, "use a model for shadow.judges that answers in JSON"},
+		{llmtest.Fail(http.StatusUnauthorized), Warn, "set llm.openai.api_key"},
+	} {
+		server := llmtest.New(t, llmtest.Script(tc.reply))
+		c := config.Default()
+		c.LLM.OpenAI.BaseURL = server.URL + "/v1"
+		for _, a := range []*config.Agent{&c.Agents.Response, &c.Agents.Judgment, &c.Agents.Memory} {
+			a.Provider = config.ProviderDemo
+		}
+		for _, name := range []string{"small", "again"} {
+			c.Shadow.Judges = append(c.Shadow.Judges, config.ShadowJudge{Name: name, Provider: config.ProviderOpenAI, Model: "m"})
+		}
+		e := &examination{Doctor: Doctor{Config: c, Ask: true, Clock: time.Now}}
+		findings := runChecks(t.Context(), e.models())
+		if len(findings) != 2 || findings[1].Check != "model openai m" || len(server.Calls()) != 1 || !server.Calls()[0].Judgment() {
+			t.Fatalf("%+v, %d calls", findings, len(server.Calls()))
+		}
+		expect(t, findings[1], tc.status, tc.says)
+	}
+}
+
 // Whoever only changes the providers still has the names of Gemini's models in the file.
 func TestTheDemoModelIsCheckedOnce(t *testing.T) {
 	t.Parallel()
