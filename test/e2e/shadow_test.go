@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -86,6 +87,35 @@ func TestShadow(t *testing.T) {
 	}
 	if all := opinions(0); len(all) != 1 || !all[0].ShouldRespond || all[0].Reason != "the rival would help" || len(s.calls(rivalModel)) != 2 || snapshots() > 0 {
 		t.Errorf("in the end: %+v, %d calls, %d snapshots", all, len(s.calls(rivalModel)), snapshots())
+	}
+	for command, want := range map[string]string{
+		"show": "rival decided to answer in 30s, confidence 0.90: the rival would help", "why": "in shadow rival decided to answer in 30s, confidence 0.90: the rival would help",
+	} {
+		if stdout, stderr, status := s.command(command, "general"); status != 0 || !strings.Contains(stdout, want) {
+			t.Errorf("%s: status %d, %s%s; want %q", command, status, stdout, stderr, want)
+		}
+	}
+	var compared struct {
+		CallsToday int `json:"calls_today"`
+		Judges     []struct {
+			Judge      string
+			Opinions   int
+			OnlySecond int `json:"only_second"`
+		}
+	}
+	s.commandJSON(&compared, "shadow", "--channel", "general")
+	if len(compared.Judges) != 1 || compared.Judges[0].Judge != "rival" || compared.Judges[0].OnlySecond != 1 || compared.CallsToday != 2 {
+		t.Errorf("compared: %+v", compared)
+	}
+	var usage struct {
+		Rows []struct {
+			Purpose string
+			Calls   int
+		}
+	}
+	s.commandJSON(&usage, "usage", "--by", "purpose")
+	if rows := usage.Rows; len(rows) != 2 || rows[1].Purpose != "shadow" || rows[1].Calls != 2 {
+		t.Errorf("usage: %+v", usage)
 	}
 
 	for _, s := range []*system{alone, s} {
