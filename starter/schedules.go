@@ -65,7 +65,7 @@ func (s *starter) schedules() []temporal.Schedule {
 	}
 	if len(s.Config.Shadow.Judges) > 0 {
 		all = append(all, temporal.Schedule{
-			ID: temporal.ShadowSchedule, Every: shadowInterval, CatchUp: shadowInterval,
+			ID: temporal.ShadowSchedule, Every: shadowInterval, CatchUp: shadowInterval, Timeout: 6 * time.Hour,
 			Workflow: workflows.Shadow, Note: "asks other judges what they would have decided",
 		})
 	}
