@@ -70,9 +70,9 @@ type Activities struct {
 	// value is config.SecondLookOff.
 	SecondLook config.SecondLook
 	// Shadow says which judgments the judges of Mind.Shadow are asked about; the zero value is none.
-	// ShadowDay returns the start of the day that its limit is for.
-	Shadow    config.Shadow
-	ShadowDay func(now time.Time) time.Time
+	// StartOfDay returns the start of the day that its limit is for.
+	Shadow     config.Shadow
+	StartOfDay func(now time.Time) time.Time
 	// Feedback says which replies have buttons to rate them. The zero value is none.
 	Feedback config.Feedback
 	// Statuses shows people in their threads that the bot works for them. The zero value shows nothing.

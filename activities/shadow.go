@@ -169,7 +169,7 @@ func (a *Activities) shadowUsedUp(ctx context.Context) (bool, error) {
 	if a.Shadow.DailyCalls == 0 {
 		return false, nil
 	}
-	spent, err := a.Store.SpentOnShadow(ctx, a.ShadowDay(a.Clock()))
+	spent, err := a.Store.SpentOnShadow(ctx, a.StartOfDay(a.Clock()))
 	return spent.Calls >= a.Shadow.DailyCalls, err
 }
 

@@ -22,7 +22,7 @@ func (b *bundle) withShadow(names ...string) {
 		b.Mind.Shadow = append(b.Mind.Shadow, mind.ShadowJudge{Name: name, Agent: agent, Prompts: b.Mind.Prompts, MinConfidence: 0.5})
 	}
 	b.Shadow = config.Shadow{Sample: 1, DailyCalls: 100}
-	b.ShadowDay = func(now time.Time) time.Time { return now.Add(-time.Hour) }
+	b.StartOfDay = func(now time.Time) time.Time { return now.Add(-time.Hour) }
 }
 
 // judged has a message judged, and returns the task.

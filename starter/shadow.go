@@ -74,7 +74,7 @@ func (c *shadowCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 		if err != nil {
 			return err
 		}
-		spent, err := db.SpentOnShadow(ctx, p.Config.ShadowDay(now))
+		spent, err := db.SpentOnShadow(ctx, p.Config.StartOfDay(now))
 		if err != nil {
 			return err
 		}

@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"regexp"
-	"time"
 )
 
 // Shadow has other judges judge again what agents.judgment has judged. Nothing is posted because of them.
@@ -50,12 +49,6 @@ func (c Config) ShadowPrompts(j ShadowJudge) Config {
 
 // Key is the dotted key of the judge with an index.
 func (Shadow) Key(i int) string { return fmt.Sprintf("shadow.judges[%d]", i) }
-
-// ShadowDay is the start of the day whose calls count for Shadow.DailyCalls.
-func (c Config) ShadowDay(now time.Time) time.Time {
-	year, month, day := now.In(c.Location()).Date()
-	return Midnight(year, month, day, c.Location())
-}
 
 var judgeName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,38}[A-Za-z0-9])?$`)
 

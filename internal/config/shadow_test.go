@@ -2,7 +2,6 @@ package config_test
 
 import (
 	"testing"
-	"time"
 
 	"myao/internal/config"
 )
@@ -25,8 +24,8 @@ shadow: {sample: 0.2, judges: [{name: same, provider: openai, model: large}, {na
 	if a, b := c.ShadowPrompts(c.Shadow.Judges[0]).TemplatesDir, c.ShadowPrompts(c.Shadow.Judges[1]).TemplatesDir; a != "" || b != "/tmp" || c.TemplatesDir != "" {
 		t.Errorf("templates in %q and %q", a, b)
 	}
-	if got, want := c.ShadowDay(time.Date(2026, 3, 1, 16, 0, 0, 0, time.UTC)), time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC); !got.Equal(want) || c.Shadow.DailyCalls != 1000 {
-		t.Errorf("%d calls since %s", c.Shadow.DailyCalls, got)
+	if c.Shadow.DailyCalls != 1000 {
+		t.Errorf("at most %d calls a day", c.Shadow.DailyCalls)
 	}
 	// What only such a judge uses must be set.
 	parse(t, least+"llm: {anthropic: {api_key: '${NOBODYS}'}}", nil)
