@@ -135,6 +135,10 @@ func (l labelled) by(key func(i int) string) map[string][]tune.Decision {
 
 // week is the Monday of the week of a decision.
 func (l labelled) week(i int) string {
-	at := l.decisions[i].Decided().In(l.config.Location())
+	return monday(l.decisions[i].Decided().In(l.config.Location()))
+}
+
+// monday is the date of the Monday of the week of a time.
+func monday(at time.Time) string {
 	return at.AddDate(0, 0, -(int(at.Weekday())+6)%7).Format(time.DateOnly)
 }

@@ -17,6 +17,7 @@ import (
 	"myao/internal/ledger"
 	"myao/internal/shadow"
 	"myao/internal/store"
+	"myao/internal/tune"
 )
 
 // shadowCommand compares the judges of shadow with the first one.
@@ -24,6 +25,7 @@ type shadowCommand struct {
 	Channel string  `placeholder:"CHANNEL" help:"Only judgments of this channel and its threads: its id, or its name with or without #."`
 	Since   instant `default:"7d" placeholder:"WHEN" help:"The opinions since then (${default})."`
 	Limit   int     `default:"20" placeholder:"N" help:"Show the newest N disagreements (${default}); --json has all."`
+	HTML    string  `placeholder:"FILE" help:"Also write a web page of each judge's error rates over the threshold, by channel and by week."`
 	output
 }
 
@@ -34,6 +36,7 @@ each is right as far as labels tell, and what it costs. What the figures mean is
 
   starter shadow
   starter shadow --since 30d --channel '#general'
+  starter shadow --since 30d --html shadow.html
   starter shadow --json | jq '.judges[] | {judge, kappa}'`
 }
 
@@ -87,8 +90,15 @@ func (c *shadowCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 			return err
 		}
 		r.Judges = append(r.Judges, shadow.Compare(cases)...)
-		if err := r.addDisagreements(ctx, db, scope.Team, compared, cases); err != nil {
+		known, err := db.Channels(ctx, scope.Team, channelsCompared(compared))
+		if err != nil {
 			return err
+		}
+		r.addDisagreements(known, compared, cases)
+		if c.HTML != "" {
+			if err := writeFile(c.HTML, r.page(known, compared, cases, p.Config.Location()).WriteHTML); err != nil {
+				return err
+			}
 		}
 		return c.print(stdout, r, func(w io.Writer) error { return r.text(w, p.Config.Location(), c.Limit) })
 	})
@@ -138,20 +148,63 @@ func priced(v shadow.Verdict, confidence *float64, prices map[string]config.Pric
 	return v
 }
 
-// addDisagreements adds the cases in which the judges differ.
-func (r *shadowReport) addDisagreements(ctx context.Context, db *store.Store, team string, compared []store.Compared, cases []shadow.Case) error {
+// channelsCompared is the ids of the channels of some opinions.
+func channelsCompared(compared []store.Compared) []string {
 	var ids []string
+	for _, c := range compared {
+		ids = append(ids, c.ChannelID)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// addDisagreements adds the cases in which the judges differ.
+func (r *shadowReport) addDisagreements(known map[string]store.Channel, compared []store.Compared, cases []shadow.Case) {
 	for i, c := range cases {
 		if c.Differs() {
-			d := disagreement{Channel: compared[i].ChannelID, TS: compared[i].About.TriggerTS, At: compared[i].About.Decided(), Case: c}
-			r.Disagreements, ids = append(r.Disagreements, d), append(ids, d.Channel)
+			of := compared[i]
+			r.Disagreements = append(r.Disagreements, disagreement{
+				Channel: of.ChannelID, Name: known[of.ChannelID].Name, TS: of.About.TriggerTS, At: of.About.Decided(), Case: c,
+			})
 		}
 	}
-	known, err := db.Channels(ctx, team, slices.Compact(slices.Sorted(slices.Values(ids))))
-	for i, d := range r.Disagreements {
-		r.Disagreements[i].Name = known[d.Channel].Name
+}
+
+// page is the error rates of each judge and, for the same judgments, of the first one.
+func (r shadowReport) page(known map[string]store.Channel, compared []store.Compared, cases []shadow.Case, zone *time.Location) tune.Page {
+	page := tune.Page{Title: "Judges in shadow", About: []string{
+		"Judgments since " + formatTime(r.Since, zone) + " of which labels tell whether to speak. Each chart has how often a judge would have missed an intervention, and how often it would have interrupted, by the min_confidence that its yes must reach.",
+	}}
+	for _, f := range r.Judges {
+		groups := map[string]map[string][]tune.Decision{"": {}, " by channel": {}, " by week": {}}
+		for i, c := range cases {
+			if c.Judge != f.Judge || c.Failed != "" || c.Truth != label.Speak && c.Truth != label.Silent {
+				continue
+			}
+			of := compared[i]
+			add := func(group, name string, v shadow.Verdict) {
+				groups[group][name] = append(groups[group][name], tune.Decision{
+					Channel: of.ChannelID, Cluster: of.Decision, Wanted: v.Wanted, Confidence: v.Confidence, Speak: c.Truth == label.Speak, Weight: 1,
+				})
+			}
+			add("", f.Judge, c.Second)
+			add("", "the first judge, on the same", c.First)
+			name := of.ChannelID
+			if n := known[name].Name; n != "" {
+				name = "#" + n
+			}
+			add(" by channel", name, c.Second)
+			add(" by week", "week of "+monday(of.About.Decided().In(zone)), c.Second)
+		}
+		for _, group := range slices.Sorted(maps.Keys(groups)) {
+			section := tune.Section{Name: f.Judge + group}
+			for _, name := range slices.Sorted(maps.Keys(groups[group])) {
+				section.Charts = append(section.Charts, tune.Chart{Name: name, Decisions: groups[group][name]})
+			}
+			page.Sections = append(page.Sections, section)
+		}
 	}
-	return err
+	return page
 }
 
 func (r shadowReport) text(w io.Writer, zone *time.Location, limit int) error {

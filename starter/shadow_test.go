@@ -2,6 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,6 +57,15 @@ func TestShadowCommand(t *testing.T) {
 		elsewhere.TS + " in #random\n  the first  speaks  0.80", "  rival      silent  0.70  bob has it\n",
 	}, nil)
 	o.prints([]string{"shadow", "--channel", "random", "--limit", "1"}, []string{"rival  1         0       0.0 %", elsewhere.TS}, []string{"broken", last.TS})
+	page := filepath.Join(t.TempDir(), "shadow.html")
+	o.prints([]string{"shadow", "--html", page}, []string{"rival"}, nil)
+	html, err := os.ReadFile(page)
+	o.must(err)
+	for _, want := range []string{"<h2>rival</h2>", "the first judge, on the same", "<h2>rival by channel</h2>", "#general", "<h2>rival by week</h2>", "1 to speak, 0 to be silent"} {
+		if !strings.Contains(string(html), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
 	var r shadowReport
 	o.must(json.Unmarshal([]byte(o.prints([]string{"shadow", "--limit", "1", "--json"}, []string{`"kappa": null`, `"judge": "rival"`, `"truth": "speak"`}, nil)), &r))
 	if len(r.Judges) != 2 || r.Judges[1].Agreement.K != 2 || *r.Judges[1].Kappa != 0 || len(r.Disagreements) != 2 || r.Disagreements[0].Name != "general" || r.Disagreements[0].Second.Reason != yes.Reason || r.Waiting != 1 {
