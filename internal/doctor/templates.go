@@ -2,19 +2,35 @@ package doctor
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"strings"
 
+	"myao/internal/config"
 	"myao/internal/mind"
 )
 
-// templates renders the operator's templates, as every program does when it starts. A
-// running program keeps the templates that it started with.
+// templates renders the operator's templates, those of the judges of shadow too, as every program
+// does when it starts. A running program keeps the templates that it started with.
 func (e *examination) templates(context.Context) Finding {
-	dir := e.Config.TemplatesDir
-	if dir == "" {
-		return ok("the built-in ones")
+	var dirs []string
+	check := func(c config.Config) error {
+		if c.TemplatesDir == "" || slices.Contains(dirs, c.TemplatesDir) {
+			return nil
+		}
+		dirs = append(dirs, c.TemplatesDir)
+		_, err := mind.Prompts(c)
+		return err
 	}
-	if _, err := mind.Prompts(e.Config); err != nil {
+	errs := []error{check(e.Config)}
+	for _, j := range e.Config.Shadow.Judges {
+		errs = append(errs, check(e.Config.ShadowPrompts(j)))
+	}
+	if err := errors.Join(errs...); err != nil {
 		return fail("correct the template; no program starts until then", "%v", err)
 	}
-	return ok("those in %s render", dir)
+	if len(dirs) == 0 {
+		return ok("the built-in ones")
+	}
+	return ok("those in %s render", strings.Join(dirs, ", "))
 }

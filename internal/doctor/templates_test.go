@@ -19,4 +19,6 @@ func TestTemplates(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(t, e.templates(t.Context()), Fail, "response.tmpl")
+	e.Config.TemplatesDir, e.Config.Shadow.Judges = "", []config.ShadowJudge{{Name: "a", TemplatesDir: dir}}
+	expect(t, e.templates(t.Context()), Fail, "response.tmpl")
 }
