@@ -38,7 +38,7 @@ func (own) Identity(context.Context) (slack.Identity, error) {
 func TestTheSumIsReadEveryHalfMinute(t *testing.T) {
 	t.Parallel()
 	c, read := config.Config{TimeZone: "Asia/Tokyo"}, &calls{}
-	now := time.Date(2026, 3, 1, 14, 58, 0, 0, time.UTC) // two minutes before midnight
+	now := time.Date(2026, 3, 1, 14, 58, 10, 0, time.UTC) // 110 seconds before midnight
 	w := &Workspace{Calls: read, Slack: own{}, Limit: config.Budget{Calls: 10, Tokens: 1000}, StartOfDay: c.StartOfDay, Clock: func() time.Time { return now }}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(w)
@@ -56,8 +56,9 @@ func TestTheSumIsReadEveryHalfMinute(t *testing.T) {
 		{"after half a minute", time.Second, 10, 900, nil, true, 1, 2},
 		{"by its tokens", 30 * time.Second, 1, 1500, nil, true, 1.5, 3},
 		{"without the database", 30 * time.Second, 1, 1, errors.New("gone"), false, -1, 5}, // asked for each
-		{"at midnight", 30 * time.Second, 1, 0, nil, false, 0.1, 6},
-		{"on the next day", 29 * time.Second, 10, 0, nil, false, 0.1, 6},
+		{"before midnight", 10 * time.Second, 10, 0, nil, true, 1, 6},
+		{"at midnight", 10 * time.Second, 1, 0, nil, false, 0.1, 7},
+		{"on the next day", 29 * time.Second, 10, 0, nil, false, 0.1, 7},
 	} {
 		now = now.Add(step.after)
 		read.spent, read.err = store.Spending{Calls: step.calls, Tokens: step.tokens}, step.err
@@ -76,7 +77,7 @@ func TestTheSumIsReadEveryHalfMinute(t *testing.T) {
 		t.Errorf("summed up since %v, want %v", read.since, want)
 	}
 	for what, w := range map[string]*Workspace{"none": nil, "no limit": {Calls: read, Slack: own{}}} {
-		if got, err := w.Exhausted(t.Context()); got || err != nil || read.asked != 6 {
+		if got, err := w.Exhausted(t.Context()); got || err != nil || read.asked != 7 {
 			t.Errorf("%s: %v, %v", what, got, err)
 		}
 	}
