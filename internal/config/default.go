@@ -82,6 +82,9 @@ func (c *Config) derive() {
 			use.agent.Model = use.model
 			delete(c.File.lines, "agents."+use.name+".model")
 		}
+		if second := &use.agent.Fallback; second.Model == "" && second.Provider == ProviderGemini {
+			second.Model = use.model
+		}
 	}
 	for i, j := range c.Shadow.Judges {
 		if j.Model == "" && j.Provider == ProviderGemini {

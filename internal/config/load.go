@@ -42,6 +42,9 @@ func LoadJudge(path string, getenv func(string) (string, bool), judge Judge, che
 
 // change applies what a judge changes.
 func (j Judge) change(c *Config) {
+	for _, a := range []*Agent{&c.Agents.Response, &c.Agents.Judgment, &c.Agents.Memory} {
+		a.Fallback = Fallback{}
+	}
 	c.Agents.Response.Provider, c.Agents.Memory.Provider = ProviderDemo, ProviderDemo
 	c.Shadow.Judges = nil
 	if j.Change != nil {
@@ -51,7 +54,8 @@ func (j Judge) change(c *Config) {
 
 // unused are the beginnings of the keys that a judge does not use.
 func (j Judge) unused() []string {
-	keys := []string{"slack.bot_token", "slack.signing_secret", "slack.app_token", "server.", "database.", "encryption.", "worker.", "shadow."}
+	keys := []string{"slack.bot_token", "slack.signing_secret", "slack.app_token", "server.", "database.", "encryption.", "worker.", "shadow.",
+		"agents.response.fallback.", "agents.judgment.fallback.", "agents.memory.fallback."}
 	if j.Offline {
 		keys = append(keys, "llm.", "agents.judgment.api_key", "agents.judgment.base_url")
 	}

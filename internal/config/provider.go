@@ -118,6 +118,9 @@ func (a Agent) AccessKeys(name string) (apiKey, address string) {
 func (c Config) validateAgents(f *faults) {
 	for name, a := range c.Agents.All() {
 		c.validateAgent(f, "agents."+name, name, a)
+		if a.Fallback != (Fallback{}) && a.Fallback.Provider == "" {
+			f.add("agents."+name+fallbackKey+".provider", nil, "is required where the fallback sets anything else")
+		}
 	}
 	for i, j := range c.Shadow.Judges {
 		c.validateAgent(f, c.Shadow.Key(i), "judgment", c.ShadowAgent(j))

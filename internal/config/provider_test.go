@@ -1,6 +1,9 @@
 package config_test
 
 import (
+	"os"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -55,6 +58,43 @@ func TestAnAgentsOwnAccess(t *testing.T) {
 	}
 	if got := c.Access(c.Agents.Judgment); got != (config.Access{APIKey: "own", BaseURL: "https://other"}) {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// A fallback is an agent of its own, except for what it leaves to the agent.
+func TestFallback(t *testing.T) {
+	t.Parallel()
+	file := accesses("{openai: {api_key: cloud}, anthropic: {api_key: '${UNUSED}'}}",
+		"provider: openai, model: large, base_url: 'http://local', system_prompt: Be brief., max_output_tokens: 70, temperature: 1, fallback: {provider: openai, model: other}",
+		"provider: demo, fallback: {provider: gemini, api_key: own, max_output_tokens: 9, system_prompt: Judge., temperature: 0.5}", "provider: demo")
+	c := parse(t, file, nil)
+	warm := 0.5
+	for _, tc := range []struct {
+		of     config.Agent
+		want   config.Agent
+		access config.Access
+	}{
+		{c.Agents.Response, config.Agent{Provider: config.ProviderOpenAI, Model: "other", MaxOutputTokens: 70, SystemPrompt: "Be brief."}, config.Access{APIKey: "cloud"}},
+		{c.Agents.Judgment, config.Agent{Provider: config.ProviderGemini, APIKey: "own", Model: "gemini-3.5-flash-lite", MaxOutputTokens: 9, SystemPrompt: "Judge.", Temperature: &warm}, config.Access{APIKey: "own"}},
+	} {
+		got, ok := tc.of.Second()
+		if !ok || !reflect.DeepEqual(got, tc.want) || c.Access(got) != tc.access {
+			t.Errorf("got %+v, %v with %+v; want %+v with %+v", got, ok, c.Access(got), tc.want, tc.access)
+		}
+	}
+	if _, ok := c.Agents.Memory.Second(); ok {
+		t.Error("an agent without a fallback has one")
+	}
+	if got, _ := c.ShadowAgent(config.ShadowJudge{Provider: config.ProviderDemo}).Second(); got.Provider != "" {
+		t.Errorf("a judge of shadow has %+v", got)
+	}
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte(strings.ReplaceAll(file, "api_key: own", "api_key: '${ALSO_UNUSED}'")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	judge, err := config.LoadJudge(path, func(string) (string, bool) { return "", false }, config.Judge{})
+	if err != nil || len(judge.Agents.All()) != 3 {
+		t.Errorf("whoever measures the judge gets %+v, %v", judge.Agents, err)
 	}
 }
 

@@ -67,6 +67,11 @@ var rules = map[string]rule{
 	"Agent.MaxOutputTokens": whole(1, maxTokens),
 	"Agent.Temperature":     number(0, 2),
 
+	"Fallback.Provider":        unlessEmpty(oneOf(Providers()...)),
+	"Fallback.BaseURL":         optional(webURL),
+	"Fallback.MaxOutputTokens": unlessEmpty(whole(1, maxTokens)),
+	"Fallback.Temperature":     number(0, 2),
+
 	"Persona.Name":        text(personaName),
 	"Config.Language":     oneOf(English, Japanese),
 	"Config.TimeZone":     text(timeZone),
@@ -227,6 +232,15 @@ func optional(check func(f *faults, key, v string)) rule {
 			check(f, key, v)
 		}
 	})
+}
+
+// unlessEmpty is a rule that also allows the zero value.
+func unlessEmpty(r rule) rule {
+	return func(f *faults, key string, v reflect.Value) {
+		if !v.IsZero() {
+			r(f, key, v)
+		}
+	}
 }
 
 // deploymentName excludes the dot and the colon, which separate a deployment's name from its build

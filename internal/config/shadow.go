@@ -32,6 +32,7 @@ type ShadowJudge struct {
 // temperature are kept only for the same provider.
 func (c Config) ShadowAgent(j ShadowJudge) Agent {
 	a := c.Agents.Judgment
+	a.Fallback = Fallback{} // it would be another judge
 	if a.Provider != j.Provider {
 		a.APIKey, a.BaseURL, a.Temperature = "", "", nil
 	}

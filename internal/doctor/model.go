@@ -58,7 +58,8 @@ type use struct {
 	// name is that of the agent whose settings these are.
 	name   string
 	access config.Access
-	// users are the agents, channels.NAME for channels, and shadow NAME for judges of shadow, that use the model.
+	// users are the agents, NAME.fallback for their fallbacks, channels.NAME for channels, and shadow NAME for
+	// judges of shadow, that use the model.
 	users []string
 }
 
@@ -68,6 +69,7 @@ func uses(c config.Config) []use {
 	var found []use
 	add := func(name, user string, a config.Agent) {
 		access := c.Access(a)
+		a.Fallback = config.Fallback{} // it is a use of its own
 		for i := range found {
 			same := found[i].Model == a.Model && found[i].access == access || !a.Provider.Networked()
 			if found[i].Provider == a.Provider && same {
@@ -80,6 +82,11 @@ func uses(c config.Config) []use {
 	add("response", "response", c.Agents.Response)
 	add("judgment", "judgment", c.Agents.Judgment)
 	add("memory", "memory", c.Agents.Memory)
+	for _, name := range []string{"response" + fallback, "judgment" + fallback, "memory" + fallback} {
+		if second, ok := c.Agents.All()[name]; ok {
+			add(name, name, second)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.Channels)) {
 		if model := c.Channels[name].Model; model != "" {
 			a := c.Agents.Response
@@ -100,7 +107,7 @@ func (e *examination) models() []check {
 	for _, u := range uses(e.Config) {
 		c := check{name: "model " + string(u.Provider), run: func(ctx context.Context) Finding {
 			f := e.model(ctx, u)
-			if f.Status == Fail && !slices.ContainsFunc(u.users, func(user string) bool { return !inShadow(user) }) {
+			if f.Status == Fail && !slices.ContainsFunc(u.users, func(user string) bool { return !inShadow(user) && !strings.HasSuffix(user, fallback) }) {
 				f.Status = Warn // the bot works without
 			}
 			return f
@@ -194,7 +201,9 @@ func probes(u use) []llm.Request {
 		r.Prompt = `Answer with this JSON object: {"addressee": "nobody", "gist": "", "reason": "ready", "should_respond": false, "confidence": 1.0, "delay_seconds": null}`
 		all = append(all, r)
 	}
-	if slices.ContainsFunc(u.users, func(user string) bool { return user == "response" || strings.HasPrefix(user, "channels.") }) {
+	if slices.ContainsFunc(u.users, func(user string) bool {
+		return strings.TrimSuffix(user, fallback) == "response" || strings.HasPrefix(user, "channels.")
+	}) {
 		r := plain
 		r.Prompt = "Call the tool ready, or answer with the single word: ready"
 		r.Tools = []llm.Tool{{Name: "ready", Description: "Tells that you are ready.", Schema: json.RawMessage(`{"type":"object","properties":{}}`)}}
@@ -208,14 +217,19 @@ func probes(u use) []llm.Request {
 
 // judges names what among the users of a model judges; "" for nothing.
 func judges(users []string) string {
-	if slices.Contains(users, "judgment") {
-		return "agents.judgment"
+	for _, name := range []string{"judgment", "judgment" + fallback} {
+		if slices.Contains(users, name) {
+			return "agents." + name
+		}
 	}
 	if slices.ContainsFunc(users, inShadow) {
 		return "shadow.judges"
 	}
 	return ""
 }
+
+// fallback is the end of the names of fallbacks.
+const fallback = ".fallback"
 
 // inShadow reports whether the user of a model is a judge of shadow.
 func inShadow(user string) bool { return strings.HasPrefix(user, "shadow ") }

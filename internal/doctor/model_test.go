@@ -190,6 +190,41 @@ func TestAModelOfShadow(t *testing.T) {
 	}
 }
 
+// A fallback is asked what its agent is asked, with its own key. Without it the bot works all the same.
+func TestAFallback(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		of        string
+		reply     llmtest.Reply
+		judgment  bool
+		withTools bool
+		status    Status
+		says      string
+	}{
+		{"response", llmtest.Text("ready"), false, true, OK, "for response.fallback: answers after"},
+		{"judgment", llmtest.No("ready"), true, false, OK, "for judgment.fallback: answers after"},
+		{"judgment", llmtest.Text("ready"), true, false, Warn, "use a model for agents.judgment.fallback that answers in JSON"},
+		{"memory", llmtest.Fail(http.StatusUnauthorized), false, false, Warn, "set agents.memory.fallback.api_key"},
+	} {
+		server := llmtest.New(t, llmtest.Script(tc.reply))
+		c := config.Default()
+		for name, a := range map[string]*config.Agent{"response": &c.Agents.Response, "judgment": &c.Agents.Judgment, "memory": &c.Agents.Memory} {
+			if a.Provider = config.ProviderDemo; name == tc.of {
+				a.Fallback = config.Fallback{Provider: config.ProviderOpenAI, Model: "m", APIKey: "own", BaseURL: server.URL + "/v1"}
+			}
+		}
+		e := &examination{Doctor: Doctor{Config: c, Ask: true, Clock: time.Now}}
+		findings, asked := runChecks(t.Context(), e.models()), server.Calls()
+		if len(findings) != 2 || findings[1].Check != "model openai m" || len(asked) != 1 {
+			t.Fatalf("%s: %+v, %d calls", tc.of, findings, len(asked))
+		}
+		if call := asked[0]; call.Judgment() != tc.judgment || (len(call.Tools) > 0) != tc.withTools || call.Header.Get("Authorization") != "Bearer own" {
+			t.Errorf("%s: asked %s", tc.of, call.Body)
+		}
+		expect(t, findings[1], tc.status, tc.says)
+	}
+}
+
 // Whoever only changes the providers still has the names of Gemini's models in the file.
 func TestTheDemoModelIsCheckedOnce(t *testing.T) {
 	t.Parallel()

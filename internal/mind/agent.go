@@ -17,6 +17,8 @@ import (
 type Agent struct {
 	Model llm.Model
 	config.Agent
+	// Fallback is asked where the model fails; nil if there is none.
+	Fallback *Agent
 }
 
 // request sets the agent's model, token limit and temperature.
@@ -58,12 +60,10 @@ func OpenAgents(ctx context.Context, c config.Config, clock func() time.Time, lo
 		uses = append(uses, use{&agents.Shadow[i], c.ShadowAgent(j)})
 	}
 	for _, use := range uses {
-		model, err := m.modelOf(ctx, use.as)
-		if err != nil {
+		if *use.agent, err = m.open(ctx, use.as); err != nil {
 			m.close()
 			return Agents{}, nil, err
 		}
-		*use.agent = Agent{Model: model, Agent: use.as}
 	}
 	return agents, m.close, nil
 }
@@ -81,6 +81,16 @@ type models struct {
 	logger *slog.Logger
 	made   map[server]llm.Model
 	opened []io.Closer
+}
+
+func (m *models) open(ctx context.Context, a config.Agent) (Agent, error) {
+	model, err := m.modelOf(ctx, a)
+	opened := Agent{Model: model, Agent: a}
+	if second, ok := a.Second(); ok && err == nil {
+		opened.Fallback = &Agent{Agent: second}
+		opened.Fallback.Model, err = m.modelOf(ctx, second)
+	}
+	return opened, err
 }
 
 func (m *models) modelOf(ctx context.Context, a config.Agent) (llm.Model, error) {

@@ -55,23 +55,29 @@ const (
 // second attempt on it asks only if calls can be saved, and returns a FinalError once the
 // model was asked often enough.
 func (m *Mind) Ask(ctx context.Context, q Question, a Attempt) (Answer, error) {
-	began := m.Clock()
-	response, err := m.ask(ctx, q, a)
-	return Answer{Response: response, Latency: m.Clock().Sub(began)}, err
+	_, answer, err := m.ask(ctx, q, a)
+	return answer, err
 }
 
-func (m *Mind) ask(ctx context.Context, q Question, a Attempt) (llm.Response, error) {
+// ask is Ask. It also returns the question that was asked in the end, perhaps of the fallback.
+func (m *Mind) ask(ctx context.Context, q Question, a Attempt) (Question, Answer, error) {
+	began := m.Clock()
+	asked, response, err := m.askWithinLimits(ctx, q, a)
+	return asked, Answer{Response: response, Latency: m.Clock().Sub(began)}, err
+}
+
+func (m *Mind) askWithinLimits(ctx context.Context, q Question, a Attempt) (Question, llm.Response, error) {
 	q.decision = a.Decision
 	if a.Decision != "" && a.Number > 1 {
 		if err := m.Store.CheckCalls(ctx); err != nil {
-			return llm.Response{}, err
+			return q, llm.Response{}, err
 		}
 		calls, err := m.Store.CallSummaries(ctx, a.Decision, q.Purpose)
 		if err != nil {
-			return llm.Response{}, err
+			return q, llm.Response{}, err
 		}
 		if exhausted(calls, a.Kept) {
-			return llm.Response{}, &FinalError{errors.New("the model has failed too often, or its answers could not be kept")}
+			return q, llm.Response{}, &FinalError{errors.New("the model has failed too often, or its answers could not be kept")}
 		}
 	}
 	asking, cancel := ctx, context.CancelFunc(func() {})
@@ -79,20 +85,25 @@ func (m *Mind) ask(ctx context.Context, q Question, a Attempt) (llm.Response, er
 		asking, cancel = context.WithDeadline(ctx, end.Add(-saveCallTimeout))
 	}
 	defer cancel()
-	response, err := m.askWithTokens(asking, q)
+	q, response, err := m.askEither(asking, q, m.askWithFiles)
+	if a.Decision == "" || !mayPass(err) {
+		return q, response, err
+	}
+	if calls, unknown := m.Store.CallSummaries(ctx, a.Decision, q.Purpose); unknown == nil && exhausted(calls, a.Kept) {
+		err = &FinalError{err}
+	}
+	return q, response, err
+}
+
+// askWithFiles asks once more without the question's files if the model refuses it with them.
+func (m *Mind) askWithFiles(ctx context.Context, q Question) (llm.Response, error) {
+	response, err := m.askWithTokens(ctx, q)
 	if refused, ok := errors.AsType[*llm.Error](err); ok && errors.Is(err, llm.ErrInvalid) && refused.Refused() && q.ShowsFiles() {
 		// A file may be the cause. What a model takes none of, its adapter knows.
 		m.Logger.WarnContext(ctx, "the model refuses the question; asking without its files", "conversation", chat.Conversation(q.scope).ID(), "model", q.Model, "error_kind", llm.KindOf(err))
 		bare, names := q.withoutFiles()
-		response, err = m.askWithTokens(asking, bare)
+		response, err = m.askWithTokens(ctx, bare)
 		response.WithoutFiles = names
-	}
-	failure, ok := errors.AsType[*llm.Error](err)
-	if a.Decision == "" || !ok || !failure.Retryable() {
-		return response, err
-	}
-	if calls, unknown := m.Store.CallSummaries(ctx, a.Decision, q.Purpose); unknown == nil && exhausted(calls, a.Kept) {
-		err = &FinalError{err}
 	}
 	return response, err
 }

@@ -95,9 +95,9 @@ type judge struct {
 
 func (j judge) question(s Snapshot, files []llm.File, fault string) (Question, error) {
 	o := s.Options
-	o.AgentPrompt, o.Fault = j.agent.SystemPrompt, fault
-	return newLimitedQuestion(j.agent, chat.Scope(s.Conversation), func(characters int) (llm.Request, error) {
-		o.MaxCharacters = characters
+	o.Fault = fault
+	return newLimitedQuestion(j.agent, chat.Scope(s.Conversation), func(a Agent, characters int) (llm.Request, error) {
+		o.AgentPrompt, o.MaxCharacters = a.SystemPrompt, characters
 		system, user, err := j.prompts.Judgment(s.Context, o)
 		r := llm.Request{Purpose: j.purpose, System: system, Prompt: user, Schema: llm.VerdictSchema(o.MaxDelaySeconds, o.Reactions...), Files: files}
 		return fitFiles(r), err

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/llm"
@@ -47,6 +49,9 @@ type Mind struct {
 	Clock   func() time.Time
 	Logger  *slog.Logger
 
+	breakers breakers
+	// fallbacks counts the questions put to fallbacks, by agent; nil before Measure.
+	fallbacks *prometheus.CounterVec
 	// needsMoreTokens holds each modelUse whose thoughts have left too few tokens for an answer.
 	needsMoreTokens sync.Map
 	// refusedTools holds the tools of other programs, by name and schema, without which a provider has
@@ -100,8 +105,8 @@ type Reply struct {
 	Addressed bool
 	// Tools are what the model may call.
 	Tools []llm.Tool
-	// Turns are what it has called. If they are the configured model's own, and Tools are not empty, they
-	// are sent back to it. Otherwise their results stand in the prompt, and no tools are offered.
+	// Turns are what it has called. If they are the asked model's own, and Tools are not empty, they are sent
+	// back to it. Otherwise their results stand in the prompt, and no tools are offered.
 	Turns []llm.Turn
 	// By is the model that wrote the turns.
 	By string
@@ -142,9 +147,10 @@ func (m *Mind) AskReply(ctx context.Context, about Reply, a Attempt) (ReplyQuest
 	if err != nil {
 		return ReplyQuestion{}, Answer{}, err
 	}
-	answer, err := m.Ask(ctx, q.Question, a)
+	var answer Answer
+	q.Question, answer, err = m.ask(ctx, q.Question, a)
 	refused, ok := errors.AsType[*llm.Error](err)
-	if len(q.Tools) == 0 || !ok || !errors.Is(err, llm.ErrInvalid) || refused.TooLong && len(q.Turns) == 0 {
+	if !ok || !q.refusedForTools(refused) {
 		return q, answer, err
 	}
 	if suspects := suspects(q.Tools, refused.Message); len(suspects) > 0 && !refused.TooLong {
@@ -154,7 +160,8 @@ func (m *Mind) AskReply(ctx context.Context, about Reply, a Attempt) (ReplyQuest
 		if err != nil {
 			return ReplyQuestion{}, Answer{}, err
 		}
-		if answer, err := m.Ask(ctx, without.Question, a); err == nil {
+		if asked, answer, err := m.ask(ctx, without.Question, a); err == nil {
+			without.Question = asked
 			for _, t := range about.Tools {
 				if slices.Contains(suspects, t.Name) {
 					m.refusedTools.Store(t.Name+string(t.Schema), true)
@@ -169,7 +176,7 @@ func (m *Mind) AskReply(ctx context.Context, about Reply, a Attempt) (ReplyQuest
 	if q, err = m.ReplyTo(ctx, about); err != nil {
 		return ReplyQuestion{}, Answer{}, err
 	}
-	answer, err = m.Ask(ctx, q.Question, a)
+	q.Question, answer, err = m.ask(ctx, q.Question, a)
 	return q, answer, err
 }
 
@@ -218,27 +225,32 @@ func (m *Mind) ReplyTo(ctx context.Context, about Reply) (ReplyQuestion, error) 
 	for _, f := range files {
 		attached = append(attached, f.Name)
 	}
-	foreign := slices.ContainsFunc(about.Turns, func(t llm.Turn) bool { return t.Provider != string(agent.Provider) }) ||
-		len(about.Turns) > 0 && about.By != agent.Agent.Model
-	if foreign || len(about.Tools) == 0 {
-		files = slices.Concat(resultFiles(about.Turns), files)
-		o.LookedUp, about.Tools, about.Turns = lookedUp(about.Turns), nil, nil
-	}
-	o.Acted, o.Acts = about.Acted, about.Acts && len(about.Tools) > 0
-	o.Promise, o.Promised = about.Promise, about.Promised
-	for _, t := range about.Tools {
-		o.Tools = append(o.Tools, t.Name)
-	}
+	o.Acted, o.Promise, o.Promised = about.Acted, about.Promise, about.Promised
 	for _, said := range r.Target() {
 		o.BareMention = o.BareMention || (said.TS == trigger && len(said.Files) == 0 && prompt.BareMention(said.Text, own.UserID))
 	}
-	q, err := newLimitedQuestion(agent, chat.Scope(c), func(characters int) (llm.Request, error) {
-		o.MaxCharacters = characters
+	q, err := newLimitedQuestion(agent, chat.Scope(c), func(a Agent, characters int) (llm.Request, error) {
+		o, about, files := o, about, files
+		if about.plainFor(a) {
+			files = slices.Concat(resultFiles(about.Turns), files)
+			o.LookedUp, about.Tools, about.Turns = lookedUp(about.Turns), nil, nil
+		}
+		for _, t := range about.Tools {
+			o.Tools = append(o.Tools, t.Name)
+		}
+		o.AgentPrompt, o.MaxCharacters, o.Acts = a.SystemPrompt, characters, about.Acts && len(about.Tools) > 0
 		system, user, err := m.Prompts.Response(r.Context, o)
 		r := llm.Request{Purpose: llm.PurposeResponse, System: system, Prompt: user, Tools: about.Tools, Turns: about.Turns, Files: files}
 		return fitFiles(r), err
 	})
 	return ReplyQuestion{Question: q, Saw: r.Saw, Attached: attached}, err
+}
+
+// plainFor reports whether an agent is asked without tools, with what was looked up as material: there are none
+// to offer, or another model has begun to use them.
+func (r Reply) plainFor(a Agent) bool {
+	foreign := slices.ContainsFunc(r.Turns, func(t llm.Turn) bool { return t.Provider != string(a.Provider) })
+	return foreign || len(r.Turns) > 0 && r.By != a.Agent.Model || len(r.Tools) == 0
 }
 
 // lastOfAuthor is the ts of the newest message by the author of a message; "" if that is not there.

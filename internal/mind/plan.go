@@ -270,11 +270,10 @@ func (m *Mind) maxMergedChannels() int {
 // summary keeps, because a cut would lose the last lines, which are the newest.
 func (m *Mind) memoryQuestions(s chat.Scope, kind prompt.MemoryKind, term chat.Term, c chat.Context, o prompt.Options, sources []string) ([]MemoryQuestion, error) {
 	o.MaxTokens, o.WindowHours = m.maxTokens(term), m.Memory.ShortTermWindowHours
-	system, user, err := m.Prompts.Memory(kind, c, o)
-	if err != nil {
-		return nil, &FinalError{err}
-	}
-	return []MemoryQuestion{{Term: term, Sources: sources, shown: sources, Question: newQuestion(m.Agents.Memory, s, llm.Request{
-		Purpose: llm.PurposeMemory, System: system, Prompt: user, MaxOutputTokens: MaxSummaryBytes(m.maxTokens(term)) / bytesPerToken,
-	})}}, nil
+	q, err := newQuestion(m.Agents.Memory, s, func(a Agent) (llm.Request, error) {
+		o.AgentPrompt = a.SystemPrompt
+		system, user, err := m.Prompts.Memory(kind, c, o)
+		return llm.Request{Purpose: llm.PurposeMemory, System: system, Prompt: user, MaxOutputTokens: MaxSummaryBytes(m.maxTokens(term)) / bytesPerToken}, err
+	})
+	return []MemoryQuestion{{Term: term, Sources: sources, shown: sources, Question: q}}, err
 }

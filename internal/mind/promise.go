@@ -35,8 +35,8 @@ func (m *Mind) CheckPromise(ctx context.Context, c PromiseCheck, a Attempt) (v c
 	}
 	question := func(fault string) (Question, error) {
 		o.Fault = fault
-		return newLimitedQuestion(agent, chat.Scope(c.Conversation), func(characters int) (llm.Request, error) {
-			o.MaxCharacters = characters
+		return newLimitedQuestion(agent, chat.Scope(c.Conversation), func(a Agent, characters int) (llm.Request, error) {
+			o.AgentPrompt, o.MaxCharacters = a.SystemPrompt, characters
 			system, user, err := m.Prompts.Promise(r.Context, o)
 			return llm.Request{Purpose: llm.PurposeJudgment, System: system, Prompt: user, Schema: llm.VerdictSchema(0)}, err
 		})

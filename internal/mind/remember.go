@@ -145,7 +145,7 @@ func (m *Mind) draft(ctx context.Context, s chat.Scope, q MemoryQuestion, cursor
 		return 0, err
 	}
 	began := m.Clock()
-	answer, err := m.askWithTokens(ctx, q.Question)
+	_, answer, err := m.askEither(ctx, q.Question, m.askWithTokens)
 	text, err := summary(answer.Text, err, m.maxTokens(q.Term))
 	if errors.Is(err, llm.ErrEmpty) && attempt >= maxEmptyAnswers {
 		err = &FinalError{err}

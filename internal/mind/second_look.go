@@ -40,8 +40,8 @@ func (m *Mind) LookAgain(ctx context.Context, l SecondLook, a Attempt) (chat.Sec
 	}
 	question := func(fault string) (Question, error) {
 		o.Fault = fault
-		return newLimitedQuestion(agent, chat.Scope(l.Conversation), func(characters int) (llm.Request, error) {
-			o.MaxCharacters = characters
+		return newLimitedQuestion(agent, chat.Scope(l.Conversation), func(a Agent, characters int) (llm.Request, error) {
+			o.AgentPrompt, o.MaxCharacters = a.SystemPrompt, characters
 			system, user, err := m.Prompts.SecondLook(r.Context, o)
 			return llm.Request{Purpose: llm.PurposeJudgment, System: system, Prompt: user, Schema: secondLookSchema}, err
 		})
