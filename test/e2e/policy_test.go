@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"myao/internal/chat"
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/store"
@@ -66,4 +67,37 @@ func TestPolicyOfAChannel(t *testing.T) {
 		}
 	}
 	s.never("a second note", 2*time.Second, func() bool { return len(s.postsIn(s.general)) != 3 })
+}
+
+// What was spent in direct messages uses up the budget of the workspace, for all channels.
+func TestBudgetOfTheWorkspace(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t), extraResponse("workspace_daily_calls: 1"))
+	if err := s.store.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T0E2E", Channel: "D1"}, Purpose: "response"}); err != nil {
+		t.Fatal(err)
+	}
+	asked := s.workspace.Say(s.general, s.alice.ID, s.mention("how many dwarfs?"))
+	s.await("the note", 20*time.Second, func() bool { return len(s.postsIn(s.general)) == 1 })
+	if p := s.postsIn(s.general)[0]; p.ThreadTS != asked || !strings.Contains(p.Text, "today") || len(s.model.Calls()) > 0 {
+		t.Errorf("posted %q in thread %q after %d calls, want the note", p.Text, p.ThreadTS, len(s.model.Calls()))
+	}
+	s.mustContain(s.told("why", s.general, asked), "the workspace's budget of today is used up")
+	s.mustContain(s.told("channels"), "The whole workspace: today 1 of 1 model calls")
+}
+
+// The fallback of the configuration answers whoever addresses the bot while the key of the model is wrong.
+func TestFallbackAnswers(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t), extraAgent("fallback: {provider: openai, model: spare}"), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+		if c.Provider == "gemini" {
+			return llmtest.Fail(401)
+		}
+		return llmtest.Text("Seven.")
+	}))
+	asked := s.workspace.Say(s.general, s.alice.ID, s.mention("how many dwarfs?"))
+	s.await("the answer", 20*time.Second, func() bool { return len(s.postsIn(s.general)) == 1 })
+	if p := s.postsIn(s.general)[0]; p.ThreadTS != asked || p.Text != "Seven." || len(s.calls("spare")) != 1 {
+		t.Errorf("posted %q in thread %q after %d calls of the fallback", p.Text, p.ThreadTS, len(s.calls("spare")))
+	}
+	s.mustContain(s.told("why", s.general, asked), "spare")
 }

@@ -81,6 +81,7 @@ type option func(*settings)
 type settings struct {
 	minWait, maxWait, maxDelay, followUp int
 	extraConfig                          string
+	extraAgent, extraResponse            string // further keys of agents.response and of response
 	handler                              llmtest.Handler
 	temporal                             string
 	socket                               bool
@@ -95,7 +96,9 @@ func maxWait(seconds int) option { return func(s *settings) { s.maxWait = second
 func environment(v ...string) option {
 	return func(s *settings) { s.env = append(s.env, v...) }
 }
-func extraConfig(y string) option { return func(s *settings) { s.extraConfig = y } }
+func extraConfig(y string) option      { return func(s *settings) { s.extraConfig = y } }
+func extraAgent(keys string) option    { return func(s *settings) { s.extraAgent = ", " + keys } }
+func extraResponse(keys string) option { return func(s *settings) { s.extraResponse = ", " + keys } }
 func modelAnswers(h llmtest.Handler) option {
 	return func(s *settings) { s.handler = h }
 }
@@ -139,13 +142,13 @@ llm:
   gemini: {api_key: "${GEMINI_API_KEY}", endpoint: %q}
   openai: {base_url: %q}
 agents:
-  response: {provider: %[6]s, model: test}
+  response: {provider: %[6]s, model: test%[12]s}
   judgment: {provider: %[6]s, model: test-lite}
   memory: {provider: %[6]s, model: test-memory}
 persona: {name: myao, system_prompt: "You are myao."}
-response: {min_wait_seconds: %[7]d, jitter_ratio: 0, max_wait_seconds: %[8]d, max_delay_seconds: %[9]d, follow_up_wait_seconds: %[10]d}
+response: {min_wait_seconds: %[7]d, jitter_ratio: 0, max_wait_seconds: %[8]d, max_delay_seconds: %[9]d, follow_up_wait_seconds: %[10]d%[13]s}
 %[11]s
-`, api.URL+"/api/", s.door, url, s.model.URL, s.model.URL+"/v1", o.provider, o.minWait, o.maxWait, o.maxDelay, o.followUp, o.extraConfig)
+`, api.URL+"/api/", s.door, url, s.model.URL, s.model.URL+"/v1", o.provider, o.minWait, o.maxWait, o.maxDelay, o.followUp, o.extraConfig, o.extraAgent, o.extraResponse)
 	if !strings.Contains(o.extraConfig, "worker: {") {
 		yaml += "worker: {address: 127.0.0.1:0}\n"
 	}
