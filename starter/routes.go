@@ -21,7 +21,7 @@ func (s *starter) routes() http.Handler {
 		mux.Handle("POST "+manifest.InteractionsPath, s.open((*ingest.Door).Interactions))
 		mux.Handle("POST "+manifest.CommandsPath, s.open((*ingest.Door).Commands))
 	}
-	web.RegisterProbes(mux, s.metrics, s.DatabaseReady(&s.store), s.hasTemporal, launch.SlackReady(s.slack), s.hasSocket)
+	web.RegisterProbes(mux, s.metrics, s.DatabaseReady(&s.store), s.hasTemporal, launch.SlackReady(s.slack), s.watch.Ready, s.hasSocket)
 	return mux
 }
 

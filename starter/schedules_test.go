@@ -25,6 +25,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"myao/internal/config"
+	"myao/internal/installation"
 	"myao/internal/launch"
 	"myao/internal/sandbox"
 	"myao/internal/slack"
@@ -97,7 +98,7 @@ func eventually(t *testing.T, what string, done func() bool) {
 func newScheduler(c client.Client) *starter {
 	return &starter{
 		Program:  launch.Program{Config: config.Default(), Logger: discard},
-		temporal: c, metrics: prometheus.NewRegistry(),
+		temporal: c, metrics: prometheus.NewRegistry(), watch: installation.New("xoxb-1", time.Now, discard, prometheus.NewRegistry()),
 		unregistered: make(chan struct{}, 1), unscheduled: make(chan struct{}, 1),
 	}
 }

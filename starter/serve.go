@@ -18,6 +18,7 @@ import (
 	"myao/internal/conversation"
 	"myao/internal/indexer"
 	"myao/internal/ingest"
+	"myao/internal/installation"
 	"myao/internal/launch"
 	"myao/internal/operator"
 	"myao/internal/pause"
@@ -45,6 +46,7 @@ Examples:
 type starter struct {
 	launch.Program
 	slack    *slack.Client
+	watch    *installation.Watch
 	socket   *slack.Socket // nil if events come by HTTP
 	temporal client.Client
 	metrics  *prometheus.Registry
@@ -65,11 +67,13 @@ func serve(ctx context.Context, p launch.Program) error {
 		return err
 	}
 	defer c.Close()
+	watch := installation.New(string(p.Config.Slack.BotToken), time.Now, p.Logger, p.Telemetry.Registry)
 	s := &starter{
 		Program: p,
 		slack: slack.New(slack.Config{
-			Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL, TrustOrg: p.Config.Slack.TrustOrg(), Metrics: slack.NewMetrics(p.Telemetry.Registry),
+			Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL, TrustOrg: p.Config.Slack.TrustOrg(), Metrics: slack.NewMetrics(p.Telemetry.Registry), Gate: watch,
 		}),
+		watch:    watch,
 		temporal: c,
 		metrics:  p.Telemetry.Registry,
 
@@ -114,8 +118,8 @@ func (s *starter) work(ctx context.Context) error {
 		Store: db, Recorder: &record.Recorder{Store: db, Directory: directory, Operators: s.Config.Slack.Operators}, Slack: s.slack, Directory: directory, Config: s.Config,
 		Relay: r, CommandHandler: desk, Responder: answers,
 		Home:       &chatops.Home{Handler: desk, Publisher: s.slack, Members: chatops.NewMembership(s.slack, time.Now, s.Logger)},
-		Introducer: o,
-		Clock:      time.Now, Logger: s.Logger, Metrics: ingest.NewMetrics(s.metrics), Tracer: s.Telemetry.Tracer(),
+		Introducer: o, Installation: s.watch, Dropper: o,
+		Clock: time.Now, Logger: s.Logger, Metrics: ingest.NewMetrics(s.metrics), Tracer: s.Telemetry.Tracer(),
 	}
 	s.store.Store(db)
 	s.door.Store(door)
@@ -143,6 +147,7 @@ func (s *starter) work(ctx context.Context) error {
 		return s.restoreSchedules(ctx, ticker.C)
 	})
 	group.Go(func() error { return s.learnApp(ctx) })
+	group.Go(func() error { return s.watch.Run(ctx, db, s.slack.Test) })
 	indexer.Register(s.metrics, db, time.Now)
 	group.Go(func() error {
 		indexer.New(db, time.Now, s.Logger).Run(ctx)

@@ -11,6 +11,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	"myao/internal/installation"
 	"myao/internal/launch"
 	"myao/internal/pause"
 	"myao/internal/slack"
@@ -25,6 +26,7 @@ const listenRetryInterval = 10 * time.Second
 type probeServer struct {
 	launch.Program
 	slack    *slack.Client
+	watch    *installation.Watch
 	temporal client.Client
 
 	store   atomic.Pointer[store.Store]
@@ -51,7 +53,7 @@ func (h *probeServer) serve(ctx context.Context, retryInterval time.Duration) er
 	}
 	h.Logger.Info("worker listens", "address", listener.Addr().String())
 	mux := http.NewServeMux()
-	web.RegisterProbes(mux, h.Telemetry.Registry, h.DatabaseReady(&h.store), h.checkTemporal, launch.SlackReady(h.slack))
+	web.RegisterProbes(mux, h.Telemetry.Registry, h.DatabaseReady(&h.store), h.checkTemporal, launch.SlackReady(h.slack), h.watch.Ready)
 	return web.Serve(ctx, web.NewServer(mux, web.DefaultLimits(), h.Logger), listener)
 }
 

@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"myao/internal/config"
+	"myao/internal/installation"
 	"myao/internal/launch"
 	"myao/internal/slack"
 	"myao/internal/telemetry"
@@ -62,6 +63,7 @@ func TestAddressInUse(t *testing.T) {
 	h := &probeServer{
 		Program:  launch.Program{Config: config.Config{Worker: config.Worker{Address: address}}, Logger: logger, Telemetry: metrics},
 		slack:    slack.New(slack.Config{Token: "xoxb-1", APIURL: "http://127.0.0.1:1/api/"}),
+		watch:    installation.New("xoxb-1", time.Now, logger, metrics.Registry),
 		temporal: c,
 	}
 	ctx, stop := context.WithCancel(t.Context())

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"time"
 
 	"go.temporal.io/sdk/worker"
@@ -19,6 +20,7 @@ import (
 	"myao/internal/catchup"
 	"myao/internal/channels"
 	"myao/internal/conversation"
+	"myao/internal/installation"
 	"myao/internal/launch"
 	"myao/internal/mcp"
 	"myao/internal/mind"
@@ -48,10 +50,11 @@ func serve(ctx context.Context, p launch.Program) error {
 		return err
 	}
 	defer c.Close()
+	watch := installation.New(string(p.Config.Slack.BotToken), time.Now, p.Logger, p.Telemetry.Registry)
 	h := &probeServer{
-		Program: p, temporal: c,
+		Program: p, temporal: c, watch: watch,
 		slack: slack.New(slack.Config{
-			Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL, TrustOrg: p.Config.Slack.TrustOrg(), Metrics: slack.NewMetrics(p.Telemetry.Registry),
+			Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL, TrustOrg: p.Config.Slack.TrustOrg(), Metrics: slack.NewMetrics(p.Telemetry.Registry), Gate: watch,
 		}),
 	}
 	group, ctx := errgroup.WithContext(ctx)
@@ -77,6 +80,11 @@ func runWorkers(ctx context.Context, h *probeServer, version worker.DeploymentOp
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	h.store.Store(s)
+	watch, stop := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { _ = h.watch.Run(watch, s, h.slack.Test) }) // ends with its context only
+	defer watching.Wait()
+	defer stop()
 	a, closeModels, err := newActivities(ctx, p, s, h.slack)
 	if err != nil {
 		return err

@@ -38,7 +38,10 @@ func (e *examination) token(ctx context.Context) Finding {
 func (e *examination) slackFailed(err error, refused string) Finding {
 	fix := refused
 	var failed *slack.Error
-	if errors.As(err, &failed) && failed.Kind != slack.Final {
+	switch {
+	case errors.As(err, &failed) && failed.Revoked():
+		fix = "install the app again, set slack.bot_token to the token of the new installation, and restart the programs"
+	case failed != nil && failed.Kind != slack.Final:
 		address := "Slack"
 		if u, err := url.Parse(e.Config.Slack.APIURL); err == nil {
 			address = u.Redacted() // a proxy's password may be escaped here in a way that redact does not know

@@ -57,6 +57,8 @@ type Door struct {
 	CommandHandler CommandHandler
 	Home           Home
 	Introducer     Introducer
+	Installation   Installation
+	Dropper        Dropper
 	Responder      Responder
 	Clock          func() time.Time
 	Logger         *slog.Logger
@@ -145,6 +147,8 @@ func (d *Door) handle(ctx context.Context, env slack.Envelope) error {
 		return d.memberLeft(ctx, e.Membership, own)
 	case slack.GuestChanged:
 		return d.guestChanged(ctx, e, own)
+	case slack.Uninstalled:
+		return d.uninstalled(ctx, e)
 	case slack.HomeOpened:
 		return d.homeOpened(ctx, e, own)
 	case slack.AppRateLimited:

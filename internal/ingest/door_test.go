@@ -129,6 +129,17 @@ func (k *notified) targets() []string {
 	return slices.Clone(k.ids)
 }
 
+// dropper remembers in which channels it was to drop what waits.
+type dropper struct {
+	channels []string
+	err      error
+}
+
+func (d *dropper) DropInChannel(_ context.Context, _, channel, _, _ string) error {
+	d.channels = append(d.channels, channel)
+	return d.err
+}
+
 // introducer remembers what it was to post.
 type introducer struct {
 	err     error
@@ -149,6 +160,7 @@ type bundle struct {
 	answers    *responder
 	counters   *prometheus.Registry
 	introducer *introducer
+	dropper    *dropper
 	url        string // of the door
 }
 
@@ -176,10 +188,10 @@ func setup(t testing.TB) *bundle {
 	t.Helper()
 	db := storetest.Open(t)
 	discard, clock := slog.New(slog.DiscardHandler), func() time.Time { return noon }
-	b := &bundle{directory: &directory{asks: make(chan string, 8), over: make(chan struct{}), suggested: make(chan string, 8)}, notified: &notified{}, commands: &commandHandler{}, introducer: &introducer{}, answers: &responder{said: make(chan string, 8)}, counters: prometheus.NewRegistry()}
+	b := &bundle{directory: &directory{asks: make(chan string, 8), over: make(chan struct{}), suggested: make(chan string, 8)}, notified: &notified{}, commands: &commandHandler{}, introducer: &introducer{}, dropper: &dropper{}, answers: &responder{said: make(chan string, 8)}, counters: prometheus.NewRegistry()}
 	t.Cleanup(func() { close(b.directory.over) })
 	b.Door = &Door{
-		Store: db, Slack: b.directory, Config: config.Config{Slack: config.Slack{SigningSecret: secret, Introduce: true}}, Introducer: b.introducer,
+		Store: db, Slack: b.directory, Config: config.Config{Slack: config.Slack{SigningSecret: secret, Introduce: true}}, Introducer: b.introducer, Dropper: b.dropper,
 		Relay: b.notified, CommandHandler: b.commands, Responder: b.answers, Clock: clock, Logger: discard, Metrics: NewMetrics(b.counters),
 	}
 	b.channels = &channels.Directory{Store: db, Slack: b.directory, Config: &b.Door.Config, Clock: clock, Logger: discard}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"myao/internal/channels"
+	"myao/internal/chat"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -42,10 +43,27 @@ func (d *Door) memberJoined(ctx context.Context, m slack.Membership, own slack.I
 	return nil
 }
 
-// memberLeft records that an outsider left a channel.
+// Dropper drops what waits in a channel and its threads. id makes that idempotent.
+type Dropper interface {
+	DropInChannel(ctx context.Context, team, channel, by, id string) error
+}
+
+// byLeaving stands for the operator's name in the ledger where the bot left a channel.
+const byLeaving = "leaving the channel"
+
+// memberLeft records that an outsider left a channel. When the bot leaves, what waits there is dropped:
+// it could not be posted. While that fails the event does, so that Slack sends it again.
 func (d *Door) memberLeft(ctx context.Context, m slack.Membership, own slack.Identity) error {
 	if m.At.IsZero() {
 		m.At = d.Clock()
+	}
+	if m.User == own.UserID {
+		d.Logger.WarnContext(ctx, "the bot is no longer in a channel; what waits there is dropped", "channel", m.Channel)
+		if err := d.Dropper.DropInChannel(ctx, own.TeamID, m.Channel, byLeaving, "left/"+chat.TS(m.At)); err != nil {
+			return fmt.Errorf("drop what waits in channel %s: %w", m.Channel, err)
+		}
+		d.Metrics.event("member")
+		return nil
 	}
 	if err := d.Store.LeaveChannel(ctx, own.TeamID, m.Channel, m.User, m.At); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -44,6 +45,13 @@ func TestMembers(t *testing.T) {
 	step("a guest joins", b.member(t, joined, "UGUEST", "C1", 2), http.StatusOK, 1)
 	step("a colleague leaves", b.member(t, left, "U1", "C1", 3), http.StatusOK, 1)
 	step("the guest leaves", b.member(t, left, "UGUEST", "C1", 3), http.StatusOK, 0)
+	b.dropper.err = errors.New("no worker")
+	step("the bot leaves while no worker answers", b.member(t, left, "UBOT", "C1", 4), http.StatusServiceUnavailable, 0)
+	b.dropper.err = nil
+	step("the event comes again", b.member(t, left, "UBOT", "C1", 4), http.StatusOK, 0)
+	if want := []string{"C1", "C1"}; !slices.Equal(b.dropper.channels, want) {
+		t.Errorf("dropped in %q, want %q", b.dropper.channels, want)
+	}
 	step("the event of the joining comes again", b.member(t, joined, "UGUEST", "C1", 2), http.StatusOK, 0)
 
 	b.directory.failUsers(errors.New("away"))

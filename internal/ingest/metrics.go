@@ -24,7 +24,7 @@ type Metrics struct {
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_events_total", Help: "Events and requests of Slack by what became of them: posted, edited, deleted, reacted, hushed, ordered, rated, moved, member, opened, ignored, foreign, rate_limited, unusable, unreadable, failed.",
+			Name: "myao_events_total", Help: "Events and requests of Slack by what became of them: posted, edited, deleted, reacted, hushed, ordered, rated, moved, member, opened, uninstalled, ignored, foreign, rate_limited, unusable, unreadable, failed.",
 		}, []string{"result"}),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "myao_requests_refused_total", Help: "Requests refused at the door, by path, HTTP status and reason: unsigned, repeated, stale, forged, large, crowded, unreadable.",
@@ -46,7 +46,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	for _, reason := range []string{"unknown", "elsewhere", "deleted", "value"} {
 		m.noVotes.WithLabelValues(reason)
 	}
-	for _, result := range []string{"posted", "edited", "deleted", "reacted", "hushed", "ordered", "rated", "moved", "member", "opened", "ignored", "foreign", "rate_limited", "unusable", "unreadable", "failed"} {
+	for _, result := range []string{"posted", "edited", "deleted", "reacted", "hushed", "ordered", "rated", "moved", "member", "opened", "uninstalled", "ignored", "foreign", "rate_limited", "unusable", "unreadable", "failed"} {
 		m.events.WithLabelValues(result)
 	}
 	for _, path := range []string{manifest.EventsPath, manifest.InteractionsPath, manifest.CommandsPath} {

@@ -56,10 +56,11 @@ func Names(scopes []Scope) []string {
 
 // events returns the events that the app subscribes to. channel_id_changed needs only the scopes
 // for private channels, those about members the scopes that list channels, and
-// user_guest_status_changed that for users. app_home_opened needs none.
+// user_guest_status_changed that for users. app_home_opened, app_uninstalled and tokens_revoked
+// need none.
 func events() []string {
 	return []string{
 		"app_mention", "message.channels", "message.groups", "message.im", "message.mpim", "channel_id_changed", "reaction_added", "reaction_removed",
-		"member_joined_channel", "member_left_channel", "user_guest_status_changed", "app_home_opened",
+		"member_joined_channel", "member_left_channel", "user_guest_status_changed", "app_home_opened", "app_uninstalled", "tokens_revoked",
 	}
 }

@@ -24,6 +24,8 @@ const (
 	// maxUnanswered is how many conversations in a row may fail to answer before the others are not
 	// tried any more.
 	maxUnanswered = 2 * dropConcurrency
+	// dropTimeout is how long a conversation gets to drop where nobody says.
+	dropTimeout = 2 * time.Second
 )
 
 // errUntried is the failure of a conversation that was left alone after others had not answered.
@@ -57,6 +59,22 @@ func (o *Operator) Open(ctx context.Context, team string) ([]chat.Conversation, 
 	}
 	slices.SortFunc(all, func(a, b chat.Conversation) int { return strings.Compare(a.ID(), b.ID()) })
 	return slices.Compact(all), nil
+}
+
+// DropInChannel drops what waits in a channel and its threads, except replies that are being posted. id
+// makes that idempotent. It returns the first error.
+func (o *Operator) DropInChannel(ctx context.Context, team, channel, by, id string) error {
+	open, err := o.Open(ctx, team)
+	if err != nil {
+		return err
+	}
+	open = slices.DeleteFunc(open, func(c chat.Conversation) bool { return c.Channel != channel })
+	o.DropIn(ctx, open, by, id, dropTimeout, func(r DropResult) {
+		if _, posting := errors.AsType[*Refused](r.Err); r.Err != nil && !posting && err == nil {
+			err = fmt.Errorf("%s: %w", r.Conversation.ID(), r.Err)
+		}
+	})
+	return err
 }
 
 // DropIn drops what waits in some conversations and reports each result once, one at a time. Each

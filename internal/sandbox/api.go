@@ -129,6 +129,8 @@ func (c *call) do(method string) reply {
 	if !ok {
 		return failure(apiError("unknown_method"))
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	want := c.cfg.BotToken
 	if method == "apps.connections.open" {
 		want = c.cfg.AppToken // docs.slack.dev/reference/methods/apps.connections.open: app-level tokens only
@@ -140,8 +142,9 @@ func (c *call) do(method string) reply {
 	default:
 		return failure(apiError("invalid_auth"))
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if c.uninstalled && method != "apps.connections.open" {
+		return failure(apiError("account_inactive"))
+	}
 	c.Workspace.host = c.host
 	answer, err := run(c)
 	if err != nil {

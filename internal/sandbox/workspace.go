@@ -106,6 +106,7 @@ type Workspace struct {
 	modals       []Modal                 // that are open
 	responses    map[*Interaction][]Response
 	homes        map[string]json.RawMessage // the blocks of the Home tabs, by user
+	uninstalled  bool                       // the app is not installed
 	host         string                     // of the last call of the Web API
 	changed      chan struct{}              // closed and replaced whenever something happens
 }

@@ -28,6 +28,8 @@ type Config struct {
 	TrustOrg bool
 	// Metrics measures the calls; nil: they are not measured.
 	Metrics *Metrics
+	// Gate keeps calls back while Slack does not take the token; nil: none.
+	Gate Gate
 }
 
 // Client calls Slack's Web API. A method makes one HTTP request unless its comment says otherwise,
@@ -40,6 +42,7 @@ type Client struct {
 	files   *http.Client
 	base    *url.URL
 	metrics *Metrics
+	gate    Gate
 	// scopes are those of the newest answer that named them.
 	scopes *atomic.Pointer[[]string]
 	// identity holds the known identity. Receiving it is the lock.
@@ -56,6 +59,7 @@ func New(c Config) *Client {
 		trustOrg: c.TrustOrg,
 		files:    newTransport(c.HTTPClient).client,
 		metrics:  c.Metrics,
+		gate:     c.Gate,
 		scopes:   t.scopes,
 		identity: make(chan Identity, 1),
 	}
@@ -72,7 +76,7 @@ func options(c Config, t transport) []slackapi.Option {
 	}
 	return []slackapi.Option{
 		slackapi.OptionAPIURL(base),
-		slackapi.OptionHTTPClient(measuredTransport{t, c.Metrics}),
+		slackapi.OptionHTTPClient(gatedTransport{measuredTransport{t, c.Metrics}, c.Gate}),
 		slackapi.OptionLog(log.New(io.Discard, "", 0)),
 	}
 }

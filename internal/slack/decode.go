@@ -35,8 +35,8 @@ func unusable(format string, args ...any) error {
 }
 
 // Event is what Slack reports in one envelope: a MessageEvent, ChannelPrivate, ReactionAdded,
-// ReactionRemoved, ChannelIDChanged, MemberJoined, MemberLeft, GuestChanged, HomeOpened or
-// AppRateLimited.
+// ReactionRemoved, ChannelIDChanged, MemberJoined, MemberLeft, GuestChanged, HomeOpened, Uninstalled
+// or AppRateLimited.
 type Event interface{ isEvent() }
 
 func (MessageEvent) isEvent()     {}
@@ -48,6 +48,7 @@ func (MemberJoined) isEvent()     {}
 func (MemberLeft) isEvent()       {}
 func (GuestChanged) isEvent()     {}
 func (HomeOpened) isEvent()       {}
+func (Uninstalled) isEvent()      {}
 func (AppRateLimited) isEvent()   {}
 
 // Decode reads the event in an envelope. own is the bot's identity. While that is not known,
@@ -81,6 +82,8 @@ func Decode(env Envelope, own Identity) (Event, error) {
 		return decodeMembership(env.event, kind == slackevents.MemberLeftChannel, env.at)
 	case "user_guest_status_changed": // slackevents does not know it
 		return decodeGuestChanged(env.event)
+	case slackevents.AppUninstalled, slackevents.TokensRevoked:
+		return decodeUninstalled(env, own)
 	case slackevents.AppHomeOpened:
 		return decodeHomeOpened(env.event)
 	default:

@@ -52,7 +52,7 @@ type Error struct {
 	// Method is the API method, such as chat.postMessage.
 	Method string
 	// Code is Slack's error code (channel_not_found), http_503 for a bare status, or one
-	// of timeout, canceled, connection_failed, unreadable_answer, unknown_error,
+	// of not_installed, timeout, canceled, connection_failed, unreadable_answer, unknown_error,
 	// invalid_arguments, too_many_pages, file_too_large and not_slacks_address.
 	Code string
 	// Status is the HTTP status; 0 without an answer.
@@ -158,6 +158,8 @@ func answerError(method, code string, retryAfter time.Duration) *Error {
 	case "internal_error", "fatal_error", "service_unavailable", "request_timeout":
 		// "It's possible some aspect of the operation succeeded before the error was raised."
 		e.Kind = Ambiguous
+	case "token_revoked", "account_inactive":
+		e.Kind, e.RetryAfter = Transient, revokedRetry
 	case "team_added_to_org", "org_login_required", "external_channel_migrating":
 		e.Kind = Transient
 	case "":

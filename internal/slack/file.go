@@ -106,6 +106,9 @@ func visibleFile(access string) bool { return access == "" || access == "visible
 // more than limit bytes, are Final errors. So is Slack's sign-in page, which comes in place of a file
 // if the token lacks files:read.
 func (c *Client) Download(ctx context.Context, f File, limit int64) ([]byte, error) {
+	if c.gate != nil && c.gate.Closed() {
+		return nil, notInstalled(downloadMethod)
+	}
 	began := time.Now()
 	body, err := c.download(ctx, f, limit)
 	c.metrics.observe(downloadMethod, began, err)

@@ -30,6 +30,12 @@ func (c *Client) TokenInfo(ctx context.Context) (TokenInfo, error) {
 	return readTokenInfo(*header), nil
 }
 
+// Test asks Slack whether it takes the token.
+func (c *Client) Test(ctx context.Context) error {
+	_, err := c.TokenInfo(ctx)
+	return err
+}
+
 // Lacks reports whether the token has no such scope, by the newest answer that named its scopes. It
 // makes no call: before the first answer, and if Slack does not say, it is false.
 func (c *Client) Lacks(scope string) bool {

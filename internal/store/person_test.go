@@ -97,7 +97,8 @@ var personal = map[string]map[string]string{
 		"team_id": workspaceID, "channel_id": placeID, "decision": "a key of decisions", "judge": "an operator's word", "reason": seeded, "prompt": "of a template",
 		"model": "of a model", "error": ourWord,
 	},
-	"hindsight": {"decision": "a key of decisions"},
+	"revoked_tokens": {"token": "a hash", "cause": ourWord},
+	"hindsight":      {"decision": "a key of decisions"},
 	"feedback": {
 		"team_id": workspaceID, "channel_id": placeID, "part": "a key of outbox", "decision": "a key of decisions", "user_id": seeded, "value": ourWord, "reason": seeded,
 	},
