@@ -79,6 +79,8 @@ type Activities struct {
 	Statuses Statuses
 	// Language is what people are told in. The zero value is English.
 	Language config.Language
+	// Promises is where promises that are due take turns; nil lets each begin at once.
+	Promises *Turnstile
 	Clock    func() time.Time
 	Logger   *slog.Logger
 	// Metrics counts results; nil counts nothing.

@@ -51,6 +51,9 @@ type CheckOutput struct {
 func (a *Activities) CheckPromise(ctx context.Context, in CheckInput) (CheckOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
+	if wait := a.Promises.wait(in.Conversation.ID()+"/"+in.Occasion, a.Clock()); wait > 0 {
+		return CheckOutput{}, classify(queuedError{"check promise", wait})
+	}
 	out, err := a.checkPromise(ctx, in)
 	if err != nil {
 		return CheckOutput{}, classify(fmt.Errorf("check promise: %w", err))
