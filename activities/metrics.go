@@ -1,6 +1,9 @@
 package activities
 
 import (
+	"cmp"
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"myao/internal/chat"
@@ -12,6 +15,7 @@ import (
 type Metrics struct {
 	judgments *prometheus.CounterVec
 	replies   *prometheus.CounterVec
+	answers   prometheus.Histogram
 	failures  *prometheus.CounterVec
 	ambiguous *prometheus.CounterVec
 	runs      prometheus.Counter
@@ -28,6 +32,10 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		replies: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "myao_replies_posted_total", Help: "Replies posted, by cause: addressed, judged, operator, and notice for a note that the bot cannot answer.",
 		}, []string{"cause"}),
+		answers: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "myao_answer_seconds", Help: "Time from when somebody addressed the bot, as Slack dates it, to the last part of the answer.",
+			Buckets: []float64{1, 2.5, 5, 10, 20, 30, 60, 120, 300, 900, 3600},
+		}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "myao_post_failures_total", Help: "Failed attempts to post, by reason: rate_limited, transient and ambiguous ones are retried, final ones are not.",
 		}, []string{"reason"}),
@@ -59,7 +67,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}
 		r.MustRegister(vec)
 	}
-	r.MustRegister(m.runs)
+	r.MustRegister(m.runs, m.answers)
 	return m
 }
 
@@ -87,10 +95,13 @@ func (m *Metrics) judgmentFailed() {
 	}
 }
 
-// posted counts a posted reply by its decision.
-func (m *Metrics) posted(d store.Decision) {
+// posted counts a posted reply by its decision. at is when its last part was posted.
+func (m *Metrics) posted(d store.Decision, at time.Time) {
 	if m == nil {
 		return
+	}
+	if d.Source == "addressed" && d.Reason != occasionReason {
+		m.answers.Observe(at.Sub(chat.Time(cmp.Or(d.Revision, d.TriggerTS))).Seconds())
 	}
 	cause := d.Source
 	switch {

@@ -3,9 +3,36 @@ package activities
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"myao/internal/store"
 )
+
+// An answer counts from the message, or the edit, that addressed the bot; what is no answer does not count.
+func TestAnswersAreTimed(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	m := NewMetrics(registry)
+	for _, d := range []store.Decision{
+		{Source: "addressed", TriggerTS: "1000.000000"}, {Source: "addressed", TriggerTS: "1000.000000", Revision: "1080.000000"},
+		{Source: "judgment", TriggerTS: "1.000000"}, {Source: "promise", TriggerTS: "1.000000"}, {Source: "addressed", TriggerTS: "1.000000", Reason: occasionReason},
+	} {
+		m.posted(d, time.Unix(1100, 0))
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == "myao_answer_seconds" {
+			if h := f.GetMetric()[0].GetHistogram(); h.GetSampleCount() != 2 || h.GetSampleSum() != 120 {
+				t.Errorf("%d answers took %v seconds, want 2 and 120", h.GetSampleCount(), h.GetSampleSum())
+			}
+		}
+	}
+}
 
 // Each verdict starts at zero, because Prometheus sees no increase in a series that starts at one.
 func TestMetricsStartAtZero(t *testing.T) {

@@ -216,7 +216,7 @@ func (a *Activities) markSent(ctx context.Context, p store.Part, ts string, last
 	} else {
 		var settled *store.Decision
 		if settled, err = a.Store.MarkReplied(ctx, p, m); settled != nil {
-			a.Metrics.posted(*settled)
+			a.Metrics.posted(*settled, chat.Time(ts))
 		}
 	}
 	if err != nil {
