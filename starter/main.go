@@ -37,6 +37,7 @@ type commands struct {
 	Mute          muteCommand          `cmd:"" help:"Silence the bot in a conversation, or everywhere, until it is unmuted."`
 	Unmute        unmuteCommand        `cmd:"" help:"End a mute or a snooze."`
 
+	Rehear  rehearCommand  `cmd:"" help:"Hand messages to their conversations again about which nothing was decided, as after these were terminated."`
 	Retract retractCommand `cmd:"" help:"Delete in Slack what the bot said."`
 
 	Prompt    promptCommand    `cmd:"" help:"Print what a model would be sent and, with --ask, what it answers. Nothing is posted."`

@@ -19,6 +19,8 @@ type explanation struct {
 	note      string
 	// shared is set while the note names a decision that was also about other messages.
 	shared bool
+	// open is set while its conversation has been told of it, and has not come to an end with it.
+	open bool
 }
 
 // explain follows a message from when it was heard. A decision is about its trigger and everything
@@ -31,7 +33,8 @@ func (r rows) explain(m store.StoredMessage) explanation {
 		return explanation{note: r.whyNotHeard(m)}
 	}
 	var f explanation
-	for _, e := range r.events(m, heard) {
+	events := r.events(m, heard)
+	for i, e := range events {
 		switch {
 		case e.decision == nil: // the first cause counts, until the message asks again
 			if f.note == "" || f.shared {
@@ -47,8 +50,14 @@ func (r rows) explain(m store.StoredMessage) explanation {
 		}
 		f.decisions = append(f.decisions, *e.decision)
 		if r.final(*e.decision, m) {
+			f.open = e.decision.Outcome == conversation.Pending && !slices.ContainsFunc(events[i+1:], func(e event) bool {
+				return e.decision == nil || e.decision.Outcome != conversation.Pending && r.final(*e.decision, m)
+			})
 			return f
 		}
+	}
+	if n := len(f.decisions); n > 0 && (f.note == "" || f.shared) {
+		f.open = relayed && r.decidedAgain(f.decisions[n-1])
 	}
 	if f.note != "" {
 		return f
@@ -62,7 +71,7 @@ func (r rows) explain(m store.StoredMessage) explanation {
 	case !relayed:
 		f.note = "nothing decided yet: waiting to be relayed to its conversation"
 	default:
-		f.note = "nothing decided yet; `starter show` tells the phase of its conversation"
+		f.note, f.open = "nothing decided yet; `starter show` tells the phase of its conversation", true
 	}
 	return f
 }
@@ -82,6 +91,14 @@ func (r rows) final(d store.Decision, m store.StoredMessage) bool {
 		})
 	}
 	return true
+}
+
+// decidedAgain reports whether the messages of a decision that is not final wait for another one, not if
+// it was withdrawn because one of them was deleted or somebody answered in a thread.
+func (r rows) decidedAgain(d store.Decision) bool {
+	return d.Outcome != conversation.Withdrawn || slices.ContainsFunc(r.changes, func(p store.RecordedChange) bool {
+		return p.TS == d.OutcomeBy && p.WorkflowID == d.WorkflowID && p.Kind != conversation.Deleted
+	})
 }
 
 // heard is when the message was first recorded as something to decide about; zero for never. An
@@ -128,7 +145,7 @@ func (r rows) events(m store.StoredMessage, heard time.Time) []event {
 		switch {
 		case late && p.TS == m.TS && r.conversation.Thread != m.TS && !r.threaded(thread, m.TS):
 			events = append(events, event{at: p.Stored, note: "it addressed the bot, which answers in its thread: `starter why " + m.Channel + " " + m.TS + "` tells"})
-		case late && chat.Time(p.TS).After(m.Time()):
+		case late && chat.Time(p.TS).After(m.Time()) && (p.Author == "" || p.Author == m.UserID): // others go on waiting
 			events = append(events, event{at: p.Stored, note: "given up for " + p.TS + ", which addressed the bot"})
 		case p.Kind == conversation.Hushed && p.TS == m.TS && r.isOwn(p.WorkflowID, m):
 			events = append(events, event{at: p.Stored, note: p.By + " asked for no answer to it"})

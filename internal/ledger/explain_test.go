@@ -226,3 +226,56 @@ func outline(s Timeline) (got []string) {
 	}
 	return got
 }
+
+// Only messages of people are undecided that their conversation was told of, and that nothing has ended.
+func TestUndecided(t *testing.T) {
+	t.Parallel()
+	m, later, mention := heard(10), heard(20), heard(15)
+	said := passed(m, conversation.Said, 10)
+	unrelayed, byHimself, toThread := said, passed(mention, conversation.Addressed, 15), passed(mention, conversation.Addressed, 15)
+	unrelayed.Relayed, byHimself.Author = time.Time{}, m.UserID
+	byAnother := byHimself
+	byAnother.Author = "U2"
+	toThread.WorkflowID = of(in(15, mention))
+	answered := decided("thread", mention, 16, "posted")
+	answered.WorkflowID = toThread.WorkflowID
+	by := func(d store.Decision, ts string) store.Decision { d.OutcomeBy = ts; return d }
+	changes := func(c ...store.RecordedChange) []store.RecordedChange { return append(c, said) }
+	for name, c := range map[string]struct {
+		rows rows
+		m    store.StoredMessage
+		want bool
+	}{
+		"nothing decided":            {rows{changes: changes()}, m, true},
+		"not relayed":                {rows{changes: []store.RecordedChange{unrelayed}}, m, false},
+		"never told":                 {rows{}, m, false},
+		"deleted":                    {rows{changes: changes()}, deleted(m), false},
+		"of an app":                  {rows{changes: changes()}, bots(m), false},
+		"earlier":                    {rows{changes: changes(), options: Options{Since: second(11)}}, m, false},
+		"decided":                    {rows{changes: changes(), decisions: []store.Decision{decided("a", m, 11, "silent")}}, m, false},
+		"decided with a later one":   {rows{changes: changes(), decisions: []store.Decision{decided("a", later, 21, "silent")}}, m, false},
+		"pending":                    {rows{changes: changes(), decisions: []store.Decision{decided("a", m, 11, "pending")}}, m, true},
+		"pending, then decided":      {rows{changes: changes(), decisions: []store.Decision{decided("a", m, 11, "pending"), decided("b", m, 12, "posted")}}, m, false},
+		"withdrawn by a later one":   {rows{changes: changes(passed(later, conversation.Said, 20)), decisions: []store.Decision{by(decided("a", m, 11, "withdrawn"), later.TS)}}, m, true},
+		"withdrawn in a thread":      {rows{changes: changes(), decisions: []store.Decision{by(decided("a", m, 11, "withdrawn"), ts(12))}}, m, false},
+		"overruled":                  {rows{changes: changes(), decisions: []store.Decision{decided("a", m, 11, "overruled")}}, m, true},
+		"dropped":                    {rows{changes: changes(), orders: []store.Order{{Kind: "drop", At: second(12)}}}, m, false},
+		"hushed":                     {rows{changes: changes(passed(m, conversation.Hushed, 12))}, m, false},
+		"given up for a mention":     {rows{changes: changes(byHimself)}, m, false},
+		"others' before a mention":   {rows{changes: changes(byAnother)}, m, true},
+		"a mention":                  {rows{changes: []store.RecordedChange{byHimself, toThread}}, mention, true},
+		"a mention that is answered": {rows{changes: []store.RecordedChange{byHimself, toThread}, decisions: []store.Decision{answered}}, mention, false},
+	} {
+		c.rows.conversation, c.rows.messages = top, []store.StoredMessage{c.m}
+		got := c.rows.undecided()
+		if (len(got) == 1) != c.want {
+			t.Errorf("%s: %+v, want one: %v", name, got, c.want)
+		}
+		if c.m.TS == mention.TS && c.want && !slices.Equal(got[0].Told, []string{top.ID(), toThread.WorkflowID}) {
+			t.Errorf("%s: told %q", name, got[0].Told)
+		}
+		if name == "pending" && !slices.Equal(got[0].Pending, []string{"a"}) {
+			t.Errorf("%s: pending are %q", name, got[0].Pending)
+		}
+	}
+}

@@ -250,7 +250,7 @@ type Part struct {
 
 // Order is something that somebody told the bot to do.
 type Order struct {
-	Kind string `json:"kind"` // answer-now, drop, snooze, mute, unmute, hush, retract, forget, forget-note, rollback, correct, export or move
+	Kind string `json:"kind"` // answer-now, drop, snooze, mute, unmute, hush, retract, forget, forget-note, rollback, correct, export, rehear or move
 	By   string `json:"by"`   // cli:NAME, slack:U…, starter:channel_id_changed/C…
 	// Subject is the ts of a message, the term and version of a memory, a number of cases, or the other id.
 	Subject string    `json:"subject,omitempty"`

@@ -27,7 +27,7 @@ type Order struct {
 	// By is who ordered it: cli:NAME or slack:U…. For a move it is the cause:
 	// starter:channel_id_changed, followed by /C… for the orders that the move carried over.
 	By string
-	// Subject is the ts of a message, the term and version of a memory, how many cases were exported, or the other
+	// Subject is the ts of a message, the term and version of a memory, how many cases were exported or messages handed over again, or the other
 	// channel id.
 	Subject string
 	// Until is the end of a snooze or mute, otherwise zero.

@@ -126,6 +126,9 @@ func TestPlansUseIndexes(t *testing.T) {
 					return err
 				}},
 				{name: "HandOverProposals", run: func(ctx context.Context, s *Store) error { _, err := s.HandOverProposals(ctx); return err }},
+				{name: "Rehear", run: func(ctx context.Context, s *Store) error {
+					return s.Rehear(ctx, Order{ID: "rehear", Scope: chat.Scope{Team: team, Channel: channel}, Kind: "rehear"}, []Told{{WorkflowID: "channel/" + team + "/" + channel, TS: at(1)}}, []string{"d1", "d2"})
+				}},
 				{name: "AddPromise", run: func(ctx context.Context, s *Store) error {
 					_, err := s.AddPromise(ctx, Promise{ID: "new", TeamID: team, ChannelID: channel, ThreadTS: at(0)}, 20)
 					return err
