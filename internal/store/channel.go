@@ -36,6 +36,7 @@ type channelRow struct {
 	MembersUS         int64 `gorm:"column:members_us"`
 	ActiveUS          int64 `gorm:"column:active_us"`
 	IntroducedUS      int64 `gorm:"column:introduced_us"`
+	ReadGap           int64
 }
 
 func (channelRow) TableName() string { return "channels" }
@@ -171,6 +172,8 @@ func upsertChannels(tx *gorm.DB, rows []channelRow) error {
 		"closed_us":    gorm.Expr("CASE WHEN excluded.closed_us > channels.closed_us THEN excluded.closed_us ELSE channels.closed_us END"),
 		"shared_us":    gorm.Expr("CASE WHEN excluded.shared_us > 0 AND channels.shared_us > 0 THEN channels.shared_us ELSE excluded.shared_us END"),
 		"converted_us": gorm.Expr("CASE WHEN excluded.private AND NOT channels.private THEN excluded.refreshed_us ELSE channels.converted_us END"),
+		// No events came from a channel that the bot was not in.
+		"read_gap": gorm.Expr("CASE WHEN excluded.member AND (NOT channels.member OR channels.archived) THEN 0 ELSE channels.read_gap END"),
 	})...)
 	return tx.Clauses(clause.OnConflict{
 		Columns: []clause.Column{{Name: "team_id"}, {Name: "channel_id"}}, DoUpdates: update,

@@ -99,6 +99,8 @@ var personal = map[string]map[string]string{
 	},
 	"revoked_tokens": {"token": "a hash", "cause": ourWord},
 	"hindsight":      {"decision": "a key of decisions"},
+	"starters":       {"id": "random"},
+	"gaps":           {},
 	"feedback": {
 		"team_id": workspaceID, "channel_id": placeID, "part": "a key of outbox", "decision": "a key of decisions", "user_id": seeded, "value": ourWord, "reason": seeded,
 	},

@@ -1,0 +1,101 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+)
+
+// gapRow says which times without events are still to be read up. There is one.
+type gapRow struct {
+	ID       int   `gorm:"primaryKey"`
+	Number   int64 // of the newest gap
+	Closed   int64 // of the gap since which all channels have been read
+	ClosedUS int64 `gorm:"column:closed_us"`
+}
+
+func (gapRow) TableName() string { return "gaps" }
+
+// Gaps says which gaps there are. A gap is a time in which events may have been missed.
+type Gaps struct {
+	// Newest is the number of the newest gap, 1 for the time before there was a database.
+	Newest int64
+	// Due is set while some channel has not been read since the newest gap.
+	Due bool
+	// Closed is when all channels had last been read; zero for never.
+	Closed time.Time
+}
+
+// unread is the condition that the bot is in a channel c that has not been read since the newest gap.
+const unread = joined + " AND c.read_gap < (SELECT number FROM gaps)"
+
+// Gaps reads which gaps there are.
+func (s *Store) Gaps(ctx context.Context, team string) (Gaps, error) {
+	var row struct {
+		Number   int64
+		ClosedUS int64 `gorm:"column:closed_us"`
+		Due      bool
+	}
+	if err := s.db.WithContext(ctx).Raw("SELECT number, closed_us, closed < number OR EXISTS (SELECT 1 FROM channels c WHERE c.team_id = ? AND "+unread+") AS due FROM gaps", team).
+		Scan(&row).Error; err != nil {
+		return Gaps{}, fmt.Errorf("read gaps: %w", err)
+	}
+	return Gaps{Newest: row.Number, Due: row.Due, Closed: instantOrZero(row.ClosedUS)}, nil
+}
+
+// OpenGap notes that events may have been missed until now. All channels are unread since.
+func (s *Store) OpenGap(ctx context.Context) error {
+	if err := s.db.WithContext(ctx).Model(&gapRow{}).Where("id = 1").Update("number", gorm.Expr("number + 1")).Error; err != nil {
+		return fmt.Errorf("open a gap: %w", err)
+	}
+	return nil
+}
+
+// NewestGap is the number of the newest gap.
+func (s *Store) NewestGap(ctx context.Context) (number int64, err error) {
+	if err := s.db.WithContext(ctx).Raw("SELECT number FROM gaps").Scan(&number).Error; err != nil {
+		return 0, fmt.Errorf("read the newest gap: %w", err)
+	}
+	return number, nil
+}
+
+// UnreadChannels is the channels that have not been read since the newest gap, except some, at most limit, and how
+// many there are without that limit. The ones read longest ago come first, so that none waits for ever, and of those
+// the most recently active.
+func (s *Store) UnreadChannels(ctx context.Context, team string, except []string, limit int) (ids []string, total int, err error) {
+	var rows []struct {
+		ChannelID string
+		Total     int
+	}
+	found := s.db.WithContext(ctx).Table("channels c").Select("c.channel_id, COUNT(*) OVER () AS total").Where("c.team_id = ? AND "+unread, team)
+	if len(except) > 0 {
+		found = found.Where("NOT ?", s.inList("c.channel_id", except))
+	}
+	if err := found.Order("c.read_gap, c.active_us DESC, c.channel_id").Limit(limit).Scan(&rows).Error; err != nil {
+		return nil, 0, fmt.Errorf("read unread channels: %w", err)
+	}
+	for _, r := range rows {
+		ids, total = append(ids, r.ChannelID), r.Total
+	}
+	return ids, total, nil
+}
+
+// MarkRead notes that a channel has been read completely, beginning after a gap. The mark does not move back.
+func (s *Store) MarkRead(ctx context.Context, team, channel string, gap int64) error {
+	if err := s.db.WithContext(ctx).Model(&channelRow{}).Where("team_id = ? AND channel_id = ? AND read_gap < ?", team, channel, gap).
+		Update("read_gap", gap).Error; err != nil {
+		return fmt.Errorf("mark channel %s as read: %w", channel, err)
+	}
+	return nil
+}
+
+// CloseGap notes that all channels have been read since the newest gap, unless some have not.
+func (s *Store) CloseGap(ctx context.Context, team string) error {
+	if err := s.db.WithContext(ctx).Exec("UPDATE gaps SET closed = number, closed_us = ? WHERE NOT EXISTS (SELECT 1 FROM channels c WHERE c.team_id = ? AND "+unread+")",
+		s.nowMicros(), team).Error; err != nil {
+		return fmt.Errorf("close the newest gap: %w", err)
+	}
+	return nil
+}

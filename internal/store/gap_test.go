@@ -1,0 +1,103 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+)
+
+// Of each gap every channel is read once. Those read longest ago come first, then the most recently active.
+func TestUnreadChannels(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		want := func(when string, due bool, channels ...string) {
+			t.Helper()
+			got, total, err := db.UnreadChannels(t.Context(), team, nil, 100)
+			gaps, failed := db.Gaps(t.Context(), team)
+			if err != nil || failed != nil || !slices.Equal(got, channels) || total != len(channels) || gaps.Due != due {
+				t.Errorf("%s: %q of %d, %+v, %v, %v; want %q, due %v", when, got, total, gaps, err, failed, channels, due)
+			}
+		}
+		read := func(gap int64, channels ...string) {
+			t.Helper()
+			for _, c := range channels {
+				if err := db.MarkRead(t.Context(), team, c, gap); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		do := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		want("of a new database nothing is known", true)
+		db.sync(t, Channel{ID: "C1"}, Channel{ID: "C2"}, Channel{ID: "C3"}, Channel{ID: "C4", Archived: true})
+		for i, c := range []string{"C1", "C3"} {
+			m := said(at(i), "")
+			m.Channel = c
+			do(db.SaveHistory(t.Context(), []chat.Message{m}))
+		}
+		want("all", true, "C3", "C1", "C2")
+		read(1, "C3", "C1")
+		if got, total, err := db.UnreadChannels(t.Context(), team, []string{"C2"}, 1); err != nil || got != nil || total != 0 {
+			t.Errorf("except the last: %q of %d, %v", got, total, err)
+		}
+		do(db.CloseGap(t.Context(), team))
+		want("one is left", true, "C2")
+		do(db.OpenGap(t.Context()))
+		want("another gap, before the first was read up", true, "C2", "C3", "C1")
+		if got, total, err := db.UnreadChannels(t.Context(), team, []string{"C3"}, 1); err != nil || fmt.Sprint(got, total) != "[C2] 2" {
+			t.Errorf("the first: %q of %d, %v", got, total, err)
+		}
+		read(2, "C1", "C2")
+		read(1, "C3", "C1") // marks do not move back
+		want("read since the first gap only", true, "C3")
+		read(2, "C3")
+		want("read and not closed", true)
+		do(db.CloseGap(t.Context(), team))
+		want("closed", false)
+		if g, err := db.Gaps(t.Context(), team); err != nil || g.Newest != 2 || g.Closed != db.now() {
+			t.Errorf("%+v, %v", g, err)
+		}
+		db.sync(t, Channel{ID: "C1"}, Channel{ID: "C3"}, Channel{ID: "C5"})
+		want("a new channel", true, "C5")
+		read(2, "C5")
+		db.sync(t, Channel{ID: "C1"}, Channel{ID: "C2"}, Channel{ID: "C3"}, Channel{ID: "C5"})
+		want("one that was joined again", true, "C2")
+		read(2, "C2")
+		want("without a gap", false)
+	})
+}
+
+func TestStarters(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		save := func(id string, at time.Duration, settled bool) Starter {
+			t.Helper()
+			x := Starter{ID: id, Beat: noon.Add(at), Settled: settled}
+			if err := db.SaveStarter(t.Context(), x); err != nil {
+				t.Fatal(err)
+			}
+			return x
+		}
+		want := func(want ...Starter) {
+			t.Helper()
+			if got, err := db.Starters(t.Context()); err != nil || !slices.Equal(got, want) {
+				t.Errorf("got %+v, %v; want %+v", got, err, want)
+			}
+		}
+		a := save("a", 0, false)
+		b := save("b", time.Minute, false)
+		want(a, b)
+		b = save("b", 2*time.Minute, true)
+		c := save("c", starterLifetime+time.Minute, false) // a was killed an hour ago
+		want(b, c)
+		if err := db.RemoveStarter(t.Context(), "b"); err != nil {
+			t.Fatal(err)
+		}
+		want(c)
+	})
+}
