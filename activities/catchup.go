@@ -47,6 +47,51 @@ func (a *Activities) Channels(ctx context.Context) (ChannelsOutput, error) {
 	return ChannelsOutput{Channels: ids}, nil
 }
 
+// DueOutput says whether channels are to be read.
+type DueOutput struct {
+	// Gap is the number of the newest time in which events may have been missed; 0 if all channels have been
+	// read since.
+	Gap int64 `json:"gap,omitempty"`
+}
+
+// Due reports whether events may have been missed, or all channels were last read a day ago.
+func (a *Activities) Due(ctx context.Context) (DueOutput, error) {
+	ctx, stop := heartbeat(ctx)
+	defer stop()
+	gap, err := a.Missed.Due(ctx)
+	if err != nil {
+		return DueOutput{}, classify(fmt.Errorf("look for gaps: %w", err))
+	}
+	return DueOutput{Gap: gap}, nil
+}
+
+// UnreadInput asks for channels that have not been read since a gap.
+type UnreadInput struct {
+	Gap int64 `json:"gap"`
+	// Except are the channels that could not be read.
+	Except []string `json:"except,omitempty"`
+	Limit  int      `json:"limit"`
+}
+
+// UnreadOutput holds channels that are to be read.
+type UnreadOutput struct {
+	Channels []string `json:"channels,omitempty"`
+	// Total counts all of them, also those beyond the limit.
+	Total int `json:"total"`
+}
+
+// Unread returns the next channels to read, those read longest ago first. If there are none, it closes
+// the gap.
+func (a *Activities) Unread(ctx context.Context, in UnreadInput) (UnreadOutput, error) {
+	ctx, stop := heartbeat(ctx)
+	defer stop()
+	ids, total, err := a.Missed.Unread(ctx, in.Gap, in.Except, in.Limit)
+	if err != nil {
+		return UnreadOutput{}, classify(fmt.Errorf("list channels to read: %w", err))
+	}
+	return UnreadOutput{Channels: ids, Total: total}, nil
+}
+
 // CatchUpInput names the channels to read, one after the other.
 type CatchUpInput struct {
 	Channels []string `json:"channels"`
@@ -65,6 +110,8 @@ type CatchUpOutput struct {
 	Taken int `json:"taken,omitempty"`
 	// Failed are the channels that could not be read.
 	Failed []string `json:"failed,omitempty"`
+	// Unfinished are the channels with more than one call reads.
+	Unfinished []string `json:"unfinished,omitempty"`
 }
 
 // CatchUp reads the messages of channels that were missed while the door was closed. If one of several
@@ -88,6 +135,8 @@ func (a *Activities) CatchUp(ctx context.Context, in CatchUpInput) (CatchUpOutpu
 		case err != nil:
 			a.Logger.WarnContext(ctx, "not caught up", "channel", channel, "error", err)
 			out.Failed = append(out.Failed, channel)
+		case result.Unfinished:
+			out.Unfinished = append(out.Unfinished, channel)
 		case result.Taken > 0:
 			a.Logger.InfoContext(ctx, "caught up", "channel", channel, "read", result.Read, "new", result.New, "taken", result.Taken)
 		}

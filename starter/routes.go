@@ -30,6 +30,7 @@ func (s *starter) open(handler func(*ingest.Door) http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		door := s.door.Load()
 		if door == nil {
+			s.heart.Missed("a request came before the database was ready")
 			w.Header().Set("Connection", "close") // the body is not read
 			http.Error(w, "the database is not ready yet", http.StatusServiceUnavailable)
 			return

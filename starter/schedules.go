@@ -10,15 +10,14 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
-	"myao/internal/conversation"
 	"myao/internal/pause"
 	"myao/internal/temporal"
 	"myao/workflows"
 )
 
 const (
-	// catchUpInterval is how often the history of all channels is read for messages that the
-	// door missed. Slack itself retries an event for about five minutes.
+	// catchUpInterval is how often it is checked whether the door may have missed messages. Slack itself
+	// retries an event for about five minutes.
 	catchUpInterval = 5 * time.Minute
 	// channelSyncInterval bounds how late the bot learns that a channel was renamed or left.
 	channelSyncInterval = 10 * time.Minute
@@ -29,9 +28,9 @@ const (
 	hindsightInterval = time.Hour
 	// shadowInterval is how often other judges are asked about what was judged since.
 	shadowInterval = 5 * time.Minute
-	// catchUpPause is the pause, in seconds, between two channels in a scheduled round. Slack
-	// allows about fifty calls a minute. With two channels at a time a round makes forty, of a
-	// method that replies seldom need.
+	// catchUpPause is the pause, in seconds, between two channels, except for the first ones. Slack
+	// allows about fifty calls a minute. With two channels at a time a run makes forty, of a method that
+	// replies seldom need; eighty where a channel takes two, and then waits as long as Slack says.
 	catchUpPause = 3
 	// scheduleCheckInterval is how often the starter checks that all schedules exist.
 	// scheduleCheckTimeout bounds the check of one.
@@ -48,7 +47,7 @@ func (s *starter) schedules() []temporal.Schedule {
 		},
 		{
 			ID: temporal.CatchUpSchedule, Every: catchUpInterval, CatchUp: catchUpInterval, Timeout: 24 * time.Hour,
-			Workflow: workflows.CatchUp, Args: []any{workflows.CatchUpInput{PauseSeconds: catchUpPause}}, Note: "reads what was said while the door was closed",
+			Workflow: workflows.CatchUp, Args: []any{workflows.CatchUpInput{Gaps: true, PauseSeconds: catchUpPause}}, Note: "reads what was said while the door was closed",
 		},
 		{
 			ID: "channel-sync", Every: channelSyncInterval, CatchUp: channelSyncInterval, Timeout: 6 * time.Hour,
@@ -72,7 +71,7 @@ func (s *starter) schedules() []temporal.Schedule {
 	return all
 }
 
-// setUpSchedules creates the schedules and starts a catch-up. It retries what failed until all is
+// setUpSchedules creates the schedules and then has catch-up look for gaps. It retries what failed until all is
 // done. A failure does not hold up the rest.
 func (s *starter) setUpSchedules(ctx context.Context) error {
 	var left []func(context.Context) error
@@ -136,15 +135,20 @@ func (s *starter) restoreSchedule(ctx context.Context, schedule temporal.Schedul
 	return temporal.EnsureSchedule(ctx, s.temporal, schedule)
 }
 
-// catchUp starts reading what was said before the starter started. It replaces a run in progress,
-// because the door may have missed messages in channels that the run has already read.
+// catchUp has the schedule look for gaps now. If it is doing so already, it does so again afterwards.
 func (s *starter) catchUp(ctx context.Context) error {
-	_, err := s.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: "catch-up-at-start", TaskQueue: conversation.TaskQueue, StaticSummary: "reads what was said before the starter was started",
-		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING,
-	}, workflows.CatchUp, workflows.CatchUpInput{Start: true})
+	err := s.temporal.ScheduleClient().GetHandle(ctx, temporal.CatchUpSchedule).
+		Trigger(ctx, client.ScheduleTriggerOptions{Overlap: enumspb.SCHEDULE_OVERLAP_POLICY_BUFFER_ONE})
 	if err != nil {
 		return fmt.Errorf("catch up: %w", err)
+	}
+	return nil
+}
+
+// catchUpSoon is catchUp after a gap was opened. What fails is left to the next run.
+func (s *starter) catchUpSoon(ctx context.Context) error {
+	if err := s.catchUp(ctx); err != nil && ctx.Err() == nil {
+		s.Logger.Warn("catch-up not started; the next run finds the gap", "error", err)
 	}
 	return nil
 }

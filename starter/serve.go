@@ -16,6 +16,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/chatops"
 	"myao/internal/conversation"
+	"myao/internal/heartbeat"
 	"myao/internal/indexer"
 	"myao/internal/ingest"
 	"myao/internal/installation"
@@ -58,6 +59,9 @@ type starter struct {
 	// unregistered and unscheduled hold an element after the server was set up anew, until the
 	// search attributes are registered and the schedules created again.
 	unregistered, unscheduled chan struct{}
+	// heart shows that this starter takes events. gapOpened holds an element after it found that none did.
+	heart     heartbeat.Heartbeat
+	gapOpened chan struct{}
 }
 
 // serve runs until the context ends.
@@ -79,6 +83,7 @@ func serve(ctx context.Context, p launch.Program) error {
 
 		unregistered: make(chan struct{}, 1),
 		unscheduled:  make(chan struct{}, 1),
+		gapOpened:    make(chan struct{}, 1),
 	}
 	if p.Config.Slack.SocketMode() {
 		s.socket = slack.NewSocket(slack.SocketConfig{
@@ -118,11 +123,16 @@ func (s *starter) work(ctx context.Context) error {
 		Store: db, Recorder: &record.Recorder{Store: db, Directory: directory, Operators: s.Config.Slack.Operators}, Slack: s.slack, Directory: directory, Config: s.Config,
 		Relay: r, CommandHandler: desk, Responder: answers,
 		Home:       &chatops.Home{Handler: desk, Publisher: s.slack, Members: chatops.NewMembership(s.slack, time.Now, s.Logger)},
-		Introducer: o, Installation: s.watch, Dropper: o,
+		Introducer: o, Installation: s.watch, Dropper: o, Missed: s.heart.Missed,
 		Clock: time.Now, Logger: s.Logger, Metrics: ingest.NewMetrics(s.metrics), Tracer: s.Telemetry.Tracer(),
 	}
 	s.store.Store(db)
 	s.door.Store(door)
+	s.heart.Store, s.heart.Clock, s.heart.Logger = db, time.Now, s.Logger
+	s.heart.Opened = func() { request(s.gapOpened) }
+	if s.socket != nil {
+		s.heart.Session = s.socket.Session
+	}
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -146,6 +156,12 @@ func (s *starter) work(ctx context.Context) error {
 		defer ticker.Stop()
 		return s.restoreSchedules(ctx, ticker.C)
 	})
+	group.Go(func() error {
+		ticker := time.NewTicker(heartbeat.Interval)
+		defer ticker.Stop()
+		return s.heart.Run(ctx, ticker.C)
+	})
+	group.Go(func() error { return onEach(ctx, s.gapOpened, s.catchUpSoon) })
 	group.Go(func() error { return s.learnApp(ctx) })
 	group.Go(func() error { return s.watch.Run(ctx, db, s.slack.Test) })
 	indexer.Register(s.metrics, db, time.Now)
@@ -163,11 +179,15 @@ func (s *starter) work(ctx context.Context) error {
 // was set up anew.
 func (s *starter) reregister() {
 	s.registered.Store(false)
-	for _, missing := range []chan<- struct{}{s.unregistered, s.unscheduled} {
-		select {
-		case missing <- struct{}{}:
-		default:
-		}
+	request(s.unregistered)
+	request(s.unscheduled)
+}
+
+// request puts an element into a channel that does not hold one yet.
+func request(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
 }
 

@@ -58,6 +58,12 @@ func (s *server) backgroundActivities() map[string]any {
 		"Channels": func(ctx context.Context) (activities.ChannelsOutput, error) {
 			return activities.ChannelsOutput{Channels: s.of.members}, s.of.failure(ctx, "channels")
 		},
+		"Due": func(ctx context.Context) (activities.DueOutput, error) {
+			return s.of.due(), s.of.failure(ctx, "due")
+		},
+		"Unread": func(ctx context.Context, in activities.UnreadInput) (activities.UnreadOutput, error) {
+			return s.of.unread(in), s.of.failure(ctx, "unread")
+		},
 		"CatchUp": func(ctx context.Context, in activities.CatchUpInput) (activities.CatchUpOutput, error) {
 			what, failed := s.of.catchUp(in.Channels)
 			return activities.CatchUpOutput{Read: len(in.Channels) - len(failed), Failed: failed}, s.of.failure(ctx, what)

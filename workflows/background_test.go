@@ -30,8 +30,36 @@ import (
 type workspace struct {
 	threads, channels [][]chat.Scope // scopes with something new, in parts
 	members           []string       // the channels the bot is in
+	gap               *gap           // nil: nothing was missed
 	fails             func(what string, attempt int) error
 	shadow            []activities.ShadowOutput // of its calls in turn; the last one again
+}
+
+// gap is a time in which something may have been missed in all channels.
+type gap struct {
+	mu   sync.Mutex
+	read []string // channels, since then
+}
+
+// unread returns the members that have not been read since the gap.
+func (w workspace) unread(in activities.UnreadInput) (out activities.UnreadOutput) {
+	w.gap.mu.Lock()
+	defer w.gap.mu.Unlock()
+	for _, m := range w.members {
+		if in.Gap == 7 && !slices.Contains(w.gap.read, m) && !slices.Contains(in.Except, m) {
+			out.Channels = append(out.Channels, m)
+		}
+	}
+	out.Total = len(out.Channels)
+	out.Channels = out.Channels[:min(in.Limit, out.Total)]
+	return out
+}
+
+func (w workspace) due() (out activities.DueOutput) {
+	if w.gap != nil {
+		out.Gap = 7
+	}
+	return out
 }
 
 // backgroundEnv runs one background workflow with time skipping, and records the calls of its
@@ -98,6 +126,12 @@ func newBackgroundEnv(t *testing.T, of workspace) *backgroundEnv {
 	})
 	c.register("Channels", func(ctx context.Context) (activities.ChannelsOutput, error) {
 		return during(ctx, c, "channels", activities.ChannelsOutput{Channels: of.members}, time.Second)
+	})
+	c.register("Due", func(ctx context.Context) (activities.DueOutput, error) {
+		return during(ctx, c, "due", of.due(), time.Second)
+	})
+	c.register("Unread", func(ctx context.Context, in activities.UnreadInput) (activities.UnreadOutput, error) {
+		return during(ctx, c, "unread", of.unread(in), time.Second)
 	})
 	c.register("CatchUp", func(ctx context.Context, in activities.CatchUpInput) (activities.CatchUpOutput, error) {
 		what, failed := of.catchUp(in.Channels)
@@ -175,13 +209,17 @@ func during[T any](ctx context.Context, c *backgroundEnv, what string, out T, ta
 
 // catchUp describes catching up with channels, and returns those of several that fail.
 func (w workspace) catchUp(channels []string) (what string, failed []string) {
-	if len(channels) == 1 {
-		return "catch up " + channels[0], nil
-	}
 	for _, channel := range channels {
 		if w.fails != nil && w.fails("catch up "+channel, 1) != nil {
 			failed = append(failed, channel)
+		} else if w.gap != nil {
+			w.gap.mu.Lock()
+			w.gap.read = append(w.gap.read, channel)
+			w.gap.mu.Unlock()
 		}
+	}
+	if len(channels) == 1 {
+		return "catch up " + channels[0], nil
 	}
 	return "catch up together " + strings.Join(channels, " "), failed
 }

@@ -12,8 +12,13 @@ import (
 
 // CatchUpInput is the input of CatchUp.
 type CatchUpInput struct {
-	// Start is set when the programs start: then the channels are listed first, and all of
-	// their threads are read.
+	// Gaps has only those channels read in which something may have been missed. Without it, all are.
+	Gaps bool `json:"gaps,omitempty"`
+	// Gap is the number of the gap that the earlier parts of a run by gaps read up, and Except the channels that
+	// they could not read.
+	Gap    int64    `json:"gap,omitempty"`
+	Except []string `json:"except,omitempty"`
+	// Start has the channels listed first, and all of their threads read. A run by gaps does so anyway.
 	Start bool `json:"start,omitempty"`
 	// PauseSeconds is the pause after each channel. Nobody waits for a scheduled round, so it
 	// must not use up Slack's rate limit.
@@ -43,6 +48,12 @@ const (
 	// channels have nothing new, and an activity for each would be most of the cost of a small
 	// workspace.
 	channelsPerActivity = 20
+	// promptChannels is how many channels a run by gaps reads first, each in an activity of its own and
+	// without pauses, because people may wait for answers there.
+	promptChannels = 100
+	// maxExcept is how many channels a run by gaps may fail to read. With more of them, something else is
+	// wrong, and the next run tries again.
+	maxExcept = 100
 	// channelsPerRun is how many channels are read before the workflow continues as new.
 	channelsPerRun = 500
 	// catchUpHeartbeat is the heartbeat timeout of an activity that reads several channels. It
@@ -54,9 +65,17 @@ const (
 )
 
 // CatchUp reads what was said while the door was closed, the most recently active channels
-// first. A channel that fails stops no other.
+// first. A channel that fails stops no other. A run by gaps makes no call of Slack unless events may
+// have been missed. Then it begins with the channels that were read longest ago, so that it continues
+// where an earlier one ended.
 func CatchUp(ctx workflow.Context, in CatchUpInput) (CatchUpOutput, error) {
-	c := &catchUp{ctx: ctx, in: in}
+	c := &catchUp{ctx: ctx, in: in, size: channelsPerActivity, threads: in.Start || in.Gaps, pause: in.PauseSeconds}
+	if in.Start {
+		c.size = 1
+	}
+	if in.Gaps {
+		return c.runByGaps()
+	}
 	return c.run()
 }
 
@@ -64,6 +83,44 @@ type catchUp struct {
 	ctx   workflow.Context
 	in    CatchUpInput
 	total int // channels in all parts of the run
+
+	size    int  // channels that one activity reads
+	threads bool // all of them are read
+	pause   int  // after each channel, in seconds
+}
+
+// runByGaps reads the channels that are unread since the newest gap, until none is left. Gaps that open
+// meanwhile are left to the next run.
+func (c *catchUp) runByGaps() (CatchUpOutput, error) {
+	prompt := c.in.Gap == 0
+	if prompt {
+		var out activities.DueOutput
+		err := workflow.ExecuteActivity(background(c.ctx, time.Minute, "look for gaps"), do.Due).Get(c.ctx, &out)
+		if err != nil || out.Gap == 0 {
+			return c.in.Done, err
+		}
+		c.in.Gap = out.Gap
+		c.listAtSlack()
+	}
+	for read := 0; read < channelsPerRun; prompt = false {
+		in := activities.UnreadInput{Gap: c.in.Gap, Except: c.in.Except, Limit: channelsPerRun - read}
+		c.size, c.pause = channelsPerActivity, c.in.PauseSeconds
+		if prompt {
+			in.Limit, c.size, c.pause = promptChannels, 1, 0
+		}
+		var unread activities.UnreadOutput
+		err := workflow.ExecuteActivity(background(c.ctx, time.Minute, "list unread channels"), do.Unread, in).Get(c.ctx, &unread)
+		if err != nil || len(unread.Channels) == 0 {
+			return c.in.Done, err
+		}
+		c.total = c.in.Done.Channels + unread.Total
+		c.showProgress()
+		if err := c.readAll(unread.Channels); err != nil || len(c.in.Except) > maxExcept {
+			return c.in.Done, err
+		}
+		read += len(unread.Channels)
+	}
+	return c.in.Done, continueAsNew(c.ctx, CatchUp, c.in)
 }
 
 func (c *catchUp) run() (CatchUpOutput, error) {
@@ -85,9 +142,7 @@ func (c *catchUp) run() (CatchUpOutput, error) {
 // list finds the channels to read.
 func (c *catchUp) list() error {
 	if c.in.Start {
-		if _, err := ChannelSync(c.ctx); err != nil {
-			workflow.GetLogger(c.ctx).Error("channels not listed; catching up with those that are known", "error", err)
-		}
+		c.listAtSlack()
 	}
 	var known activities.ChannelsOutput
 	err := workflow.ExecuteActivity(background(c.ctx, time.Minute, "list channels"), do.Channels).Get(c.ctx, &known)
@@ -95,14 +150,17 @@ func (c *catchUp) list() error {
 	return err
 }
 
+// listAtSlack has Slack list the channels. Without that, those are read that are known.
+func (c *catchUp) listAtSlack() {
+	if _, err := ChannelSync(c.ctx); err != nil {
+		workflow.GetLogger(c.ctx).Error("channels not listed; catching up with those that are known", "error", err)
+	}
+}
+
 // readAll reads channels, and once more, each in an activity of its own, those that failed.
 func (c *catchUp) readAll(channels []string) error {
-	size := channelsPerActivity
-	if c.in.Start {
-		size = 1
-	}
 	var failed [][]string
-	err := forEach(c.ctx, slices.Collect(slices.Chunk(channels, size)), catchUpConcurrency, func(ctx workflow.Context, channels []string) {
+	err := forEach(c.ctx, slices.Collect(slices.Chunk(channels, c.size)), catchUpConcurrency, func(ctx workflow.Context, channels []string) {
 		for _, channel := range c.read(ctx, channels) {
 			failed = append(failed, []string{channel})
 		}
@@ -121,7 +179,7 @@ func (c *catchUp) read(ctx workflow.Context, channels []string) (failed []string
 		ctx = workflow.WithHeartbeatTimeout(ctx, catchUpHeartbeat)
 	}
 	var out activities.CatchUpOutput
-	in := activities.CatchUpInput{Channels: channels, Threads: c.in.Start, PauseSeconds: c.in.PauseSeconds}
+	in := activities.CatchUpInput{Channels: channels, Threads: c.threads, PauseSeconds: c.pause}
 	err := workflow.ExecuteActivity(ctx, do.CatchUp, in).Get(ctx, &out)
 	done := &c.in.Done
 	done.Channels += len(channels) - len(out.Failed)
@@ -129,6 +187,12 @@ func (c *catchUp) read(ctx workflow.Context, channels []string) (failed []string
 	if err != nil {
 		workflow.GetLogger(ctx).Error("not caught up", "channels", channels, "error", err)
 		done.Failed += len(channels)
+	}
+	if c.in.Gaps {
+		if err != nil {
+			c.in.Except = append(c.in.Except, channels...)
+		}
+		c.in.Except = append(c.in.Except, out.Unfinished...)
 	}
 	c.showProgress()
 	return out.Failed

@@ -3,6 +3,7 @@ package workflows
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -193,6 +194,91 @@ func TestCatchUpAtStartReadsEachChannelAlone(t *testing.T) {
 	want := limits{10 * minute, time.Hour, 10 * second, conversation.TaskQueue}
 	if c.limits["CatchUp"] != want || c.most["CatchUp"] != catchUpConcurrency {
 		t.Errorf("limits %v, at most %d at a time; want %v and %d", c.limits["CatchUp"], c.most["CatchUp"], want, catchUpConcurrency)
+	}
+}
+
+// Without a gap nothing is asked of Slack.
+func TestCatchUpByGapsWithoutAGap(t *testing.T) {
+	t.Parallel()
+	c := newBackgroundEnv(t, workspace{members: []string{"C1", "C2"}})
+	if err := c.run(CatchUp, CatchUpInput{Gaps: true, PauseSeconds: 3}); err != nil {
+		t.Fatal(err)
+	}
+	c.wants("0s due")
+	returned(t, c, CatchUpOutput{})
+}
+
+// The first channels are read each alone and without pauses, the others together. One that fails stops no other.
+func TestCatchUpByGaps(t *testing.T) {
+	t.Parallel()
+	var members []string
+	for n := range promptChannels + channelsPerActivity + 2 {
+		members = append(members, fmt.Sprintf("C%03d", n))
+	}
+	c := newBackgroundEnv(t, workspace{members: members, gap: &gap{}, fails: refuses("catch up C001", "catch up C101", "sync")})
+	if err := c.run(CatchUp, CatchUpInput{Gaps: true, PauseSeconds: 3}); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]bool{"due": true, "sync": true}
+	for _, m := range members[:promptChannels] {
+		want["catch up "+m+" and threads"] = true
+	}
+	for _, together := range [][]string{members[promptChannels : promptChannels+channelsPerActivity], members[promptChannels+channelsPerActivity:]} {
+		want["catch up together "+strings.Join(together, " ")+" and threads, pausing 3 s"] = true
+	}
+	want["catch up C101 and threads, pausing 3 s"] = true // once more
+	for _, l := range c.record {
+		if !want[l.what] && l.what != "unread" {
+			t.Errorf("not wanted, or twice: %s", l.what)
+		}
+		delete(want, l.what)
+	}
+	if len(want) > 0 {
+		t.Errorf("wanted %v", want)
+	}
+	n := len(members) - 2
+	returned(t, c, CatchUpOutput{Channels: n + 2, Failed: 2, Read: 3 * n, New: 2 * n, Taken: n})
+}
+
+// A run that is stopped and begun again goes on with the channels that are unread, and where nearly all
+// fail, it gives up.
+func TestCatchUpByGapsGoesOn(t *testing.T) {
+	t.Parallel()
+	var members []string
+	for n := range channelsPerRun + 250 {
+		members = append(members, fmt.Sprintf("C%04d", n))
+	}
+	of := workspace{members: members, gap: &gap{}}
+	c := newBackgroundEnv(t, of)
+	c.RegisterDelayedCallback(c.CancelWorkflow, 20*time.Minute)
+	if err := c.run(CatchUp, CatchUpInput{Gaps: true}); !temporal.IsCanceledError(err) {
+		t.Fatal(err)
+	}
+	read := len(of.gap.read)
+	if read < 20 || read > 60 {
+		t.Fatalf("%d channels read in twenty minutes, two at a time", read)
+	}
+	c = newBackgroundEnv(t, of)
+	in := continuedInput[CatchUpInput](t, c.run(CatchUp, CatchUpInput{Gaps: true}), "CatchUp")
+	if in.Gap != 7 || len(in.Left)+len(in.Except) > 0 {
+		t.Errorf("continues with %+v", in)
+	}
+	c = newBackgroundEnv(t, of)
+	if err := c.run(CatchUp, in); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(of.gap.read)
+	if !slices.Equal(of.gap.read, members) {
+		t.Errorf("%d channels were read, want each of %d once", len(of.gap.read), len(members))
+	}
+	of.gap, of.fails = &gap{}, refuses("catch up")
+	c = newBackgroundEnv(t, of)
+	if err := c.run(CatchUp, CatchUpInput{Gaps: true}); err != nil {
+		t.Fatal(err)
+	}
+	var out CatchUpOutput
+	if err := c.GetWorkflowResult(&out); err != nil || out.Failed <= maxExcept || out.Failed == len(members) {
+		t.Errorf("ended with %+v, %v", out, err)
 	}
 }
 

@@ -620,6 +620,38 @@ var paths = []path{
 			p.begin("catch-up", CatchUp, CatchUpInput{})
 		},
 		runs: [][]string{{"started", "Channels", "CatchUp", "continued as new"}, {"continues", "CatchUp: done", "completed"}}},
+	{name: "gaps-none",
+		play:  func(p *pathRunner) { p.begin("catch-up", CatchUp, CatchUpInput{Gaps: true, PauseSeconds: 1}) },
+		runs:  [][]string{{"Due", "Due: done", "completed"}},
+		never: []string{"SyncChannels", "Unread", "CatchUp"}},
+	{name: "gaps",
+		play: func(p *pathRunner) {
+			p.of = workspace{members: []string{"C1", "C2", "C3"}, gap: &gap{}, fails: refuses("catch up C2")}
+			p.begin("catch-up", CatchUp, CatchUpInput{Gaps: true, PauseSeconds: 1})
+		},
+		runs: [][]string{{"Due", "SyncChannels", "Unread", "CatchUp", "CatchUp: failed", "Unread: done", "completed"}}},
+	{name: "gaps-cancelled",
+		play: func(p *pathRunner) {
+			p.of = workspace{members: []string{"C1", "C2", "C3"}, gap: &gap{}, fails: func(what string, _ int) error {
+				if strings.HasPrefix(what, "catch up") {
+					return errModel
+				}
+				return nil
+			}}
+			run := p.begin("catch-up", CatchUp, CatchUpInput{Gaps: true})
+			p.cancelAfter(run, "CatchUp")
+		},
+		runs: [][]string{{"Due", "CatchUp", "cancel requested", "cancels CatchUp", "canceled"}}},
+	{name: "gaps-continued",
+		play: func(p *pathRunner) {
+			var many []string
+			for n := range channelsPerRun + 1 {
+				many = append(many, ts(n))
+			}
+			p.of = workspace{members: many, gap: &gap{}}
+			p.begin("catch-up", CatchUp, CatchUpInput{Gaps: true})
+		},
+		runs: [][]string{{"started", "Due", "CatchUp", "Unread", "CatchUp", "continued as new"}, {"continues", "Unread", "CatchUp: done", "Unread: done", "completed"}}},
 	{name: "channel-sync",
 		play: func(p *pathRunner) { p.begin("channel-sync", ChannelSync) },
 		runs: [][]string{{"SyncChannels", "SyncChannels: done", "completed"}}},

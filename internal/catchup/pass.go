@@ -18,8 +18,10 @@ type pass struct {
 	*Reader
 	own     slack.Identity
 	channel store.Channel
-	began   time.Time
-	now     time.Time
+	// gap is the newest gap when the pass began.
+	gap   int64
+	began time.Time
+	now   time.Time
 	// replyableSince is how old a message may be to be answered.
 	replyableSince time.Time
 	// threadsFrom is how far back replies are read.
@@ -52,23 +54,28 @@ type pass struct {
 	result   Result
 }
 
-// startPass returns the pass to run for a channel, and whether it was interrupted before.
-func (r *Reader) startPass(ctx context.Context, channel string, threads bool) (p *pass, resumed bool, err error) {
+// startPass returns the pass to run for a channel, the newest gap, and whether the pass was interrupted before.
+func (r *Reader) startPass(ctx context.Context, channel string, threads bool) (p *pass, gap int64, resumed bool, err error) {
 	own, err := r.Slack.Identity(ctx)
 	if err != nil {
-		return nil, false, fmt.Errorf("learn who the bot is: %w", err)
+		return nil, 0, false, fmt.Errorf("learn who the bot is: %w", err)
 	}
 	known, err := r.Store.Channels(ctx, own.TeamID, []string{channel})
 	if err != nil {
-		return nil, false, err
+		return nil, 0, false, err
 	}
 	c := known[channel]
 	if c.KnownSince.IsZero() {
-		return nil, false, fmt.Errorf("channel %s was never listed: %w", channel, store.ErrNotFound)
+		return nil, 0, false, fmt.Errorf("channel %s was never listed: %w", channel, store.ErrNotFound)
+	}
+	gap, err = r.Store.NewestGap(ctx)
+	if err != nil {
+		return nil, 0, false, err
 	}
 	now := r.Clock()
 	if p = r.takeUnfinished(channel); p == nil {
 		p = r.newPass(own, c, now)
+		p.gap = gap
 	} else {
 		resumed = true
 	}
@@ -76,7 +83,7 @@ func (r *Reader) startPass(ctx context.Context, channel string, threads bool) (p
 	p.replyableSince = later(now.Add(-r.Directory.Settings(ctx, own.TeamID, channel).MaxMessageAge), c.KnownSince)
 	p.stale = now.Sub(p.began) > listingLifetime
 	p.threadsDue = p.threadsDue || threads || now.Sub(c.ThreadsRead) >= threadInterval
-	return p, resumed, nil
+	return p, gap, resumed, nil
 }
 
 func (r *Reader) newPass(own slack.Identity, c store.Channel, now time.Time) *pass {
@@ -131,7 +138,10 @@ func (p *pass) run(ctx context.Context) error {
 	if p.stale {
 		read = time.Time{} // the threads must be read again
 	}
-	return p.Store.AdvanceCatchUp(ctx, p.own.TeamID, p.channel.ID, "", p.mark(p.asOf, p.threadsFrom), read)
+	if err := p.Store.AdvanceCatchUp(ctx, p.own.TeamID, p.channel.ID, "", p.mark(p.asOf, p.threadsFrom), read); err != nil || p.stale {
+		return err
+	}
+	return p.Store.MarkRead(ctx, p.own.TeamID, p.channel.ID, p.gap)
 }
 
 // progress grows with each message and each thread that is read.

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"myao/internal/channels"
 	"myao/internal/config"
+	"myao/internal/heartbeat"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -84,6 +86,8 @@ const (
 	// unfinishedLifetime is how long an interrupted pass is kept. Rounds are more frequent, except for
 	// channels that the bot has left.
 	unfinishedLifetime = 6 * time.Hour
+	// readInterval is how often all channels are read, even if no event can have been missed.
+	readInterval = 24 * time.Hour
 	// threadInterval is how often threads are read that the newest history does not mention.
 	threadInterval = time.Hour
 	// maxListPages bounds a listing: 100,000 channels at 200 a page. rateLimitPause is the pause if
@@ -199,6 +203,54 @@ func (r *Reader) Channels(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
+// Due returns the number of the newest gap, or 0 if all channels have been read since. It opens a gap if
+// no starter has been there lately, or if all channels were last read more than a day ago.
+func (r *Reader) Due(ctx context.Context) (gap int64, err error) {
+	own, err := r.Slack.Identity(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("learn who the bot is: %w", err)
+	}
+	starters, err := r.Store.Starters(ctx)
+	if err != nil {
+		return 0, err
+	}
+	gaps, err := r.Store.Gaps(ctx, own.TeamID)
+	if err != nil {
+		return 0, err
+	}
+	now, reason := r.Clock(), ""
+	switch {
+	case !slices.ContainsFunc(starters, func(s store.Starter) bool { return now.Sub(s.Beat).Abs() <= heartbeat.Lifetime }):
+		reason = "no starter is there"
+	case gaps.Due:
+		return gaps.Newest, nil
+	case now.Sub(gaps.Closed).Abs() > readInterval:
+		reason = "they were last read a day ago"
+	default:
+		return 0, nil
+	}
+	if err := r.Store.OpenGap(ctx); err != nil {
+		return 0, err
+	}
+	r.Logger.InfoContext(ctx, "all channels will be read", "reason", reason)
+	return r.Store.NewestGap(ctx)
+}
+
+// Unread returns the channels that have not been read since a gap, except some, at most limit, and how
+// many there are without that limit. Those read longest ago come first, then the most recently active.
+// If there are none, it closes the gap.
+func (r *Reader) Unread(ctx context.Context, gap int64, except []string, limit int) (ids []string, total int, err error) {
+	own, err := r.Slack.Identity(ctx)
+	if err != nil {
+		return nil, 0, fmt.Errorf("learn who the bot is: %w", err)
+	}
+	ids, total, err = r.Store.UnreadChannels(ctx, own.TeamID, gap, except, limit)
+	if err == nil && len(ids) == 0 {
+		err = r.Store.CloseGap(ctx, own.TeamID)
+	}
+	return ids, total, err
+}
+
 // Channel catches up with one channel. It always reads threads in which the newest history shows
 // something unread. It reads the other threads once an hour, or now if threads is set.
 //
@@ -208,7 +260,7 @@ func (r *Reader) Channels(ctx context.Context) ([]string, error) {
 func (r *Reader) Channel(ctx context.Context, channel string, threads bool) (Result, error) {
 	var all Result
 	for {
-		p, resumed, err := r.startPass(ctx, channel, threads)
+		p, gap, resumed, err := r.startPass(ctx, channel, threads)
 		if err != nil {
 			return all, err
 		}
@@ -225,8 +277,8 @@ func (r *Reader) Channel(ctx context.Context, channel string, threads bool) (Res
 		if !resumed {
 			return all, nil
 		}
-		// Now what was posted since that pass began, or must be listed again.
-		threads = p.stale && p.threadsDue
+		// Now what was posted since that pass began, or must be listed again. After a gap that means all threads.
+		threads = p.threadsDue && (p.stale || p.gap < gap)
 	}
 }
 

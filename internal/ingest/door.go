@@ -46,7 +46,7 @@ type Directory interface {
 	Settings(ctx context.Context, team, channel string) config.ChannelSettings
 }
 
-// Door receives events, slash commands and interactions. All fields are required except Tracer.
+// Door receives events, slash commands and interactions. All fields are required except Missed and Tracer.
 type Door struct {
 	Store          *store.Store
 	Recorder       *record.Recorder
@@ -60,9 +60,11 @@ type Door struct {
 	Installation   Installation
 	Dropper        Dropper
 	Responder      Responder
-	Clock          func() time.Time
-	Logger         *slog.Logger
-	Metrics        *Metrics
+	// Missed is told why an event may be lost, so that its message is read from Slack's history.
+	Missed  func(reason string)
+	Clock   func() time.Time
+	Logger  *slog.Logger
+	Metrics *Metrics
 	// Tracer starts the trace of each delivery; nil: nothing is traced.
 	Tracer trace.Tracer
 
@@ -100,7 +102,14 @@ func (d *Door) Receive(ctx context.Context, in slack.Delivery) (json.RawMessage,
 
 func (d *Door) unreadable(err error) error {
 	d.Metrics.event("unreadable")
+	d.missed("an event was not understood")
 	return err
+}
+
+func (d *Door) missed(reason string) {
+	if d.Missed != nil {
+		d.Missed(reason)
+	}
 }
 
 // receive handles one envelope of the Events API. When it returns nil the event is committed, or
@@ -115,6 +124,7 @@ func (d *Door) receive(ctx context.Context, env slack.Envelope) error {
 		return nil
 	case err != nil:
 		d.Metrics.event("failed")
+		d.missed("an event failed")
 	}
 	return err
 }
@@ -176,6 +186,7 @@ func (d *Door) identity(ctx context.Context) (slack.Identity, error) {
 // among them.
 func (d *Door) rateLimited(ctx context.Context, e slack.AppRateLimited) error {
 	d.Metrics.event("rate_limited")
+	d.missed("Slack drops events")
 	d.Logger.WarnContext(ctx, "events dropped by Slack", "type", slackevents.AppRateLimited, "minute_rate_limited", e.Since)
 	return nil
 }
@@ -190,5 +201,8 @@ func (d *Door) leaveOut(ctx context.Context, event, kind string, why error) {
 		result, level = "ignored", slog.LevelInfo
 	}
 	d.Metrics.event(result)
+	if result == "unusable" {
+		d.missed("an event was not understood")
+	}
 	d.Logger.Log(ctx, level, "event not stored", "event", event, "type", kind, "reason", why)
 }

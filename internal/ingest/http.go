@@ -7,6 +7,7 @@ import (
 
 	"github.com/slack-go/slack/slackevents"
 
+	"myao/internal/manifest"
 	"myao/internal/slack"
 )
 
@@ -78,6 +79,10 @@ func (d *Door) unavailable(w http.ResponseWriter, r *http.Request, kind string, 
 func (d *Door) refuse(w http.ResponseWriter, r *http.Request, status int, why error) {
 	w.Header().Set("Connection", "close")
 	d.Metrics.refused(r.URL.Path, status, why)
+	// Slack signs its requests; with a wrong signing secret, all of them are refused.
+	if r.URL.Path == manifest.EventsPath && !errors.Is(why, slack.ErrUnsigned) {
+		d.missed("a request was refused")
+	}
 	d.Logger.WarnContext(r.Context(), "request refused", "path", r.URL.Path, "status", status, "reason", why)
 	http.Error(w, why.Error(), status)
 }

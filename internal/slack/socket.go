@@ -25,6 +25,9 @@ const (
 	defaultPing = 30 * time.Second
 	// maxFrame is the size limit of a message from the socket, in bytes.
 	maxFrame = 8 << 20
+	// maxReconnect is how long it may take to replace a connection that Slack wants replaced. A longer
+	// time without a connection counts as one in which deliveries were missed.
+	maxReconnect = 5 * time.Second
 	// maxConnections is how many connections an app may have open at once
 	// (docs.slack.dev/apis/events-api/using-socket-mode#connections).
 	maxConnections = 10
@@ -51,6 +54,14 @@ type Socket struct {
 	config    SocketConfig
 	log       *slog.Logger
 	connected atomic.Bool
+
+	mu sync.Mutex
+	// session counts the times without missed deliveries; 0 before the first.
+	session int64
+	// lost is when the connection ended; zero while there is one. asked is set if Slack wanted it to be
+	// replaced.
+	lost  time.Time
+	asked bool
 }
 
 // NewSocket makes a socket. It does not connect.
@@ -67,6 +78,38 @@ func NewSocket(c SocketConfig) *Socket {
 
 // Connected reports whether a connection is open.
 func (s *Socket) Connected() bool { return s.connected.Load() }
+
+// Session returns 0 while deliveries may be missed. Otherwise it returns a number that changes whenever some
+// may have been: after each time without a connection, unless Slack wanted the connection to be replaced
+// and that was quick.
+func (s *Socket) Session() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lasting()
+}
+
+func (s *Socket) lasting() int64 {
+	if !s.lost.IsZero() && (!s.asked || time.Since(s.lost) > maxReconnect) {
+		return 0
+	}
+	return s.session
+}
+
+// open notes that there is a connection, or that there is none.
+func (s *Socket) open(connected bool) {
+	s.connected.Store(connected)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case !connected && s.lost.IsZero():
+		s.lost = time.Now()
+	case connected:
+		if s.lasting() == 0 {
+			s.session++
+		}
+		s.lost, s.asked = time.Time{}, false
+	}
+}
 
 // api returns a client that opens connections.
 func (s *Socket) api() *slackapi.Client {
@@ -112,7 +155,7 @@ func (s *Socket) Listen(ctx context.Context, handle Handle) error {
 	defer aside.Wait()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer s.connected.Store(false)
+	defer s.open(false)
 
 	api := s.api()
 	for ctx.Err() == nil {
@@ -137,7 +180,7 @@ func (s *Socket) Listen(ctx context.Context, handle Handle) error {
 				open = false
 			}
 		}
-		s.connected.Store(false)
+		s.open(false)
 		if err := <-ended; ctx.Err() == nil {
 			s.log.Warn("socket mode stopped; starting again", "error", classify(openMethod, err))
 		}
@@ -166,14 +209,18 @@ type request struct {
 func (s *Socket) receive(ctx context.Context, l connection, event socketmode.Event) error {
 	switch event.Type {
 	case socketmode.EventTypeConnected:
-		s.connected.Store(true)
+		s.open(true)
 		s.log.Info("socket mode connected")
 	case socketmode.EventTypeHello:
 		s.logHello(event.Request)
+	case socketmode.EventTypeDisconnect:
+		s.mu.Lock()
+		s.asked = true
+		s.mu.Unlock()
 	case socketmode.EventTypeConnecting:
-		s.connected.Store(false)
+		s.open(false)
 	case socketmode.EventTypeConnectionError:
-		s.connected.Store(false)
+		s.open(false)
 		failed, ok := event.Data.(*slackapi.ConnectionErrorEvent)
 		if !ok {
 			return nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 )
 
 // gapRow says which times without events are still to be read up. There is one.
@@ -20,7 +21,7 @@ func (gapRow) TableName() string { return "gaps" }
 
 // Gaps says which gaps there are. A gap is a time in which events may have been missed.
 type Gaps struct {
-	// Newest is the number of the newest gap, 1 for the time before there was a database.
+	// Newest is the number of the newest gap; 0 before the first starter.
 	Newest int64
 	// Due is set while some channel has not been read since the newest gap.
 	Due bool
@@ -28,8 +29,13 @@ type Gaps struct {
 	Closed time.Time
 }
 
-// unread is the condition that the bot is in a channel c that has not been read since the newest gap.
-const unread = joined + " AND c.read_gap < (SELECT number FROM gaps)"
+// unread is the condition that the bot is in a channel c of a team that has not been read since a gap.
+func unread(team string, gap any) clause.Expr {
+	return gorm.Expr("c.team_id = ? AND "+joined+" AND c.read_gap < ?", team, gap)
+}
+
+// newestGap selects the number of the newest gap.
+var newestGap = gorm.Expr("(SELECT number FROM gaps)")
 
 // Gaps reads which gaps there are.
 func (s *Store) Gaps(ctx context.Context, team string) (Gaps, error) {
@@ -38,7 +44,7 @@ func (s *Store) Gaps(ctx context.Context, team string) (Gaps, error) {
 		ClosedUS int64 `gorm:"column:closed_us"`
 		Due      bool
 	}
-	if err := s.db.WithContext(ctx).Raw("SELECT number, closed_us, closed < number OR EXISTS (SELECT 1 FROM channels c WHERE c.team_id = ? AND "+unread+") AS due FROM gaps", team).
+	if err := s.db.WithContext(ctx).Raw("SELECT number, closed_us, closed < number OR EXISTS (SELECT 1 FROM channels c WHERE ?) AS due FROM gaps", unread(team, newestGap)).
 		Scan(&row).Error; err != nil {
 		return Gaps{}, fmt.Errorf("read gaps: %w", err)
 	}
@@ -64,12 +70,12 @@ func (s *Store) NewestGap(ctx context.Context) (number int64, err error) {
 // UnreadChannels is the channels that have not been read since the newest gap, except some, at most limit, and how
 // many there are without that limit. The ones read longest ago come first, so that none waits for ever, and of those
 // the most recently active.
-func (s *Store) UnreadChannels(ctx context.Context, team string, except []string, limit int) (ids []string, total int, err error) {
+func (s *Store) UnreadChannels(ctx context.Context, team string, gap int64, except []string, limit int) (ids []string, total int, err error) {
 	var rows []struct {
 		ChannelID string
 		Total     int
 	}
-	found := s.db.WithContext(ctx).Table("channels c").Select("c.channel_id, COUNT(*) OVER () AS total").Where("c.team_id = ? AND "+unread, team)
+	found := s.db.WithContext(ctx).Table("channels c").Select("c.channel_id, COUNT(*) OVER () AS total").Where(unread(team, gap))
 	if len(except) > 0 {
 		found = found.Where("NOT ?", s.inList("c.channel_id", except))
 	}
@@ -91,10 +97,10 @@ func (s *Store) MarkRead(ctx context.Context, team, channel string, gap int64) e
 	return nil
 }
 
-// CloseGap notes that all channels have been read since the newest gap, unless some have not.
+// CloseGap notes that all channels have been read since the newest gap, unless that is not so.
 func (s *Store) CloseGap(ctx context.Context, team string) error {
-	if err := s.db.WithContext(ctx).Exec("UPDATE gaps SET closed = number, closed_us = ? WHERE NOT EXISTS (SELECT 1 FROM channels c WHERE c.team_id = ? AND "+unread+")",
-		s.nowMicros(), team).Error; err != nil {
+	if err := s.db.WithContext(ctx).Exec("UPDATE gaps SET closed = number, closed_us = ? WHERE NOT EXISTS (SELECT 1 FROM channels c WHERE ?)",
+		s.nowMicros(), unread(team, newestGap)).Error; err != nil {
 		return fmt.Errorf("close the newest gap: %w", err)
 	}
 	return nil

@@ -14,8 +14,8 @@ func TestUnreadChannels(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		want := func(when string, due bool, channels ...string) {
 			t.Helper()
-			got, total, err := db.UnreadChannels(t.Context(), team, nil, 100)
 			gaps, failed := db.Gaps(t.Context(), team)
+			got, total, err := db.UnreadChannels(t.Context(), team, gaps.Newest, nil, 100)
 			if err != nil || failed != nil || !slices.Equal(got, channels) || total != len(channels) || gaps.Due != due {
 				t.Errorf("%s: %q of %d, %+v, %v, %v; want %q, due %v", when, got, total, gaps, err, failed, channels, due)
 			}
@@ -34,7 +34,9 @@ func TestUnreadChannels(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		want("of a new database nothing is known", true)
+		want("a new database", false)
+		do(db.OpenGap(t.Context()))
+		want("no channel is known", true)
 		db.sync(t, Channel{ID: "C1"}, Channel{ID: "C2"}, Channel{ID: "C3"}, Channel{ID: "C4", Archived: true})
 		for i, c := range []string{"C1", "C3"} {
 			m := said(at(i), "")
@@ -43,15 +45,18 @@ func TestUnreadChannels(t *testing.T) {
 		}
 		want("all", true, "C3", "C1", "C2")
 		read(1, "C3", "C1")
-		if got, total, err := db.UnreadChannels(t.Context(), team, []string{"C2"}, 1); err != nil || got != nil || total != 0 {
+		if got, total, err := db.UnreadChannels(t.Context(), team, 1, []string{"C2"}, 1); err != nil || got != nil || total != 0 {
 			t.Errorf("except the last: %q of %d, %v", got, total, err)
 		}
 		do(db.CloseGap(t.Context(), team))
 		want("one is left", true, "C2")
 		do(db.OpenGap(t.Context()))
 		want("another gap, before the first was read up", true, "C2", "C3", "C1")
-		if got, total, err := db.UnreadChannels(t.Context(), team, []string{"C3"}, 1); err != nil || fmt.Sprint(got, total) != "[C2] 2" {
+		if got, total, err := db.UnreadChannels(t.Context(), team, 2, []string{"C3"}, 1); err != nil || fmt.Sprint(got, total) != "[C2] 2" {
 			t.Errorf("the first: %q of %d, %v", got, total, err)
+		}
+		if got, _, err := db.UnreadChannels(t.Context(), team, 1, nil, 10); err != nil || !slices.Equal(got, []string{"C2"}) {
+			t.Errorf("since the first gap: %q, %v", got, err)
 		}
 		read(2, "C1", "C2")
 		read(1, "C3", "C1") // marks do not move back

@@ -89,7 +89,7 @@ func calls(s *Store) map[string]func(context.Context) error {
 		"NewestGap":        func(ctx context.Context) error { _, err := s.NewestGap(ctx); return err },
 		"OpenGap":          func(ctx context.Context) error { return s.OpenGap(ctx) },
 		"CloseGap":         func(ctx context.Context) error { return s.CloseGap(ctx, team) },
-		"UnreadChannels":   func(ctx context.Context) error { _, _, err := s.UnreadChannels(ctx, team, nil, 5); return err },
+		"UnreadChannels":   func(ctx context.Context) error { _, _, err := s.UnreadChannels(ctx, team, 1, nil, 5); return err },
 		"MarkRead":         func(ctx context.Context) error { return s.MarkRead(ctx, team, channel, 1) },
 		"Starters":         func(ctx context.Context) error { _, err := s.Starters(ctx); return err },
 		"SaveStarter":      func(ctx context.Context) error { return s.SaveStarter(ctx, Starter{ID: "s"}) },

@@ -261,7 +261,10 @@ func TestPlansUseIndexes(t *testing.T) {
 					_, err := s.UnjoinedChannels(ctx, team, noon, 20)
 					return err
 				}},
-				{name: "UnreadChannels", survey: true, run: func(ctx context.Context, s *Store) error { _, _, err := s.UnreadChannels(ctx, team, []string{"C1"}, 100); return err }},
+				{name: "UnreadChannels", survey: true, run: func(ctx context.Context, s *Store) error {
+					_, _, err := s.UnreadChannels(ctx, team, 1, []string{"C1"}, 100)
+					return err
+				}},
 				{name: "Gaps", survey: true, run: func(ctx context.Context, s *Store) error { _, err := s.Gaps(ctx, team); return err }},
 				{name: "Memberships", survey: true, run: func(ctx context.Context, s *Store) error { _, err := s.Memberships(ctx, team); return err }},
 				{name: "Unhandled", run: func(ctx context.Context, s *Store) error {

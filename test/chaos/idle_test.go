@@ -188,6 +188,10 @@ func (w *world) catchUp(scheduled bool, within time.Duration) (out workflows.Cat
 		}
 		return out, run.Get(ctx, &out)
 	}
+	// Slack has dropped events without a word.
+	if _, err := w.db.ExecContext(ctx, "UPDATE gaps SET number = number + 1"); err != nil {
+		return out, err
+	}
 	handle := w.client.ScheduleClient().GetHandle(ctx, "catch-up")
 	before, err := handle.Describe(ctx)
 	if err != nil {

@@ -167,13 +167,13 @@ response: {min_wait_seconds: %[7]d, jitter_ratio: 0, max_wait_seconds: %[8]d, ma
 	s.worker.start()
 	s.starter.start()
 	s.ready()
-	s.pauseSchedules()
 	db, err := store.Open(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.store = db
 	t.Cleanup(func() { _ = db.Close() })
+	s.pauseSchedules()
 	return s
 }
 
@@ -204,7 +204,8 @@ func (s *system) pauseSchedules() {
 		s.await("the schedule "+id, 30*time.Second, func() bool { return handle.Pause(s.t.Context(), client.SchedulePauseOptions{}) == nil })
 	}
 	s.await("the catching up at start", 30*time.Second, func() bool {
-		return s.temporal.GetWorkflow(s.t.Context(), "catch-up-at-start", "").Get(s.t.Context(), nil) == nil
+		gaps, err := s.store.Gaps(s.t.Context(), s.workspace.Team())
+		return err == nil && gaps.Newest > 0 && !gaps.Due
 	})
 }
 

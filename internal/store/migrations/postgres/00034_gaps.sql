@@ -14,7 +14,7 @@ CREATE TABLE gaps (
     closed    BIGINT  NOT NULL, -- of the gap since which all channels have been read
     closed_us BIGINT  NOT NULL
 );
-INSERT INTO gaps (id, number, closed, closed_us) VALUES (1, 1, 0, 0); -- nothing is known about the time before
+INSERT INTO gaps (id, number, closed, closed_us) VALUES (1, 0, 0, 0); -- the first starter opens the first
 
 ALTER TABLE channels ADD COLUMN read_gap BIGINT NOT NULL DEFAULT 0; -- the newest gap when the last complete reading of its history began
 
