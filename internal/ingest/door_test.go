@@ -331,6 +331,41 @@ func TestDoorAcknowledgesWhatItCannotUse(t *testing.T) {
 	}
 }
 
+// What may be lost is read from Slack's history.
+func TestDoorTellsOfMissedEvents(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var missed []string
+	b.Missed = func(reason string) { missed = append(missed, reason) }
+	message := callback(hello)
+	for _, test := range []struct {
+		body   string
+		header http.Header
+		away   error // of Slack
+		want   string
+	}{
+		{message, sign(message, secret, noon), errors.New("Slack is away"), "an event failed"},
+		{message, sign(message, secret, noon), nil, ""},
+		{dropped, sign(dropped, secret, noon), nil, "Slack drops events"},
+		{message, sign(message, "former", noon), nil, "a request was refused"},
+		{message, sign(message, secret, noon.Add(-time.Hour)), nil, "a request was refused"},
+		{`7`, sign(`7`, secret, noon), nil, "a request was refused"},
+		{message, http.Header{}, nil, ""}, // anybody may send such requests
+		{callback(`{"type":"message","channel":"C1","user":"U1","text":"no ts"}`), nil, nil, "an event was not understood"},
+		{strings.Replace(message, `"T1"`, `"T2"`, 1), nil, nil, ""},
+	} {
+		missed = nil
+		b.directory.fail(test.away)
+		if test.header == nil {
+			test.header = sign(test.body, secret, noon)
+		}
+		b.post(t, test.body, test.header, false)
+		if got := strings.Join(slices.Compact(missed), ", "); got != test.want {
+			t.Errorf("%s: %q, want %q", test.body, got, test.want)
+		}
+	}
+}
+
 func TestDoorWarnsOfDroppedEvents(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

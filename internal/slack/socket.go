@@ -25,8 +25,8 @@ const (
 	defaultPing = 30 * time.Second
 	// maxFrame is the size limit of a message from the socket, in bytes.
 	maxFrame = 8 << 20
-	// maxReconnect is how long it may take to replace a connection that Slack wants replaced. A longer
-	// time without a connection counts as one in which deliveries were missed.
+	// maxReconnect is how long it may take to replace a connection, as Slack wants it every few hours.
+	// After a longer time without a connection, deliveries may have been missed.
 	maxReconnect = 5 * time.Second
 	// maxConnections is how many connections an app may have open at once
 	// (docs.slack.dev/apis/events-api/using-socket-mode#connections).
@@ -58,10 +58,7 @@ type Socket struct {
 	mu sync.Mutex
 	// session counts the times without missed deliveries; 0 before the first.
 	session int64
-	// lost is when the connection ended; zero while there is one. asked is set if Slack wanted it to be
-	// replaced.
-	lost  time.Time
-	asked bool
+	lost    time.Time // when the connection ended; zero while there is one
 }
 
 // NewSocket makes a socket. It does not connect.
@@ -79,9 +76,8 @@ func NewSocket(c SocketConfig) *Socket {
 // Connected reports whether a connection is open.
 func (s *Socket) Connected() bool { return s.connected.Load() }
 
-// Session returns 0 while deliveries may be missed. Otherwise it returns a number that changes whenever some
-// may have been: after each time without a connection, unless Slack wanted the connection to be replaced
-// and that was quick.
+// Session returns 0 while deliveries may be missed: before the first connection, and when there has been none for
+// more than five seconds. Otherwise it returns a number that is another one after each such time.
 func (s *Socket) Session() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,7 +85,7 @@ func (s *Socket) Session() int64 {
 }
 
 func (s *Socket) lasting() int64 {
-	if !s.lost.IsZero() && (!s.asked || time.Since(s.lost) > maxReconnect) {
+	if !s.lost.IsZero() && time.Since(s.lost) > maxReconnect {
 		return 0
 	}
 	return s.session
@@ -107,7 +103,7 @@ func (s *Socket) open(connected bool) {
 		if s.lasting() == 0 {
 			s.session++
 		}
-		s.lost, s.asked = time.Time{}, false
+		s.lost = time.Time{}
 	}
 }
 
@@ -213,10 +209,6 @@ func (s *Socket) receive(ctx context.Context, l connection, event socketmode.Eve
 		s.log.Info("socket mode connected")
 	case socketmode.EventTypeHello:
 		s.logHello(event.Request)
-	case socketmode.EventTypeDisconnect:
-		s.mu.Lock()
-		s.asked = true
-		s.mu.Unlock()
 	case socketmode.EventTypeConnecting:
 		s.open(false)
 	case socketmode.EventTypeConnectionError:

@@ -230,8 +230,22 @@ func TestSocketReconnects(t *testing.T) {
 	listen(t, socket, func(_ context.Context, body []byte) error { bodies <- string(body); return nil })
 	payload := envelope(`{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100"}`)
 
-	send(next(t, server.conns, "connection"), `{"type":"disconnect","reason":"refresh_requested","debug_info":{}}`)
+	session := func(want int64) {
+		t.Helper()
+		for deadline := time.Now().Add(time.Minute); socket.Session() != want; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("session %d, want %d", socket.Session(), want)
+			}
+		}
+	}
+	first := next(t, server.conns, "connection")
+	session(1)
+	replaced := time.Now()
+	send(first, `{"type":"disconnect","reason":"refresh_requested","debug_info":{}}`)
 	second := next(t, server.conns, "connection after a disconnect")
+	if got := socket.Session(); got != 1 && time.Since(replaced) < maxReconnect {
+		t.Errorf("session %d after a connection was replaced, want 1", got)
+	}
 	failed := make(chan struct{}, 64)
 	server.answers(func(w http.ResponseWriter, _ url.Values) {
 		failed <- struct{}{}
@@ -240,8 +254,16 @@ func TestSocketReconnects(t *testing.T) {
 	_ = second.UnderlyingConn().Close() // a connection that breaks, while Slack is out of order
 	next(t, failed, "first try")
 	next(t, failed, "second try")
+	if got := socket.Session(); got != 1 && time.Since(replaced) < maxReconnect {
+		t.Errorf("session %d after a short time without a connection, want 1", got)
+	}
+	socket.mu.Lock()
+	socket.lost = time.Now().Add(-maxReconnect) // as after a long time
+	socket.mu.Unlock()
+	session(0)
 	server.answers(nil)
 	conn := next(t, server.conns, "connection after an outage")
+	session(2)
 	send(conn, events("E1", payload))
 	next(t, bodies, "body")
 	if got := next(t, server.acks, "acknowledgement"); got != "E1" {
