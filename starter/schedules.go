@@ -145,9 +145,10 @@ func (s *starter) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// catchUpSoon is catchUp after a gap was opened. What fails is left to the next run.
+// catchUpSoon is catchUp after a gap was opened. What fails is left to the next run, or to setUpSchedules if
+// there is no schedule yet.
 func (s *starter) catchUpSoon(ctx context.Context) error {
-	if err := s.catchUp(ctx); err != nil && ctx.Err() == nil {
+	if err := s.catchUp(ctx); err != nil && ctx.Err() == nil && !errors.As(err, new(*serviceerror.NotFound)) {
 		s.Logger.Warn("catch-up not started; the next run finds the gap", "error", err)
 	}
 	return nil

@@ -1,11 +1,16 @@
 package e2e
 
 import (
+	"fmt"
+	"net/http"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
+	"myao/internal/manifest"
 	"myao/internal/sandbox"
+	"myao/internal/slack"
 	"myao/workflows"
 )
 
@@ -81,6 +86,40 @@ func TestLiveMessageDoesNotHideTheGap(t *testing.T) {
 		t.Errorf("caught up again: %+v; want nothing", out)
 	}
 	s.never("a second answer", 4*time.Second, func() bool { return len(s.posts()) > 1 })
+}
+
+// When Slack says that it drops events, the next run of the schedule reads what they were. Without a gap a run
+// reads nothing.
+func TestDroppedEventsAreCaughtUp(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t), quiet(300), maxWait(600))
+	s.workspace.Faults().SuppressEvents(true)
+	missed := s.workspace.Say(s.general, s.alice.ID, s.mention("can you hear me?"))
+	s.workspace.Faults().SuppressEvents(false)
+	byGaps := workflows.CatchUpInput{Gaps: true}
+	calls := len(s.workspace.Calls("conversations.history"))
+	if out := s.runCatchUp(byGaps); out != (workflows.CatchUpOutput{}) || len(s.workspace.Calls("conversations.history")) != calls {
+		t.Errorf("without a gap: %+v, and calls of Slack", out)
+	}
+	notice := fmt.Sprintf(`{"type":"app_rate_limited","team_id":%q,"minute_rate_limited":%d}`, s.workspace.Team(), time.Now().Unix())
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.door+manifest.EventsPath, strings.NewReader(notice))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = slack.Sign([]byte(notice), "shh-signing", time.Now())
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatal("the notice was not taken:", resp, err)
+	}
+	_ = resp.Body.Close()
+	s.await("the gap", 30*time.Second, func() bool {
+		gaps, err := s.store.Gaps(t.Context(), s.workspace.Team())
+		return err == nil && gaps.Due
+	})
+	if out := s.runCatchUp(byGaps); out.Taken != 1 || out.Failed != 0 {
+		t.Errorf("after the notice: %+v; want one message taken", out)
+	}
+	s.await("the answer", 20*time.Second, func() bool { return s.postsInThread(missed) == 1 })
 }
 
 // A mention may be stored from its thread's history before its own event comes. It is answered

@@ -195,6 +195,10 @@ func (s *system) namespace() string {
 // workflows themselves.
 func (s *system) pauseSchedules() {
 	s.t.Helper()
+	s.await("the catching up at start", 30*time.Second, func() bool {
+		gaps, err := s.store.Gaps(s.t.Context(), s.workspace.Team())
+		return err == nil && gaps.Newest > 0 && !gaps.Due
+	})
 	ids := []string{"memory", "catch-up", "channel-sync", "retention", "hindsight"}
 	if text, err := os.ReadFile(s.config); err != nil || strings.Contains(string(text), "\nshadow:") {
 		ids = append(ids, "shadow")
@@ -203,10 +207,6 @@ func (s *system) pauseSchedules() {
 		handle := s.temporal.ScheduleClient().GetHandle(s.t.Context(), id)
 		s.await("the schedule "+id, 30*time.Second, func() bool { return handle.Pause(s.t.Context(), client.SchedulePauseOptions{}) == nil })
 	}
-	s.await("the catching up at start", 30*time.Second, func() bool {
-		gaps, err := s.store.Gaps(s.t.Context(), s.workspace.Team())
-		return err == nil && gaps.Newest > 0 && !gaps.Due
-	})
 }
 
 // register makes a namespace and waits until the server knows it everywhere.
