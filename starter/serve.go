@@ -130,9 +130,7 @@ func (s *starter) work(ctx context.Context) error {
 	s.door.Store(door)
 	s.heart.Store, s.heart.Clock, s.heart.Logger = db, time.Now, s.Logger
 	s.heart.Opened = func() { request(s.gapOpened) }
-	if s.socket != nil {
-		s.heart.Session = s.socket.Session
-	}
+	s.heart.Session = s.eventSession
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -173,6 +171,17 @@ func (s *starter) work(ctx context.Context) error {
 		group.Go(func() error { return s.socket.Listen(ctx, door.Receive) })
 	}
 	return group.Wait()
+}
+
+// eventSession is the Session of the heartbeat. Slack sends no events to an app whose token it does not take.
+func (s *starter) eventSession() int64 {
+	switch {
+	case s.watch.Closed():
+		return 0
+	case s.socket != nil:
+		return s.socket.Session()
+	}
+	return 1
 }
 
 // reregister has the search attributes and the schedules set up again, after the Temporal server
