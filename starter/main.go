@@ -56,6 +56,7 @@ type commands struct {
 	Tune      tuneCommand      `cmd:"" help:"Find the min_confidence by which errors would have cost least. Nothing is changed."`
 	Shadow    shadowCommand    `cmd:"" help:"Compare other judges with the one that decides: agreement, disagreements with their reasons, and cost."`
 	Doctor    doctorCommand    `cmd:"" help:"Check everything that the bot needs, and say how to fix what is wrong. Nothing is changed."`
+	Migrate   migrateCommand   `cmd:"" help:"Bring the tables of the database up to date."`
 	Manifest  manifestCommand  `cmd:"" help:"Print the manifest of the Slack app that the configuration needs."`
 	Codec     codecCommand     `cmd:"" help:"Run the codec server, which decrypts payloads for Temporal's Web UI and CLI."`
 	Health    healthCommand    `cmd:"" help:"Ask a starter or a worker whether it is ready. Needs no configuration."`

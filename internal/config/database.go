@@ -16,7 +16,16 @@ type Database struct {
 	// URL is sqlite:PATH or postgres://… (postgresql://…). It may contain a password: print
 	// Redacted instead.
 	URL string `yaml:"url"`
+	// Migrate says who brings the tables up to date: MigrateAuto or MigrateCheck.
+	Migrate string `yaml:"migrate"`
 }
+
+const (
+	// MigrateAuto has each program migrate the database when it starts.
+	MigrateAuto = "auto"
+	// MigrateCheck has programs end where a migration is pending: starter migrate applies it.
+	MigrateCheck = "check"
+)
 
 // SQLitePath returns the file of a sqlite: URL; ok is false for Postgres. A relative path is
 // relative to the working directory. As in other programs, sqlite:///var/x.db is /var/x.db.

@@ -20,7 +20,7 @@ func basics() Config {
 		},
 		LLM:        LLM{Prices: map[string]Price{}},
 		Server:     Server{Address: ":8080"},
-		Database:   Database{URL: "sqlite:data/myao.db"},
+		Database:   Database{URL: "sqlite:data/myao.db", Migrate: MigrateAuto},
 		Encryption: Encryption{Keys: map[string]Secret{}},
 		Worker:     Worker{Address: ":8081", ModelCallsAtOnce: 100, CachedWorkflows: 10_000},
 		Log:        Log{Format: "json", Level: "info"},

@@ -44,8 +44,9 @@ var rules = map[string]rule{
 	"Slack.OtherWorkspaces":    oneOf(External, Internal),
 	"Slack.Feedback":           oneOf(FeedbackAddressed, FeedbackAll, FeedbackOff),
 
-	"Server.Address": text(address),
-	"Database.URL":   text(databaseURL),
+	"Server.Address":   text(address),
+	"Database.URL":     text(databaseURL),
+	"Database.Migrate": oneOf(MigrateAuto, MigrateCheck),
 
 	"Worker.Address":             optional(address),
 	"Worker.ModelCallsAtOnce":    whole(2, 10_000), // with 1, the SDK's pollers deadlock

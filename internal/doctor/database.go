@@ -138,7 +138,7 @@ func (e *examination) migrations(ctx context.Context) Finding {
 		}
 		return warn("start the starter or the worker, which create them", "there are no tables yet")
 	case len(v.Pending) > 0:
-		return warn("back up the database, then start this version's starter or worker, which apply them", "pending: %s", strings.Join(v.Pending, ", "))
+		return warn("back up the database, then run starter migrate of this version, or start its starter or worker where database.migrate is auto", "pending: %s", strings.Join(v.Pending, ", "))
 	}
 	return ok("all %d are applied", len(v.Applied))
 }

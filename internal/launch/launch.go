@@ -145,8 +145,11 @@ func load(name, path string, stderr io.Writer, checks ...config.Check) (Program,
 // openTimeout limits how long one attempt to open the database may take.
 const openTimeout = 15 * time.Second
 
-// Store opens the database and migrates it. It tries until the context ends, since the database may
-// be started after the program.
+// errUnmigrated is returned where a migration is pending that the program may not apply.
+var errUnmigrated = errors.New("run starter migrate first, or set database.migrate to auto")
+
+// Store opens the database and migrates it, or checks that it is migrated (database.migrate). It tries
+// until the context ends, since the database may be started after the program.
 func (p Program) Store(ctx context.Context) (*store.Store, error) {
 	var metrics *store.Metrics
 	if p.Telemetry != nil {
@@ -156,6 +159,9 @@ func (p Program) Store(ctx context.Context) (*store.Store, error) {
 		s, err := p.openAndMigrate(ctx)
 		if err == nil {
 			return s, s.Measure(metrics)
+		}
+		if errors.Is(err, errUnmigrated) {
+			return nil, err
 		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -180,14 +186,30 @@ func (p Program) OpenStore(ctx context.Context) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := s.Version(ctx)
-	if err == nil && len(v.Pending) > 0 {
-		err = fmt.Errorf("the database lacks %s; start a starter or worker of this version to migrate it", strings.Join(v.Pending, ", "))
-	}
-	if err != nil {
+	if err := checkMigrated(ctx, s, errors.New("run starter migrate, or start a starter or worker of this version to migrate it")); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// checkMigrated returns an error with a remedy where migrations are pending.
+func checkMigrated(ctx context.Context, s *store.Store, remedy error) error {
+	v, err := s.Version(ctx)
+	if err == nil && len(v.Pending) > 0 {
+		err = fmt.Errorf("the database lacks %s; %w", strings.Join(v.Pending, ", "), remedy)
+	}
+	return err
+}
+
+// Migrate opens the database, which it may create, migrates it, and returns the names of the migrations
+// that it applied.
+func (p Program) Migrate(ctx context.Context, progress store.Progress) (applied []string, err error) {
+	s, err := p.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return s.MigrateWithProgress(ctx, progress)
 }
 
 func (p Program) open(ctx context.Context) (*store.Store, error) {
@@ -206,6 +228,12 @@ func (p Program) openAndMigrate(ctx context.Context) (*store.Store, error) {
 	s, err := p.open(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if p.Config.Database.Migrate == config.MigrateCheck {
+		if err := checkMigrated(ctx, s, errUnmigrated); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		return s, nil
 	}
 	applied, err := s.MigrateWithProgress(ctx, store.Progress{
 		Waiting: func() {

@@ -127,9 +127,14 @@ func lockPostgres(ctx context.Context, pool *sql.DB) (unlock func() error, err e
 			return nil, fmt.Errorf("lock migrations: %w", err)
 		}
 		var locked bool
-		// A server may end idle transactions, and the lock with them; the setting prevents that.
-		const query = "SELECT pg_try_advisory_xact_lock($1) FROM set_config('idle_in_transaction_session_timeout', '0', TRUE)"
-		if err := tx.QueryRowContext(ctx, query, lock.DefaultLockID).Scan(&locked); err != nil {
+		err = tx.QueryRowContext(ctx, "SELECT pg_try_advisory_xact_lock($1)", lock.DefaultLockID).Scan(&locked)
+		if err == nil {
+			// A server may end idle transactions, and the lock with them; the setting prevents that. As
+			// the last statement it also leaves no snapshot open, for which CREATE INDEX CONCURRENTLY
+			// would wait; a query does.
+			_, err = tx.ExecContext(ctx, "SET LOCAL idle_in_transaction_session_timeout = 0")
+		}
+		if err != nil {
 			return nil, errors.Join(fmt.Errorf("lock migrations: %w", err), tx.Rollback())
 		}
 		if locked {

@@ -179,6 +179,16 @@ func TestMigrationLockBelongsToATransaction(t *testing.T) {
 	if err := theirs.QueryRowContext(t.Context(), holder).Scan(&state); err != nil || state != "idle in transaction" {
 		t.Errorf("who holds the lock is %q, %v; want it to be in a transaction", state, err)
 	}
+	// The lock's transaction does not hold up an index that is built beside others' writes (migrations/README.md).
+	if err := within(t, 10*time.Second, "an index", func(ctx context.Context) error {
+		if _, err := theirs.ExecContext(ctx, "CREATE TABLE large (id BIGINT)"); err != nil {
+			return err
+		}
+		_, err := theirs.ExecContext(ctx, "CREATE INDEX CONCURRENTLY large_id ON large (id)")
+		return err
+	}); err != nil {
+		t.Errorf("no index while the lock is held: %v", err)
+	}
 	if err := within(t, 2*lockInterval, "lockPostgres", func(ctx context.Context) error {
 		_, err := lockPostgres(ctx, theirs)
 		return err

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"myao/internal/store"
+	"myao/internal/testserver"
+)
+
+// With database.migrate: check a program leaves the tables alone and says what to do. starter migrate
+// brings them up to date.
+func TestMigrate(t *testing.T) {
+	t.Parallel()
+	for name, url := range map[string]func(*testing.T) string{
+		"sqlite":   sqlite,
+		"postgres": func(t *testing.T) string { return testserver.Postgres(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := url(t)
+			file := configuration(t, "127.0.0.1:0", url, "http://"+nowhere+"/api/", "")
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = bytes.Replace(text, []byte("database: {"), []byte("database: {migrate: check, "), 1)
+			if err := os.WriteFile(file, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			starter := func(want int, says string, args ...string) {
+				t.Helper()
+				var out bytes.Buffer
+				if status := run(t.Context(), append([]string{"--config", file}, args...), &out, &out); status != want || !strings.Contains(out.String(), says) {
+					t.Fatalf("%q: status %d, want %d, and %q in it:\n%s", args, status, want, says, &out)
+				}
+			}
+			starter(1, "run starter migrate first", "serve")
+			db, err := store.Open(t.Context(), url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = db.Close() }()
+			if v, err := db.Version(t.Context()); err != nil || len(v.Applied) > 0 {
+				t.Errorf("it has applied %q, %v", v.Applied, err)
+			}
+			starter(0, "the database is up to date", "migrate")
+			starter(0, "migrations applied: 0", "migrate")
+			if v, err := db.Version(t.Context()); err != nil || len(v.Pending) > 0 {
+				t.Errorf("pending are %q, %v", v.Pending, err)
+			}
+		})
+	}
+}
