@@ -79,6 +79,8 @@ type Activities struct {
 	Statuses Statuses
 	// Language is what people are told in. The zero value is English.
 	Language config.Language
+	// AtOnce says whether replies are posted within the tasks of workflows; nil: they are.
+	AtOnce *AtOnce
 	// Promises is where promises that are due take turns; nil lets each begin at once.
 	Promises *Turnstile
 	Clock    func() time.Time

@@ -32,7 +32,12 @@ const elsewhereReason = "it could not be posted where it was promised, so whoeve
 // Most replies are such. It waits only for Slack. Its result is empty if it posted nothing. Post
 // does whatever PostAtOnce leaves undone.
 func (a *Activities) PostAtOnce(ctx context.Context, in PostInput) (ReplyOutput, error) {
+	began := a.Clock()
+	if !a.AtOnce.allowed(began) {
+		return ReplyOutput{}, nil
+	}
 	result, p, err := a.postAtOnce(ctx, in.Task)
+	a.AtOnce.ended(began, a.Clock())
 	if err != nil {
 		return ReplyOutput{}, classify(fmt.Errorf("post at once: %w", err))
 	}

@@ -160,6 +160,8 @@ type Worker struct {
 	// CachedWorkflows is how many workflows one worker keeps in memory between their tasks. Others are
 	// replayed when something happens in them.
 	CachedWorkflows int `yaml:"cached_workflows"`
+	// PostsAtOnce has replies posted within the tasks of workflows, which is quicker than from the task queue.
+	PostsAtOnce bool `yaml:"posts_at_once"`
 	// Deployment is the name of the worker's Temporal worker deployment; empty if workers are
 	// not versioned.
 	Deployment string `yaml:"deployment"`

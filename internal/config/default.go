@@ -22,7 +22,7 @@ func basics() Config {
 		Server:     Server{Address: ":8080"},
 		Database:   Database{URL: "sqlite:data/myao.db", Migrate: MigrateAuto},
 		Encryption: Encryption{Keys: map[string]Secret{}},
-		Worker:     Worker{Address: ":8081", ModelCallsAtOnce: 100, CachedWorkflows: 10_000},
+		Worker:     Worker{Address: ":8081", ModelCallsAtOnce: 100, CachedWorkflows: 10_000, PostsAtOnce: true},
 		Log:        Log{Format: "json", Level: "info"},
 		Agents: Agents{
 			Response: Agent{Provider: ProviderGemini, MaxOutputTokens: 1000},

@@ -524,7 +524,7 @@ func TestEncryptionKeysAreChecked(t *testing.T) {
 
 func TestTheWorkersSettingsAreChecked(t *testing.T) {
 	got := parse(t, least+`worker: {model_calls_at_once: 2, model_calls_per_second: 0.5, deployment: myao, build_id: 2026-11-21_a1b2c3}`, nil)
-	if want := (config.Worker{Address: ":8081", ModelCallsAtOnce: 2, ModelCallsPerSecond: 0.5, CachedWorkflows: 10_000, Deployment: "myao", BuildID: "2026-11-21_a1b2c3"}); got.Worker != want {
+	if want := (config.Worker{Address: ":8081", ModelCallsAtOnce: 2, ModelCallsPerSecond: 0.5, CachedWorkflows: 10_000, PostsAtOnce: true, Deployment: "myao", BuildID: "2026-11-21_a1b2c3"}); got.Worker != want {
 		t.Errorf("got %+v, want %+v", got.Worker, want)
 	}
 	for text, key := range map[string]string{
