@@ -23,7 +23,7 @@ export CGO_ENABLED := 0
 # The packages with goroutines of their own. SQLite is compiled to Go and several times slower
 # under the race detector, so make test leaves out packages that mostly use the database.
 # make race tests everything, and its end-to-end tests build the programs with -race, too.
-RACED := ./sandbox ./starter ./worker $(addprefix ./internal/,ingest inspector launch llm/tap operator relay sandbox slack)
+RACED := ./sandbox ./starter ./worker $(addprefix ./internal/,ingest inspector launch operator relay sandbox slack)
 
 # The packages that test longest begin first, so that none of them is left alone at the end.
 LONGEST := ./test/e2e ./test/chaos ./test/bench ./internal/store ./activities
