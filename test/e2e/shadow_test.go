@@ -62,13 +62,9 @@ func TestShadow(t *testing.T) {
 		judged(s, "where is the plan?", 1)
 	}
 	s.await("the snapshot", 10*time.Second, func() bool { return snapshots() == 1 })
-	same := func(when string) {
-		t.Helper()
-		s.await("both histories to be the same "+when, 20*time.Second, func() bool {
-			return slices.Equal(s.eventTypes(id), alone.eventTypes("channel/T0E2E/"+alone.general))
-		})
-	}
-	same("after the judgment")
+	s.await("both histories to be the same", 20*time.Second, func() bool {
+		return slices.Equal(s.eventTypes(id), alone.eventTypes("channel/T0E2E/"+alone.general))
+	})
 
 	s.worker.kill()
 	s.worker.start(failpoint.Variable + "=" + shadowPoint)
@@ -118,22 +114,17 @@ func TestShadow(t *testing.T) {
 		t.Errorf("usage: %+v", usage)
 	}
 
-	for _, s := range []*system{alone, s} {
-		deleted := judged(s, "forget-this?", 2)
-		if s != alone {
-			s.await("the snapshot", 10*time.Second, func() bool { return snapshots() == 1 })
-		}
-		s.workspace.Delete(s.general, deleted)
-		s.await("the deletion", 20*time.Second, func() bool {
-			m, err := s.store.Message(t.Context(), "T0E2E", s.general, deleted)
-			return err == nil && m.Deleted
-		})
-	}
+	deleted := judged(s, "forget-this?", 2)
+	s.await("the snapshot", 10*time.Second, func() bool { return snapshots() == 1 })
+	s.workspace.Delete(s.general, deleted)
+	s.await("the deletion", 20*time.Second, func() bool {
+		m, err := s.store.Message(t.Context(), "T0E2E", s.general, deleted)
+		return err == nil && m.Deleted
+	})
 	s.runWorkflow("Shadow", nil, &handled)
 	if all := opinions(1); len(all) > 0 || len(s.calls(rivalModel)) != 2 || snapshots() > 0 || handled > 0 {
 		t.Errorf("about what was deleted: %+v, %d calls, %d snapshots, handled %d", all, len(s.calls(rivalModel)), snapshots(), handled)
 	}
-	same("in the end")
 	if posts := s.posts(); len(posts) > 0 {
 		t.Errorf("posted %+v", posts)
 	}
