@@ -154,11 +154,9 @@ var (
 // Of returns what followed a decision says of it: at most one label of each kind, the weightiest and
 // then earliest evidence. events are in order of time.
 func Of(d Decision, events []Event) []Label {
+	events = slices.DeleteFunc(slices.Clone(events), func(e Event) bool { return e.At.Before(d.At) || e.At.Sub(d.At) > Window })
 	var all []Label
 	for _, e := range events {
-		if e.At.Before(d.At) || e.At.Sub(d.At) > Window {
-			continue
-		}
 		if kind, weight := d.evidence(e, events); weight > 0 {
 			all = append(all, Label{kind, kind.Truth(), weight, e.At, e.TS})
 		}
@@ -239,15 +237,15 @@ func (d Decision) byAnother(e Event) bool { return e.By != "" && e.By != d.Asker
 
 // noticed reports whether an event shows that somebody other than whoever asked cared.
 func (d Decision) noticed(e Event) bool {
-	return !e.At.Before(d.At) && e.At.Sub(d.At) <= Window && (d.byAnother(e) && (e.What == Said || e.What == Reacted) || e.Mention || e.What == Ordered)
+	return d.byAnother(e) && (e.What == Said || e.What == Reacted) || e.Mention || e.What == Ordered
 }
 
 func (d Decision) othersBefore(e Event, events []Event) bool {
 	return slices.ContainsFunc(events, func(o Event) bool {
-		return o.What == Said && d.byAnother(o) && !o.At.Before(d.At) && o.At.Before(e.At)
+		return o.What == Said && d.byAnother(o) && o.At.Before(e.At)
 	})
 }
 
 func (d Decision) mentionedBefore(e Event, events []Event) bool {
-	return slices.ContainsFunc(events, func(o Event) bool { return o.What == Said && o.Mention && !o.At.Before(d.At) && o.At.Before(e.At) })
+	return slices.ContainsFunc(events, func(o Event) bool { return o.What == Said && o.Mention && o.At.Before(e.At) })
 }

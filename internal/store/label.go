@@ -234,8 +234,7 @@ type Judged struct {
 
 // LabelledDecisions is the judgments that a filter selects, with their labels, the newest first.
 func (s *Store) LabelledDecisions(ctx context.Context, f LabelFilter) ([]Judged, error) {
-	query := s.db.WithContext(ctx).Model(&Decision{}).Where("source IN ('judgment', 'rule') AND decided_us >= ?", microsOrZero(f.Since)).
-		Where("workflow_id = ? OR workflow_id > ? AND workflow_id < ? OR workflow_id > ? AND workflow_id < ?", f.within()...)
+	query := f.within().apply(s.db.WithContext(ctx).Model(&Decision{})).Where("source IN ('judgment', 'rule') AND decided_us >= ?", microsOrZero(f.Since))
 	if f.Scored {
 		query = query.Where("confidence IS NOT NULL")
 	}
@@ -266,12 +265,13 @@ func (s *Store) LabelledDecisions(ctx context.Context, f LabelFilter) ([]Judged,
 	return out, nil
 }
 
-// within are the bounds of the workflow ids that the filter selects.
-func (f LabelFilter) within() []any {
+// within is the condition on the workflow ids that the filter selects.
+func (f LabelFilter) within() condition {
 	if f.Channel != "" {
-		top := chat.Conversation{Team: f.Team, Channel: f.Channel}.ID()
-		threads := strings.Replace(top, "channel/", "thread/", 1)
-		return []any{top, threads + "/", threads + "0", "", ""} // 0 follows / in ASCII
+		top := chat.Conversation{Team: f.Team, Channel: f.Channel}
+		threads := threadsOf(top)
+		return where("workflow_id = ? OR "+threads.sql, append([]any{top.ID()}, threads.args...)...)
 	}
-	return []any{"", "channel/" + f.Team + "/", "channel/" + f.Team + "0", "thread/" + f.Team + "/", "thread/" + f.Team + "0"}
+	return where("workflow_id > ? AND workflow_id < ? OR workflow_id > ? AND workflow_id < ?",
+		"channel/"+f.Team+"/", "channel/"+f.Team+"0", "thread/"+f.Team+"/", "thread/"+f.Team+"0")
 }

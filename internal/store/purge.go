@@ -45,8 +45,11 @@ func (p purger) own() condition { return where("team_id = ? AND channel_id = ?",
 // topLevel and threads are the parts of a table with workflow ids.
 func (p purger) topLevel() condition { return where("workflow_id = ?", p.ID()) }
 
-func (p purger) threads() condition {
-	all := strings.Replace(p.ID(), "channel/", "thread/", 1)
+func (p purger) threads() condition { return threadsOf(p.Conversation) }
+
+// threadsOf is the condition that a workflow id is that of a thread in a channel, given by its top level.
+func threadsOf(top chat.Conversation) condition {
+	all := strings.Replace(top.ID(), "channel/", "thread/", 1)
 	return where("workflow_id > ? AND workflow_id < ?", all+"/", all+"0") // 0 follows / in ASCII
 }
 
