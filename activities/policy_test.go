@@ -126,7 +126,7 @@ func TestOverBudget(t *testing.T) {
 	})
 }
 
-// limitWorkspace gives the workspace a budget, of which nothing is read yet.
+// limitWorkspace gives the workspace a budget. What is used of it is read with the next question.
 func (b *bundle) limitWorkspace(limit config.Budget) {
 	now := b.Clock()
 	b.Budget = &budget.Workspace{

@@ -91,7 +91,7 @@ func TestLabelCommand(t *testing.T) {
 		t.Errorf("with private channels:\n%s", asked)
 	}
 
-	// Nine more, of which people agree with two: 2 of 10, where agreement with the first is missing, too.
+	// Nine more decisions. People agree with two of them, and not with the first one: that makes 2 of 10.
 	for i := range 9 {
 		key, truth := fmt.Sprint("n", i), label.Speak
 		if i < 2 {

@@ -168,7 +168,7 @@ func (m *masker) words(text string) string {
 // everybody are words after @ that are nobody's names.
 var everybody = []string{"here", "channel", "everyone", "all", "someone"}
 
-// nameAt returns what stands for the name that begins at an index, and the name's length; 0 if none does.
+// nameAt masks the name that begins at an index. It also returns the length of that name, or 0 if no name begins there.
 func (m *masker) nameAt(runes, folded []rune, i int) (masked string, length int) {
 	switch r := runes[i]; {
 	case (r == '@' || r == '#') && i+1 < len(runes) && unicode.IsLetter(runes[i+1]) && (i == 0 || !joined('a', runes[i-1])):

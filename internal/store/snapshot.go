@@ -69,8 +69,8 @@ func (s *Store) SaveSnapshot(ctx context.Context, x Snapshot) error {
 	return nil
 }
 
-// LeaseSnapshot leases the oldest snapshot that is still good and that nobody else holds, or by itself. It
-// returns nil if there is none. It deletes those that it finds too old, and those that hold what was deleted,
+// LeaseSnapshot leases the oldest snapshot that is still good and that nobody but by holds. It returns nil if
+// there is none. It deletes those that it finds too old, and those that hold what was deleted,
 // edited or forgotten meanwhile.
 func (s *Store) LeaseSnapshot(ctx context.Context, by string, lease time.Duration) (*Snapshot, error) {
 	for {
