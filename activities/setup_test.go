@@ -89,11 +89,13 @@ type patientTransport struct{}
 
 func (patientTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(req.Context()))
-	context.AfterFunc(req.Context(), func() {
-		if !errors.Is(req.Context().Err(), context.DeadlineExceeded) {
+	obey := func() {
+		if errors.Is(req.Context().Err(), context.Canceled) {
 			cancel(context.Cause(req.Context()))
 		}
-	})
+	}
+	obey() // AfterFunc calls it in a goroutine, perhaps too late
+	context.AfterFunc(req.Context(), obey)
 	return http.DefaultTransport.RoundTrip(req.WithContext(ctx))
 }
 
