@@ -47,7 +47,7 @@ ZONED := $(addprefix ./internal/,chat ledger prompt when)
 # runs at once. Tests write to memory if there is room; go build does not.
 GO_TEST := GOTMPDIR="$${GOTMPDIR:-$${TMPDIR:-/tmp}}" TMPDIR="$$(scripts/scratch)" go test -vet=off -ldflags=-w -timeout $(TEST_TIMEOUT) -p $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
-.PHONY: help run build test test-browser screenshots bench bench-long chaos topology race histories lint vulnerabilities verify fmt temporal temporal-server govulncheck postgres chromium axe clean
+.PHONY: help run build test test-browser screenshots bench bench-long chaos topology race histories lint vulnerabilities verify fmt notices temporal temporal-server govulncheck postgres chromium axe clean
 .NOTPARALLEL:
 
 help: ## list these targets
@@ -104,13 +104,14 @@ race: temporal postgres govulncheck ## run every test with the race detector
 histories: temporal ## record the histories that workflows/testdata lacks, one for each path
 	@scripts/histories
 
-lint: ## check formatting and run go vet, staticcheck and workflowcheck
+lint: ## check formatting and THIRD_PARTY_NOTICES, and run go vet, staticcheck and workflowcheck
 	@scripts/tool staticcheck honnef.co/go/tools/cmd/staticcheck $(STATICCHECK_VERSION)
 	@scripts/tool workflowcheck go.temporal.io/sdk/contrib/tools/workflowcheck $(WORKFLOWCHECK_VERSION)
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "Not formatted (make fmt formats them):"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
 	$(BIN)/staticcheck ./...
 	$(BIN)/workflowcheck -config workflowcheck.config.yaml ./workflows/...
+	go run ./scripts/notices -check THIRD_PARTY_NOTICES
 
 vulnerabilities: govulncheck ## look for known vulnerabilities in code that the programs call (GOVULNDB, REQUIRE_VULNDB: see scripts/govulncheck)
 	@echo "Looking for known vulnerabilities: about half a minute …"
@@ -120,6 +121,9 @@ verify: lint vulnerabilities test test-browser ## run what CI runs: lint, vulner
 
 fmt: ## format the Go files
 	gofmt -w .
+
+notices: ## renew THIRD_PARTY_NOTICES, the licences of the modules that the programs contain
+	go run ./scripts/notices THIRD_PARTY_NOTICES
 
 temporal: ## install the Temporal CLI into .bin, unless it is in PATH
 	@command -v temporal >/dev/null || \
