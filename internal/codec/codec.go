@@ -4,6 +4,7 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -20,19 +21,34 @@ const (
 	metadataKeyID = "encryption-key-id"
 )
 
+// The metadata keys that a bound payload has besides. The last two are absent where the SDK does
+// not say which workflow a payload belongs to.
+const (
+	metadataVersion   = "encryption-version"
+	metadataNamespace = "namespace"
+	metadataWorkflow  = "workflow-id"
+)
+
+// version is the format of bound payloads. Payloads of the first format have no version.
+const version = "2"
+
 // The reasons of an Error.
 var (
 	// ErrUnknownKey: the configuration lacks the key that the payload names.
 	ErrUnknownKey = errors.New("encryption.keys has no such key")
 	// ErrAltered: the payload was altered, or its key has another value.
 	ErrAltered = errors.New("it was altered, or encrypted with another key of that id")
+	// ErrMoved: the payload was written for another workflow or namespace.
+	ErrMoved = errors.New("it is in the wrong place")
+	// ErrUnknownVersion: the payload has a format that this program does not know.
+	ErrUnknownVersion = errors.New("a newer version of the program wrote it")
 )
 
 // Error is returned for an encrypted payload that cannot be decrypted. It holds no key.
 type Error struct {
 	// KeyID is the key id in the payload.
 	KeyID string
-	// Err is ErrUnknownKey or ErrAltered.
+	// Err wraps ErrUnknownKey, ErrAltered, ErrMoved or ErrUnknownVersion.
 	Err error
 }
 
@@ -41,20 +57,25 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("payload encrypted with the key %.80q cannot be read: %v", e.KeyID, e.Err)
 }
 
-// Unwrap returns ErrUnknownKey or ErrAltered.
+// Unwrap returns the reason.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Codec encrypts and decrypts payloads with AES-256-GCM. It is safe for concurrent use.
 type Codec struct {
 	active string
+	bind   bool
 	keys   map[string]cipher.AEAD
+	at     place
 }
 
-var _ converter.PayloadCodec = (*Codec)(nil)
+var (
+	_ converter.PayloadCodec                         = (*Codec)(nil)
+	_ converter.PayloadCodecWithSerializationContext = (*Codec)(nil)
+)
 
 // New creates a codec with the configured keys. Without an active key it only decrypts.
 func New(c config.Encryption) (*Codec, error) {
-	codec := &Codec{active: c.ActiveKey, keys: make(map[string]cipher.AEAD, len(c.Keys))}
+	codec := &Codec{active: c.ActiveKey, bind: c.BindPayloads, keys: make(map[string]cipher.AEAD, len(c.Keys))}
 	for id, key := range c.Keys {
 		aead, err := newCipher(string(key))
 		if err != nil {
@@ -113,24 +134,33 @@ func (c *Codec) encrypt(p *commonpb.Payload) (*commonpb.Payload, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encrypt payload: %w", err)
 	}
-	return &commonpb.Payload{
-		Metadata: map[string][]byte{converter.MetadataEncoding: []byte(encoding), metadataKeyID: []byte(c.active)},
-		Data:     c.keys[c.active].Seal(nil, nil, plain, additionalData(c.active)),
-	}, nil
+	metadata := map[string][]byte{converter.MetadataEncoding: []byte(encoding), metadataKeyID: []byte(c.active)}
+	if c.bind {
+		metadata[metadataVersion] = []byte(version)
+		c.at.write(metadata)
+	}
+	return &commonpb.Payload{Metadata: metadata, Data: c.keys[c.active].Seal(nil, nil, plain, additionalData(metadata))}, nil
 }
 
 func (c *Codec) decrypt(p *commonpb.Payload) (*commonpb.Payload, error) {
-	if string(p.GetMetadata()[converter.MetadataEncoding]) != encoding {
+	metadata := p.GetMetadata()
+	if string(metadata[converter.MetadataEncoding]) != encoding {
 		return p, nil
 	}
-	id := string(p.GetMetadata()[metadataKeyID])
+	id := string(metadata[metadataKeyID])
 	key, ok := c.keys[id]
 	if !ok {
 		return nil, &Error{KeyID: id, Err: ErrUnknownKey}
 	}
-	plain, err := key.Open(nil, nil, p.GetData(), additionalData(id))
+	if v := string(metadata[metadataVersion]); v != "" && v != version {
+		return nil, &Error{KeyID: id, Err: ErrUnknownVersion}
+	}
+	plain, err := key.Open(nil, nil, p.GetData(), additionalData(metadata))
 	if err != nil {
 		return nil, &Error{KeyID: id, Err: ErrAltered}
+	}
+	if from := readPlace(metadata); !from.includes(c.at) {
+		return nil, &Error{KeyID: id, Err: fmt.Errorf("%w: written for %v, found in %v", ErrMoved, from, c.at)}
 	}
 	out := &commonpb.Payload{}
 	if err := proto.Unmarshal(plain, out); err != nil {
@@ -139,6 +169,18 @@ func (c *Codec) decrypt(p *commonpb.Payload) (*commonpb.Payload, error) {
 	return out, nil
 }
 
-// additionalData is authenticated with a payload: the encoding and the key id. A key under
-// another id therefore does not decrypt it.
-func additionalData(id string) []byte { return []byte(encoding + "\x00" + id) }
+// additionalData is authenticated with a payload, so that its metadata can neither be changed nor
+// removed. In the first format it is the encoding and the key id, and begins with a letter. A
+// bound payload has all of the metadata, each value after its length, and begins with the
+// length of the encoding: no payload of one format is one of the other.
+func additionalData(metadata map[string][]byte) []byte {
+	if len(metadata[metadataVersion]) == 0 {
+		return []byte(encoding + "\x00" + string(metadata[metadataKeyID]))
+	}
+	var all []byte
+	for _, key := range []string{converter.MetadataEncoding, metadataVersion, metadataKeyID, metadataNamespace, metadataWorkflow} {
+		all = binary.AppendUvarint(all, uint64(len(metadata[key])))
+		all = append(all, metadata[key]...)
+	}
+	return all
+}

@@ -20,7 +20,7 @@ func key(of byte) config.Secret {
 	return config.Secret(base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{of}, 32)))
 }
 
-// with creates a codec with the given keys and active key.
+// with creates a codec with the given keys and active key. It writes the first format.
 func with(t testing.TB, active string, ids ...string) *Codec {
 	t.Helper()
 	values := map[string]config.Secret{"old": key(1), "new": key(2)}
@@ -173,6 +173,25 @@ func TestAlteration(t *testing.T) {
 	delete(unnamed.Metadata, "encryption-key-id")
 	if _, err := decode(twins, unnamed); !errors.Is(err, ErrUnknownKey) {
 		t.Errorf("without the id of a key: %v", err)
+	}
+}
+
+// Written by the last program without bound payloads.
+func TestOldPayloadsOpen(t *testing.T) {
+	t.Parallel()
+	raw, err := base64.StdEncoding.DecodeString("ChwKCGVuY29kaW5nEhBiaW5hcnkvZW5jcnlwdGVkChgKEWVuY3J5cHRpb24ta2V5LWlkEgNvbGQSPs+ZOTMo4MvXlw46cQtzduI7jWS3br3MSvQ" +
+		"sBkXyowTK3pBmiw1d6cGW+oom5vfMHldFfz4l1SvXPrjUYmAC")
+	var old commonpb.Payload
+	if err == nil {
+		err = proto.Unmarshal(raw, &old)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []*Codec{with(t, "new", "old", "new"), bound(t), bound(t).in(workflow("channel/T1/C1"))} {
+		if got, err := decode(c, &old); err != nil || !proto.Equal(got, payload(`"before"`)) {
+			t.Errorf("got %v, %v", got, err)
+		}
 	}
 }
 

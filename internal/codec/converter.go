@@ -13,28 +13,36 @@ import (
 )
 
 // DataConverter is the SDK's default with the codec around it. It differs in one point: a
-// payload without its key blocks the work until the key is back. The SDK alone would drop
+// payload that cannot be decrypted blocks the work until it can. The SDK alone would drop
 // such a signal, fail a workflow with such an input, and give up such an activity after some
 // attempts.
 func (c *Codec) DataConverter() converter.DataConverter {
-	return dataConverter{converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), c)}
+	return dataConverter{DataConverter: converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), c)}
 }
 
 // FailureConverter encrypts the message and the stack trace of failures if the codec has an
 // active key. It reads both encrypted and plain ones.
 func (c *Codec) FailureConverter() converter.FailureConverter {
-	return failureConverter{temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
+	return failureConverter{codec: c, FailureConverter: temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
 		DataConverter: c.DataConverter(), EncodeCommonAttributes: c.active != "",
 	})}
 }
 
-type dataConverter struct{ converter.DataConverter }
+// dataConverter knows where it is used, for what happens to a payload that cannot be decrypted.
+type dataConverter struct {
+	converter.DataConverter
+	inWorkflow bool
+	attempt    int32 // of the activity; 0 elsewhere
+}
 
-var _ converter.ContextAware = dataConverter{}
+var (
+	_ converter.ContextAware                          = dataConverter{}
+	_ converter.DataConverterWithSerializationContext = dataConverter{}
+)
 
 // WithWorkflowContext implements converter.ContextAware.
 func (d dataConverter) WithWorkflowContext(converter.WorkflowContext) converter.DataConverter {
-	return workflowConverter(d)
+	return dataConverter{DataConverter: d.DataConverter, inWorkflow: true}
 }
 
 // WithContext implements converter.ContextAware, for activities and clients.
@@ -42,45 +50,34 @@ func (d dataConverter) WithContext(ctx context.Context) converter.DataConverter 
 	if !activity.IsActivity(ctx) {
 		return d
 	}
-	return activityConverter{d.DataConverter, activity.GetInfo(ctx).Attempt}
+	return dataConverter{DataConverter: d.DataConverter, attempt: activity.GetInfo(ctx).Attempt}
 }
 
-// workflowConverter panics when a payload cannot be decrypted. That fails the workflow task, not
-// the workflow: Temporal retries it until the key is back.
-type workflowConverter struct{ converter.DataConverter }
-
-func (d workflowConverter) FromPayload(p *commonpb.Payload, value any) error {
-	return panicIfUnreadable(d.DataConverter.FromPayload(p, value))
+// WithSerializationContext implements converter.DataConverterWithSerializationContext. The SDK
+// calls it before or after the other two.
+func (d dataConverter) WithSerializationContext(in converter.SerializationContext) converter.DataConverter {
+	d.DataConverter = converter.WithDataConverterSerializationContext(d.DataConverter, in)
+	return d
 }
 
-func (d workflowConverter) FromPayloads(p *commonpb.Payloads, values ...any) error {
-	return panicIfUnreadable(d.DataConverter.FromPayloads(p, values...))
+// FromPayload implements converter.DataConverter.
+func (d dataConverter) FromPayload(p *commonpb.Payload, value any) error {
+	return d.waitIfUnreadable(d.DataConverter.FromPayload(p, value))
 }
 
-func panicIfUnreadable(err error) error {
-	if unreadable, ok := errors.AsType[*Error](err); ok {
+// FromPayloads implements converter.DataConverter.
+func (d dataConverter) FromPayloads(p *commonpb.Payloads, values ...any) error {
+	return d.waitIfUnreadable(d.DataConverter.FromPayloads(p, values...))
+}
+
+// waitIfUnreadable panics in a workflow. That fails the workflow task, not the workflow: Temporal
+// retries it until the key is back. It makes Temporal retry an activity, with growing delays.
+func (d dataConverter) waitIfUnreadable(err error) error {
+	unreadable, ok := errors.AsType[*Error](err)
+	switch {
+	case ok && d.inWorkflow:
 		panic(unreadable)
-	}
-	return err
-}
-
-// activityConverter makes Temporal retry an activity whose input cannot be decrypted, with
-// growing delays.
-type activityConverter struct {
-	converter.DataConverter
-	attempt int32
-}
-
-func (d activityConverter) FromPayload(p *commonpb.Payload, value any) error {
-	return d.retryIfUnreadable(d.DataConverter.FromPayload(p, value))
-}
-
-func (d activityConverter) FromPayloads(p *commonpb.Payloads, values ...any) error {
-	return d.retryIfUnreadable(d.DataConverter.FromPayloads(p, values...))
-}
-
-func (d activityConverter) retryIfUnreadable(err error) error {
-	if unreadable, ok := errors.AsType[*Error](err); ok {
+	case ok && d.attempt > 0:
 		return &retryError{unreadable, retryAfter(d.attempt)}
 	}
 	return err
@@ -102,7 +99,17 @@ type retryError struct {
 func (e *retryError) Error() string { return e.err.Error() }
 func (e *retryError) Unwrap() error { return e.err }
 
-type failureConverter struct{ converter.FailureConverter }
+type failureConverter struct {
+	converter.FailureConverter
+	codec *Codec
+}
+
+var _ converter.FailureConverterWithSerializationContext = failureConverter{}
+
+// WithSerializationContext implements converter.FailureConverterWithSerializationContext.
+func (f failureConverter) WithSerializationContext(in converter.SerializationContext) converter.FailureConverter {
+	return f.codec.in(in).FailureConverter()
+}
 
 // ErrorToFailure implements converter.FailureConverter.
 func (f failureConverter) ErrorToFailure(err error) *failurepb.Failure {

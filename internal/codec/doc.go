@@ -4,5 +4,6 @@
 // Temporal looks things up by them.
 //
 // A payload is encrypted whole, with its metadata, and names its key. So keys can be rotated
-// while old payloads are still needed.
+// while old payloads are still needed. A bound payload also names its namespace and workflow; the
+// SDK tells the converters where they are, and a payload of another workflow is refused.
 package codec

@@ -185,6 +185,9 @@ type Encryption struct {
 	ActiveKey string `yaml:"active_key"`
 	// Keys are the active and the former keys by their ids, each 32 bytes in base64.
 	Keys map[string]Secret `yaml:"keys"`
+	// BindPayloads writes into each new payload which workflow it belongs to, so that it is
+	// refused elsewhere. Programs of before this setting cannot read such payloads.
+	BindPayloads bool `yaml:"bind_payloads"`
 }
 
 // Price is what a million tokens of a model cost, in any currency.

@@ -268,5 +268,9 @@ func (e *examination) encryption(context.Context) Finding {
 	if settings.ActiveKey == "" {
 		return warn("set encryption.active_key to one of them", "%s, but none is active: nothing new is encrypted", count(len(settings.Keys), "key"))
 	}
+	if !settings.BindPayloads {
+		return warn("set encryption.bind_payloads to true, when no program of before it is needed any more",
+			"with the key %q, but a payload can be moved to another workflow", settings.ActiveKey)
+	}
 	return ok("with the key %q; data of %s can be read", settings.ActiveKey, count(len(settings.Keys), "key"))
 }

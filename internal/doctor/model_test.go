@@ -251,7 +251,8 @@ func TestEncryption(t *testing.T) {
 		says   string
 	}{
 		{"none", config.Encryption{}, OK, "off"},
-		{"one", config.Encryption{ActiveKey: "a", Keys: map[string]config.Secret{"a": key}}, OK, `"a"; data of 1 key can be read`},
+		{"one", config.Encryption{ActiveKey: "a", Keys: map[string]config.Secret{"a": key}, BindPayloads: true}, OK, `"a"; data of 1 key can be read`},
+		{"not bound", config.Encryption{ActiveKey: "a", Keys: map[string]config.Secret{"a": key}}, Warn, "can be moved"},
 		{"none active", config.Encryption{Keys: map[string]config.Secret{"a": key, "b": key}}, Warn, "2 keys, but none is active"},
 		{"broken", config.Encryption{ActiveKey: "a", Keys: map[string]config.Secret{"a": key, "b": "short"}}, Fail, `"b"`},
 	} {

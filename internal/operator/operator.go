@@ -81,7 +81,8 @@ func (o *Operator) Order(ctx context.Context, c chat.Conversation, update string
 	start.WorkflowIDConflictPolicy = enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING
 	for try := 1; ; try++ {
 		err := o.order(ctx, start, in, client.UpdateWorkflowOptions{
-			UpdateID: id, UpdateName: update, Args: []any{order}, WaitForStage: client.WorkflowUpdateStageCompleted,
+			WorkflowID: c.ID(), // without it the payload of the order is not bound to the conversation
+			UpdateID:   id, UpdateName: update, Args: []any{order}, WaitForStage: client.WorkflowUpdateStageCompleted,
 		})
 		if _, ok := errors.AsType[*serviceerror.NotFound](err); ok && try < 3 {
 			continue // the run ended before it received the update; the next one gets it

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
@@ -19,7 +20,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"myao/internal/chat"
+	"myao/internal/codec"
 	"myao/internal/config"
+	"myao/internal/conversation"
 	"myao/internal/testserver"
 )
 
@@ -44,13 +47,13 @@ func Errand(ctx workflow.Context, first string) ([]string, error) {
 
 func CarryOut(_ context.Context, order string) (string, error) { return order + " is carried out", nil }
 
-// keyring is a configuration of the keys "old" and "new", one of them active.
+// keyring is a configuration of keys, one of them active, with bound payloads.
 func keyring(active string, ids ...string) config.Encryption {
 	keys := map[string]config.Secret{}
 	for _, id := range ids {
 		keys[id] = config.Secret(base64.StdEncoding.EncodeToString(bytes.Repeat([]byte(id[:1]), 32)))
 	}
-	return config.Encryption{ActiveKey: active, Keys: keys}
+	return config.Encryption{ActiveKey: active, Keys: keys, BindPayloads: true}
 }
 
 // errand is a workflow with clients that have the old key, the new one, and both.
@@ -61,8 +64,13 @@ type errand struct {
 
 func (e errand) work(c client.Client, o worker.Options) (stop func()) {
 	e.t.Helper()
+	return e.workAt(c, errands, o)
+}
+
+func (e errand) workAt(c client.Client, queue string, o worker.Options) (stop func()) {
+	e.t.Helper()
 	o.WorkerStopTimeout = time.Second
-	w := worker.New(c, errands, o)
+	w := worker.New(c, queue, o)
 	if !o.DisableWorkflowWorker {
 		w.RegisterWorkflow(Errand)
 	}
@@ -198,14 +206,95 @@ func TestNothingIsLostWhenAKeyIsMissing(t *testing.T) {
 	}
 }
 
+// Whoever can write to Temporal's database can hand a workflow what was written for another.
+func TestAPayloadOfAnotherWorkflowIsRefused(t *testing.T) {
+	ns := namespace(t, testserver.Temporal(t))
+	keyed := dialWith(t, ns, keyring("key", "key"))
+	e := errand{t: t, both: keyed}
+	await(t, "the namespace", func(ctx context.Context) error {
+		_, err := keyed.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{})
+		return err
+	})
+	o := client.StartWorkflowOptions{ID: "elsewhere", TaskQueue: errands}
+	if _, err := keyed.SignalWithStartWorkflow(t.Context(), o.ID, errands, "go", o, Errand, "first"); err != nil {
+		t.Fatal(err)
+	}
+	var signal *commonpb.Payloads
+	for _, event := range history(t, keyed, o.ID, "") {
+		if a := event.GetWorkflowExecutionSignaledEventAttributes(); a != nil {
+			signal = a.Input
+		}
+	}
+	e.start(keyed)
+	if _, err := keyed.WorkflowService().SignalWorkflowExecution(t.Context(), &workflowservice.SignalWorkflowExecutionRequest{
+		Namespace: ns, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: errands}, SignalName: errands, Input: signal,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	e.work(keyed, worker.Options{})
+	e.stuck()
+	for _, event := range history(t, keyed, errands, "") {
+		if failed := event.GetWorkflowTaskFailedEventAttributes(); failed != nil {
+			said := codecOf(t, keyring("key", "key")).FailureConverter().FailureToError(failed.Failure).Error()
+			for _, want := range []string{`workflow "elsewhere" of namespace "` + ns, `workflow "errands" of namespace "` + ns} {
+				if !strings.Contains(said, want) {
+					t.Errorf("the task failed with %q, want it to name %s", said, want)
+				}
+			}
+		}
+	}
+	// Where it belongs it is read.
+	var got []string
+	if err := keyed.GetWorkflow(t.Context(), o.ID, "").Get(t.Context(), &got); err != nil || !slices.Equal(got, []string{"first", "go", "the order is carried out"}) {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func codecOf(t *testing.T, e config.Encryption) *codec.Codec {
+	t.Helper()
+	c, err := codec.New(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// A run gets its schedule's input, which was written before the run had an id.
+func TestARunReadsTheInputOfItsSchedule(t *testing.T) {
+	ns := namespace(t, testserver.Temporal(t))
+	keyed := dialWith(t, ns, keyring("key", "key"))
+	schedule := Schedule{ID: "schedule", Every: time.Hour, Workflow: Errand, Args: []any{"go"}, Note: "a test"}
+	await(t, "the schedule", func(ctx context.Context) error { return EnsureSchedule(ctx, keyed, schedule) })
+	if err := EnsureSchedule(t.Context(), keyed, schedule); err != nil { // reads and updates it
+		t.Fatal(err)
+	}
+	if err := keyed.ScheduleClient().GetHandle(t.Context(), schedule.ID).Trigger(t.Context(), client.ScheduleTriggerOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	errand{t: t}.workAt(keyed, conversation.TaskQueue, worker.Options{})
+	await(t, "its run", func(ctx context.Context) error {
+		list, err := keyed.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: "WorkflowType = 'Errand'"})
+		if err != nil || len(list.Executions) == 0 {
+			return fmt.Errorf("%v, %v", list, err)
+		}
+		var got []string
+		id := list.Executions[0].Execution.WorkflowId
+		if err := keyed.GetWorkflow(ctx, id, "").Get(ctx, &got); err != nil || !strings.HasPrefix(id, "schedule-") {
+			t.Fatalf("%s: %q, %v", id, got, err)
+		}
+		return nil
+	})
+}
+
 // Without a key nobody can read a channel's name, or when its thread began. The longest name still
 // fits a summary after encryption.
 func TestTheSummaryIsEncrypted(t *testing.T) {
 	ns := namespace(t, testserver.Temporal(t))
-	plain, keyed := dialWith(t, ns, config.Encryption{}), dialWith(t, ns, keyring("key", "key"))
+	key := strings.Repeat("k", 80-len(ns))
+	plain, keyed := dialWith(t, ns, config.Encryption{}), dialWith(t, ns, keyring(key, key))
 	name := strings.Repeat("🤫", 80)
 	s := Sender{Client: keyed, Attributes: never, Name: func(context.Context, string, string) string { return name }}
-	conv := chat.Conversation{Team: "T1", Channel: "C1", Thread: "1709287200.000100"}
+	conv := chat.Conversation{Team: "T0123456789", Channel: "C0123456789", Thread: "1709287200.000100"}
 	await(t, "the namespace", func(ctx context.Context) error { return s.Send(ctx, conv, signal("1.1"), "request") })
 	described := func(c client.Client) (string, error) {
 		d, err := c.DescribeWorkflow(t.Context(), conv.ID(), "")

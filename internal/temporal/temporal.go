@@ -143,14 +143,15 @@ func fairnessKey(c chat.Conversation) string {
 }
 
 // summary describes a conversation for people, and holds nothing that they wrote. A long channel
-// name is cut: the server refuses a signal whose summary exceeds 400 bytes after encryption.
+// name is cut: the server refuses a signal whose summary exceeds 400 bytes after encryption. That
+// leaves 80 bytes for the encryption key's id and the namespace, which a bound payload names.
 func summary(c chat.Conversation, name string) string {
-	const most = 40 // characters
+	const most = 60 // bytes
 	channel := c.Channel
 	if name != "" {
 		channel = "#" + name
-		if r := []rune(name); len(r) > most {
-			channel = "#" + string(r[:most]) + "…"
+		if len(name) > most {
+			channel = "#" + strings.ToValidUTF8(name[:most], "") + "…"
 		}
 	}
 	switch {

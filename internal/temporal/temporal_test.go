@@ -145,7 +145,7 @@ func TestSend(t *testing.T) {
 			{chat.Conversation{Team: run + "START", Channel: "C1"}, "C1 · top level"},
 			{chat.Conversation{Team: run + "START", Channel: "C0NAMED", Thread: "1709287200.000100"}, "#general · thread 2024-03-01 10:00:00 UTC"},
 			{chat.Conversation{Team: run + "START", Channel: "C0NAMED"}, "#general · top level"},
-			{chat.Conversation{Team: run + "START", Channel: "C0LONG"}, "#" + strings.Repeat("長", 40) + "… · top level"},
+			{chat.Conversation{Team: run + "START", Channel: "C0LONG"}, "#" + strings.Repeat("長", 20) + "… · top level"},
 			{chat.Conversation{Team: run + "START", Channel: "D1"}, "D1 · direct messages"},
 			{chat.Conversation{Team: run + strings.Repeat("LONG", 10), Channel: "C1"}, "C1 · top level"},
 		} {

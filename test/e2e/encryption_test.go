@@ -36,9 +36,10 @@ import (
 	"myao/internal/testserver"
 )
 
-// keyring returns a configuration with keys of these ids, with one of them active.
+// keyring returns a configuration with keys of these ids, with one of them active, and with bound
+// payloads.
 func keyring(active string, ids ...string) config.Encryption {
-	e := config.Encryption{ActiveKey: active, Keys: map[string]config.Secret{}}
+	e := config.Encryption{ActiveKey: active, Keys: map[string]config.Secret{}, BindPayloads: true}
 	for _, id := range ids {
 		e.Keys[id] = config.Secret(base64.StdEncoding.EncodeToString(bytes.Repeat([]byte(id[:1]), 32)))
 	}
@@ -51,7 +52,7 @@ func encryptionYAML(e config.Encryption) string {
 	for id, key := range e.Keys {
 		keys = append(keys, fmt.Sprintf("%s: %q", id, string(key)))
 	}
-	return fmt.Sprintf("encryption: {active_key: %q, keys: {%s}}", e.ActiveKey, strings.Join(keys, ", "))
+	return fmt.Sprintf("encryption: {active_key: %q, keys: {%s}, bind_payloads: %v}", e.ActiveKey, strings.Join(keys, ", "), e.BindPayloads)
 }
 
 func encrypted(e config.Encryption) option { return extraConfig(encryptionYAML(e) + "\n") }
@@ -210,6 +211,9 @@ func TestNothingIsReadableInTemporal(t *testing.T) {
 		if string(p.Metadata["encoding"]) != "binary/encrypted" || string(p.Metadata["encryption-key-id"]) != "k1" {
 			t.Errorf("a payload in clear: %v", p)
 		}
+		if string(p.Metadata["namespace"]) != s.namespaceName || len(p.Metadata["workflow-id"]) == 0 {
+			t.Errorf("a payload that is not bound: %v", p)
+		}
 	}
 	for _, failure := range f.failures {
 		// Only the server's own wrapper of an activity's failure may be in clear text.
@@ -310,8 +314,8 @@ func temporalCLI(t *testing.T) string {
 	return path
 }
 
-// While a reply is held back, encryption is switched on, the key changes, and a key is lost and
-// restored. No reply is lost.
+// While a reply is held back, encryption is switched on, the key changes, payloads are bound, and a
+// key is lost and restored. No reply is lost.
 func TestKeysChangeUnderOpenConversations(t *testing.T) {
 	t.Parallel()
 	const held = 4 // seconds
@@ -327,12 +331,14 @@ func TestKeysChangeUnderOpenConversations(t *testing.T) {
 		t.Helper()
 		s.await("the reply that was held back "+since, 40*time.Second, func() bool { return in(s.general) == n })
 	}
+	unbound := keyring("a", "a")
+	unbound.BindPayloads = false
 	for n, change := range []struct {
 		since string
 		to    config.Encryption
 	}{
-		{"before encryption was switched on", keyring("a", "a")},
-		{"before the key was changed", keyring("b", "a", "b")},
+		{"before encryption was switched on", unbound},
+		{"before the key was changed and payloads were bound", keyring("b", "a", "b")},
 	} {
 		holdsBack(fmt.Sprintf("question %d?", n+1))
 		s.changeKeys(change.to)
