@@ -106,7 +106,7 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 		s.say("stopping …")
 		return nil
 	})
-	s.say("starting Temporal, worker and starter; logs are in %s", s.dir)
+	s.say("Starting Temporal, worker and starter: a few seconds; logs are in %s", s.dir)
 	run := func(c *child) { group.Go(func() error { return c.supervise(ctx) }) }
 	run(s.temporal(temporalPath))
 	group.Go(func() error {
@@ -187,7 +187,7 @@ func findTemporal(bin string) (string, error) {
 	}
 	path := filepath.Join(bin, "temporal")
 	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("the program temporal is neither in PATH nor in %s; run `make temporal` to build it", bin)
+		return "", fmt.Errorf("the program temporal is neither in PATH nor in %s; run `make temporal` to install it", bin)
 	}
 	return path, nil
 }
