@@ -1,0 +1,194 @@
+package shipping
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"unicode"
+)
+
+// translated are the pages that exist in Japanese too, by the path of the Japanese one.
+var translated = map[string]string{
+	"README.ja.md":             "README.md",
+	"docs/ja/tutorial.md":      "docs/tutorial.md",
+	"docs/ja/connecting.md":    "docs/connecting.md",
+	"docs/ja/configuration.md": "docs/configuration.md",
+	"docs/ja/in-slack.md":      "docs/in-slack.md",
+}
+
+func TestLinksBetweenDocuments(t *testing.T) {
+	t.Parallel()
+	for _, fault := range deadLinks(t, os.DirFS("../..")) {
+		t.Error(fault)
+	}
+}
+
+func TestTranslationsAreCurrent(t *testing.T) {
+	t.Parallel()
+	for _, fault := range staleTranslations(t, os.DirFS("../..")) {
+		t.Error(fault)
+	}
+}
+
+func TestDocumentFaultsAreFound(t *testing.T) {
+	t.Parallel()
+	pages := func(more map[string]string) fstest.MapFS {
+		all := fstest.MapFS{"docs/images/a.png": {}, "docs/b.md": {Data: []byte("# `Mute`, *for good*: 止める\n## Twice\n## Twice\n")}}
+		for name, text := range more {
+			all[name] = &fstest.MapFile{Data: []byte(text)}
+		}
+		return all
+	}
+	english, now := "# Hello\n", "90f8ec5669cd3418"
+	japanese := func(line string) map[string]string {
+		all := map[string]string{}
+		for ja, en := range translated {
+			all[en], all[ja] = english, "<!-- Translated from "+path.Base(en)+", sha256 "+now+" -->\n"
+		}
+		all["docs/ja/tutorial.md"] = line + "\n"
+		return all
+	}
+	for name, test := range map[string]struct {
+		pages map[string]string
+		found string // part of the only fault; empty: there is none
+	}{
+		"good links":           {map[string]string{"a.md": "# A\n[b](docs/b.md#mute-for-good-止める) [a](#a) ![i](docs/images/a.png) [w](https://example.com/x.md)\n[c](docs/b.md#twice-1)"}, ""},
+		"links in code":        {map[string]string{"a.md": "`[x](y.md)`\n```sh\n[x](y.md)\n# y\n```\n"}, ""},
+		"no such file":         {map[string]string{"docs/c.md": "\n[b](d.md)"}, "docs/c.md:2: docs/d.md does not exist"},
+		"no such picture":      {map[string]string{"a.md": `<img src="docs/images/b.png">`}, "a.md:1: docs/images/b.png does not exist"},
+		"no such heading":      {map[string]string{"a.md": "[b](docs/b.md#mute)"}, "a.md:1: docs/b.md has no heading #mute"},
+		"a comment in code":    {map[string]string{"a.md": "[y](#y)\n```sh\n# y\n```\n"}, "a.md:1: a.md has no heading #y"},
+		"current translations": {japanese("<!-- Translated from tutorial.md, sha256 " + now + " -->"), ""},
+		"a stale translation":  {japanese("<!-- Translated from tutorial.md, sha256 0123456789abcdef -->"), "docs/ja/tutorial.md: not of the current docs/tutorial.md"},
+		"no line":              {japanese("# こんにちは"), "<!-- Translated from tutorial.md, sha256 " + now + " -->"},
+		"another's line":       {japanese("<!-- Translated from connecting.md, sha256 " + now + " -->"), "docs/ja/tutorial.md: not of the current docs/tutorial.md"},
+		"an unknown page":      {map[string]string{"docs/ja/other.md": ""}, "docs/ja/other.md: no English page is known"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			all := pages(test.pages)
+			found := append(deadLinks(t, all), staleTranslations(t, all)...)
+			if test.found == "" && len(found) > 0 || test.found != "" && (len(found) != 1 || !strings.Contains(found[0], test.found)) {
+				t.Errorf("found %q, want %q", found, test.found)
+			}
+		})
+	}
+	if found := staleTranslations(t, pages(map[string]string{"README.ja.md": "", "README.md": english})); len(found) != len(translated) {
+		t.Errorf("with README.ja.md alone: found %q, want a fault for each of %d pages", found, len(translated))
+	}
+}
+
+var (
+	fenced   = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
+	inline   = regexp.MustCompile("`[^`\n]*`")
+	link     = regexp.MustCompile(`\]\(([^)\s]+)\)|(?:src|srcset|href)="([^"\s]+)"`)
+	external = regexp.MustCompile(`^[a-z]+:`)
+	heading  = regexp.MustCompile(`(?m)^#{1,6} +(.*)$`)
+	linked   = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+)
+
+// deadLinks finds the links of all documents to files and headings that do not exist.
+func deadLinks(t *testing.T, root fs.FS) (found faults) {
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (name != "." && strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata"):
+			return fs.SkipDir
+		case d.IsDir() || path.Ext(name) != ".md":
+			return nil
+		}
+		for i, line := range strings.Split(inline.ReplaceAllString(prose(t, root, name), ""), "\n") {
+			for _, m := range link.FindAllStringSubmatch(line, -1) {
+				file, anchor, _ := strings.Cut(cmp.Or(m[1], m[2]), "#")
+				if external.MatchString(file) {
+					continue
+				}
+				target := name
+				if file != "" {
+					target = path.Join(path.Dir(name), file)
+				}
+				if _, err := fs.Stat(root, target); err != nil {
+					found.add("%s:%d: %s does not exist", name, i+1, target)
+				} else if anchor != "" && !anchors(prose(t, root, target))[anchor] {
+					found.add("%s:%d: %s has no heading #%s", name, i+1, target, anchor)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// prose returns a document with its blocks of code blanked, line by line.
+func prose(t *testing.T, root fs.FS, name string) string {
+	t.Helper()
+	text, err := fs.ReadFile(root, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fenced.ReplaceAllStringFunc(string(text), func(block string) string { return strings.Repeat("\n", strings.Count(block, "\n")) })
+}
+
+// anchors returns the anchors that GitHub gives to a document's headings.
+func anchors(text string) map[string]bool {
+	all, times := map[string]bool{}, map[string]int{}
+	for _, m := range heading.FindAllStringSubmatch(text, -1) {
+		words := strings.ToLower(strings.TrimSpace(linked.ReplaceAllString(m[1], "$1")))
+		anchor := strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-' || r == '_' || unicode.In(r, unicode.L, unicode.M, unicode.N):
+				return r
+			}
+			return -1
+		}, words)
+		if n := times[anchor]; n > 0 {
+			all[fmt.Sprintf("%s-%d", anchor, n)] = true
+		}
+		all[anchor] = true
+		times[anchor]++
+	}
+	return all
+}
+
+// staleTranslations finds Japanese pages that are missing, or were made from another version of
+// their English page. There need be none until README.ja.md exists.
+func staleTranslations(t *testing.T, root fs.FS) (found faults) {
+	pages, err := fs.Glob(root, "docs/ja/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ja := range pages {
+		found.want(translated[ja] != "", "%s: no English page is known: add it to translated in this test", ja)
+	}
+	_, err = fs.Stat(root, "README.ja.md")
+	complete := err == nil
+	for ja, en := range translated {
+		text, err := fs.ReadFile(root, ja)
+		if err != nil {
+			found.want(!complete, "%s does not exist, and README.ja.md does", ja)
+			continue
+		}
+		english, err := fs.ReadFile(root, en)
+		if err != nil {
+			found.add("%s: %v", ja, err)
+			continue
+		}
+		first, _, _ := strings.Cut(string(text), "\n")
+		line := fmt.Sprintf("<!-- Translated from %s, sha256 %.8x -->", path.Base(en), sha256.Sum256(english))
+		found.want(first == line, "%s: not of the current %s. Bring it up to date, then make this its first line:\n%s", ja, en, line)
+	}
+	return found
+}
