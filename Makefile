@@ -53,7 +53,7 @@ ZONED := $(addprefix ./internal/,chat ledger prompt when)
 # runs at once. Tests write to memory if there is room; go build does not.
 GO_TEST := GOTMPDIR="$${GOTMPDIR:-$${TMPDIR:-/tmp}}" TMPDIR="$$(scripts/scratch)" go test -vet=off -ldflags=-w -timeout $(TEST_TIMEOUT) -p $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
-.PHONY: help run build test test-browser screenshots bench bench-long chaos topology race histories lint vulnerabilities verify fmt notices temporal temporal-server govulncheck postgres chromium axe clean
+.PHONY: help run build test test-browser screenshots bench bench-long chaos topology drill race histories lint vulnerabilities verify fmt notices temporal temporal-server govulncheck postgres prometheus chromium axe clean
 .NOTPARALLEL:
 
 help: ## list these targets
@@ -92,6 +92,10 @@ chaos: temporal temporal-server postgres ## kill, freeze and fail things for ove
 topology: temporal-server postgres ## replace two starters and three workers one by one, with Temporal on Postgres
 	@echo "Replacing programs one by one while people write …"
 	go test ./test/chaos -count=1 -timeout $(TEST_TIMEOUT) -run '^TestTopology$$' $(TESTFLAGS) -args -chaos.temporal=postgres
+
+drill: temporal postgres prometheus ## break the system in ten ways, and see what doctor and alerts name first
+	@echo "Breaking the system in ten ways: under five minutes …"
+	go test ./test/drill -v -count=1 -parallel 6 -timeout $(TEST_TIMEOUT) $(TESTFLAGS) -args -drill.run
 
 # If a flag is given twice, the last one counts.
 BENCH = go test ./test/bench -v -count=1 -timeout 3h -run '^TestBench$$' -args -bench.run -bench.out=$(CURDIR)/bench.json
@@ -143,6 +147,9 @@ govulncheck: ## install govulncheck
 
 postgres: ## install Postgres for the tests, unless the machine has it
 	@scripts/postgres
+
+prometheus: ## install Prometheus for the drill, unless the machine has it
+	@scripts/prometheus
 
 chromium: ## install the browser for the page's tests, unless the machine has it
 	@scripts/chromium

@@ -63,6 +63,9 @@ func (e *examination) writes(ctx context.Context) Finding {
 		}
 		return fail(fix, "%v", err)
 	}
+	if err := e.db.Roomy(ctx); store.Full(err) { // a role without the right to try it has other errors
+		return fail("free space on the disk of Postgres, or enlarge it; then nothing has to be restarted", "the disk of the database is full: %v", err)
+	}
 	return ok("the database accepts writes")
 }
 

@@ -146,6 +146,7 @@ func (e *examination) checks() []check {
 		check{name: "muted", needs: "migrations", run: e.muted},
 		check{name: "channel ids", needs: "migrations", run: e.ids})
 	checks = append(checks, e.models()...)
+	checks = append(checks, check{name: "model calls", needs: "migrations", run: e.calls})
 	checks = append(checks, e.servers()...)
 	checks = append(checks, check{name: "templates", run: e.templates})
 	return append(checks, check{name: "encryption", run: e.encryption})

@@ -171,17 +171,28 @@ func (e *examination) model(ctx context.Context, u use) Finding {
 	case errors.Is(err, llm.ErrEmpty):
 		return warn("try again; if that does not help, "+e.address(u, "use another model"), "for %s: %v", users, err)
 	case errors.Is(err, llm.ErrAuth):
-		return fail("set "+apiKey+" to a key with access to the model from this country", "for %s: %v", users, err)
+		return fail(keyFix(apiKey), "for %s: %v", users, err)
 	case errors.Is(err, llm.ErrQuota):
-		return fail("pay, or raise the quota at the provider; a daily quota resets tomorrow", "for %s: %v", users, err)
+		return fail(quotaFix, "for %s: %v", users, err)
 	case errors.Is(err, llm.ErrInvalid):
-		return fail(e.address(u, "make sure that the provider has a model of this name and accepts the settings of agents."+u.name), "for %s: %v", users, err)
+		return fail(e.invalidFix(u), "for %s: %v", users, err)
 	case errors.Is(err, llm.ErrRateLimited):
 		return warn("try again later, or raise the provider's limit", "for %s: %v", users, err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fail("try again if the server had to load the model first; else make sure that this machine can reach the provider", "for %s: no answer in %s", users, modelTimeout)
 	}
 	return fail(e.address(u, "make sure that this machine can reach the provider, and check its status page"), "for %s: %v", users, err)
+}
+
+// The fixes for what a provider refuses for good.
+const quotaFix = "pay, or raise the quota at the provider; a daily quota resets tomorrow"
+
+func keyFix(apiKey string) string {
+	return "set " + apiKey + " to a key with access to the model from this country"
+}
+
+func (e *examination) invalidFix(u use) string {
+	return e.address(u, "make sure that the provider has a model of this name and accepts the settings of agents."+u.name)
 }
 
 // maxDelay is the longest delay that the probe's verdict may have, in seconds.

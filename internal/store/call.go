@@ -90,6 +90,24 @@ func (s *Store) CallSummaries(ctx context.Context, decision, purpose string) ([]
 	return summaries, nil
 }
 
+// NewestCalls returns at most limit calls that ended since a time, the newest first; those of shadow excepted.
+// Of each it has purpose, provider, model, latency, error and end.
+func (s *Store) NewestCalls(ctx context.Context, since time.Time, limit int) ([]Call, error) {
+	var rows []callRow
+	if err := s.db.WithContext(ctx).Where("called_us >= ? AND purpose <> ?", micros(since), purposeShadow).
+		Order("called_us DESC").Limit(limit).Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read the newest model calls: %w", err)
+	}
+	calls := make([]Call, len(rows))
+	for i, r := range rows {
+		calls[i] = Call{
+			Purpose: r.Purpose, Provider: r.Provider, Model: r.Model, Latency: time.Duration(r.LatencyUS) * time.Microsecond,
+			Error: r.Error, Ended: time.UnixMicro(r.CalledUS),
+		}
+	}
+	return calls, nil
+}
+
 // CheckCalls checks that calls can be recorded, by recording one and rolling back.
 func (s *Store) CheckCalls(ctx context.Context) error {
 	back := errors.New("rolled back")

@@ -26,6 +26,7 @@ var ends = []ProposalState{
 type Metrics struct {
 	registry   prometheus.Registerer
 	statements *prometheus.HistogramVec
+	refusals   *prometheus.CounterVec
 	settled    *prometheus.CounterVec
 	ended      *prometheus.CounterVec
 	promises   *prometheus.CounterVec
@@ -39,6 +40,9 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "myao_database_statement_seconds", Help: "Time that statements took, by what they do (create, query, update, delete, row, raw, commit; begin where that fails) and their result (ok, error).",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
 		}, []string{"operation", "result"}),
+		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "myao_database_refusals_total", Help: "Statements that failed, by reason: full (no room on the disk), read_only (a standby, say), other.",
+		}, []string{"reason"}),
 		settled: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "myao_decisions_settled_total", Help: "Decisions by what became of them: silent, posted, withdrawn, dropped, overruled, failed.",
 		}, []string{"outcome"}),
@@ -61,7 +65,10 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	for _, operation := range []string{"create", "query", "update", "delete", "row", "raw", "begin", "commit"} {
 		m.statements.WithLabelValues(operation, "error") // so that it starts at zero instead of absent
 	}
-	r.MustRegister(m.statements, m.settled, m.ended, m.promises)
+	for _, reason := range []string{refusedFull, refusedReadOnly, refusedOther} {
+		m.refusals.WithLabelValues(reason)
+	}
+	r.MustRegister(m.statements, m.refusals, m.settled, m.ended, m.promises)
 	return m
 }
 
@@ -95,6 +102,7 @@ func (m *Metrics) statement(operation string, err error, took time.Duration) {
 	// An existing key and an empty result are answers, not failures.
 	if err != nil && !errors.Is(err, gorm.ErrDuplicatedKey) && !errors.Is(err, gorm.ErrRecordNotFound) {
 		result = "error"
+		m.refusals.WithLabelValues(refusal(err)).Inc()
 	}
 	m.statements.WithLabelValues(operation, result).Observe(took.Seconds())
 }

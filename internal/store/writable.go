@@ -42,3 +42,20 @@ func (s *Store) Writable(ctx context.Context) error {
 	_ = tx.Rollback() // nothing is lost
 	return nil
 }
+
+// Roomy returns an error if the disk of a Postgres has no room for a few more pages, by Full. What it writes
+// is temporary, and rolled back. Of SQLite it knows nothing: see the file's disk.
+func (s *Store) Roomy(ctx context.Context) error {
+	if s.sqlite != "" {
+		return nil
+	}
+	tx, err := s.pool.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("reach database: %w", err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	if _, err := tx.ExecContext(ctx, "CREATE TEMPORARY TABLE room AS SELECT repeat('x', 1000) FROM generate_series(1, 100)"); err != nil {
+		return fmt.Errorf("write to database: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package drill
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"time"
+
+	"myao/internal/testserver"
+)
+
+// times are the durations of rules: how long an expression has to hold, and how far it looks back.
+var times = regexp.MustCompile(`(\bfor: |\[)(\d+)([mh])\b`)
+
+// hurried returns rules in which each minute is a second. Scraped each second, they do in a second
+// what they do in a minute where Prometheus scrapes once a minute.
+func hurried(rules []byte) []byte {
+	return times.ReplaceAllFunc(rules, func(found []byte) []byte {
+		part := times.FindSubmatch(found)
+		n, _ := strconv.Atoi(string(part[2]))
+		if string(part[3]) == "h" {
+			n *= 60
+		}
+		return fmt.Appendf(nil, "%s%ds", part[1], n)
+	})
+}
+
+// watch starts a Prometheus with the project's rules, which scrapes both programs each second.
+func (w *world) watch() {
+	w.t.Helper()
+	if _, err := exec.LookPath("prometheus"); err != nil {
+		w.t.Fatal("this test needs Prometheus: run `make prometheus` once")
+	}
+	rules, err := os.ReadFile(filepath.Join("..", "..", "deploy", "prometheus", "alerts.yaml"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	dir := w.t.TempDir()
+	for name, text := range map[string][]byte{
+		"alerts.yaml": hurried(rules),
+		"prometheus.yaml": fmt.Appendf(nil, `
+global: {scrape_interval: 1s, evaluation_interval: 1s}
+rule_files: [alerts.yaml]
+scrape_configs:
+  - job_name: myao
+    static_configs: [{targets: [%q, %q]}]
+`, w.door, w.worker),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	w.prometheus = testserver.FreeAddress(w.t)
+	said := &logbook{}
+	testserver.NewProgram(w.t, said, "prometheus", "--config.file="+filepath.Join(dir, "prometheus.yaml"),
+		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+w.prometheus, "--log.level=warn").Start()
+	w.await("Prometheus", time.Minute, func() bool { return get("http://"+w.prometheus+"/-/ready") != "" })
+	w.t.Cleanup(func() {
+		if w.t.Failed() {
+			w.t.Logf("Prometheus said:\n%s", said.tail())
+		}
+	})
+}
+
+// firing returns the alerts that fire, in the order of the file.
+func (w *world) firing() (names []string) {
+	w.t.Helper()
+	var answer struct {
+		Data struct {
+			Groups []struct {
+				Rules []struct{ Name, State string }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(get("http://"+w.prometheus+"/api/v1/rules?type=alert")), &answer); err != nil {
+		w.t.Fatalf("ask Prometheus for its rules: %v", err)
+	}
+	known := 0
+	for _, g := range answer.Data.Groups {
+		for _, r := range g.Rules {
+			if known++; r.State == "firing" {
+				names = append(names, r.Name)
+			}
+		}
+	}
+	if known == 0 {
+		w.t.Fatal("Prometheus has no rules")
+	}
+	return names
+}
+
+// query returns the value of an expression that has one; "" if it has none.
+func (w *world) query(expression string) string {
+	var answer struct {
+		Data struct {
+			Result []struct{ Value []any }
+		}
+	}
+	_ = json.Unmarshal([]byte(get("http://"+w.prometheus+"/api/v1/query?query="+url.QueryEscape(expression))), &answer)
+	if len(answer.Data.Result) != 1 {
+		return ""
+	}
+	value, _ := answer.Data.Result[0].Value[1].(string)
+	return value
+}
