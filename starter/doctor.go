@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,7 +59,8 @@ func (c *doctorCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 		return err
 	}
 	if failed := doctor.Count(findings, doctor.Fail); failed > 0 {
-		return fmt.Errorf("%d of %d checks failed", failed, len(findings))
+		first := slices.IndexFunc(findings, func(f doctor.Finding) bool { return f.Status == doctor.Fail })
+		return fmt.Errorf("%d of %d checks failed; begin with the first, %s", failed, len(findings), findings[first].Check)
 	}
 	return nil
 }
