@@ -130,6 +130,30 @@ func (c *Client) list(ctx context.Context, user, cursor string, types []string) 
 	if err != nil {
 		return ChannelPage{}, c.fail(method, err)
 	}
+	page, err := c.readPage(method, answer, next)
+	for i := range page.Channels {
+		page.Channels[i].Member = user == "" // only members' channels are listed; Slack leaves is_member out here
+	}
+	return page, err
+}
+
+// VisibleChannels reads a page of the channels that the bot can see: the public ones, and the private
+// ones that it is in; none that is archived (docs.slack.dev/reference/methods/conversations.list). The
+// cursor of the first page is "".
+func (c *Client) VisibleChannels(ctx context.Context, cursor string) (ChannelPage, error) {
+	const method = "conversations.list"
+	ctx, answer := withAnswer(ctx)
+	_, next, err := c.api.GetConversationsContext(ctx, &slackapi.GetConversationsParameters{
+		Cursor: cursor, Limit: listPageSize, ExcludeArchived: true, Types: []string{"public_channel", "private_channel"},
+	})
+	if err != nil {
+		return ChannelPage{}, c.fail(method, err)
+	}
+	return c.readPage(method, answer, next)
+}
+
+// readPage reads the channels of a listing. Its error leaves the page empty.
+func (c *Client) readPage(method string, answer *object, next string) (ChannelPage, error) {
 	entries, err := answer.items(method, "channels", next)
 	if err != nil {
 		return ChannelPage{}, err
@@ -141,9 +165,7 @@ func (c *Client) list(ctx context.Context, user, cursor string, types []string) 
 		if err != nil || id == "" {
 			return ChannelPage{}, unreadable(method, fmt.Errorf("channel %d of the page has no valid id", i))
 		}
-		channel := c.readChannel(o, id)
-		channel.Member = user == "" // only members' channels are listed; Slack leaves is_member out here
-		page.Channels = append(page.Channels, channel)
+		page.Channels = append(page.Channels, c.readChannel(o, id))
 	}
 	return page, nil
 }
