@@ -55,6 +55,7 @@ type commands struct {
 	Label     labelCommand     `cmd:"" help:"Show how far hindsight can be believed, or label decisions yourself: whether the bot should have spoken."`
 	Tune      tuneCommand      `cmd:"" help:"Find the min_confidence by which errors would have cost least. Nothing is changed."`
 	Shadow    shadowCommand    `cmd:"" help:"Compare other judges with the one that decides: agreement, disagreements with their reasons, and cost."`
+	Init      initCommand      `cmd:"" help:"Ask what a new installation needs, check it, and write config.yaml, .env and the Slack app's manifest."`
 	Doctor    doctorCommand    `cmd:"" help:"Check everything that the bot needs, and say how to fix what is wrong. Nothing is changed."`
 	Migrate   migrateCommand   `cmd:"" help:"Bring the tables of the database up to date."`
 	Manifest  manifestCommand  `cmd:"" help:"Print the manifest of the Slack app that the configuration needs."`
@@ -70,6 +71,11 @@ type command interface {
 // standalone is a command that needs no configuration.
 type standalone interface {
 	runStandalone(ctx context.Context, stdout io.Writer) error
+}
+
+// setupCommand is a command that makes the configuration at path.
+type setupCommand interface {
+	runSetup(ctx context.Context, path string, stdin io.Reader, stdout io.Writer) error
 }
 
 // talkingCommand is a command that reads the configuration, and reports progress or asks.
@@ -110,6 +116,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	switch do := chosen.Target.Addr().Interface().(type) {
 	case standalone:
 		if err := do.runStandalone(ctx, stdout); err != nil {
+			_, _ = fmt.Fprintf(stderr, "%s: %v\n", name, err)
+			return 1
+		}
+		return 0
+	case setupCommand:
+		if err := do.runSetup(ctx, c.Config, os.Stdin, stdout); err != nil {
 			_, _ = fmt.Fprintf(stderr, "%s: %v\n", name, err)
 			return 1
 		}

@@ -67,7 +67,7 @@ func load(path string, getenv func(string) (string, bool), judge *Judge, checks 
 	if err != nil {
 		message := "cannot be read: " + err.Error()
 		if errors.Is(err, fs.ErrNotExist) {
-			message = "there is no such file; start with a copy of config.example.yaml"
+			message = "there is no such file; `starter init` makes one, or start with a copy of config.example.yaml"
 		}
 		return Config{}, &Error{Faults: []Fault{{Key: path, Message: message}}}
 	}

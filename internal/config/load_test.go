@@ -382,7 +382,7 @@ func TestFilesThatAreNotAConfiguration(t *testing.T) {
 	t.Run("missing", func(t *testing.T) {
 		missing := filepath.Join(dir, "none.yaml")
 		_, err := config.Load(missing, env{}.get)
-		if want := missing + ": there is no such file; start with a copy of config.example.yaml"; err == nil || err.Error() != want {
+		if want := missing + ": there is no such file; `starter init` makes one, or start with a copy of config.example.yaml"; err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	})

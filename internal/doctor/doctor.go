@@ -7,6 +7,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -99,6 +100,17 @@ func (d Doctor) Examine(ctx context.Context) []Finding {
 	e := &examination{Doctor: d, freeSpace: freeSpace}
 	defer e.close()
 	return redact(runChecks(ctx, e.checks()), d.Config)
+}
+
+// ExamineOnly is Examine with only the checks whose names begin with one of the prefixes. These must
+// include the checks that others of them need.
+func (d Doctor) ExamineOnly(ctx context.Context, prefixes ...string) []Finding {
+	e := &examination{Doctor: d, freeSpace: freeSpace}
+	defer e.close()
+	checks := slices.DeleteFunc(e.checks(), func(c check) bool {
+		return !slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(c.name, prefix) })
+	})
+	return redact(runChecks(ctx, checks), d.Config)
 }
 
 // checks returns the checks for this configuration.
