@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"myao/internal/inspector"
@@ -40,7 +39,7 @@ type child struct {
 var _ inspector.Worker = (*child)(nil)
 
 const (
-	// stopWithin is how long a child may take to end after SIGTERM.
+	// stopWithin is how long a child may take to end when it is asked to.
 	stopWithin = 25 * time.Second
 	// pollEvery is how often isUp is called until the child is up.
 	pollEvery = 200 * time.Millisecond
@@ -105,9 +104,8 @@ func (c *child) run(ctx context.Context) error {
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), c.hidesVariable), append(c.env, "TEMPORAL_CONFIG_FILE="+os.DevNull)...)
 	cmd.Stdout, cmd.Stderr = log, log
 	// Ctrl-C at the terminal must reach only the sandbox, which stops its children itself.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	dieWithParent(cmd.SysProcAttr)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.SysProcAttr = newGroup()
+	cmd.Cancel = func() error { return askToEnd(cmd.Process) }
 	cmd.WaitDelay = stopWithin
 	// To the kernel the parent is the thread that started the child, so keep that thread alive.
 	runtime.LockOSThread()

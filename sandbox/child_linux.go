@@ -2,5 +2,8 @@ package main
 
 import "syscall"
 
-// dieWithParent makes the kernel end the child when its parent dies.
-func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGTERM }
+// newGroup keeps a Ctrl-C at the terminal from a child, and makes the kernel end the child when its
+// parent dies.
+func newGroup() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+}
