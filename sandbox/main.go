@@ -46,11 +46,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.IntVar(&o.temporalPort, "temporal-port", 7233, "`PORT` of the Temporal server; its Web UI is a thousand above. If a port is taken, or with 0, a free one is used")
 	flags.StringVar(&o.bin, "bin", filepath.Dir(own), "`DIR` of the programs worker and starter, and of temporal unless it is in PATH")
 	flags.IntVar(&o.quiet, "quiet", 4, "`SECONDS` of quiet after which the bot judges a conversation; more leaves you more time for orders")
+	version := flags.Bool("version", false, "print the version and end")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0
 		}
 		return 2
+	}
+	if *version {
+		_, _ = fmt.Fprintln(stdout, launch.Version())
+		return 0
 	}
 	if flags.NArg() > 0 {
 		_, _ = fmt.Fprintf(stderr, "sandbox: unexpected argument %q; sandbox takes only flags\n", flags.Arg(0))

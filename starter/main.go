@@ -61,6 +61,9 @@ type commands struct {
 	Manifest  manifestCommand  `cmd:"" help:"Print the manifest of the Slack app that the configuration needs."`
 	Codec     codecCommand     `cmd:"" help:"Run the codec server, which decrypts payloads for Temporal's Web UI and CLI."`
 	Health    healthCommand    `cmd:"" help:"Ask a starter or a worker whether it is ready. Needs no configuration."`
+
+	Completion completionCommand `cmd:"" help:"Print a script that completes this command line in bash, zsh or fish. Needs no configuration."`
+	Version    versionCommand    `cmd:"" help:"Print the version. Needs no configuration."`
 }
 
 // command is a command that reads the configuration.
@@ -99,6 +102,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, err)
 		return 1
+	}
+	if len(args) > 0 && args[0] == completeWord {
+		complete(parser.Model.Node, args[1:], stdout)
+		return 0
 	}
 	parsed, err := parser.Parse(args)
 	if exit >= 0 {

@@ -49,11 +49,15 @@ func Run(ctx context.Context, name string, args []string, stderr io.Writer, serv
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	path := flags.String("config", "config.yaml", "the configuration `FILE`")
+	version := flags.Bool("version", false, "print the version and end")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err != nil:
 		return 2
+	case *version:
+		fmt.Println(Version())
+		return 0
 	case *path == "": // such as from an empty shell variable
 		_, _ = fmt.Fprintf(stderr, "%s: --config is empty; it needs the path of a file\n", name)
 		return 2

@@ -1,6 +1,11 @@
 package launch
 
-import "runtime/debug"
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+)
 
 // Revision returns the short revision that a program was built from, or "" if it is unknown. It ends
 // in "-modified" if the tree had uncommitted changes.
@@ -22,4 +27,13 @@ func Revision(build *debug.BuildInfo) string {
 		return ""
 	}
 	return id + modified
+}
+
+// Version says which release and revision the program is, and what it was built with and for.
+func Version() string {
+	build, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	return fmt.Sprintf("myao %s, revision %s, %s, %s/%s", build.Main.Version, cmp.Or(Revision(build), "unknown"), build.GoVersion, runtime.GOOS, runtime.GOARCH)
 }

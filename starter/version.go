@@ -1,0 +1,26 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"myao/internal/launch"
+)
+
+// versionCommand prints which release this is.
+type versionCommand struct{}
+
+// Help implements kong's Help.
+func (*versionCommand) Help() string {
+	return `The release and revision of the source, the version of Go, and the platform:
+
+  starter version
+
+The worker and the sandbox print the same with --version.`
+}
+
+func (*versionCommand) runStandalone(_ context.Context, stdout io.Writer) error {
+	_, err := fmt.Fprintln(stdout, launch.Version())
+	return err
+}
