@@ -37,6 +37,20 @@ func TestTranslationsAreCurrent(t *testing.T) {
 	}
 }
 
+func TestCodePageNamesEachPackage(t *testing.T) {
+	t.Parallel()
+	packages, err := os.ReadDir("../../internal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := read(t, "docs/code.md")
+	for _, p := range packages {
+		if link := "](../internal/" + p.Name() + ")"; !strings.Contains(page, link) {
+			t.Errorf("docs/code.md does not say what internal/%s is: there is no link %q", p.Name(), link)
+		}
+	}
+}
+
 func TestDocumentFaultsAreFound(t *testing.T) {
 	t.Parallel()
 	pages := func(more map[string]string) fstest.MapFS {
