@@ -1,16 +1,28 @@
 package workflows
 
 import (
+	"encoding/base64"
 	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 
+	commonpb "go.temporal.io/api/common/v1"
 	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/proxy"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"myao/internal/chat"
+	"myao/internal/codec"
+	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/testserver"
 )
@@ -24,14 +36,42 @@ func versioned(build string) worker.Options {
 	}}
 }
 
+// operate runs a command of docs/deploying.md, as an operator types it.
+func (s *server) operate(command string) string {
+	s.t.Helper()
+	document, err := os.ReadFile("../docs/deploying.md")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if !strings.Contains(strings.ReplaceAll(string(document), " \\\n  ", " "), "\n"+command) {
+		s.t.Fatalf("docs/deploying.md lacks the command\n%s", command)
+	}
+	bin, err := filepath.Abs("../.bin")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	said := ""
+	s.await(command, func() bool { // the server must know the workers first
+		cmd := exec.CommandContext(s.t.Context(), "sh", "-c", command)
+		cmd.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+":"+bin, "TEMPORAL_CONFIG_FILE="+os.DevNull,
+			"TEMPORAL_ADDRESS="+testserver.Temporal(s.t), "TEMPORAL_NAMESPACE="+s.namespace)
+		out, err := cmd.CombinedOutput()
+		said = string(out)
+		return err == nil
+	})
+	return said
+}
+
 // setCurrent makes a version current, and returns when new runs start with it.
 func (s *server) setCurrent(build string) {
 	s.t.Helper()
-	s.await("version "+build+" to be current", func() bool {
-		_, err := s.client.WorkerDeploymentClient().GetHandle("myao").SetCurrentVersion(s.t.Context(),
-			client.WorkerDeploymentSetCurrentVersionOptions{BuildID: build})
-		return err == nil // the server must know its workers first
-	})
+	s.operate("temporal worker deployment set-current-version --deployment-name myao --build-id " + build + " --yes")
+	s.startsWith(build)
+}
+
+// startsWith returns when new runs start with a version.
+func (s *server) startsWith(build string) {
+	s.t.Helper()
 	s.await("runs of version "+build, func() bool {
 		s.probes++
 		c := chat.Conversation{Team: "T1", Channel: fmt.Sprint("P", s.probes)}
@@ -67,16 +107,56 @@ func (s *server) moves() bool {
 	return major > 1 || minor >= 31
 }
 
-// Two versions of the workers run at the same time. Runs of the first version stay with it until
-// they continue as new, and nothing is lost.
+// dial makes s.client one that encrypts, as the programs of a version do.
+func (s *server) dial(bind bool) *codec.Codec {
+	s.t.Helper()
+	c, err := codec.New(config.Encryption{ActiveKey: "key", BindPayloads: bind,
+		Keys: map[string]config.Secret{"key": config.Secret(base64.StdEncoding.EncodeToString(make([]byte, 32)))}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.client, err = client.NewLazyClient(client.Options{
+		HostPort: testserver.Temporal(s.t), Namespace: s.namespace, Identity: "test",
+		Logger: sdklog.NewStructuredLogger(slog.New(s.warnings)), DataConverter: c.DataConverter(), FailureConverter: c.FailureConverter(),
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(s.client.Close)
+	return c
+}
+
+// decrypted returns histories as the codec server shows them.
+func decrypted(t *testing.T, c *codec.Codec, histories []*historypb.History) []*historypb.History {
+	t.Helper()
+	for _, h := range histories {
+		if err := proxy.VisitPayloads(t.Context(), h, proxy.VisitPayloadsOptions{
+			SkipSearchAttributes: true,
+			Visitor: func(_ *proxy.VisitPayloadsContext, p []*commonpb.Payload) ([]*commonpb.Payload, error) {
+				return c.Decode(p)
+			},
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return histories
+}
+
+// Two versions of the workers run at the same time: a rollout and a rollback, by the commands of
+// docs/deploying.md. Runs of a version stay with it until they continue as new or are moved, and
+// nothing is lost. The second version binds payloads to their workflow, and the first one, which
+// does not, reads them.
 func TestVersionsOfTheWorkers(t *testing.T) {
 	t.Parallel()
 	s := newServerAt(t, testserver.Temporal(t))
+	first := s.client
+	t.Cleanup(func() { s.client = first })
 	moves := s.moves()
 	// by is the version that continues the runs of the first one.
-	by := map[bool]string{false: "1", true: "2"}[moves]
-	t.Cleanup(s.startWorkers(versioned("1")))
-	s.setCurrent("1")
+	by := map[bool]string{false: "v1", true: "v2"}[moves]
+	s.dial(false)
+	t.Cleanup(s.startWorkers(versioned("v1")))
+	s.setCurrent("v1")
 
 	busy, brief := topLevel, chat.Conversation{Team: "T1", Channel: "C2"}
 	slow := conversation.Policy{MinWait: 60, MaxWait: 600, IdleClose: 3600}
@@ -94,11 +174,18 @@ func TestVersionsOfTheWorkers(t *testing.T) {
 		fails:   func(string, int) error { <-release; return nil }, // each survey
 	}
 	memory := s.begin("memory", Memory, MemoryInput{})
-	s.await("the conversation to wait", func() bool { return version(s.history(busy.ID(), "")) == "1" })
-	s.await("the survey", func() bool { return version(s.history("memory", "")) == "1" })
+	s.await("the conversation to wait", func() bool { return version(s.history(busy.ID(), "")) == "v1" })
+	s.await("the survey", func() bool { return version(s.history("memory", "")) == "v1" })
 
-	t.Cleanup(s.startWorkers(versioned("2")))
-	s.setCurrent("2")
+	// The rollout; it is taken back once before the version is current.
+	crypt := s.dial(true)
+	stop := s.startWorkers(versioned("v2"))
+	var stopOnce sync.Once
+	t.Cleanup(func() { stopOnce.Do(stop) })
+	s.operate("temporal worker deployment set-ramping-version --deployment-name myao --build-id v2 --percentage 10 --yes")
+	s.operate("temporal worker deployment set-ramping-version --deployment-name myao --build-id v2 --delete --yes")
+	s.startsWith("v1")
+	s.setCurrent("v2")
 	close(release)
 	returns(s, memory, MemoryOutput{Threads: 1, Workspace: true, Calls: 2})
 	if got := version(s.history("memory", "")); got != by {
@@ -133,10 +220,43 @@ func TestVersionsOfTheWorkers(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.closed(brief)
-	if got := version(s.history(brief.ID(), "")); got != "2" {
+	if got := version(s.history(brief.ID(), "")); got != "v2" {
 		t.Errorf("the new run has version %s", got)
 	}
-	runs := map[bool]int{false: 4, true: 6}[moves] + s.probes
-	replay(t, s.histories(runs))
+
+	// Back: what the second version began waits, is moved, and goes on without its workers.
+	if err := s.send(busy, slow, said(5)); err != nil {
+		t.Fatal(err)
+	}
+	s.await("the conversation to wait with v2", func() bool {
+		return version(s.history(busy.ID(), "")) == "v2" && len(s.state(busy).Pending) == 1
+	})
+	s.setCurrent("v1") // its new runs read what the new starter writes
+	if got := version(s.history(busy.ID(), "")); got != "v2" {
+		t.Errorf("the conversation that waits has version %s", got)
+	}
+	s.operate(`temporal workflow update-options --query "TemporalWorkerDeploymentVersion = 'myao:v2' AND ExecutionStatus = 'Running'" ` +
+		`--versioning-override-behavior pinned --versioning-override-deployment-name myao --versioning-override-build-id v1 --reason "back to v1" --yes`)
+	s.await("the run to be pinned to v1", func() bool {
+		d, err := s.client.DescribeWorkflowExecution(t.Context(), busy.ID(), "")
+		return err == nil && d.GetWorkflowExecutionInfo().GetVersioningInfo().GetVersioningOverride().GetPinned().GetVersion().GetBuildId() == "v1"
+	})
+	stopOnce.Do(stop)
+	s.dial(false)
+	if err := s.send(busy, conversation.Policy{MaxWait: 60}, said(6)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.awaitLine(busy.ID() + " post " + ts(6)); err != nil {
+		t.Fatal(err)
+	}
+	s.closed(busy)
+	if got := version(s.history(busy.ID(), "")); got != "v1" {
+		t.Errorf("after the rollback the conversation ended with version %s", got)
+	}
+	if said := s.operate(`temporal workflow count --query "TemporalWorkerDeploymentVersion = 'myao:v2' AND ExecutionStatus = 'Running'"`); !strings.HasSuffix(said, "Total: 0\n") {
+		t.Errorf("runs that need v2: %s", said)
+	}
+	runs := map[bool]int{false: 5, true: 7}[moves] + s.probes
+	replay(t, decrypted(t, crypt, s.histories(runs)))
 	t.Logf("the server notifies of versions: %v; %d runs", moves, runs)
 }
