@@ -19,6 +19,9 @@ import (
 
 func testChannels(t *testing.T, w *world) {
 	tb := w.open(t, desktop)
+	if got := tb.focused(); got != "text-main" {
+		t.Errorf("at the start the focus is at %q, want the composer", got)
+	}
 	same(t, "alice's channels", tb.texts("#channels .name"), []string{"general", "random", "secret-plans"})
 	same(t, "alice's direct messages", tb.texts("#dms .name"), []string{w.state(t).Bot.Name})
 	if !tb.is(fmt.Sprintf("%s && !%s", saying("#channels button", "secret-plans").in("svg"), saying("#channels button", "general").in("svg"))) {

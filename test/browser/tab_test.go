@@ -40,6 +40,7 @@ type look struct {
 	width, height int64
 	dark, phone   bool
 	still         bool   // prefers reduced motion
+	newcomer      bool   // has never seen the tour, which may then start itself
 	hash          string // of the address
 }
 
@@ -73,6 +74,9 @@ func (w *world) open(t *testing.T, l look) *tab {
 	call(tb, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: motion},
 	}})
+	if !l.newcomer {
+		call(tb, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `if (location.protocol === "http:") localStorage.setItem("tour", "seen")`})
+	}
 	tb.do("open the page", chromedp.Navigate(w.url+"/"+l.hash))
 	// Once connected, the page loads its state again.
 	tb.await("the page to be connected", `document.getElementById("status").textContent === "connected" && `+loads+" > 0")

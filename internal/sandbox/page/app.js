@@ -2,7 +2,7 @@
 // keys of the whole page.
 import { takeFaults } from "./bar.js";
 import { afterPress } from "./press.js";
-import "./composer.js";
+import { focusComposer } from "./composer.js";
 import { takeStatus, takeStatuses } from "./doing.js";
 import { closeDrawer, openDrawer } from "./drawers.js";
 import "./messages.js";
@@ -20,7 +20,7 @@ import "./status.js";
 import "./story.js";
 import { stream } from "./stream.js";
 import "./tickets.js";
-import "./tour.js";
+import { leave as leaveTour } from "./tour.js";
 
 // ── state ──────────────────────────────────────────────────────────────────
 
@@ -117,7 +117,7 @@ function closeThread() {
 $("close").addEventListener("click", closeThread);
 document.querySelector(".skip").addEventListener("click", e => { // leads to the visible field
   e.preventDefault();
-  [$("text-main"), $("text-thread"), $("home")].find(area => area.offsetParent)?.focus();
+  focusComposer();
 });
 // While an input method composes, for example Japanese, it owns all keys: Enter accepts a word
 // and must not send. Safari sends the last key after the composition, with keyCode 229
@@ -130,6 +130,7 @@ document.addEventListener("keydown", e => {
     const person = people()[digit[1] - 1];
     if (person) { e.preventDefault(); navigate({ me: person.id }); }
   } else if (e.key === "Escape") {
+    if (leaveTour(!!openDrawer())) return;
     if (openDrawer()) closeDrawer();
     else if (state.thread) closeThread();
   }
@@ -138,3 +139,4 @@ document.addEventListener("keydown", e => {
 applyState(JSON.parse($("state").textContent));
 stream("sandbox/changes", onChange, onConnection);
 follow();
+focusComposer();

@@ -161,6 +161,18 @@ function compose(form) {
 // A file dropped beside the panes must not replace the page.
 for (const kind of ["dragover", "drop"]) document.addEventListener(kind, e => { if (e.dataTransfer.types.includes("Files")) e.preventDefault(); });
 
+// focusComposer moves the focus to the message field that is shown, or to the Home tab.
+export function focusComposer() {
+  [$("text-main"), $("text-thread"), $("home")].find(area => area.offsetParent)?.focus();
+}
+
+// keepFocus moves the focus on from a field that another place has hidden: on a narrow screen a
+// thread replaces its channel.
+function keepFocus() {
+  const focused = document.activeElement;
+  if (focused?.matches(".composer textarea, #home") && !focused.offsetParent) focusComposer();
+}
+
 function nextPerson() {
   const all = people(), at = all.findIndex(u => u.id === state.me);
   navigate({ me: all[(at + 1) % all.length].id });
@@ -175,6 +187,7 @@ function draw() {
     b.replaceChildren(avatar(state.me), el("span", {}, el("span", { class: "sr" }, "Writing as "), names.user(state.me)));
     b.title = "Write as the next person (Alt+1, Alt+2 …)";
   }
+  queueMicrotask(keepFocus);
 }
 
 document.querySelectorAll(".composer").forEach(compose);

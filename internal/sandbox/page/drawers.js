@@ -13,7 +13,8 @@ export function drawer(name) {
   $("veil").hidden = name !== "side" && name !== "mind";
 }
 
-export const openDrawer = () => Object.keys(buttons).find(id => $(id).classList.contains("open"));
+// openDrawer returns the open drawer. On a wide screen, where no button opens one, there is none.
+export const openDrawer = () => Object.keys(buttons).find(id => $(id).classList.contains("open") && buttons[id].offsetParent);
 
 // closeDrawer closes the open drawer and returns the focus to the button that opened it.
 export function closeDrawer() {

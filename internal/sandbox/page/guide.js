@@ -31,6 +31,12 @@ export function guide(signal) {
       $("tour-text").textContent = text;
     },
 
+    // pause leaves time to read and to look.
+    pause: seconds => new Promise((resolve, reject) => {
+      const timer = setTimeout(resolve, seconds * 1000);
+      signal.addEventListener("abort", () => { clearTimeout(timer); reject(signal.reason); });
+    }),
+
     // until waits until get returns a value and returns it.
     until(what, seconds, get) {
       return new Promise((resolve, reject) => {
@@ -72,6 +78,12 @@ export function guide(signal) {
     async approve(person, message, button) {
       const refused = await send("click", { channel: g.channel, user: person.id, ts: message.ts, name: button.action_id, value: button.value });
       if (refused) throw new Unexpected("The click was refused: " + refused);
+    },
+
+    // home opens the bot's Home tab and leaves the focus where it is.
+    home() {
+      navigate({ home: true, thread: null });
+      return send("home", { user: state.me });
     },
 
     killed: false, // the worker, and not started again yet

@@ -80,7 +80,7 @@ function empty() {
   return el("li", { class: "empty" },
     el("span", { class: "large" }, avatar(state.bot.user_id, true)),
     c.kind === "im" ? el("p", {}, "The bot answers everything that you write here.")
-      : el("p", {}, "Nothing has been said here yet. Mention ", bot, " and it answers at once. Write anything else, and it waits and then decides whether to answer."),
+      : el("p", {}, "A small Slack of your own, with a bot that knows when to be quiet. Mention ", bot, " and it answers at once. Write anything else: it lets people answer first, and then decides whether anybody still needs it."),
     el("p", {}, el("button", { type: "button", class: "link", onclick: () => $("tour").click() }, "Take the tour: three minutes")));
 }
 

@@ -1,11 +1,10 @@
-// The steps of the tour. Each posts people's messages through a guide (see guide.js), waits
-// for the bot, and returns its closing text or throws Unexpected. The demo model answers
-// the questions here with the delays that the steps need.
+// The steps of the tour, and its last page. Each step posts people's messages through a guide
+// (see guide.js), waits for the bot, and returns its closing text or throws Unexpected. The demo
+// model answers the questions here with the delays that the steps need.
 import { now } from "./clock.js";
 import { Unexpected } from "./guide.js";
 import { reveal } from "./messages.js";
-import { author } from "./quote.js";
-import { navigate, names, state } from "./state.js";
+import { $, navigate, names, state } from "./state.js";
 
 const own = m => !m.for && (m.user === state.bot.user_id || !!m.bot_id);
 const messages = () => [...state.channels.get(state.channel)?.messages.values() || []];
@@ -32,9 +31,76 @@ function answered(d) {
 
 export const steps = [
   {
+    title: "It knows when to be quiet",
+    text: "Watch a question that is not meant for the bot, and then one that is.",
+    beats: ["a question", "it wants to reply", "a colleague answers", "withdrawn", "a mention", "answered"],
+    async run(g) {
+      const asker = g.people[2], colleague = g.people[1];
+      const ts = await g.say(asker, "How can I get a badge for a visitor?");
+      g.beat();
+      g.explain(`${names.user(asker.id)} asks everybody, and does not mention the bot. It waits: people come first.`);
+      g.highlight("main .line", "#mind-now");
+      // A judgment can be withdrawn as well, but a held reply shows it better.
+      let since = 0;
+      const moment = await g.until("it wants to reply", 90, () => {
+        const s = g.state(), d = g.decision(ts);
+        if (s?.phase === "delaying" && g.isPending(ts)) return s;
+        if (s?.phase === "judging") { since ||= now(); if (now() - since > 1200) return s; }
+        return (d?.outcome === "silent" || d?.outcome === "posted" || d?.outcome === "failed") && d;
+      });
+      if (moment.outcome === "posted") throw new Unexpected("The model wanted no delay: its reply was out before anybody could answer.");
+      if (moment.outcome) throw new Unexpected(`The model decided otherwise, and keeps silent. Its reason: “${moment.reason}”`);
+      g.beat();
+      if (moment.phase === "delaying") {
+        g.explain("It has decided to answer. It still holds its reply back, in case a colleague is quicker.");
+        await g.pause(Math.min(2.5, (Date.parse(moment.due_at) - now()) / 2000));
+      }
+      const answer = await g.say(colleague, "Ask at the front desk: they print a badge while you wait.");
+      g.beat();
+      const d = await settled(g, ts);
+      if (d.outcome !== "withdrawn") throw new Unexpected(d.outcome === "posted" ? "The bot was quicker: its reply was already on its way to Slack." : `The outcome was different: ${d.outcome}.`);
+      g.beat();
+      g.highlight("#messages", "#mind-story");
+      g.explain(`${names.user(colleague.id)} was quicker, so the reply is withdrawn: nobody needs it any more.`);
+      await g.until("it judges again", 90, () => { const d = g.decision(answer); return d && d.outcome !== "pending" && d; });
+      await g.until("the message is in the search index", 60, () => g.isIndexed(answer));
+      const asked = await g.say(g.people[0], `${bot()} what did ${names.user(colleague.id)} say about a badge?`);
+      g.beat();
+      navigate({ thread: asked });
+      g.explain("Now somebody mentions it. It does not wait: it looks up what was said, and answers.");
+      g.highlight(".thread", "#mind-now");
+      await g.until("the answer appears in the thread", 120, () => messages().some(m => own(m) && m.thread_ts === asked));
+      answered(await settled(g, asked));
+      g.beat();
+      await g.pause(2);
+      return "Quiet while people help each other, there when it is asked. Temporal, the engine below, keeps all that waits, even through a crash: the next steps show it.";
+    },
+  },
+  {
+    title: "Nobody answers, so it does",
+    text: "A question that nobody answers. After a few quiet seconds the bot asks its model whether to speak at all.",
+    beats: ["a question", "it waits for quiet", "it judges", "it replies"],
+    async run(g) {
+      g.highlight("#messages");
+      const ts = await g.say(g.people[1], "Does anybody know when we release?");
+      g.beat();
+      await g.until("it begins to wait", 30, () => g.isPending(ts) || g.decision(ts));
+      g.beat();
+      g.highlight("#mind-now");
+      const d = await judged(g, ts);
+      g.beat();
+      g.highlight("#mind-verdict");
+      if (d.outcome === "pending" && d.delay_seconds) g.explain(`It judged yes: “${d.reason}”. It still holds back for ${d.delay_seconds} s, in case a colleague is quicker. You may press Answer now.`);
+      answered(await settled(g, ts));
+      g.beat();
+      g.highlight("#mind-verdict", "#messages");
+      return `It judged yes and answered. The mind shows its reason, its confidence and its cost: “${d.reason}”`;
+    },
+  },
+  {
     title: "Asked, it looks it up",
-    text: "A colleague says something in #random. Then somebody mentions the bot in #general and asks for it. A mention needs no judgment: the bot searches what the readers here may read, and answers in a thread, with a link to what it found.",
-    beats: ["said in #random", "in the search index", "a mention", "it searches", "answered with a link"],
+    text: "A colleague says something in #random. Then somebody asks the bot for it in #general. It searches what everybody here may read, and answers with a link.",
+    beats: ["said in #random", "in the search index", "a mention", "it searches", "answered with a link", "rated"],
     async run(g) {
       const here = g.channel, colleague = g.people[1];
       const other = [...state.channels.values()].find(c => c.name === "random" && c.members.includes(colleague.id) && c.members.includes(state.me));
@@ -61,67 +127,18 @@ export const steps = [
       const link = `/archives/${other.id}/p${source.replace(".", "")}`;
       if (!messages().some(m => own(m) && m.thread_ts === ts && JSON.stringify(m).includes(link))) throw new Unexpected("The model searched, and gave no link to what was said.");
       g.beat();
-      g.highlight("#mind-story", ".thread");
-      return "The list of decisions shows the search with its time and size. The link opens what was said. Prompt shows what the model was sent; Workflow shows all of it in Temporal's Web UI.";
-    },
-  },
-  {
-    title: "Nobody answers, so it does",
-    text: "A question to everybody. The bot stays quiet while people may answer. After a few seconds of silence it asks its model whether to speak at all.",
-    beats: ["a question", "it waits for quiet", "it judges", "it replies"],
-    async run(g) {
-      g.highlight("#messages");
-      const ts = await g.say(g.people[1], "Does anybody know when we release?");
+      const up = await g.until("the answer has buttons to rate it", 10, () => document.querySelector("#replies .rating [data-vote=up]"));
+      up.click();
+      await g.until("the vote is taken", 10, () => document.querySelector("#replies .rating [data-vote=up][aria-pressed=true]"));
       g.beat();
-      await g.until("it begins to wait", 30, () => g.isPending(ts) || g.decision(ts));
-      g.beat();
-      g.highlight("#mind-now");
-      const d = await judged(g, ts);
-      g.beat();
-      g.highlight("#mind-verdict");
-      if (d.outcome === "pending" && d.delay_seconds) g.explain(`It judged yes: “${d.reason}”. It still holds back for ${d.delay_seconds} s, in case a colleague is quicker. You may press Answer now.`);
-      answered(await settled(g, ts));
-      g.beat();
-      g.highlight("#mind-verdict", "#messages");
-      return `It judged yes and answered. The mind shows its reason, its confidence and its cost: “${d.reason}”`;
-    },
-  },
-  {
-    title: "A colleague is quicker",
-    text: "Another question. This time a colleague answers while the bot still holds its reply back. The reply is withdrawn: nobody needs it any more.",
-    beats: ["a question", "it wants to reply", "a colleague answers", "withdrawn", "judged again"],
-    async run(g) {
-      g.highlight("#messages");
-      const ts = await g.say(g.people[2], "How can I get a badge for a visitor?");
-      g.beat();
-      g.highlight("#mind-now");
-      // A judgment can be withdrawn as well, but a held reply shows it better.
-      let since = 0;
-      const moment = await g.until("it wants to reply", 90, () => {
-        const s = g.state(), d = g.decision(ts);
-        if (s?.phase === "delaying" && g.isPending(ts)) return "delaying";
-        if (s?.phase === "judging") { since ||= now(); if (now() - since > 1200) return "judging"; }
-        return (d?.outcome === "silent" || d?.outcome === "posted" || d?.outcome === "failed") && d;
-      });
-      if (moment.outcome === "posted") throw new Unexpected("The model wanted no delay: its reply was out before anybody could answer.");
-      if (moment.outcome) throw new Unexpected(`The model decided otherwise, and keeps silent. Its reason: “${moment.reason}”`);
-      g.beat();
-      const answer = await g.say(g.people[1], "Ask at the front desk, they print one while you wait.");
-      g.beat();
-      const d = await settled(g, ts);
-      if (d.outcome !== "withdrawn") throw new Unexpected(d.outcome === "posted" ? "The bot was quicker: its reply was already on its way to Slack." : `The outcome was different: ${d.outcome}.`);
-      g.beat();
-      g.highlight("#mind-story");
-      g.explain(`Withdrawn, because ${author(answer)} wrote. The quiet time starts again, and then everything is judged again …`);
-      const after = await g.until("it judges again", 90, () => { const d = g.decision(answer); return d && d.outcome !== "pending" && d; });
-      g.beat();
-      return `The list shows the decision and what withdrew it. Judged again, it ${after.outcome === "silent" ? "had nothing to add" : "had something to add"}: “${after.reason}”`;
+      g.highlight(".thread", "#mind-story");
+      return "The link opens what was said. The vote under the answer is counted for those who run the bot, without a name. In the mind, Prompt shows what the model was sent, and Workflow shows every step of it in Temporal.";
     },
   },
   {
     title: "It keeps its promises",
-    text: "Somebody asks a question and wants the bot to look again in 20 seconds. What it promises is a timer in Temporal, for seconds or for months. Here the worker is killed while it waits, as in a crash, and the time comes while nobody is there.",
-    beats: ["asked to look again", "promised", "worker killed", "due, nobody there", "a new worker", "kept once"],
+    text: "The bot is asked to look again in 20 seconds. Its promise is a timer in Temporal. Then the worker, the program that thinks, is killed as in a crash, and the time comes while nobody is there.",
+    beats: ["asked to look again", "promised", "listed in its Home", "worker killed", "due, nobody there", "a new worker", "kept once"],
     async run(g) {
       g.highlight("#messages");
       const ts = await g.say(g.people[0], `Who has the key to the roof? ${bot()} look again in 20 seconds whether somebody has answered.`);
@@ -131,6 +148,15 @@ export const steps = [
       const made = await g.until("it promises", 120, () => mine() || g.decision(ts)?.outcome === "posted" && !g.decision(ts).steps?.length && "none");
       if (made === "none") throw new Unexpected("The model answered without a promise.");
       g.beat();
+      const { what } = mine();
+      await g.home();
+      g.explain("This is the bot's Home in Slack. It shows each person what waits, what is promised, and how to silence the bot, in the channels that they may see.");
+      await g.until("Home lists the promise", 10, () => $("home").textContent.includes(what));
+      g.beat();
+      g.highlight("#home");
+      await g.pause(3);
+      navigate({ thread: ts });
+      await g.until("the thread is open again", 10, mine);
       g.highlight("#mind-promises", ".thread", ".worker");
       await g.kill();
       await g.until("the worker is dead", 30, () => g.worker() === "stopped");
@@ -153,7 +179,7 @@ export const steps = [
   },
   {
     title: "Asked to act, it asks first",
-    text: "The sandbox has a ticket desk, a program that the bot reaches by MCP. It may look into it as it likes. To open a ticket, it needs somebody's leave: it proposes the call, with two buttons. Here the worker is killed before the click, so that what is approved waits for the next worker.",
+    text: "The bot has a tool here, a ticket desk. It may look into it freely. To open a ticket it asks first: it proposes the call, with two buttons. Here the worker is killed before the click, so that the approval waits for the next one.",
     beats: ["it looks", "it proposes", "worker killed", "approved", "a new worker", "done once, and told"],
     async run(g) {
       const person = g.people[0];
@@ -211,7 +237,17 @@ export const steps = [
       });
       g.beat();
       g.highlight("#mind-memories");
-      return `That is what it remembers of #${names.channel(g.channel)}, with a date for each line. It is part of every prompt from now on. That was the tour: write something yourself.`;
+      return `That is what it remembers of #${names.channel(g.channel)}, with a date for each line. It is part of every prompt from now on.`;
     },
   },
 ];
+
+export const lastPage = {
+  title: "Now in your own Slack",
+  text: "That was the tour: write something yourself. To connect a real workspace, stop the sandbox, start Temporal, and run three commands. The file docs/connecting.md of the repository has each step.",
+  commands: [
+    [".bin/starter init", "asks about Slack, the model and the channels, and writes the configuration"],
+    ["set -a; . ./.env; .bin/starter", "listens to Slack"],
+    ["set -a; . ./.env; .bin/worker", "in another terminal, decides and answers"],
+  ],
+};
