@@ -230,7 +230,7 @@ func TestTools(t *testing.T) {
 		{Name: "desk__find_tickets", Schema: json.RawMessage(`{"type":"object"}`)}, {Name: "desk__create_ticket", Schema: json.RawMessage(`{"type":"object"}`)},
 	}
 	const proposed = "Proposed, not done. People see it."
-	const found = "2 messages:\n[3] 2026-11-20 10:00 #general bob: The launch is on Friday.\n[4] 2026-11-19 09:00 #plans eve: \\*No\\* launch yet."
+	const found = "2 messages:\n[3] 2026-11-20 10:00 #general (1795600000.000100) bob: The launch is on Friday.\n[4] 2026-11-19 09:00 #plans eve: \\*No\\* launch yet."
 	for _, tt := range []struct{ text, tool, input, result, says string }{
 		{"@myao (U1) what did Bob say about the launch?", searchTool, `{"author":"Bob","query":"the launch"}`, found,
 			noticeEN + " I searched for “the launch”, and found:\n• 2026-11-20 10:00 #general bob: The launch is on Friday. [3]\n• 2026-11-19 09:00 #plans eve: *No* launch yet. [4]"},

@@ -46,8 +46,9 @@ var (
 	// anybody matches who is nobody in particular.
 	anybody = regexp.MustCompile(`(?i)^(?:i|we|you|they|people|any(?:one|body)|some(?:one|body)|(?:誰|だれ)か|みんな)$`)
 	closing = regexp.MustCompile(`[\s?？。.!！]+$`)
-	// numbered matches a line of a search's result.
-	numbered = regexp.MustCompile(`(?m)^[ \t>*-]*\[(\d+)\] (\d{4}-\d{2}-\d{2}.*)$`)
+	// numbered matches a line of a search's result: its number, its time and place, and what follows
+	// the message's ts, which people need not see.
+	numbered = regexp.MustCompile(`(?m)^[ \t>*-]*\[(\d+)\] (\d{4}-\d{2}-\d{2} \S+ \S+)(?: \(\d+\.\d+\))?(.*)$`)
 )
 
 // maxFound bounds the found messages in a reply.
@@ -183,7 +184,7 @@ func told(r llm.Request, a asked, ja bool) string {
 			fmt.Fprintf(&b, "%s I searched for “%s”, and found:", noticeEN, a.what)
 		}
 		for _, m := range found[:min(len(found), maxFound)] {
-			fmt.Fprintf(&b, "\n• %s [%s]", quote(escaped.ReplaceAllString(m[2], "$1")), m[1])
+			fmt.Fprintf(&b, "\n• %s [%s]", quote(escaped.ReplaceAllString(m[2]+m[3], "$1")), m[1])
 		}
 		return b.String()
 	case result == "":

@@ -1,6 +1,8 @@
 // Turns Slack's mrkdwn into DOM nodes. Typed text never becomes markup: every leaf is a text
 // node, and links use only http, https and mailto.
 
+import { icon } from "./icons.js";
+
 const entities = { "&lt;": "<", "&gt;": ">", "&amp;": "&" };
 const plain = s => s.replace(/&(?:lt|gt|amp);/g, e => entities[e]);
 
@@ -31,7 +33,7 @@ const forms = [
   [/<!date\^[^|>]*\|([^>]*)>/, (_, m) => document.createTextNode(plain(m[1]))],
   [/<!([a-z]+)[^>]*>/, (_, m) => el("span", { class: "mention" }, "@" + m[1])],
   [/<((?:https?:|mailto:)[^|>]+)(?:\|([^>]*))?>/, (_, m) => link(m[1], m[2] || m[1])],
-  [/\[([^\]\n]+)\]\((https?:[^)\s]+)\)/, (_, m) => link(m[2], m[1])],
+  [/\[((?:\[[^[\]\n]*\]|[^[\]\n])+)\]\((https?:[^)\s]+)\)/, (_, m) => link(m[2], m[1])],
   [/\*\*([^*\n]+)\*\*/, (names, m) => el("strong", {}, ...inline(m[1], names))],
   [/(?<![\w*])\*([^*\s](?:[^*\n]*[^*\s])?)\*(?![\w*])/, (names, m) => el("strong", {}, ...inline(m[1], names))],
   [/(?<!\w)_([^_\s](?:[^_\n]*[^_\s])?)_(?!\w)/, (names, m) => el("em", {}, ...inline(m[1], names))],
@@ -92,10 +94,10 @@ function block(b, names, press) {
       type: "button", class: e.style, onclick: click => press(e, click.currentTarget),
     }, e.text?.text || "")));
     case "context_actions": return el("div", { class: "actions rating" }, ...elements.filter(e => e.type === "feedback_buttons").flatMap(e =>
-      [["positive_button", "👍"], ["negative_button", "👎"]].map(([which, sign]) => el("button", {
+      ["positive_button", "negative_button"].map(which => el("button", {
         type: "button", dataset: { vote: e[which].value }, "aria-pressed": "false", title: e[which].text.text, "aria-label": e[which].accessibility_label || e[which].text.text,
         onclick: click => press({ action_id: e.action_id, value: e[which].value }, click.currentTarget),
-      }, el("span", { "aria-hidden": "true" }, sign)))));
+      }, icon("thumb")))));
   }
   return null;
 }
