@@ -79,7 +79,7 @@ test-browser: temporal chromium axe ## test the sandbox's page in a real browser
 	$(GO_TEST) -count=1 -parallel 5 $(TESTFLAGS) ./test/browser -args -browser.run
 
 screenshots: temporal chromium ## retake the pictures of the page in docs/images
-	@echo "Taking pictures of the page: half a minute …"
+	@echo "Taking pictures of the page: about a minute …"
 	go test ./test/browser -count=1 -run '^TestScreenshots$$' -args -browser.screenshots=$(CURDIR)/docs/images
 
 chaos: temporal temporal-server postgres ## kill, freeze and fail things for over an hour, and count what was lost (SEED=…, ARGS=-chaos.messages=…)

@@ -1,9 +1,12 @@
 package browser
 
 import (
+	"bytes"
+	"image/png"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -13,6 +16,7 @@ func TestScreenshots(t *testing.T) {
 	if *flagScreenshots == "" {
 		t.Skip("takes pictures: `make screenshots` does it")
 	}
+	t.Run("moving", takeMovingPicture)
 	w := start(t)
 	w.say(t, "general", "bob", "Morning! The release branch is cut, build 41 is on staging.", "")
 	w.say(t, "general", "carol", "Nice. The *checkout* page feels faster already.", "")
@@ -58,4 +62,43 @@ func TestScreenshots(t *testing.T) {
 		return
 	}
 	t.Error("in five tries no reply was held back long enough for all pictures")
+}
+
+// takeMovingPicture films the first step of the tour, which starts itself: moving.gif, and
+// moving.png for who wants nothing to move, with a reply that is held back.
+func takeMovingPicture(t *testing.T) {
+	tb := start(t).open(t, look{width: 960, height: 700, newcomer: true})
+	tb.await("the tour to play", `document.body.matches(".touring")`)
+	eval[bool](tb, `!!(document.body.style.caretColor = "transparent")`) // it would blink
+	var f film
+	held := 0 // the picture of a held reply
+	tick := time.NewTicker(150 * time.Millisecond)
+	defer tick.Stop()
+	for !tb.is(`document.getElementById("tour-panel").dataset.done`) {
+		<-tick.C
+		tb.shoot(&f)
+		if held == 0 && tb.is(phase+` === "delaying" && parseFloat(document.getElementById("mind-count").innerText) < 4`) {
+			tb.shoot(&f)
+			held = len(f.pictures) - 1
+		}
+	}
+	tb.await("animations to end", resting)
+	tb.shoot(&f)
+	moves, length, err := f.encode(3 * time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(moves) > 2<<20 || length < 10*time.Second || length > 22*time.Second || held == 0 {
+		t.Fatalf("the moving picture has %d bytes and %d pictures and runs for %s; its still is picture %d", len(moves), len(f.pictures), length, held)
+	}
+	var still bytes.Buffer
+	if err := png.Encode(&still, f.pictures[held]); err != nil {
+		t.Fatal(err)
+	}
+	for name, picture := range map[string][]byte{"moving.gif": moves, "moving.png": still.Bytes()} {
+		if err := os.WriteFile(filepath.Join(*flagScreenshots, name), picture, 0o644); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Logf("%d pictures, %s, %d bytes", len(f.pictures), length, len(moves))
 }
