@@ -10,6 +10,7 @@ import (
 
 	"myao/internal/pause"
 	"myao/internal/slack"
+	"myao/internal/temporal"
 )
 
 // SyncOutput counts the changes of a sync.
@@ -54,11 +55,15 @@ type DueOutput struct {
 	Gap int64 `json:"gap,omitempty"`
 }
 
-// Due reports whether events may have been missed, or all channels were last read a day ago.
+// Due reports whether events may have been missed, or all channels were last read a day ago. If not, the
+// run is over.
 func (a *Activities) Due(ctx context.Context) (DueOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
 	gap, err := a.Missed.Due(ctx)
+	if err == nil && gap == 0 {
+		err = a.Store.RecordRun(ctx, temporal.CatchUpSchedule)
+	}
 	if err != nil {
 		return DueOutput{}, classify(fmt.Errorf("look for gaps: %w", err))
 	}
@@ -81,11 +86,14 @@ type UnreadOutput struct {
 }
 
 // Unread returns the next channels to read, those read longest ago first. If there are none, it closes
-// the gap.
+// the gap, and the run is over.
 func (a *Activities) Unread(ctx context.Context, in UnreadInput) (UnreadOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
 	ids, total, err := a.Missed.Unread(ctx, in.Gap, in.Except, in.Limit)
+	if err == nil && len(ids) == 0 {
+		err = a.Store.RecordRun(ctx, temporal.CatchUpSchedule)
+	}
 	if err != nil {
 		return UnreadOutput{}, classify(fmt.Errorf("list channels to read: %w", err))
 	}

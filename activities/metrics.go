@@ -18,7 +18,6 @@ type Metrics struct {
 	answers   prometheus.Histogram
 	failures  *prometheus.CounterVec
 	ambiguous *prometheus.CounterVec
-	runs      prometheus.Counter
 	scopes    *prometheus.CounterVec
 	rows      *prometheus.CounterVec
 }
@@ -42,9 +41,6 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		ambiguous: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "myao_ambiguous_posts_total", Help: "Posts of unknown outcome that were looked up in Slack, by result: found, missing.",
 		}, []string{"result"}),
-		runs: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "myao_memory_runs_total", Help: "Memory runs that have found the changed scopes.",
-		}),
 		scopes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "myao_memory_scopes_total", Help: "Attempts to remember a thread, channel or workspace, by result: changed, unchanged, failed.",
 		}, []string{"result"}),
@@ -67,7 +63,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}
 		r.MustRegister(vec)
 	}
-	r.MustRegister(m.runs, m.answers)
+	r.MustRegister(m.answers)
 	return m
 }
 
@@ -128,12 +124,6 @@ func (m *Metrics) ambiguousPost(found bool) {
 		result = "found"
 	}
 	m.ambiguous.WithLabelValues(result).Inc()
-}
-
-func (m *Metrics) memoryRun() {
-	if m != nil {
-		m.runs.Inc()
-	}
 }
 
 func (m *Metrics) remembered(changed bool, err error) {

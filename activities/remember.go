@@ -8,6 +8,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
+	"myao/internal/temporal"
 )
 
 // SurveyInput asks for a page of the scopes to remember.
@@ -38,11 +39,11 @@ func (a *Activities) Survey(ctx context.Context, in SurveyInput) (SurveyOutput, 
 	ctx, stop := heartbeat(ctx)
 	defer stop()
 	out, err := a.survey(ctx, in)
+	if err == nil && in.Threads && in.After == (chat.Scope{}) {
+		err = a.Store.RecordRun(ctx, temporal.MemorySchedule)
+	}
 	if err != nil {
 		return SurveyOutput{}, classify(fmt.Errorf("survey what is to be remembered: %w", err))
-	}
-	if in.Threads && in.After == (chat.Scope{}) {
-		a.Metrics.memoryRun()
 	}
 	return out, nil
 }

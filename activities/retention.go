@@ -11,6 +11,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/pause"
 	"myao/internal/store"
+	"myao/internal/temporal"
 )
 
 const (
@@ -61,7 +62,10 @@ func (a *Activities) Prune(ctx context.Context) (PruneOutput, error) {
 		attributes = append(attributes, slog.Int(table, out.Deleted[table]))
 	}
 	a.Logger.LogAttrs(ctx, slog.LevelInfo, "pruned", attributes...)
-	if err != nil && !out.Unfinished {
+	if out.Unfinished || err == nil {
+		err = a.Store.RecordRun(ctx, temporal.RetentionSchedule)
+	}
+	if err != nil {
 		return PruneOutput{}, classify(err)
 	}
 	return out, nil

@@ -54,7 +54,7 @@ func (s *starter) schedules() []temporal.Schedule {
 			Workflow: workflows.ChannelSync, Note: "takes in which channels the bot is in",
 		},
 		{
-			ID: "retention", Every: pruneInterval, CatchUp: time.Hour, Timeout: 6 * time.Hour,
+			ID: temporal.RetentionSchedule, Every: pruneInterval, CatchUp: time.Hour, Timeout: 6 * time.Hour,
 			Workflow: workflows.Retention, Note: "deletes what the configuration does not have kept any longer",
 		},
 		{
@@ -69,6 +69,18 @@ func (s *starter) schedules() []temporal.Schedule {
 		})
 	}
 	return all
+}
+
+// intervals is how often each schedule runs that records its runs.
+func (s *starter) intervals() map[string]time.Duration {
+	every := map[string]time.Duration{}
+	for _, schedule := range s.schedules() {
+		switch schedule.ID {
+		case temporal.MemorySchedule, temporal.CatchUpSchedule, temporal.RetentionSchedule:
+			every[schedule.ID] = schedule.Every
+		}
+	}
+	return every
 }
 
 // setUpSchedules creates the schedules and then has catch-up look for gaps. It retries what failed until all is

@@ -112,7 +112,7 @@ func (s *starter) work(ctx context.Context) error {
 	}
 	directory := &channels.Directory{Store: db, Slack: s.slack, Config: s.Config, Clock: time.Now, Logger: s.Logger}
 	r := relay.New(db, temporal.Sender{Client: s.temporal, Attributes: s.attributes.Load, AttributesLost: s.reregister, Name: directory.Name}, s.policy(directory),
-		time.Now, s.Logger, relay.NewMetrics(s.metrics, db, time.Now))
+		time.Now, s.Logger, relay.NewMetrics(s.metrics, db, time.Now, s.intervals()))
 	r.Tracer = s.Telemetry.Tracer()
 	o := &operator.Operator{Client: s.temporal, Store: db, Attributes: s.attributes.Load}
 	desk, answers, err := s.newCommandHandler(db, o, directory)

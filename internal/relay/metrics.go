@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -16,8 +17,9 @@ type Metrics struct {
 	failed  prometheus.Counter
 }
 
-// NewMetrics registers the metrics of the relay and of the backlog.
-func NewMetrics(r prometheus.Registerer, s *store.Store, clock func() time.Time) *Metrics {
+// NewMetrics registers the metrics of the relay, and those by which the database shows whether the rest
+// gets on. every is the interval of each schedule that records its runs, by its id.
+func NewMetrics(r prometheus.Registerer, s *store.Store, clock func() time.Time, every map[string]time.Duration) *Metrics {
 	m := &Metrics{
 		relayed: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "myao_changes_relayed_total", Help: "Changes of messages that a signal has carried to their conversation.",
@@ -29,7 +31,7 @@ func NewMetrics(r prometheus.Registerer, s *store.Store, clock func() time.Time)
 			Name: "myao_relay_failures_total", Help: "Signals that Temporal did not accept; their changes stay pending.",
 		}),
 	}
-	r.MustRegister(m.relayed, m.signals, m.failed, backlog{s, clock}, muted{s}, promises{s})
+	r.MustRegister(m.relayed, m.signals, m.failed, backlog{s, clock}, muted{s}, promises{s}, &unfinished{store: s, clock: clock}, runs{s, clock, every}, channels{s})
 	return m
 }
 
@@ -113,4 +115,96 @@ func (p promises) Collect(to chan<- prometheus.Metric) {
 	}
 	to <- prometheus.MustNewConstMetric(openPromises, prometheus.GaugeValue, open)
 	to <- prometheus.MustNewConstMetric(latePromises, prometheus.GaugeValue, late)
+}
+
+var unfinishedAge = prometheus.NewDesc("myao_unfinished_age_seconds",
+	"Age of the oldest work that could be finished and is not: decision, post, step; 0 if there is none, -1 when the database does not answer.", []string{"what"}, nil)
+
+// unfinished collects how long work has been waiting.
+type unfinished struct {
+	store *store.Store
+	clock func() time.Time
+
+	mu   sync.Mutex
+	from time.Time // what was stored before has ended: it is not read again each time
+}
+
+// Describe implements prometheus.Collector.
+func (u *unfinished) Describe(to chan<- *prometheus.Desc) { to <- unfinishedAge }
+
+// Collect implements prometheus.Collector.
+func (u *unfinished) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	oldest, err := u.store.Unfinished(ctx, u.from)
+	if err == nil {
+		u.from = oldest.From
+	}
+	for what, at := range map[string]time.Time{"decision": oldest.Decision, "post": oldest.Post, "step": oldest.Step} {
+		age := 0.0
+		switch {
+		case err != nil:
+			age = -1
+		case !at.IsZero():
+			age = max(0, u.clock().Sub(at).Seconds())
+		}
+		to <- prometheus.MustNewConstMetric(unfinishedAge, prometheus.GaugeValue, age, what)
+	}
+}
+
+var (
+	runAge = prometheus.NewDesc("myao_run_age_seconds",
+		"Time since the last run of a schedule; -1 when the database does not answer.", []string{"schedule"}, nil)
+	runInterval = prometheus.NewDesc("myao_run_interval_seconds",
+		"Time from one run of a schedule to the next, as it is configured.", []string{"schedule"}, nil)
+)
+
+// runs collects when schedules last ran.
+type runs struct {
+	store *store.Store
+	clock func() time.Time
+	every map[string]time.Duration
+}
+
+// Describe implements prometheus.Collector.
+func (r runs) Describe(to chan<- *prometheus.Desc) {
+	to <- runAge
+	to <- runInterval
+}
+
+// Collect implements prometheus.Collector.
+func (r runs) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	last, err := r.store.LastRuns(ctx)
+	for schedule, every := range r.every {
+		age := -1.0
+		if err == nil {
+			age = max(0, r.clock().Sub(last[schedule]).Seconds())
+		}
+		to <- prometheus.MustNewConstMetric(runAge, prometheus.GaugeValue, age, schedule)
+		to <- prometheus.MustNewConstMetric(runInterval, prometheus.GaugeValue, every.Seconds(), schedule)
+	}
+}
+
+var joinedChannels = prometheus.NewDesc("myao_channels",
+	"Channels that the bot is in; -1 when the database does not answer.", nil, nil)
+
+// channels collects in how many channels the bot is.
+type channels struct{ store *store.Store }
+
+// Describe implements prometheus.Collector.
+func (c channels) Describe(to chan<- *prometheus.Desc) { to <- joinedChannels }
+
+// Collect implements prometheus.Collector.
+func (c channels) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	n, err := c.store.CountJoined(ctx)
+	if err != nil {
+		n = -1
+	}
+	to <- prometheus.MustNewConstMetric(joinedChannels, prometheus.GaugeValue, float64(n))
 }

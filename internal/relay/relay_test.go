@@ -144,7 +144,7 @@ func (b *bundle) relay(s *store.Store) *Relay {
 	policy := func(_ context.Context, c chat.Conversation) conversation.Policy {
 		return conversation.Policy{MinWait: len(c.Channel)}
 	}
-	return New(s, b.server, policy, time.Now, slog.New(slog.DiscardHandler), NewMetrics(b.counters, s, time.Now))
+	return New(s, b.server, policy, time.Now, slog.New(slog.DiscardHandler), NewMetrics(b.counters, s, time.Now, map[string]time.Duration{"memory": time.Hour}))
 }
 
 // run runs a relay until stop is called. stop returns when the relay has ended.
@@ -256,6 +256,35 @@ func names(from, to int) []string {
 		ts = append(ts, at(n))
 	}
 	return ts
+}
+
+// What a conversation was told and does not answer is seen from outside, and so are runs that do not come.
+func TestMetricsOfWhatDoesNotGetOn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	r := b.relay(b.store)
+	now := time.Now().Add(time.Minute)
+	b.counters = prometheus.NewRegistry()
+	NewMetrics(b.counters, b.store, func() time.Time { return now }, map[string]time.Duration{"memory": time.Hour})
+	if age := b.counted("myao_unfinished_age_seconds"); age != 0 {
+		t.Errorf("nothing was said, and something is unfinished for %v s", age)
+	}
+	thread := chat.Conversation{Team: "T1", Channel: "C1", Thread: at(1)}
+	if err := sayAs(t.Context(), b.store, conversation.Addressed, thread, 2); err != nil {
+		t.Fatal(err)
+	}
+	r.Notify(store.Target{Conversation: thread})
+	b.run(r)
+	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
+	if age := b.counted("myao_unfinished_age_seconds"); age < 50 || age > 61 { // of the decision, the first by name
+		t.Errorf("what was not answered is %v s old, want a minute", age)
+	}
+	if age, every := b.counted("myao_run_age_seconds"), b.counted("myao_run_interval_seconds"); age < 60 || age > 600 || every != 3600 {
+		t.Errorf("memory ran %v s ago and should every %v s; want since the database was made, and an hour", age, every)
+	}
+	if n := b.counted("myao_channels"); n != 0 {
+		t.Errorf("in %v channels, want none", n)
+	}
 }
 
 func TestOneSignalTakesAllPendingChanges(t *testing.T) {
@@ -837,8 +866,10 @@ func TestDatabaseThatGoesAwayIsNotTheEnd(t *testing.T) {
 	if _, more := r.sweepOnce(t.Context()); more {
 		t.Error("the sweep finds more without a database")
 	}
-	if got := b.counted("myao_backlog_changes"); got != -1 {
-		t.Errorf("a backlog of %v, want -1: unknown", got)
+	for _, name := range []string{"myao_backlog_changes", "myao_backlog_age_seconds", "myao_unfinished_age_seconds", "myao_run_age_seconds", "myao_channels"} {
+		if got := b.counted(name); got != -1 {
+			t.Errorf("%s is %v, want -1: unknown", name, got)
+		}
 	}
 	b.run(b.relay(b.store))
 	b.await("another relay's turn", func() bool { return b.backlog() == 0 })

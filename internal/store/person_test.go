@@ -101,6 +101,7 @@ var personal = map[string]map[string]string{
 	"hindsight":      {"decision": "a key of decisions"},
 	"starters":       {"id": "random"},
 	"gaps":           {},
+	"runs":           {"schedule": ourWord},
 	"feedback": {
 		"team_id": workspaceID, "channel_id": placeID, "part": "a key of outbox", "decision": "a key of decisions", "user_id": seeded, "value": ourWord, "reason": seeded,
 	},

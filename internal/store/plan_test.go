@@ -162,6 +162,8 @@ func TestPlansUseIndexes(t *testing.T) {
 				}},
 				{name: "CountPromises", run: func(ctx context.Context, s *Store) error { _, err := s.CountPromises(ctx); return err }},
 				{name: "HandOverPromises", run: func(ctx context.Context, s *Store) error { _, err := s.HandOverPromises(ctx); return err }},
+				{name: "Unfinished", run: func(ctx context.Context, s *Store) error { _, err := s.Unfinished(ctx, lately); return err }},
+				{name: "LastRuns", survey: true, run: func(ctx context.Context, s *Store) error { _, err := s.LastRuns(ctx); return err }},
 				{name: "SentPart", run: func(ctx context.Context, s *Store) error {
 					if _, err := s.SentPart(ctx, team, channel, at(1)); err != nil && !errors.Is(err, ErrNotFound) {
 						return err
@@ -615,7 +617,7 @@ func (db database) seedOutbox(t *testing.T, n int) {
 		reply := fmt.Sprint("r", i/2)
 		rows[i] = outboxRow{
 			Key: fmt.Sprint(reply, "/", i%2), Reply: reply, Part: i % 2, TeamID: team, ChannelID: channel, TriggerTS: at(i / 2), State: Sent, SentTS: at(i), Text: "text",
-			StoredUS: 1, Feedback: i%2 == 1,
+			StoredUS: 1, Feedback: i%2 == 1, Decision: fmt.Sprint("d", i/2),
 		}
 	}
 	if err := db.db.CreateInBatches(rows, 500).Error; err != nil {

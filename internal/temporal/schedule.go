@@ -21,6 +21,8 @@ const (
 	MemorySchedule = "memory"
 	// CatchUpSchedule runs the CatchUp workflow.
 	CatchUpSchedule = "catch-up"
+	// RetentionSchedule runs the Retention workflow.
+	RetentionSchedule = "retention"
 	// ShadowSchedule runs the Shadow workflow.
 	ShadowSchedule = "shadow"
 )
