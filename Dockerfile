@@ -5,8 +5,7 @@
 #   docker run … --entrypoint /worker myao
 #   docker run … myao doctor                     # and the other commands of the starter
 #
-# The sandbox is not in the image. It needs Temporal's CLI, which is twice as large as the image,
-# and is meant for trying the source (make run).
+# The target sandbox is another image, for docker-compose.yml without a Slack workspace.
 #
 # The tag names a version of Go. To get the same bytes in every build, pin the image by its
 # digest, here or with a build argument:
@@ -22,6 +21,14 @@ RUN go mod download
 COPY . .
 # Without symbols, which only debuggers need. The build information stays.
 RUN CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o /out/ ./worker ./starter
+
+FROM build AS build-sandbox
+RUN CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o /out/ ./sandbox
+
+FROM scratch AS sandbox
+COPY --from=build-sandbox /out/worker /out/sandbox /
+USER 65532:65532
+ENTRYPOINT ["/sandbox"]
 
 FROM scratch
 # The certificates are for calls of Slack and the models. The programs contain the time zones and

@@ -9,7 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,21 +39,22 @@ type options struct {
 
 // system is the running sandbox.
 type system struct {
-	dir      string
-	config   string // the file
-	settings config.Config
-	ports    ports
-	say      func(format string, args ...any)
-	server   client.Client
-	worker   *child
-	mind     *inspector.Inspector
-	db       *store.Store // nil until the starter has made the database
+	dir       string
+	config    string // the file
+	settings  config.Config
+	ports     ports
+	say       func(format string, args ...any)
+	server    client.Client
+	namespace string
+	worker    *child
+	mind      *inspector.Inspector
+	db        *store.Store // nil until the starter has made the database
 }
 
 // serve runs everything until the context ends. It writes only to a temporary directory, which
 // it removes at the end.
 func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
-	s := &system{say: func(format string, args ...any) { _, _ = fmt.Fprintf(stdout, format+"\n", args...) }}
+	s := &system{namespace: namespace, say: func(format string, args ...any) { _, _ = fmt.Fprintf(stdout, format+"\n", args...) }}
 	if s.dir, err = os.MkdirTemp("", "myao-sandbox-"); err != nil {
 		return err
 	}
@@ -92,9 +93,12 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 	defer s.server.Close()
 	s.worker = s.child("worker", filepath.Join(o.bin, "worker"), "--config", s.config)
 	s.worker.isUp = polling(s.server)
-	s.mind = &inspector.Inspector{Config: s.settings, WebUI: s.ports.workflows(), Worker: s.worker, Model: thinks.tap, Clock: time.Now}
+	s.mind = &inspector.Inspector{Config: s.settings, WebUI: workflowsOf("http://"+s.ports.ui, namespace), Worker: s.worker, Model: thinks.tap, Clock: time.Now}
 	s.mind.Tickets = func() ([]desk.Ticket, error) { return desk.Read(tickets(s.dir)) }
-	w := newWorkspace(s.ports, own, o.quiet, s.mind.Handler())
+	w := newWorkspace(sandbox.Config{
+		BotToken: own.Token, AppToken: own.App, SigningSecret: own.Signing, EventsURL: "http://" + s.ports.door + manifest.EventsPath,
+		TemporalUI: "http://" + s.ports.ui, Namespace: namespace, Mind: s.mind.Handler(),
+	}, o.quiet)
 	defer w.Close()
 	s.mind.Team, s.mind.Faults = w.Team(), w.Misbehaving
 
@@ -170,7 +174,7 @@ func (s *system) openMind(ctx context.Context) (err error) {
 	if s.db, err = (launch.Program{Config: s.settings}).OpenStore(ctx); err != nil {
 		return err
 	}
-	conversations, err := operator.Open(ctx, s.server, namespace, s.db)
+	conversations, err := operator.Open(ctx, s.server, s.namespace, s.db)
 	if err != nil {
 		return err
 	}
@@ -195,9 +199,9 @@ func findTemporal(bin string) (string, error) {
 // ports are the addresses, HOST:PORT, at which the programs reach each other.
 type ports struct{ temporal, ui, door string }
 
-// workflows is the prefix of the Web UI's address of a workflow; an escaped workflow id follows.
-func (p ports) workflows() string {
-	return "http://" + p.ui + "/namespaces/" + namespace + "/workflows/"
+// workflowsOf is the prefix of the Web UI's address of a workflow; an escaped workflow id follows.
+func workflowsOf(ui, namespace string) string {
+	return ui + "/namespaces/" + url.PathEscape(namespace) + "/workflows/"
 }
 
 // webUIAbove is the distance of the Web UI's port from Temporal's, as in Temporal's dev server.
@@ -245,14 +249,12 @@ func newSecrets() secrets {
 	return secrets{Token: "xoxb-" + rand.Text(), App: "xapp-" + rand.Text(), Signing: hex.EncodeToString(signing)}
 }
 
-func newWorkspace(p ports, s secrets, quiet int, mind http.Handler) *sandbox.Workspace {
-	w := sandbox.New(sandbox.Config{
-		BotToken: s.Token, AppToken: s.App, SigningSecret: s.Signing, EventsURL: "http://" + p.door + manifest.EventsPath,
-		Scopes:     manifest.Names(manifest.Scopes(config.Default())),
-		TemporalUI: "http://" + p.ui, Namespace: namespace, Mind: mind, Logger: slog.New(slog.DiscardHandler),
-		RetryAfter: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second},
-		Hint:       fmt.Sprintf("Mention @myao and it answers at once. Otherwise it waits for %d seconds of quiet, then decides whether to answer.", quiet),
-	})
+// newWorkspace fills the workspace that c describes with people and channels. quiet is in seconds.
+func newWorkspace(c sandbox.Config, quiet int) *sandbox.Workspace {
+	c.Scopes = manifest.Names(manifest.Scopes(config.Default()))
+	c.RetryAfter = []time.Duration{time.Second, 5 * time.Second, 30 * time.Second}
+	c.Hint = fmt.Sprintf("Mention @myao and it answers at once. Otherwise it waits for %d seconds of quiet, then decides whether to answer.", quiet)
+	w := sandbox.New(c)
 	bot := w.Bot().UserID
 	var people []string
 	for _, u := range []sandbox.User{

@@ -6,13 +6,16 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"myao/internal/sandbox"
 )
 
 // Any web page can make a browser request an image from this machine without an Origin. A page
 // that knew the token of Socket Mode could receive all messages that way.
 func TestWellKnownTokensAreRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorkspace(ports{}, newSecrets(), 4, nil)
+	own := newSecrets()
+	w := newWorkspace(sandbox.Config{BotToken: own.Token, AppToken: own.App, SigningSecret: own.Signing}, 4)
 	defer w.Close()
 	server := httptest.NewServer(w.Handler())
 	defer server.Close()

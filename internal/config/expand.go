@@ -42,10 +42,21 @@ func (d *decoder) expand(s string, at place) string {
 	return out.String()
 }
 
-// variable returns the value of a variable. As in a shell, the default after ":-" also replaces
+// fileSuffix ends the name of a variable whose value is the path of a file with the value.
+const fileSuffix = "_FILE"
+
+// variable returns the value of a variable. If it is missing or empty, NAME_FILE may name a file
+// with the value, such as a secret of Docker. As in a shell, the default after ":-" also replaces
 // a variable that is set but empty.
 func (d *decoder) variable(name, def string, hasDefault bool, at place) string {
 	value, set := d.getenv(name)
+	if path, _ := d.getenv(name + fileSuffix); value == "" && path != "" {
+		content, err := read(path)
+		if err != nil {
+			d.faults.add(at.key, nil, "%s%s cannot be read: %v", name, fileSuffix, err)
+		}
+		value, set = strings.TrimRight(string(content), "\r\n"), true
+	}
 	if secretName.MatchString(name) {
 		d.faults.secrets = append(d.faults.secrets, value)
 	}

@@ -1,6 +1,9 @@
 package config_test
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"myao/internal/config"
@@ -26,6 +29,28 @@ func TestVariablesAreExpanded(t *testing.T) {
 		c := parse(t, over("persona: {name: '"+tc.text+"'}"), e)
 		if c.Persona.Name != tc.want {
 			t.Errorf("%s became %q, want %q", tc.text, c.Persona.Name, tc.want)
+		}
+	}
+}
+
+func TestAFileMayHoldAVariablesValue(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "name")
+	if err := os.WriteFile(path, []byte("carol\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		env         env
+		want, fault string
+	}{
+		{env{"WHO_FILE": path}, "carol", ""},
+		{env{"WHO": "", "WHO_FILE": path}, "carol", ""},
+		{env{"WHO": "alice", "WHO_FILE": path}, "alice", ""},
+		{env{"WHO_FILE": ""}, "bob", ""},
+		{env{"WHO_FILE": path + "/none"}, "", "WHO_FILE cannot be read: open " + path + "/none: not a directory"},
+	} {
+		c, err := config.Parse([]byte(over("persona: {name: '${WHO:-bob}'}")), tc.env.get)
+		if c.Persona.Name != tc.want || (err != nil) != (tc.fault != "") || err != nil && !strings.Contains(err.Error(), tc.fault) {
+			t.Errorf("%v became %q, %v, want %q, %q", tc.env, c.Persona.Name, err, tc.want, tc.fault)
 		}
 	}
 }

@@ -69,10 +69,13 @@ func (w *Workspace) routePage(mux *http.ServeMux) {
 
 // requireLocal refuses requests that do not come from this machine's own pages: those with
 // a Host that is not a loopback address (DNS rebinding), and writes with another site's Origin.
-func requireLocal(next http.Handler) http.Handler {
+func requireLocal(next http.Handler) http.Handler { return requireHost("", next) }
+
+// requireHost is requireLocal, but also lets requests to a host name pass, unless it is empty.
+func requireHost(name string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		origin := r.Header.Get("Origin")
-		if !loopback(r.Host) || r.Method != http.MethodGet && origin != "" && origin != "http://"+r.Host {
+		origin, host := r.Header.Get("Origin"), hostname(r.Host)
+		if !loopback(host) && (name == "" || host != name) || r.Method != http.MethodGet && origin != "" && origin != "http://"+r.Host {
 			http.Error(rw, "the sandbox answers only pages of this machine", http.StatusForbidden)
 			return
 		}
@@ -80,11 +83,16 @@ func requireLocal(next http.Handler) http.Handler {
 	})
 }
 
-func loopback(host string) bool {
+// hostname is a Host without its port.
+func hostname(host string) string {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {
 		name = strings.Trim(host, "[]")
 	}
+	return name
+}
+
+func loopback(name string) bool {
 	ip := net.ParseIP(name)
 	return name == "localhost" || ip != nil && ip.IsLoopback()
 }

@@ -21,6 +21,9 @@ type Config struct {
 	// Listing conversations needs the scope of each requested kind, reading files needs
 	// files:read, and a status needs chat:write. Nothing else checks scopes.
 	Scopes []string
+	// Host is a host name, beside those of this machine, by which programs reach the Web API and
+	// files, such as a container's name. The page is for this machine alone.
+	Host string
 	// SigningSecret signs events; "sandbox" if empty.
 	SigningSecret string
 	// EventsURL receives events; empty sends none by HTTP (see also SetEventsURL).
@@ -186,8 +189,8 @@ func (w *Workspace) SetEventsURL(url string) { w.out.setURL(url) }
 // and the page's own API under /sandbox/, with Config.Mind.
 func (w *Workspace) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/api/", requireLocal(http.HandlerFunc(w.serveAPI)))
-	mux.Handle("GET "+filePaths, requireLocal(http.HandlerFunc(w.serveFile)))
+	mux.Handle("/api/", requireHost(w.cfg.Host, http.HandlerFunc(w.serveAPI)))
+	mux.Handle("GET "+filePaths, requireHost(w.cfg.Host, http.HandlerFunc(w.serveFile)))
 	mux.HandleFunc("/socket", w.socket.serve)     // needs a ticket that only the API hands out
 	mux.HandleFunc("/commands/", w.serveResponse) // needs a secret from the request's response_url
 	w.routePage(mux)

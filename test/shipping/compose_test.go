@@ -18,11 +18,11 @@ import (
 	"myao/internal/testserver"
 )
 
-// passwords are the passwords that .env needs according to the top of docker-compose.yml.
-var passwords = map[string]string{"POSTGRES_PASSWORD": "p0stgres", "MYAO_DB_PASSWORD": "m3yao", "TEMPORAL_DB_PASSWORD": "t3mporal"}
-
-// accounts are the values that an installer fills into .env.
+// accounts are the three values that .env needs for a Slack workspace.
 var accounts = map[string]string{"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_SIGNING_SECRET": "shh", "GEMINI_API_KEY": "AQ.1"}
+
+// passwords are variables that our programs must not have.
+var passwords = []string{"POSTGRES_PASSWORD", "MYAO_DB_PASSWORD", "TEMPORAL_DB_PASSWORD"}
 
 // docker-compose.yml loads with Compose's schema and loader and does what its comments say.
 func TestCompose(t *testing.T) {
@@ -34,17 +34,21 @@ func TestCompose(t *testing.T) {
 	spoil(t, text, composeFaults, []spoiling{
 		{"a key that is none", "pids_limit:", "pids_limits:", "pids_limits"},
 		{"a value that is none", "condition: service_healthy", "condition: service_well", "must be one of"},
-		{"a variable that .env lacks", "${MYAO_DB_PASSWORD:?", "${MYAO_PASSWORD:?", "MYAO_PASSWORD"},
+		{"a variable that .env lacks", "POSTGRES_PASSWORD: ${POSTGRES_PASSWORD:-}", "POSTGRES_PASSWORD: ${POSTGRES_PASSWORD:?}", "POSTGRES_PASSWORD"},
 		{"a service that is none", "temporal-schema: {condition", "temporal-tables: {condition", "temporal-tables"},
 		{"root", `user: "65532:65532"`, `user: "0:0"`, "starter runs as 0:0"},
 		{"files that can be written", "read_only: true", "read_only: false", "may write"},
 		{"capabilities", "cap_drop: [ALL]", "cap_drop: [NET_RAW]", "capabilities"},
 		{"new privileges", `security_opt: ["no-new-privileges:true"]`, `security_opt: []`, "new privileges"},
 		{"everybody's port", `"127.0.0.1:8080:8080"`, `"8080:8080"`, "open to everybody"},
-		{"a password in the file", "${TEMPORAL_DB_PASSWORD:?set it in .env}", "temporal", "stands in the file"},
-		{"another's password", `POSTGRES_PASSWORD: ""`, "POSTGRES_PASSWORD: ${POSTGRES_PASSWORD}", "not its own"},
+		{"a password in the file", "SQL_USER: temporal", "SQL_PASSWORD: temporal", "stands in the file"},
+		{"another's password", `POSTGRES_PASSWORD: ""`, "POSTGRES_PASSWORD: ${SLACK_BOT_TOKEN:-known}", "not its own"},
+		{"another's secrets", "source: myao-secrets,", "source: postgres-secrets,", "starter has"},
+		{"an .env that must be there", "required: false", "required: true", ".env"},
+		{"a sandbox beside a workspace", "./deploy/compose/${SLACK_BOT_TOKEN:+slack-}myao.yaml", "./deploy/compose/myao.yaml", "starter has another Slack: http://sandbox:8700/api/"},
+		{"two workers in the sandbox", "scale: 0${SLACK_BOT_TOKEN:+1}", "scale: 1", "1 workers without a workspace"},
 		{"a key for another Temporal", `TEMPORAL_API_KEY: ""`, "TEMPORAL_PROFILE: x", "TEMPORAL_API_KEY"},
-		{"no database", "DATABASE_URL:", "DATABASE:", "DATABASE_URL"},
+		{"no database", "DATABASE_URL_FILE:", "DATABASE_FILE:", "DATABASE_URL"},
 		{"the newest image", "postgres:17.6", "postgres", "no pinned image"},
 		{"tools of another server", "temporalio/server:1.32.0", "temporalio/server:1.31.0", "temporalio/admin-tools:1.32.0"},
 		{"a health check of something else", "http://127.0.0.1:8081/readyz", "http://127.0.0.1:8080/readyz", "worker is asked at"},
@@ -63,12 +67,21 @@ func TestCompose(t *testing.T) {
 
 func composeFaults(t *testing.T, text string) (f faults) {
 	t.Helper()
-	project, err := compose(t, text)
-	if err != nil {
-		return faults{err.Error()}
+	for _, env := range []map[string]string{nil, accounts} {
+		project, err := compose(t, text, env)
+		if err != nil {
+			return faults{err.Error()}
+		}
+		projectFaults(&f, t, project, env)
 	}
+	return f
+}
+
+// projectFaults checks what Compose makes of the file with the variables of .env.
+func projectFaults(f *faults, t *testing.T, project *types.Project, env map[string]string) {
+	t.Helper()
 	for name, s := range project.Services {
-		serviceFaults(&f, name, s)
+		serviceFaults(f, name, s)
 	}
 	for name := range ports {
 		s, ok := project.Services[name]
@@ -76,14 +89,20 @@ func composeFaults(t *testing.T, text string) (f faults) {
 			f.add("there is no %s", name)
 			continue
 		}
-		ourFaults(&f, t, name, s)
+		ourFaults(f, t, name, s, env)
 	}
+	worker := project.Services["worker"]
+	workers := worker.GetScale()
+	f.want(env == nil || workers == 1, "%d workers with a workspace", workers)
+	f.want(env != nil || workers == 0, "%d workers without a workspace", workers)
+	secretsFaults(f, project)
 	for name, after := range map[string]map[string]string{
 		"temporal-schema":    {"postgres": types.ServiceConditionHealthy},
 		"temporal":           {"temporal-schema": types.ServiceConditionCompletedSuccessfully},
 		"temporal-namespace": {"temporal": types.ServiceConditionHealthy},
 		"temporal-ui":        {"temporal": types.ServiceConditionHealthy},
-		"worker":             ours, "starter": ours,
+		"postgres":           {"passwords": types.ServiceConditionCompletedSuccessfully},
+		"worker":             ours, "starter": ours, "sandbox": ours,
 	} {
 		for other, condition := range after {
 			got := project.Services[name].DependsOn[other].Condition
@@ -112,7 +131,26 @@ func composeFaults(t *testing.T, text string) (f faults) {
 		image := project.Services[name].Image
 		f.want(image == "temporalio/admin-tools:"+server, "%s is of %s, Temporal %s", name, image, server)
 	}
-	return f
+}
+
+// secretsFaults checks that each password is only where it is needed, and written in one place.
+func secretsFaults(f *faults, project *types.Project) {
+	for name, s := range project.Services {
+		var has []string
+		for _, v := range s.Volumes {
+			if secret, ok := strings.CutPrefix(v.Target, "/run/secrets/"); ok {
+				f.want(v.Source == secret+"-secrets", "%s has %s in the place of %s", name, v.Source, secret)
+				f.want(v.ReadOnly == (name != "passwords"), "%s: may it write %s?", name, v.Source)
+				has = append(has, secret)
+			}
+		}
+		slices.Sort(has)
+		want := map[string][]string{
+			"passwords": {"myao", "postgres", "temporal"}, "postgres": {"myao", "postgres", "temporal"},
+			"temporal": {"temporal"}, "temporal-schema": {"temporal"}, "starter": {"myao"}, "worker": {"myao"}, "sandbox": {"myao"},
+		}[name]
+		f.want(slices.Equal(has, want), "%s has the secrets %q, want %q", name, has, want)
+	}
 }
 
 // ours are the services that worker and starter wait for.
@@ -121,25 +159,21 @@ var ours = map[string]string{
 	"temporal-namespace": types.ServiceConditionCompletedSuccessfully,
 }
 
-// compose loads the file as Compose does, with a .env filled in as .env.example and the file say.
-func compose(t *testing.T, text string) (*types.Project, error) {
+// compose loads the file as Compose does: with a .env that has these variables, or without one.
+func compose(t *testing.T, text string, env map[string]string) (*types.Project, error) {
 	t.Helper()
 	dir := t.TempDir()
-	env := read(t, ".env.example")
-	given := types.Mapping{}
-	for name, value := range accounts {
-		env = strings.Replace(env, "\n"+name+"=\n", "\n"+name+"="+value+"\n", 1)
-		given[name] = value
-	}
-	for name, value := range passwords {
-		env += name + "=" + value + "\n"
-		given[name] = value
-	}
-	if err := os.WriteFile(filepath.Join(dir, ".env"), []byte(env), 0o600); err != nil {
-		t.Fatal(err)
+	if env != nil {
+		content := read(t, ".env.example")
+		for name, value := range env {
+			content = strings.Replace(content, "\n"+name+"=\n", "\n"+name+"="+value+"\n", 1)
+		}
+		if err := os.WriteFile(filepath.Join(dir, ".env"), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return loader.LoadWithContext(t.Context(), types.ConfigDetails{
-		WorkingDir: dir, Environment: given,
+		WorkingDir: dir, Environment: env,
 		ConfigFiles: []types.ConfigFile{{Filename: "docker-compose.yml", Content: []byte(text)}},
 	}, func(o *loader.Options) { o.SetProjectName("myao", true) })
 }
@@ -164,23 +198,21 @@ func serviceFaults(f *faults, name string, s types.ServiceConfig) {
 		f.want(err == nil && int64(limit)<<20 < int64(s.MemLimit), "%s has %d bytes and GOMEMLIMIT=%s", name, s.MemLimit, *goal)
 	}
 	for key, value := range s.Environment {
-		if !strings.Contains(key, "PASSW") && !strings.Contains(key, "PWD") && !strings.HasSuffix(key, "_URL") || value == nil || *value == "" {
-			continue
-		}
-		f.want(slices.ContainsFunc(slices.Collect(maps.Values(passwords)), func(p string) bool {
-			return strings.Contains(*value, p)
-		}), "%s: %s stands in the file", name, key)
+		secret := strings.Contains(key, "PASSW") || strings.Contains(key, "PWD") || strings.HasSuffix(key, "_URL")
+		f.want(!secret || value == nil || *value == "" || strings.HasSuffix(key, "_FILE"), "%s: %s stands in the file", name, key)
 	}
 }
 
 // ourFaults checks the service of one of our programs.
-func ourFaults(f *faults, t *testing.T, name string, s types.ServiceConfig) {
+func ourFaults(f *faults, t *testing.T, name string, s types.ServiceConfig, accounts map[string]string) {
 	t.Helper()
 	f.want(s.Image == "myao" && s.Build != nil, "%s is made of %s", name, s.Image)
 	f.want(s.User == strconv.Itoa(nobody)+":"+strconv.Itoa(nobody), "%s runs as %s", name, s.User)
 	f.want(s.ReadOnly && len(s.Tmpfs) == 0, "%s may write files", name)
-	f.want(len(s.Volumes) == 1 && s.Volumes[0].ReadOnly && s.Volumes[0].Target == "/config.yaml" &&
-		filepath.Base(s.Volumes[0].Source) == "config.yaml", "%s has %+v", name, s.Volumes)
+	if len(s.Volumes) != 2 || !s.Volumes[0].ReadOnly || s.Volumes[0].Target != "/config.yaml" || s.Volumes[1].Target != "/run/secrets/myao" {
+		f.add("%s has %+v", name, s.Volumes)
+		return
+	}
 	f.want(slices.Equal(s.Command, []string{"--config", "/config.yaml"}), "%s is run with %q", name, s.Command)
 	program := append(slices.Clone(s.Entrypoint), "/starter")[0] // the image's own
 	f.want(program == "/"+name, "%s runs %s", name, program)
@@ -192,7 +224,7 @@ func ourFaults(f *faults, t *testing.T, name string, s types.ServiceConfig) {
 			env[key] = *value
 		}
 	}
-	for password := range passwords {
+	for _, password := range passwords {
 		f.want(env[password] == "", "%s is given what is not its own: %s", name, password)
 	}
 	key, set := env["TEMPORAL_API_KEY"]
@@ -200,14 +232,21 @@ func ourFaults(f *faults, t *testing.T, name string, s types.ServiceConfig) {
 	f.want(env["TEMPORAL_ADDRESS"] == "temporal:7233", "%s looks for Temporal at %q", name, env["TEMPORAL_ADDRESS"])
 	f.want(env["GOMEMLIMIT"] != "", "%s is killed where it could collect garbage: no GOMEMLIMIT", name)
 
-	// The configuration as the file says to make it.
-	example := strings.Replace(read(t, "config.example.yaml"), `"sqlite:data/myao.db"`, "${DATABASE_URL}", 1)
-	c, err := config.Parse([]byte(example), lookup(env))
+	f.want(env["DATABASE_URL_FILE"] == "/run/secrets/myao/database_url", "%s has no DATABASE_URL", name)
+	for variable, value := range map[string]string{"DATABASE_URL": "postgres://postgres/myao", "SANDBOX_BOT_TOKEN": "xoxb-1", "SANDBOX_SIGNING_SECRET": "shh"} {
+		if env[variable] == "" { // the test has no such files
+			env[variable] = value
+			delete(env, variable+"_FILE")
+		}
+	}
+	file := s.Volumes[0].Source[strings.Index(s.Volumes[0].Source, "/deploy/compose/"):]
+	c, err := config.Parse([]byte(read(t, file)), lookup(env))
 	if err != nil {
 		f.add("%s: %v", name, err)
 		return
 	}
-	f.want(strings.Contains(c.Database.URL, passwords["MYAO_DB_PASSWORD"]), "%s has another database: %s", name, c.Database)
+	f.want((c.Slack.APIURL == config.Default().Slack.APIURL) == (accounts != nil), "%s has another Slack: %s", name, c.Slack.APIURL)
+	f.want(c.Database.URL == "postgres://postgres/myao", "%s has another database: %s", name, c.Database)
 	healthFaults(f, name, s.HealthCheck, c)
 }
 

@@ -32,7 +32,7 @@ func TestImage(t *testing.T) {
 
 func imageFaults(t *testing.T, text string) (f faults) {
 	t.Helper()
-	built, image, found := strings.Cut(text, "\nFROM scratch\n")
+	built, image, found := strings.Cut(text, "\nFROM scratch\n") // before it is the sandbox's image
 	if !found {
 		return faults{"it is not made from scratch"}
 	}
