@@ -162,7 +162,7 @@ func TestTheExampleEnvironmentListsEveryVariable(t *testing.T) {
 		t.Fatalf("the file asks for %v only", asked)
 	}
 	for name := range asked {
-		if !strings.HasSuffix(name, "_FILE") && !regexp.MustCompile(`(?m)^` + name + `=`).Match(text) {
+		if !strings.HasSuffix(name, "_FILE") && !regexp.MustCompile(`(?m)^`+name+`=`).Match(text) {
 			t.Errorf(".env.example lacks %s", name)
 		}
 	}

@@ -42,6 +42,23 @@ func (b *fixture) page(t *testing.T, action string, in pageRequest) (int, string
 	return status, strings.TrimSpace(text)
 }
 
+// Programs in other containers reach the Web API by a name of its own, but not the page.
+func TestOnlyTheWebAPIHasAHost(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Config{Host: "sandbox"})
+	for _, c := range []struct {
+		host, path string
+		want       int
+	}{
+		{"sandbox:8700", "/api/auth.test", 200}, {"sandbox", "/api/auth.test", 200}, {"evil.example", "/api/auth.test", 403},
+		{"sandbox:8700", "/", 403}, {"sandbox:8700", "/sandbox/state", 403},
+	} {
+		if got, _, _ := b.do(t, "GET", c.path, "", func(r *http.Request) { r.Host = c.host }); got != c.want {
+			t.Errorf("%s at %s: %d, want %d", c.path, c.host, got, c.want)
+		}
+	}
+}
+
 func TestPageAnswersOnlyThisMachine(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
