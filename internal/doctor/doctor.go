@@ -102,15 +102,20 @@ func (d Doctor) Examine(ctx context.Context) []Finding {
 	return redact(runChecks(ctx, e.checks()), d.Config)
 }
 
-// ExamineOnly is Examine with only the checks whose names begin with one of the prefixes. These must
-// include the checks that others of them need.
+// ExamineOnly is Examine with only the checks whose names begin with one of the prefixes. A check that
+// needs one that is left out is left out, too.
 func (d Doctor) ExamineOnly(ctx context.Context, prefixes ...string) []Finding {
 	e := &examination{Doctor: d, freeSpace: freeSpace}
 	defer e.close()
-	checks := slices.DeleteFunc(e.checks(), func(c check) bool {
-		return !slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(c.name, prefix) })
-	})
-	return redact(runChecks(ctx, checks), d.Config)
+	var only []check
+	for _, c := range e.checks() {
+		chosen := slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(c.name, prefix) })
+		needed := c.needs == "" || slices.ContainsFunc(only, func(earlier check) bool { return earlier.name == c.needs })
+		if chosen && needed {
+			only = append(only, c)
+		}
+	}
+	return redact(runChecks(ctx, only), d.Config)
 }
 
 // checks returns the checks for this configuration.
