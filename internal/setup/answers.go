@@ -146,7 +146,7 @@ func (a answers) yaml() ([]byte, error) {
 	put(a.timeZone, defaults.TimeZone, "time_zone")
 	d.put("", keptDays, "retention", "messages_days")
 	for _, ch := range a.mentionOnly {
-		d.put(ch.Name, map[string]string{"mode": string(config.ModeMention)}, "channels", ch.ID)
+		d.put(printable(ch.Name), map[string]string{"mode": string(config.ModeMention)}, "channels", ch.ID)
 	}
 	if d.err != nil {
 		return nil, fmt.Errorf("write the configuration: %w", d.err)

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"myao/internal/slack"
 )
@@ -23,10 +24,16 @@ func (r *run) askChannels(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.mentionOnly, err = r.find(ctx, strings.FieldsFunc(given, func(c rune) bool { return c == ',' || c == '、' || c == ' ' }))
+		if r.mentionOnly, err = r.find(ctx, strings.FieldsFunc(given, between)); err != nil {
+			return err
+		}
+		_, err = r.config()
 		return err
 	})
 }
+
+// between reports whether a character stands between two channels.
+func between(r rune) bool { return r == ',' || r == '、' || unicode.IsSpace(r) }
 
 // channelID is the form of a channel's id.
 var channelID = regexp.MustCompile(`^[CG][A-Z0-9]{6,}$`)

@@ -36,7 +36,9 @@ func newConsole(in io.Reader, out io.Writer, yes bool) *console {
 }
 
 // say prints a line.
-func (c *console) say(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format+"\n", args...) }
+func (c *console) say(format string, args ...any) {
+	_, _ = fmt.Fprintln(c.out, printable(fmt.Sprintf(format, args...)))
+}
 
 // prompt is what one line is asked for.
 type prompt struct {
@@ -82,7 +84,7 @@ func (c *console) line(ctx context.Context, p prompt, hidden bool) (string, erro
 	if p.shown != "" {
 		text += " [" + p.shown + "]"
 	}
-	_, _ = fmt.Fprint(c.out, text+": ")
+	_, _ = fmt.Fprint(c.out, printable(text)+": ")
 	answer := ""
 	if c.yes {
 		c.say("")
@@ -112,6 +114,16 @@ func (c *console) line(ctx context.Context, p prompt, hidden bool) (string, erro
 // unprintable reports whether a character is one that could deceive a reader or break a line.
 func unprintable(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Cf)
+}
+
+// printable replaces what could deceive a reader. Slack chooses some of the names.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unprintable(r) {
+			return ' '
+		}
+		return r
+	}, s)
 }
 
 // plain reports whether a secret can be written to .env in a form that every reader of such files

@@ -39,9 +39,9 @@ func (r *run) askModel(ctx context.Context) error {
 			return err
 		}
 		variable := ""
-		if key == "" {
+		if key == "" && url == r.Defaults.ModelURL { // another server is not offered the provider's key
 			variable = keyVariable(provider.Name)
-			key, _ = r.Getenv(variable)
+			key = r.secretOf(variable)
 		}
 		given, err := r.askHidden(ctx, prompt{text: "Key", enter: key, variable: variable, optional: url != "" && provider.Name.Keyless()})
 		if err != nil {
@@ -56,7 +56,7 @@ func (r *run) askModel(ctx context.Context) error {
 // environmentProvider is the provider that the environment has a key for; otherwise Gemini.
 func (r *run) environmentProvider() config.Provider {
 	for _, p := range config.Providers() {
-		if key, _ := r.Getenv(keyVariable(p)); key != "" && p.Networked() {
+		if p.Networked() && r.secretOf(keyVariable(p)) != "" {
 			return p
 		}
 	}

@@ -61,7 +61,9 @@ type run struct {
 // Run asks, checks and writes. The manifest is written after the first question, because the app, which has
 // the tokens, is made from it; the other files are written at the end.
 func (s Setup) Run(ctx context.Context) error {
-	r := &run{Setup: s, console: newConsole(s.In, s.Out, s.Yes), answers: answers{provider: config.ProviderDemo, slackAPI: s.SlackAPI}}
+	r := &run{Setup: s, console: newConsole(s.In, s.Out, s.Yes), answers: answers{
+		provider: config.ProviderDemo, slackAPI: s.SlackAPI, botName: config.Default().Persona.Name,
+	}}
 	if err := r.mayWrite(ctx, r.path(filepath.Base(s.Path)), r.path(envFile)); err != nil {
 		return err
 	}
@@ -210,11 +212,9 @@ func (r *run) askWorkspace(ctx context.Context) error {
 	}, "slack ", "home tab"); err != nil {
 		return err
 	}
-	own, err := r.client().Identity(ctx)
-	if err != nil {
-		return err
+	if own, err := r.client().Identity(ctx); err == nil { // Slack has just taken the token
+		r.botName = own.Name
 	}
-	r.botName = own.Name
 	if r.events == http {
 		r.say("   The signing secret is under Basic Information, App Credentials.")
 		return r.askSecret(ctx, &r.signingSecret, prompt{text: "Signing secret", variable: signingSecretVariable}, nil, signingSecret)
@@ -230,7 +230,7 @@ func (r *run) askWorkspace(ctx context.Context) error {
 
 // askSecret asks for a secret until its form is right and no check of the doctor fails.
 func (r *run) askSecret(ctx context.Context, secret *string, p prompt, form func(string) error, checks ...string) error {
-	*secret, _ = r.Getenv(p.variable)
+	*secret = r.secretOf(p.variable)
 	return r.until(ctx, func() error {
 		p.enter = *secret
 		given, err := r.askHidden(ctx, p)
@@ -245,6 +245,12 @@ func (r *run) askSecret(ctx context.Context, secret *string, p prompt, form func
 		*secret, p.variable = given, ""
 		return r.check(ctx, checks...)
 	})
+}
+
+// secretOf returns a secret of the environment, or "".
+func (r *run) secretOf(variable string) string {
+	value, _ := r.Getenv(variable)
+	return strings.TrimSpace(value)
 }
 
 // askLanguage asks for the language and the time zone.
