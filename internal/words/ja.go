@@ -240,7 +240,7 @@ var japanese = Words{
 	"What I have promised":             "約束していること",
 	"What I propose":                   "提案していること",
 	"What people asked me to remember": "覚えるように頼まれたこと",
-	"In a channel, `%s notes` lists its notes and takes them back.": "チャンネルで `%s notes` と入力すると、そこのメモを見たり取り消したりできます。",
+	"In a channel, `%s notes` lists its notes and takes them back.": "チャンネルで `%s notes` と入力すると、そこの覚え書きを見たり取り消したりできます。",
 	"Where I read along": "読んでいる場所",
 	"I am in no channel that you can see. `/invite` me to one.": "あなたに見えるチャンネルには参加していません。`/invite` で招待してください。",
 	"Also in: %s":                   "ほかの参加先: %s",

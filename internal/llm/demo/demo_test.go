@@ -244,6 +244,7 @@ func TestTools(t *testing.T) {
 		{"@myao 金曜は休みだと覚えておいて。", rememberTool, `{"text":"金曜は休みだ"}`, "メモ 5", noticeJA + "remember の結果: 「メモ 5」"},
 		{"@myao Forget note 5, please", forgetTool, `{"id":5}`, "Forgotten.", noticeEN + " forget_note answered: “Forgotten.”"},
 		{"メモ5を忘れて", forgetTool, `{"id":5}`, "消しました", noticeJA + "forget_note の結果: 「消しました」"},
+		{"覚え書き5を忘れて", forgetTool, `{"id":5}`, "消しました", noticeJA + "forget_note の結果: 「消しました」"},
 		{"@myao please read the plan (https://x.example/a?b=1).", openTool, `{"url":"https://x.example/a?b=1"}`, "Page: https://x.example/a?b=1\nTitle: Plan\n\nFriday.", noticeEN + " open_link answered: “Page: https://x.example/a?b=1 Title: Plan Friday.”"},
 		{"@myao https://x.example/a を要約して", openTool, `{"url":"https://x.example/a"}`, "金曜", noticeJA + "open_link の結果: 「金曜」"},
 		{"@myao please read notes-2.txt.", readTool, `{"name":"notes-2.txt"}`, "The file \"notes-2.txt\":\n\nFriday.", noticeEN + " read_file answered: “The file \"notes-2.txt\": Friday.”"},

@@ -23,7 +23,7 @@ var (
 	// calledBy matches a mention at the beginning of a message.
 	calledBy = regexp.MustCompile(`^\s*@\S+(?: \(U\w+\))?[,、:：]?\s*`)
 
-	forgetPattern   = regexp.MustCompile(`(?i)\b(?:forget|delete) note #?(\d+)|メモ ?#?(\d+) ?(?:を|は)?(?:忘れて|消して|削除して)`)
+	forgetPattern   = regexp.MustCompile(`(?i)\b(?:forget|delete) note #?(\d+)|(?:メモ|覚え書き) ?#?(\d+) ?(?:を|は)?(?:忘れて|消して|削除して)`)
 	rememberPattern = regexp.MustCompile(`(?i)(?:^|[.,!:]\s+|\bplease |\b(?:can|could) you )remember that (.+)|(?:^|\n)(.+?)(?:ということを|って|を|と)?、?覚えておいて`)
 	// openPatterns have a group for the address.
 	openPatterns = []*regexp.Regexp{
