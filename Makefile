@@ -95,7 +95,7 @@ topology: temporal-server postgres ## replace two starters and three workers one
 
 drill: temporal postgres prometheus ## break the system in ten ways, and see what doctor and alerts name first
 	@echo "Breaking the system in ten ways: under five minutes …"
-	go test ./test/drill -v -count=1 -parallel 6 -timeout $(TEST_TIMEOUT) $(TESTFLAGS) -args -drill.run
+	go test ./test/drill -v -count=1 -parallel 10 -timeout $(TEST_TIMEOUT) $(TESTFLAGS) -args -drill.run
 
 # If a flag is given twice, the last one counts.
 BENCH = go test ./test/bench -v -count=1 -timeout 3h -run '^TestBench$$' -args -bench.run -bench.out=$(CURDIR)/bench.json

@@ -3,14 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
-
-	"go.temporal.io/sdk/client"
 
 	"myao/internal/ingest"
 	"myao/internal/launch"
 	"myao/internal/manifest"
+	"myao/internal/temporal"
 	"myao/internal/web"
 )
 
@@ -40,8 +38,8 @@ func (s *starter) open(handler func(*ingest.Door) http.Handler) http.Handler {
 }
 
 func (s *starter) hasTemporal(ctx context.Context) error {
-	if _, err := s.temporal.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
-		return fmt.Errorf("temporal: %w", err)
+	if err := temporal.Ready(ctx, s.temporal); err != nil {
+		return err
 	}
 	if !s.registered.Load() {
 		return errors.New("temporal: search attributes not registered yet")

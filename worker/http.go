@@ -16,6 +16,7 @@ import (
 	"myao/internal/pause"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/internal/temporal"
 	"myao/internal/web"
 )
 
@@ -61,8 +62,8 @@ func (h *probeServer) checkTemporal(ctx context.Context) error {
 	if message := h.fatal.Load(); message != nil {
 		return fmt.Errorf("temporal: worker stopped polling: %s", *message)
 	}
-	if _, err := h.temporal.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
-		return fmt.Errorf("temporal: %w", err)
+	if err := temporal.Ready(ctx, h.temporal); err != nil {
+		return err
 	}
 	if !h.polling.Load() {
 		return errors.New("temporal: the worker does not poll yet")

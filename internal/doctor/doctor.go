@@ -158,6 +158,7 @@ func (e *examination) checks() []check {
 		check{name: "migrations", needs: "database", run: e.migrations},
 		check{name: "backlog", needs: "migrations", run: e.backlog},
 		check{name: "search index", needs: "migrations", run: e.searchIndex},
+		check{name: "busiest channel", needs: "migrations", run: e.busiest},
 		check{name: "promises", needs: "migrations", run: e.promises},
 		check{name: "budget", needs: "migrations", run: e.budget},
 		check{name: "muted", needs: "migrations", run: e.muted},

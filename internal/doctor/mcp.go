@@ -31,7 +31,7 @@ func (e *examination) mcpServer(ctx context.Context, name string) Finding {
 	usable, out, err := client.Ask(ctx, name)
 	switch {
 	case err != nil:
-		return Finding{Status: Warn, Message: fmt.Sprintf("it does not answer: %v", err), Fix: fmt.Sprintf("check mcp.servers.%s: its tools fail until it answers; it is asked again when one is needed", name)}
+		return Finding{Status: Warn, Message: fmt.Sprintf("no tools from it: %v", err), Fix: fmt.Sprintf("check mcp.servers.%s: its tools fail until it answers; it is asked again when one is needed", name)}
 	case len(server.Channels) == 0:
 		return Finding{Status: Warn, Message: fmt.Sprintf("it has %d tools, and they are used nowhere", usable), Fix: fmt.Sprintf("list channels, or all, in mcp.servers.%s.channels", name)}
 	case len(out) > 0:

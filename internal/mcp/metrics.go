@@ -26,6 +26,16 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	return m
 }
 
+// initialize creates the series of a tool before its first call, so that they are 0 instead of missing.
+func (m *Metrics) initialize(server, tool string) {
+	if m == nil {
+		return
+	}
+	for _, outcome := range []string{outcomeDone, outcomeFailed, outcomeAway} {
+		m.calls.WithLabelValues(server, tool, outcome)
+	}
+}
+
 func (m *Metrics) called(server, tool, outcome string, took time.Duration) {
 	if m != nil {
 		m.calls.WithLabelValues(server, tool, outcome).Observe(took.Seconds())

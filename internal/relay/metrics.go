@@ -2,10 +2,12 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.temporal.io/api/serviceerror"
 
 	"myao/internal/store"
 )
@@ -14,7 +16,7 @@ import (
 type Metrics struct {
 	relayed prometheus.Counter
 	signals prometheus.Counter
-	failed  prometheus.Counter
+	failed  *prometheus.CounterVec
 }
 
 // NewMetrics registers the metrics of the relay, and those by which the database shows whether the rest
@@ -27,12 +29,29 @@ func NewMetrics(r prometheus.Registerer, s *store.Store, clock func() time.Time,
 		signals: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "myao_signals_total", Help: "Signals that Temporal has accepted; each carries the pending changes of one conversation.",
 		}),
-		failed: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "myao_relay_failures_total", Help: "Signals that Temporal did not accept; their changes stay pending.",
-		}),
+		failed: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "myao_relay_failures_total", Help: "Signals that Temporal did not accept, by reason: namespace (it does not exist), other; their changes stay pending.",
+		}, []string{"reason"}),
 	}
+	m.failed.WithLabelValues(failedNamespace)
+	m.failed.WithLabelValues(failedOther)
 	r.MustRegister(m.relayed, m.signals, m.failed, backlog{s, clock}, muted{s}, promises{s}, &unfinished{store: s, clock: clock}, runs{s, clock, every}, channels{s})
 	return m
+}
+
+// The reasons why Temporal does not accept a signal.
+const (
+	failedNamespace = "namespace"
+	failedOther     = "other"
+)
+
+// fail counts a signal that Temporal did not accept.
+func (m *Metrics) fail(err error) {
+	reason := failedOther
+	if _, gone := errors.AsType[*serviceerror.NamespaceNotFound](err); gone {
+		reason = failedNamespace
+	}
+	m.failed.WithLabelValues(reason).Inc()
 }
 
 var (

@@ -277,7 +277,7 @@ func (r *Relay) send(ctx context.Context, c chat.Conversation, changes []store.P
 	traced, span := r.startSpan(ctx, c, changes)
 	defer span.End()
 	if err := r.signal(traced, c, signal, fmt.Sprintf("%x", hash.Sum(nil)[:16])); err != nil {
-		r.metrics.failed.Inc()
+		r.metrics.fail(err)
 		telemetry.Fail(span, "signal")
 		return fmt.Errorf("signal %s: %w", c.ID(), err)
 	}

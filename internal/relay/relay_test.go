@@ -243,7 +243,11 @@ func (b *bundle) counted(name string) float64 {
 	}
 	for _, f := range families {
 		if f.GetName() == name {
-			return f.GetMetric()[0].GetCounter().GetValue() + f.GetMetric()[0].GetGauge().GetValue()
+			sum := f.GetMetric()[0].GetGauge().GetValue()
+			for _, m := range f.GetMetric() {
+				sum += m.GetCounter().GetValue()
+			}
+			return sum
 		}
 	}
 	b.Fatalf("no metric %s", name)

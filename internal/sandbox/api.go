@@ -115,6 +115,7 @@ func (w *Workspace) serveAPI(rw http.ResponseWriter, r *http.Request) {
 	if fault.RetryAfter != "" {
 		rw.Header().Set("Retry-After", fault.RetryAfter)
 	}
+	rw.Header().Set("Date", w.skewed(time.Now()).UTC().Format(http.TimeFormat))
 	if w.cfg.Scopes != nil {
 		rw.Header().Set("X-OAuth-Scopes", strings.Join(w.cfg.Scopes, ","))
 	}

@@ -287,7 +287,7 @@ func (d *dispatcher) try(e Event, retry int, why string) (reason string) {
 
 // post makes one request. The reasons are Slack's (docs.slack.dev/apis/events-api, "Retries").
 func (d *dispatcher) post(body []byte, retry int, why string) (status int, fault, reason string) {
-	header := d.w.Sign(body, time.Now())
+	header := d.w.Sign(body, d.w.skewed(time.Now()))
 	if retry > 0 {
 		header.Set("X-Slack-Retry-Num", strconv.Itoa(retry))
 		header.Set("X-Slack-Retry-Reason", why)

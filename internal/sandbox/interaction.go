@@ -221,7 +221,7 @@ func (w *Workspace) postInteraction(ctx context.Context, a *Interaction, kind st
 // PostSignedForm posts a signed form to a sibling of the events URL: commands or
 // interactions. Tests replay recorded requests with it.
 func (w *Workspace) PostSignedForm(ctx context.Context, path string, body []byte) (status int, answer []byte, err error) {
-	header := w.Sign(body, time.Now())
+	header := w.Sign(body, w.skewed(time.Now()))
 	header.Set("Content-Type", "application/x-www-form-urlencoded")
 	return w.out.sendTo(ctx, path, body, header)
 }

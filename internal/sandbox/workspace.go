@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -112,6 +113,8 @@ type Workspace struct {
 	uninstalled  bool                       // the app is not installed
 	host         string                     // of the last call of the Web API
 	changed      chan struct{}              // closed and replaced whenever something happens
+
+	skew atomic.Int64 // how far its clock is ahead of the machine's, in nanoseconds
 }
 
 // New builds a workspace with the bot in it and nothing else. Close releases it.
@@ -221,9 +224,15 @@ func (w *Workspace) notify() {
 	w.changed = make(chan struct{})
 }
 
+// SkewClock sets how far the workspace's clock is ahead of the machine's, as whoever has a clock that is
+// slow by so much sees it: in the ts of messages, in signatures and in the header Date.
+func (w *Workspace) SkewClock(by time.Duration) { w.skew.Store(int64(by)) }
+
+func (w *Workspace) skewed(t time.Time) time.Time { return t.Add(time.Duration(w.skew.Load())) }
+
 // nextTS returns a unique ts, later than all others of this workspace. Callers hold mu.
 func (w *Workspace) nextTS() string {
-	w.lastTS = max(w.lastTS+1, w.cfg.Clock().UnixMicro())
+	w.lastTS = max(w.lastTS+1, w.skewed(w.cfg.Clock()).UnixMicro())
 	return formatTS(w.lastTS)
 }
 

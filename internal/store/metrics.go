@@ -41,7 +41,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
 		}, []string{"operation", "result"}),
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_database_refusals_total", Help: "Statements that failed, by reason: full (no room on the disk), read_only (a standby, say), other.",
+			Name: "myao_database_refusals_total", Help: "Statements that failed, by reason: full (no room on the disk), io (the disk fails; SQLite also says that where there is no room), read_only (a standby, say), other.",
 		}, []string{"reason"}),
 		settled: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "myao_decisions_settled_total", Help: "Decisions by what became of them: silent, posted, withdrawn, dropped, overruled, failed.",
@@ -65,7 +65,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	for _, operation := range []string{"create", "query", "update", "delete", "row", "raw", "begin", "commit"} {
 		m.statements.WithLabelValues(operation, "error") // so that it starts at zero instead of absent
 	}
-	for _, reason := range []string{refusedFull, refusedReadOnly, refusedOther} {
+	for _, reason := range []string{refusedFull, refusedIO, refusedReadOnly, refusedOther} {
 		m.refusals.WithLabelValues(reason)
 	}
 	r.MustRegister(m.statements, m.refusals, m.settled, m.ended, m.promises)

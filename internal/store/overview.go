@@ -72,3 +72,23 @@ func (s *Store) MemoryVersion(ctx context.Context, scope chat.Scope, term chat.T
 	}
 	return rows[0].memory(), nil
 }
+
+// BusiestChannel returns the channel with the most messages that were sent and stored since a time, and how
+// many these are: none, for the empty channel, if there are none.
+func (s *Store) BusiestChannel(ctx context.Context, since time.Time) (id, name string, messages int, err error) {
+	var rows []struct {
+		ChannelID, Name string
+		Messages        int
+	}
+	if err := s.db.WithContext(ctx).Raw(`
+		SELECT m.channel_id, COALESCE(MAX(c.name), '') AS name, COUNT(*) AS messages
+		FROM messages m LEFT JOIN channels c ON c.team_id = m.team_id AND c.channel_id = m.channel_id
+		WHERE m.stored_us >= ? AND m.sent_us >= ? GROUP BY m.team_id, m.channel_id ORDER BY messages DESC LIMIT 1`,
+		micros(since), micros(since)).Scan(&rows).Error; err != nil {
+		return "", "", 0, fmt.Errorf("look for the busiest channel: %w", err)
+	}
+	for _, r := range rows {
+		id, name, messages = r.ChannelID, r.Name, r.Messages
+	}
+	return id, name, messages, nil
+}

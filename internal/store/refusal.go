@@ -10,6 +10,7 @@ import (
 // The reasons why a database refuses a statement.
 const (
 	refusedFull     = "full"
+	refusedIO       = "io"
 	refusedReadOnly = "read_only"
 	refusedOther    = "other"
 )
@@ -24,6 +25,8 @@ func refusal(err error) string {
 	switch {
 	case code == "53100", errors.Is(err, sqlite3.FULL):
 		return refusedFull
+	case code == "58030", errors.Is(err, sqlite3.IOERR):
+		return refusedIO
 	case code == "25006", errors.Is(err, sqlite3.READONLY):
 		return refusedReadOnly
 	}

@@ -37,6 +37,7 @@ type world struct {
 	workspace *sandbox.Workspace
 	model     *llmtest.Running
 	database  string // its URL
+	disk      string // where the database is, if that disk is small
 	namespace string
 	temporal  string // host:port
 
