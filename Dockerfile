@@ -35,6 +35,8 @@ FROM scratch
 # write no files. The container provides /etc/resolv.conf, /etc/hosts and /proc.
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY --from=build /out/worker /out/starter /
+# Licences that must be passed on with the programs.
+COPY --from=build /src/LICENSE /src/THIRD_PARTY_NOTICES /
 # An account that owns no files. A number shows Kubernetes that it is not root.
 USER 65532:65532
 # The ports of the starter and of the worker. There is no HEALTHCHECK, because only whoever runs

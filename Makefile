@@ -53,7 +53,7 @@ ZONED := $(addprefix ./internal/,chat ledger prompt when)
 # runs at once. Tests write to memory if there is room; go build does not.
 GO_TEST := GOTMPDIR="$${GOTMPDIR:-$${TMPDIR:-/tmp}}" TMPDIR="$$(scripts/scratch)" go test -vet=off -ldflags=-w -timeout $(TEST_TIMEOUT) -p $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
-.PHONY: help run build test test-browser screenshots bench bench-long chaos topology drill race histories lint vulnerabilities verify fmt notices temporal temporal-server govulncheck postgres prometheus chromium axe clean
+.PHONY: help run build test test-browser screenshots bench bench-long chaos topology drill race histories lint vulnerabilities verify fmt release notices temporal temporal-server govulncheck postgres prometheus chromium axe clean
 .NOTPARALLEL:
 
 help: ## list these targets
@@ -131,6 +131,10 @@ verify: lint vulnerabilities test test-browser ## run what CI runs: lint, vulner
 
 fmt: ## format the Go files
 	gofmt -w .
+
+release: ## build the archives of a release from the last commit into dist (CHECK=1 builds twice and compares, PLATFORM=linux/amd64 builds one)
+	@rm -rf dist
+	@go run ./scripts/release $(if $(CHECK),-check) $(if $(PLATFORM),-platform $(PLATFORM)) dist
 
 notices: ## renew THIRD_PARTY_NOTICES, the licences of the modules that the programs contain
 	go run ./scripts/notices THIRD_PARTY_NOTICES

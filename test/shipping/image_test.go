@@ -20,6 +20,7 @@ func TestImage(t *testing.T) {
 		{"root", "USER 65532:65532", "USER root", "runs as root"},
 		{"nobody named", "USER 65532:65532", "", "runs as nobody in particular"},
 		{"a program that is not there", "/out/worker /out/starter /", "/out/starter /", "lacks worker"},
+		{"no licences", "COPY --from=build /src/LICENSE /src/THIRD_PARTY_NOTICES /", "", "lacks the licences"},
 		{"the tree", "COPY --from=build /out/worker", "COPY . /src\nCOPY --from=build /out/worker", "holds . /src"},
 		{"a shell command", "EXPOSE", "RUN chmod u+s /worker\nEXPOSE", "RUN chmod"},
 		{"another port", "EXPOSE 8080 8081", "EXPOSE 8080", "8081"},
@@ -60,7 +61,8 @@ func imageFaults(t *testing.T, text string) (f faults) {
 		f.want(slices.Contains(strings.Fields(exposed), fmt.Sprint(port)), "it does not expose %d, of %s", port, program)
 	}
 	f.want(slices.Contains(holds, "/etc/ssl/certs/ca-certificates.crt"), "it lacks the certificates")
-	f.want(len(holds) == len(ports)+1, "it holds %q", holds)
+	f.want(slices.Contains(holds, "/src/LICENSE") && slices.Contains(holds, "/src/THIRD_PARTY_NOTICES"), "it lacks the licences")
+	f.want(len(holds) == len(ports)+3, "it holds %q", holds)
 
 	f.want(strings.Contains(built, "RUN CGO_ENABLED=0 go build "), "the programs need a libc")
 	f.want(!strings.Contains(built, "-buildvcs=false"), "the programs do not know their revision")
