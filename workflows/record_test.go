@@ -170,12 +170,16 @@ func write(file string, h proto.Message) error {
 	return os.WriteFile(file, out.Bytes(), 0o644)
 }
 
+// read reads what write has written, or the JSON as `temporal workflow show` prints it.
 func read(file string) (*historypb.History, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	if filepath.Ext(file) != ".gz" {
+		return client.HistoryFromJSON(f, client.HistoryJSONOptions{})
+	}
 	z, err := gzip.NewReader(f)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,23 @@ import (
 
 	"myao/internal/conversation"
 )
+
+var history = flag.String("history", "", "replay this `FILE`, which temporal workflow show --output json has printed")
+
+// TestReplay tells what happened in a history from elsewhere, and whether the code can continue it.
+func TestReplay(t *testing.T) {
+	if *history == "" {
+		t.Skip("it needs -history FILE")
+	}
+	h, err := read(*history)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(strings.Join(summary(t, h), "\n"))
+	if err := replayed(h); err != nil {
+		t.Error(err)
+	}
+}
 
 // recorded returns all histories of all generations, by file.
 func recorded(t *testing.T) map[string]*historypb.History {
