@@ -127,6 +127,15 @@ func composeRuns(t *testing.T, dir string) {
 	if said := s.start(project.Services["sandbox"]).wait(); !strings.Contains(said, "a real Slack workspace") {
 		t.Errorf("with a workspace the sandbox says %q", said)
 	}
+	starter = s.start(project.Services["starter"])
+	s.await("the starter with a workspace, which lacks only Slack", func() error {
+		said, err := s.command(project.Services["starter"], project.Services["starter"].HealthCheck.Test[1:]...).CombinedOutput()
+		if lacks := strings.Split(strings.TrimSpace(string(said)), "\n"); err != nil && len(lacks) == 2 && strings.Contains(lacks[1], "slack.com") {
+			return nil
+		}
+		return fmt.Errorf("%w: %s", err, said)
+	})
+	starter.stop()
 }
 
 // isolate brings the network namespace up and hides what the services must not share with the host.
