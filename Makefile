@@ -91,7 +91,7 @@ chaos: temporal temporal-server postgres ## kill, freeze and fail things for ove
 
 topology: temporal-server postgres ## replace two starters and three workers one by one, with Temporal on Postgres
 	@echo "Replacing programs one by one while people write …"
-	go test ./test/chaos -count=1 -timeout $(TEST_TIMEOUT) -run '^TestTopology$$' $(TESTFLAGS) -args -chaos.temporal=postgres
+	go test ./test/chaos -count=1 -timeout $(TEST_TIMEOUT) -run '^Test(Topology|Stuck)$$' $(TESTFLAGS) -args -chaos.temporal=postgres
 
 drill: temporal postgres prometheus ## break the system in ten ways, and see what doctor and alerts name first
 	@echo "Breaking the system in ten ways: under five minutes …"

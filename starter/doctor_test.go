@@ -157,8 +157,8 @@ func TestDoctor(t *testing.T) {
 		last, status = p.doctor("--url", "http://"+address)
 		return status == 0
 	})
-	// Slack requires TLS.
-	if want := []string{"events address"}; !slices.Equal(statuses(last, doctor.Warn), want) || len(statuses(last, doctor.Skip)) > 0 {
+	// Slack requires TLS. The dev server does not report workflows whose tasks fail.
+	if !slices.Equal(statuses(last, doctor.Warn), []string{"events address"}) || !slices.Equal(statuses(last, doctor.Skip), []string{"stuck"}) {
 		t.Errorf("of what is well: %+v", last)
 	}
 	p.expect(last, "slack token", doctor.OK, "workspace Sandbox (T0SANDBOX), bot myao")

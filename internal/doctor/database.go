@@ -212,6 +212,30 @@ func (e *examination) promises(ctx context.Context) Finding {
 	return ok("%s open, none late", count(n.Open, "promise"))
 }
 
+// maxUnfinished is how long an answer may take, lookups included.
+const maxUnfinished = 5 * time.Minute
+
+// unfinished looks for the oldest mention or yes that has no outcome. It is a consequence: whatever names a
+// cause comes before it.
+func (e *examination) unfinished(ctx context.Context) Finding {
+	if why := e.noTables(ctx); why != "" {
+		return skip("%s", why)
+	}
+	if v, err := e.db.Version(ctx); err == nil && len(v.Pending) > 0 {
+		return skip("its indexes may be among the pending migrations")
+	}
+	oldest, err := e.db.Unfinished(ctx, time.Time{})
+	switch age := e.Clock().Sub(oldest.Decision); {
+	case err != nil:
+		return fail("check the database", "%v", err)
+	case oldest.Decision.IsZero(), age < maxUnfinished:
+		return ok("nobody waits for more than %s", span(maxUnfinished))
+	default:
+		return warn("if no other check says why: starter show and the channel tells its state; Myao work unfinished in docs/operations.md",
+			"in %s nothing has come of a message to the bot, or of its own yes, for %s", oldest.Conversation, span(age))
+	}
+}
+
 // muted tells whether somebody has muted the bot in the whole workspace.
 func (e *examination) muted(ctx context.Context) Finding {
 	if why := e.noTables(ctx); why != "" {

@@ -91,8 +91,10 @@ type examination struct {
 	tokenInfo slack.TokenInfo
 	reached   bool // something answers at the events address
 	temporal  client.Client
-	db        *store.Store
-	freeSpace func(dir string) (left uint64, known bool)
+	// reportsProblems is set if the server says which workflows' tasks fail.
+	reportsProblems bool
+	db              *store.Store
+	freeSpace       func(dir string) (left uint64, known bool)
 }
 
 // Examine runs all checks concurrently. The order of the findings is always the same.
@@ -145,10 +147,12 @@ func (e *examination) checks() []check {
 		check{name: "namespace", needs: "temporal", run: e.namespace},
 		check{name: "search attributes", needs: "namespace", run: e.attributes},
 		check{name: "workers", needs: "namespace", run: e.workers},
+		check{name: "stuck", needs: "namespace", run: e.stuck},
 		check{name: "paused", needs: "namespace", run: e.paused},
 		check{name: "schedules", needs: "namespace", run: e.schedules},
 		check{name: "memory", needs: "schedules", run: e.lastRun(temporal.MemorySchedule)},
 		check{name: "catch-up", needs: "schedules", run: e.lastRun(temporal.CatchUpSchedule)},
+		check{name: "retention runs", needs: "schedules", run: e.lastRun(temporal.RetentionSchedule)},
 		check{name: "database", run: e.database},
 		check{name: "database writes", needs: "database", run: e.writes})
 	if _, ok := e.Config.Database.SQLitePath(); ok {
@@ -167,7 +171,7 @@ func (e *examination) checks() []check {
 	checks = append(checks, check{name: "model calls", needs: "migrations", run: e.calls})
 	checks = append(checks, e.servers()...)
 	checks = append(checks, check{name: "templates", run: e.templates})
-	return append(checks, check{name: "encryption", run: e.encryption})
+	return append(checks, check{name: "encryption", run: e.encryption}, check{name: "unfinished", needs: "migrations", run: e.unfinished})
 }
 
 // runChecks runs checks concurrently. A check waits for the one that it needs.

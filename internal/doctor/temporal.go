@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 
 	"myao/internal/conversation"
 	"myao/internal/temporal"
@@ -77,6 +77,7 @@ func (e *examination) namespace(ctx context.Context) Finding {
 	if state := d.GetNamespaceInfo().GetState(); state != enumspb.NAMESPACE_STATE_REGISTERED {
 		return fail("set TEMPORAL_NAMESPACE to another one", "%s is %s", e.Namespace, strings.ToLower(state.String()))
 	}
+	e.reportsProblems = d.GetNamespaceInfo().GetCapabilities().GetReportedProblemsSearchAttribute()
 	return ok("%s, keeps closed workflows for %s", e.Namespace, span(d.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()))
 }
 
@@ -139,10 +140,47 @@ func (e *examination) schedules(ctx context.Context) Finding {
 	return ok("all %d exist, and none is paused", len(e.Schedules))
 }
 
+// maxNamed is how many workflows a finding names.
+const maxNamed = 5
+
+// stuck looks for workflows whose task fails or times out again and again. The server reports them since
+// 1.30 (docs.temporal.io/search-attribute), after five attempts.
+func (e *examination) stuck(ctx context.Context) Finding {
+	if !e.reportsProblems {
+		return skip("this server does not report workflows whose tasks fail (1.30 or later does); look at the check unfinished, and at the alert MyaoWorkflowTasksFail")
+	}
+	const attribute = "TemporalReportedProblems"
+	r, err := e.temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+		Namespace: e.Namespace, PageSize: maxNamed + 1,
+		Query: "ExecutionStatus = 'Running' AND TaskQueue = '" + conversation.TaskQueue + "' AND " + attribute + " IN ('category=WorkflowTaskFailed', 'category=WorkflowTaskTimedOut')",
+	})
+	if err != nil {
+		return fail("check the Temporal server", "%v", err)
+	}
+	var named []string
+	for _, w := range r.GetExecutions() {
+		var problems []string // category=…, cause=WorkflowTaskFailedCause…
+		name := w.GetExecution().GetWorkflowId()
+		if converter.GetDefaultDataConverter().FromPayload(w.GetSearchAttributes().GetIndexedFields()[attribute], &problems) == nil && len(problems) > 0 {
+			_, cause, _ := strings.Cut(problems[len(problems)-1], "Cause")
+			name += " (" + cause + ")"
+		}
+		named = append(named, name)
+	}
+	if len(named) == 0 {
+		return ok("no workflow's tasks fail")
+	}
+	if len(named) > maxNamed {
+		named = append(named[:maxNamed], "and more")
+	}
+	return fail("NonDeterministicError: start the workers of the version before; otherwise see the workers' log; "+
+		"\"A conversation that is stuck\" in docs/deploying.md says how to reset one",
+		"the tasks of these workflows fail again and again: %s", strings.Join(named, ", "))
+}
+
 // paused looks for workflows and activities that somebody has paused by hand. They stay
 // paused until somebody unpauses them.
 func (e *examination) paused(ctx context.Context) Finding {
-	const maxNamed = 5
 	var ids []string
 	for _, query := range []string{"ExecutionStatus = 'Paused'", "ExecutionStatus = 'Running' AND TemporalPauseInfo IS NOT NULL"} {
 		r, err := e.temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
@@ -247,50 +285,6 @@ func (e *examination) newestRun(ctx context.Context, id string, ago, every time.
 		return warn(describe, "the last run, %s ago, is %s", span(ago), state)
 	}
 	return ok("last run %s ago: %s", span(ago), state)
-}
-
-// maxPollAge is how long ago a live worker last polled: an idle one polls about once a minute.
-const maxPollAge = 2 * time.Minute
-
-// workers checks that workers poll all task queues.
-func (e *examination) workers(ctx context.Context) Finding {
-	hosts, idle := map[string]bool{}, []string{}
-	var polled []string
-	for _, q := range []struct {
-		name, what string
-		kind       enumspb.TaskQueueType
-	}{
-		{conversation.TaskQueue, "workflows", enumspb.TASK_QUEUE_TYPE_WORKFLOW},
-		{conversation.TaskQueue, "activities", enumspb.TASK_QUEUE_TYPE_ACTIVITY},
-		{conversation.ModelTaskQueue, "activities", enumspb.TASK_QUEUE_TYPE_ACTIVITY},
-		{conversation.ToolsTaskQueue, "activities", enumspb.TASK_QUEUE_TYPE_ACTIVITY},
-	} {
-		d, err := e.temporal.DescribeTaskQueue(ctx, q.name, q.kind)
-		if err != nil {
-			return fail("check the Temporal server", "%s: %v", q.name, err)
-		}
-		found, last := map[string]bool{}, maxPollAge
-		for _, p := range d.GetPollers() {
-			if ago := e.Clock().Sub(p.GetLastAccessTime().AsTime()); ago < maxPollAge {
-				last = min(last, ago)
-				found[p.GetIdentity()] = true
-				hosts[host(p.GetIdentity())] = true
-			}
-		}
-		if len(found) == 0 {
-			idle = append(idle, q.name+" ("+q.what+")")
-		}
-		polled = append(polled, fmt.Sprintf("%s (%s) by %s, %s ago", q.name, q.what, count(len(found), "worker"), span(last)))
-	}
-	if len(idle) > 0 {
-		return fail(fmt.Sprintf("start a worker, with the same TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE (%s)", e.Namespace),
-			"no worker polls %s", strings.Join(idle, ", "))
-	}
-	if _, file := e.Config.Database.SQLitePath(); file && len(hosts) > 1 {
-		return warn("use Postgres (database.url) for more than one machine",
-			"workers run on %s, but the database is a file on one machine", strings.Join(slices.Sorted(maps.Keys(hosts)), ", "))
-	}
-	return ok("last polled: %s", strings.Join(polled, "; "))
 }
 
 // host returns the machine from the identity that the SDK gives a worker, PID@HOST@….

@@ -528,6 +528,9 @@ func (db database) seed(t *testing.T, n int) {
 			if i%1000 == 0 {
 				c.RelayedUS = nil
 			}
+			if i%20 == 3 {
+				c.Kind, c.StoredUS = "addressed", row.SentUS
+			}
 			changes = append(changes, c)
 			if i%10 == 1 { // long before the replies were composed
 				c.Kind, c.RelayedUS = "deleted", &relayed

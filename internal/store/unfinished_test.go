@@ -18,11 +18,15 @@ func TestUnfinished(t *testing.T) {
 			}
 		}
 		var from time.Time
+		const none = -1
 		is := func(when string, decision, post, step time.Duration) {
 			t.Helper()
 			got, err := db.Unfinished(t.Context(), from)
 			ok(err)
 			from = got.From
+			if decision != none && got.Conversation == "" {
+				t.Errorf("%s: nothing says which conversation", when)
+			}
 			for what, ages := range map[string][2]time.Duration{
 				"decision": {age(got.Decision), decision}, "post": {age(got.Post), post}, "step": {age(got.Step), step},
 			} {
@@ -31,7 +35,6 @@ func TestUnfinished(t *testing.T) {
 				}
 			}
 		}
-		const none = -1
 		second := func() { db.clock.advance(time.Second) }
 		relay := func(c chat.Conversation) {
 			t.Helper()
