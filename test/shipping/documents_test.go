@@ -51,6 +51,20 @@ func TestCodePageNamesEachPackage(t *testing.T) {
 	}
 }
 
+func TestIndexNamesEachPage(t *testing.T) {
+	t.Parallel()
+	pages, err := fs.Glob(os.DirFS("../../docs"), "*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	index := read(t, "docs/README.md")
+	for _, page := range pages {
+		if page != "README.md" && !strings.Contains(index, "]("+page+")") {
+			t.Errorf("docs/README.md does not name docs/%s: say there in a line what it is for", page)
+		}
+	}
+}
+
 func TestDocumentFaultsAreFound(t *testing.T) {
 	t.Parallel()
 	pages := func(more map[string]string) fstest.MapFS {
