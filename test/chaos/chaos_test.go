@@ -2,7 +2,12 @@ package chaos
 
 import (
 	"context"
+	"io"
 	"math/rand/v2"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -83,9 +88,27 @@ func (f *figures) finish() {
 	}
 	f.found = append(f.found, check(f.record)...)
 	f.print(w.t)
+	if ages := w.unfinishedAges(); len(ages) != 3 || slices.ContainsFunc(ages, func(age string) bool { return !strings.HasSuffix(age, " 0") }) {
+		w.t.Errorf("the starter says that work is not finished: %q", ages)
+	}
 	for _, found := range f.found {
 		w.t.Error(found)
 	}
+}
+
+// unfinishedAges returns what the first starter exports as the ages of unfinished work.
+func (w *world) unfinishedAges() []string {
+	w.t.Helper()
+	r, err := http.Get("http://" + w.starterAddresses[0] + "/metrics")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer func() { _ = r.Body.Close() }()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return regexp.MustCompile(`(?m)^myao_unfinished_age_seconds.*$`).FindAllString(string(body), -1)
 }
 
 func (f *figures) runBlows(ctx context.Context, began time.Time) {
