@@ -74,9 +74,8 @@ func variable(provider config.Provider, key string) string {
 }
 
 // writeConfig writes the configuration of worker and starter. slack, door and tap are the
-// addresses, HOST:PORT, of the sandbox's Slack, of the starter and of m's tap. quiet is in
-// seconds.
-func writeConfig(path, dir, slack, door, tap string, quiet int, m model, s secrets) error {
+// addresses, HOST:PORT, of the sandbox's Slack, of the starter and of m's tap.
+func writeConfig(path, dir, slack, door, tap string, o options, m model, s secrets) error {
 	t, err := template.New("config").Parse(configTemplate)
 	if err != nil {
 		return fmt.Errorf("read the sandbox's configuration: %w", err)
@@ -88,7 +87,7 @@ func writeConfig(path, dir, slack, door, tap string, quiet int, m model, s secre
 	var b bytes.Buffer
 	err = t.Execute(&b, map[string]any{
 		"Program": program, "DeskCommand": deskCommand, "Tickets": tickets(dir),
-		"Token": s.Token, "Secret": s.Signing, "Slack": slack, "Door": door, "Quiet": quiet, "LongestQuiet": longestQuiet, "Tap": tap,
+		"Token": s.Token, "Secret": s.Signing, "Slack": slack, "Door": door, "Quiet": o.quiet, "Language": o.language, "LongestQuiet": longestQuiet, "Tap": tap,
 		"Database": filepath.Join(dir, "myao.db"), "Provider": m.provider, "Key": variable(m.provider, "api_key"), "Address": m.provider.AddressKey(), "Model": m.name, "Demo": m.demo,
 	})
 	if err != nil {

@@ -29,7 +29,7 @@ func configured(t *testing.T, environment map[string]string) (config.Config, mod
 	t.Cleanup(served.Close)
 	path := filepath.Join(t.TempDir(), "config.yaml")
 	own := secrets{Token: "xoxb-token", Signing: "signing"}
-	if err := writeConfig(path, t.TempDir(), "127.0.0.1:1", "127.0.0.1:2", strings.TrimPrefix(served.URL, "http://"), 4, m, own); err != nil {
+	if err := writeConfig(path, t.TempDir(), "127.0.0.1:1", "127.0.0.1:2", strings.TrimPrefix(served.URL, "http://"), options{quiet: 4, language: "en"}, m, own); err != nil {
 		t.Fatal(err)
 	}
 	c, err := config.Load(path, func(name string) (string, bool) { v, ok := environment[name]; return v, ok })
@@ -55,12 +55,24 @@ func TestSecretsLookLikeSlacks(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "config.yaml")
 	one.Signing = "12345678901234567890123456789012"
-	if err := writeConfig(path, t.TempDir(), "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3", 4, model{provider: "openai", name: "demo"}, one); err != nil {
+	if err := writeConfig(path, t.TempDir(), "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3", options{quiet: 4, language: "en"}, model{provider: "openai", name: "demo"}, one); err != nil {
 		t.Fatal(err)
 	}
 	c, err := config.Load(path, func(string) (string, bool) { return "", false })
 	if err != nil || string(c.Slack.SigningSecret) != one.Signing {
 		t.Errorf("read as %q, %v", string(c.Slack.SigningSecret), err)
+	}
+}
+
+func TestTheBotSpeaksTheLanguageOfTheFlag(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := writeConfig(path, t.TempDir(), "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3", options{quiet: 4, language: "ja"}, model{provider: "openai", name: "demo"}, newSecrets()); err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Load(path, func(string) (string, bool) { return "", false })
+	if err != nil || c.Language != config.Japanese || !strings.Contains(c.Persona.SystemPrompt, "です") && !strings.Contains(c.Persona.SystemPrompt, "ます") {
+		t.Errorf("language %q, persona %q, %v", c.Language, c.Persona.SystemPrompt, err)
 	}
 }
 

@@ -18,6 +18,7 @@ func TestInvalidArgumentsAreRefused(t *testing.T) {
 		{[]string{"--temporal-port", "-1"}, "sandbox: --temporal-port is -1; it must be from 0 to 64535"},
 		{[]string{"--quiet", "1"}, "sandbox: --quiet is 1; it must be from 2 to 60 seconds"},
 		{[]string{"--quiet", "61"}, "sandbox: --quiet is 61; it must be from 2 to 60 seconds"},
+		{[]string{"--language", "fr"}, `sandbox: --language is "fr"; it must be en or ja`},
 		{[]string{"--temporal-port", "many"}, `invalid value "many" for flag -temporal-port`},
 	} {
 		var said bytes.Buffer

@@ -34,7 +34,8 @@ type options struct {
 	address      string
 	temporalPort int
 	bin          string
-	quiet        int // seconds of quiet after which the bot judges a conversation
+	quiet        int    // seconds of quiet after which the bot judges a conversation
+	language     string // of what the bot says without a model, and of its prompts
 }
 
 // system is the running sandbox.
@@ -80,7 +81,7 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 	}
 	own := newSecrets()
 	s.config = filepath.Join(s.dir, "config.yaml")
-	if err := writeConfig(s.config, s.dir, listener.Addr().String(), s.ports.door, tapListener.Addr().String(), o.quiet, thinks, own); err != nil {
+	if err := writeConfig(s.config, s.dir, listener.Addr().String(), s.ports.door, tapListener.Addr().String(), o, thinks, own); err != nil {
 		return err
 	}
 	if s.settings, err = config.Load(s.config, os.LookupEnv); err != nil {
