@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -18,7 +19,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
+	"myao/internal/conversation"
+	"myao/internal/sandbox"
 	"myao/internal/testserver"
 )
 
@@ -60,6 +65,42 @@ func (w *world) deleteNamespace() {
 	if _, err := c.OperatorService().DeleteNamespace(w.t.Context(), &operatorservice.DeleteNamespaceRequest{Namespace: w.namespace}); err != nil {
 		w.t.Fatal(err)
 	}
+}
+
+// temporalThatReports starts a server that reports workflows whose tasks fail, as the dev server does not.
+func temporalThatReports(t *testing.T) string {
+	return testserver.StartTemporalOnPostgres(t, testserver.StartPostgres(t, "fsync=off"), 4, map[string]any{
+		"system.forceSearchAttributesCacheRefreshOnRead": true,
+	}).Address
+}
+
+// stick has other code than the worker's begin a conversation, which the worker cannot replay then, as
+// after an upgrade that is not compatible.
+func (w *world) stick() {
+	w.t.Helper()
+	c, err := client.NewLazyClient(client.Options{HostPort: w.temporal, Namespace: w.namespace, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer c.Close()
+	if err := w.programs["worker"].Stop(); err != nil {
+		w.t.Fatal(err)
+	}
+	other := worker.New(c, conversation.TaskQueue, worker.Options{})
+	other.RegisterWorkflowWithOptions(func(ctx workflow.Context, _ any) error {
+		return workflow.Sleep(ctx, time.Hour)
+	}, workflow.RegisterOptions{Name: conversation.WorkflowType})
+	if err := other.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	thread := w.ask()
+	w.await("a conversation of the other worker", time.Minute, func() bool {
+		run, err := c.DescribeWorkflowExecution(w.t.Context(), "thread/T0DRILL/"+w.general+"/"+thread, "")
+		return err == nil && run.GetWorkflowExecutionInfo().GetHistoryLength() > 4 // its timer has started
+	})
+	other.Stop()
+	w.programs["worker"].Start()
+	w.workspace.Say(w.general, w.alice, "<@"+w.workspace.Bot().UserID+"> are you there?", sandbox.InThread(thread))
 }
 
 // smallDisk mounts a disk of 64 MB that the test may fill.

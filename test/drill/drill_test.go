@@ -28,20 +28,26 @@ func TestDrill(t *testing.T) {
 		config string
 		// database makes one on a small disk; nil: an empty Postgres database.
 		database func(t *testing.T, disk string) string
+		// temporal starts a server, and returns its host:port; nil: a dev server.
+		temporal func(t *testing.T) string
 		// broken breaks the system. People go on to ask the bot something every three seconds.
 		broken func(w *world)
 		// check is the first problem of the doctor, which says this.
 		check, says string
 		// alert is the first that fires.
 		alert string
-		// ready is a part of the starter's /readyz; empty: it is ready.
-		ready string
+		// health is a part of what starter health says of the starter.
+		health string
+		// command is another one that tells the cause, or how far it reaches, with a part of what it says.
+		// ASKED is the ts of the first question.
+		command []string
+		tells   string
 	}{
 		{
 			name:   "slack token revoked",
 			broken: func(w *world) { w.workspace.Uninstall() },
 			check:  "slack token", says: "install the app again, set slack.bot_token",
-			alert: "MyaoSlackRevoked", ready: "the app was uninstalled from the workspace at ",
+			alert: "MyaoSlackRevoked", health: "the app was uninstalled from the workspace at ",
 		},
 		{
 			name: "model key wrong",
@@ -49,7 +55,8 @@ func TestDrill(t *testing.T) {
 				w.model.Handle(func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Status: 403, Message: "API key not valid"} })
 			},
 			check: "model calls", says: "set llm.gemini.api_key",
-			alert: "MyaoModelRefusesKey",
+			alert: "MyaoModelRefusesKey", health: "ready",
+			command: []string{"why", "#general", "ASKED"}, tells: "auth",
 		},
 		{
 			name: "model slow",
@@ -57,7 +64,8 @@ func TestDrill(t *testing.T) {
 				w.model.Handle(func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Delay: 35 * time.Second, Text: "at last"} })
 			},
 			check: "model calls", says: "took more than 35s",
-			alert: "MyaoModelSlow",
+			alert: "MyaoModelSlow", health: "ready",
+			command: []string{"conversations", "--phase", "replying"}, tells: "general",
 		},
 		{
 			name: "postgres read-only",
@@ -67,7 +75,7 @@ func TestDrill(t *testing.T) {
 				w.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
 			},
 			check: "database writes", says: "it is read-only",
-			alert: "MyaoDatabaseReadOnly", ready: "database: write to database: it is read-only",
+			alert: "MyaoDatabaseReadOnly", health: "database: write to database: it is read-only",
 		},
 		{
 			name: "postgres disk full", database: tablespace,
@@ -85,13 +93,22 @@ func TestDrill(t *testing.T) {
 			name:   "temporal namespace gone",
 			broken: (*world).deleteNamespace,
 			check:  "namespace", says: "does not exist",
-			alert: "MyaoNamespaceGone", ready: "does not exist",
+			alert: "MyaoNamespaceGone", health: "does not exist",
+			command: []string{"conversations"}, tells: "has no namespace",
 		},
 		{
 			name:   "clock off by ten minutes",
 			broken: func(w *world) { w.workspace.SkewClock(10 * time.Minute) },
 			check:  "slack clock", says: "synchronise this machine's clock with NTP",
-			alert: "MyaoClockOff",
+			alert: "MyaoClockOff", health: "ready",
+		},
+		{
+			name:     "a stuck workflow",
+			temporal: temporalThatReports,
+			broken:   (*world).stick,
+			check:    "stuck", says: "thread/T0DRILL/",
+			alert: "MyaoWorkflowTasksFail", health: "ready",
+			command: []string{"conversations"}, tells: "unknown",
 		},
 		{
 			name: "an mcp server that hangs", config: "mcp: {servers: {desk: {url: " + strconv.Quote(desk.url) + ", channels: [all]}}}",
@@ -109,7 +126,8 @@ func TestDrill(t *testing.T) {
 				desk.hangs.Store(true)
 			},
 			check: "mcp desk", says: "it does not answer",
-			alert: "MyaoToolServerAway",
+			alert: "MyaoToolServerAway", health: "ready",
+			command: []string{"tools", "list"}, tells: "does not answer",
 		},
 		{
 			name: "a channel of 10,000 messages an hour",
@@ -124,20 +142,27 @@ func TestDrill(t *testing.T) {
 				}()
 			},
 			check: "busiest channel", says: "channel general",
-			alert: "MyaoFlood",
+			alert: "MyaoFlood", health: "ready",
+			command: []string{"conversations"}, tells: "general",
 		},
 	} {
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()
 			began := time.Now()
-			var w *world
+			disk, database, temporal := "", "", ""
 			if way.database == nil {
-				w = start(t, testserver.Postgres(t), way.config)
+				database = testserver.Postgres(t)
 			} else {
-				disk := smallDisk(t)
-				w = start(t, way.database(t, disk), way.config)
-				w.disk = disk
+				disk = smallDisk(t)
+				database = way.database(t, disk)
 			}
+			if way.temporal == nil {
+				temporal = testserver.Temporal(t)
+			} else {
+				temporal = way.temporal(t)
+			}
+			w := start(t, temporal, database, way.config)
+			w.disk = disk
 			t.Logf("all was well after %s", time.Since(began).Round(time.Second))
 			way.broken(w)
 			stop := w.talk()
@@ -145,7 +170,13 @@ func TestDrill(t *testing.T) {
 			stop()
 			w.namesFirst(way.check, way.says)
 			t.Logf("after %s", time.Since(began).Round(time.Second))
-			w.await("/readyz to say why", 30*time.Second, func() bool { return strings.Contains(w.readyz(w.door), way.ready) })
+			w.await("health to say "+way.health, 30*time.Second, func() bool { return strings.Contains(w.health(w.door), way.health) })
+			if way.command != nil {
+				out, complaint := w.starter(strings.Split(strings.ReplaceAll(strings.Join(way.command, "\n"), "ASKED", w.asked), "\n")...)
+				if !strings.Contains(out+complaint, way.tells) {
+					t.Errorf("starter %q says %q and %q, not %q", way.command, out, complaint, way.tells)
+				}
+			}
 		})
 	}
 }
@@ -167,35 +198,33 @@ func (w *world) namesFirst(check, says string) {
 	}
 }
 
-// firesFirst waits until an alert fires, and looks for some seconds more whether it stays the first one.
+// firesFirst waits until an alert fires, and looks for some seconds more whether one fires that stands before it.
 func (w *world) firesFirst(alert string) {
 	w.t.Helper()
-	var seen []string
-	fires := false
+	fired := map[string]bool{}
 	ran := testserver.MeasureRunning()
 	for until := time.Minute; ran() < until; time.Sleep(500 * time.Millisecond) {
-		now := w.firing()
-		for _, name := range now {
-			if !slices.Contains(seen, name) {
-				seen = append(seen, name)
-			}
+		already := fired[alert]
+		for _, name := range w.firing() {
+			fired[name] = true
 		}
-		if !fires && slices.Contains(now, alert) {
-			fires, until = true, ran()+settling
+		if fired[alert] && !already {
+			until = ran() + settling
 		}
 	}
-	now := w.firing()
-	w.t.Logf("fired: %q; now %q", seen, now)
-	if !fires || len(now) == 0 || now[0] != alert {
-		w.t.Errorf("%s is not the first alert: %q, fired: %q", alert, now, seen)
+	inOrder := slices.DeleteFunc(slices.Clone(w.rules), func(name string) bool { return !fired[name] })
+	w.t.Logf("fired: %q", inOrder)
+	if len(inOrder) == 0 || inOrder[0] != alert {
+		w.t.Errorf("%s is not the first alert: %q", alert, inOrder)
 	}
 }
 
 // talk has alice ask the bot something every three seconds until the returned function is called.
 func (w *world) talk() (stop func()) {
 	ctx, stop := context.WithCancel(w.t.Context())
+	w.asked = w.ask()
 	go func() {
-		for w.ask(); pause.For(ctx, 3*time.Second); {
+		for pause.For(ctx, 3*time.Second) {
 			w.ask()
 		}
 	}()

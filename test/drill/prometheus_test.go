@@ -80,15 +80,15 @@ func (w *world) firing() (names []string) {
 	if err := json.Unmarshal([]byte(get("http://"+w.prometheus+"/api/v1/rules?type=alert")), &answer); err != nil {
 		w.t.Fatalf("ask Prometheus for its rules: %v", err)
 	}
-	known := 0
+	w.rules = nil
 	for _, g := range answer.Data.Groups {
 		for _, r := range g.Rules {
-			if known++; r.State == "firing" {
+			if w.rules = append(w.rules, r.Name); r.State == "firing" {
 				names = append(names, r.Name)
 			}
 		}
 	}
-	if known == 0 {
+	if w.rules == nil {
 		w.t.Fatal("Prometheus has no rules")
 	}
 	return names

@@ -41,24 +41,27 @@ type world struct {
 	namespace string
 	temporal  string // host:port
 
-	general, alice   string // ids of a channel and of somebody in it
-	door             string // the starter's host:port
-	worker           string // the worker's host:port
-	bin, config, env string // env is TEMPORAL_ADDRESS
-	prometheus       string // its host:port
-	rules            []string
+	general, alice   string   // ids of a channel and of somebody in it
+	door             string   // the starter's host:port
+	worker           string   // the worker's host:port
+	bin, config, env string   // env is TEMPORAL_ADDRESS
+	prometheus       string   // its host:port
+	rules            []string // the alerts, in the order of the file
+	asked            string   // the ts of the first question
+	programs         map[string]*testserver.Program
 }
 
 // start starts everything and returns once nothing is wrong: neither by starter doctor nor by an alert.
-func start(t *testing.T, database, extraConfig string) *world {
+func start(t *testing.T, temporal, database, extraConfig string) *world {
 	t.Helper()
 	bin, err := testserver.Programs()
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := &world{
-		t: t, database: database, bin: bin, model: llmtest.New(t, llmtest.Default), temporal: testserver.Temporal(t),
+		t: t, database: database, bin: bin, model: llmtest.New(t, llmtest.Default), temporal: temporal,
 		door: testserver.FreeAddress(t), worker: testserver.FreeAddress(t), namespace: "drill-" + uuid.NewString(),
+		programs: map[string]*testserver.Program{},
 	}
 	w.register()
 	w.workspace = sandbox.New(sandbox.Config{
@@ -94,6 +97,7 @@ response: {min_wait_seconds: 1, jitter_ratio: 0, max_wait_seconds: 60, max_delay
 		p := testserver.NewProgram(t, said, filepath.Join(bin, name), "--config", w.config)
 		p.Env = w.environment()
 		p.Start()
+		w.programs[name] = p
 		t.Cleanup(func() {
 			if t.Failed() {
 				t.Logf("the %s said:\n%s", name, said.tail())
@@ -101,7 +105,7 @@ response: {min_wait_seconds: 1, jitter_ratio: 0, max_wait_seconds: 60, max_delay
 		})
 	}
 	for _, address := range []string{w.door, w.worker} {
-		w.await("the programs to be ready", time.Minute, func() bool { return strings.HasPrefix(w.readyz(address), "ready") })
+		w.await("the programs to be ready", time.Minute, func() bool { return w.health(address) == "ready\n" })
 	}
 	w.watch()
 	w.await("the doctor to find nothing", time.Minute, func() bool { return w.problems() == nil })
@@ -129,11 +133,11 @@ func (w *world) register() {
 	})
 }
 
-// say has alice say something in general.
-func (w *world) say(text string) { w.workspace.Say(w.general, w.alice, text) }
+// say has alice say something in general, and returns its ts.
+func (w *world) say(text string) string { return w.workspace.Say(w.general, w.alice, text) }
 
 // ask has alice mention the bot in general.
-func (w *world) ask() { w.say("<@" + w.workspace.Bot().UserID + "> how are you?") }
+func (w *world) ask() string { return w.say("<@" + w.workspace.Bot().UserID + "> how are you?") }
 
 // execute runs a statement on a connection of its own, to the drill's Postgres database.
 func (w *world) execute(statement string) {
@@ -179,8 +183,11 @@ func (w *world) problems() (problems []doctor.Finding) {
 	return problems
 }
 
-// readyz returns what a program answers; "" if it does not.
-func (w *world) readyz(address string) string { return get("http://" + address + "/readyz") }
+// health returns what starter health says of a program.
+func (w *world) health(address string) string {
+	out, complaint := w.starter("health", "--url", "http://"+address+"/readyz")
+	return out + complaint
+}
 
 // get returns the body of an answer; "" without one.
 func get(url string) string {
