@@ -93,7 +93,7 @@ topology: temporal-server postgres ## replace two starters and three workers one
 	@echo "Replacing programs one by one while people write …"
 	go test ./test/chaos -count=1 -timeout $(TEST_TIMEOUT) -run '^Test(Topology|Stuck)$$' $(TESTFLAGS) -args -chaos.temporal=postgres
 
-drill: temporal postgres prometheus ## break the system in ten ways, and see what doctor and alerts name first
+drill: temporal temporal-server postgres prometheus ## break the system in ten ways, and see what doctor and alerts name first
 	@echo "Breaking the system in ten ways: under five minutes …"
 	go test ./test/drill -v -count=1 -parallel 10 -timeout $(TEST_TIMEOUT) $(TESTFLAGS) -args -drill.run
 

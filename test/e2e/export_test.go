@@ -183,7 +183,7 @@ func (x *export) checkFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	docs, runbook := string(read("docs", "observability.md")), string(read("docs", "operations.md"))
-	rules := 0
+	rules, stands := 0, 0
 	for _, g := range alerts.Groups {
 		for _, r := range g.Rules {
 			rules++
@@ -201,8 +201,12 @@ func (x *export) checkFiles(t *testing.T) {
 			if r.Annotations["runbook_url"] != "docs/operations.md#"+strings.ReplaceAll(words, " ", "-") {
 				t.Errorf("%s leads to %s", r.Alert, r.Annotations["runbook_url"])
 			}
-			if !strings.Contains(runbook, "\n### M"+words[1:]+"\n") {
+			if at := strings.Index(runbook, "\n### M"+words[1:]+"\n"); at < 0 {
 				t.Errorf("docs/operations.md does not say what to do about %s", r.Alert)
+			} else if at < stands {
+				t.Errorf("%s does not stand in docs/operations.md where it stands among the alerts", r.Alert)
+			} else {
+				stands = at
 			}
 			if !strings.Contains(docs, "`"+r.Alert+"`") {
 				t.Errorf("docs/observability.md does not describe %s", r.Alert)
