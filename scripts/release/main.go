@@ -55,11 +55,17 @@ func release(ctx context.Context, dir string, all []platforms.Platform, check bo
 		return err
 	}
 	defer func() { _ = os.RemoveAll(temp) }()
-	first := builder{src: filepath.Join(temp, "src"), out: dir}
+	revision, err := output(ctx, "", nil, "git", "rev-parse", "HEAD")
+	if err != nil {
+		return err
+	}
+	first := builder{revision: revision, src: filepath.Join(temp, "src"), out: dir}
 	if err := first.build(ctx, all); err != nil || !check {
 		return err
 	}
-	second := builder{src: filepath.Join(temp, "in", "another", "directory"), out: filepath.Join(temp, "second"), cache: filepath.Join(temp, "cache")}
+	second := builder{
+		revision: revision, src: filepath.Join(temp, "in", "another", "directory"), out: filepath.Join(temp, "second"), cache: filepath.Join(temp, "cache"),
+	}
 	if err := second.build(ctx, all); err != nil {
 		return err
 	}
@@ -88,6 +94,7 @@ const sums = "SHA256SUMS"
 
 // builder makes a release once.
 type builder struct {
+	revision string // of the commit
 	src, out string // directories: of the clone, and of the release
 	cache    string // Go's; empty for the usual one
 
@@ -112,13 +119,9 @@ func (b *builder) build(ctx context.Context, all []platforms.Platform) error {
 	return b.sum()
 }
 
-// clone gets the last commit.
+// clone gets the commit.
 func (b *builder) clone(ctx context.Context) error {
-	revision, err := output(ctx, "", nil, "git", "rev-parse", "HEAD")
-	if err != nil {
-		return err
-	}
-	for _, args := range [][]string{{"clone", "--quiet", "--no-checkout", ".", b.src}, {"-C", b.src, "checkout", "--quiet", "--detach", revision}} {
+	for _, args := range [][]string{{"clone", "--quiet", "--no-checkout", ".", b.src}, {"-C", b.src, "checkout", "--quiet", "--detach", b.revision}} {
 		if _, err := output(ctx, "", nil, "git", args...); err != nil {
 			return err
 		}
