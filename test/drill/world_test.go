@@ -41,14 +41,14 @@ type world struct {
 	namespace string
 	temporal  string // host:port
 
-	general, alice   string   // ids of a channel and of somebody in it
-	door             string   // the starter's host:port
-	worker           string   // the worker's host:port
-	bin, config, env string   // env is TEMPORAL_ADDRESS
-	prometheus       string   // its host:port
-	rules            []string // the alerts, in the order of the file
-	asked            string   // the ts of the first question
-	programs         map[string]*testserver.Program
+	general, alice string // ids of a channel and of somebody in it
+	door           string // the starter's host:port
+	worker         string // the worker's host:port
+	bin, config    string
+	prometheus     string   // its host:port
+	rules          []string // the alerts, in the order of the file
+	asked          string   // the ts of the first question
+	programs       map[string]*testserver.Program
 }
 
 // start starts everything and returns once nothing is wrong: neither by starter doctor nor by an alert.
