@@ -52,6 +52,7 @@ func TestSlackCallsOfFiveThousandChannels(t *testing.T) {
 	client := slack.New(slack.Config{Token: "xoxb-1", APIURL: api.URL + "/api/"})
 	directory := &channels.Directory{Store: db, Slack: client, Config: &config.Config{Response: config.Default().Response}, Clock: time.Now, Logger: discard}
 	a := &activities.Activities{
+		Store: db,
 		Missed: &catchup.Reader{
 			Store: db, Slack: client, Recorder: &record.Recorder{Store: db, Directory: directory}, Directory: directory,
 			FirstWindow: 24 * time.Hour, ThreadWindow: 168 * time.Hour, Clock: time.Now, Logger: discard,

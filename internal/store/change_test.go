@@ -352,6 +352,10 @@ func TestBacklogStepsFromConversationToConversation(t *testing.T) {
 		c := chat.Conversation{Team: team, Channel: channel, Thread: at(i % conversations)}
 		rows = append(rows, changeRow{WorkflowID: c.ID(), TS: at(i), SentUS: int64(i), Kind: "said"})
 	}
+	relayed := int64(1)
+	for i := range conversations * each { // those that addressed the bot and were relayed have another index
+		rows = append(rows, changeRow{WorkflowID: "thread/relayed", TS: at(i), SentUS: int64(i), Kind: "addressed", RelayedUS: &relayed})
+	}
 	if err := db.db.CreateInBatches(rows, 500).Error; err != nil {
 		t.Fatal(err)
 	}

@@ -188,7 +188,9 @@ func TestOutsidersInSlack(t *testing.T) {
 	s.mustContain(s.useShortcut(s.general, stranger.ID, ts), refusal)
 	s.workspace.React(s.general, ts, stranger.ID, "shushing_face")
 	s.await("the reaction", 30*time.Second, func() bool { return strings.Contains(s.starter.log.String(), "may not hush") })
-	s.mustContain(s.typeCommand(s.general, stranger.ID, "status"), "Top level: I wait for quiet")
+	s.await("the status", 30*time.Second, func() bool {
+		return strings.Contains(s.typeCommand(s.general, stranger.ID, "status"), "Top level: I wait for quiet")
+	})
 	channel := chat.Conversation{Team: "T0E2E", Channel: s.general}
 	if until, err := s.store.SilencedUntil(t.Context(), channel); err != nil || !until.IsZero() || len(s.outcomes(channel.ID())) > 0 {
 		t.Errorf("silenced until %s, %v; decided %q", until, err, s.outcomes(channel.ID()))
