@@ -195,7 +195,7 @@ func (b *builder) files(built string) ([]file, error) {
 		files = append(files, file{p.Name(), filepath.Join(built, p.Name()), true})
 	}
 	for _, f := range []struct{ name, from string }{
-		{"LICENSE", "LICENSE"}, {"THIRD_PARTY_NOTICES", "THIRD_PARTY_NOTICES"}, {"README.md", "README.md"}, {"CHANGELOG.md", "CHANGELOG.md"},
+		{"LICENSE", "LICENSE"}, {"THIRD_PARTY_NOTICES", "THIRD_PARTY_NOTICES"}, {"README.md", "README.md"}, {"README.ja.md", "README.ja.md"}, {"CHANGELOG.md", "CHANGELOG.md"},
 		{"config.example.yaml", "config.example.yaml"}, {".env.example", ".env.example"}, {"slack-manifest.yaml", "slack-manifest.yaml"},
 		{"completion/starter.bash", "starter/completion/starter.bash"}, {"completion/_starter", "starter/completion/starter.zsh"},
 		{"completion/starter.fish", "starter/completion/starter.fish"},
