@@ -190,8 +190,8 @@ func findTemporal(bin string) (string, error) {
 	if path, err := exec.LookPath("temporal"); err == nil {
 		return path, nil
 	}
-	path := filepath.Join(bin, "temporal")
-	if _, err := os.Stat(path); err != nil {
+	path, err := exec.LookPath(filepath.Join(bin, "temporal")) // which is temporal.exe on Windows
+	if err != nil {
 		return "", fmt.Errorf("the program temporal is neither in PATH nor in %s; run `make temporal` to install it", bin)
 	}
 	return path, nil
