@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -124,8 +125,8 @@ func (s *system) awaitPhase(channel string, phase conversation.Phase) {
 	s.t.Helper()
 	s.await(string(phase), 30*time.Second, func() bool {
 		var all []operator.Listed
-		s.commandJSON(&all, "conversations", "--channel", channel)
-		return len(all) == 1 && all[0].Phase == phase
+		stdout, _, status := s.command("conversations", "--channel", channel, "--json") // which refuses a channel not yet listed
+		return status == 0 && json.Unmarshal([]byte(stdout), &all) == nil && len(all) == 1 && all[0].Phase == phase
 	})
 }
 
