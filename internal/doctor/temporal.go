@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
+	"golang.org/x/sync/errgroup"
 
 	"myao/internal/conversation"
 	"myao/internal/temporal"
@@ -114,17 +115,31 @@ func (e *examination) attributes(ctx context.Context) Finding {
 
 // schedules checks that all Schedules exist and that none is paused.
 func (e *examination) schedules(ctx context.Context) Finding {
+	described := make([]*client.ScheduleDescription, len(e.Schedules)) // nil where there is none
+	group, ctx := errgroup.WithContext(ctx)
+	for i, s := range e.Schedules {
+		group.Go(func() error {
+			d, err := e.temporal.ScheduleClient().GetHandle(ctx, s.ID).Describe(ctx)
+			if _, none := errors.AsType[*serviceerror.NotFound](err); none {
+				return nil
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", s.ID, err)
+			}
+			described[i] = d
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return fail("check the Temporal server", "%v", err)
+	}
 	var missing, paused []string
-	for _, s := range e.Schedules {
-		d, err := e.temporal.ScheduleClient().GetHandle(ctx, s.ID).Describe(ctx)
-		var nothing *serviceerror.NotFound
-		switch {
-		case errors.As(err, &nothing):
-			missing = append(missing, s.ID)
-		case err != nil:
-			return fail("check the Temporal server", "%s: %v", s.ID, err)
+	for i, d := range described {
+		switch id := e.Schedules[i].ID; {
+		case d == nil:
+			missing = append(missing, id)
 		case d.Schedule.State.Paused:
-			paused = append(paused, fmt.Sprintf("%s (%s)", s.ID, d.Schedule.State.Note))
+			paused = append(paused, fmt.Sprintf("%s (%s)", id, d.Schedule.State.Note))
 		}
 	}
 	switch {
