@@ -72,6 +72,10 @@ const (
 	// checkTimeout bounds a check, and modelTimeout the check of a model.
 	checkTimeout = 5 * time.Second
 	modelTimeout = 30 * time.Second
+	// scheduleTimeout bounds a check that describes schedules. That is a query of Temporal's own
+	// workers: the server asks the one that has the schedule in its cache, and others only after 5 s
+	// (StickyScheduleToStartTimeout).
+	scheduleTimeout = 15 * time.Second
 )
 
 // check is one check.
@@ -149,10 +153,10 @@ func (e *examination) checks() []check {
 		check{name: "workers", needs: "namespace", run: e.workers},
 		check{name: "stuck", needs: "namespace", run: e.stuck},
 		check{name: "paused", needs: "namespace", run: e.paused},
-		check{name: "schedules", needs: "namespace", run: e.schedules},
-		check{name: "memory", needs: "schedules", run: e.lastRun(temporal.MemorySchedule)},
-		check{name: "catch-up", needs: "schedules", run: e.lastRun(temporal.CatchUpSchedule)},
-		check{name: "retention runs", needs: "schedules", run: e.lastRun(temporal.RetentionSchedule)},
+		check{name: "schedules", needs: "namespace", timeout: scheduleTimeout, run: e.schedules},
+		check{name: "memory", needs: "schedules", timeout: scheduleTimeout, run: e.lastRun(temporal.MemorySchedule)},
+		check{name: "catch-up", needs: "schedules", timeout: scheduleTimeout, run: e.lastRun(temporal.CatchUpSchedule)},
+		check{name: "retention runs", needs: "schedules", timeout: scheduleTimeout, run: e.lastRun(temporal.RetentionSchedule)},
 		check{name: "database", run: e.database},
 		check{name: "database writes", needs: "database", run: e.writes})
 	if _, ok := e.Config.Database.SQLitePath(); ok {
