@@ -35,7 +35,11 @@ func NewMetrics(r prometheus.Registerer, s *store.Store, clock func() time.Time,
 	}
 	m.failed.WithLabelValues(failedNamespace)
 	m.failed.WithLabelValues(failedOther)
-	r.MustRegister(m.relayed, m.signals, m.failed, backlog{s, clock}, muted{s}, promises{s}, &unfinished{store: s, clock: clock}, runs{s, clock, every}, channels{s})
+	r.MustRegister(m.relayed, m.signals, m.failed, backlog{s, clock}, promises{s}, &unfinished{store: s, clock: clock}, runs{s, clock, every},
+		reading{joinedChannels, s.CountJoined}, reading{mutedEverywhere, func(ctx context.Context) (int64, error) {
+			mutes, err := s.MutedWorkspaces(ctx)
+			return int64(min(len(mutes), 1)), err
+		}})
 	return m
 }
 
@@ -91,21 +95,24 @@ func (b backlog) Collect(to chan<- prometheus.Metric) {
 var mutedEverywhere = prometheus.NewDesc("myao_muted_everywhere",
 	"1 while somebody has muted the bot in the whole workspace, otherwise 0; -1 when the database does not answer.", nil, nil)
 
-// muted collects whether the bot is muted everywhere.
-type muted struct{ store *store.Store }
+// reading collects one value that is read from the database: -1 when that does not answer.
+type reading struct {
+	desc *prometheus.Desc
+	read func(context.Context) (int64, error)
+}
 
 // Describe implements prometheus.Collector.
-func (m muted) Describe(to chan<- *prometheus.Desc) { to <- mutedEverywhere }
+func (r reading) Describe(to chan<- *prometheus.Desc) { to <- r.desc }
 
 // Collect implements prometheus.Collector.
-func (m muted) Collect(to chan<- prometheus.Metric) {
+func (r reading) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	value := -1.0
-	if mutes, err := m.store.MutedWorkspaces(ctx); err == nil {
-		value = float64(min(len(mutes), 1))
+	value, err := r.read(ctx)
+	if err != nil {
+		value = -1
 	}
-	to <- prometheus.MustNewConstMetric(mutedEverywhere, prometheus.GaugeValue, value)
+	to <- prometheus.MustNewConstMetric(r.desc, prometheus.GaugeValue, float64(value))
 }
 
 var (
@@ -210,20 +217,3 @@ func (r runs) Collect(to chan<- prometheus.Metric) {
 
 var joinedChannels = prometheus.NewDesc("myao_channels",
 	"Channels that the bot is in; -1 when the database does not answer.", nil, nil)
-
-// channels collects in how many channels the bot is.
-type channels struct{ store *store.Store }
-
-// Describe implements prometheus.Collector.
-func (c channels) Describe(to chan<- *prometheus.Desc) { to <- joinedChannels }
-
-// Collect implements prometheus.Collector.
-func (c channels) Collect(to chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-	defer cancel()
-	n, err := c.store.CountJoined(ctx)
-	if err != nil {
-		n = -1
-	}
-	to <- prometheus.MustNewConstMetric(joinedChannels, prometheus.GaugeValue, float64(n))
-}
