@@ -107,7 +107,7 @@ func (d *document) put(comment string, value any, path ...string) {
 	d.err = cmp.Or(d.err, at.Encode(value))
 }
 
-// literal is a text of which the configuration replaces nothing.
+// literal escapes a text so that the configuration does not take parts of it for variables.
 func literal(s string) string { return strings.ReplaceAll(s, "${", "$${") }
 
 // yaml returns the content of config.yaml: what differs from the defaults, and for how long messages are

@@ -43,7 +43,7 @@ const schema = `{
 	}}
 }`
 
-// build compiles two programs of this repository, one of which contains another module.
+// build compiles two programs of this repository. One of them contains another module.
 func build(t *testing.T) (programs []string) {
 	t.Helper()
 	dir := t.TempDir()
