@@ -20,6 +20,9 @@ const (
 	// thoroughInterval is the time between two looks that continue where the saved cursor stands,
 	// which finds also what was committed late.
 	thoroughInterval = time.Minute
+	// young is how old a message may be so that a step continues right behind it. The saved cursor
+	// stays behind such messages, so that each step would look at all of them again.
+	young = 10 * time.Minute
 	// batch is how many messages one step indexes. Whoever changes one of them waits for the step.
 	batch = 500
 	// stepTimeout bounds a step.
@@ -40,8 +43,8 @@ type Indexer struct {
 	logger *slog.Logger
 	pause  func(context.Context, time.Duration) bool
 
-	looked   time.Time // when it last caught up
-	thorough time.Time // and when from the saved cursor on
+	looked   time.Time // when the last look began that caught up
+	thorough time.Time // and the last one from the saved cursor on
 }
 
 // New returns an Indexer for an index.
@@ -69,7 +72,7 @@ func (x *Indexer) catchUp(ctx context.Context) error {
 	if began.Sub(x.looked) > lately/2 || began.Sub(x.thorough) >= thoroughInterval {
 		since = time.Time{}
 	}
-	reported, total := began, 0
+	thorough, reported, total := since.IsZero(), began, 0
 	for {
 		at := x.clock()
 		p, err := x.step(ctx, since)
@@ -82,15 +85,18 @@ func (x *Indexer) catchUp(ctx context.Context) error {
 			if reported != began {
 				x.logger.InfoContext(ctx, "messages indexed for search", "messages", total)
 			}
-			x.looked = at
-			if since.IsZero() {
-				x.thorough = at
+			x.looked = began
+			if thorough {
+				x.thorough = began
 			}
 			return nil
 		}
 		if now.Sub(reported) >= reportInterval {
 			reported = now
 			x.logger.InfoContext(ctx, "indexing messages for search", "messages", total, "up_to", p.UpTo.Format(time.RFC3339))
+		}
+		if p.UpTo.After(began.Add(-young)) {
+			since = p.UpTo
 		}
 		if !x.pause(ctx, now.Sub(at)) {
 			return ctx.Err()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -61,6 +62,23 @@ func TestLooksBack(t *testing.T) {
 		if len(i.asked) != 1 || i.asked[0] != step.want {
 			t.Errorf("at %s: looks %v seconds back, want %d", i.now.Format(time.TimeOnly), i.asked, step.want)
 		}
+	}
+}
+
+// Steps through what has just been said continue where the one before ended. Those through what was
+// said long ago continue at the cursor, which they move along.
+func TestStepsContinue(t *testing.T) {
+	t.Parallel()
+	i := &index{now: noon, takes: time.Second, answers: []store.IndexProgress{
+		{Indexed: 500, UpTo: noon.Add(-time.Hour)}, {Indexed: 500, UpTo: noon.Add(-time.Minute)}, {Indexed: 500, UpTo: noon.Add(-50 * time.Second)},
+	}}
+	x := New(i, func() time.Time { return i.now }, slog.New(slog.DiscardHandler))
+	x.pause = func(context.Context, time.Duration) bool { return true }
+	if err := x.catchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if want := []int{0, 0, 62, 53}; !slices.Equal(i.asked, want) {
+		t.Errorf("looks %v seconds back, want %v", i.asked, want)
 	}
 }
 

@@ -105,13 +105,12 @@ func (s *Store) Index(ctx context.Context, since time.Time, limit int) (p IndexP
 		if err := s.db.WithContext(ctx).Model(&searchState{}).Select("cursor_us").Scan(&from).Error; err != nil {
 			return p, fmt.Errorf("read how far messages are indexed: %w", err)
 		}
-	}
-	now := s.nowMicros()
-	if first, err := firstUnindexed(s.db.WithContext(ctx), from, math.MaxInt64); err != nil {
+	} else if first, err := firstUnindexed(s.db.WithContext(ctx), from, math.MaxInt64); err != nil {
 		return p, fmt.Errorf("look for messages to index: %w", err)
-	} else if first == math.MaxInt64 && !since.IsZero() {
+	} else if first == math.MaxInt64 {
 		return IndexProgress{CaughtUp: true}, nil
 	}
+	now := s.nowMicros()
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		p = IndexProgress{CaughtUp: true}
 		state, err := s.searchTurn(tx)
