@@ -101,7 +101,7 @@ drill: temporal temporal-server postgres prometheus ## break the system in ten w
 BENCH = go test ./test/bench -v -count=1 -timeout 3h -run '^TestBench$$' -args -bench.run -bench.out=$(CURDIR)/bench.json
 
 bench: temporal temporal-server postgres ## measure the speed and the cost of a message, compared with floors, into bench.json (ARGS=-bench.only=door)
-	@echo "Measuring: a quarter of an hour …"
+	@echo "Measuring: up to half an hour …"
 	$(BENCH) $(ARGS)
 
 bench-long: temporal temporal-server postgres ## also measure ten million messages, ten thousand waiting and a hundred thousand open conversations
