@@ -242,7 +242,7 @@ func (s *Store) HoldPromises(ctx context.Context, c chat.Conversation, until tim
 }
 
 // EndPromise records what has become of a promise at its time of some number. With a next time, one that
-// was kept or could not be posted stays open and is due then. If it has ended before, or that time was
+// was kept, skipped as cancelled, or could not be posted stays open and is due then. If it has ended before, or that time was
 // recorded before, it stays as it is. EndPromise returns the promise as it is then, or ErrNotFound.
 func (s *Store) EndPromise(ctx context.Context, id string, number int, state PromiseState, by string, next time.Time) (p Promise, err error) {
 	changed := false
@@ -255,7 +255,7 @@ func (s *Store) EndPromise(ctx context.Context, id string, number int, state Pro
 		}
 		now := s.nowMicros()
 		p.HeldUS = 0
-		if !next.IsZero() && (state == PromiseKept || state == PromiseFailed) {
+		if !next.IsZero() && state != PromiseReleased {
 			p.Number, p.DueUS = number+1, micros(next)
 		} else {
 			p.State, p.EndedBy, p.EndedUS = state, by, now

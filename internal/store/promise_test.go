@@ -139,8 +139,9 @@ func TestEndPromise(t *testing.T) {
 			{"kept, and again", 1, PromiseKept, "", later, PromiseOpen, 2, later},
 			{"recorded once more", 1, PromiseKept, "", later.Add(time.Hour), PromiseOpen, 2, later},
 			{"not kept, and again", 2, PromiseFailed, "", later.Add(time.Hour), PromiseOpen, 3, later.Add(time.Hour)},
-			{"settled, so that no next time counts", 3, PromiseReleased, "", later.Add(2 * time.Hour), PromiseReleased, 3, later.Add(time.Hour)},
-			{"ended before", 3, PromiseCancelled, "quiet", never, PromiseReleased, 3, later.Add(time.Hour)},
+			{"skipped, and again", 3, PromiseCancelled, "silenced", later.Add(2 * time.Hour), PromiseOpen, 4, later.Add(2 * time.Hour)},
+			{"settled, so that no next time counts", 4, PromiseReleased, "", later.Add(3 * time.Hour), PromiseReleased, 4, later.Add(2 * time.Hour)},
+			{"ended before", 4, PromiseCancelled, "quiet", never, PromiseReleased, 4, later.Add(2 * time.Hour)},
 		} {
 			db.clock.advance(time.Second)
 			got, err := db.EndPromise(t.Context(), p.ID, step.number, step.state, step.by, step.next)
