@@ -418,6 +418,20 @@ func TestStopKeepsOutOfTheThread(t *testing.T) {
 		if out, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: said, Addressed: true}); err != nil || out.Result != conversation.Silenced {
 			t.Errorf("where every message is for it: %+v, %v", out, err)
 		}
+		now := time.Now().UnixMicro()
+		if _, err := b.Store.AddPromise(t.Context(), store.Promise{
+			ID: "p", TeamID: "T1", ChannelID: b.general, ThreadTS: root.TS, TriggerTS: said.Trigger, Asker: b.alice.ID, What: "the parcel", Zone: "UTC", FirstUS: now, DueUS: now,
+		}, 20); err != nil {
+			t.Fatal(err)
+		}
+		promised := said
+		promised.Decision, promised.Occasion = "run/promise", conversation.PromiseKey("p", 1)
+		if out, err := runOnce[CheckOutput](b.CheckPromise, CheckInput{promised}); err != nil || out.Result != conversation.CheckKeep {
+			t.Errorf("a promise from before is checked: %+v, %v", out, err)
+		}
+		if out, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: promised, Addressed: true, Notice: true}); err != nil || out.Result != conversation.Done {
+			t.Errorf("a promise from before is composed: %+v, %v", out, err)
+		}
 		b.settings.Mode = config.ModeJudge
 		relay("<@"+b.workspace.Bot().UserID+"> come back", conversation.Change{Kind: conversation.Addressed, Mention: true})
 		if rule := judged(relay("so", conversation.Change{Kind: conversation.Said})); rule != "" {
