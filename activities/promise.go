@@ -240,7 +240,11 @@ func (a *Activities) endPromise(ctx context.Context, in EndPromiseInput) (EndPro
 		state = store.PromiseCancelled
 	}
 	if slices.Contains([]conversation.PromiseEnd{conversation.Kept, conversation.NotKept, conversation.Skipped}, in.End) {
-		next = promise.Next(p, a.Clock())
+		now := a.Clock()
+		if now.Before(p.Due()) { // this clock is behind the workflow's
+			now = p.Due()
+		}
+		next = promise.Next(p, now)
 	}
 	if p, err = a.Store.EndPromise(ctx, p.ID, in.Number, state, in.By, next); err != nil {
 		return EndPromiseOutput{}, err
