@@ -49,6 +49,11 @@ func TestNotPostedAtOnce(t *testing.T) {
 		}
 	}
 	b.AtOnce = &AtOnce{slow: slowPosts - 1, last: time.Now()}
+	long := inThread(b.say("and then?"))
+	b.compose(long, "First.", "Second.")
+	if got, err := runOnce[ReplyOutput](b.PostAtOnce, PostInput{Task: long}); err != nil || got.Result != "" || b.AtOnce.slow != slowPosts-1 {
+		t.Errorf("a reply in parts: %+v, %v, and then slow %d times", got, err, b.AtOnce.slow)
+	}
 	b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Delay: slowPost})
 	if got, err := runOnce[ReplyOutput](b.PostAtOnce, PostInput{Task: task}); err != nil || got.Result == "" || b.AtOnce.allowed(time.Now()) {
 		t.Errorf("after a third slow post: %+v, %v, still allowed", got, err)

@@ -37,7 +37,9 @@ func (a *Activities) PostAtOnce(ctx context.Context, in PostInput) (ReplyOutput,
 		return ReplyOutput{}, nil
 	}
 	result, p, err := a.postAtOnce(ctx, in.Task)
-	a.AtOnce.ended(began, a.Clock())
+	if p != nil || err != nil { // else Slack was not asked
+		a.AtOnce.ended(began, a.Clock())
+	}
 	if err != nil {
 		return ReplyOutput{}, classify(fmt.Errorf("post at once: %w", err))
 	}
