@@ -325,6 +325,23 @@ var paths = []path{
 			p.says(decides(conversation.Approved, 2, "p"))
 		},
 		runs: [][]string{{"Post: done", "signal approved", "ShowProposal", "Act", "Act: done", "Compose addressed", "Compose: done", "Post: done", "completed"}}},
+	{name: "approved-beside-a-withdrawn-reply",
+		play: func(p *pathRunner) {
+			tells := fast
+			tells.TellsNext = true
+			p.judged(yes(0), no())
+			p.composed(done, done.after(untilCancelled), done)
+			p.posted(proposing("p", 2, time.Now().Add(time.Hour)), done)
+			p.says(addressed(2))
+			p.sees("post " + ts(2))
+			p.says(said(3))
+			p.sees("compose " + ts(3))
+			p.says(decides(conversation.Approved, 2, "p"))
+			p.sees("act p " + ts(2))
+			p.is(conversation.Replying)
+			p.sends(tells, said(4))
+		},
+		runs: [][]string{{"signal approved", "Act: done", "signal said", "cancels Compose", "Settle withdrawn", "Compose addressed", "Compose: done", "Post: done", "Judge", "Judge: no", "completed"}}},
 	{name: "proposed-and-lapsed",
 		play: func(p *pathRunner) {
 			p.posted(proposing("p", 2, time.Now().Add(3*time.Second)), done)

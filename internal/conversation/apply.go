@@ -10,6 +10,14 @@ import (
 // Apply handles an event and returns the effects to execute, in order. The end of work that
 // was cancelled, and an order that does not apply, have no effect.
 func (s *State) Apply(e Event, now time.Time) []Effect {
+	effects := s.apply(e, now)
+	if s.Policy.TellsNext && s.Phase != Replying && len(s.Occasions) > 0 { // the reply that it waited for was withdrawn
+		effects = append(effects, s.tellNext(now)...)
+	}
+	return effects
+}
+
+func (s *State) apply(e Event, now time.Time) []Effect {
 	switch e := e.(type) {
 	case Changes:
 		return s.receive(e, now)

@@ -156,6 +156,9 @@ type Policy struct {
 	// KeepsUnanswered is always set. Signals in older recorded histories lack it: there a mention
 	// at the top level drops the messages before it, however many people wait for an answer.
 	KeepsUnanswered bool `json:"keeps_unanswered,omitempty"`
+	// TellsNext is always set. Signals in older recorded histories lack it: there what came of an
+	// approved call is not told before the next reply if the reply that it waits for is withdrawn.
+	TellsNext bool `json:"tells_next,omitempty"`
 }
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }

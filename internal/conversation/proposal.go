@@ -144,14 +144,19 @@ func (s *State) acted(e Acted, now time.Time) []Effect {
 	return append(effects, s.occur(o, now)...)
 }
 
-// occur begins the reply for an occasion, or keeps the occasion until the reply under way has ended. What
-// waits for a judgment waits again after it: it must be judged with what is said now.
+// occur begins the reply for an occasion, or keeps the occasion until the reply under way has ended.
 func (s *State) occur(o Occasion, now time.Time) []Effect {
 	s.Occasions = append(s.Occasions, o)
 	if s.Phase == Replying {
 		return nil
 	}
-	effects := s.withdraw(Withdrawn, o.Trigger.TS)
+	return s.tellNext(now)
+}
+
+// tellNext begins the reply for the oldest occasion. What waits for a judgment waits again after it: it must
+// be judged with what is said now.
+func (s *State) tellNext(now time.Time) []Effect {
+	effects := s.withdraw(Withdrawn, s.Occasions[0].Trigger.TS)
 	s.Later, s.Pending = merge(s.Later, s.Pending), nil
 	return append(effects, s.tell(now))
 }

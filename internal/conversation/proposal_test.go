@@ -28,7 +28,7 @@ type workshop struct {
 
 func newWorkshop(t *testing.T) *workshop {
 	w := &workshop{t: t, s: New(chat.Conversation{Team: "T", Channel: "C", Thread: "1.000001"}), now: start, shown: map[string][]string{}, acted: map[string]int{}, told: map[string]int{}, ended: map[string][]PromiseEnd{}}
-	w.s.Policy = Policy{MinWait: 60, MaxWait: 600, MaxDelay: 300, FollowUpWait: 5, IdleClose: 3600, KeepsUnanswered: true}
+	w.s.Policy = Policy{MinWait: 60, MaxWait: 600, MaxDelay: 300, FollowUpWait: 5, IdleClose: 3600, KeepsUnanswered: true, TellsNext: true}
 	return w
 }
 
@@ -82,6 +82,14 @@ func (w *workshop) finish(opened ...OpenProposal) {
 	default:
 		w.t.Fatalf("nothing to finish: %T", f)
 	}
+}
+
+// judge ends the judgment in flight with a yes.
+func (w *workshop) judge() {
+	w.t.Helper()
+	f := w.work.(Judge)
+	w.work = nil
+	w.apply(Judged{Epoch: f.Epoch, Verdict: chat.Verdict{ShouldRespond: true}})
 }
 
 // endAct ends the oldest call in flight.
@@ -196,6 +204,25 @@ func TestProposals(t *testing.T) {
 		}
 		w.expect(1, 1, "", "")
 	})
+	t.Run("told at once when the reply before it is withdrawn", func(t *testing.T) {
+		w := proposed(t, "p")
+		w.change(Approved, asked, "p")
+		w.change(Said, "20.000001", "")
+		w.now = w.s.NextTick()
+		w.apply(Tick{})
+		w.judge()
+		w.endAct(true) // while that is being composed
+		w.change(Said, "30.000001", "")
+		if c, ok := w.work.(Compose); !ok || c.Occasion != "step/p" {
+			t.Fatalf("composes %+v", w.work)
+		}
+		w.finish()
+		w.finish()
+		w.expect(1, 1, "", "")
+		if w.s.Phase != Waiting || len(w.s.Pending) != 2 {
+			t.Errorf("then %+v", w.s)
+		}
+	})
 	t.Run("withdrawn while the conversation was elsewhere", func(t *testing.T) { // the database says so
 		w := newWorkshop(t)
 		w.change(Approved, asked, "p")
@@ -267,7 +294,9 @@ func FuzzProposals(f *testing.F) {
 				n++
 				w.change(Said, ts(n), "")
 			case 2, 3:
-				if w.work != nil {
+				if _, ok := w.work.(Judge); ok && r.IntN(2) == 0 {
+					w.judge()
+				} else if w.work != nil {
 					var opened []OpenProposal
 					if p, ok := w.work.(Post); ok && p.Occasion == "" && p.Addressed {
 						opened = append(opened, OpenProposal{ID: "p" + p.Trigger.TS, TS: p.Trigger.TS, LapsesAt: w.now.Add(time.Duration(r.IntN(1000)) * time.Second)})
@@ -304,6 +333,9 @@ func FuzzProposals(f *testing.F) {
 				if err := json.Unmarshal(raw, w.s); err != nil {
 					t.Fatal(err)
 				}
+			}
+			if len(w.s.Occasions) > 0 && w.s.Phase != Replying {
+				t.Fatalf("not told: %+v", w.s)
 			}
 		}
 		for range 200 { // everything ends

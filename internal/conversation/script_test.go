@@ -21,7 +21,7 @@ var (
 )
 
 // steady is the default configuration without its jitter.
-var steady = Policy{MinWait: 300, MaxWait: 1800, MaxDelay: 600, FollowUpWait: 5, IdleClose: 86400, KeepsUnanswered: true}
+var steady = Policy{MinWait: 300, MaxWait: 1800, MaxDelay: 600, FollowUpWait: 5, IdleClose: 86400, KeepsUnanswered: true, TellsNext: true}
 
 func second(n int) time.Time { return start.Add(time.Duration(n) * time.Second) }
 
