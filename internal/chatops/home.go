@@ -208,7 +208,8 @@ func (h *Home) promises(ctx context.Context, v Viewer, watched []homeChannel) (s
 	}
 	var lines []string
 	for _, p := range all {
-		if c := find(watched, p.ChannelID); c != nil {
+		c := find(watched, p.ChannelID)
+		if c != nil && (!v.Outsider || h.Config.Slack.IsOperator(v.User) || forOutsider(p, v.User, c.Shared)) {
 			lines = append(lines, h.line(v, c, p.Conversation(), fmt.Sprintf("%s – %s (<@%s>)", slackTime(p.Due(), c.settings.Zone), shortened(p.What), p.Asker)))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"myao/internal/chat"
 	"myao/internal/promise"
@@ -76,8 +77,7 @@ func (h *Handler) promisedText(ctx context.Context, r request) (string, error) {
 }
 
 // openPromises returns the open promises of the channel and its threads that a user may see, those due
-// first coming first. A promise may quote what was said before it: outsiders see those that they asked for
-// and, in a shared channel, those made since it has been shared. hidden is set if there are others.
+// first coming first. hidden is set if there are others.
 func (h *Handler) openPromises(ctx context.Context, r request) (open []store.Promise, hidden bool, err error) {
 	open, err = h.Store.Promises(ctx, store.PromiseFilter{Team: r.own.TeamID, Channel: r.Channel, Limit: readPromises})
 	if err != nil || !r.outsider {
@@ -85,8 +85,13 @@ func (h *Handler) openPromises(ctx context.Context, r request) (open []store.Pro
 	}
 	since, err := h.sharedSince(ctx, r)
 	all := len(open)
-	open = slices.DeleteFunc(open, func(p store.Promise) bool {
-		return p.Asker != r.User && (since.IsZero() || p.Stored().Before(since))
-	})
+	open = slices.DeleteFunc(open, func(p store.Promise) bool { return !forOutsider(p, r.User, since) })
 	return open, len(open) < all, err
+}
+
+// forOutsider reports whether an outsider may see a promise of a channel that has been shared since a time,
+// zero if it is not. A promise may quote what was said before it: outsiders see those that they asked for
+// and, in a shared channel, those made since it has been shared.
+func forOutsider(p store.Promise, user string, shared time.Time) bool {
+	return p.Asker == user || !shared.IsZero() && !p.Stored().Before(shared)
 }

@@ -103,6 +103,13 @@ func TestHomeTab(t *testing.T) {
 				}
 			}
 
+			// A guest sees the channel, and not what was said there before.
+			gina := s.workspace.AddUserAs(sandbox.User{Name: "gina", Guest: true}).ID
+			s.workspace.Join(secret, gina)
+			if blocks := s.openHome(gina, holding(secret)); strings.Contains(blocks, "vault") || strings.Contains(blocks, "the key is") {
+				t.Errorf("a guest sees what was said before: %s", blocks)
+			}
+
 			// A button does what the command does; nobody silences what they cannot see.
 			s.pressHome(s.bob.ID, slack.ActionHomeMute, secret)
 			s.awaitHome(s.bob.ID, holding("I no longer know of that channel"))
