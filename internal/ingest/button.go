@@ -74,7 +74,11 @@ func (d *Door) cancelPromise(ctx context.Context, b slack.BlockAction, own slack
 	if err != nil {
 		return "", "", err
 	}
-	if p.TeamID != own.TeamID || p.ChannelID != b.Channel { // the value of a button is no secret
+	here, err := d.Store.Became(ctx, p.TeamID, p.ChannelID, b.Channel)
+	if err != nil {
+		return "", "", err
+	}
+	if p.TeamID != own.TeamID || !here { // the value of a button is no secret
 		return "", "", fmt.Errorf("%w: the button of another message", slack.ErrIgnored)
 	}
 	outsider, err := d.outsider(ctx, own, b.User, b.UserTeam, b.Channel)
@@ -92,10 +96,13 @@ func (d *Door) cancelPromise(ctx context.Context, b slack.BlockAction, own slack
 		return "", "", err
 	}
 	d.Relay.Notify(targets...)
-	if first {
-		return "", "done", nil
+	switch {
+	case !first:
+		return w.Say(replyEnded, promise.Outcome(w, p)), "refused", nil
+	case p.ChannelID != b.Channel: // Slack changes no message under the channel's old id
+		return promise.Outcome(w, p), "done", nil
 	}
-	return w.Say(replyEnded, promise.Outcome(w, p)), "refused", nil
+	return "", "done", nil
 }
 
 // decide records a decision about a proposal. It returns the answer to the user, "" for none, and the

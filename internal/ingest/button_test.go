@@ -89,3 +89,31 @@ func TestButtons(t *testing.T) {
 	}
 	state(fourth, store.ProposalOpen)
 }
+
+// A channel that has another id now has the buttons of its promises, too.
+func TestCancelAfterAMove(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.mayAll()
+	if _, err := b.Store.AddPromise(t.Context(), store.Promise{
+		ID: "p", TeamID: "T1", ChannelID: "G1", TriggerTS: "1700000000.000200", Decision: "run/1", Asker: "U1", What: "call", Zone: "UTC", DueUS: time.Now().Add(time.Hour).UnixMicro(),
+	}, 20); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Store.ShowPromises(t.Context(), "run/1", "1700000000.000300"); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Store.MoveChannel(t.Context(), store.Move{Team: "T1", From: "G1", To: "G2"}); err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := press("U1", "G3", "1700000000.000300", "myao_cancel", "p")
+	if status, answer := b.postTo(t, interactions, elsewhere, sign(elsewhere, secret, noon), false); status != 200 || answer != "" {
+		t.Errorf("in another channel: status %d, %q", status, answer)
+	}
+	if p, err := b.Store.Promise(t.Context(), "p"); err != nil || p.State != store.PromiseOpen {
+		t.Errorf("it is %s, %v", p.State, err)
+	}
+	if got := b.click(t, press("U1", "G2", "1700000000.000300", "myao_cancel", "p")); got != "cancelled by <@U1>" {
+		t.Errorf("told %q", got)
+	}
+}

@@ -52,7 +52,7 @@ func (s *Store) SaveVote(ctx context.Context, team, channel, ts, part, user, val
 			return ErrNotFound
 		}
 		reply := rows[0]
-		if here, err := reply.standsIn(tx, channel); err != nil {
+		if here, err := becameIn(tx, reply.TeamID, reply.ChannelID, channel); err != nil {
 			return err
 		} else if !here || reply.SentTS != "" && reply.SentTS != ts { // a ts that is not known yet was posted just now
 			return ErrElsewhere
@@ -73,22 +73,6 @@ func (s *Store) SaveVote(ctx context.Context, team, channel, ts, part, user, val
 		return false, fmt.Errorf("save vote about %s: %w", part, err)
 	}
 	return saved, nil
-}
-
-// standsIn reports whether a channel is that of the part, or the one that it became.
-func (r outboxRow) standsIn(tx *gorm.DB, channel string) (bool, error) {
-	for at, been := r.ChannelID, map[string]bool{}; at != "" && !been[at]; {
-		if at == channel {
-			return true, nil
-		}
-		been[at] = true
-		next := Move{Team: r.TeamID, From: at}
-		if err := tx.Model(&orderRow{}).Where("id = ?", next.id()).Select("subject").Scan(&next.To).Error; err != nil {
-			return false, err
-		}
-		at = next.To
-	}
-	return false, nil
 }
 
 // SaveVoteReason records why a user does not like a reply, and reports whether they still do not.

@@ -63,6 +63,30 @@ func (s *Store) MoveChannel(ctx context.Context, m Move) error {
 	return nil
 }
 
+// Became reports whether a channel is another one, or has become it by moves.
+func (s *Store) Became(ctx context.Context, team, from, to string) (bool, error) {
+	same, err := becameIn(s.db.WithContext(ctx), team, from, to)
+	if err != nil {
+		return false, fmt.Errorf("read where channel %s went: %w", from, err)
+	}
+	return same, nil
+}
+
+func becameIn(tx *gorm.DB, team, from, to string) (bool, error) {
+	for at, been := from, map[string]bool{}; at != "" && !been[at]; {
+		if at == to {
+			return true, nil
+		}
+		been[at] = true
+		next := Move{Team: team, From: at}
+		if err := tx.Model(&orderRow{}).Where("id = ?", next.id()).Select("subject").Scan(&next.To).Error; err != nil {
+			return false, err
+		}
+		at = next.To
+	}
+	return false, nil
+}
+
 // id is the id of the order that records where a channel went.
 func (m Move) id() string { return "move/" + m.Team + "/" + m.From }
 
