@@ -153,7 +153,7 @@ func (s *Store) Index(ctx context.Context, since time.Time, limit int) (p IndexP
 // at most a limit.
 func firstUnindexed(db *gorm.DB, from, limit int64) (int64, error) {
 	var first []int64
-	err := db.Raw("SELECT m.stored_us"+unindexed+" LIMIT 1", from).Scan(&first).Error
+	err := db.Raw("SELECT m.stored_us"+strings.Replace(unindexed, "m.stored_us >= ?", "m.stored_us BETWEEN ? AND ?", 1)+" LIMIT 1", from, limit).Scan(&first).Error
 	return slices.Min(append(first, limit)), err
 }
 
