@@ -39,7 +39,7 @@ func (r *run) askModel(ctx context.Context) error {
 			return err
 		}
 		variable := ""
-		if key == "" && url == r.Defaults.ModelURL { // another server is not offered the provider's key
+		if key == "" && (url == "" || url == r.Defaults.ModelURL) { // another server is not offered the provider's key
 			variable = keyVariable(provider.Name)
 			key = r.secretOf(variable)
 		}
