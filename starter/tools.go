@@ -55,7 +55,7 @@ type toolOfServer struct {
 
 func (c *toolsList) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
 	return withServers(ctx, p, func(client *mcp.Client, db *store.Store) error {
-		var reports []toolOfServer
+		reports := []toolOfServer{}
 		faults := map[string]string{}
 		for _, name := range slices.Sorted(maps.Keys(p.Config.MCP.Servers)) {
 			out, err := client.Refresh(ctx, name)

@@ -158,10 +158,11 @@ func (s *server) mayBeUsed(p tools.Place) bool {
 	return s.config.In(config.ChannelFacts{ID: p.Conversation.Channel, Name: p.ChannelName}) && (s.config.External || !p.Shared && !p.Outsiders)
 }
 
-// offers reports whether a remembered tool is offered where its server may be used.
+// offers reports whether a remembered tool is offered where its server may be used. A place may name it as
+// models do, or as its server does.
 func (s *server) offers(p tools.Place, t store.MCPTool) bool {
 	kind := KindOf(t, s.config)
-	return (kind == Look || kind == Act && p.Addressed) && (p.Remote == nil || slices.Contains(p.Remote, t.Name))
+	return (kind == Look || kind == Act && p.Addressed) && (p.Remote == nil || slices.Contains(p.Remote, t.Name) || slices.Contains(p.Remote, t.Server+Separator+t.Tool))
 }
 
 // offer describes a tool to a model.
@@ -202,6 +203,8 @@ func (c *Client) Refresh(ctx context.Context, name string) (out map[string]strin
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
 	return c.refresh(ctx, s)
 }
 

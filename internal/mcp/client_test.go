@@ -345,6 +345,7 @@ func TestPlaces(t *testing.T) {
 		"here": {URL: url, Channels: []string{"#general"}, Tools: []string{"find", "close.ticket"}},
 		"ext":  {URL: url, Channels: []string{"all"}, Tools: []string{"find", "count"}, External: true, Act: []string{"count"}},
 		"off":  {URL: url},
+		"none": {URL: url, Channels: []string{"all"}, Tools: []string{}},
 		"told": {URL: url, Channels: []string{"C0000001"}, Tools: []string{"close.ticket"}, Look: []string{"close.ticket"}},
 	})
 	acts := nameOf("here", "close.ticket")[len("here__"):] + " (acts)"
@@ -361,6 +362,7 @@ func TestPlaces(t *testing.T) {
 		{"with outsiders", func(p *tools.Place) { p.Outsiders = true }, []string{"count (acts)", "find"}},
 		{"shared", func(p *tools.Place) { p.Shared = true }, []string{"count (acts)", "find"}},
 		{"narrowed", func(p *tools.Place) { p.Remote = []string{"here__find"} }, []string{"find"}},
+		{"narrowed to the server's own name", func(p *tools.Place) { p.Remote = []string{"told__close.ticket"} }, []string{told}},
 		{"narrowed to none", func(p *tools.Place) { p.Remote = []string{} }, nil},
 	} {
 		before := b.place

@@ -114,7 +114,7 @@ func KindOf(t store.MCPTool, c config.MCPServer) Kind {
 	switch {
 	case t.Gone:
 		return Gone
-	case len(c.Tools) > 0 && !slices.Contains(c.Tools, t.Tool):
+	case c.Tools != nil && !slices.Contains(c.Tools, t.Tool):
 		return Unlisted
 	case !acts:
 		return Look
