@@ -141,16 +141,20 @@ func (s *Store) ChangedThreads(ctx context.Context, team string, window, recalle
 	}
 	// Go through the channels, and through each one's threads, in order, so that the rest of the
 	// workspace is not read once the limit is reached. Postgres must be told to: it assumes that a
-	// condition depending on the channel holds for a third of all messages.
+	// condition depending on the channel holds for a third of all messages. So it would also read a
+	// channel's whole index of threads, which has all that it needs; it has no stored_us, which is
+	// always above 0.
 	return s.changed(ctx, "threads", `
 		SELECT c.team_id AS team, c.channel_id AS channel, t.thread_ts AS thread FROM (
 			SELECT c.team_id, c.channel_id FROM channels c WHERE c.team_id = ? AND c.channel_id >= ? AND `+joined+` AND NOT ? ORDER BY c.channel_id
 		) c CROSS JOIN LATERAL (
 			SELECT t.thread_ts FROM (
 				SELECT c.team_id, c.channel_id, t.thread_ts, s.count, s.newest_us, s.revision FROM (
-					SELECT m.thread_ts FROM messages m WHERE `+replyIn+` AND m.sent_us >= COALESCE((
-						SELECT s.since_us FROM memory_scopes s WHERE s.team_id = c.team_id AND s.channel_id = c.channel_id AND s.thread_ts = ''
-					), ?)
+					SELECT n.thread_ts FROM (
+						SELECT m.thread_ts, m.stored_us FROM messages m WHERE `+replyIn+` AND m.stored_us > 0 AND m.sent_us >= COALESCE((
+							SELECT s.since_us FROM memory_scopes s WHERE s.team_id = c.team_id AND s.channel_id = c.channel_id AND s.thread_ts = ''
+						), ?) ORDER BY m.sent_us OFFSET 0
+					) n
 					UNION SELECT r.thread_ts FROM memory_scopes r WHERE `+threadIn+` AND r.updated_us >= ?
 				) t LEFT JOIN memory_scopes s ON s.team_id = c.team_id AND s.channel_id = c.channel_id AND s.thread_ts = t.thread_ts
 				WHERE (c.channel_id, t.thread_ts) > (?, ?)
