@@ -80,13 +80,18 @@ func (c ChannelMessages) Thread(ts string) []Message {
 	return append(thread, c.Threads[ts]...)
 }
 
-// Trim keeps a thread's parent and its newest replies, at most limit. The others count as omitted.
-func (c ChannelMessages) Trim(thread string, limit int) ChannelMessages {
+// Trim keeps a thread's parent and its newest replies, at most limit, and the reply with the ts answer
+// besides, if it has one. The others count as omitted.
+func (c ChannelMessages) Trim(thread string, limit int, answer string) ChannelMessages {
 	replies := c.Threads[thread]
 	if over := len(replies) - limit; over > 0 {
+		kept := replies[over:]
+		if i := slices.IndexFunc(replies[:over], func(m Message) bool { return m.TS == answer }); i >= 0 {
+			kept = append([]Message{replies[i]}, kept...)
+		}
 		c.Threads = maps.Clone(c.Threads)
-		c.Threads[thread] = replies[over:]
-		c.Omitted += over
+		c.Threads[thread] = kept
+		c.Omitted += len(replies) - len(kept)
 	}
 	return c
 }

@@ -110,7 +110,7 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 	}
 	now := b.Clock()
 	stored, err := b.Store.Context(ctx, store.ContextRequest{
-		Conversation: c, Messages: limit, Around: b.MessagesLimit, Active: now.Add(-b.ActiveChannel), Channels: maxChannelMemories, Named: maxChannelNames,
+		Conversation: c, Answer: answer, Messages: limit, Around: b.MessagesLimit, Active: now.Add(-b.ActiveChannel), Channels: maxChannelMemories, Named: maxChannelNames,
 		Remembered: now.Add(-b.ThreadMemory), Threads: maxThreadMemories,
 	})
 	if err != nil {
@@ -136,7 +136,7 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 	r.ChannelsUnlisted, r.ChannelsUntold, r.ThreadMemories, r.ThreadsUntold = stored.Unlisted, stored.Untold, stored.Threads, stored.ThreadsUntold
 	r.LastVerdict = stored.LastVerdict
 	if read != nil {
-		r.Conversation = r.Conversation.Trim(c.Thread, b.ThreadLimit)
+		r.Conversation = r.Conversation.Trim(c.Thread, b.ThreadLimit, answer)
 		r.Conversation.Omitted = max(r.Conversation.Omitted, read.omitted(r.Conversation.Threads[c.Thread]))
 		r.Conversation.Unread = failed || read.skipped && r.Conversation.Omitted < chat.CountAtMost
 	}

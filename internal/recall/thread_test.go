@@ -90,6 +90,31 @@ func TestAddressedReadsNewestReplies(t *testing.T) {
 	}
 }
 
+// What is to be answered is shown, however much has been said since.
+func TestMessageToAnswerIsShown(t *testing.T) {
+	t.Parallel()
+	for _, addressed := range []bool{true, false} {
+		b, w, channel, say := setupThread(t, sandbox.Config{})
+		root := say(12)
+		var asked string
+		for _, m := range w.Messages(channel) {
+			if m.Text == "reply 4" {
+				asked = m.TS
+			}
+		}
+		b.ThreadLimit = 20
+		b.buildAddressed(channel, root) // saves the replies
+		b.ThreadLimit, b.MessagesLimit = 3, 3
+		r, err := b.Build(t.Context(), chat.Conversation{Team: "T1", Channel: channel, Thread: root}, addressed, asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := textsOf(r.Conversation), "the root, reply 4, reply 9, reply 10, reply 11"; got != want || r.Conversation.Omitted != 8 {
+			t.Errorf("addressed %v: got %q, %d omitted; want %q", addressed, got, r.Conversation.Omitted, want)
+		}
+	}
+}
+
 func TestHistoryIsNotHandled(t *testing.T) {
 	t.Parallel()
 	b, w, channel, say := setupThread(t, sandbox.Config{})

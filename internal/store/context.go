@@ -12,6 +12,8 @@ import (
 // ContextRequest says what Context reads for a conversation.
 type ContextRequest struct {
 	Conversation chat.Conversation
+	// Answer is the ts of a message that is read however old it is, or "" for none.
+	Answer string
 	// Messages is how many of the conversation's newest messages are read, Around how many of its
 	// channel's, threads included.
 	Messages, Around int
@@ -26,8 +28,8 @@ type ContextRequest struct {
 // Context is what the database holds for a conversation, as far as a reader in its channel may know
 // it.
 type Context struct {
-	// Messages are the conversation's messages, those around it, and the parents of their threads,
-	// in no order and without deleted ones.
+	// Messages are the conversation's messages, those around it, the parents of their threads, and the
+	// one to answer, in no order and without deleted ones.
 	Messages []chat.Message
 	// Omitted is how many earlier messages the conversation has, up to chat.CountAtMost.
 	Omitted int
@@ -157,7 +159,7 @@ func (s *Store) earlierQuery(r ContextRequest, into *[]earlierRow) query {
 // plans it once, and would assume that a parameter stands for a tenth of the channel.
 func (s *Store) messagesQuery(r ContextRequest, into *[]messageRow) query {
 	c := r.Conversation
-	parents := s.inSubselect("SELECT n.thread_ts FROM (SELECT thread_ts FROM found UNION ALL SELECT CAST(? AS TEXT)) n WHERE n.thread_ts NOT IN (SELECT ts FROM found)")
+	parents := s.inSubselect("SELECT n.thread_ts FROM (SELECT thread_ts FROM found UNION ALL SELECT CAST(? AS TEXT) UNION ALL SELECT CAST(? AS TEXT)) n WHERE n.thread_ts NOT IN (SELECT ts FROM found)")
 	channel := []any{c.Team, c.Channel}
 	return query{fmt.Sprintf(`
 		WITH around AS MATERIALIZED (SELECT m.*%s LIMIT %d),
@@ -165,7 +167,7 @@ func (s *Store) messagesQuery(r ContextRequest, into *[]messageRow) query {
 			found AS MATERIALIZED (SELECT * FROM around UNION ALL SELECT * FROM own WHERE ts NOT IN (SELECT ts FROM around))
 		SELECT * FROM found
 		UNION ALL SELECT m.* FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.ts %s AND NOT m.deleted`,
-		fromChannel, r.Around, fromConversation, r.Messages, parents), slices.Concat(channel, channel, []any{c.Thread}, channel, []any{c.Thread}), into}
+		fromChannel, r.Around, fromConversation, r.Messages, parents), slices.Concat(channel, channel, []any{c.Thread}, channel, []any{c.Thread, r.Answer}), into}
 }
 
 // inSubselect is the condition to be among the few rows of a subselect. It makes Postgres look up
