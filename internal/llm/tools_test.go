@@ -154,8 +154,8 @@ func TestUnfinishedCalls(t *testing.T) {
 			"nothing": {llmtest.Reply{}, llm.ErrEmpty},
 		} {
 			s.Handle(llmtest.Script(tt.reply))
-			if res, err := m.Generate(t.Context(), asking()); !errors.Is(err, tt.kind) || res.Turn != nil {
-				t.Errorf("%s: got %+v, %v, want %v", name, res.Turn, err, tt.kind)
+			if res, err := m.Generate(t.Context(), asking()); !errors.Is(err, tt.kind) || res.Turn != nil || res.Text != "" {
+				t.Errorf("%s: got %+v, %q, %v, want %v", name, res.Turn, res.Text, err, tt.kind)
 			}
 		}
 		// Nobody can answer the call of a tool that was not declared.

@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
@@ -26,6 +27,9 @@ func outcome(r llm.Request, m *sdk.Message) (llm.Response, error) {
 		// Its explanation may quote the prompt; the category is one word.
 		return failed(llm.ErrBlocked, fmt.Sprintf("stop reason refusal %.32s", m.StopDetails.Category), "")
 	case sdk.StopReasonMaxTokens, sdk.StopReasonModelContextWindowExceeded:
+		if slices.ContainsFunc(m.Content, func(b sdk.ContentBlockUnion) bool { return b.Type == "tool_use" }) {
+			text = "" // it leads up to a call that is not whole
+		}
 		return failed(llm.ErrCut, "", text)
 	case sdk.StopReasonEndTurn, sdk.StopReasonStopSequence, sdk.StopReasonToolUse, "": // another server may omit the reason
 		if called := turnOf(m); called != nil && len(r.Tools) > 0 {

@@ -29,6 +29,9 @@ func (a answer) response(r llm.Request, text string) (llm.Response, error) {
 			return res, nil
 		}
 	case "MAX_TOKENS":
+		if turnOf(r, a.content, text) != nil {
+			text = "" // it leads up to a call that is not whole
+		}
 		res.Text = text
 		return res, &llm.Error{Kind: llm.ErrCut, Provider: provider, Text: text, Usage: a.usage}
 	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE":
