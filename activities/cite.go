@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/prompt"
 	"myao/internal/tools"
 )
 
@@ -41,5 +42,8 @@ func (a *Activities) linkCitations(ctx context.Context, c chat.Conversation, tex
 			a.Logger.WarnContext(ctx, "no link to a message that a reply cites", "conversation", c.ID(), "channel", r.Channel, "ts", r.TS, "error", err)
 		}
 	}
-	return tools.Link(text, cited, func(r tools.Reference) string { return links[r] }), nil
+	if linked := tools.Link(text, cited, func(r tools.Reference) string { return links[r] }); prompt.Visible(linked) {
+		return linked, nil
+	}
+	return text, nil // it says nothing but what it cites, and that has no link
 }

@@ -1,0 +1,24 @@
+package activities
+
+import (
+	"strings"
+	"testing"
+
+	"myao/internal/chat"
+	"myao/internal/sandbox"
+	"myao/internal/tools"
+)
+
+// A number whose link cannot be had is removed, unless nothing would be left of the reply.
+func TestCitationsWithoutLinks(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.syncChannels()
+	b.workspace.Faults().Add(sandbox.Fault{Method: "chat.getPermalink", Error: "message_not_found", Times: 2})
+	for text, want := range map[string]string{"In May [1].": "In May", "[1]": "[1]"} {
+		got, err := b.linkCitations(t.Context(), chat.Conversation{Team: "T1", Channel: b.general}, text, []tools.Reference{{Channel: b.general, TS: "1700000000.000100"}})
+		if err != nil || !strings.HasPrefix(got, want) || strings.Contains(got, "[1]") != (text == want) {
+			t.Errorf("%q became %q, %v", text, got, err)
+		}
+	}
+}
