@@ -44,6 +44,9 @@ func lookAgain(s Sources) tool {
 		case in.Every != "" && !in.Every.Valid():
 			return "", mistakef("every is %q; it must be day, weekday, week or month, or be left out.", in.Every)
 		}
+		if in.Every.Valid() { // a weekday is not on a weekend
+			due = when.Next(in.Every, due, due.Add(-1), p.zone())
+		}
 		c := p.Conversation
 		promise, err := s.Store.AddPromise(ctx, store.Promise{
 			ID: step, TeamID: c.Team, ChannelID: c.Channel, ThreadTS: c.Thread, TriggerTS: p.Trigger, Decision: p.Decision, Asker: p.Asker,

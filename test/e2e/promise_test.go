@@ -140,6 +140,11 @@ func TestPromises(t *testing.T) {
 			t.Errorf("after its first time: %+v", p)
 		}
 
+		weekdays, _ := s.promised(s.general, `{"when":"sat 09:00","what":"the post","every":"weekday"}`)
+		if weekdays.Due().In(weekdays.Location()).Weekday() != time.Monday {
+			t.Errorf("every weekday, first on %s", weekdays.Due())
+		}
+
 		private := s.workspace.AddChannel(sandbox.Private, "gone", s.workspace.Bot().UserID, s.alice.ID)
 		gone, _ := s.promised(private, `{"when":"in 1h","what":"water the plants"}`)
 		s.workspace.Leave(private, s.workspace.Bot().UserID)
