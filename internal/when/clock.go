@@ -2,6 +2,7 @@ package when
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -10,13 +11,17 @@ import (
 type clock struct{ hour, minute, second int }
 
 // halves are the words that tell which half of the day an hour is in: the hours that may follow, of
-// which those before 12 are moved by add.
+// which those before 12 are moved by add. 12 of the evening is refused: it may be midnight, of one day or
+// the next.
 var halves = map[string]struct{ from, to, add int }{
 	"": {0, 23, 0}, "am": {1, 11, 0}, "pm": {1, 12, 12},
 	"午前": {0, 11, 0}, "朝": {4, 11, 0}, "morning": {4, 11, 0}, "in the morning": {0, 11, 0},
 	"午後": {0, 23, 12}, "afternoon": {1, 18, 12}, "in the afternoon": {1, 18, 12},
 	"夕方": {3, 19, 12}, "夜": {5, 23, 12}, "evening": {4, 23, 12}, "in the evening": {4, 23, 12},
 }
+
+// evenings are the halves that noon is not in.
+var evenings = []string{"夕方", "夜", "evening", "in the evening"}
 
 var (
 	clockPattern = regexp.MustCompile(`^(?:at )?(?:(morning|afternoon|evening|午前|午後|朝|夕方|夜),?の? ?(?:at )?)?` +
@@ -54,7 +59,7 @@ func cutClock(s string, afterDay bool) (c clock, rest string, ok bool) {
 	h := halves[half]
 	if half == "am" && c.hour == 12 {
 		c.hour = 0
-	} else if c.hour < h.from || c.hour > h.to {
+	} else if c.hour < h.from || c.hour > h.to || c.hour == 12 && slices.Contains(evenings, half) {
 		return clock{}, "", false
 	} else if c.hour < 12 {
 		c.hour += h.add

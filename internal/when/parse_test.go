@@ -98,7 +98,7 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 		"100 bytes": {strings.Repeat("9", 101)},
 		`"; allowed are `: {
 			"soonish", "そのうち", "later", "in", "in m", "90", "9", "at", "-5m", "in -5m", "5x", "in 1.5d", "in 2 months", "next week", "来週", "来月1日", "1ヶ月後", "90分", "2時間", "3日前", "2 hours ago", "in 2 hours at 9:00",
-			"25:00", "24:00", "9:60", "09:00:60", "9:5", "13pm", "0am", "25時", "9時99分", "夜1時", "tomorrow at", "tomorrows 9:00", "mon tue 9:00", "monday 9:00 10:00", "9:00 JST", "09:00 or 10:00", "<@U1> 9:00", "2026-11-27 09:00 Asia/Tokyo", "every monday 9:00", "+1h", "1e3s", "2026-1-1T9",
+			"25:00", "24:00", "9:60", "09:00:60", "9:5", "13pm", "0am", "25時", "9時99分", "夜1時", "明日の夜12時", "tonight at 12", "12 in the evening", "tomorrow at", "tomorrows 9:00", "mon tue 9:00", "monday 9:00 10:00", "9:00 JST", "09:00 or 10:00", "<@U1> 9:00", "2026-11-27 09:00 Asia/Tokyo", "every monday 9:00", "+1h", "1e3s", "2026-1-1T9",
 		},
 		"does not exist":             {"2026-02-30 09:00", "2027-02-29", "13/01 09:00", "27/11 09:00", "00/10 9:00", "11/0 09:00", "2月30日9時", "0日9時", "32日9時", "31 nov 9am"},
 		"without a time of day":      {"today", "今日", "27日", "tonight", "tomorrow morning", "明日の朝"},
