@@ -67,7 +67,10 @@ func (s *Store) MarkRetracted(ctx context.Context, key string, m chat.Message) e
 		if err := tx.Clauses(clause.OnConflict{
 			Columns:   []clause.Column{{Name: "team_id"}, {Name: "channel_id"}, {Name: "ts"}},
 			DoUpdates: clause.AssignmentColumns([]string{"deleted", "text", "files", "revision", "handled", "stored_us"}),
-		}).Create(&row).Error; err != nil || key == "" {
+		}).Create(&row).Error; err != nil {
+			return err
+		}
+		if err := unindex(tx, m.Team, m.Channel, m.TS); err != nil || key == "" {
 			return err
 		}
 		return tx.Model(&outboxRow{}).Where("key = ?", key).

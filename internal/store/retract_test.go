@@ -62,6 +62,7 @@ func TestRetractStopsAReply(t *testing.T) {
 			t.Fatal(err)
 		}
 		states(Sent, Sent, Retracted)
+		db.index(t)
 		for i, ts := range []string{at(90), at(93)} {
 			if reply, err := db.ReplyOf(ctx, team, channel, ts); err != nil || reply != "r" {
 				t.Errorf("%s is of reply %q, %v", ts, reply, err)
@@ -74,6 +75,9 @@ func TestRetractStopsAReply(t *testing.T) {
 			}
 		}
 		states(Retracted, Retracted, Retracted)
+		if n := db.count(t, "search", "TRUE"); n != 0 {
+			t.Errorf("%d of them are in the search index", n)
+		}
 		if err := db.SettleRetracted(ctx, p[0].Decision, "cli:carol"); err != nil {
 			t.Fatal(err)
 		}
