@@ -190,7 +190,7 @@ func (m *Mind) messageQuestions(ctx context.Context, s chat.Scope, kind prompt.M
 	if err != nil {
 		return nil, err
 	}
-	if s.Thread != "" && current.Short != nil {
+	if s.Thread != "" && current.Short != nil && omitted > 0 { // it has what is not shown; a deleted message may be in it, too
 		r.ThreadMemories = map[string]string{s.Thread: current.Short.Text}
 	}
 	o := m.options(m.Agents.Memory, r)

@@ -317,7 +317,7 @@ func TestThreadMemory(t *testing.T) {
 		b.reply(parent, 0, "third reply")
 		calls = b.remember(thread(parent), 0)
 		b.wantKinds("a reply", calls, ofThread)
-		b.wantWords("prompt", material(calls[0]), before.Text, "the parent", "first reply", "third reply")
+		b.wantWords("prompt", material(calls[0]), "!"+before.Text, "the parent", "first reply", "third reply") // which are all
 		b.edit(first, "first reply, edited")
 		b.wantKinds("an edit", b.remember(thread(parent), 0), ofThread)
 		b.remove(first)
@@ -361,6 +361,8 @@ func TestLongThreadShowsItsEnd(t *testing.T) {
 	if _, short := b.currentMemories(thread(parent)); len(short.Sources) != maxReplies+1 {
 		t.Errorf("made of %d messages", len(short.Sources))
 	}
+	b.reply(parent, 0, "another")
+	b.wantWords("prompt, with what was said of those before", material(b.remember(thread(parent), 0)[0]), "note 1", "… 8 earlier messages")
 }
 
 // A prompt says how many messages are left out before the newest maxMessages, if they belong to it.
