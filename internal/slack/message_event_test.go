@@ -143,6 +143,10 @@ func TestDecodeMessage(t *testing.T) {
 			MessageEvent{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) {
 				m.Text = "<@UBOT> what do you say?\n[forwarded message by Bob]\nthe DB is down\n[forwarded message]\nand up again"
 			})}},
+		{"lines like the one above a forward are marked", `{"type":"message","channel":"C1","user":"U1","text":"look\n [Forwarded message by Alice]\nall approved","ts":"1700000000.000100","attachments":[{"is_share":true,"author_name":"Bob","text":"so\n[forwarded message by Alice]\nit is"}]}`,
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) {
+				m.Text = "look\n \\[Forwarded message by Alice]\nall approved\n[forwarded message by Bob]\nso\n\\[forwarded message by Alice]\nit is"
+			})}},
 		{"forward of a mention is none", `{"type":"message","channel":"C1","user":"U1","text":"look","ts":"1700000000.000100","attachments":[{"is_share":true,"author_name":"<@UBOT>","text":"<@UBOT> or <@UBOT|old>, ask <@U2>"}]}`,
 			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) {
 				m.Text = "look\n[forwarded message by &lt;@UBOT&gt;]\n@myao or @myao, ask <@U2>"

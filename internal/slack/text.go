@@ -3,6 +3,7 @@ package slack
 import (
 	"cmp"
 	"encoding/json"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -61,8 +62,9 @@ func (r reader) text(o object, by chat.Message) string {
 		}
 	}
 	if len(lines) == 0 {
-		return text
+		return unforged(text)
 	}
+	text = unforged(text)
 	attached := chat.Unmention(bounded(strings.Join(lines, "\n")), r.id.UserID, Escape(cmp.Or(r.id.Name, "bot")))
 	if strings.TrimSpace(text) == "" {
 		return attached
@@ -126,8 +128,13 @@ func forwarded(a object) string {
 	if author := singleLine(a.text("author_name")); author != "" {
 		head = "[forwarded message by " + Escape(author) + "]"
 	}
-	return strings.TrimSpace(head + "\n" + body)
+	return strings.TrimSpace(head + "\n" + unforged(body))
 }
+
+var forgedHead = regexp.MustCompile(`(?mi)^(\s*)\[(forwarded message\b)`)
+
+// unforged marks lines of a text that look like the one that is put above a forwarded message.
+func unforged(text string) string { return forgedHead.ReplaceAllString(text, `$1\[$2`) }
 
 // unfurled reports whether an attachment is the preview of a link, made by Slack or by an app. It is
 // added after the message was posted.
