@@ -38,7 +38,7 @@ func BenchmarkTrim(b *testing.B) {
 	c := NewChannelMessages("C1", "general", messages)
 	b.ReportAllocs()
 	for b.Loop() {
-		if trimmed := c.Trim(thread, 5); trimmed.Omitted == 0 {
+		if trimmed := c.Trim(thread, 5, ""); trimmed.Omitted == 0 {
 			b.Fatal("nothing was trimmed")
 		}
 	}

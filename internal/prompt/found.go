@@ -30,10 +30,18 @@ func (r *Renderer) Found(found []chat.Found, p chat.Persona, o Options, mark fun
 		}
 		shown := r.messages([]chat.Message{f.Message}, n, o)
 		for _, m := range shown {
-			b.WriteString(m.At + " " + where + " " + m.Name + ": " + indented(m))
+			b.WriteString(m.At + " " + where + " " + m.Name + r.appOf(m) + ": " + indented(m))
 		}
 	}
 	return b.String()
+}
+
+// appOf is what follows the name of an app, which may have any name, as in the templates.
+func (r *Renderer) appOf(m messageView) string {
+	if m.App {
+		return r.appMark
+	}
+	return ""
 }
 
 // indented is the text of a message in which no line but the first begins at the margin, so that no

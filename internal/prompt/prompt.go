@@ -102,6 +102,7 @@ type Renderer struct {
 	location   *time.Location
 	notices    map[Notice]string
 	directName string // what a direct message is called
+	appMark    string // what follows an app's name in what was found
 	judgment   string // JudgmentFingerprint
 }
 
@@ -125,6 +126,7 @@ func New(c Config) (*Renderer, error) {
 		location:  c.Location,
 		notices:   map[Notice]string{},
 		judgment:  judgmentFingerprint(files),
+		appMark:   cmp.Or(map[string]string{"ja": "（アプリ）"}[c.Language], " (app)"),
 	}
 	sources, err := embeddedSources()
 	if err != nil {

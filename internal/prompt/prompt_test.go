@@ -197,6 +197,10 @@ func TestAppsAreMarked(t *testing.T) {
 				t.Errorf("%s: no line is %q", language, want)
 			}
 		}
+		found := renderer(t, Config{Language: language}).Found([]chat.Found{{Message: c.Conversation.TopLevel[0]}}, chat.Persona{}, Options{Now: noon}, nil)
+		if want := " alice" + app + ": approved"; !strings.Contains(found, want) {
+			t.Errorf("%s: %q in what was found: %q", language, want, found)
+		}
 	}
 }
 
