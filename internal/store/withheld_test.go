@@ -19,6 +19,9 @@ func TestWithheldMemories(t *testing.T) {
 		for i, c := range all {
 			root := in(c.ID, said(at(2*i), ""))
 			db.store(t, root, in(c.ID, said(at(2*i+1), root.TS)))
+			if _, err := db.AddNote(t.Context(), team, c.ID, "step"+c.ID, chat.Note{TS: root.TS, Author: "U1", Text: "a note"}); err != nil {
+				t.Fatal(err)
+			}
 			db.remember(t, noon, chat.Scope{Team: team, Channel: c.ID, Thread: root.TS}, chat.Scope{Team: team, Channel: c.ID})
 		}
 		db.remember(t, noon, workspace)
@@ -94,8 +97,8 @@ func TestWithheldMemories(t *testing.T) {
 			read, err := db.Context(t.Context(), ContextRequest{
 				Conversation: chat.Conversation{Team: team, Channel: here}, Active: noon, Remembered: noon, Channels: 10, Threads: 10, Named: 10,
 			})
-			if err != nil || (len(read.Threads) == 0) != (here == "CNOT") || read.ThreadsUntold != 0 {
-				t.Errorf("in %s: threads %v, %d untold, %v", here, read.Threads, read.ThreadsUntold, err)
+			if err != nil || (len(read.Threads) == 0) != (here == "CNOT") || read.ThreadsUntold != 0 || (len(read.Notes) == 0) != (here == "CNOT") {
+				t.Errorf("in %s: threads %v, %d untold, notes %v, %v", here, read.Threads, read.ThreadsUntold, read.Notes, err)
 			}
 		}
 		if got, want := changed(), "[thread CHERE/"+at(2)+" channel CHERE]"; got != want {
