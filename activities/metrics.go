@@ -56,7 +56,9 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		m.judgments: verdicts, m.replies: {"addressed", "judged", "operator", "notice"},
 		m.failures: {"rate_limited", "transient", "ambiguous", "final"}, m.ambiguous: {"found", "missing"},
 		m.scopes: {"changed", "unchanged", "failed"},
-		m.rows:   {"messages", "changes", "decisions", "steps", "turns", "outbox", "model_calls", "orders", "memories", "conversations"},
+		m.rows: {
+			"messages", "changes", "decisions", "steps", "turns", "proposals", "feedback", "labels", "opinions", "promises", "outbox", "model_calls", "orders", "snapshots", "reactions", "memories", "conversations",
+		},
 	} {
 		for _, v := range values {
 			vec.WithLabelValues(v) // 0 until it happens, not absent

@@ -61,7 +61,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		"help":   {"done", "unknown"},
 		"status": {"done", "refused", "failed"}, "why": {"done", "refused", "failed"},
 		"snooze": {"done", "refused", "failed"}, "mute": {"done", "refused", "failed"}, "unmute": {"done", "refused", "failed"},
-		"promises": {"done", "refused", "failed"}, "notes": {"done", "refused", "failed"}, "forget": {"done", "refused", "failed"}, "stop": {"done", "refused", "failed"}, "go": {"done", "refused", "failed"}, "answer_now": {"done", "refused", "failed"},
+		"promises": {"done", "refused", "failed"}, "notes": {"done", "refused", "failed"}, "forget": {"done", "refused", "failed"}, "forget_me": {"done", "refused", "failed"}, "stop": {"done", "refused", "failed"}, "go": {"done", "refused", "failed"}, "answer_now": {"done", "refused", "failed"},
 		"hush": {"done", "refused"}, "approve": {"done", "refused", "failed"}, "decline": {"done", "refused", "failed"}, "cancel": {"done", "refused", "failed"},
 	} {
 		for _, result := range results {

@@ -39,7 +39,7 @@ func TestMetricsStartAtZero(t *testing.T) {
 		"myao_feedback_ignored_total": {"deleted ", "elsewhere ", "unknown ", "value "},
 		"myao_slack_orders_total": {
 			"answer_now done ", "answer_now failed ", "answer_now refused ",
-			"approve done ", "approve failed ", "approve refused ", "cancel done ", "cancel failed ", "cancel refused ", "decline done ", "decline failed ", "decline refused ", "forget done ", "forget failed ", "forget refused ",
+			"approve done ", "approve failed ", "approve refused ", "cancel done ", "cancel failed ", "cancel refused ", "decline done ", "decline failed ", "decline refused ", "forget done ", "forget failed ", "forget refused ", "forget_me done ", "forget_me failed ", "forget_me refused ",
 			"go done ", "go failed ", "go refused ",
 			"help done ", "help unknown ", "hush done ", "hush refused ", "mute done ", "mute failed ", "mute refused ",
 			"notes done ", "notes failed ", "notes refused ", "promises done ", "promises failed ", "promises refused ",
