@@ -96,8 +96,9 @@ type snoozeCommand struct {
 
 // Help implements kong's Help.
 func (snoozeCommand) Help() string {
-	return `The bot stays silent for that long, even when addressed. What is waiting is dropped. Without a
-thread, the order applies to the channel and all its threads.
+	return `The bot stays silent for that long, even when addressed. What is waiting there is dropped. Without
+a thread, the order applies to the channel, and its threads are silent, too: what is due in them
+meanwhile is silenced.
 
   starter snooze --for 2h general
   starter snooze --for 90m general 1700000000.000100`
@@ -119,8 +120,9 @@ type muteCommand struct {
 
 // Help implements kong's Help.
 func (muteCommand) Help() string {
-	return `The bot stays silent until it is unmuted, even when addressed. What is waiting is dropped. Without
-a thread, the order applies to the channel and all its threads.
+	return `The bot stays silent until it is unmuted, even when addressed. What is waiting there is dropped.
+Without a thread, the order applies to the channel, and its threads are silent, too: what is due in
+them meanwhile is silenced.
 
   starter mute general
   starter mute general 1700000000.000100 --by carol
@@ -128,7 +130,7 @@ a thread, the order applies to the channel and all its threads.
 
 With --everywhere, nothing more is posted anywhere, neither replies that are composed already nor
 the rest of a long one, until starter unmute --everywhere. It works without Temporal and without a
-worker. What waits is not dropped, but is silenced when it is due.`
+worker. What waits is not dropped, but is silenced if it is due meanwhile.`
 }
 
 // Validate implements kong's Validate.

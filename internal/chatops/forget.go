@@ -17,5 +17,5 @@ func (h *Handler) forget(ctx context.Context, r request) (text, result string) {
 	if _, err := h.Store.Forget(ctx, scope, r.by(), r.id()); err != nil {
 		return h.internalError(ctx, r, "forget", err)
 	}
-	return h.say("I have forgotten what I remembered of this channel. I may remember what is said from now on."), done
+	return h.say("I have forgotten my summaries of this channel and its threads. Notes stay: `%s notes` lists them. I may remember what is said from now on.", quoted(r.Name)), done
 }

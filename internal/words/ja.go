@@ -51,7 +51,7 @@ var japanese = Words{
 	"This deletes what I remember of this channel for good: every version of my summaries of it and its threads, " +
 		"and the summaries of the workspace made from them. The messages stay. `%s forget yes` does it.": "このチャンネルについて覚えていることを完全に消します。チャンネルとスレッドの要約のすべての版と、" +
 		"それをもとにしたワークスペースの要約です。メッセージは残ります。消すには `%s forget yes` と入力してください。",
-	"I have forgotten what I remembered of this channel. I may remember what is said from now on.": "このチャンネルについて覚えていたことを忘れました。これからの発言は覚えることがあります。",
+	"I have forgotten my summaries of this channel and its threads. Notes stay: `%s notes` lists them. I may remember what is said from now on.": "このチャンネルとスレッドの要約を忘れました。覚え書きは残っています（`%s notes` で一覧できます）。これからの発言は覚えることがあります。",
 
 	"Guests and people from other companies see only what they asked for, and what I promised since this channel has been shared.": "ゲストと他社の方に見せられるのは、ご自分が頼んだことと、このチャンネルが共有されてからの約束だけです。",
 	"I have promised nothing here that is still open.": "ここで約束して、まだ果たしていないことはありません。",
