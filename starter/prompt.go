@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -142,7 +141,7 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 		if err != nil {
 			return nil, err
 		}
-		reply.Tools, reply.Acts = tools.Declared(offered), slices.ContainsFunc(offered, func(o tools.Offer) bool { return o.Act })
+		reply.Tools, reply.Acts, reply.Inside = tools.Declared(offered), tools.Some(offered, tools.Acting), tools.Some(offered, tools.Inside)
 		q, err := m.ReplyTo(ctx, reply)
 		return []titledQuestion{{"response to " + said.TS, q.Question, &reply}}, err
 	case "judgment":

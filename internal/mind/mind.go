@@ -110,8 +110,9 @@ type Reply struct {
 	Turns []llm.Turn
 	// By is the model that wrote the turns.
 	By string
-	// Acts is set if one of Tools acts.
-	Acts bool
+	// Acts names those of Tools that act, Inside those that are offered only where no outsider reads, which
+	// may become known only as the context is read.
+	Acts, Inside []string
 	// Acted is the approved call that the reply tells of; nil for any other reply.
 	Acted *prompt.Acted
 	// Reactions are the names of the emoji that may stand for the reply.
@@ -210,6 +211,9 @@ func (m *Mind) ReplyTo(ctx context.Context, about Reply) (ReplyQuestion, error) 
 	if err != nil {
 		return ReplyQuestion{}, err
 	}
+	if r.Alone {
+		about.Tools = slices.DeleteFunc(slices.Clone(about.Tools), func(t llm.Tool) bool { return slices.Contains(about.Inside, t.Name) })
+	}
 	agent := m.Agents.Response
 	agent.Agent.Model = cmp.Or(settings.Model, agent.Agent.Model)
 	if about.Follows {
@@ -238,7 +242,7 @@ func (m *Mind) ReplyTo(ctx context.Context, about Reply) (ReplyQuestion, error) 
 		for _, t := range about.Tools {
 			o.Tools = append(o.Tools, t.Name)
 		}
-		o.AgentPrompt, o.MaxCharacters, o.Acts = a.SystemPrompt, characters, about.Acts && len(about.Tools) > 0
+		o.AgentPrompt, o.MaxCharacters, o.Acts = a.SystemPrompt, characters, slices.ContainsFunc(about.Tools, func(t llm.Tool) bool { return slices.Contains(about.Acts, t.Name) })
 		system, user, err := m.Prompts.Response(r.Context, o)
 		r := llm.Request{Purpose: llm.PurposeResponse, System: system, Prompt: user, Tools: about.Tools, Turns: about.Turns, Files: files}
 		return fitFiles(r), err

@@ -17,6 +17,23 @@ import (
 	"myao/internal/slack"
 )
 
+// The first message of somebody who turns out to be a guest gets a reply without the tools that no guest may have.
+func TestGuestsAreOfferedNoToolsOfServers(t *testing.T) {
+	t.Parallel()
+	b := setup(t, sqliteURL(t))
+	b.addChannels(public("C1", "general"))
+	for author, want := range map[string]int{"UALICE": 2, "UGUEST": 1} {
+		m := b.record(chat.Message{Team: "T1", Channel: "D" + author, TS: b.ts(0), UserID: author, Text: "hello"})
+		q, err := b.ReplyTo(t.Context(), Reply{
+			Conversation: chat.Conversation{Team: "T1", Channel: m.Channel}, Trigger: m.TS, Addressed: true,
+			Tools: []llm.Tool{{Name: "search_messages"}, {Name: "desk__create"}}, Acts: []string{"desk__create"}, Inside: []string{"desk__create"},
+		})
+		if err != nil || len(q.Tools) != want {
+			t.Errorf("%s is offered %+v, %v", author, q.Tools, err)
+		}
+	}
+}
+
 func TestReplyAndJudgmentUseTheirAgents(t *testing.T) {
 	t.Parallel()
 	b := setup(t, sqliteURL(t))

@@ -43,7 +43,7 @@ func (d *directory) Identity(context.Context) (slack.Identity, error) {
 }
 
 func (d *directory) User(_ context.Context, id string) (slack.User, error) {
-	return slack.User{ID: id, Name: "name of " + id}, nil
+	return slack.User{ID: id, Name: "name of " + id, Guest: id == "UGUEST"}, nil
 }
 
 var errUnknown = errors.New("no such channel")
