@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/llm"
@@ -210,10 +211,10 @@ func TestAnotherModelTakesOver(t *testing.T) {
 	}
 }
 
-// What was found before the channel was shared is not shown after that.
-func TestResultsAreHiddenOnceTheChannelIsShared(t *testing.T) {
+// What was found before the channel was shared is not shown after that, nor what was deleted since.
+func TestResultsAreHidden(t *testing.T) {
 	t.Parallel()
-	for _, shared := range []bool{false, true} {
+	for _, since := range []string{"", "shared", "deleted"} {
 		b := setup(t, withModel(llmtest.Script(search("a", "b"), llmtest.Text("Seven."))))
 		f := b.withTools()
 		asked := b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?")
@@ -235,7 +236,11 @@ func TestResultsAreHiddenOnceTheChannelIsShared(t *testing.T) {
 		}
 		b.lookAll(in, out)
 		want := []string{"[1] seven", "[2] seven"}
-		if shared {
+		switch since {
+		case "deleted":
+			b.record(chat.Message{Team: asked.Team, Channel: other.ID, TS: asked.TS, UserID: b.alice.ID, Deleted: true})
+			want = []string{resultHidden, "[1] seven"}
+		case "shared":
 			if err := b.Store.SaveChannel(t.Context(), asked.Team, store.Channel{ID: asked.Channel, Name: "general", Member: true, External: true}); err != nil {
 				t.Fatal(err)
 			}
@@ -245,7 +250,7 @@ func TestResultsAreHiddenOnceTheChannelIsShared(t *testing.T) {
 		b.play(in)
 		results := b.model.Calls()[1].Turns[0].Results
 		if got := []string{results[0].Text, results[1].Text}; !slices.Equal(got, want) {
-			t.Errorf("shared %v: %q, want %q", shared, got, want)
+			t.Errorf("%s: %q, want %q", since, got, want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -77,27 +78,37 @@ func (a *Activities) lookedFor(ctx context.Context, in ComposeInput) (looked, er
 	return l, nil
 }
 
-// hideUnseen empties the results with messages of channels that readers of the conversation may not
-// know any more: it was shared, or a guest came, since they were looked up.
+// hideUnseen empties the results with messages that were deleted since they were looked up, or are of
+// channels that readers of the conversation may not know any more: it was shared, or a guest came.
 func (a *Activities) hideUnseen(ctx context.Context, c chat.Conversation, turns []llm.Turn) error {
-	var channels []string
+	in := map[string][]string{} // by channel
 	for _, t := range turns {
 		for _, r := range t.Results {
 			for _, found := range tools.References(r.Text) {
-				channels = append(channels, found.Channel)
+				in[found.Channel] = append(in[found.Channel], found.TS)
 			}
 		}
 	}
-	if len(channels) == 0 {
+	if len(in) == 0 {
 		return nil
 	}
-	seen, err := a.Store.Seen(ctx, c.Team, c.Channel, channels)
+	seen, err := a.Store.Seen(ctx, c.Team, c.Channel, slices.Collect(maps.Keys(in)))
 	if err != nil {
 		return err
 	}
+	deleted := map[tools.Reference]bool{}
+	for channel, ts := range in {
+		messages, err := a.Store.MessagesByTS(ctx, c.Team, channel, ts)
+		if err != nil {
+			return err
+		}
+		for _, m := range messages {
+			deleted[tools.Reference{Channel: channel, TS: m.TS}] = m.Deleted
+		}
+	}
 	for _, t := range turns {
 		for i, r := range t.Results {
-			if slices.ContainsFunc(tools.References(r.Text), func(found tools.Reference) bool { return !seen[found.Channel] }) {
+			if slices.ContainsFunc(tools.References(r.Text), func(found tools.Reference) bool { return !seen[found.Channel] || deleted[found] }) {
 				t.Results[i].Text, t.Results[i].Files = resultHidden, nil
 			}
 		}
