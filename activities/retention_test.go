@@ -65,6 +65,7 @@ func TestPrune(t *testing.T) {
 		}
 		want := map[string]float64{
 			"messages": 2, "changes": 0, "decisions": 1, "outbox": 1, "model_calls": 0, "orders": 0, "memories": 0, "conversations": 0, "steps": 0, "turns": 0,
+			"proposals": 0, "feedback": 0, "labels": 0, "opinions": 0, "promises": 0, "snapshots": 0, "reactions": 0,
 		}
 		if !maps.Equal(counted, want) {
 			t.Errorf("counted are %v, want %v", counted, want)
