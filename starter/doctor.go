@@ -13,6 +13,7 @@ import (
 
 	"myao/internal/doctor"
 	"myao/internal/launch"
+	"myao/internal/manifest"
 	"myao/internal/temporal"
 )
 
@@ -35,8 +36,18 @@ something keeps the bot from working; warnings leave it at 0.
 
 // Validate implements kong's Validate.
 func (c *doctorCommand) Validate() error {
-	if c.URL != "" && !strings.HasPrefix(c.URL, "https://") && !strings.HasPrefix(c.URL, "http://") {
+	if c.URL == "" {
+		return nil
+	}
+	rest, ok := strings.CutPrefix(c.URL, "http://") // which a check tells of
+	if !ok {
+		rest, ok = strings.CutPrefix(c.URL, "https://")
+	}
+	if !ok {
 		return fmt.Errorf("--url %q: want the public address of the starter, such as https://myao.example.com", c.URL)
+	}
+	if _, err := manifest.Base("https://" + rest); err != nil {
+		return fmt.Errorf("--url: %w", err)
 	}
 	return nil
 }

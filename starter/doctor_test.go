@@ -312,3 +312,14 @@ skip  memory         not checked: see temporal
 		t.Errorf("%v\n%s\nwant\n%s", err, &out, want)
 	}
 }
+
+func TestDoctorAddress(t *testing.T) {
+	t.Parallel()
+	for url, taken := range map[string]bool{
+		"": true, "https://myao.example.com": true, "http://127.0.0.1:8080/": true, "myao.example.com": false, "https://myao.example.com/slack/events": false, "http://127.0.0.1/slack/commands/": false,
+	} {
+		if err := (&doctorCommand{URL: url}).Validate(); (err == nil) != taken {
+			t.Errorf("%q: %v", url, err)
+		}
+	}
+}
