@@ -301,7 +301,7 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind
 		if offers, err = a.Tools.Offered(ctx, place); err != nil {
 			return written{}, err
 		}
-		about.Tools, about.Acts, about.Inside = tools.Declared(offers), tools.Some(offers, tools.Acting), tools.Some(offers, tools.Inside)
+		about.Tools = offers
 	}
 	attempt := attemptOf(ctx, in.Task)
 	attempt.Kept = len(l.turns)

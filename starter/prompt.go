@@ -133,7 +133,7 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 			return nil, err
 		}
 		reply := mind.Reply{Conversation: where, Trigger: said.TS, Addressed: addressed, ShowsFiles: true, Reactions: m.Reactions()}
-		offered, err := offers.Offered(ctx, tools.Place{
+		reply.Tools, err = offers.Offered(ctx, tools.Place{
 			Conversation: where, Trigger: said.TS, Addressed: addressed, ChannelName: known[where.Channel].Name,
 			Shared: readers.Shared, Outsiders: readers.Outsiders, Allowed: settings.Tools, Remote: settings.MCPTools,
 			Now: time.Now(), Zone: m.ZoneOf(ctx, where.Team, said.UserID, "", settings),
@@ -141,7 +141,6 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 		if err != nil {
 			return nil, err
 		}
-		reply.Tools, reply.Acts, reply.Inside = tools.Declared(offered), tools.Some(offered, tools.Acting), tools.Some(offered, tools.Inside)
 		q, err := m.ReplyTo(ctx, reply)
 		return []titledQuestion{{"response to " + said.TS, q.Question, &reply}}, err
 	case "judgment":

@@ -19,6 +19,7 @@ import (
 	"myao/internal/recall"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/internal/tools"
 )
 
 // Identity returns who the bot is.
@@ -104,15 +105,12 @@ type Reply struct {
 	Follows   bool
 	Addressed bool
 	// Tools are what the model may call.
-	Tools []llm.Tool
+	Tools []tools.Offer
 	// Turns are what it has called. If they are the asked model's own, and Tools are not empty, they are sent
 	// back to it. Otherwise their results stand in the prompt, and no tools are offered.
 	Turns []llm.Turn
 	// By is the model that wrote the turns.
 	By string
-	// Acts names those of Tools that act, Inside those that are offered only where no outsider reads, which
-	// may become known only as the context is read.
-	Acts, Inside []string
 	// Acted is the approved call that the reply tells of; nil for any other reply.
 	Acted *prompt.Acted
 	// Reactions are the names of the emoji that may stand for the reply.
@@ -140,7 +138,7 @@ func (q ReplyQuestion) Shown() string {
 // that was asked in the end. A provider that refuses the tools, or turns of its own, is asked without:
 // the results then stand in the prompt.
 func (m *Mind) AskReply(ctx context.Context, about Reply, a Attempt) (ReplyQuestion, Answer, error) {
-	about.Tools = slices.DeleteFunc(slices.Clone(about.Tools), func(t llm.Tool) bool {
+	about.Tools = slices.DeleteFunc(slices.Clone(about.Tools), func(t tools.Offer) bool {
 		_, refused := m.refusedTools.Load(t.Name + string(t.Schema))
 		return refused
 	})
@@ -156,7 +154,7 @@ func (m *Mind) AskReply(ctx context.Context, about Reply, a Attempt) (ReplyQuest
 	}
 	if suspects := suspects(q.Tools, refused.Message); len(suspects) > 0 && !refused.TooLong {
 		fewer := about
-		fewer.Tools = slices.DeleteFunc(slices.Clone(about.Tools), func(t llm.Tool) bool { return slices.Contains(suspects, t.Name) })
+		fewer.Tools = slices.DeleteFunc(slices.Clone(about.Tools), func(t tools.Offer) bool { return slices.Contains(suspects, t.Name) })
 		without, err := m.ReplyTo(ctx, fewer)
 		if err != nil {
 			return ReplyQuestion{}, Answer{}, err
@@ -211,8 +209,8 @@ func (m *Mind) ReplyTo(ctx context.Context, about Reply) (ReplyQuestion, error) 
 	if err != nil {
 		return ReplyQuestion{}, err
 	}
-	if r.Alone {
-		about.Tools = slices.DeleteFunc(slices.Clone(about.Tools), func(t llm.Tool) bool { return slices.Contains(about.Inside, t.Name) })
+	if r.Alone { // which may have become known only now
+		about.Tools = slices.DeleteFunc(slices.Clone(about.Tools), func(t tools.Offer) bool { return t.Server != "" && !t.External })
 	}
 	agent := m.Agents.Response
 	agent.Agent.Model = cmp.Or(settings.Model, agent.Agent.Model)
@@ -242,9 +240,9 @@ func (m *Mind) ReplyTo(ctx context.Context, about Reply) (ReplyQuestion, error) 
 		for _, t := range about.Tools {
 			o.Tools = append(o.Tools, t.Name)
 		}
-		o.AgentPrompt, o.MaxCharacters, o.Acts = a.SystemPrompt, characters, slices.ContainsFunc(about.Tools, func(t llm.Tool) bool { return slices.Contains(about.Acts, t.Name) })
+		o.AgentPrompt, o.MaxCharacters, o.Acts = a.SystemPrompt, characters, slices.ContainsFunc(about.Tools, func(t tools.Offer) bool { return t.Act })
 		system, user, err := m.Prompts.Response(r.Context, o)
-		r := llm.Request{Purpose: llm.PurposeResponse, System: system, Prompt: user, Tools: about.Tools, Turns: about.Turns, Files: files}
+		r := llm.Request{Purpose: llm.PurposeResponse, System: system, Prompt: user, Tools: tools.Declared(about.Tools), Turns: about.Turns, Files: files}
 		return fitFiles(r), err
 	})
 	return ReplyQuestion{Question: q, Saw: r.Saw, Attached: attached}, err

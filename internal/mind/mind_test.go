@@ -15,6 +15,7 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/prompt"
 	"myao/internal/slack"
+	"myao/internal/tools"
 )
 
 // The first message of somebody who turns out to be a guest gets a reply without the tools that no guest may have.
@@ -26,7 +27,7 @@ func TestGuestsAreOfferedNoToolsOfServers(t *testing.T) {
 		m := b.record(chat.Message{Team: "T1", Channel: "D" + author, TS: b.ts(0), UserID: author, Text: "hello"})
 		q, err := b.ReplyTo(t.Context(), Reply{
 			Conversation: chat.Conversation{Team: "T1", Channel: m.Channel}, Trigger: m.TS, Addressed: true,
-			Tools: []llm.Tool{{Name: "search_messages"}, {Name: "desk__create"}}, Acts: []string{"desk__create"}, Inside: []string{"desk__create"},
+			Tools: []tools.Offer{{Tool: llm.Tool{Name: "search_messages"}}, {Tool: llm.Tool{Name: "desk__create"}, Act: true, Server: "desk"}},
 		})
 		if err != nil || len(q.Tools) != want {
 			t.Errorf("%s is offered %+v, %v", author, q.Tools, err)

@@ -9,6 +9,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/llm"
 	"myao/internal/llm/llmtest"
+	"myao/internal/tools"
 )
 
 // A schema that the provider refuses takes out its tool and no other, from then on, and never the reply.
@@ -19,8 +20,8 @@ func TestRefusedSchemas(t *testing.T) {
 	b.addChannels(public("C1", "general"))
 	m := b.say("C1", 0, "hello")
 	object := json.RawMessage(`{"type":"object"}`)
-	about := Reply{Conversation: chat.Conversation{Team: "T1", Channel: "C1"}, Trigger: m.TS, Addressed: true, Tools: []llm.Tool{
-		{Name: "search_messages", Schema: object}, {Name: "desk__good", Schema: object}, {Name: "desk__bad", Schema: object},
+	about := Reply{Conversation: chat.Conversation{Team: "T1", Channel: "C1"}, Trigger: m.TS, Addressed: true, Tools: []tools.Offer{
+		{Tool: llm.Tool{Name: "search_messages", Schema: object}}, {Tool: llm.Tool{Name: "desk__good", Schema: object}}, {Tool: llm.Tool{Name: "desk__bad", Schema: object}},
 	}}
 	refusal := "Invalid schema for function 'desk__bad'."
 	b.model.Handle(func(c llmtest.Call) llmtest.Reply {

@@ -153,21 +153,6 @@ func Declared(offers []Offer) []llm.Tool {
 	return declared
 }
 
-// Some returns the names of the offers that a function holds for.
-func Some(offers []Offer, holds func(Offer) bool) []string {
-	var names []string
-	for _, o := range offers {
-		if holds(o) {
-			names = append(names, o.Name)
-		}
-	}
-	return names
-}
-
-// Acting reports whether an offer acts, and Inside whether it is made only where no outsider reads.
-func Acting(o Offer) bool { return o.Act }
-func Inside(o Offer) bool { return o.Server != "" && !o.External }
-
 func (t tool) offered(p Place) bool {
 	return slices.Contains(p.Allowed, t.Name) && (p.Addressed || !t.addressed) && !(p.Shared && t.unshared) && (t.available == nil || t.available())
 }
