@@ -98,10 +98,6 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 		}
 		known.Stopped = false // the line about it is still posted
 	}
-	_, _, promised := conversation.ParsePromiseKey(in.Occasion)
-	if promised {
-		known.Stopped = false // the word cancels no promise that is not being kept
-	}
 	facts, err := a.ruleFacts(ctx, known)
 	if err != nil {
 		return ReplyOutput{}, err
@@ -110,7 +106,7 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 	if err != nil {
 		return ReplyOutput{}, err
 	}
-	if promised && kept == nil { // it was forgotten
+	if _, _, promised := conversation.ParsePromiseKey(in.Occasion); promised && kept == nil { // it was forgotten
 		return ReplyOutput{Result: conversation.Gone}, nil
 	}
 	if kept == nil { // a promise may be old

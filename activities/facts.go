@@ -18,6 +18,9 @@ func (a *Activities) readFacts(ctx context.Context, t Task, request store.FactsR
 	if err != nil {
 		return mind.Facts{}, err
 	}
+	if _, _, promised := conversation.ParsePromiseKey(t.Occasion); promised {
+		k.Stopped = false // the word cancels no promise that is not being kept
+	}
 	k.WorkspaceSpent, err = a.Budget.Exhausted(ctx)
 	return k, err
 }

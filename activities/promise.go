@@ -97,7 +97,6 @@ func (a *Activities) checkPromise(ctx context.Context, in CheckInput) (CheckOutp
 	if known.Trigger != nil && known.Trigger.Deleted {
 		return CheckOutput{Result: conversation.CheckWithdraw}, nil
 	}
-	known.Stopped = false // the word cancels no promise that is not being kept
 	facts, err := a.ruleFacts(ctx, known)
 	if err != nil {
 		return CheckOutput{}, err
