@@ -51,7 +51,8 @@ func (s *Store) MoveChannel(ctx context.Context, m Move) error {
 			}
 			been[next.From] = true
 			next = Move{Team: m.Team, From: next.To}
-			if err := tx.Model(&orderRow{}).Where("id = ?", next.id()).Select("subject").Scan(&next.To).Error; err != nil {
+			var err error
+			if next.To, err = movedTo(tx, m.Team, next.From); err != nil {
 				return err
 			}
 		}
@@ -72,19 +73,23 @@ func (s *Store) Became(ctx context.Context, team, from, to string) (bool, error)
 	return same, nil
 }
 
-func becameIn(tx *gorm.DB, team, from, to string) (bool, error) {
+func becameIn(tx *gorm.DB, team, from, to string) (same bool, err error) {
 	for at, been := from, map[string]bool{}; at != "" && !been[at]; {
 		if at == to {
 			return true, nil
 		}
 		been[at] = true
-		next := Move{Team: team, From: at}
-		if err := tx.Model(&orderRow{}).Where("id = ?", next.id()).Select("subject").Scan(&next.To).Error; err != nil {
+		if at, err = movedTo(tx, team, at); err != nil {
 			return false, err
 		}
-		at = next.To
 	}
 	return false, nil
+}
+
+// movedTo is the id that a channel has got by a move; "" if it was not moved.
+func movedTo(tx *gorm.DB, team, channel string) (to string, err error) {
+	err = tx.Model(&orderRow{}).Where("id = ?", Move{Team: team, From: channel}.id()).Select("subject").Scan(&to).Error
+	return to, err
 }
 
 // id is the id of the order that records where a channel went.
