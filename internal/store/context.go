@@ -82,7 +82,7 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 		query{"SELECT * FROM decisions WHERE workflow_id = ? AND confidence IS NOT NULL ORDER BY decided_us DESC LIMIT 1", []any{c.ID()}, &verdicts},
 		s.knowledgeQuery(c.Team, c.Channel, r.Active, r.Named, r.Channels, &channels),
 		s.workspaceQuery(c.Team, c.Channel, "''", &workspace),
-		s.shownNotesQuery(c.Team, c.Channel, &notes),
+		notesQuery(c.Team, c.Channel, s.unremembered(), &notes),
 		// updated_us is never before made_us, and it is in the index. Of many threads, only those
 		// updated last are looked at.
 		query{fmt.Sprintf(`

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"myao/internal/chat"
 )
@@ -68,23 +69,19 @@ func (s *Store) AddNote(ctx context.Context, team, channel, step string, n chat.
 // Notes is a channel's notes, the oldest first.
 func (s *Store) Notes(ctx context.Context, team, channel string) ([]chat.Note, error) {
 	var rows []noteRow
-	if err := runBatch(s.db.WithContext(ctx), notesQuery(team, channel, "", nil, &rows)); err != nil {
+	if err := runBatch(s.db.WithContext(ctx), notesQuery(team, channel, anyOf(nil), &rows)); err != nil {
 		return nil, fmt.Errorf("read the notes of channel %s: %w", channel, err)
 	}
 	return mapRows(rows, noteRow.note), nil
 }
 
-// shownNotesQuery is notesQuery for prompts, which have none of a channel that is not to be remembered.
-func (s *Store) shownNotesQuery(team, channel string, into *[]noteRow) query {
-	return notesQuery(team, channel, " AND NOT EXISTS (SELECT 1 FROM channels c WHERE c.team_id = ? AND c.channel_id = ? AND ?)", []any{team, channel, s.unremembered()}, into)
-}
-
-// notesQuery asks for a channel's notes, by a further condition. A note whose message was deleted is left out.
-func notesQuery(team, channel, also string, of []any, into *[]noteRow) query {
+// notesQuery asks for the notes of a channel c, none if it is withheld. A note whose message was deleted is left out.
+func notesQuery(team, channel string, withheld clause.Expr, into *[]noteRow) query {
 	return query{fmt.Sprintf(`
 		SELECT n.id, n.ts, n.author, n.text, n.permalink, n.noted_us FROM notes n WHERE n.team_id = ? AND n.channel_id = ? AND NOT EXISTS (
 			SELECT 1 FROM messages m WHERE m.team_id = n.team_id AND m.channel_id = n.channel_id AND m.ts = n.ts AND m.deleted
-		)%s ORDER BY n.id LIMIT %d`, also, MaxNotes), append([]any{team, channel}, of...), into}
+		) AND NOT EXISTS (SELECT 1 FROM channels c WHERE c.team_id = n.team_id AND c.channel_id = n.channel_id AND ?)
+		ORDER BY n.id LIMIT %d`, MaxNotes), []any{team, channel, withheld}, into}
 }
 
 // orderForgetNote is the kind of an order to take back a note.
