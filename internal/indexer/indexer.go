@@ -20,9 +20,6 @@ const (
 	// thoroughInterval is the time between two looks that continue where the saved cursor stands,
 	// which finds also what was committed late.
 	thoroughInterval = time.Minute
-	// young is how old a message may be so that a step continues right behind it. The saved cursor
-	// stays behind such messages, so that each step would look at all of them again.
-	young = 10 * time.Minute
 	// batch is how many messages one step indexes. Whoever changes one of them waits for the step.
 	batch = 500
 	// stepTimeout bounds a step.
@@ -95,8 +92,8 @@ func (x *Indexer) catchUp(ctx context.Context) error {
 			reported = now
 			x.logger.InfoContext(ctx, "indexing messages for search", "messages", total, "up_to", p.UpTo.Format(time.RFC3339))
 		}
-		if p.UpTo.After(began.Add(-young)) {
-			since = p.UpTo
+		if p.UpTo.After(began.Add(-store.Settled)) {
+			since = p.UpTo // the saved cursor stays behind, so that the next step would look at all this again
 		}
 		if !x.pause(ctx, now.Sub(at)) {
 			return ctx.Err()

@@ -49,9 +49,9 @@ type commonRow struct {
 func (commonRow) TableName() string { return "search_common" }
 
 const (
-	// settled is how old a message's stored_us may be when it becomes visible: transactions take
+	// Settled is how old a message's stored_us may be when it becomes visible: transactions take
 	// their time, and the clocks of the programs that store messages differ.
-	settled = 2 * maxClockSkew
+	Settled = 2 * maxClockSkew
 	// commonFrom is in how many messages a common term stands at least.
 	commonFrom = 500
 )
@@ -76,12 +76,14 @@ func newSearchRow(m messageRow) searchRow {
 	}
 }
 
-// unindexed ends a query of the messages m, stored since a time, that the search index lacks in
+// unindexed ends a query of the messages m that were stored at a time (">= ?", say) and that the search index lacks in
 // their present version. Deleted messages and forgotten ones do not belong there. Subselects make
 // Postgres look up each message; it would join them with the whole index.
-const unindexed = ` FROM messages m WHERE m.stored_us >= ? AND NOT m.deleted
+func unindexed(stored string) string {
+	return ` FROM messages m WHERE m.stored_us ` + stored + ` AND NOT m.deleted
 	AND COALESCE((SELECT x.stored_us FROM search x WHERE x.team_id = m.team_id AND x.channel_id = m.channel_id AND x.ts = m.ts), -1) <> m.stored_us
 	AND ` + unforgotten + ` ORDER BY m.stored_us`
+}
 
 // IndexProgress is what a step of Index has done.
 type IndexProgress struct {
@@ -118,7 +120,7 @@ func (s *Store) Index(ctx context.Context, since time.Time, limit int) (p IndexP
 			return err
 		}
 		var rows []messageRow
-		if err := tx.Raw("SELECT m.team_id, m.channel_id, m.ts, m.sent_us, m.user_id, m.bot_id, m.own, m.text, m.files, m.stored_us"+unindexed+fmt.Sprintf(" LIMIT %d", limit)+s.sharedLock(), from).Scan(&rows).Error; err != nil {
+		if err := tx.Raw("SELECT m.team_id, m.channel_id, m.ts, m.sent_us, m.user_id, m.bot_id, m.own, m.text, m.files, m.stored_us"+unindexed(">= ?")+fmt.Sprintf(" LIMIT %d", limit)+s.sharedLock(), from).Scan(&rows).Error; err != nil {
 			return err
 		}
 		p.Indexed, p.CaughtUp = len(rows), len(rows) < limit
@@ -132,7 +134,7 @@ func (s *Store) Index(ctx context.Context, since time.Time, limit int) (p IndexP
 		}
 		if since.IsZero() {
 			// What is left includes what others held just now.
-			if state.CursorUS, err = firstUnindexed(tx, from, now-settled.Microseconds()); err != nil {
+			if state.CursorUS, err = firstUnindexed(tx, from, now-Settled.Microseconds()); err != nil {
 				return err
 			}
 		}
@@ -153,7 +155,7 @@ func (s *Store) Index(ctx context.Context, since time.Time, limit int) (p IndexP
 // at most a limit.
 func firstUnindexed(db *gorm.DB, from, limit int64) (int64, error) {
 	var first []int64
-	err := db.Raw("SELECT m.stored_us"+strings.Replace(unindexed, "m.stored_us >= ?", "m.stored_us BETWEEN ? AND ?", 1)+" LIMIT 1", from, limit).Scan(&first).Error
+	err := db.Raw("SELECT m.stored_us"+unindexed("BETWEEN ? AND ?")+" LIMIT 1", from, limit).Scan(&first).Error
 	return slices.Min(append(first, limit)), err
 }
 
@@ -300,7 +302,7 @@ func (s *Store) IndexState(ctx context.Context) (IndexState, error) {
 		Messages int64
 		Oldest   *int64
 	}
-	if err := s.db.WithContext(ctx).Raw("SELECT t.messages, (SELECT m.stored_us" + strings.Replace(unindexed, "?", "t.cursor_us", 1) + " LIMIT 1) AS oldest FROM search_state t").
+	if err := s.db.WithContext(ctx).Raw("SELECT t.messages, (SELECT m.stored_us" + unindexed(">= t.cursor_us") + " LIMIT 1) AS oldest FROM search_state t").
 		Scan(&row).Error; err != nil {
 		return IndexState{}, fmt.Errorf("read how far messages are indexed: %w", err)
 	}

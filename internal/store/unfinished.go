@@ -71,7 +71,7 @@ func (s *Store) Unfinished(ctx context.Context, from time.Time) (Unfinished, err
 	if decision == 0 || yes.Due > 0 && yes.Due < decision {
 		decision, of = yes.Due, yes.WorkflowID
 	}
-	next := s.nowMicros() - settled.Microseconds() // other clocks may be late, and so may transactions
+	next := s.nowMicros() - Settled.Microseconds() // other clocks may be late, and so may transactions
 	if mention.First > 0 {
 		next = min(next, mention.First)
 	}
