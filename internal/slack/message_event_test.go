@@ -466,6 +466,7 @@ func FuzzDecode(f *testing.F) {
 		`{"type":"message","subtype":"bot_message","channel":"C1","bot_id":"BBOT","ts":"1700000000.000100","attachments":[{"fallback":"x"}]}`,
 		`{"type":"message","channel":"C1","user":"U1","text":"x","ts":"1700000000.000100","attachments":[{"is_share":true,"author_name":"Bob","text":"<@UBOT>"},{"is_share":true,"message_blocks":[{"message":{"blocks":[{"text":"y"}]}}]}]}`,
 		`{"type":"message","channel":"C1","user":"U1","text":"x","ts":"1700000000.000100","attachments":[{"blocks":[{"type":"table","rows":[[{"type":"raw_text","text":"<@UBOT>"},{"type":"raw_number","value":1}],[]]}]}]}`,
+		`{"type":"message","channel":"D1","channel_type":"im","user":"U1","text":"x","ts":"x"}`,
 		`{"type":"reaction_added","user":"U1","reaction":"x","item":{"type":"message","channel":"C1","ts":"1700000000.000100"}}`,
 		`{"type":"channel_id_changed","old_channel_id":"G1","new_channel_id":"C1"}`,
 		`null`, `[]`, `{"type":7}`,

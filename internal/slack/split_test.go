@@ -76,7 +76,8 @@ func TestSplit(t *testing.T) {
 }
 
 func FuzzSplit(f *testing.F) {
-	for _, seed := range []string{"one two\n\nthree", "```go\na\nb\n```\nc", "~~~\nx\n~~~~", "   \n    code\n```", "> - ```x\n>   y\n>   ```\nz", "1. a\n\n    ~~~\n    b c\n    ~~~\n", "a```b\n```\n" + strings.Repeat("x", 80), "。。 、x", "「。」」！？", "👍🏽🇯🇵🇯🇵か\u3099👩‍👩‍👧"} {
+	for _, seed := range []string{"one two\n\nthree", "```go\na\nb\n```\nc", "~~~\nx\n~~~~", "   \n    code\n```", "> - ```x\n>   y\n>   ```\nz", "1. a\n\n    ~~~\n    b c\n    ~~~\n", "a```b\n```\n" + strings.Repeat("x", 80), "。。 、x", "「。」」！？", "👍🏽🇯🇵🇯🇵か\u3099👩‍👩‍👧",
+		"```golang\na b c d\ne f g h\n```"} {
 		f.Add(seed, 24)
 		f.Add(seed, 3)
 		f.Add(seed, 60)
