@@ -158,7 +158,7 @@ prometheus: ## install Prometheus for the drill, unless the machine has it
 chromium: ## install the browser for the page's tests, unless the machine has it
 	@scripts/chromium
 
-axe: ## install axe-core, which checks a page's accessibility
+axe: ## install axe-core, which checks a page's accessibility, unless npm's registry does not answer
 	@go run ./scripts/axe $(AXE_VERSION) $(AXE_INTEGRITY) $(BIN)/axe.min.js
 
 clean: ## remove the built programs; the tools stay

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"crypto/sha512"
 	"encoding/base64"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -68,6 +69,24 @@ func TestInstallsOnlyThePinnedArchive(t *testing.T) {
 				t.Error("the installed file passes for another version")
 			}
 		})
+	}
+}
+
+// TestNoRegistry runs the command where nothing listens, and where the registry refuses.
+func TestNoRegistry(t *testing.T) {
+	t.Parallel()
+	registry := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
+	defer registry.Close()
+	file := filepath.Join(t.TempDir(), "axe.min.js")
+	if err := install(t.Context(), registry.URL, "1.2.3", "sha512-", file); err == nil || errors.Is(err, errNoAnswer) {
+		t.Errorf("a registry that refuses: %v", err)
+	}
+	registry.Close()
+	if err := install(t.Context(), registry.URL, "1.2.3", "sha512-", file); !errors.Is(err, errNoAnswer) {
+		t.Errorf("no registry: %v", err)
+	}
+	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it left a file: %v", err)
 	}
 }
 
