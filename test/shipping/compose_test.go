@@ -118,6 +118,9 @@ func projectFaults(f *faults, t *testing.T, project *types.Project, env map[stri
 		networks := slices.Collect(maps.Keys(project.Services[name].Networks))
 		f.want(slices.Equal(networks, []string{"inside"}), "%s is in %v", name, networks)
 	}
+	f.want(slices.ContainsFunc(project.Services["passwords"].Tmpfs, func(dir string) bool {
+		return strings.HasPrefix(dir, "/var/lib/postgresql/data")
+	}), "each start of passwords leaves an anonymous volume")
 	f.want(slices.ContainsFunc(project.Services["postgres"].Configs, func(c types.ServiceConfigObjConfig) bool {
 		return strings.HasPrefix(c.Target, "/docker-entrypoint-initdb.d/")
 	}), "Postgres makes no roles")
