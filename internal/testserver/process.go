@@ -69,18 +69,23 @@ func start(cmd *exec.Cmd, onOurDeath syscall.Signal) (*process, error) {
 // stop sends the signal and waits for the process to end. After stopTimeout it kills it.
 func (p *process) stop(signal syscall.Signal) { _ = p.end(signal, stopTimeout) }
 
-// end is stop with a timeout. It returns the process's exit error, or ErrStopTimeout if it
-// had to be killed.
+// end is stop with a timeout, in which the machine's stalls do not count. It returns the process's exit error,
+// or ErrStopTimeout if it had to be killed.
 func (p *process) end(signal syscall.Signal, within time.Duration) error {
 	_ = p.cmd.Process.Signal(signal)
-	select {
-	case <-p.done:
-		return p.err
-	case <-time.After(within):
-		_ = p.cmd.Process.Kill()
-		<-p.done
-		return ErrStopTimeout
+	ran := MeasureRunning()
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for ran() < within {
+		select {
+		case <-p.done:
+			return p.err
+		case <-tick.C:
+		}
 	}
+	_ = p.cmd.Process.Kill()
+	<-p.done
+	return ErrStopTimeout
 }
 
 // await polls ready until it succeeds. It fails when the process ends or startTimeout

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"os"
@@ -216,7 +217,8 @@ func TestServersDieWithAKilledTestBinary(t *testing.T) {
 			t.Fatal(err)
 		}
 		fmt.Println(u.Host)
-		select {}
+		_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed, or the test that started it is gone
+		return
 	}
 	if os.Getenv("TEST_TEMPORAL_ADDRESS") != "" || os.Getenv("TEST_DATABASE_URL") != "" {
 		t.Log("this test needs servers that the test binary has started")
@@ -233,6 +235,11 @@ func TestServersDieWithAKilledTestBinary(t *testing.T) {
 		t.Fatal(err)
 	}
 	victim.Env = append(os.Environ(), "TESTSERVER_VICTIM=1", "TMPDIR="+dir)
+	in, err := victim.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = in.Close() }()
 	out, err := victim.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -255,7 +262,7 @@ func TestServersDieWithAKilledTestBinary(t *testing.T) {
 	}
 	_ = victim.Process.Kill()
 	_ = victim.Wait()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for _, address := range addresses {
 		for portOpen(address) {
 			if time.Now().After(deadline) {
