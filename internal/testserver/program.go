@@ -37,12 +37,13 @@ var Programs = sync.OnceValues(func() (string, error) {
 // Program is a program that a test can repeatedly start, stop, kill and freeze. Only one
 // goroutine at a time may call its methods.
 type Program struct {
-	// Env is added to the test's environment at the next start.
-	Env []string
+	// Args and Env, which is added to the test's environment, are for the next start.
+	Args, Env []string
+	// Prepare changes the command before each start; nil changes nothing.
+	Prepare func(*exec.Cmd)
 
 	t       testing.TB
 	path    string
-	args    []string
 	output  io.Writer
 	process *process // nil while it is down
 	frozen  bool
@@ -54,7 +55,7 @@ var ErrStopTimeout = errors.New("did not stop within 30 s")
 // NewProgram returns a program that has not been started. It writes to output and is killed
 // when the test ends.
 func NewProgram(t testing.TB, output io.Writer, path string, args ...string) *Program {
-	p := &Program{t: t, path: path, args: args, output: output}
+	p := &Program{Args: args, t: t, path: path, output: output}
 	t.Cleanup(p.Kill)
 	return p
 }
@@ -62,8 +63,11 @@ func NewProgram(t testing.TB, output io.Writer, path string, args ...string) *Pr
 // Start starts the program.
 func (p *Program) Start() {
 	p.t.Helper()
-	cmd := exec.Command(p.path, p.args...)
+	cmd := exec.Command(p.path, p.Args...)
 	cmd.Env = append(os.Environ(), p.Env...)
+	if p.Prepare != nil {
+		p.Prepare(cmd)
+	}
 	cmd.Stdout, cmd.Stderr = p.output, p.output
 	var err error
 	if p.process, err = start(cmd, syscall.SIGKILL); err != nil {

@@ -12,6 +12,7 @@ import (
 	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/test/world"
 )
 
 // proposed has a proposal to whoever asked stand under a message, as if a reply had made it.
@@ -38,20 +39,20 @@ func TestButtonsInSlack(t *testing.T) {
 	for name, options := range map[string][]option{"http": nil, "socket": {socketMode}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, sqlite(t), append(options, longAckTimeout, quiet(300), maxWait(600))...)
-			stranger := s.workspace.AddUserAs(sandbox.User{Name: "mallory", Team: "T0OTHER"}).ID
-			guest := s.workspace.AddUserAs(sandbox.User{Name: "gil", Guest: true}).ID
+			s := start(t, world.SQLite(t), append(options, longAckTimeout, quiet(300), maxWait(600))...)
+			stranger := s.Workspace.AddUserAs(sandbox.User{Name: "mallory", Team: "T0OTHER"}).ID
+			guest := s.Workspace.AddUserAs(sandbox.User{Name: "gil", Guest: true}).ID
 			for _, user := range []string{stranger, guest} {
-				s.workspace.Join(s.general, user)
+				s.Workspace.Join(s.general, user)
 			}
-			elsewhere := s.workspace.AddChannel(sandbox.Public, "elsewhere", s.workspace.Bot().UserID, s.alice.ID)
-			question := s.workspace.Say(s.general, s.alice.ID, "who opens a ticket?")
+			elsewhere := s.Workspace.AddChannel(sandbox.Public, "elsewhere", s.Workspace.Bot().UserID, s.alice.ID)
+			question := s.Workspace.Say(s.general, s.alice.ID, "who opens a ticket?")
 			s.awaitStored(s.general, question)
 			const shown = "1700000000.000300"
 			p := s.proposed(s.alice.ID, question, shown, time.Now().Add(time.Hour))
 			press := func(user, action string, p store.Proposal) string {
 				t.Helper()
-				text, _ := s.interact(action, func() *sandbox.Interaction { return s.workspace.Press(s.general, user, p.ShownTS, action, p.ID) })
+				text, _ := s.interact(action, func() *sandbox.Interaction { return s.Workspace.Press(s.general, user, p.ShownTS, action, p.ID) })
 				return text
 			}
 			now := func(p store.Proposal) store.Proposal {
@@ -69,7 +70,7 @@ func TestButtonsInSlack(t *testing.T) {
 			theirs := s.proposed(guest, question, "1700000000.000200", time.Now().Add(time.Hour))
 			s.mustContain(press(guest, slack.ActionApprove, theirs), "Guests and people")
 			s.mustContain(press(s.bob.ID, slack.ActionApprove, p), "Only <@"+s.alice.ID+">, who asked, and my operators")
-			for _, told := range s.workspace.Ephemeral() {
+			for _, told := range s.Workspace.Ephemeral() {
 				if told.For != stranger && told.For != guest && told.For != s.bob.ID {
 					t.Errorf("%s is told %q", told.For, told.Text)
 				}
@@ -88,18 +89,18 @@ func TestButtonsInSlack(t *testing.T) {
 			}
 			before := count()
 			forged := []*sandbox.Interaction{
-				s.workspace.Press(elsewhere, s.alice.ID, shown, slack.ActionApprove, p.ID),
-				s.workspace.Press(s.general, s.alice.ID, "1700000000.000999", slack.ActionApprove, p.ID),
-				s.workspace.Press(s.general, s.alice.ID, shown, "myao_other", p.ID),
-				s.workspace.Press(s.general, s.alice.ID, shown, "", p.ID),
+				s.Workspace.Press(elsewhere, s.alice.ID, shown, slack.ActionApprove, p.ID),
+				s.Workspace.Press(s.general, s.alice.ID, "1700000000.000999", slack.ActionApprove, p.ID),
+				s.Workspace.Press(s.general, s.alice.ID, shown, "myao_other", p.ID),
+				s.Workspace.Press(s.general, s.alice.ID, shown, "", p.ID),
 			}
 			s.mustContain(press(s.alice.ID, slack.ActionApprove, store.Proposal{ID: "none", ShownTS: shown}), "I no longer know of this proposal")
 			if left := count() - before; left != len(forged) {
 				t.Errorf("%d of %d forged clicks are counted", left, len(forged))
 			}
 			for i, click := range forged {
-				if click.Status != 200 || len(s.workspace.Responses(click)) > 0 {
-					t.Errorf("forged %d: status %d, %v", i, click.Status, s.workspace.Responses(click))
+				if click.Status != 200 || len(s.Workspace.Responses(click)) > 0 {
+					t.Errorf("forged %d: status %d, %v", i, click.Status, s.Workspace.Responses(click))
 				}
 			}
 			if p := now(p); p.State != store.ProposalOpen || p.DecidedBy != "" {
@@ -108,16 +109,16 @@ func TestButtonsInSlack(t *testing.T) {
 
 			clicks := make(chan *sandbox.Interaction, 2)
 			for range 2 {
-				go func() { clicks <- s.workspace.Press(s.general, s.alice.ID, shown, slack.ActionApprove, p.ID) }()
+				go func() { clicks <- s.Workspace.Press(s.general, s.alice.ID, shown, slack.ActionApprove, p.ID) }()
 			}
 			a, b := <-clicks, <-clicks
-			s.await("the second click to be told", 20*time.Second, func() bool { return len(s.workspace.Responses(a))+len(s.workspace.Responses(b)) == 1 })
-			for _, r := range append(s.workspace.Responses(a), s.workspace.Responses(b)...) {
+			s.await("the second click to be told", func() bool { return len(s.Workspace.Responses(a))+len(s.Workspace.Responses(b)) == 1 })
+			for _, r := range append(s.Workspace.Responses(a), s.Workspace.Responses(b)...) {
 				s.mustContain(r.Text, "This is decided already: approved by <@"+s.alice.ID+">")
 			}
 			s.mustContain(press(s.alice.ID, slack.ActionDecline, p), "This is decided already: approved by")
 			if name == "http" { // an attacker replays the signed request
-				if status, _, err := s.workspace.PostSignedForm(t.Context(), "interactions", a.Body); status != 200 || err != nil {
+				if status, _, err := s.Workspace.PostSignedForm(t.Context(), "interactions", a.Body); status != 200 || err != nil {
 					t.Errorf("again: status %d, %v", status, err)
 				}
 			}
@@ -139,7 +140,7 @@ func TestButtonsInSlack(t *testing.T) {
 			}
 
 			second := s.proposed(s.alice.ID, question, "1700000000.000400", time.Now().Add(time.Hour))
-			if declined := s.workspace.Press(s.general, s.alice.ID, second.ShownTS, slack.ActionDecline, second.ID); declined.Status != 200 || now(second).State != store.ProposalDeclined {
+			if declined := s.Workspace.Press(s.general, s.alice.ID, second.ShownTS, slack.ActionDecline, second.ID); declined.Status != 200 || now(second).State != store.ProposalDeclined {
 				t.Errorf("declined: status %d, %s", declined.Status, now(second).State)
 			}
 			late := s.proposed(s.alice.ID, question, "1700000000.000500", time.Now().Add(-time.Second))

@@ -11,6 +11,7 @@ import (
 	"myao/internal/manifest"
 	"myao/internal/sandbox"
 	"myao/internal/slack"
+	"myao/test/world"
 	"myao/workflows"
 )
 
@@ -37,27 +38,27 @@ func (s *system) postsInThread(thread string) int {
 // of conversation, if they are young enough.
 func TestSaidWhileDown(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(300), maxWait(600))
+	s := start(t, world.SQLite(t), quiet(300), maxWait(600))
 	now := time.Now()
 	// Two old threads: one that the bot knows, and one without replies yet.
-	known := s.workspace.Say(s.general, s.alice.ID, "an old matter", sandbox.At(now.Add(-72*time.Hour)))
-	first := s.workspace.Say(s.general, s.bob.ID, "I had a look", sandbox.InThread(known), sandbox.At(now.Add(-71*time.Hour)))
-	untouched := s.workspace.Say(s.general, s.bob.ID, "nobody said anything to this", sandbox.At(now.Add(-70*time.Hour)))
+	known := s.Workspace.Say(s.general, s.alice.ID, "an old matter", sandbox.At(now.Add(-72*time.Hour)))
+	first := s.Workspace.Say(s.general, s.bob.ID, "I had a look", sandbox.InThread(known), sandbox.At(now.Add(-71*time.Hour)))
+	untouched := s.Workspace.Say(s.general, s.bob.ID, "nobody said anything to this", sandbox.At(now.Add(-70*time.Hour)))
 	s.awaitStored(s.general, known, first, untouched)
-	s.starter.stop()
-	s.worker.stop()
+	s.starter.Stop()
+	s.worker.Stop()
 
-	top := s.workspace.Say(s.general, s.alice.ID, s.mention("at the top level?"), sandbox.WithoutEvent())
-	s.workspace.Say(s.general, s.alice.ID, s.mention("in an old thread?"), sandbox.InThread(known), sandbox.WithoutEvent())
-	s.workspace.Say(s.general, s.alice.ID, s.mention("under an old message?"), sandbox.InThread(untouched), sandbox.WithoutEvent())
-	direct := s.workspace.AddChannel(sandbox.DM, "", s.alice.ID)
-	s.workspace.Say(direct, s.alice.ID, "in a direct message?", sandbox.WithoutEvent()) // the first message there
-	later := s.workspace.Say(s.general, s.bob.ID, "and nothing of interest", sandbox.WithoutEvent())
+	top := s.Workspace.Say(s.general, s.alice.ID, s.mention("at the top level?"), sandbox.WithoutEvent())
+	s.Workspace.Say(s.general, s.alice.ID, s.mention("in an old thread?"), sandbox.InThread(known), sandbox.WithoutEvent())
+	s.Workspace.Say(s.general, s.alice.ID, s.mention("under an old message?"), sandbox.InThread(untouched), sandbox.WithoutEvent())
+	direct := s.Workspace.AddChannel(sandbox.DM, "", s.alice.ID)
+	s.Workspace.Say(direct, s.alice.ID, "in a direct message?", sandbox.WithoutEvent()) // the first message there
+	later := s.Workspace.Say(s.general, s.bob.ID, "and nothing of interest", sandbox.WithoutEvent())
 
-	s.worker.start()
-	s.starter.start()
-	s.ready()
-	s.await("the answers", 30*time.Second, func() bool {
+	s.worker.Start()
+	s.starter.Start()
+	s.Ready()
+	s.await("the answers", func() bool {
 		return s.postsInThread(top) == 1 && s.postsInThread(known) == 1 && s.postsInThread(untouched) == 1 && s.postsInThread("") == 1
 	})
 	s.awaitStored(s.general, later)
@@ -73,15 +74,15 @@ func TestSaidWhileDown(t *testing.T) {
 // Catch-up also finds missed messages that are older than a delivered one.
 func TestLiveMessageDoesNotHideTheGap(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(300), maxWait(600))
-	s.workspace.Faults().SuppressEvents(true)
-	missed := s.workspace.Say(s.general, s.alice.ID, s.mention("can you hear me?"))
-	s.workspace.Faults().SuppressEvents(false)
-	s.awaitStored(s.general, s.workspace.Say(s.general, s.bob.ID, "the line is back"))
+	s := start(t, world.SQLite(t), quiet(300), maxWait(600))
+	s.Workspace.Faults().SuppressEvents(true)
+	missed := s.Workspace.Say(s.general, s.alice.ID, s.mention("can you hear me?"))
+	s.Workspace.Faults().SuppressEvents(false)
+	s.awaitStored(s.general, s.Workspace.Say(s.general, s.bob.ID, "the line is back"))
 	if out := s.runCatchUp(workflows.CatchUpInput{}); out.Taken != 1 || out.New != 1 {
 		t.Errorf("caught up: %+v; want one message that was not known, and taken", out)
 	}
-	s.await("the answer", 20*time.Second, func() bool { return s.postsInThread(missed) == 1 })
+	s.await("the answer", func() bool { return s.postsInThread(missed) == 1 })
 	if out := s.runCatchUp(workflows.CatchUpInput{}); out.Taken != 0 || out.Failed != 0 {
 		t.Errorf("caught up again: %+v; want nothing", out)
 	}
@@ -92,55 +93,55 @@ func TestLiveMessageDoesNotHideTheGap(t *testing.T) {
 // reads nothing.
 func TestDroppedEventsAreCaughtUp(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(300), maxWait(600))
-	s.workspace.Faults().SuppressEvents(true)
-	missed := s.workspace.Say(s.general, s.alice.ID, s.mention("can you hear me?"))
-	s.workspace.Faults().SuppressEvents(false)
+	s := start(t, world.SQLite(t), quiet(300), maxWait(600))
+	s.Workspace.Faults().SuppressEvents(true)
+	missed := s.Workspace.Say(s.general, s.alice.ID, s.mention("can you hear me?"))
+	s.Workspace.Faults().SuppressEvents(false)
 	byGaps := workflows.CatchUpInput{Gaps: true}
-	calls := len(s.workspace.Calls("conversations.history"))
-	if out := s.runCatchUp(byGaps); out != (workflows.CatchUpOutput{}) || len(s.workspace.Calls("conversations.history")) != calls {
+	calls := len(s.Workspace.Calls("conversations.history"))
+	if out := s.runCatchUp(byGaps); out != (workflows.CatchUpOutput{}) || len(s.Workspace.Calls("conversations.history")) != calls {
 		t.Errorf("without a gap: %+v, and calls of Slack", out)
 	}
-	notice := fmt.Sprintf(`{"type":"app_rate_limited","team_id":%q,"minute_rate_limited":%d}`, s.workspace.Team(), time.Now().Unix())
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.door+manifest.EventsPath, strings.NewReader(notice))
+	notice := fmt.Sprintf(`{"type":"app_rate_limited","team_id":%q,"minute_rate_limited":%d}`, s.Workspace.Team(), time.Now().Unix())
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.starter.Address+manifest.EventsPath, strings.NewReader(notice))
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header = slack.Sign([]byte(notice), "shh-signing", time.Now())
+	req.Header = slack.Sign([]byte(notice), world.SigningSecret, time.Now())
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil || resp.StatusCode != http.StatusOK {
 		t.Fatal("the notice was not taken:", resp, err)
 	}
 	_ = resp.Body.Close()
-	s.await("the gap", 30*time.Second, func() bool {
-		gaps, err := s.store.Gaps(t.Context(), s.workspace.Team())
+	s.await("the gap", func() bool {
+		gaps, err := s.store.Gaps(t.Context(), s.Workspace.Team())
 		return err == nil && gaps.Due
 	})
 	if out := s.runCatchUp(byGaps); out.Taken != 1 || out.Failed != 0 {
 		t.Errorf("after the notice: %+v; want one message taken", out)
 	}
-	s.await("the answer", 20*time.Second, func() bool { return s.postsInThread(missed) == 1 })
+	s.await("the answer", func() bool { return s.postsInThread(missed) == 1 })
 }
 
 // A mention may be stored from its thread's history before its own event comes. It is answered
 // once, even if the event never comes.
 func TestStoredIsNotHandled(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(300), maxWait(600))
+	s := start(t, world.SQLite(t), quiet(300), maxWait(600))
 	never, late := s.room(), s.room()
 	s.runWorkflow("ChannelSync", nil, nil)
 	for room, fault := range map[string]sandbox.EventFault{never: {Drop: true}, late: {Delay: 12 * time.Second}} {
-		root := s.workspace.Say(room, s.bob.ID, "a thread", sandbox.WithoutEvent())
+		root := s.Workspace.Say(room, s.bob.ID, "a thread", sandbox.WithoutEvent())
 		fault.Times = 2 // the message and its app_mention
-		s.workspace.Faults().AddEvent(fault)
-		alices := s.workspace.Say(room, s.alice.ID, s.mention("and me?"), sandbox.InThread(root))
-		s.workspace.Say(room, s.bob.ID, s.mention("can you help?"), sandbox.InThread(root))
-		s.await("bob's answer", 30*time.Second, func() bool { return len(s.postsIn(room)) == 1 })
+		s.Workspace.Faults().AddEvent(fault)
+		alices := s.Workspace.Say(room, s.alice.ID, s.mention("and me?"), sandbox.InThread(root))
+		s.Workspace.Say(room, s.bob.ID, s.mention("can you help?"), sandbox.InThread(root))
+		s.await("bob's answer", func() bool { return len(s.postsIn(room)) == 1 })
 		s.awaitStored(room, alices) // from the thread's history
 	}
-	s.await("alice's answer after the late event", 30*time.Second, func() bool { return len(s.postsIn(late)) == 2 })
+	s.await("alice's answer after the late event", func() bool { return len(s.postsIn(late)) == 2 })
 	s.runCatchUp(workflows.CatchUpInput{})
-	s.await("alice's answer without an event", 30*time.Second, func() bool { return len(s.postsIn(never)) == 2 })
+	s.await("alice's answer without an event", func() bool { return len(s.postsIn(never)) == 2 })
 	s.runCatchUp(workflows.CatchUpInput{Start: true})
 	s.never("a third answer", 5*time.Second, func() bool { return len(s.posts()) > 4 })
 }
@@ -148,19 +149,19 @@ func TestStoredIsNotHandled(t *testing.T) {
 // A message that is too old, or from before the bot joined, is stored and not answered.
 func TestOldIsStoredAndNotAnswered(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(300), maxWait(600), extraConfig("channels: {general: {max_message_age_seconds: 3600}}"))
+	s := start(t, world.SQLite(t), quiet(300), maxWait(600), configured("channels: {general: {max_message_age_seconds: 3600}}"))
 	now := time.Now()
-	old := s.workspace.Say(s.general, s.alice.ID, s.mention("two hours ago?"), sandbox.At(now.Add(-2*time.Hour)), sandbox.WithoutEvent())
-	random := s.workspace.AddChannel(sandbox.Public, "random", s.alice.ID, s.bob.ID)
-	before := s.workspace.Say(random, s.alice.ID, s.mention("are you in here?"))
-	s.workspace.Join(random, s.workspace.Bot().UserID)
+	old := s.Workspace.Say(s.general, s.alice.ID, s.mention("two hours ago?"), sandbox.At(now.Add(-2*time.Hour)), sandbox.WithoutEvent())
+	random := s.Workspace.AddChannel(sandbox.Public, "random", s.alice.ID, s.bob.ID)
+	before := s.Workspace.Say(random, s.alice.ID, s.mention("are you in here?"))
+	s.Workspace.Join(random, s.Workspace.Bot().UserID)
 	if out := s.runCatchUp(workflows.CatchUpInput{Start: true}); out.Channels != 2 || out.New < 2 || out.Taken != 0 || out.Failed != 0 {
 		t.Errorf("caught up: %+v; want two channels, and nothing taken", out)
 	}
 	s.awaitStored(s.general, old)
 	s.awaitStored(random, before)
-	missed := s.workspace.Say(random, s.alice.ID, s.mention("and now?"), sandbox.WithoutEvent())
+	missed := s.Workspace.Say(random, s.alice.ID, s.mention("and now?"), sandbox.WithoutEvent())
 	s.runCatchUp(workflows.CatchUpInput{})
-	s.await("the answer, and the introduction", 20*time.Second, func() bool { return s.postsInThread(missed) == 1 && s.postsInThread("") == 1 })
+	s.await("the answer, and the introduction", func() bool { return s.postsInThread(missed) == 1 && s.postsInThread("") == 1 })
 	s.never("an answer to what is old", 4*time.Second, func() bool { return len(s.posts()) > 2 })
 }

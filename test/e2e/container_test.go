@@ -12,10 +12,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"myao/internal/sandbox"
 	"myao/internal/testserver"
+	"myao/test/world"
 )
 
 // nobody is the account of the programs in the image.
@@ -41,10 +41,17 @@ func TestContainer(t *testing.T) {
 		t.Fatalf("build the programs: %v\n%s", err, out)
 	}
 
+	if err := os.Chmod(cage, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := chrootCommand(cage, "/starter", "--help").Run(); errors.Is(err, syscall.EPERM) {
+		t.Skip("root may not chroot here")
+	}
+
 	s := start(t, testserver.Postgres(t), timeZone("Asia/Tokyo"))
-	s.worker.stop()
-	s.starter.stop()
-	config, err := os.ReadFile(s.config)
+	s.worker.Stop()
+	s.starter.Stop()
+	config, err := os.ReadFile(s.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,32 +65,35 @@ func TestContainer(t *testing.T) {
 	t.Cleanup(func() { _ = os.Chmod(cage, 0o755) }) // so that it can be removed
 	before := contents(t, cage)
 
-	caged := map[string]*program{}
-	for _, name := range []string{"worker", "starter"} {
-		p := s.program("caged " + name)
-		p.startInChroot(cage, name)
-		caged[name] = p
+	caged := []*world.Program{s.worker, s.starter}
+	for _, p := range caged {
+		p.Prepare = func(cmd *exec.Cmd) {
+			caged := chrootCommand(cage, "/"+p.Name, "--config", "/config.yaml")
+			caged.Env, caged.Stdout, caged.Stderr = p.Env, cmd.Stdout, cmd.Stderr
+			*cmd = *caged
+		}
+		p.Start()
 	}
-	s.ready()
-	if said, err := chrootCommand(cage, "/starter", "health", "--url", "http://"+s.door+"/readyz").CombinedOutput(); err != nil || string(said) != "ready\n" {
+	s.Ready()
+	if said, err := chrootCommand(cage, "/starter", "health", "--url", "http://"+s.starter.Address+"/readyz").CombinedOutput(); err != nil || string(said) != "ready\n" {
 		t.Errorf("the health check says %q: %v", said, err)
 	}
-	ts := s.workspace.Say(s.general, s.alice.ID, s.mention("who are you?"))
-	s.await("an answer", 60*time.Second, func() bool {
+	ts := s.Workspace.Say(s.general, s.alice.ID, s.mention("who are you?"))
+	s.await("an answer", func() bool {
 		return slices.ContainsFunc(s.posts(), func(p sandbox.Post) bool { return p.ThreadTS == ts })
 	})
 
-	for name, p := range caged {
-		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	for _, p := range caged {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []string{"Uid:\t65532\t65532\t65532\t65532\n", "Gid:\t65532\t65532\t65532\t65532\n", "CapEff:\t0000000000000000\n"} {
 			if !strings.Contains(string(status), want) {
-				t.Errorf("%s lacks %q:\n%s", name, want, status)
+				t.Errorf("%s lacks %q:\n%s", p.Name, want, status)
 			}
 		}
-		p.stop()
+		p.Stop()
 	}
 	if after := contents(t, cage); !slices.Equal(after, before) {
 		t.Errorf("the directory has changed to\n%q\nfrom\n%q", after, before)
@@ -91,24 +101,7 @@ func TestContainer(t *testing.T) {
 }
 
 // timeZone sets the time zone of the prompts.
-func timeZone(name string) option { return extraConfig("time_zone: " + name) }
-
-// startInChroot starts one of the programs with the directory as its root.
-func (p *program) startInChroot(dir, name string) {
-	p.s.t.Helper()
-	p.cmd = chrootCommand(dir, "/"+name, "--config", "/config.yaml")
-	p.cmd.Env = p.s.env
-	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
-	if err := p.cmd.Start(); errors.Is(err, syscall.EPERM) {
-		p.cmd = nil
-		p.s.t.Skip("root may not chroot here")
-	} else if err != nil {
-		p.cmd = nil
-		p.s.t.Fatal(err)
-	}
-	p.done = make(chan error, 1)
-	go func(cmd *exec.Cmd, done chan error) { done <- cmd.Wait() }(p.cmd, p.done)
-}
+func timeZone(name string) option { return configured("time_zone: " + name) }
 
 // chrootCommand returns a command with the directory as its root, run as nobody and without an
 // environment.

@@ -11,6 +11,7 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/testserver"
+	"myao/test/world"
 )
 
 // outage makes a database unavailable, and available again.
@@ -31,7 +32,7 @@ func TestDatabaseOutage(t *testing.T) {
 	})
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		url := sqlite(t)
+		url := world.SQLite(t)
 		s := start(t, url, modelAnswers(answerAfter(time.Second)))
 		var unlock func() error
 		lock := outage{
@@ -54,9 +55,9 @@ func answerAfter(d time.Duration) llmtest.Handler {
 // mentionDuringOutage mentions the bot while the database is unavailable.
 func (s *system) mentionDuringOutage(how string, db outage) {
 	s.t.Helper()
-	posts, said := len(s.posts()), len(s.workspace.Deliveries())
+	posts, said := len(s.posts()), len(s.Workspace.Deliveries())
 	refused := func() (n int) {
-		for _, d := range s.workspace.Deliveries()[said:] {
+		for _, d := range s.Workspace.Deliveries()[said:] {
 			if d.Status == http.StatusServiceUnavailable {
 				n++
 			}
@@ -64,8 +65,8 @@ func (s *system) mentionDuringOutage(how string, db outage) {
 		return n
 	}
 	db.begin()
-	ts := s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
-	s.await("the starter to refuse the event twice", 20*time.Second, func() bool { return refused() >= 2 })
+	ts := s.Workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
+	s.await("the starter to refuse the event twice", func() bool { return refused() >= 2 })
 	for path, want := range map[string]int{"/livez": http.StatusOK, "/readyz": http.StatusServiceUnavailable} {
 		status, body := s.get(path)
 		if status != want || status != http.StatusOK && !strings.Contains(body, "database: ") {
@@ -73,16 +74,16 @@ func (s *system) mentionDuringOutage(how string, db outage) {
 		}
 	}
 	db.end()
-	s.await("the answer to what was said while the database was "+how, 60*time.Second, func() bool { return len(s.posts()) == posts+1 })
+	s.await("the answer to what was said while the database was "+how, func() bool { return len(s.posts()) == posts+1 })
 	if p := s.posts()[posts]; p.ThreadTS != ts {
 		s.t.Errorf("%s: answered in thread %s, want %s", how, p.ThreadTS, ts)
 	}
-	for _, d := range s.workspace.Deliveries()[said:] { // status 0: Slack timed out, as it does when the machine stalls
+	for _, d := range s.Workspace.Deliveries()[said:] { // status 0: Slack timed out, as it does when the machine stalls
 		if d.Status != http.StatusServiceUnavailable && d.Status != http.StatusOK && d.Status != 0 {
 			s.t.Errorf("%s: an event was answered with %d, %s after %s", how, d.Status, d.Err, d.Took)
 		}
 	}
-	s.ready()
+	s.Ready()
 	s.never("a second answer", 2*time.Second, func() bool { return len(s.posts()) != posts+1 })
 }
 
@@ -90,12 +91,12 @@ func (s *system) mentionDuringOutage(how string, db outage) {
 func (s *system) outageDuringModelCall(how string, db outage) {
 	s.t.Helper()
 	posts, asked := len(s.posts()), len(s.replies())
-	ts := s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
-	s.await("the model to be asked", 20*time.Second, func() bool { return len(s.replies()) > asked })
+	ts := s.Workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
+	s.await("the model to be asked", func() bool { return len(s.replies()) > asked })
 	db.begin()
 	s.never("an answer without the outbox", 3*time.Second, func() bool { return len(s.posts()) > posts })
 	db.end()
-	s.await("the answer after the database was "+how, 60*time.Second, func() bool { return len(s.posts()) == posts+1 && s.countOutcomes(s.general, "pending") == 0 })
+	s.await("the answer after the database was "+how, func() bool { return len(s.posts()) == posts+1 && s.countOutcomes(s.general, "pending") == 0 })
 	s.never("a second answer", 2*time.Second, func() bool { return len(s.posts()) != posts+1 })
 	if !slices.ContainsFunc(s.posts(), func(p sandbox.Post) bool { return p.ThreadTS == ts }) {
 		s.t.Errorf("%s: no answer in thread %s", how, ts)
@@ -104,7 +105,7 @@ func (s *system) outageDuringModelCall(how string, db outage) {
 
 func (s *system) get(path string) (status int, body string) {
 	s.t.Helper()
-	resp, err := http.Get("http://" + s.door + path)
+	resp, err := http.Get("http://" + s.starter.Address + path)
 	if err != nil {
 		return 0, err.Error()
 	}

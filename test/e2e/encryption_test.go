@@ -7,13 +7,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -34,6 +31,7 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/testserver"
+	"myao/test/world"
 )
 
 // keyring returns a configuration with keys of these ids, with one of them active, and with bound
@@ -55,25 +53,13 @@ func encryptionYAML(e config.Encryption) string {
 	return fmt.Sprintf("encryption: {active_key: %q, keys: {%s}, bind_payloads: %v}", e.ActiveKey, strings.Join(keys, ", "), e.BindPayloads)
 }
 
-func encrypted(e config.Encryption) option { return extraConfig(encryptionYAML(e) + "\n") }
+func encrypted(e config.Encryption) option { return configured(encryptionYAML(e)) }
 
 // changeKeys writes other keys into the configuration and restarts both programs.
 func (s *system) changeKeys(e config.Encryption) {
 	s.t.Helper()
-	text, err := os.ReadFile(s.config)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if err := os.WriteFile(s.config, regexp.MustCompile(`(?m)^encryption:.*$`).ReplaceAll(text, []byte(encryptionYAML(e))), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
-	var stopped sync.WaitGroup
-	stopped.Go(s.worker.stop)
-	stopped.Go(s.starter.stop)
-	stopped.Wait()
-	s.worker.start()
-	s.starter.start()
-	s.ready()
+	s.Configure("encryption: null", encryptionYAML(e))
+	s.restart()
 }
 
 func newCodec(t *testing.T, e config.Encryption) *codec.Codec {
@@ -85,11 +71,11 @@ func newCodec(t *testing.T, e config.Encryption) *codec.Codec {
 	return c
 }
 
-// decryptingClient returns a client that decrypts; s.temporal does not.
+// decryptingClient returns a client that decrypts; s.Client does not.
 func (s *system) decryptingClient(c *codec.Codec) client.Client {
 	s.t.Helper()
 	reader, err := client.NewLazyClient(client.Options{
-		HostPort: s.temporalAddr, Namespace: s.namespaceName, Logger: slog.New(slog.DiscardHandler),
+		HostPort: s.Temporal, Namespace: s.Namespace, Logger: slog.New(slog.DiscardHandler),
 		DataConverter: c.DataConverter(), FailureConverter: c.FailureConverter(),
 	})
 	if err != nil {
@@ -139,7 +125,7 @@ func (f *temporalData) collect(m protoreflect.Message) {
 // about it.
 func (s *system) temporalMessages() (all []proto.Message, f *temporalData) {
 	s.t.Helper()
-	ctx, service := s.t.Context(), s.temporal.WorkflowService()
+	ctx, service := s.t.Context(), s.Client.WorkflowService()
 	keep := func(m proto.Message, err error) {
 		s.t.Helper()
 		if err != nil {
@@ -147,25 +133,25 @@ func (s *system) temporalMessages() (all []proto.Message, f *temporalData) {
 		}
 		all = append(all, m)
 	}
-	list, err := service.ListWorkflowExecutions(ctx, &workflowservice.ListWorkflowExecutionsRequest{Namespace: s.namespaceName})
+	list, err := service.ListWorkflowExecutions(ctx, &workflowservice.ListWorkflowExecutionsRequest{Namespace: s.Namespace})
 	keep(list, err)
 	for _, w := range list.Executions {
-		history := s.temporal.GetWorkflowHistory(ctx, w.Execution.WorkflowId, w.Execution.RunId, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		history := s.Client.GetWorkflowHistory(ctx, w.Execution.WorkflowId, w.Execution.RunId, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 		for history.HasNext() {
 			keep(history.Next())
 		}
-		keep(service.DescribeWorkflowExecution(ctx, &workflowservice.DescribeWorkflowExecutionRequest{Namespace: s.namespaceName, Execution: w.Execution}))
+		keep(service.DescribeWorkflowExecution(ctx, &workflowservice.DescribeWorkflowExecutionRequest{Namespace: s.Namespace, Execution: w.Execution}))
 		if w.Type.Name != conversation.WorkflowType {
 			continue
 		}
 		for _, query := range []string{conversation.QueryName, "__temporal_workflow_metadata", "__stack_trace"} {
 			keep(service.QueryWorkflow(ctx, &workflowservice.QueryWorkflowRequest{
-				Namespace: s.namespaceName, Execution: w.Execution, Query: &querypb.WorkflowQuery{QueryType: query},
+				Namespace: s.Namespace, Execution: w.Execution, Query: &querypb.WorkflowQuery{QueryType: query},
 			}))
 		}
 	}
 	for _, id := range []string{"memory", "catch-up", "channel-sync", "retention", "hindsight"} {
-		keep(service.DescribeSchedule(ctx, &workflowservice.DescribeScheduleRequest{Namespace: s.namespaceName, ScheduleId: id}))
+		keep(service.DescribeSchedule(ctx, &workflowservice.DescribeScheduleRequest{Namespace: s.Namespace, ScheduleId: id}))
 	}
 	f = &temporalData{}
 	for _, m := range all {
@@ -178,17 +164,17 @@ func TestNothingIsReadableInTemporal(t *testing.T) {
 	t.Parallel()
 	keys := keyring("k1", "k1")
 	reason := "a zebra was asked for"
-	s := start(t, sqlite(t), quiet(1), encrypted(keys), modelAnswers(judgeAndAnswer("zebras are striped",
+	s := start(t, world.SQLite(t), quiet(1), encrypted(keys), modelAnswers(judgeAndAnswer("zebras are striped",
 		llmtest.Reply{Status: http.StatusBadRequest, Message: "a zebra failed"}, llmtest.Yes(reason, 0.8, 2))))
 	conversations := "channel/T0E2E/" + s.general
-	s.workspace.Say(s.general, s.alice.ID, "a question that fails?")
-	s.await("the failed judgment", 20*time.Second, func() bool {
+	s.Workspace.Say(s.general, s.alice.ID, "a question that fails?")
+	s.await("the failed judgment", func() bool {
 		return len(s.decisions(conversations)) > 0
 	})
-	s.workspace.Say(s.general, s.alice.ID, "what is a zebra?")
-	s.await("the judged answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
-	s.workspace.Say(s.general, s.bob.ID, s.mention("and a zebra crossing?"))
-	s.await("the answer to the mention", 20*time.Second, func() bool { return len(s.posts()) == 2 })
+	s.Workspace.Say(s.general, s.alice.ID, "what is a zebra?")
+	s.await("the judged answer", func() bool { return len(s.posts()) == 1 })
+	s.Workspace.Say(s.general, s.bob.ID, s.mention("and a zebra crossing?"))
+	s.await("the answer to the mention", func() bool { return len(s.posts()) == 2 })
 
 	crypt := newCodec(t, keys)
 	reader := s.decryptingClient(crypt)
@@ -211,7 +197,7 @@ func TestNothingIsReadableInTemporal(t *testing.T) {
 		if string(p.Metadata["encoding"]) != "binary/encrypted" || string(p.Metadata["encryption-key-id"]) != "k1" {
 			t.Errorf("a payload in clear: %v", p)
 		}
-		if string(p.Metadata["namespace"]) != s.namespaceName || len(p.Metadata["workflow-id"]) == 0 {
+		if string(p.Metadata["namespace"]) != s.Namespace || len(p.Metadata["workflow-id"]) == 0 {
 			t.Errorf("a payload that is not bound: %v", p)
 		}
 	}
@@ -258,23 +244,20 @@ func (s *system) checkCodecServer(workflow, secret string) {
 	s.t.Helper()
 	const token = "a-token-for-the-codec"
 	address := testserver.FreeAddress(s.t)
-	server := exec.Command(filepath.Join(bin, "starter"), "--config", s.config, "codec", "--address", address)
-	said := &outputLog{}
-	server.Env, server.Stdout, server.Stderr = append(append(os.Environ(), s.env...), "MYAO_CODEC_TOKEN="+token), said, said
-	if err := server.Start(); err != nil {
-		s.t.Fatal(err)
-	}
+	log := world.NewLog(s.t, "codec")
+	server := log.Program(filepath.Join(bin, "starter"), "--config", s.Config, "codec", "--address", address)
+	server.Env = append(slices.Clone(s.Env), "MYAO_CODEC_TOKEN="+token)
+	server.Start()
 	defer func() {
-		_ = server.Process.Signal(syscall.SIGTERM)
-		if err := server.Wait(); err != nil {
-			s.t.Errorf("the codec server ended with %v: %s", err, said)
+		if err := server.Stop(); err != nil {
+			s.t.Errorf("the codec server ended with %v", err)
 		}
 	}()
-	s.await("the codec server", 20*time.Second, func() bool { return strings.Contains(said.String(), "http://"+address) })
+	s.await("the codec server", func() bool { return log.Has("http://" + address) })
 	show := func(args ...string) (text string, err error) {
 		cli := exec.Command(temporalCLI(s.t), append([]string{
 			"workflow", "show", "--workflow-id", workflow, "--output", "json",
-			"--address", s.temporalAddr, "--namespace", s.namespaceName, "--disable-config-file",
+			"--address", s.Temporal, "--namespace", s.Namespace, "--disable-config-file",
 		}, args...)...)
 		out, err := cli.Output()
 		if err != nil {
@@ -319,17 +302,17 @@ func temporalCLI(t *testing.T) string {
 func TestKeysChangeUnderOpenConversations(t *testing.T) {
 	t.Parallel()
 	const held = 4 // seconds
-	s := start(t, sqlite(t), quiet(1), encrypted(keyring("")), modelAnswers(judgeAndAnswer("an answer", llmtest.Yes("why not", 1, held))))
+	s := start(t, world.SQLite(t), quiet(1), encrypted(keyring("")), modelAnswers(judgeAndAnswer("an answer", llmtest.Yes("why not", 1, held))))
 	in := func(channel string) int { return len(s.postsIn(channel)) }
 	holdsBack := func(question string) {
 		t.Helper()
 		judged := len(s.judgments())
-		s.workspace.Say(s.general, s.alice.ID, question)
-		s.await("the judgment of "+question, 30*time.Second, func() bool { return len(s.judgments()) == judged+1 })
+		s.Workspace.Say(s.general, s.alice.ID, question)
+		s.await("the judgment of "+question, func() bool { return len(s.judgments()) == judged+1 })
 	}
 	answered := func(n int, since string) {
 		t.Helper()
-		s.await("the reply that was held back "+since, 40*time.Second, func() bool { return in(s.general) == n })
+		s.await("the reply that was held back "+since, func() bool { return in(s.general) == n })
 	}
 	unbound := keyring("a", "a")
 	unbound.BindPayloads = false
@@ -348,19 +331,19 @@ func TestKeysChangeUnderOpenConversations(t *testing.T) {
 
 	// Without its key this conversation waits, and others continue.
 	s.changeKeys(keyring("c", "c"))
-	s.await("the worker to say which key it lacks", 30*time.Second, func() bool {
-		return strings.Contains(s.worker.log.String(), `payload encrypted with the key \"`)
+	s.await("the worker to say which key it lacks", func() bool {
+		return s.worker.Log.Has(`payload encrypted with the key \"`)
 	})
-	direct := s.workspace.AddChannel(sandbox.DM, "", s.alice.ID)
-	s.workspace.Say(direct, s.alice.ID, "are you there?")
-	s.await("an answer elsewhere", 30*time.Second, func() bool { return in(direct) == 1 })
+	direct := s.Workspace.AddChannel(sandbox.DM, "", s.alice.ID)
+	s.Workspace.Say(direct, s.alice.ID, "are you there?")
+	s.await("an answer elsewhere", func() bool { return in(direct) == 1 })
 	s.never("an answer that cannot be known", 3*time.Second, func() bool { return in(s.general) > 2 })
-	d, err := s.temporal.DescribeWorkflowExecution(t.Context(), "channel/T0E2E/"+s.general, "")
+	d, err := s.Client.DescribeWorkflowExecution(t.Context(), "channel/T0E2E/"+s.general, "")
 	if err != nil || d.WorkflowExecutionInfo.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		t.Errorf("without its key the conversation is %v, %v", d.GetWorkflowExecutionInfo(), err)
 	}
 	for _, key := range keyring("", "a", "b", "c").Keys {
-		if strings.Contains(s.worker.log.String()+s.starter.log.String(), string(key)) {
+		if strings.Contains(s.worker.Log.String()+s.starter.Log.String(), string(key)) {
 			t.Error("a log holds a key")
 		}
 	}

@@ -241,7 +241,7 @@ func (s *system) failingWorkerMetrics() string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	o := client.Options{HostPort: s.temporalAddr, Namespace: s.namespaceName, Logger: quiet}
+	o := client.Options{HostPort: s.Temporal, Namespace: s.Namespace, Logger: quiet}
 	told.ConfigureClient(&o)
 	c, err := client.NewLazyClient(o)
 	if err != nil {
@@ -272,6 +272,6 @@ func (s *system) failingWorkerMetrics() string {
 		promhttp.HandlerFor(told.Registry, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 		return w.Body.String()
 	}
-	s.await("the workflow to fail", 20*time.Second, func() bool { return strings.Contains(show(), "temporal_workflow_task_execution_failed_total") })
+	s.await("the workflow to fail", func() bool { return strings.Contains(show(), "temporal_workflow_task_execution_failed_total") })
 	return show()
 }

@@ -14,12 +14,13 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/testserver"
+	"myao/test/world"
 )
 
 // The message is in Slack, but the bot gets an error. It must not post again.
 func TestSlackFailsAfterTheEffect(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(1), modelAnswers(judgeAndAnswer("once", llmtest.Yes("asked", 1, 0))))
+	s := start(t, world.SQLite(t), quiet(1), modelAnswers(judgeAndAnswer("once", llmtest.Yes("asked", 1, 0))))
 	for name, fault := range map[string]sandbox.Fault{
 		"503":                 {AfterEffect: true, Status: 503},
 		"connection lost":     {AfterEffect: true, LoseAnswer: true},
@@ -38,7 +39,7 @@ func TestSlackFailsAfterTheEffect(t *testing.T) {
 // Slack refuses the message. The bot posts it again, once.
 func TestSlackFailsWithoutEffect(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t))
+	s := start(t, world.SQLite(t))
 	for name, fault := range map[string]sandbox.Fault{
 		"429 with Retry-After": {Status: 429, RetryAfter: "2"},
 		"429 without":          {Status: 429},
@@ -56,9 +57,9 @@ func (s *system) postsOnceDespite(times int, fault sandbox.Fault, text string) {
 	s.t.Parallel()
 	room := s.room()
 	s.faultPostsIn(room, times, fault)
-	s.workspace.Say(room, s.alice.ID, text)
-	s.await("the post", 60*time.Second, func() bool { return len(s.postsIn(room)) == 1 })
-	s.await("the ledger to know", 60*time.Second, func() bool { return s.countOutcomes(room, "posted") == 1 })
+	s.Workspace.Say(room, s.alice.ID, text)
+	s.await("the post", func() bool { return len(s.postsIn(room)) == 1 })
+	s.await("the ledger to know", func() bool { return s.countOutcomes(room, "posted") == 1 })
 	s.never("a second post", 3*time.Second, func() bool { return len(s.postsIn(room)) > 1 })
 }
 
@@ -66,46 +67,46 @@ func (s *system) postsOnceDespite(times int, fault sandbox.Fault, text string) {
 func (s *system) faultPostsIn(channel string, times int, fault sandbox.Fault) {
 	fault.Method, fault.Times = "chat.postMessage", times
 	fault.Match = func(c sandbox.Call) bool { return c.Args.Get("channel") == channel }
-	s.workspace.Faults().Add(fault)
+	s.Workspace.Faults().Add(fault)
 }
 
 func TestModelFailsForAWhile(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(1), modelAnswers(llmtest.Script(
+	s := start(t, world.SQLite(t), quiet(1), modelAnswers(llmtest.Script(
 		llmtest.Fail(503), llmtest.Reply{Status: 429, RetryAfter: "1"}, llmtest.Fail(500), llmtest.Reply{Drop: true}, llmtest.Text("at last"))))
-	s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
-	s.await("the answer", 60*time.Second, func() bool { return len(s.posts()) == 1 })
+	s.Workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
+	s.await("the answer", func() bool { return len(s.posts()) == 1 })
 	if got := s.posts()[0].Text; got != "at last" {
 		t.Errorf("posted %q", got)
 	}
-	s.model.Handle(llmtest.Script(llmtest.Fail(503), llmtest.Fail(503), llmtest.Yes("judged at last", 1, 0), llmtest.Text("judged")))
-	s.workspace.Say(s.general, s.bob.ID, "a question?")
-	s.await("the judged answer", 60*time.Second, func() bool { return len(s.posts()) == 2 })
+	s.Model.Handle(llmtest.Script(llmtest.Fail(503), llmtest.Fail(503), llmtest.Yes("judged at last", 1, 0), llmtest.Text("judged")))
+	s.Workspace.Say(s.general, s.bob.ID, "a question?")
+	s.await("the judged answer", func() bool { return len(s.posts()) == 2 })
 }
 
 func TestModelFailsForGood(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+	s := start(t, world.SQLite(t), quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		if strings.Contains(c.System, "say nothing") {
 			return llmtest.Reply{}
 		}
 		return llmtest.Reply{Status: 400, Message: "no"}
 	}))
-	ts := s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
-	s.await("the note", 30*time.Second, func() bool { return len(s.posts()) == 1 })
+	ts := s.Workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
+	s.await("the note", func() bool { return len(s.posts()) == 1 })
 	if p := s.posts()[0]; p.ThreadTS != ts || p.Text == "" {
 		t.Errorf("posted %q in thread %q", p.Text, p.ThreadTS)
 	}
-	s.workspace.Say(s.general, s.bob.ID, "a question?")
-	s.await("the judgment", 30*time.Second, func() bool { return len(s.judgments()) == 1 })
+	s.Workspace.Say(s.general, s.bob.ID, "a question?")
+	s.await("the judgment", func() bool { return len(s.judgments()) == 1 })
 	s.never("more than silence", 5*time.Second, func() bool { return len(s.posts()) > 1 })
 	if rows := s.decisions("channel/T0E2E/" + s.general); len(rows) != 1 || rows[0].Outcome != "failed" {
 		t.Errorf("ledger: %+v; want one failed judgment", rows)
 	}
 
 	before := len(s.replies())
-	s.workspace.Say(s.general, s.alice.ID, s.mention("say nothing"))
-	s.await("another note", 30*time.Second, func() bool { return len(s.posts()) == 2 })
+	s.Workspace.Say(s.general, s.alice.ID, s.mention("say nothing"))
+	s.await("another note", func() bool { return len(s.posts()) == 2 })
 	if n := len(s.replies()) - before; n != 3 {
 		t.Errorf("asked %d times for an answer that stayed empty, want 3", n)
 	}
@@ -114,7 +115,7 @@ func TestModelFailsForGood(t *testing.T) {
 // countOutcomes counts the decisions of all conversations in a channel with an outcome.
 func (s *system) countOutcomes(channel string, want conversation.Outcome) int {
 	ids := []string{"channel/T0E2E/" + channel}
-	for _, m := range s.workspace.Messages(channel) {
+	for _, m := range s.Workspace.Messages(channel) {
 		ids = append(ids, "thread/T0E2E/"+channel+"/"+m.TS)
 	}
 	n := 0
@@ -132,23 +133,23 @@ func (s *system) countOutcomes(channel string, want conversation.Outcome) int {
 // it within judging, composing and posting.
 func TestKilledWorker(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(3), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+	s := start(t, world.SQLite(t), quiet(3), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		if c.Judgment() {
 			return llmtest.Yes("asked", 1, 8)
 		}
 		return llmtest.Reply{Text: "once", Delay: 3 * time.Second}
 	}))
 	delaying, composing, waiting := s.room(), s.room(), s.room()
-	s.workspace.Say(delaying, s.alice.ID, "a question?")
-	s.await("a reply held back", 30*time.Second, func() bool { return s.countOutcomes(delaying, "pending") == 1 })
-	s.workspace.Say(composing, s.alice.ID, s.mention("a question?"))
-	s.awaitStored(waiting, s.workspace.Say(waiting, s.alice.ID, "a question?"))
-	s.await("a reply being written", 30*time.Second, func() bool { return len(s.replies()) == 1 })
-	s.worker.kill()
-	s.worker.start()
+	s.Workspace.Say(delaying, s.alice.ID, "a question?")
+	s.await("a reply held back", func() bool { return s.countOutcomes(delaying, "pending") == 1 })
+	s.Workspace.Say(composing, s.alice.ID, s.mention("a question?"))
+	s.awaitStored(waiting, s.Workspace.Say(waiting, s.alice.ID, "a question?"))
+	s.await("a reply being written", func() bool { return len(s.replies()) == 1 })
+	s.worker.Kill()
+	s.worker.Start()
 	rooms := []string{delaying, composing, waiting}
 	for _, room := range rooms {
-		s.await("the answer", 60*time.Second, func() bool { return s.countOutcomes(room, "posted") == 1 })
+		s.await("the answer", func() bool { return s.countOutcomes(room, "posted") == 1 })
 	}
 	s.never("a doubled answer", 3*time.Second, func() bool { return len(s.posts()) != len(rooms) })
 }
@@ -159,26 +160,26 @@ func TestTemporalOutage(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "temporal.db")
 	server := testserver.StartTemporal(t, db, 0)
-	s := start(t, sqlite(t), quiet(2), modelAnswers(judgeAndAnswer("back", llmtest.No("no"))), func(o *settings) { o.temporal = server.Address })
+	s := start(t, world.SQLite(t), quiet(2), modelAnswers(judgeAndAnswer("back", llmtest.No("no"))), func(o *settings) { o.Temporal = server.Address })
 	server.Kill()
 	for i := range 5 {
-		s.workspace.Say(s.general, s.alice.ID, s.mention(fmt.Sprintf("question %d?", i)))
+		s.Workspace.Say(s.general, s.alice.ID, s.mention(fmt.Sprintf("question %d?", i)))
 	}
-	s.await("Slack to be acknowledged", 30*time.Second, func() bool {
+	s.await("Slack to be acknowledged", func() bool {
 		acked := 0
-		for _, d := range s.workspace.Deliveries() {
+		for _, d := range s.Workspace.Deliveries() {
 			if d.Status == http.StatusOK && d.Type == "message" {
 				acked++
 			}
 		}
 		return acked == 5
 	})
-	resp, err := http.Get("http://" + s.door + "/readyz")
+	resp, err := http.Get("http://" + s.starter.Address + "/readyz")
 	if err != nil || resp.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("readyz without Temporal: %v %v, want 503", resp, err)
 	}
 	server.Restart()
-	s.await("all answers", 90*time.Second, func() bool { return len(s.posts()) == 5 })
+	s.await("all answers", func() bool { return len(s.posts()) == 5 })
 	s.never("a doubled answer", 3*time.Second, func() bool { return len(s.posts()) > 5 })
 
 	server.Kill()
@@ -191,26 +192,26 @@ func TestTemporalOutage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.workspace.Say(s.general, s.alice.ID, s.mention("meanwhile?"))
+	s.Workspace.Say(s.general, s.alice.ID, s.mention("meanwhile?"))
 	server.Restart()
-	s.register(s.namespaceName)
-	s.workspace.Say(s.general, s.alice.ID, s.mention("after?"))
-	s.await("the other answers", 90*time.Second, func() bool { return len(s.posts()) == 7 })
+	world.Register(t, s.Client, s.Namespace)
+	s.Workspace.Say(s.general, s.alice.ID, s.mention("after?"))
+	s.await("the other answers", func() bool { return len(s.posts()) == 7 })
 }
 
 func TestEventsOutOfOrder(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(2), modelAnswers(judgeAndAnswer("no", llmtest.Yes("x", 1, 0))))
+	s := start(t, world.SQLite(t), quiet(2), modelAnswers(judgeAndAnswer("no", llmtest.Yes("x", 1, 0))))
 	// The deletion overtakes the message.
-	s.workspace.Faults().AddEvent(sandbox.EventFault{Times: 1, Hold: 1})
-	ts := s.workspace.Say(s.general, s.alice.ID, "deleted-at-once?")
-	s.workspace.Delete(s.general, ts)
+	s.Workspace.Faults().AddEvent(sandbox.EventFault{Times: 1, Hold: 1})
+	ts := s.Workspace.Say(s.general, s.alice.ID, "deleted-at-once?")
+	s.Workspace.Delete(s.general, ts)
 	s.never("a judgment of what was deleted", 6*time.Second, func() bool { return len(s.judgments()) > 0 })
 	// The edit overtakes the message.
-	s.workspace.Faults().AddEvent(sandbox.EventFault{Times: 1, Hold: 1})
-	ts = s.workspace.Say(s.general, s.alice.ID, "first-wording?")
-	s.workspace.Edit(s.general, ts, "second-wording?")
-	s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
+	s.Workspace.Faults().AddEvent(sandbox.EventFault{Times: 1, Hold: 1})
+	ts = s.Workspace.Say(s.general, s.alice.ID, "first-wording?")
+	s.Workspace.Edit(s.general, ts, "second-wording?")
+	s.await("the answer", func() bool { return len(s.posts()) == 1 })
 	if got := s.judgments()[0].System; !strings.Contains(got, "second-wording?") || strings.Contains(got, "first-wording?") {
 		t.Errorf("the judgment did not see the edit:\n%s", got)
 	}
@@ -220,7 +221,7 @@ func TestEventsOutOfOrder(t *testing.T) {
 // message is posted once. It leaves a reply that is being written, too.
 func TestStoppedDuringWork(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+	s := start(t, world.SQLite(t), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		if strings.Contains(c.System, "take your time") {
 			return llmtest.Reply{Text: "hello", Delay: 2 * time.Second}
 		}
@@ -229,24 +230,24 @@ func TestStoppedDuringWork(t *testing.T) {
 	posting, posted, writing := s.room(), s.room(), s.room()
 	s.faultPostsIn(posting, 1, sandbox.Fault{Delay: 4 * time.Second})
 	s.faultPostsIn(posted, 1, sandbox.Fault{Delay: 4 * time.Second, AfterEffect: true})
-	s.workspace.Say(posting, s.alice.ID, s.mention("hello?"))
-	s.workspace.Say(posted, s.alice.ID, s.mention("hello?"))
+	s.Workspace.Say(posting, s.alice.ID, s.mention("hello?"))
+	s.Workspace.Say(posted, s.alice.ID, s.mention("hello?"))
 	asked := func(room string) bool {
-		return slices.ContainsFunc(s.workspace.Calls(), func(c sandbox.Call) bool { return c.Method == "chat.postMessage" && c.Args.Get("channel") == room })
+		return slices.ContainsFunc(s.Workspace.Calls(), func(c sandbox.Call) bool { return c.Method == "chat.postMessage" && c.Args.Get("channel") == room })
 	}
-	s.await("Slack to be asked for both", 20*time.Second, func() bool { return asked(posting) && asked(posted) })
-	s.workspace.Say(writing, s.alice.ID, s.mention("hello? take your time"))
-	s.await("the model to be asked", 20*time.Second, func() bool { return len(s.replies()) == 3 })
-	s.worker.stop()
-	s.starter.stop()
-	s.worker.start()
+	s.await("Slack to be asked for both", func() bool { return asked(posting) && asked(posted) })
+	s.Workspace.Say(writing, s.alice.ID, s.mention("hello? take your time"))
+	s.await("the model to be asked", func() bool { return len(s.replies()) == 3 })
+	s.worker.Stop()
+	s.starter.Stop()
+	s.worker.Start()
 	rooms := []string{posting, posted, writing}
 	for _, room := range rooms {
-		s.await("the answer to be settled", 60*time.Second, func() bool {
+		s.await("the answer to be settled", func() bool {
 			posts := s.postsIn(room)
 			return len(posts) == 1 && s.phase("thread/T0E2E/"+room+"/"+posts[0].ThreadTS) == conversation.Idle
 		})
 	}
 	s.never("a second post", 3*time.Second, func() bool { return len(s.posts()) != len(rooms) })
-	s.worker.stop()
+	s.worker.Stop()
 }

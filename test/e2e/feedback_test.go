@@ -10,6 +10,7 @@ import (
 	"myao/internal/slack"
 	"myao/internal/store"
 	"myao/internal/testserver"
+	"myao/test/world"
 )
 
 // Whoever addressed the bot finds buttons under the answer. A vote is acknowledged in time while Slack's
@@ -19,15 +20,15 @@ func TestFeedback(t *testing.T) {
 	for name, options := range map[string][]option{"http": nil, "socket": {socketMode}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, sqlite(t), append(options, longAckTimeout, quiet(300), maxWait(600))...)
-			asked := s.workspace.Say(s.general, s.alice.ID, s.mention("what is for lunch?"))
-			s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
+			s := start(t, world.SQLite(t), append(options, longAckTimeout, quiet(300), maxWait(600))...)
+			asked := s.Workspace.Say(s.general, s.alice.ID, s.mention("what is for lunch?"))
+			s.await("the answer", func() bool { return len(s.posts()) == 1 })
 			answer := s.posts()[0]
 			if !strings.HasSuffix(string(answer.Blocks), `"value":"down","accessibility_label":"Bad answer"}}]}]`) {
 				t.Errorf("no buttons under %s", answer.Blocks)
 			}
 			var decision string
-			s.await("the ledger", 30*time.Second, func() bool {
+			s.await("the ledger", func() bool {
 				for _, d := range s.decisions("thread/T0E2E/" + s.general + "/" + asked) {
 					if d.Outcome == "posted" {
 						decision = d.Key
@@ -38,7 +39,7 @@ func TestFeedback(t *testing.T) {
 			vote := func(user sandbox.User, value string) *sandbox.Interaction {
 				t.Helper()
 				ran := testserver.MeasureRunning()
-				a := s.workspace.Press(s.general, user.ID, answer.TS, slack.ActionFeedback, value)
+				a := s.Workspace.Press(s.general, user.ID, answer.TS, slack.ActionFeedback, value)
 				if took := ran(); a.Status != 200 || took >= 3*time.Second {
 					t.Errorf("vote %s: status %d, %q after %s", value, a.Status, a.Err, took)
 				}
@@ -55,10 +56,10 @@ func TestFeedback(t *testing.T) {
 				}
 				return all
 			}
-			hangs := s.workspace.Faults().Add(sandbox.Fault{Method: "views.open", Delay: time.Minute})
+			hangs := s.Workspace.Faults().Add(sandbox.Fault{Method: "views.open", Delay: time.Minute})
 			down := vote(s.bob, store.VoteDown)
 			if name == "http" { // delivered again
-				if status, _, err := s.workspace.PostSignedForm(t.Context(), "interactions", down.Body); status != 200 || err != nil {
+				if status, _, err := s.Workspace.PostSignedForm(t.Context(), "interactions", down.Body); status != 200 || err != nil {
 					t.Errorf("again: status %d, %v", status, err)
 				}
 			}
@@ -72,13 +73,13 @@ func TestFeedback(t *testing.T) {
 			}
 			hangs()
 			vote(s.bob, store.VoteDown)
-			s.await("the window", 20*time.Second, func() bool { return len(s.workspace.Modals()) == 1 })
-			window := s.workspace.Modals()[0]
+			s.await("the window", func() bool { return len(s.Workspace.Modals()) == 1 })
+			window := s.Workspace.Modals()[0]
 			s.mustContain(string(window.View), `"optional":true`, `"max_length":500`, "What should have been different?")
 			if window.User != s.bob.ID {
 				t.Errorf("it is opened for %s", window.User)
 			}
-			if a := s.workspace.Submit(window.ID, map[string]map[string]string{"reason": {"reason": "It was dinner."}}); a.Status != 200 || len(s.workspace.Modals()) != 0 {
+			if a := s.Workspace.Submit(window.ID, map[string]map[string]string{"reason": {"reason": "It was dinner."}}); a.Status != 200 || len(s.Workspace.Modals()) != 0 {
 				t.Errorf("submitted: status %d, %q", a.Status, a.Err)
 			}
 			if got, want := votes(), s.alice.ID+" up \n"+s.bob.ID+" down It was dinner.\n"; got != want {
@@ -90,7 +91,7 @@ func TestFeedback(t *testing.T) {
 					t.Errorf("%s votes %s, want %d", got, label, want)
 				}
 			}
-			why, _, _ := s.command("why", "general", asked, "--text")
+			why, _, _ := s.Command("why", "general", asked, "--text")
 			s.mustContain(why, "rated 1 up, 1 down", `down, because "It was dinner."`)
 			if strings.Contains(why, s.bob.ID) {
 				t.Errorf("why tells who voted:\n%s", why)
@@ -110,8 +111,8 @@ func TestFeedback(t *testing.T) {
 			if len(usage.Rows) != 1 || usage.Rows[0].Up != 1 || usage.Rows[0].Down != 1 || usage.Rows[0].Model == "" {
 				t.Errorf("usage %+v", usage)
 			}
-			told := s.workspace.Ephemeral()
-			if n, updates := len(s.posts()), s.workspace.Calls("chat.update", "chat.postEphemeral", "reactions.add"); n != 1 || len(updates) > 0 || len(told) != 1 { // that of why
+			told := s.Workspace.Ephemeral()
+			if n, updates := len(s.posts()), s.Workspace.Calls("chat.update", "chat.postEphemeral", "reactions.add"); n != 1 || len(updates) > 0 || len(told) != 1 { // that of why
 				t.Errorf("the votes show: %d posts, %d changes, %d told", n, len(updates), len(told))
 			}
 		})

@@ -3,7 +3,6 @@ package e2e
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"myao/internal/sandbox"
 	"myao/internal/testserver"
@@ -13,8 +12,8 @@ import (
 func (s *system) promptBy(user, channel, text string) string {
 	s.t.Helper()
 	before := len(s.replies())
-	s.workspace.Say(channel, user, s.mention(text))
-	s.await("the model to be asked for an answer", 20*time.Second, func() bool { return len(s.replies()) > before })
+	s.Workspace.Say(channel, user, s.mention(text))
+	s.await("the model to be asked for an answer", func() bool { return len(s.replies()) > before })
 	return s.replies()[before].System
 }
 
@@ -23,12 +22,12 @@ func (s *system) promptBy(user, channel, text string) string {
 func TestGuests(t *testing.T) {
 	t.Parallel()
 	s := start(t, testserver.Postgres(t), quiet(300), maxWait(600), modelAnswers(rememberLinesWith("harbour", "walrus")))
-	random := s.workspace.AddChannel(sandbox.Public, "random", s.workspace.Bot().UserID, s.alice.ID, s.bob.ID)
-	gil := s.workspace.AddUserAs(sandbox.User{Name: "gil", Guest: true}).ID
-	direct := s.workspace.AddChannel(sandbox.DM, "", gil)
+	random := s.Workspace.AddChannel(sandbox.Public, "random", s.Workspace.Bot().UserID, s.alice.ID, s.bob.ID)
+	gil := s.Workspace.AddUserAs(sandbox.User{Name: "gil", Guest: true}).ID
+	direct := s.Workspace.AddChannel(sandbox.DM, "", gil)
 	s.runWorkflow("ChannelSync", nil, nil)
-	s.awaitStored(s.general, s.workspace.Say(s.general, s.alice.ID, "the party is at the harbour"))
-	s.awaitStored(random, s.workspace.Say(random, s.alice.ID, "the codename is walrus"))
+	s.awaitStored(s.general, s.Workspace.Say(s.general, s.alice.ID, "the party is at the harbour"))
+	s.awaitStored(random, s.Workspace.Say(random, s.alice.ID, "the codename is walrus"))
 	s.runMemory()
 	check := func(when, prompt string, others bool) {
 		t.Helper()
@@ -38,14 +37,14 @@ func TestGuests(t *testing.T) {
 	}
 	outsiders := func(want int) {
 		t.Helper()
-		s.await("the door to know who is there", 20*time.Second, func() bool {
+		s.await("the door to know who is there", func() bool {
 			in, err := s.store.OutsidersIn(t.Context(), "T0E2E")
 			return err == nil && in[random] == want
 		})
 	}
 	check("a guest's direct message", s.promptBy(gil, direct, "where is it?"), false)
 	check("among colleagues", s.promptFor(random, "where?"), true)
-	s.workspace.Join(random, gil)
+	s.Workspace.Join(random, gil)
 	outsiders(1)
 	prompt := s.promptFor(random, "where, with the guest?")
 	check("with a guest", prompt, false)
@@ -54,17 +53,17 @@ func TestGuests(t *testing.T) {
 	}
 	check("asked by the guest", s.promptBy(gil, random, "where?"), false)
 	check("elsewhere meanwhile", s.promptFor(s.general, "what is it called?"), true)
-	s.workspace.Leave(random, gil)
+	s.Workspace.Leave(random, gil)
 	outsiders(0)
 	check("without the guest", s.promptFor(random, "and now?"), true)
 
-	s.workspace.SetGuest(s.bob.ID, true)
-	s.await("the door to know who is a guest", 20*time.Second, func() bool {
+	s.Workspace.SetGuest(s.bob.ID, true)
+	s.await("the door to know who is a guest", func() bool {
 		known, err := s.store.Users(t.Context(), "T0E2E", []string{s.bob.ID})
 		return err == nil && known[s.bob.ID].Guest
 	})
 	check("a colleague became a guest", s.promptFor(random, "and what now?"), false)
-	s.workspace.SetGuest(s.bob.ID, false)
+	s.Workspace.SetGuest(s.bob.ID, false)
 	outsiders(0)
 	check("and is one no longer", s.promptFor(random, "once more?"), true)
 }

@@ -10,22 +10,23 @@ import (
 	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/test/world"
 )
 
 // openHome opens the Home tab as a user, again and again until done holds for its blocks, and returns them.
 func (s *system) openHome(user string, done func(blocks string) bool) (blocks string) {
 	s.t.Helper()
 	served := s.published(user)
-	s.workspace.OpenHome(user, "home")
-	s.await("the Home tab of "+user, 30*time.Second, func() bool {
+	s.Workspace.OpenHome(user, "home")
+	s.await("the Home tab of "+user, func() bool {
 		if s.published(user) == served {
 			return false
 		}
-		if blocks = string(s.workspace.Home(user)); done(blocks) {
+		if blocks = string(s.Workspace.Home(user)); done(blocks) {
 			return true
 		}
 		served = s.published(user)
-		s.workspace.OpenHome(user, "home")
+		s.Workspace.OpenHome(user, "home")
 		return false
 	})
 	return blocks
@@ -33,15 +34,15 @@ func (s *system) openHome(user string, done func(blocks string) bool) (blocks st
 
 func (s *system) awaitHome(user string, done func(blocks string) bool) (blocks string) {
 	s.t.Helper()
-	s.await("the Home tab of "+user, 30*time.Second, func() bool {
-		blocks = string(s.workspace.Home(user))
+	s.await("the Home tab of "+user, func() bool {
+		blocks = string(s.Workspace.Home(user))
 		return blocks != "" && done(blocks)
 	})
 	return blocks
 }
 
 func (s *system) published(user string) (n int) {
-	for _, c := range s.workspace.Calls("views.publish") {
+	for _, c := range s.Workspace.Calls("views.publish") {
 		if c.Args.Get("user_id") == user {
 			n++
 		}
@@ -62,16 +63,16 @@ func TestHomeTab(t *testing.T) {
 	for name, options := range map[string][]option{"http": nil, "socket": {socketMode}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, sqlite(t), append(options, longAckTimeout, quiet(300), maxWait(600), extraConfig("channels: {kept: {remember: here}, elsewhere: {mode: off}}"))...)
-			bot := s.workspace.Bot().UserID
-			secret := s.workspace.AddChannel(sandbox.Private, "a<b&c", bot, s.alice.ID)
-			s.workspace.AddChannel(sandbox.Public, "kept", bot, s.alice.ID)
-			s.workspace.AddChannel(sandbox.Public, "elsewhere", bot, s.alice.ID)
-			s.workspace.AddChannel(sandbox.Public, "without-bot", s.alice.ID, s.bob.ID)
-			gil := s.workspace.AddUserAs(sandbox.User{Name: "gil", Guest: true}).ID
+			s := start(t, world.SQLite(t), append(options, longAckTimeout, quiet(300), maxWait(600), configured("channels: {kept: {remember: here}, elsewhere: {mode: off}}"))...)
+			bot := s.Workspace.Bot().UserID
+			secret := s.Workspace.AddChannel(sandbox.Private, "a<b&c", bot, s.alice.ID)
+			s.Workspace.AddChannel(sandbox.Public, "kept", bot, s.alice.ID)
+			s.Workspace.AddChannel(sandbox.Public, "elsewhere", bot, s.alice.ID)
+			s.Workspace.AddChannel(sandbox.Public, "without-bot", s.alice.ID, s.bob.ID)
+			gil := s.Workspace.AddUserAs(sandbox.User{Name: "gil", Guest: true}).ID
 			s.runWorkflow("ChannelSync", nil, nil)
 			for _, channel := range []string{s.general, secret} {
-				s.awaitStored(channel, s.workspace.Say(channel, s.alice.ID, "who has the walrus?"))
+				s.awaitStored(channel, s.Workspace.Say(channel, s.alice.ID, "who has the walrus?"))
 			}
 			if _, err := s.store.AddNote(t.Context(), "T0E2E", secret, "step", chat.Note{TS: "1.000001", Author: s.alice.ID, Text: "the key is under <@U1> & co"}); err != nil {
 				t.Fatal(err)
@@ -104,8 +105,8 @@ func TestHomeTab(t *testing.T) {
 			}
 
 			// A guest sees the channel, and not what was said there before.
-			gina := s.workspace.AddUserAs(sandbox.User{Name: "gina", Guest: true}).ID
-			s.workspace.Join(secret, gina)
+			gina := s.Workspace.AddUserAs(sandbox.User{Name: "gina", Guest: true}).ID
+			s.Workspace.Join(secret, gina)
 			if blocks := s.openHome(gina, holding(secret)); strings.Contains(blocks, "vault") || strings.Contains(blocks, "the key is") {
 				t.Errorf("a guest sees what was said before: %s", blocks)
 			}
@@ -125,9 +126,9 @@ func TestHomeTab(t *testing.T) {
 			s.awaitHome(s.bob.ID, func(blocks string) bool { return !strings.Contains(blocks, slack.ActionHomeUnmute) })
 
 			// While Slack does not say where alice is, only public channels are shown.
-			carol := s.workspace.AddUser("carol").ID
-			s.workspace.Join(secret, carol)
-			s.workspace.Faults().Add(sandbox.Fault{Method: "users.conversations", Error: "internal_error"})
+			carol := s.Workspace.AddUser("carol").ID
+			s.Workspace.Join(secret, carol)
+			s.Workspace.Faults().Add(sandbox.Fault{Method: "users.conversations", Error: "internal_error"})
 			if blocks := s.openHome(carol, holding("|general")); strings.Contains(blocks, secret) {
 				t.Errorf("shown without knowing who is there: %s", blocks)
 			}
@@ -138,7 +139,7 @@ func TestHomeTab(t *testing.T) {
 // pressHome presses a button of the Home tab, which is acknowledged in time.
 func (s *system) pressHome(user, action, value string) {
 	s.t.Helper()
-	if asked := s.workspace.PressHome(user, action, value); asked.Status != 200 {
+	if asked := s.Workspace.PressHome(user, action, value); asked.Status != 200 {
 		s.t.Errorf("%s: status %d, %s", action, asked.Status, fmt.Sprint(asked.Err))
 	}
 }

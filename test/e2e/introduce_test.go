@@ -17,9 +17,9 @@ func TestIntroduction(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, url string) {
 		t.Parallel()
-		s := start(t, url, quiet(300), maxWait(600), extraConfig("channels: {silent: {mode: off}, asked: {mode: mention}}"))
-		bot := s.workspace.Bot().UserID
-		channel := func(name string) string { return s.workspace.AddChannel(sandbox.Public, name, s.alice.ID) }
+		s := start(t, url, quiet(300), maxWait(600), configured("channels: {silent: {mode: off}, asked: {mode: mention}}"))
+		bot := s.Workspace.Bot().UserID
+		channel := func(name string) string { return s.Workspace.AddChannel(sandbox.Public, name, s.alice.ID) }
 		random, asked, silent, muted := channel("random"), channel("asked"), channel("silent"), channel("muted")
 		if err := s.store.ApplyOrder(t.Context(), store.Order{
 			ID: "mute", Scope: chat.Scope{Team: "T0E2E", Channel: muted}, Kind: "mute", Until: time.Now().Add(time.Hour),
@@ -27,22 +27,22 @@ func TestIntroduction(t *testing.T) {
 			t.Fatal(err)
 		}
 		joined := func(e sandbox.Event) bool { return e.Type == "member_joined_channel" }
-		s.workspace.Faults().AddEvent(sandbox.EventFault{Match: joined, RedeliverAfter: slices.Repeat([]time.Duration{100 * time.Millisecond}, 10)})
+		s.Workspace.Faults().AddEvent(sandbox.EventFault{Match: joined, RedeliverAfter: slices.Repeat([]time.Duration{100 * time.Millisecond}, 10)})
 		// The message is posted, and Slack does not say so.
-		s.workspace.Faults().Add(sandbox.Fault{Method: "chat.postMessage", Error: "internal_error", AfterEffect: true, Times: 1})
+		s.Workspace.Faults().Add(sandbox.Fault{Method: "chat.postMessage", Error: "internal_error", AfterEffect: true, Times: 1})
 		for _, c := range []string{random, asked, silent, muted} {
-			s.workspace.Join(c, bot)
+			s.Workspace.Join(c, bot)
 		}
-		s.await("two introductions", 60*time.Second, func() bool { return len(s.posts()) == 2 })
-		s.starter.kill()
-		s.worker.kill()
-		s.worker.start()
-		s.starter.start()
-		s.ready()
-		s.workspace.Leave(random, bot)
-		s.workspace.Join(random, bot)
+		s.await("two introductions", func() bool { return len(s.posts()) == 2 })
+		s.starter.Kill()
+		s.worker.Kill()
+		s.worker.Start()
+		s.starter.Start()
+		s.Ready()
+		s.Workspace.Leave(random, bot)
+		s.Workspace.Join(random, bot)
 		s.runWorkflow("ChannelSync", nil, nil)
-		s.awaitStored(random, s.workspace.Say(random, s.alice.ID, "hello"))
+		s.awaitStored(random, s.Workspace.Say(random, s.alice.ID, "hello"))
 		s.never("another introduction", 3*time.Second, func() bool { return len(s.posts()) > 2 })
 		said := map[string]string{}
 		for _, p := range s.posts() {

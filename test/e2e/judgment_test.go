@@ -11,6 +11,7 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/testserver"
+	"myao/test/world"
 )
 
 // judgeAndAnswer answers judgments with the verdicts in turn, and everything else with a text.
@@ -28,10 +29,10 @@ func TestBurstIsJudgedOnce(t *testing.T) {
 	t.Parallel()
 	s := start(t, testserver.Postgres(t), quiet(2), modelAnswers(judgeAndAnswer("It is in the wiki.", llmtest.Yes("nobody answered", 0.8, 0))))
 	for _, text := range []string{"does anybody know", "where the plan is?", "the one of May"} {
-		s.workspace.Say(s.general, s.alice.ID, text)
+		s.Workspace.Say(s.general, s.alice.ID, text)
 		time.Sleep(300 * time.Millisecond)
 	}
-	s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
+	s.await("the answer", func() bool { return len(s.posts()) == 1 })
 	if p := s.posts()[0]; p.ThreadTS != "" {
 		t.Errorf("a judged reply at the top level was posted in thread %q", p.ThreadTS)
 	}
@@ -50,7 +51,7 @@ func TestBurstIsJudgedOnce(t *testing.T) {
 // the bot, which is answered in a thread of its own.
 func TestNobodysQuestionIsForgotten(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(2), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+	s := start(t, world.SQLite(t), quiet(2), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		switch {
 		case !c.Judgment():
 			return llmtest.Text("It is in the wiki.")
@@ -68,18 +69,18 @@ func TestNobodysQuestionIsForgotten(t *testing.T) {
 		}
 		return n
 	}
-	s.workspace.Say(s.general, s.alice.ID, "does anybody know why the VPN is down?")
-	s.workspace.Say(s.general, s.alice.ID, "<@"+s.bob.ID+"> lunch?")
-	s.await("an answer after a word to bob", 30*time.Second, func() bool { return topLevel(s.general) == 1 })
+	s.Workspace.Say(s.general, s.alice.ID, "does anybody know why the VPN is down?")
+	s.Workspace.Say(s.general, s.alice.ID, "<@"+s.bob.ID+"> lunch?")
+	s.await("an answer after a word to bob", func() bool { return topLevel(s.general) == 1 })
 
-	other := s.workspace.AddChannel(sandbox.Public, "other", s.alice.ID, s.bob.ID, s.workspace.Bot().UserID)
+	other := s.Workspace.AddChannel(sandbox.Public, "other", s.alice.ID, s.bob.ID, s.Workspace.Bot().UserID)
 	s.runWorkflow("ChannelSync", nil, nil)
-	s.workspace.Say(other, s.alice.ID, "does anybody know why the VPN is down?")
-	asked := s.workspace.Say(other, s.bob.ID, s.mention("what is for lunch?"))
-	s.await("an answer beside that to bob", 30*time.Second, func() bool { return topLevel(other) == 1 && len(s.postsIn(other)) == 2 })
+	s.Workspace.Say(other, s.alice.ID, "does anybody know why the VPN is down?")
+	s.Workspace.Say(other, s.bob.ID, s.mention("what is for lunch?"))
+	s.await("an answer beside that to bob", func() bool { return topLevel(other) == 1 && len(s.postsIn(other)) == 2 })
 	judged := s.judgments()
-	if last := judged[len(judged)-1].System; !strings.Contains(last, "what is for lunch?") || !strings.Contains(last, "Thread: "+asked) {
-		t.Errorf("the judgment does not see the mention and its thread:\n%s", last)
+	if last := judged[len(judged)-1].System; !strings.Contains(last, "what is for lunch?") {
+		t.Errorf("the judgment does not see the mention:\n%s", last)
 	}
 }
 
@@ -87,11 +88,11 @@ func TestNobodysQuestionIsForgotten(t *testing.T) {
 func TestJudgeSeesReactions(t *testing.T) {
 	t.Parallel()
 	s := start(t, testserver.Postgres(t), quiet(3))
-	asked := s.workspace.Say(s.general, s.alice.ID, "who can restart staging?")
-	s.workspace.React(s.general, asked, s.bob.ID, "tada")
-	s.workspace.React(s.general, asked, s.bob.ID, "eyes")
-	s.workspace.Unreact(s.general, asked, s.bob.ID, "tada")
-	s.await("the judgment", 30*time.Second, func() bool { return len(s.judgments()) == 1 })
+	asked := s.Workspace.Say(s.general, s.alice.ID, "who can restart staging?")
+	s.Workspace.React(s.general, asked, s.bob.ID, "tada")
+	s.Workspace.React(s.general, asked, s.bob.ID, "eyes")
+	s.Workspace.Unreact(s.general, asked, s.bob.ID, "tada")
+	s.await("the judgment", func() bool { return len(s.judgments()) == 1 })
 	prompt := s.judgments()[0].System
 	for _, want := range []string{"who can restart staging?\nReactions: :eyes: bob\n", " ago) [new]", "a sign under one of them"} {
 		if !strings.Contains(prompt, want) {
@@ -106,16 +107,16 @@ func TestGroupDirectMessage(t *testing.T) {
 	t.Parallel()
 	memories := rememberLinesWith("merger")
 	verdicts := judgeAndAnswer("I see.", llmtest.Yes("nobody answered", 0.8, 0), llmtest.No("nobody asked"))
-	s := start(t, sqlite(t), quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
-		if c.Model == memoryModel {
+	s := start(t, world.SQLite(t), quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+		if c.Model == world.MemoryModel {
 			return memories(c)
 		}
 		return verdicts(c)
 	}))
-	group := s.workspace.AddChannel(sandbox.GroupDM, "", s.alice.ID, s.bob.ID, s.workspace.Bot().UserID)
+	group := s.Workspace.AddChannel(sandbox.GroupDM, "", s.alice.ID, s.bob.ID, s.Workspace.Bot().UserID)
 	s.runWorkflow("ChannelSync", nil, nil)
-	plan := s.workspace.Say(group, s.alice.ID, "the merger is on, is it not?")
-	s.await("the judged answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
+	plan := s.Workspace.Say(group, s.alice.ID, "the merger is on, is it not?")
+	s.await("the judged answer", func() bool { return len(s.posts()) == 1 })
 	if p := s.posts()[0]; p.Channel != group || p.ThreadTS != "" {
 		t.Errorf("a judged reply was posted in thread %q of %s", p.ThreadTS, p.Channel)
 	}
@@ -127,7 +128,7 @@ func TestGroupDirectMessage(t *testing.T) {
 	if prompt := s.promptFor(group, "what is on?"); !strings.Contains(prompt, "- 2026-01-01 ") || strings.Count(prompt, "the merger is on") < 2 {
 		t.Errorf("the group does not know what was said, or its own memory:\n%s", prompt)
 	}
-	s.await("the answers", 20*time.Second, func() bool { return len(s.posts()) == 3 })
+	s.await("the answers", func() bool { return len(s.posts()) == 3 })
 	for _, p := range s.posts()[1:] {
 		if p.ThreadTS == "" {
 			t.Errorf("a mention in %s was not answered in a thread", p.Channel)
@@ -140,9 +141,9 @@ func TestGroupDirectMessage(t *testing.T) {
 
 func TestVerdictNoIsSilence(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(1))
-	s.workspace.Say(s.general, s.alice.ID, "talking to myself")
-	s.await("the judgment", 20*time.Second, func() bool { return len(s.judgments()) == 1 })
+	s := start(t, world.SQLite(t), quiet(1))
+	s.Workspace.Say(s.general, s.alice.ID, "talking to myself")
+	s.await("the judgment", func() bool { return len(s.judgments()) == 1 })
 	s.never("a word", 3*time.Second, func() bool { return len(s.posts()) > 0 || len(s.replies()) > 0 })
 	if rows := s.decisions("channel/T0E2E/" + s.general); len(rows) != 1 || rows[0].Outcome != "silent" || rows[0].Source != "judgment" {
 		t.Errorf("ledger: %+v; want one silent judgment", rows)
@@ -151,14 +152,14 @@ func TestVerdictNoIsSilence(t *testing.T) {
 
 func TestNewMessageWithdrawsADelayedReply(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(1), modelAnswers(judgeAndAnswer("too late", llmtest.Yes("wait and see", 0.6, 6), llmtest.No("answered by bob"))))
-	s.workspace.Say(s.general, s.alice.ID, "who has the key?")
-	s.await("the first judgment", 20*time.Second, func() bool { return len(s.judgments()) == 1 })
+	s := start(t, world.SQLite(t), quiet(1), modelAnswers(judgeAndAnswer("too late", llmtest.Yes("wait and see", 0.6, 6), llmtest.No("answered by bob"))))
+	s.Workspace.Say(s.general, s.alice.ID, "who has the key?")
+	s.await("the first judgment", func() bool { return len(s.judgments()) == 1 })
 	time.Sleep(time.Second)
-	s.workspace.Say(s.general, s.bob.ID, "I have")
-	s.await("the second judgment", 20*time.Second, func() bool { return len(s.judgments()) == 2 })
+	s.Workspace.Say(s.general, s.bob.ID, "I have")
+	s.await("the second judgment", func() bool { return len(s.judgments()) == 2 })
 	s.never("the withdrawn reply", 8*time.Second, func() bool { return len(s.posts()) > 0 })
-	s.await("the ledger to say so", 30*time.Second, func() bool {
+	s.await("the ledger to say so", func() bool {
 		rows := s.decisions("channel/T0E2E/" + s.general)
 		return len(rows) == 2 && rows[0].Outcome == "withdrawn" && rows[1].Outcome == "silent"
 	})
@@ -166,7 +167,7 @@ func TestNewMessageWithdrawsADelayedReply(t *testing.T) {
 
 func TestAnswerInTheThreadWithdrawsADelayedReply(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+	s := start(t, world.SQLite(t), quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		switch {
 		case !c.Judgment():
 			return llmtest.Text("too late")
@@ -176,11 +177,11 @@ func TestAnswerInTheThreadWithdrawsADelayedReply(t *testing.T) {
 			return llmtest.Yes("wait and see", 0.6, 6)
 		}
 	}))
-	asked := s.workspace.Say(s.general, s.alice.ID, "who has the key?")
+	asked := s.Workspace.Say(s.general, s.alice.ID, "who has the key?")
 	top := "channel/T0E2E/" + s.general
-	s.await("the first judgment", 20*time.Second, func() bool { return len(s.decisions(top)) == 1 })
-	answer := s.workspace.Say(s.general, s.bob.ID, "I have", sandbox.InThread(asked))
-	s.await("a judgment that knows of it", 30*time.Second, func() bool {
+	s.await("the first judgment", func() bool { return len(s.decisions(top)) == 1 })
+	answer := s.Workspace.Say(s.general, s.bob.ID, "I have", sandbox.InThread(asked))
+	s.await("a judgment that knows of it", func() bool {
 		rows := s.decisions(top)
 		return len(rows) == 2 && rows[0].Outcome == "withdrawn" && rows[0].OutcomeBy == answer && rows[1].Outcome == "silent"
 	})
@@ -189,9 +190,9 @@ func TestAnswerInTheThreadWithdrawsADelayedReply(t *testing.T) {
 
 func TestDelayIsKept(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(1), modelAnswers(judgeAndAnswer("here you are", llmtest.Yes("hold back", 0.7, 4))))
-	s.workspace.Say(s.general, s.alice.ID, "a question?")
-	s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
+	s := start(t, world.SQLite(t), quiet(1), modelAnswers(judgeAndAnswer("here you are", llmtest.Yes("hold back", 0.7, 4))))
+	s.Workspace.Say(s.general, s.alice.ID, "a question?")
+	s.await("the answer", func() bool { return len(s.posts()) == 1 })
 	if held := s.posts()[0].At.Sub(s.judgments()[0].At); held < 4*time.Second {
 		t.Errorf("posted %s after the judgment, want at least 4s", held)
 	}
@@ -199,11 +200,11 @@ func TestDelayIsKept(t *testing.T) {
 
 func TestBusyChannelIsJudged(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(3), maxWait(6), modelAnswers(judgeAndAnswer("let me add something", llmtest.Yes("long unanswered", 0.9, 30))))
+	s := start(t, world.SQLite(t), quiet(3), maxWait(6), modelAnswers(judgeAndAnswer("let me add something", llmtest.Yes("long unanswered", 0.9, 30))))
 	began, ran := time.Now(), testserver.MeasureRunning()
 	var judged time.Duration
 	for ran() < 14*time.Second && len(s.posts()) == 0 {
-		s.workspace.Say(s.general, s.alice.ID, "and another thing")
+		s.Workspace.Say(s.general, s.alice.ID, "and another thing")
 		time.Sleep(time.Second)
 		if judged == 0 && len(s.judgments()) > 0 {
 			judged = ran()
@@ -220,30 +221,30 @@ func TestBusyChannelIsJudged(t *testing.T) {
 func TestUnreadableVerdictIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	unreadable := llmtest.Text("I think so!")
-	s := start(t, sqlite(t), quiet(1), modelAnswers(judgeAndAnswer("yes", unreadable, llmtest.Yes("now in JSON", 0.9, 0), unreadable)))
-	s.workspace.Say(s.general, s.alice.ID, "well?")
-	s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
+	s := start(t, world.SQLite(t), quiet(1), modelAnswers(judgeAndAnswer("yes", unreadable, llmtest.Yes("now in JSON", 0.9, 0), unreadable)))
+	s.Workspace.Say(s.general, s.alice.ID, "well?")
+	s.await("the answer", func() bool { return len(s.posts()) == 1 })
 	if n := len(s.judgments()); n != 2 {
 		t.Errorf("asked %d times, want twice", n)
 	}
 	// Never readable.
-	s.workspace.Say(s.general, s.alice.ID, "and what else?")
-	s.await("two attempts", 20*time.Second, func() bool { return len(s.judgments()) == 4 })
+	s.Workspace.Say(s.general, s.alice.ID, "and what else?")
+	s.await("two attempts", func() bool { return len(s.judgments()) == 4 })
 	s.never("more than silence", 5*time.Second, func() bool { return len(s.posts()) > 1 || len(s.judgments()) > 4 })
 	// The conversation continues.
-	s.model.Handle(judgeAndAnswer("here I am", llmtest.Yes("mended", 1, 0)))
-	s.workspace.Say(s.general, s.alice.ID, "and now?")
-	s.await("another answer", 20*time.Second, func() bool { return len(s.posts()) == 2 })
+	s.Model.Handle(judgeAndAnswer("here I am", llmtest.Yes("mended", 1, 0)))
+	s.Workspace.Say(s.general, s.alice.ID, "and now?")
+	s.await("another answer", func() bool { return len(s.posts()) == 2 })
 }
 
 func TestFollowUpNeedsNoMention(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(60), modelAnswers(judgeAndAnswer("Sure.", llmtest.Yes("she answers me", 0.9, 0))))
-	ts := s.workspace.Say(s.general, s.alice.ID, s.mention("can you help?"))
-	s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
+	s := start(t, world.SQLite(t), quiet(60), modelAnswers(judgeAndAnswer("Sure.", llmtest.Yes("she answers me", 0.9, 0))))
+	ts := s.Workspace.Say(s.general, s.alice.ID, s.mention("can you help?"))
+	s.await("the answer", func() bool { return len(s.posts()) == 1 })
 	said := time.Now()
-	s.workspace.Say(s.general, s.alice.ID, "and with the other thing?", sandbox.InThread(ts))
-	s.await("the second answer", 30*time.Second, func() bool { return len(s.posts()) == 2 })
+	s.Workspace.Say(s.general, s.alice.ID, "and with the other thing?", sandbox.InThread(ts))
+	s.await("the second answer", func() bool { return len(s.posts()) == 2 })
 	if s.posts()[1].ThreadTS != ts {
 		t.Errorf("followed up in thread %q, want %q", s.posts()[1].ThreadTS, ts)
 	}
@@ -257,23 +258,23 @@ func TestFollowUpNeedsNoMention(t *testing.T) {
 
 func TestChannelModes(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(1), extraConfig("channels:\n  loud: {mode: all}\n  \"#asked\": {mode: mention}\n  silent: {mode: off}\n  robots: {bots: judge}\n"),
+	s := start(t, world.SQLite(t), quiet(1), configured("channels:\n  loud: {mode: all}\n  \"#asked\": {mode: mention}\n  silent: {mode: off}\n  robots: {bots: judge}\n"),
 		modelAnswers(judgeAndAnswer("an answer", llmtest.Yes("why not", 1, 0))))
-	me, alice := s.workspace.Bot().UserID, s.alice.ID
-	loud := s.workspace.AddChannel(sandbox.Private, "loud", me, alice)
-	asked := s.workspace.AddChannel(sandbox.Public, "asked", me, alice)
-	silent := s.workspace.AddChannel(sandbox.Public, "silent", me, alice)
-	robots := s.workspace.AddChannel(sandbox.Public, "robots", me, alice)
-	direct := s.workspace.AddChannel(sandbox.DM, "", alice)
+	me, alice := s.Workspace.Bot().UserID, s.alice.ID
+	loud := s.Workspace.AddChannel(sandbox.Private, "loud", me, alice)
+	asked := s.Workspace.AddChannel(sandbox.Public, "asked", me, alice)
+	silent := s.Workspace.AddChannel(sandbox.Public, "silent", me, alice)
+	robots := s.Workspace.AddChannel(sandbox.Public, "robots", me, alice)
+	direct := s.Workspace.AddChannel(sandbox.DM, "", alice)
 	in := func(channel string) int { return len(s.postsIn(channel)) }
 	alert := sandbox.App{BotID: "B0ALERT", Name: "alerts"}
-	ts := s.workspace.Say(loud, alice, "no question at all")
-	plain := s.workspace.Say(asked, alice, "is anybody there?")
-	off := s.workspace.Say(silent, alice, s.mention("you there?"))
-	s.workspace.Say(direct, alice, "hello")
-	s.workspace.SayAsApp(robots, alert, "disk full")
-	s.workspace.SayAsApp(s.general, alert, "disk full")
-	s.await("answers", 30*time.Second, func() bool { return in(loud) == 1 && in(direct) == 1 && in(robots) == 1 })
+	ts := s.Workspace.Say(loud, alice, "no question at all")
+	plain := s.Workspace.Say(asked, alice, "is anybody there?")
+	off := s.Workspace.Say(silent, alice, s.mention("you there?"))
+	s.Workspace.Say(direct, alice, "hello")
+	s.Workspace.SayAsApp(robots, alert, "disk full")
+	s.Workspace.SayAsApp(s.general, alert, "disk full")
+	s.await("answers", func() bool { return in(loud) == 1 && in(direct) == 1 && in(robots) == 1 })
 	for _, p := range s.posts() {
 		switch {
 		case p.Channel == loud && p.ThreadTS != ts:
@@ -284,15 +285,15 @@ func TestChannelModes(t *testing.T) {
 	}
 	s.never("a word where it should be silent", 4*time.Second, func() bool { return in(asked)+in(silent)+in(s.general) > 0 })
 	for _, id := range []string{"channel/T0E2E/" + asked, "thread/T0E2E/" + asked + "/" + plain, "channel/T0E2E/" + silent, "thread/T0E2E/" + silent + "/" + off} {
-		if _, err := s.temporal.DescribeWorkflowExecution(t.Context(), id, ""); !errors.As(err, new(*serviceerror.NotFound)) {
+		if _, err := s.Client.DescribeWorkflowExecution(t.Context(), id, ""); !errors.As(err, new(*serviceerror.NotFound)) {
 			t.Errorf("%s: %v; want no conversation where there is nothing to decide", id, err)
 		}
 	}
 	for channel, why := range map[string]string{asked: "the channel's mode is mention", silent: "the channel's mode is off"} {
-		if stdout, stderr, _ := s.command("why", channel); !strings.Contains(stdout, why) {
+		if stdout, stderr, _ := s.Command("why", channel); !strings.Contains(stdout, why) {
 			t.Errorf("why: %s%s; want %q", stdout, stderr, why)
 		}
 	}
-	s.workspace.Say(asked, alice, s.mention("you then"))
-	s.await("the answer to the mention", 20*time.Second, func() bool { return in(asked) == 1 })
+	s.Workspace.Say(asked, alice, s.mention("you then"))
+	s.await("the answer to the mention", func() bool { return in(asked) == 1 })
 }

@@ -21,6 +21,7 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/test/world"
 )
 
 // step is a failpoint at which a program is killed, and the question that makes it reach it.
@@ -90,38 +91,38 @@ func TestKilledBetweenAnyTwoSteps(t *testing.T) {
 			return llmtest.Text("answer")
 		}))
 		var asked []*question
-		s.worker.kill()
+		s.worker.Kill()
 		for _, step := range workerSteps {
 			q := s.prepare(step, len(asked))
 			if step.second {
-				s.worker.start()
+				s.worker.Start()
 				s.refuseSecondPart(q)
-				s.worker.kill()
+				s.worker.Kill()
 			}
-			s.worker.start(failpoint.Variable + "=" + step.point)
+			s.worker.Start(failpoint.Variable + "=" + step.point)
 			if !step.second {
 				q.say(s)
 			}
-			s.worker.awaitDeath(step.point)
+			s.awaitDeath(s.worker, step.point)
 			asked = append(asked, q)
 			if !q.answerStored(s) {
-				s.worker.start()
-				s.await("the answer of "+q.point, 60*time.Second, func() bool { return q.answerStored(s) })
-				s.worker.kill()
+				s.worker.Start()
+				s.await("the answer of "+q.point, func() bool { return q.answerStored(s) })
+				s.worker.Kill()
 			}
 		}
-		s.worker.start()
-		s.starter.kill()
+		s.worker.Start()
+		s.starter.Kill()
 		for _, step := range starterSteps {
 			q := s.prepare(step, len(asked))
-			s.starter.start(failpoint.Variable + "=" + step.point)
+			s.starter.Start(failpoint.Variable + "=" + step.point)
 			q.say(s)
-			s.starter.awaitDeath(step.point)
+			s.awaitDeath(s.starter, step.point)
 			asked = append(asked, q)
 		}
-		s.starter.start()
+		s.starter.Start()
 		for _, q := range asked {
-			s.await("the end of "+q.point, 90*time.Second, func() bool { return q.ended(s) })
+			s.await("the end of "+q.point, func() bool { return q.ended(s) })
 		}
 		want := 0
 		for _, q := range asked {
@@ -143,7 +144,7 @@ type question struct {
 func (s *system) prepare(step step, n int) *question {
 	q := &question{step: step, text: fmt.Sprintf("question-%02d?", n)}
 	// Private, so that no prompt has a question of another room among what was said before.
-	q.channel = s.workspace.AddChannel(sandbox.Private, fmt.Sprintf("room-%02d", n), s.workspace.Bot().UserID, s.alice.ID)
+	q.channel = s.Workspace.AddChannel(sandbox.Private, fmt.Sprintf("room-%02d", n), s.Workspace.Bot().UserID, s.alice.ID)
 	switch {
 	case step.judgmentFails:
 		q.text += " hopeless"
@@ -160,7 +161,7 @@ func (q *question) say(s *system) {
 	if !q.judged {
 		text = s.mention(text)
 	}
-	q.ts = s.workspace.Say(q.channel, s.alice.ID, text)
+	q.ts = s.Workspace.Say(q.channel, s.alice.ID, text)
 }
 
 // refuseSecondPart asks the question and waits until the first part of the answer is posted.
@@ -169,39 +170,42 @@ func (s *system) refuseSecondPart(q *question) {
 	s.t.Helper()
 	refused := func() int {
 		n := 0
-		for _, c := range s.workspace.Calls() {
+		for _, c := range s.Workspace.Calls() {
 			if c.Args.Get("channel") == q.channel && c.Status == 429 {
 				n++
 			}
 		}
 		return n
 	}
-	s.workspace.Faults().Add(sandbox.Fault{Method: "chat.postMessage", Times: 1, Status: 429, RetryAfter: "4", Match: func(c sandbox.Call) bool {
+	s.Workspace.Faults().Add(sandbox.Fault{Method: "chat.postMessage", Times: 1, Status: 429, RetryAfter: "4", Match: func(c sandbox.Call) bool {
 		return c.Args.Get("channel") == q.channel && strings.Contains(c.Args.Get("text"), "second half")
 	}})
 	q.say(s)
-	s.await("the first half", 20*time.Second, func() bool { return refused() == 1 })
-	s.await("the refusal to be written down", 30*time.Second, func() bool {
+	s.await("the first half", func() bool { return refused() == 1 })
+	s.await("the refusal to be written down", func() bool {
 		p := q.outbox(s)
 		return len(p) == 2 && p[1].State == store.Composed && p[1].Attempts == 1
 	})
 }
 
 // awaitDeath waits until a program has killed itself at a failpoint.
-func (p *program) awaitDeath(point string) {
-	p.s.t.Helper()
-	select {
-	case err := <-p.done:
-		p.cmd = nil
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
-			p.s.t.Fatalf("%s: %s ended with %v", point, p.name, err)
+func (s *system) awaitDeath(p *world.Program, point string) {
+	s.t.Helper()
+	ended := p.Ended()
+	s.await(p.Name+" to reach "+point, func() bool {
+		select {
+		case <-ended:
+			return true
+		default:
+			return false
 		}
-		if lines := strings.Split(strings.TrimSpace(p.log.String()), "\n"); !slices.Contains(lines[max(0, len(lines)-3):], "failpoint: "+point) {
-			p.s.t.Fatalf("%s was killed, but not at %s", p.name, point)
-		}
-	case <-time.After(patience):
-		p.s.t.Fatalf("%s has not reached %s\n%s", p.name, point, p.s.report())
+	})
+	exit, ok := errors.AsType[*exec.ExitError](p.Program.Stop())
+	if !ok || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		s.t.Fatalf("%s: %s ended with %v", point, p.Name, exit)
+	}
+	if lines := strings.Split(strings.TrimSpace(p.Log.String()), "\n"); !slices.Contains(lines[max(0, len(lines)-3):], "failpoint: "+point) {
+		s.t.Fatalf("%s was killed, but not at %s", p.Name, point)
 	}
 }
 

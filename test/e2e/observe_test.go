@@ -8,12 +8,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
@@ -25,6 +23,7 @@ import (
 	"myao/internal/conversation"
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
+	"myao/test/world"
 	"myao/workflows"
 )
 
@@ -34,7 +33,7 @@ func TestTracesMetricsAndLogs(t *testing.T) {
 	t.Parallel()
 	c := startCollector(t)
 	var failed sync.Once
-	s := start(t, sqlite(t), quiet(1), extraConfig("log: {level: debug}\nshadow: {judges: [{name: rival, provider: demo}]}\n"),
+	s := start(t, world.SQLite(t), quiet(1), configured("log: {level: debug}\nshadow: {judges: [{name: rival, provider: demo}]}\n"),
 		environment("OTEL_EXPORTER_OTLP_ENDPOINT="+c.url, "OTEL_BSP_SCHEDULE_DELAY=100"),
 		modelAnswers(func(call llmtest.Call) llmtest.Reply {
 			reply := llmtest.Text("It is a " + replyWord + ".")
@@ -46,18 +45,18 @@ func TestTracesMetricsAndLogs(t *testing.T) {
 			}
 			return reply
 		}))
-	s.workspace.Faults().Add(sandbox.Fault{Method: "chat.postMessage", AfterEffect: true, LoseAnswer: true, Times: 1})
-	address := s.worker.address()
-	s.await("the worker to be ready", 30*time.Second, func() bool { return status("http://"+address+"/readyz") == http.StatusOK })
+	s.Workspace.Faults().Add(sandbox.Fault{Method: "chat.postMessage", AfterEffect: true, LoseAnswer: true, Times: 1})
+	address := s.worker.Address
+	s.await("the worker to be ready", func() bool { return status("http://"+address+"/readyz") == http.StatusOK })
 
-	first := s.workspace.Say(s.general, s.alice.ID, s.mention("what is a "+saidWord+"?"))
-	s.await("the answer", 60*time.Second, func() bool { return len(s.posts()) == 1 })
-	s.workspace.Say(s.general, s.bob.ID, s.mention("and another "+saidWord+"?"), sandbox.InThread(first))
-	s.await("another answer", 60*time.Second, func() bool { return len(s.posts()) == 2 })
-	s.workspace.Say(s.general, s.bob.ID, "just talk of a "+saidWord)
-	s.await("a judgment", 60*time.Second, func() bool { return strings.Contains(s.worker.log.String(), `"judged"`) })
+	first := s.Workspace.Say(s.general, s.alice.ID, s.mention("what is a "+saidWord+"?"))
+	s.await("the answer", func() bool { return len(s.posts()) == 1 })
+	s.Workspace.Say(s.general, s.bob.ID, s.mention("and another "+saidWord+"?"), sandbox.InThread(first))
+	s.await("another answer", func() bool { return len(s.posts()) == 2 })
+	s.Workspace.Say(s.general, s.bob.ID, "just talk of a "+saidWord)
+	s.await("a judgment", func() bool { return s.worker.Log.Has(`"judged"`) })
 	var exports export
-	exports.add(t, "starter", scrape(t, s.door))
+	exports.add(t, "starter", scrape(t, s.starter.Address))
 	exports.add(t, "worker", scrape(t, address))
 	exports.add(t, "a worker that fails", s.failingWorkerMetrics())
 	exports.checkFiles(t)
@@ -67,7 +66,7 @@ func TestTracesMetricsAndLogs(t *testing.T) {
 	thread := "thread/T0E2E/" + s.general + "/" + first
 	way := []string{"POST /slack/events", "relay", "SignalWithStartWorkflow:Conversation", "HandleSignal:changes",
 		"RunActivity:Compose", "chat test", "RunActivity:PostAtOnce", "chat.postMessage"}
-	s.await("two traces from the door to the post, one of them by the task queue", 20*time.Second, func() bool {
+	s.await("two traces from the door to the post, one of them by the task queue", func() bool {
 		whole, queued := 0, 0 // the other post is queued, too, if it comes within a second
 		for _, spans := range c.traces() {
 			if path := spansUnderRoot(spans); !slices.ContainsFunc(way, func(name string) bool { return path[name] == 0 }) {
@@ -98,13 +97,13 @@ func TestTracesMetricsAndLogs(t *testing.T) {
 	// A history recorded with traces replays without them.
 	replayer := worker.NewWorkflowReplayer()
 	replayer.RegisterWorkflowWithOptions(workflows.Conversation, workflow.RegisterOptions{Name: conversation.WorkflowType})
-	if err := replayer.ReplayWorkflowExecution(t.Context(), s.temporal.WorkflowService(), slog.New(slog.DiscardHandler), s.namespaceName,
+	if err := replayer.ReplayWorkflowExecution(t.Context(), s.Client.WorkflowService(), slog.New(slog.DiscardHandler), s.Namespace,
 		workflow.Execution{ID: thread}); err != nil {
 		t.Error(err)
 	}
 
-	s.worker.stop()
-	s.starter.stop()
+	s.worker.Stop()
+	s.starter.Stop()
 	lines := s.logLines(thread)
 	for msg, keys := range map[string][]string{
 		"model call":   {"conversation", "trigger", "trace_id", "span_id"},
@@ -118,7 +117,7 @@ func TestTracesMetricsAndLogs(t *testing.T) {
 		}
 	}
 	h := &leakSearch{t: t, texts: map[string][]byte{
-		"the traces": c.raw, "the metrics": []byte(exports.text), "the logs": []byte(s.worker.log.String() + s.starter.log.String()),
+		"the traces": c.raw, "the metrics": []byte(exports.text), "the logs": []byte(s.worker.Log.String() + s.starter.Log.String()),
 	}}
 	h.not("what people said", encodings(saidWord)...)
 	h.not("what the bot wrote", encodings(replyWord)...)
@@ -148,7 +147,7 @@ func spansUnderRoot(spans []span) map[string]int {
 func (s *system) logLines(conversation string) []map[string]any {
 	s.t.Helper()
 	var lines []map[string]any
-	for _, text := range strings.Split(s.worker.log.String()+s.starter.log.String(), "\n") {
+	for _, text := range strings.Split(s.worker.Log.String()+s.starter.Log.String(), "\n") {
 		var line map[string]any
 		if json.Unmarshal([]byte(text), &line) == nil && line["conversation"] == conversation {
 			lines = append(lines, line)
@@ -215,15 +214,6 @@ func (c *collector) traces() map[string][]span {
 		all[string(s.GetTraceId())] = append(all[string(s.GetTraceId())], s)
 	}
 	return all
-}
-
-// address returns the address at which the program last listened, from its log.
-func (p *program) address() string {
-	p.s.t.Helper()
-	says := regexp.MustCompile(`"` + p.name + ` listens".*"address":"([^"]*)"`)
-	p.s.await("the "+p.name+" to listen", 30*time.Second, func() bool { return says.MatchString(p.log.String()) })
-	all := says.FindAllStringSubmatch(p.log.String(), -1)
-	return all[len(all)-1][1]
 }
 
 // status returns the HTTP status of a GET, or 0 without an answer.

@@ -1,14 +1,9 @@
 package e2e
 
 import (
-	"bytes"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -23,29 +18,13 @@ import (
 	"myao/internal/operator"
 	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/test/world"
 )
-
-func maxDelay(seconds int) option { return func(s *settings) { s.maxDelay = seconds } }
-
-// command runs a command of the starter as carol and returns its output and exit status.
-func (s *system) command(args ...string) (stdout, stderr string, status int) {
-	s.t.Helper()
-	cmd := exec.CommandContext(s.t.Context(), filepath.Join(bin, "starter"), append([]string{"--config", s.config}, args...)...)
-	cmd.Env = slices.Concat(os.Environ(), s.env, []string{"USER=carol"})
-	var out, problem bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &problem
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		s.t.Fatal(err)
-	}
-	return out.String(), problem.String(), cmd.ProcessState.ExitCode()
-}
 
 // commandJSON runs a command that must succeed and decodes its JSON output into v.
 func (s *system) commandJSON(v any, args ...string) {
 	s.t.Helper()
-	stdout, stderr, status := s.command(append(args, "--json")...)
+	stdout, stderr, status := s.Command(append(args, "--json")...)
 	if status != 0 {
 		s.t.Fatalf("%q: status %d: %s", args, status, stderr)
 	}
@@ -57,7 +36,7 @@ func (s *system) commandJSON(v any, args ...string) {
 // commandFails runs a command that must fail with an error that contains why.
 func (s *system) commandFails(why string, args ...string) {
 	s.t.Helper()
-	stdout, stderr, status := s.command(args...)
+	stdout, stderr, status := s.Command(args...)
 	if status != 1 || stdout != "" || !strings.Contains(stderr, why) || strings.Count(stderr, "\n") != 1 {
 		s.t.Errorf("%q: status %d, %q, %q; want 1 and a line with %q", args, status, stdout, stderr, why)
 	}
@@ -67,9 +46,9 @@ func (s *system) commandFails(why string, args ...string) {
 // carried out once and recorded with its author.
 func TestOperatingFromATerminal(t *testing.T) {
 	t.Parallel()
-	url := sqlite(t)
+	url := world.SQLite(t)
 	s := start(t, url, quiet(1), maxDelay(600), modelAnswers(judgeAndAnswer("It is in the drawer.", llmtest.Yes("nobody answered", 0.8, 600))))
-	attic := s.workspace.AddChannel(sandbox.Private, "attic", s.workspace.Bot().UserID, s.alice.ID)
+	attic := s.Workspace.AddChannel(sandbox.Private, "attic", s.Workspace.Bot().UserID, s.alice.ID)
 	listed := func(channel string) (all []operator.Listed) {
 		s.commandJSON(&all, "conversations", "--channel", channel, "--phase", "waiting,delaying")
 		return all
@@ -77,7 +56,7 @@ func TestOperatingFromATerminal(t *testing.T) {
 	held := func(channel string) operator.Listed {
 		t.Helper()
 		var all []operator.Listed
-		s.await("a reply held back", 30*time.Second, func() bool {
+		s.await("a reply held back", func() bool {
 			all = listed(channel)
 			return len(all) == 1 && all[0].Phase == conversation.Delaying
 		})
@@ -86,15 +65,15 @@ func TestOperatingFromATerminal(t *testing.T) {
 	decided := func(channel string, n int) store.Decision {
 		t.Helper()
 		var rows []store.Decision
-		s.await("the ledger", 20*time.Second, func() bool {
+		s.await("the ledger", func() bool {
 			rows = s.decisions("channel/T0E2E/" + channel)
 			return len(rows) == n && rows[n-1].Outcome != "pending"
 		})
 		return rows[n-1]
 	}
 
-	s.workspace.Say(s.general, s.alice.ID, "who has the key?")
-	s.workspace.Say(attic, s.alice.ID, "and where is the ladder?")
+	s.Workspace.Say(s.general, s.alice.ID, "who has the key?")
+	s.Workspace.Say(attic, s.alice.ID, "and where is the ladder?")
 	for _, channel := range []string{s.general, attic} {
 		if l := held(channel); time.Until(l.DueAt) < 5*time.Minute || l.Pending == nil || *l.Pending != 1 || !l.Running {
 			t.Errorf("listed as %+v", l)
@@ -112,12 +91,12 @@ func TestOperatingFromATerminal(t *testing.T) {
 	// Answer now: the reply is posted once.
 	var done struct{ ID, By string }
 	s.commandJSON(&done, "answer-now", s.general)
-	s.await("the reply", 20*time.Second, func() bool { return len(s.posts()) == 1 })
+	s.await("the reply", func() bool { return len(s.posts()) == 1 })
 	if d := decided(s.general, 1); d.Outcome != "posted" || d.Source != "judgment" {
 		t.Errorf("after answer-now the ledger has %+v", d)
 	}
 	// The ledger has the post before the workflow knows of it.
-	s.await("the conversation to be idle", 20*time.Second, func() bool {
+	s.await("the conversation to be idle", func() bool {
 		s.commandJSON(&shown, "show", s.general)
 		return shown.State.Phase == conversation.Idle
 	})
@@ -130,8 +109,8 @@ func TestOperatingFromATerminal(t *testing.T) {
 	s.commandFails("nothing waits here: the conversation is idle", "drop", attic)
 	// A muted bot does not even answer mentions.
 	s.commandJSON(&done, "mute", attic, "--by", "dave")
-	ts := s.workspace.Say(attic, s.alice.ID, s.mention("hello?"))
-	s.await("the silence", 20*time.Second, func() bool {
+	ts := s.Workspace.Say(attic, s.alice.ID, s.mention("hello?"))
+	s.await("the silence", func() bool {
 		rows := s.decisions("thread/T0E2E/" + attic + "/" + ts)
 		return len(rows) == 1 && rows[0].Rule == "silenced" && rows[0].Outcome == "silent"
 	})
@@ -144,19 +123,19 @@ func TestOperatingFromATerminal(t *testing.T) {
 		t.Errorf("unmute in a thread of a muted channel: %+v", unmuted)
 	}
 	s.commandJSON(&done, "unmute", attic)
-	s.workspace.Say(attic, s.alice.ID, s.mention("and now?"))
-	s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 2 })
+	s.Workspace.Say(attic, s.alice.ID, s.mention("and now?"))
+	s.await("the answer", func() bool { return len(s.posts()) == 2 })
 	if p := s.posts(); p[0].Channel != s.general || p[1].Channel != attic {
 		t.Errorf("posted: %+v", p)
 	}
 	want := []string{"answer-now " + s.general + " cli:carol", "drop " + attic + " cli:carol", "mute " + attic + " cli:dave",
 		"unmute " + attic + " cli:carol", "unmute " + attic + " cli:carol"}
-	s.await("the audit", 20*time.Second, func() bool { return slices.Equal(s.audit(url), want) })
+	s.await("the audit", func() bool { return slices.Equal(s.audit(url), want) })
 
 	// Without a worker or Temporal a command says so.
-	s.worker.stop()
+	s.worker.Stop()
 	s.commandFails("no worker answered within 2s", "mute", s.general, "--timeout", "2s")
-	s.env = append(s.env, "TEMPORAL_ADDRESS=127.0.0.1:1")
+	s.Env = append(s.Env, "TEMPORAL_ADDRESS=127.0.0.1:1")
 	s.commandFails("temporal at 127.0.0.1:1 did not answer: ", "conversations", "--timeout", "2s")
 	s.commandFails("not known", "show", "#nowhere")
 }
@@ -165,17 +144,17 @@ func TestOperatingFromATerminal(t *testing.T) {
 // cancelled, and made again after unpausing.
 func TestPausedByHand(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+	s := start(t, world.SQLite(t), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		if c.N == 1 {
 			return llmtest.Reply{Text: "too late", Delay: time.Minute}
 		}
 		return llmtest.Reply{Text: "It is in the drawer."}
 	}))
-	ts := s.workspace.Say(s.general, s.alice.ID, s.mention("who has the key?"))
-	s.await("the question to be asked", 30*time.Second, func() bool { return len(s.replies()) == 1 })
+	ts := s.Workspace.Say(s.general, s.alice.ID, s.mention("who has the key?"))
+	s.await("the question to be asked", func() bool { return len(s.replies()) == 1 })
 	run := &commonpb.WorkflowExecution{WorkflowId: "thread/T0E2E/" + s.general + "/" + ts}
-	if _, err := s.temporal.WorkflowService().PauseActivity(t.Context(), &workflowservice.PauseActivityRequest{
-		Namespace: s.namespaceName, Execution: run, Identity: "carol", Reason: "it costs too much",
+	if _, err := s.Client.WorkflowService().PauseActivity(t.Context(), &workflowservice.PauseActivityRequest{
+		Namespace: s.Namespace, Execution: run, Identity: "carol", Reason: "it costs too much",
 		Activity: &workflowservice.PauseActivityRequest_Type{Type: "Compose"},
 	}); err != nil {
 		t.Fatal(err)
@@ -185,16 +164,16 @@ func TestPausedByHand(t *testing.T) {
 	if p := shown.Paused; len(p) != 1 || p[0].Activity != "Compose" || p[0].By != "carol" || p[0].Reason != "it costs too much" || time.Since(p[0].At) > time.Minute {
 		t.Errorf("shown as paused: %+v", p)
 	}
-	s.await("the call to be cancelled", 20*time.Second, func() bool {
-		d, err := s.temporal.DescribeWorkflowExecution(t.Context(), run.WorkflowId, "")
+	s.await("the call to be cancelled", func() bool {
+		d, err := s.Client.DescribeWorkflowExecution(t.Context(), run.WorkflowId, "")
 		return err == nil && len(d.GetPendingActivities()) == 1 && d.GetPendingActivities()[0].GetState() == enumspb.PENDING_ACTIVITY_STATE_PAUSED
 	})
-	if _, err := s.temporal.WorkflowService().UnpauseActivity(t.Context(), &workflowservice.UnpauseActivityRequest{
-		Namespace: s.namespaceName, Execution: run, Activity: &workflowservice.UnpauseActivityRequest_Type{Type: "Compose"},
+	if _, err := s.Client.WorkflowService().UnpauseActivity(t.Context(), &workflowservice.UnpauseActivityRequest{
+		Namespace: s.Namespace, Execution: run, Activity: &workflowservice.UnpauseActivityRequest_Type{Type: "Compose"},
 	}); err != nil {
 		t.Fatal(err)
 	}
-	s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
+	s.await("the answer", func() bool { return len(s.posts()) == 1 })
 	if p := s.posts()[0]; p.Text != "It is in the drawer." || len(s.replies()) != 2 {
 		t.Errorf("after %d questions, posted %q", len(s.replies()), p.Text)
 	}

@@ -4,28 +4,28 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/test/world"
 )
 
 // Somebody asks in Slack to be forgotten, is told when it is done, and what Slack still has does not
 // come back. Then an operator purges the channel.
 func TestForgettingAPersonAndPurgingAChannel(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), longAckTimeout, quiet(300), maxWait(600), modelAnswers(judgeAndAnswer("The canary is ill.", llmtest.No("not for me"))))
+	s := start(t, world.SQLite(t), longAckTimeout, quiet(300), maxWait(600), modelAnswers(judgeAndAnswer("The canary is ill.", llmtest.No("not for me"))))
 	s.runWorkflow("ChannelSync", nil, nil)
-	asked := s.workspace.Say(s.general, s.bob.ID, s.mention("how is the canary?"))
-	s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
-	reply := s.workspace.Say(s.general, s.alice.ID, "I ask, too, <@"+s.bob.ID+">", sandbox.InThread(asked))
-	waiting := s.workspace.Say(s.general, s.bob.ID, "and nobody told me of the canary")
+	asked := s.Workspace.Say(s.general, s.bob.ID, s.mention("how is the canary?"))
+	s.await("the answer", func() bool { return len(s.posts()) == 1 })
+	reply := s.Workspace.Say(s.general, s.alice.ID, "I ask, too, <@"+s.bob.ID+">", sandbox.InThread(asked))
+	waiting := s.Workspace.Say(s.general, s.bob.ID, "and nobody told me of the canary")
 	s.awaitStored(s.general, asked, reply, waiting)
 
 	export := func() (x store.PersonExport) {
 		t.Helper()
-		stdout, stderr, status := s.command("person", "export", s.bob.ID)
+		stdout, stderr, status := s.Command("person", "export", s.bob.ID)
 		if err := json.Unmarshal([]byte(stdout), &x); err != nil || status != 0 {
 			t.Fatalf("status %d, %v: %s", status, err, stderr)
 		}
@@ -37,7 +37,7 @@ func TestForgettingAPersonAndPurgingAChannel(t *testing.T) {
 	s.commandFails("nothing was done: want yes", "person", "forget", s.bob.ID)
 	s.mustContain(s.typeCommand(s.general, s.bob.ID, "forget me"), "for good", "forget me yes")
 	s.mustContain(s.typeCommand(s.general, s.bob.ID, "forget me yes"), "I am forgetting you.")
-	s.await("bob to be told", time.Minute, func() bool {
+	s.await("bob to be told", func() bool {
 		posts := s.posts()
 		return strings.Contains(posts[len(posts)-1].Text, "I have forgotten you") && posts[len(posts)-1].Channel != s.general
 	})
@@ -62,7 +62,7 @@ func TestForgettingAPersonAndPurgingAChannel(t *testing.T) {
 		t.Errorf("the prompt is\n%s", prompt)
 	}
 	gone("after the thread was read from Slack")
-	s.await("that answer", 20*time.Second, func() bool { return len(s.posts()) == 3 })
+	s.await("that answer", func() bool { return len(s.posts()) == 3 })
 
 	s.commandFails("nothing was done", "channel", "purge", s.general)
 	var purged struct {
@@ -80,5 +80,5 @@ func TestForgettingAPersonAndPurgingAChannel(t *testing.T) {
 	if prompt := s.promptFor(s.general, "and now?"); strings.Contains(prompt, "I ask, too") {
 		t.Errorf("the prompt is\n%s", prompt)
 	}
-	s.await("the last answer", 20*time.Second, func() bool { return len(s.posts()) == 4 })
+	s.await("the last answer", func() bool { return len(s.posts()) == 4 })
 }

@@ -39,8 +39,8 @@ func promises(c llmtest.Call) llmtest.Reply {
 // promised asks for a promise in a channel, and returns it with the message that asked.
 func (s *system) promised(channel, input string) (p store.Promise, question string) {
 	s.t.Helper()
-	question = s.workspace.Say(channel, s.alice.ID, s.mention("promise: "+input))
-	s.await("the promise "+input, 60*time.Second, func() bool {
+	question = s.Workspace.Say(channel, s.alice.ID, s.mention("promise: "+input))
+	s.await("the promise "+input, func() bool {
 		open, err := s.store.Promises(s.t.Context(), store.PromiseFilter{Team: "T0E2E", Channel: channel, Thread: question, All: true, Limit: 10})
 		if err != nil || len(open) == 0 {
 			return false
@@ -62,13 +62,13 @@ func (s *system) promise(id string) store.Promise {
 
 func (s *system) awaitPromise(id string, state store.PromiseState) {
 	s.t.Helper()
-	s.await("promise "+id+" to be "+string(state), 90*time.Second, func() bool { return s.promise(id).State == state })
+	s.await("promise "+id+" to be "+string(state), func() bool { return s.promise(id).State == state })
 }
 
 // makeDue moves a promise to this moment.
 func (s *system) makeDue(id string) {
 	s.t.Helper()
-	if _, stderr, status := s.command("promises", "move", id, "in", "1s"); status != 0 {
+	if _, stderr, status := s.Command("promises", "move", id, "in", "1s"); status != 0 {
 		s.t.Fatalf("promise %s is not moved: %s", id, stderr)
 	}
 }
@@ -93,12 +93,12 @@ func TestPromises(t *testing.T) {
 		if blocks := string(confirmed.Blocks); !strings.Contains(blocks, "I will remind you: ") || !strings.Contains(blocks, "UTC)") || !strings.Contains(blocks, slack.ActionCancel) {
 			t.Errorf("confirmed by %s", blocks)
 		}
-		s.worker.kill()
-		s.starter.kill()
+		s.worker.Kill()
+		s.starter.Kill()
 		time.Sleep(time.Until(reminder.Due().Add(time.Second))) // the promise is due while nobody runs
-		s.starter.start()
-		s.worker.start()
-		s.ready()
+		s.starter.Start()
+		s.worker.Start()
+		s.Ready()
 		s.awaitPromise(reminder.ID, store.PromiseKept)
 		if kept := s.kept(s.general, asked); len(kept) != 1 || !strings.HasPrefix(kept[0].Text, "<@"+s.alice.ID+"> ") {
 			t.Errorf("kept by %+v", kept)
@@ -106,8 +106,8 @@ func TestPromises(t *testing.T) {
 		if n := len(s.judgments()); n != 0 {
 			t.Errorf("%d judgments of a reminder", n)
 		}
-		s.await("the button to give way", 30*time.Second, func() bool {
-			return slices.ContainsFunc(s.workspace.Messages(s.general), func(m sandbox.Message) bool {
+		s.await("the button to give way", func() bool {
+			return slices.ContainsFunc(s.Workspace.Messages(s.general), func(m sandbox.Message) bool {
 				return m.TS == confirmed.TS && !strings.Contains(string(m.Blocks), slack.ActionCancel) && strings.Contains(string(m.Blocks), "kept")
 			})
 		})
@@ -124,18 +124,18 @@ func TestPromises(t *testing.T) {
 		}
 
 		withdrawn, asked := s.promised(s.general, `{"when":"in 1h","what":"x"}`)
-		s.workspace.Delete(s.general, asked)
+		s.Workspace.Delete(s.general, asked)
 		s.awaitPromise(withdrawn.ID, store.PromiseWithdrawn)
 
 		cancelled, _ := s.promised(s.general, `{"when":"in 1h","what":"x"}`)
-		s.workspace.Press(s.general, s.alice.ID, cancelled.ShownTS, slack.ActionCancel, cancelled.ID) // the message tells, and nobody is answered
+		s.Workspace.Press(s.general, s.alice.ID, cancelled.ShownTS, slack.ActionCancel, cancelled.ID) // the message tells, and nobody is answered
 		s.awaitPromise(cancelled.ID, store.PromiseCancelled)
 		if p := s.promise(cancelled.ID); p.State != store.PromiseCancelled || p.EndedBy != "slack:"+s.alice.ID {
 			t.Errorf("cancelled: %+v", p)
 		}
 
 		every, asked := s.promised(s.general, `{"when":"in 2s","what":"the status","every":"day"}`)
-		s.await("its next time", 60*time.Second, func() bool { return s.promise(every.ID).Number == 2 })
+		s.await("its next time", func() bool { return s.promise(every.ID).Number == 2 })
 		if p := s.promise(every.ID); p.State != store.PromiseOpen || p.Due().Sub(p.First()) != 24*time.Hour || len(s.kept(s.general, asked)) != 1 {
 			t.Errorf("after its first time: %+v", p)
 		}
@@ -145,9 +145,9 @@ func TestPromises(t *testing.T) {
 			t.Errorf("every weekday, first on %s", weekdays.Due())
 		}
 
-		private := s.workspace.AddChannel(sandbox.Private, "gone", s.workspace.Bot().UserID, s.alice.ID)
+		private := s.Workspace.AddChannel(sandbox.Private, "gone", s.Workspace.Bot().UserID, s.alice.ID)
 		gone, _ := s.promised(private, `{"when":"in 1h","what":"water the plants"}`)
-		s.workspace.Leave(private, s.workspace.Bot().UserID)
+		s.Workspace.Leave(private, s.Workspace.Bot().UserID)
 		s.makeDue(gone.ID)
 		s.awaitPromise(gone.ID, store.PromiseKept)
 		direct := slices.DeleteFunc(s.posts(), func(p sandbox.Post) bool { return !strings.HasPrefix(p.Channel, "D") })
@@ -168,11 +168,11 @@ func TestKilledWhileItKeepsAPromise(t *testing.T) {
 		s := start(t, url, quiet(300), maxWait(600), modelAnswers(promises))
 		for i, point := range promisePoints {
 			p, asked := s.promised(s.general, fmt.Sprintf(`{"when":"in 1h","what":"plant %d"}`, i))
-			s.worker.kill()
-			s.worker.start(failpoint.Variable + "=" + point)
+			s.worker.Kill()
+			s.worker.Start(failpoint.Variable + "=" + point)
 			s.makeDue(p.ID)
-			s.worker.awaitDeath(point)
-			s.worker.start()
+			s.awaitDeath(s.worker, point)
+			s.worker.Start()
 			s.awaitPromise(p.ID, store.PromiseKept)
 			if n := len(s.kept(s.general, asked)); n != 1 {
 				t.Errorf("killed at %s: kept %d times", point, n)

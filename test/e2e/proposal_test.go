@@ -104,7 +104,7 @@ func TestKilledAroundAnApprovedCall(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, url string) {
 		t.Parallel()
 		desk := newTicketDesk(t)
-		s := start(t, url, quiet(300), maxWait(600), longAckTimeout, extraConfig(`mcp: {servers: {desk: {url: "`+desk.url+`", channels: [all]}}}`),
+		s := start(t, url, quiet(300), maxWait(600), longAckTimeout, configured(`mcp: {servers: {desk: {url: "`+desk.url+`", channels: [all]}}}`),
 			modelAnswers(func(c llmtest.Call) llmtest.Reply {
 				asked := ticketFor.FindStringSubmatch(c.System)
 				switch {
@@ -164,28 +164,28 @@ func (s *system) offer(o *offer, desk *ticketDesk) {
 		killed = s.starter
 	}
 	kill := func() {
-		s.await("everything to be relayed", 30*time.Second, func() bool { // else the starter would reach its point before the click
+		s.await("everything to be relayed", func() bool { // else the starter would reach its point before the click
 			n, _, err := s.store.BacklogSize(s.t.Context())
 			return err == nil && n == 0
 		})
-		killed.kill()
-		killed.start(failpoint.Variable + "=" + o.point)
-		s.ready()
+		killed.Kill()
+		killed.Start(failpoint.Variable + "=" + o.point)
+		s.Ready()
 	}
 	died := func() {
-		killed.awaitDeath(o.point)
-		killed.start()
-		s.ready()
+		s.awaitDeath(killed, o.point)
+		killed.Start()
+		s.Ready()
 	}
-	o.channel = s.workspace.AddChannel(sandbox.Private, o.title, s.workspace.Bot().UserID, s.alice.ID)
+	o.channel = s.Workspace.AddChannel(sandbox.Private, o.title, s.Workspace.Bot().UserID, s.alice.ID)
 	if o.early {
 		kill()
 	}
-	o.question = s.workspace.Say(o.channel, s.alice.ID, s.mention(map[bool]string{false: "create ", true: "reopen "}[o.again]+o.title))
+	o.question = s.Workspace.Say(o.channel, s.alice.ID, s.mention(map[bool]string{false: "create ", true: "reopen "}[o.again]+o.title))
 	if o.early {
 		died()
 	}
-	s.await("the proposal of "+o.name, 60*time.Second, func() bool {
+	s.await("the proposal of "+o.name, func() bool {
 		found, err := s.store.Proposals(s.t.Context(), store.ProposalFilter{Team: "T0E2E", Channel: o.channel, All: true, Limit: 10})
 		if err != nil || len(found) > 1 {
 			s.t.Fatalf("%s: proposed %+v, %v", o.name, found, err)
@@ -202,7 +202,7 @@ func (s *system) offer(o *offer, desk *ticketDesk) {
 		kill()
 	}
 	for range 2 {
-		s.workspace.Press(o.channel, s.alice.ID, o.ShownTS, slack.ActionApprove, o.ID)
+		s.Workspace.Press(o.channel, s.alice.ID, o.ShownTS, slack.ActionApprove, o.ID)
 	}
 	if !o.early {
 		died()
@@ -212,13 +212,13 @@ func (s *system) offer(o *offer, desk *ticketDesk) {
 // awaitEnd waits until the proposal has ended and shows it, and what came of it is told and in the ledger.
 func (s *system) awaitEnd(o *offer) {
 	s.t.Helper()
-	s.await("the end of "+o.name, 90*time.Second, func() bool {
+	s.await("the end of "+o.name, func() bool {
 		p, err := s.store.Proposal(s.t.Context(), o.ID)
 		rows := s.decisions(o.Conversation().ID())
 		return err == nil && p.State == o.state && p.DecidedBy == "slack:"+s.alice.ID && len(rows) == 2 && rows[1].Outcome == conversation.Sent
 	})
-	s.await("the buttons of "+o.name, 30*time.Second, func() bool {
-		for _, m := range s.workspace.Messages(o.channel) {
+	s.await("the buttons of "+o.name, func() bool {
+		for _, m := range s.Workspace.Messages(o.channel) {
 			if m.TS == o.ShownTS {
 				return !strings.Contains(string(m.Blocks), slack.ActionApprove) && strings.Contains(string(m.Blocks), "approved by")
 			}

@@ -16,7 +16,7 @@ import (
 
 // reactions are the emoji under a message, each with who put it there.
 func (s *system) reactions(channel, ts string) (all []string) {
-	for _, m := range s.workspace.Messages(channel) {
+	for _, m := range s.Workspace.Messages(channel) {
 		for _, r := range m.Reactions {
 			if m.TS == ts {
 				all = append(all, fmt.Sprint(r.Name, r.Users))
@@ -41,16 +41,16 @@ func TestReactionForAnAnswer(t *testing.T) {
 			}
 			return llmtest.Text("React: :thumbsup:")
 		}))
-		bot := s.workspace.Bot().UserID
+		bot := s.Workspace.Bot().UserID
 		room := func(name string) string {
-			return s.workspace.AddChannel(sandbox.Public, name, bot, s.alice.ID)
+			return s.Workspace.AddChannel(sandbox.Public, name, bot, s.alice.ID)
 		}
 		thank := func(channel string) *question {
-			return &question{channel: channel, ts: s.workspace.Say(channel, s.alice.ID, s.mention("thanks!"))}
+			return &question{channel: channel, ts: s.Workspace.Say(channel, s.alice.ID, s.mention("thanks!"))}
 		}
 		reacted := func(q *question, emoji string) {
 			t.Helper()
-			s.await("the reaction to be written down", 60*time.Second, func() bool {
+			s.await("the reaction to be written down", func() bool {
 				parts := q.outbox(s)
 				return len(parts) == 1 && parts[0].State == store.Sent
 			})
@@ -59,14 +59,14 @@ func TestReactionForAnAnswer(t *testing.T) {
 			}
 		}
 		reject := func(code string, after bool) {
-			s.workspace.Faults().Add(sandbox.Fault{Method: "reactions.add", Times: 1, Error: code, AfterEffect: after})
+			s.Workspace.Faults().Add(sandbox.Fault{Method: "reactions.add", Times: 1, Error: code, AfterEffect: after})
 		}
 
 		plain := thank(room("plain"))
 		reacted(plain, "+1")
 		s.mustContain(s.told("why", plain.channel, plain.ts), "→ posted", "part 1 of 1: reacted with :+1:, 1 try")
-		s.workspace.Say(plain.channel, s.alice.ID, s.mention("what did you say?"), sandbox.InThread(plain.ts))
-		s.await("words", 30*time.Second, func() bool { return len(s.postsIn(plain.channel)) == 1 })
+		s.Workspace.Say(plain.channel, s.alice.ID, s.mention("what did you say?"), sandbox.InThread(plain.ts))
+		s.await("words", func() bool { return len(s.postsIn(plain.channel)) == 1 })
 		calls := s.replies()
 		s.mustContain(calls[len(calls)-1].System, "thanks!\nReactions: :+1: myao\n")
 
@@ -74,14 +74,14 @@ func TestReactionForAnAnswer(t *testing.T) {
 		lost := room("lost")
 		reject("internal_error", true)
 		reacted(thank(lost), "+1")
-		s.worker.kill()
-		s.worker.start(failpoint.Variable + "=post: sent")
+		s.worker.Kill()
+		s.worker.Start(failpoint.Variable + "=post: sent")
 		died := thank(room("died"))
-		s.worker.awaitDeath("post: sent")
-		s.worker.start()
+		s.awaitDeath(s.worker, "post: sent")
+		s.worker.Start()
 		reacted(died, "+1")
 		codes := map[string]int{}
-		for _, c := range s.workspace.Calls("reactions.add") {
+		for _, c := range s.Workspace.Calls("reactions.add") {
 			codes[c.Error]++
 		}
 		if codes["already_reacted"] != 2 {
@@ -91,7 +91,7 @@ func TestReactionForAnAnswer(t *testing.T) {
 		// Refused, it is said.
 		reject("missing_scope", false)
 		refused := thank(room("refused"))
-		s.await("words", 30*time.Second, func() bool { return len(s.postsIn(refused.channel)) == 1 })
+		s.await("words", func() bool { return len(s.postsIn(refused.channel)) == 1 })
 		if p := s.postsIn(refused.channel)[0]; p.ThreadTS != refused.ts || !strings.Contains(p.Text, "👍") || len(s.reactions(refused.channel, refused.ts)) > 0 {
 			t.Errorf("posted %+v", p)
 		}
@@ -99,7 +99,7 @@ func TestReactionForAnAnswer(t *testing.T) {
 		// Judged: no call for a reply.
 		before := len(s.replies())
 		judged := &question{step: step{judged: true}, channel: room("judged")}
-		judged.ts = s.workspace.Say(judged.channel, s.alice.ID, "we have shipped it")
+		judged.ts = s.Workspace.Say(judged.channel, s.alice.ID, "we have shipped it")
 		reacted(judged, "tada")
 		if n := len(s.replies()); n != before {
 			t.Errorf("%d calls for the reply of a judgment that reacts", n-before)

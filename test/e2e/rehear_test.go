@@ -20,7 +20,7 @@ func TestRehear(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, url string) {
 		t.Parallel()
 		written := make(chan struct{})
-		s := start(t, url, quiet(1), maxWait(1200), extraConfig("channels: {slow: {min_wait_seconds: 900}}"), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+		s := start(t, url, quiet(1), maxWait(1200), configured("channels: {slow: {min_wait_seconds: 900}}"), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 			switch {
 			case c.Judgment():
 				return llmtest.No("nobody asked")
@@ -29,18 +29,18 @@ func TestRehear(t *testing.T) {
 			}
 			return llmtest.Text("an answer")
 		}))
-		slow := s.workspace.AddChannel(sandbox.Public, "slow", s.workspace.Bot().UserID, s.alice.ID, s.bob.ID)
-		answered := s.workspace.Say(slow, s.alice.ID, s.mention("an answered question?"))
-		s.workspace.Say(s.general, s.alice.ID, "just talk")
-		s.await("an answer and a judgment", 60*time.Second, func() bool {
+		slow := s.Workspace.AddChannel(sandbox.Public, "slow", s.Workspace.Bot().UserID, s.alice.ID, s.bob.ID)
+		answered := s.Workspace.Say(slow, s.alice.ID, s.mention("an answered question?"))
+		s.Workspace.Say(s.general, s.alice.ID, "just talk")
+		s.await("an answer and a judgment", func() bool {
 			return len(s.posts()) == 1 && s.countOutcomes(slow, "posted") == 1 && s.countOutcomes(s.general, "silent") == 1
 		})
-		waiting := s.workspace.Say(slow, s.bob.ID, "who has the key?")
-		asked := s.workspace.Say(slow, s.alice.ID, s.mention("a lost question?"))
+		waiting := s.Workspace.Say(slow, s.bob.ID, "who has the key?")
+		asked := s.Workspace.Say(slow, s.alice.ID, s.mention("a lost question?"))
 		top, thread := "channel/T0E2E/"+slow, "thread/T0E2E/"+slow+"/"+asked
-		s.await("both to be heard", 60*time.Second, func() bool { return s.phase(top) == conversation.Waiting && len(s.replies()) == 2 })
+		s.await("both to be heard", func() bool { return s.phase(top) == conversation.Waiting && len(s.replies()) == 2 })
 		for _, id := range []string{top, thread, "thread/T0E2E/" + slow + "/" + answered, "channel/T0E2E/" + s.general} {
-			if err := s.temporal.TerminateWorkflow(t.Context(), id, "", "a test"); err != nil {
+			if err := s.Client.TerminateWorkflow(t.Context(), id, "", "a test"); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -73,14 +73,14 @@ func TestRehear(t *testing.T) {
 		if got := rehear(slow, "--by", "carol"); !slices.Equal(got, want) {
 			t.Errorf("it tells %q, want %q", got, want)
 		}
-		s.await("the answer", 60*time.Second, func() bool { return len(s.posts()) == 2 && waits() })
+		s.await("the answer", func() bool { return len(s.posts()) == 2 && waits() })
 		if p := s.posts()[1]; p.ThreadTS != asked {
 			t.Errorf("answered in thread %q, want %q", p.ThreadTS, asked)
 		}
-		if _, _, status := s.command("answer-now", slow); status != 0 {
+		if _, _, status := s.Command("answer-now", slow); status != 0 {
 			t.Error("nothing waits at the top level")
 		}
-		s.await("the other answer", 60*time.Second, func() bool { return len(s.posts()) == 3 && s.countOutcomes(slow, "posted") == 3 })
+		s.await("the other answer", func() bool { return len(s.posts()) == 3 && s.countOutcomes(slow, "posted") == 3 })
 		if got := rehear(slow); len(got) > 0 {
 			t.Errorf("it tells %q of what was answered", got)
 		}
@@ -88,7 +88,7 @@ func TestRehear(t *testing.T) {
 		if s.countOutcomes(slow, "pending") != 0 {
 			t.Error("the decision of the run that was lost is still pending")
 		}
-		story, _, _ := s.command("why", slow)
+		story, _, _ := s.Command("why", slow)
 		s.mustContain(story, "carol ordered: rehear 2")
 	})
 }

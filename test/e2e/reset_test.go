@@ -16,6 +16,7 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/test/world"
 )
 
 // toFirstTask returns the event id of the first completed workflow task.
@@ -42,7 +43,7 @@ func toPostTask(history []*historypb.HistoryEvent) int64 {
 func (s *system) reset(id string, to func([]*historypb.HistoryEvent) int64) {
 	s.t.Helper()
 	var history []*historypb.HistoryEvent
-	for events := s.temporal.GetWorkflowHistory(s.t.Context(), id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
+	for events := s.Client.GetWorkflowHistory(s.t.Context(), id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
 		e, err := events.Next()
 		if err != nil {
 			s.t.Fatal(err)
@@ -53,12 +54,12 @@ func (s *system) reset(id string, to func([]*historypb.HistoryEvent) int64) {
 	if event == 0 {
 		s.t.Fatalf("%s has nothing to be reset to", id)
 	}
-	run, err := s.temporal.DescribeWorkflowExecution(s.t.Context(), id, "")
+	run, err := s.Client.DescribeWorkflowExecution(s.t.Context(), id, "")
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if _, err := s.temporal.ResetWorkflowExecution(s.t.Context(), &workflowservice.ResetWorkflowExecutionRequest{
-		Namespace:         s.namespaceName,
+	if _, err := s.Client.ResetWorkflowExecution(s.t.Context(), &workflowservice.ResetWorkflowExecutionRequest{
+		Namespace:         s.Namespace,
 		WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: id, RunId: run.GetWorkflowExecutionInfo().GetExecution().GetRunId()},
 		Reason:            "a test", RequestId: uuid.NewString(), WorkflowTaskFinishEventId: event,
 	}); err != nil {
@@ -68,7 +69,7 @@ func (s *system) reset(id string, to func([]*historypb.HistoryEvent) int64) {
 
 // phase returns a conversation's phase, or "" if the query fails.
 func (s *system) phase(id string) conversation.Phase {
-	value, err := s.temporal.QueryWorkflow(s.t.Context(), id, "", conversation.QueryName)
+	value, err := s.Client.QueryWorkflow(s.t.Context(), id, "", conversation.QueryName)
 	if err != nil {
 		return ""
 	}
@@ -83,7 +84,7 @@ func (s *system) phase(id string) conversation.Phase {
 // the ledger stays correct, and the next message is answered.
 func TestResetByAnOperator(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+	s := start(t, world.SQLite(t), quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		switch {
 		case c.Judgment() && strings.Contains(c.System, "hopeless"):
 			return llmtest.Fail(400)
@@ -116,25 +117,25 @@ func TestResetByAnOperator(t *testing.T) {
 	}
 	for _, c := range cases { // first, because the delay ends
 		if c.delayed {
-			s.await("the delay of "+c.name, 30*time.Second, func() bool { return s.phase(c.id) == conversation.Delaying })
+			s.await("the delay of "+c.name, func() bool { return s.phase(c.id) == conversation.Delaying })
 			s.reset(c.id, c.to)
 		}
 	}
 	for _, c := range cases {
 		if c.twice {
-			s.await("the first answer of "+c.name, 30*time.Second, func() bool { return c.settled(s, 1) })
+			s.await("the first answer of "+c.name, func() bool { return c.settled(s, 1) })
 			c.askAgain(s)
 			c.wantPosts++
 		}
 	}
 	for _, c := range cases {
 		if !c.delayed {
-			s.await("the end of "+c.name, 30*time.Second, func() bool { return c.settled(s, c.wantPosts) && s.phase(c.id) == conversation.Idle })
+			s.await("the end of "+c.name, func() bool { return c.settled(s, c.wantPosts) && s.phase(c.id) == conversation.Idle })
 			s.reset(c.id, c.to)
 		}
 	}
 	for _, c := range cases {
-		s.await("the end of "+c.name+" after the reset", 60*time.Second, func() bool {
+		s.await("the end of "+c.name+" after the reset", func() bool {
 			return c.settled(s, c.wantPosts) && s.phase(c.id) == conversation.Idle && c.calls(s) >= c.paid
 		})
 	}
@@ -152,7 +153,7 @@ func TestResetByAnOperator(t *testing.T) {
 		}
 	}
 	for _, c := range cases {
-		s.await("what is said after the reset of "+c.name, 60*time.Second, func() bool { return c.settled(s, c.wantPosts) })
+		s.await("what is said after the reset of "+c.name, func() bool { return c.settled(s, c.wantPosts) })
 		c.checkLedger(s)
 	}
 }
@@ -173,17 +174,17 @@ type resetCase struct {
 // askAgain asks again in the same conversation.
 func (c *resetCase) askAgain(s *system) {
 	if c.judged {
-		s.workspace.Say(c.channel, s.alice.ID, c.text+" and then?")
+		s.Workspace.Say(c.channel, s.alice.ID, c.text+" and then?")
 		return
 	}
-	s.workspace.Say(c.channel, s.alice.ID, s.mention(c.text+" and then?"), sandbox.InThread(c.ts))
+	s.Workspace.Say(c.channel, s.alice.ID, s.mention(c.text+" and then?"), sandbox.InThread(c.ts))
 }
 
 func (c *resetCase) posts(s *system) []sandbox.Post { return s.postsIn(c.channel) }
 
 // calls counts the calls of the model for the conversation.
 func (c *resetCase) calls(s *system) (n int) {
-	for _, call := range s.model.Calls() {
+	for _, call := range s.Model.Calls() {
 		if strings.Contains(call.System, c.text) {
 			n++
 		}

@@ -17,14 +17,14 @@ import (
 // catch-up reads again from Slack's history is not answered.
 func TestRetention(t *testing.T) {
 	t.Parallel()
-	s := start(t, testserver.Postgres(t), quiet(1), extraConfig("retention: {ledger_days: 32, messages_days: 33}"))
+	s := start(t, testserver.Postgres(t), quiet(1), configured("retention: {ledger_days: 32, messages_days: 33}"))
 	s.pauseSchedules()
 	ago := func(days int) sandbox.SayOption { return sandbox.At(time.Now().AddDate(0, 0, -days)) }
-	old := s.workspace.Say(s.general, s.alice.ID, s.mention("how many dwarfs?"), ago(40))
-	root := s.workspace.Say(s.general, s.alice.ID, "an old thread", ago(39))
-	reply := s.workspace.Say(s.general, s.bob.ID, "that goes on", sandbox.InThread(root), ago(30))
+	old := s.Workspace.Say(s.general, s.alice.ID, s.mention("how many dwarfs?"), ago(40))
+	root := s.Workspace.Say(s.general, s.alice.ID, "an old thread", ago(39))
+	reply := s.Workspace.Say(s.general, s.bob.ID, "that goes on", sandbox.InThread(root), ago(30))
 	s.awaitStored(s.general, old, root, reply)
-	s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
+	s.await("the answer", func() bool { return len(s.posts()) == 1 })
 	s.awaitStored(s.general, s.posts()[0].TS)
 
 	gone := func(ts string) bool {
@@ -33,18 +33,18 @@ func TestRetention(t *testing.T) {
 	}
 	prune := func() {
 		t.Helper()
-		if err := s.temporal.ScheduleClient().GetHandle(t.Context(), "retention").Trigger(t.Context(), client.ScheduleTriggerOptions{}); err != nil {
+		if err := s.Client.ScheduleClient().GetHandle(t.Context(), "retention").Trigger(t.Context(), client.ScheduleTriggerOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	lone := s.workspace.Say(s.general, s.alice.ID, "nobody replied to this", ago(38))
+	lone := s.Workspace.Say(s.general, s.alice.ID, "nobody replied to this", ago(38))
 	s.awaitStored(s.general, lone)
-	s.await("all changes to be relayed", 20*time.Second, func() bool { // unrelayed messages are not deleted
+	s.await("all changes to be relayed", func() bool { // unrelayed messages are not deleted
 		n, _, err := s.store.BacklogSize(t.Context())
 		return err == nil && n == 0
 	})
 	prune()
-	s.await("the old message to go", 20*time.Second, func() bool { return gone(lone) })
+	s.await("the old message to go", func() bool { return gone(lone) })
 	// A thread is as old as its newest reply; the bot answered today.
 	for what, ts := range map[string]string{"the question": old, "the parent": root, "the reply": reply, "the answer": s.posts()[0].TS} {
 		if gone(ts) {
@@ -53,6 +53,6 @@ func TestRetention(t *testing.T) {
 	}
 	s.runWorkflow("CatchUp", workflows.CatchUpInput{Start: true}, nil)
 	prune()
-	s.workspace.Say(s.general, s.bob.ID, s.mention("and today?"))
-	s.await("another answer", 20*time.Second, func() bool { return len(s.posts()) == 2 })
+	s.Workspace.Say(s.general, s.bob.ID, s.mention("and today?"))
+	s.await("another answer", func() bool { return len(s.posts()) == 2 })
 }

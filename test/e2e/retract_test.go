@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"myao/internal/conversation"
 	"myao/internal/failpoint"
@@ -33,7 +32,7 @@ func TestRetract(t *testing.T) {
 	}
 	gone := func(q *question, n int) {
 		t.Helper()
-		for _, m := range s.workspace.Messages(q.channel) {
+		for _, m := range s.Workspace.Messages(q.channel) {
 			if m.BotID != "" {
 				t.Errorf("still in Slack: %s", m.TS)
 			}
@@ -56,15 +55,15 @@ func TestRetract(t *testing.T) {
 		}
 	}
 	ask := func(channel, text string) *question {
-		return &question{channel: channel, ts: s.workspace.Say(channel, s.alice.ID, s.mention(text))}
+		return &question{channel: channel, ts: s.Workspace.Say(channel, s.alice.ID, s.mention(text))}
 	}
 	room := func(name string) string {
-		return s.workspace.AddChannel(sandbox.Public, name, s.workspace.Bot().UserID, s.alice.ID)
+		return s.Workspace.AddChannel(sandbox.Public, name, s.Workspace.Bot().UserID, s.alice.ID)
 	}
 
 	// The second of two parts names the reply, by its link.
 	q := ask(room("halves"), "in-two-halves please")
-	s.await("both halves", 30*time.Second, func() bool {
+	s.await("both halves", func() bool {
 		parts := q.outbox(s)
 		return len(parts) == 2 && parts[1].State == store.Sent
 	})
@@ -81,13 +80,13 @@ func TestRetract(t *testing.T) {
 
 	// While the rest is being posted.
 	q = ask(room("long"), "tell me everything")
-	s.await("two parts", 30*time.Second, func() bool { return len(s.postsIn(q.channel)) >= 2 })
+	s.await("two parts", func() bool { return len(s.postsIn(q.channel)) >= 2 })
 	s.commandJSON(&out, "retract", "#long", s.postsIn(q.channel)[0].TS)
 	if len(out.Deleted) < 2 || len(out.Deleted)+out.Unposted != 20 || len(s.postsIn(q.channel)) != len(out.Deleted) {
 		t.Errorf("%+v after %d posts", out, len(s.postsIn(q.channel)))
 	}
 	gone(q, 20)
-	s.await("the conversation to end", 30*time.Second, func() bool {
+	s.await("the conversation to end", func() bool {
 		var shown struct{ State *conversation.State }
 		s.commandJSON(&shown, "show", q.channel, q.ts)
 		return shown.State.Phase == conversation.Idle
@@ -95,13 +94,13 @@ func TestRetract(t *testing.T) {
 	gone(q, 20)
 
 	// The worker died before it knew that Slack had taken the message.
-	s.worker.kill()
-	s.worker.start(failpoint.Variable + "=post: sent")
+	s.worker.Kill()
+	s.worker.Start(failpoint.Variable + "=post: sent")
 	q = ask(room("died"), "the safe?")
-	s.worker.awaitDeath("post: sent")
+	s.awaitDeath(s.worker, "post: sent")
 	s.commandJSON(&out, "retract", q.channel, s.postsIn(q.channel)[0].TS)
-	s.worker.start()
-	s.await("the conversation to end", 60*time.Second, func() bool {
+	s.worker.Start()
+	s.await("the conversation to end", func() bool {
 		var shown struct{ State *conversation.State }
 		s.commandJSON(&shown, "show", q.channel, q.ts)
 		return shown.State.Phase == conversation.Idle
@@ -114,8 +113,8 @@ func TestRetract(t *testing.T) {
 	// Somebody else's message, one that is gone already, and one that never was.
 	s.commandFails("is not the bot's own: nothing was deleted", "retract", q.channel, q.ts)
 	q = ask(room("gone"), "the safe?")
-	s.await("the answer", 30*time.Second, func() bool { return len(q.outbox(s)) == 1 && q.outbox(s)[0].State == store.Sent })
-	s.workspace.Delete(q.channel, q.outbox(s)[0].SentTS)
+	s.await("the answer", func() bool { return len(q.outbox(s)) == 1 && q.outbox(s)[0].State == store.Sent })
+	s.Workspace.Delete(q.channel, q.outbox(s)[0].SentTS)
 	s.commandJSON(&out, "retract", q.channel, q.outbox(s)[0].SentTS)
 	gone(q, 1)
 	s.commandFails("there is no message 1700000000.000100", "retract", q.channel, "1700000000.000100")

@@ -3,34 +3,29 @@ package e2e
 import (
 	"bufio"
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/url"
-	"os"
-	"os/exec"
 	"path"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/ledger"
+	"myao/test/world"
 )
 
 // TestSandbox runs the whole sandbox as `make run` does.
 func TestSandbox(t *testing.T) {
 	t.Parallel()
-	s := startSandbox(t)
-	state := s.state()
+	s := &sandboxProgram{world.StartSandbox(t, bin, "--quiet", "20"), t}
+	state := s.State()
 	general, random, alice := state.Channels[0].ID, state.Channels[1].ID, state.Users[1].ID
 	say := func(channel, text string) {
 		t.Helper()
-		s.post("say", map[string]any{"channel": channel, "user": alice, "text": text})
+		s.Post("say", map[string]any{"channel": channel, "user": alice, "text": text})
 	}
 	say(general, "@myao are you there?")
 	s.await("the answer", func() bool { return len(s.answers(general)) == 1 })
@@ -43,7 +38,7 @@ func TestSandbox(t *testing.T) {
 	mind.await("the mind", func(m mindEvent) bool { return m.Worker == "running" && m.phase() == conversation.Idle })
 	say(random, "is anybody here who knows the way?")
 	waiting := mind.await("the wait", func(m mindEvent) bool { return m.phase() == conversation.Waiting })
-	s.post("mind/worker", map[string]any{"do": "kill"})
+	s.Post("mind/worker", map[string]any{"do": "kill"})
 	dead := mind.await("the death", func(m mindEvent) bool { return m.Worker == "stopped" })
 	if dead.phase() != conversation.Waiting || !dead.State.DueAt.Equal(waiting.State.DueAt) || !dead.Open || !strings.HasPrefix(dead.Problem, "the worker is stopped; ") ||
 		!strings.HasPrefix(dead.URL, "http://127.0.0.1:") {
@@ -54,7 +49,7 @@ func TestSandbox(t *testing.T) {
 	if late.Worker != "stopped" || late.State != nil || late.Phase != conversation.Waiting || !late.Open || len(late.Story.Entries) == 0 {
 		t.Errorf("a page opened later is told %+v", late)
 	}
-	s.post("mind/worker", map[string]any{"do": "start"})
+	s.Post("mind/worker", map[string]any{"do": "start"})
 	mind.await("the worker's return", func(m mindEvent) bool { return m.Worker == "running" && m.Asked.After(dead.Asked) })
 	decision := mind.await("the reply in the ledger", func(m mindEvent) bool { return m.decision("posted") != nil }).decision("posted")
 	s.await("the reply", func() bool { return len(s.answers(random)) == 1 })
@@ -64,7 +59,7 @@ func TestSandbox(t *testing.T) {
 
 	// The page can show the decision's prompts.
 	var prompts []struct{ Purpose, System, Prompt, Answer, Error string }
-	s.get("mind/prompts?decision="+url.QueryEscape(decision.Key), &prompts)
+	s.Get("mind/prompts?decision="+url.QueryEscape(decision.Key), &prompts)
 	if len(prompts) != 2 || prompts[0].Purpose != "judgment" || prompts[1].Purpose != "response" ||
 		!strings.Contains(prompts[0].System, "who knows the way?") || prompts[1].Answer != s.answers(random)[0] {
 		t.Errorf("prompts: %+v", prompts)
@@ -72,13 +67,13 @@ func TestSandbox(t *testing.T) {
 
 	// The memory workflow runs on request. It also runs each minute and may have been first; an
 	// open stream would then get no new event, so open another one.
-	s.post("mind/remember", map[string]any{})
+	s.Post("mind/remember", map[string]any{})
 	s.watch("?channel="+random).await("a memory", func(m mindEvent) bool {
 		return slices.ContainsFunc(m.Memories, func(r remembered) bool { return r.Scope == "channel" && r.Channel == random && r.Text != "" })
 	})
 
 	// Slack fails while the fault is on; then the reply is posted.
-	s.post("misbehave", map[string]any{"name": "down", "on": true})
+	s.Post("misbehave", map[string]any{"name": "down", "on": true})
 	mind.await("the fault", func(m mindEvent) bool { return slices.Equal(m.Faults, []string{"down"}) })
 	say(general, "@myao and now?")
 	thread := s.watch("?channel=" + general + "&thread=" + s.last(general))
@@ -86,11 +81,11 @@ func TestSandbox(t *testing.T) {
 		d := m.decision("pending")
 		return d != nil && len(d.Parts) == 1 && d.Parts[0].Tries > 1
 	})
-	s.post("misbehave", map[string]any{"name": "down", "on": false})
+	s.Post("misbehave", map[string]any{"name": "down", "on": false})
 	s.await("the answer after all", func() bool { return len(s.answers(general)) == 2 })
 
 	// The bot answers once the model is up again.
-	s.post("mind/model", map[string]any{"down": true})
+	s.Post("mind/model", map[string]any{"down": true})
 	mind.await("the model's end", func(m mindEvent) bool { return m.Model == "down" })
 	say(general, "@myao still there?")
 	thread = s.watch("?channel=" + general + "&thread=" + s.last(general))
@@ -98,10 +93,10 @@ func TestSandbox(t *testing.T) {
 	// A decision's key is run, epoch and trigger. This decision is stored only with its answer.
 	key := path.Base(replying.URL) + "/1/" + replying.Conversation.Thread
 	s.await("a call in vain", func() bool {
-		s.get("mind/prompts?decision="+url.QueryEscape(key), &prompts)
+		s.Get("mind/prompts?decision="+url.QueryEscape(key), &prompts)
 		return len(prompts) > 0 && prompts[0].Error != "" && prompts[0].Answer == ""
 	})
-	s.post("mind/model", map[string]any{"down": false})
+	s.Post("mind/model", map[string]any{"down": false})
 	s.await("the last answer", func() bool { return len(s.answers(general)) >= 3 })
 	if general, random := s.answers(general), s.answers(random); len(general) != 3 || len(random) != 1 {
 		t.Errorf("posted other than once each: %q, %q", general, random)
@@ -110,111 +105,19 @@ func TestSandbox(t *testing.T) {
 
 // sandboxProgram is a running sandbox.
 type sandboxProgram struct {
-	t    *testing.T
-	page string // its address, ending in a slash
-}
-
-func startSandbox(t *testing.T) *sandboxProgram {
-	t.Helper()
-	cmd := exec.Command(filepath.Join(bin, "sandbox"), "--address", "127.0.0.1:0", "--temporal-port", "0", "--quiet", "20")
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, env := range os.Environ() {
-		if !strings.HasPrefix(env, "GEMINI_") && !strings.HasPrefix(env, "OPENAI_") && !strings.HasPrefix(env, "PATH=") {
-			cmd.Env = append(cmd.Env, env)
-		}
-	}
-	cmd.Env = append(cmd.Env, "PATH="+os.Getenv("PATH")+":"+filepath.Join(root, ".bin"))
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stderr := &outputLog{}
-	cmd.Stderr = stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("the sandbox ended with %v: %s", err, stderr)
-		}
-	})
-	s := &sandboxProgram{t: t}
-	address := regexp.MustCompile(`chat with the bot +(http://\S+)`)
-	for lines := bufio.NewScanner(out); s.page == "" && lines.Scan(); {
-		if m := address.FindStringSubmatch(lines.Text()); m != nil {
-			s.page = m[1]
-		}
-	}
-	go func() { _, _ = io.Copy(io.Discard, out) }()
-	if s.page == "" {
-		t.Fatalf("the sandbox did not come up: %s", stderr)
-	}
-	return s
+	*world.Sandbox
+	t *testing.T
 }
 
 func (s *sandboxProgram) await(what string, done func() bool) {
 	s.t.Helper()
-	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.t.Fatalf("waited in vain for %s", what)
-		}
-	}
-}
-
-func (s *sandboxProgram) post(action string, body map[string]any) {
-	s.t.Helper()
-	raw, err := json.Marshal(body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	resp, err := http.Post(s.page+"sandbox/"+action, "application/json", strings.NewReader(string(raw)))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if said, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusNoContent {
-		s.t.Fatalf("%s %s: %s: %s", action, raw, resp.Status, said)
-	}
-}
-
-func (s *sandboxProgram) get(path string, into any) {
-	s.t.Helper()
-	resp, err := http.Get(s.page + "sandbox/" + path)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
-		s.t.Fatalf("%s: %s: %v", path, resp.Status, err)
-	}
-}
-
-type pageState struct {
-	Users    []struct{ ID, Name string }
-	Channels []struct {
-		ID       string
-		Messages []struct {
-			TS    string
-			BotID string `json:"bot_id"`
-			Text  string
-		}
-	}
-}
-
-func (s *sandboxProgram) state() (state pageState) {
-	s.t.Helper()
-	s.get("state", &state)
-	return state
+	world.Await(s.t, what, done)
 }
 
 // answers returns the texts of the bot's messages in a channel.
 func (s *sandboxProgram) answers(channel string) (texts []string) {
 	s.t.Helper()
-	for _, c := range s.state().Channels {
+	for _, c := range s.State().Channels {
 		for _, m := range c.Messages {
 			if c.ID == channel && m.BotID != "" {
 				texts = append(texts, m.Text)
@@ -227,7 +130,7 @@ func (s *sandboxProgram) answers(channel string) (texts []string) {
 // last returns the ts of the newest message in a channel.
 func (s *sandboxProgram) last(channel string) (ts string) {
 	s.t.Helper()
-	for _, c := range s.state().Channels {
+	for _, c := range s.State().Channels {
 		for _, m := range c.Messages {
 			if c.ID == channel {
 				ts = max(ts, m.TS)
@@ -279,7 +182,7 @@ type mindStream struct {
 
 func (s *sandboxProgram) watch(query string) mindStream {
 	s.t.Helper()
-	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.page+"sandbox/mind"+query, nil)
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.URL+"/sandbox/mind"+query, nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -314,7 +217,7 @@ func (s *sandboxProgram) watch(query string) mindStream {
 func (m mindStream) await(what string, holds func(mindEvent) bool) mindEvent {
 	m.s.t.Helper()
 	last := "none"
-	for timeout := time.After(time.Minute); ; {
+	for timeout := time.After(world.Patience); ; {
 		select {
 		case e, open := <-m.events:
 			if !open {

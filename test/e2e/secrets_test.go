@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -25,14 +24,15 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/testserver"
+	"myao/test/world"
 )
 
 // Secrets, each recognizable wherever it appears.
 const (
-	botToken      = "xoxb-e2e"    // start's
-	signingSecret = "shh-signing" // start's
+	botToken      = world.BotToken
+	signingSecret = world.SigningSecret
 	wrongToken    = "xoxb-LEAK-wrong"
-	geminiKey     = "AQ.secret-key" // start's
+	geminiKey     = world.GeminiKey
 	openAIKey     = "sk-LEAK/openai+key"
 	appToken      = "xapp-1-LEAK-app"
 	dbPassword    = "p@ss/LEAK%word"
@@ -92,32 +92,25 @@ func (h *leakSearch) not(what string, texts ...string) {
 // run runs a program until it ends or has printed until, and adds its output.
 func (h *leakSearch) run(where, until string, env []string, name string, args ...string) {
 	h.t.Helper()
-	log, done := &outputLog{}, make(chan error, 1)
-	cmd := exec.Command(filepath.Join(bin, name), args...)
-	cmd.Env = slices.Concat(os.Environ(), env)
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
-		h.t.Fatal(err)
-	}
-	go func() { done <- cmd.Wait() }()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for late, ended := time.After(time.Minute), false; !ended; {
+	log := world.NewLog(h.t, name)
+	p := log.Program(filepath.Join(bin, name), args...)
+	p.Env = env
+	p.Start()
+	ended := func() bool {
 		select {
-		case <-done:
-			ended = true
-		case <-late:
-			h.t.Errorf("%s neither ended nor printed %q", where, until)
-			until = ""
-			_ = cmd.Process.Kill()
-		case <-tick.C:
-			if until != "" && strings.Contains(log.String(), until) {
-				h.ask(log.String())
-				until = ""
-				_ = cmd.Process.Kill()
-			}
+		case <-p.Ended():
+			return true
+		default:
+			return false
 		}
 	}
+	if !world.Within(h.t, world.Patience, 20*time.Millisecond, func() bool { return ended() || until != "" && log.Has(until) }) {
+		h.t.Errorf("%s neither ended nor printed %q", where, until)
+	}
+	if !ended() {
+		h.ask(log.String())
+	}
+	p.Kill()
 	if log.String() == "" {
 		h.t.Errorf("%s printed nothing", where)
 	}
@@ -169,30 +162,30 @@ func TestSecretsStayInside(t *testing.T) {
 		return llmtest.Text("It is a " + replyWord + ".")
 	}
 	s := start(t, pg.String(), quiet(1), modelAnswers(model),
-		extraConfig(fmt.Sprintf("encryption: {active_key: \"\", keys: {old: %q}}\n", encryptionKey)))
+		configured(fmt.Sprintf("encryption: {active_key: \"\", keys: {old: %q}}\n", encryptionKey)))
 	s.withOpenAI()
 	h := &leakSearch{t: t, texts: map[string][]byte{}}
 
 	// The model refuses the reply to a mention and a judgment permanently.
 	for i, refusal := range []int{http.StatusUnauthorized, http.StatusBadRequest} {
-		s.model.Handle(func(c llmtest.Call) llmtest.Reply { return fail(c, refusal) })
-		said := s.workspace.Say(s.general, s.alice.ID, s.mention(saidWord+" 1"))
-		s.await("the notice", 30*time.Second, func() bool { return len(s.posts()) == i+1 && s.posts()[i].ThreadTS == said })
+		s.Model.Handle(func(c llmtest.Call) llmtest.Reply { return fail(c, refusal) })
+		said := s.Workspace.Say(s.general, s.alice.ID, s.mention(saidWord+" 1"))
+		s.await("the notice", func() bool { return len(s.posts()) == i+1 && s.posts()[i].ThreadTS == said })
 		judged := len(s.judgments())
-		s.workspace.Say(s.general, s.bob.ID, saidWord+" 2?")
-		s.await("the failed judgment", 30*time.Second, func() bool { return len(s.judgments()) > judged })
+		s.Workspace.Say(s.general, s.bob.ID, saidWord+" 2?")
+		s.await("the failed judgment", func() bool { return len(s.judgments()) > judged })
 	}
 	// The model fails for a while and then answers.
 	tries := len(s.replies())
-	s.model.Handle(func(c llmtest.Call) llmtest.Reply {
+	s.Model.Handle(func(c llmtest.Call) llmtest.Reply {
 		if !c.Judgment() && len(s.replies()) < tries+3 {
 			return fail(c, http.StatusInternalServerError)
 		}
 		return model(c)
 	})
 	before := len(s.posts())
-	s.workspace.Say(s.general, s.alice.ID, s.mention(saidWord+" 3"))
-	s.await("the answer", 60*time.Second, func() bool { return len(s.posts()) > before })
+	s.Workspace.Say(s.general, s.alice.ID, s.mention(saidWord+" 3"))
+	s.await("the answer", func() bool { return len(s.posts()) > before })
 	// Slack refuses, fails, loses its answer, and quotes what it was sent.
 	for i, fault := range []sandbox.Fault{
 		{Method: "chat.postMessage", Error: "invalid_auth", Times: 1},
@@ -201,17 +194,17 @@ func TestSecretsStayInside(t *testing.T) {
 		{Method: "chat.postMessage", AfterEffect: true, LoseAnswer: true, Times: 1},
 		{Method: "conversations.replies", Error: "missing_scope", Times: 1},
 	} {
-		s.workspace.Faults().Add(fault)
-		calls := len(s.workspace.Calls(fault.Method))
-		thread := s.workspace.Say(s.general, s.bob.ID, s.mention(fmt.Sprintf("%s 4.%d", saidWord, i)))
+		s.Workspace.Faults().Add(fault)
+		calls := len(s.Workspace.Calls(fault.Method))
+		thread := s.Workspace.Say(s.general, s.bob.ID, s.mention(fmt.Sprintf("%s 4.%d", saidWord, i)))
 		if fault.Method == "conversations.replies" {
-			s.workspace.Say(s.general, s.bob.ID, s.mention(saidWord+" in the thread"), sandbox.InThread(thread))
+			s.Workspace.Say(s.general, s.bob.ID, s.mention(saidWord+" in the thread"), sandbox.InThread(thread))
 		}
-		s.await("Slack to fail", 60*time.Second, func() bool { return len(s.workspace.Calls(fault.Method)) > calls })
+		s.await("Slack to fail", func() bool { return len(s.Workspace.Calls(fault.Method)) > calls })
 	}
 	// Requests without a signature get an error.
 	for _, path := range []string{"/slack/events", "/slack/interactions", "/slack/commands"} {
-		resp, err := http.Post("http://"+s.door+path, "application/json", strings.NewReader(`{"text":"`+saidWord+`"}`))
+		resp, err := http.Post("http://"+s.starter.Address+path, "application/json", strings.NewReader(`{"text":"`+saidWord+`"}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,33 +213,33 @@ func TestSecretsStayInside(t *testing.T) {
 		h.add("answer to a stranger at "+path, body)
 	}
 	for _, path := range []string{"/metrics", "/readyz", "/livez"} {
-		h.get("http://" + s.door + path)
-		h.get("http://" + s.worker.address() + path)
+		h.get("http://" + s.starter.Address + path)
+		h.get("http://" + s.worker.Address + path)
 	}
 	h.temporal(s)
 
 	// The commands, and starts that fail.
-	with := func(env ...string) []string { return slices.Concat(s.env, env) }
-	config := s.config
-	h.run("starter --help", "", s.env, "starter", "--help")
-	h.run("worker --help", "", s.env, "worker", "--help")
+	with := func(env ...string) []string { return slices.Concat(s.Env, env) }
+	config := s.Config
+	h.run("starter --help", "", s.Env, "starter", "--help")
+	h.run("worker --help", "", s.Env, "worker", "--help")
 	h.run("starter codec, without a good token", "", with("MYAO_CODEC_TOKEN="+codecToken), "starter", "--config", config, "codec", "--address", "0.0.0.0:0")
-	s.model.Handle(func(c llmtest.Call) llmtest.Reply { return fail(c, http.StatusUnauthorized) })
+	s.Model.Handle(func(c llmtest.Call) llmtest.Reply { return fail(c, http.StatusUnauthorized) })
 	prompt := &leakSearch{t: t, texts: map[string][]byte{}} // separate, because it prints people's messages as it should
-	prompt.run("starter prompt", "", s.env, "starter", "--config", config, "prompt", "--for", "response", "--channel", s.general)
-	prompt.run("starter prompt --ask", "", s.env, "starter", "--config", config, "prompt", "--for", "response", "--channel", s.general, "--ask")
+	prompt.run("starter prompt", "", s.Env, "starter", "--config", config, "prompt", "--for", "response", "--channel", s.general)
+	prompt.run("starter prompt --ask", "", s.Env, "starter", "--config", config, "prompt", "--for", "response", "--channel", s.general, "--ask")
 	for where, change := range map[string]func(string) string{
 		"a wrong scheme":      func(y string) string { return strings.Replace(y, "postgres://", "mysql://", 1) },
 		"a malformed URL":     func(y string) string { return strings.Replace(y, "@127.0.0.1:", "@127.0.0.1:x", 1) },
 		"a key too short":     func(y string) string { return strings.Replace(y, encryptionKey, encryptionKey[:20], 1) },
 		"a key of no base64":  func(y string) string { return strings.Replace(y, encryptionKey, encryptionKey[:20]+"!", 1) },
-		"a key that is twice": func(y string) string { return strings.Replace(y, "keys: {old: ", "keys: {old: \"x\", old: ", 1) },
-		"a secret in a list":  func(y string) string { return strings.Replace(y, `"${SLACK_BOT_TOKEN}"`, `["${SLACK_BOT_TOKEN}"]`, 1) },
-		"no YAML":             func(y string) string { return strings.Replace(y, "persona: {", "persona: {{", 1) },
+		"a key that is twice": func(y string) string { return strings.Replace(y, "        old: ", "        old: x\n        old: ", 1) },
+		"a secret in a list":  func(y string) string { return strings.Replace(y, "${SLACK_BOT_TOKEN}", `["${SLACK_BOT_TOKEN}"]`, 1) },
+		"no YAML":             func(y string) string { return strings.Replace(y, "persona:", "persona: {{", 1) },
 	} {
-		h.run("with "+where, "", s.env, "starter", "--config", s.configVariant(change))
+		h.run("with "+where, "", s.Env, "starter", "--config", s.configVariant(change))
 	}
-	elsewhere := func(y string) string { return strings.Replace(y, s.door, "127.0.0.1:0", 1) }
+	elsewhere := func(y string) string { return strings.Replace(y, "${TEST_STARTER_ADDRESS}", "127.0.0.1:0", 1) }
 	for where, at := range map[string]string{"a database that refuses": "@" + refusingPostgres(t) + "/", "no database": "@127.0.0.1:1/"} {
 		config := s.configVariant(func(y string) string {
 			return regexp.MustCompile(`@127\.0\.0\.1:\d+/`).ReplaceAllString(elsewhere(y), at)
@@ -259,10 +252,10 @@ func TestSecretsStayInside(t *testing.T) {
 	h.run("Socket Mode refused", "", with("SLACK_APP_TOKEN="+appToken), "starter", "--config", s.configVariant(elsewhere))
 	h.run("Slack refuses the bot", "the app of the bot is not known yet", with("SLACK_BOT_TOKEN="+wrongToken), "starter", "--config", s.configVariant(elsewhere))
 
-	s.worker.stop()
-	s.starter.stop()
-	h.add("what the starter says", []byte(s.starter.log.String()))
-	h.add("what the worker says", []byte(s.worker.log.String()))
+	s.worker.Stop()
+	s.starter.Stop()
+	h.add("what the starter says", []byte(s.starter.Log.String()))
+	h.add("what the worker says", []byte(s.worker.Log.String()))
 
 	for what, secret := range map[string]string{
 		"the bot token": botToken, "another bot token": wrongToken, "the signing secret": signingSecret, "the key of Gemini": geminiKey, "the key of OpenAI": openAIKey,
@@ -290,21 +283,14 @@ func around(text, word string) string {
 // withOpenAI restarts the programs with OpenAI as the model for judgments.
 func (s *system) withOpenAI() {
 	s.t.Helper()
-	s.config = s.configVariant(func(y string) string {
-		y = strings.Replace(y, "openai: {", fmt.Sprintf("openai: {api_key: %q, ", openAIKey), 1)
-		return strings.Replace(y, "judgment: {provider: gemini", "judgment: {provider: openai", 1)
-	})
-	s.worker.stop()
-	s.starter.stop()
-	s.worker.start()
-	s.starter.start()
-	s.ready()
+	s.Configure(fmt.Sprintf("llm: {openai: {api_key: %q}}", openAIKey), "agents: {judgment: {provider: openai}}")
+	s.restart()
 }
 
 // configVariant writes a changed copy of the configuration and returns its path.
 func (s *system) configVariant(change func(string) string) string {
 	s.t.Helper()
-	text, err := os.ReadFile(s.config)
+	text, err := os.ReadFile(s.Config)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
@@ -12,6 +11,7 @@ import (
 	"myao/internal/failpoint"
 	"myao/internal/llm/llmtest"
 	"myao/internal/store"
+	"myao/test/world"
 )
 
 const (
@@ -33,13 +33,13 @@ func TestShadow(t *testing.T) {
 		}
 		return llmtest.Text("It is in the wiki.")
 	}
-	alone := start(t, sqlite(t), quiet(1), modelAnswers(model))
-	s := start(t, sqlite(t), quiet(1), modelAnswers(model), extraConfig("shadow: {sample: 1, judges: [{name: rival, provider: gemini, model: "+rivalModel+"}]}"))
+	alone := start(t, world.SQLite(t), quiet(1), modelAnswers(model))
+	s := start(t, world.SQLite(t), quiet(1), modelAnswers(model), configured("shadow: {sample: 1, judges: [{name: rival, provider: gemini, model: "+rivalModel+"}]}"))
 	id := "channel/T0E2E/" + s.general
 	judged := func(s *system, text string, decisions int) (ts string) {
 		t.Helper()
-		ts = s.workspace.Say(s.general, s.alice.ID, text)
-		s.await("the judgment of "+text, 30*time.Second, func() bool { return len(s.decisions("channel/T0E2E/"+s.general)) == decisions })
+		ts = s.Workspace.Say(s.general, s.alice.ID, text)
+		s.await("the judgment of "+text, func() bool { return len(s.decisions("channel/T0E2E/"+s.general)) == decisions })
 		return ts
 	}
 	snapshots := func() int {
@@ -61,22 +61,22 @@ func TestShadow(t *testing.T) {
 	for _, s := range []*system{alone, s} {
 		judged(s, "where is the plan?", 1)
 	}
-	s.await("the snapshot", 10*time.Second, func() bool { return snapshots() == 1 })
-	s.await("both histories to be the same", 20*time.Second, func() bool {
+	s.await("the snapshot", func() bool { return snapshots() == 1 })
+	s.await("both histories to be the same", func() bool {
 		return slices.Equal(s.eventTypes(id), alone.eventTypes("channel/T0E2E/"+alone.general))
 	})
 
-	s.worker.kill()
-	s.worker.start(failpoint.Variable + "=" + shadowPoint)
-	run, err := s.temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "test-shadow", TaskQueue: "myao"}, "Shadow")
+	s.worker.Kill()
+	s.worker.Start(failpoint.Variable + "=" + shadowPoint)
+	run, err := s.Client.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "test-shadow", TaskQueue: "myao"}, "Shadow")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.worker.awaitDeath(shadowPoint)
+	s.awaitDeath(s.worker, shadowPoint)
 	if n := len(opinions(0)); n > 0 {
 		t.Errorf("%d opinions before they were written", n)
 	}
-	s.worker.start()
+	s.worker.Start()
 	var handled int
 	if err := run.Get(t.Context(), &handled); err != nil || handled != 1 {
 		t.Errorf("it has handled %d judgments, %v", handled, err)
@@ -87,7 +87,7 @@ func TestShadow(t *testing.T) {
 	for command, want := range map[string]string{
 		"show": "rival decided to answer in 30s, confidence 0.90: the rival would help", "why": "in shadow rival decided to answer in 30s, confidence 0.90: the rival would help",
 	} {
-		if stdout, stderr, status := s.command(command, "general"); status != 0 || !strings.Contains(stdout, want) {
+		if stdout, stderr, status := s.Command(command, "general"); status != 0 || !strings.Contains(stdout, want) {
 			t.Errorf("%s: status %d, %s%s; want %q", command, status, stdout, stderr, want)
 		}
 	}
@@ -115,9 +115,9 @@ func TestShadow(t *testing.T) {
 	}
 
 	deleted := judged(s, "forget-this?", 2)
-	s.await("the snapshot", 10*time.Second, func() bool { return snapshots() == 1 })
-	s.workspace.Delete(s.general, deleted)
-	s.await("the deletion", 20*time.Second, func() bool {
+	s.await("the snapshot", func() bool { return snapshots() == 1 })
+	s.Workspace.Delete(s.general, deleted)
+	s.await("the deletion", func() bool {
 		m, err := s.store.Message(t.Context(), "T0E2E", s.general, deleted)
 		return err == nil && m.Deleted
 	})
@@ -133,7 +133,7 @@ func TestShadow(t *testing.T) {
 // eventTypes are the types of the events of a conversation's run, in order.
 func (s *system) eventTypes(id string) (all []enumspb.EventType) {
 	s.t.Helper()
-	for events := s.temporal.GetWorkflowHistory(s.t.Context(), id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
+	for events := s.Client.GetWorkflowHistory(s.t.Context(), id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
 		e, err := events.Next()
 		if err != nil {
 			s.t.Fatal(err)

@@ -11,25 +11,26 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/testserver"
+	"myao/test/world"
 )
 
 // typeCommand types /myao with a text as a user and returns the response.
 func (s *system) typeCommand(channel, user, text string) string {
 	s.t.Helper()
-	said, _ := s.interact(text, func() *sandbox.Interaction { return s.workspace.Command(channel, user, "/myao "+text) })
+	said, _ := s.interact(text, func() *sandbox.Interaction { return s.Workspace.Command(channel, user, "/myao "+text) })
 	return said
 }
 
 // useShortcut uses the shortcut on a message as a user and returns the response.
 func (s *system) useShortcut(channel, user, ts string) string {
 	s.t.Helper()
-	said, _ := s.interact("shortcut", func() *sandbox.Interaction { return s.workspace.Shortcut(channel, user, ts, "answer_now") })
+	said, _ := s.interact("shortcut", func() *sandbox.Interaction { return s.Workspace.Shortcut(channel, user, ts, "answer_now") })
 	return said
 }
 
 // longAckTimeout makes Slack wait longer for acknowledgements than a machine stalls. interact
 // checks the three seconds instead.
-func longAckTimeout(s *settings) { s.ackTimeout = time.Minute }
+func longAckTimeout(s *settings) { s.Slack.AckTimeout = time.Minute }
 
 // interact returns the final response to an interaction and the request's body. It fails the
 // test if the acknowledgement takes longer than Slack's three seconds.
@@ -40,8 +41,8 @@ func (s *system) interact(what string, ask func() *sandbox.Interaction) (text st
 	if took := ran(); asked.Status != 200 || took >= 3*time.Second {
 		s.t.Errorf("%s: status %d, %q after %s", what, asked.Status, asked.Err, took)
 	}
-	s.await("the answer to "+what, 20*time.Second, func() bool {
-		for _, said := range s.workspace.Responses(asked) {
+	s.await("the answer to "+what, func() bool {
+		for _, said := range s.Workspace.Responses(asked) {
 			text = said.Text
 		}
 		return text != "" && !strings.HasPrefix(text, "I am on it.")
@@ -73,13 +74,13 @@ func TestCommandInSlack(t *testing.T) {
 	for name, options := range map[string][]option{"http": nil, "socket": {socketMode}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, sqlite(t), append(options, longAckTimeout, quiet(60), maxWait(120))...)
+			s := start(t, world.SQLite(t), append(options, longAckTimeout, quiet(60), maxWait(120))...)
 			channel := chat.Conversation{Team: "T0E2E", Channel: s.general}
-			s.workspace.Say(s.general, s.alice.ID, "does anybody know the way?")
-			s.await("it to wait", 30*time.Second, func() bool {
+			s.Workspace.Say(s.general, s.alice.ID, "does anybody know the way?")
+			s.await("it to wait", func() bool {
 				return strings.Contains(s.typeCommand(s.general, s.bob.ID, "status"), "Top level: I wait for quiet")
 			})
-			elsewhere := s.workspace.AddChannel(sandbox.Public, "elsewhere", s.bob.ID)
+			elsewhere := s.Workspace.AddChannel(sandbox.Public, "elsewhere", s.bob.ID)
 			s.mustContain(s.typeCommand(elsewhere, s.bob.ID, "status"), "I am not in this conversation")
 
 			s.mustContain(s.typeCommand(s.general, s.bob.ID, "snooze soon"), "`1m` to `366d`")
@@ -91,12 +92,12 @@ func TestCommandInSlack(t *testing.T) {
 			s.mustContain(s.typeCommand(s.general, s.bob.ID, "status"), "Nothing is waiting here.", "I am silent here until")
 
 			s.mustContain(s.typeCommand(s.general, s.bob.ID, "unmute"), "may speak")
-			muted, request := s.interact("mute", func() *sandbox.Interaction { return s.workspace.Command(s.general, s.bob.ID, "/myao mute") })
+			muted, request := s.interact("mute", func() *sandbox.Interaction { return s.Workspace.Command(s.general, s.bob.ID, "/myao mute") })
 			s.mustContain(muted, "I am silent")
 			s.mustContain(s.typeCommand(s.general, s.bob.ID, "unmute"), "may speak")
 			if name == "http" {
 				// An attacker replays the signed request.
-				if status, _, err := s.workspace.PostSignedForm(t.Context(), "commands", request); status != 200 || err != nil {
+				if status, _, err := s.Workspace.PostSignedForm(t.Context(), "commands", request); status != 200 || err != nil {
 					t.Errorf("again: status %d, %v", status, err)
 				}
 			}
@@ -105,36 +106,34 @@ func TestCommandInSlack(t *testing.T) {
 			}
 
 			s.mustContain(s.typeCommand(s.general, s.bob.ID, "forget yes"), "You may not", "slack.operators")
-			ts := s.workspace.Say(s.general, s.alice.ID, s.mention("what do you think?"))
-			s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
-			s.await("the ledger", 30*time.Second, func() bool {
+			ts := s.Workspace.Say(s.general, s.alice.ID, s.mention("what do you think?"))
+			s.await("the answer", func() bool { return len(s.posts()) == 1 })
+			s.await("the ledger", func() bool {
 				return slices.Contains(s.outcomes("thread/T0E2E/"+s.general+"/"+ts), "posted T0E2E/"+s.general+"/"+ts+"/"+ts+"/")
 			})
 			s.mustContain(s.typeCommand(s.general, s.bob.ID, "why"), "answered")
 			s.mustContain(s.typeCommand(s.general, s.bob.ID, "why https://example.slack.com/archives/"+s.general+"/p"+strings.ReplaceAll(ts, ".", "")), "answered")
 
-			s.worker.kill()
+			s.worker.Kill()
 			s.mustContain(s.typeCommand(s.general, s.bob.ID, "mute"), "I have no confirmation of that")
 		})
 	}
 }
 
-func socketMode(s *settings) { s.socket = true }
-
 // A reaction drops the pending reply to one message. The shortcut gets a message answered once.
 func TestReactionAndShortcutInSlack(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), longAckTimeout, quiet(1), modelAnswers(judgeAndAnswer("here you are", llmtest.Yes("hold back", 0.7, 30), llmtest.No("said enough"))))
+	s := start(t, world.SQLite(t), longAckTimeout, quiet(1), modelAnswers(judgeAndAnswer("here you are", llmtest.Yes("hold back", 0.7, 30), llmtest.No("said enough"))))
 	channel := chat.Conversation{Team: "T0E2E", Channel: s.general}
-	first := s.workspace.Say(s.general, s.alice.ID, "who has the key?")
-	s.await("the judgment", 30*time.Second, func() bool { return len(s.outcomes(channel.ID())) == 1 })
-	s.workspace.React(s.general, first, s.bob.ID, "shushing_face")
-	s.await("the withdrawal", 20*time.Second, func() bool {
+	first := s.Workspace.Say(s.general, s.alice.ID, "who has the key?")
+	s.await("the judgment", func() bool { return len(s.outcomes(channel.ID())) == 1 })
+	s.Workspace.React(s.general, first, s.bob.ID, "shushing_face")
+	s.await("the withdrawal", func() bool {
 		return slices.Equal(s.outcomes(channel.ID()), []string{"dropped slack:" + s.bob.ID})
 	})
 	s.mustContain(s.typeCommand(s.general, s.bob.ID, "status"), "Nothing is waiting here.")
-	second := s.workspace.Say(s.general, s.alice.ID, "and who the other one?")
-	s.await("the second judgment", 20*time.Second, func() bool { return len(s.outcomes(channel.ID())) == 2 })
+	second := s.Workspace.Say(s.general, s.alice.ID, "and who the other one?")
+	s.await("the second judgment", func() bool { return len(s.outcomes(channel.ID())) == 2 })
 	if len(s.posts()) > 0 {
 		t.Errorf("posted %v", s.posts())
 	}
@@ -148,16 +147,16 @@ func TestReactionAndShortcutInSlack(t *testing.T) {
 	slices.Sort(both)
 	s.mustContain(both[0], "I am already on it")
 	s.mustContain(both[1], "I will answer it now")
-	s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
+	s.await("the answer", func() bool { return len(s.posts()) == 1 })
 	if p := s.posts()[0]; p.ThreadTS != second {
 		t.Errorf("answered in thread %q, want %q", p.ThreadTS, second)
 	}
-	s.await("it to be known", 30*time.Second, func() bool {
+	s.await("it to be known", func() bool {
 		return strings.Contains(s.useShortcut(s.general, s.bob.ID, second), "I have already answered")
 	})
 	s.mustContain(s.useShortcut(s.general, s.bob.ID, s.posts()[0].TS), "I said that myself")
 	s.mustContain(s.useShortcut(s.general, s.bob.ID, first), "I will answer it now")
-	s.await("the other answer", 30*time.Second, func() bool { return len(s.posts()) == 2 && s.posts()[1].ThreadTS == first })
+	s.await("the other answer", func() bool { return len(s.posts()) == 2 && s.posts()[1].ThreadTS == first })
 	s.never("another answer", 2*time.Second, func() bool { return len(s.posts()) > 2 })
 }
 
@@ -165,30 +164,30 @@ func TestReactionAndShortcutInSlack(t *testing.T) {
 // command, the shortcut or the reaction.
 func TestOutsidersInSlack(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), longAckTimeout, quiet(300), maxWait(600))
-	stranger := s.workspace.AddUserAs(sandbox.User{Name: "mallory", Team: "T0OTHER"})
-	s.workspace.Join(s.general, stranger.ID)
-	ts := s.workspace.Say(s.general, s.alice.ID, "who has the key?")
+	s := start(t, world.SQLite(t), longAckTimeout, quiet(300), maxWait(600))
+	stranger := s.Workspace.AddUserAs(sandbox.User{Name: "mallory", Team: "T0OTHER"})
+	s.Workspace.Join(s.general, stranger.ID)
+	ts := s.Workspace.Say(s.general, s.alice.ID, "who has the key?")
 	s.awaitStored(s.general, ts)
 	refusal := "guests and people from other companies may not"
 	var typed []byte
 	for _, text := range []string{"mute", "unmute", "snooze 2h", "why", "forget yes", "stop"} {
 		var answer string
-		answer, typed = s.interact(text, func() *sandbox.Interaction { return s.workspace.Command(s.general, stranger.ID, "/myao "+text) })
+		answer, typed = s.interact(text, func() *sandbox.Interaction { return s.Workspace.Command(s.general, stranger.ID, "/myao "+text) })
 		s.mustContain(answer, "You may not")
 		if text == "mute" {
 			s.mustContain(answer, refusal)
 			// As if Slack had named the workspace of the user.
 			theirs := bytes.Replace(typed, []byte("team_id=T0E2E"), []byte("team_id=T0OTHER"), 1)
-			if status, answer, err := s.workspace.PostSignedForm(t.Context(), "commands", theirs); err != nil || status != 200 || strings.Contains(string(answer), "I am silent") {
+			if status, answer, err := s.Workspace.PostSignedForm(t.Context(), "commands", theirs); err != nil || status != 200 || strings.Contains(string(answer), "I am silent") {
 				t.Errorf("typed in another workspace: %d, %s, %v", status, answer, err)
 			}
 		}
 	}
 	s.mustContain(s.useShortcut(s.general, stranger.ID, ts), refusal)
-	s.workspace.React(s.general, ts, stranger.ID, "shushing_face")
-	s.await("the reaction", 30*time.Second, func() bool { return strings.Contains(s.starter.log.String(), "may not hush") })
-	s.await("the status", 30*time.Second, func() bool {
+	s.Workspace.React(s.general, ts, stranger.ID, "shushing_face")
+	s.await("the reaction", func() bool { return s.starter.Log.Has("may not hush") })
+	s.await("the status", func() bool {
 		return strings.Contains(s.typeCommand(s.general, stranger.ID, "status"), "Top level: I wait for quiet")
 	})
 	channel := chat.Conversation{Team: "T0E2E", Channel: s.general}

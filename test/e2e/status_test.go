@@ -6,15 +6,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
+	"myao/test/world"
 )
 
 // statuses are the statuses that were set in a thread, in order; one that was taken away is "".
 func (s *system) statuses(thread string) (all []string) {
-	for _, c := range s.workspace.Calls(setStatus) {
+	for _, c := range s.Workspace.Calls(setStatus) {
 		if c.Args.Get("thread_ts") == thread {
 			all = append(all, c.Args.Get("status"))
 		}
@@ -26,7 +26,7 @@ const setStatus = "assistant.threads.setStatus"
 
 func (s *system) awaitStatus(thread, want string) {
 	s.t.Helper()
-	s.await(fmt.Sprintf("the status %q", want), 30*time.Second, func() bool { return s.workspace.Status(s.general, thread) == want })
+	s.await(fmt.Sprintf("the status %q", want), func() bool { return s.Workspace.Status(s.general, thread) == want })
 }
 
 // Whoever mentions the bot sees in the thread that it works, and on what, until it answers. A judged reply
@@ -37,7 +37,7 @@ func TestStatus(t *testing.T) {
 	releaseFirst, releaseSecond := sync.OnceFunc(func() { close(first) }), sync.OnceFunc(func() { close(second) })
 	defer releaseSecond() // before the model's server closes
 	defer releaseFirst()
-	s := start(t, sqlite(t), quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+	s := start(t, world.SQLite(t), quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		switch {
 		case c.Judgment():
 			return llmtest.Yes("nobody answered", 0.9, 0)
@@ -50,23 +50,23 @@ func TestStatus(t *testing.T) {
 		<-first
 		return llmtest.Calls(llmtest.ToolCall("search_messages", `{"query":"billing"}`))
 	}))
-	asked := s.workspace.Say(s.general, s.alice.ID, s.mention("when do we deploy?"))
+	asked := s.Workspace.Say(s.general, s.alice.ID, s.mention("when do we deploy?"))
 	s.awaitStatus(asked, "is thinking…")
 	releaseFirst()
-	s.await("the search to be shown", 30*time.Second, func() bool { return slices.Contains(s.statuses(asked), "is searching messages…") })
+	s.await("the search to be shown", func() bool { return slices.Contains(s.statuses(asked), "is searching messages…") })
 	s.awaitStatus(asked, "is thinking…")
 	releaseSecond()
-	s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
+	s.await("the answer", func() bool { return len(s.posts()) == 1 })
 	s.awaitStatus(asked, "")
 	if got := s.statuses(asked); !slices.Equal(got, []string{"is thinking…", "is searching messages…", "is thinking…"}) {
 		t.Errorf("the statuses were %q; the post takes the last away", got)
 	}
 
-	before := len(s.workspace.Calls(setStatus))
-	root := s.workspace.Say(s.general, s.bob.ID, "I am up here")
-	s.workspace.Say(s.general, s.alice.ID, "where is the ladder?", sandbox.InThread(root))
-	s.await("the judged answer", 30*time.Second, func() bool { return s.postsInThread(root) == 1 })
-	if calls := s.workspace.Calls(setStatus); len(calls) != before {
+	before := len(s.Workspace.Calls(setStatus))
+	root := s.Workspace.Say(s.general, s.bob.ID, "I am up here")
+	s.Workspace.Say(s.general, s.alice.ID, "where is the ladder?", sandbox.InThread(root))
+	s.await("the judged answer", func() bool { return s.postsInThread(root) == 1 })
+	if calls := s.Workspace.Calls(setStatus); len(calls) != before {
 		t.Errorf("a judged reply has shown %v", calls[before:])
 	}
 }
@@ -74,23 +74,23 @@ func TestStatus(t *testing.T) {
 // A Slack that refuses every status costs no answer, and is asked once.
 func TestStatusRefused(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), modelAnswers(func(llmtest.Call) llmtest.Reply { return llmtest.Text("Yes.") }))
-	s.workspace.Faults().Add(sandbox.Fault{Method: setStatus, Error: "missing_scope"})
+	s := start(t, world.SQLite(t), modelAnswers(func(llmtest.Call) llmtest.Reply { return llmtest.Text("Yes.") }))
+	s.Workspace.Faults().Add(sandbox.Fault{Method: setStatus, Error: "missing_scope"})
 	var asked []string
 	for i := range 20 {
-		asked = append(asked, s.workspace.Say(s.general, s.alice.ID, s.mention(fmt.Sprintf("is that so, %d?", i))))
+		asked = append(asked, s.Workspace.Say(s.general, s.alice.ID, s.mention(fmt.Sprintf("is that so, %d?", i))))
 	}
-	s.await("twenty answers", 90*time.Second, func() bool { return len(s.posts()) == len(asked) })
+	s.await("twenty answers", func() bool { return len(s.posts()) == len(asked) })
 	for _, p := range s.posts() {
 		asked = slices.DeleteFunc(asked, func(ts string) bool { return ts == p.ThreadTS })
 	}
 	if len(asked) != 0 {
 		t.Errorf("no answer to %v", asked)
 	}
-	calls := len(s.workspace.Calls(setStatus))
-	s.workspace.Say(s.general, s.alice.ID, s.mention("and now?"))
-	s.await("one more answer", 30*time.Second, func() bool { return len(s.posts()) == 21 })
-	if n := len(s.workspace.Calls(setStatus)); n != calls || n == 0 {
+	calls := len(s.Workspace.Calls(setStatus))
+	s.Workspace.Say(s.general, s.alice.ID, s.mention("and now?"))
+	s.await("one more answer", func() bool { return len(s.posts()) == 21 })
+	if n := len(s.Workspace.Calls(setStatus)); n != calls || n == 0 {
 		t.Errorf("Slack was asked %d times, and then %d times more", calls, n-calls)
 	}
 }
@@ -100,14 +100,14 @@ func TestStatusOfAWithdrawnAnswer(t *testing.T) {
 	t.Parallel()
 	held := make(chan struct{})
 	defer close(held) // before the model's server closes
-	s := start(t, sqlite(t), modelAnswers(func(llmtest.Call) llmtest.Reply {
+	s := start(t, world.SQLite(t), modelAnswers(func(llmtest.Call) llmtest.Reply {
 		<-held
 		return llmtest.Text("Too late.")
 	}))
-	asked := s.workspace.Say(s.general, s.alice.ID, "we deploy on Thursday")
-	mention := s.workspace.Say(s.general, s.alice.ID, s.mention("do we?"), sandbox.InThread(asked))
+	asked := s.Workspace.Say(s.general, s.alice.ID, "we deploy on Thursday")
+	mention := s.Workspace.Say(s.general, s.alice.ID, s.mention("do we?"), sandbox.InThread(asked))
 	s.awaitStatus(asked, "is thinking…")
-	s.workspace.Delete(s.general, mention)
+	s.Workspace.Delete(s.general, mention)
 	s.awaitStatus(asked, "")
 	if n := len(s.posts()); n != 0 {
 		t.Errorf("%d posts", n)

@@ -12,6 +12,7 @@ import (
 	"myao/internal/operator"
 	"myao/internal/sandbox"
 	"myao/internal/testserver"
+	"myao/test/world"
 )
 
 // manyParts is an answer of 20 messages, which take 20 seconds to post.
@@ -22,20 +23,20 @@ var manyParts = strings.TrimSpace(strings.Repeat(strings.Repeat("A long paragrap
 func TestMuteEverywhere(t *testing.T) {
 	t.Parallel()
 	s := start(t, testserver.Postgres(t), quiet(1), maxDelay(600), modelAnswers(judgeAndAnswer(manyParts, llmtest.Yes("nobody answered", 0.8, 600))))
-	attic := s.workspace.AddChannel(sandbox.Private, "attic", s.workspace.Bot().UserID, s.alice.ID)
-	s.workspace.Say(attic, s.alice.ID, "where is the ladder?")
+	attic := s.Workspace.AddChannel(sandbox.Private, "attic", s.Workspace.Bot().UserID, s.alice.ID)
+	s.Workspace.Say(attic, s.alice.ID, "where is the ladder?")
 	s.awaitPhase(attic, conversation.Delaying)
-	long := s.workspace.Say(s.general, s.alice.ID, s.mention("tell me everything"))
-	s.await("the first parts", 30*time.Second, func() bool { return len(s.posts()) >= 2 })
+	long := s.Workspace.Say(s.general, s.alice.ID, s.mention("tell me everything"))
+	s.await("the first parts", func() bool { return len(s.posts()) >= 2 })
 
-	env := s.env
-	s.env = append(slices.Clone(env), "TEMPORAL_ADDRESS=127.0.0.1:1")
-	if stdout, stderr, status := s.command("mute", "--everywhere"); status != 0 || !strings.Contains(stdout, "mute: done everywhere, by cli:carol\n") {
+	env := s.Env
+	s.Env = append(slices.Clone(env), "TEMPORAL_ADDRESS=127.0.0.1:1")
+	if stdout, stderr, status := s.Command("mute", "--everywhere"); status != 0 || !strings.Contains(stdout, "mute: done everywhere, by cli:carol\n") {
 		t.Fatalf("%d %q %q", status, stdout, stderr)
 	}
-	s.env = env
+	s.Env = env
 	muted := time.Now()
-	s.await("the rest to be given up", 20*time.Second, func() bool {
+	s.await("the rest to be given up", func() bool {
 		return slices.Contains(s.outcomes("thread/T0E2E/"+s.general+"/"+long), "silent silenced")
 	})
 	posts := s.posts()
@@ -45,17 +46,17 @@ func TestMuteEverywhere(t *testing.T) {
 	s.mustContain(s.told("why", s.general, long), "cli:carol ordered: mute everywhere", "silent after all, by rule silenced: the bot is muted everywhere")
 
 	// The reply that waits is silenced when it is due, and so is a mention, with other processes.
-	s.worker.stop()
-	s.starter.stop()
-	s.worker.start()
-	s.starter.start()
-	s.ready()
+	s.worker.Stop()
+	s.starter.Stop()
+	s.worker.Start()
+	s.starter.Start()
+	s.Ready()
 	s.told("answer-now", attic)
-	s.await("the silence of the reply that waited", 20*time.Second, func() bool {
+	s.await("the silence of the reply that waited", func() bool {
 		return slices.Equal(s.outcomes("channel/T0E2E/"+attic), []string{"silent silenced"})
 	})
-	mention := s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
-	s.await("the silence", 20*time.Second, func() bool {
+	mention := s.Workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
+	s.await("the silence", func() bool {
 		rows := s.decisions("thread/T0E2E/" + s.general + "/" + mention)
 		return len(rows) == 1 && rows[0].Rule == "silenced" && rows[0].Reason == conversation.ReasonMutedEverywhere
 	})
@@ -64,7 +65,7 @@ func TestMuteEverywhere(t *testing.T) {
 	}
 	s.mustContain(s.told("show", attic), "everywhere since", "by cli:carol, until: starter unmute --everywhere")
 	s.mustContain(s.told("conversations"), "The bot is silent everywhere since")
-	if out, _, _ := s.command("doctor"); !strings.Contains(out, "the bot is muted everywhere, since") {
+	if out, _, _ := s.Command("doctor"); !strings.Contains(out, "the bot is muted everywhere, since") {
 		t.Errorf("the doctor says %q", out)
 	}
 	s.mustContain(s.told("unmute", attic), "The bot stays silent everywhere")
@@ -73,8 +74,8 @@ func TestMuteEverywhere(t *testing.T) {
 	}
 
 	s.told("unmute", "--everywhere")
-	again := s.workspace.Say(s.general, s.alice.ID, s.mention("and now?"))
-	s.await("an answer", 30*time.Second, func() bool { return len(s.posts()) > len(posts) })
+	again := s.Workspace.Say(s.general, s.alice.ID, s.mention("and now?"))
+	s.await("an answer", func() bool { return len(s.posts()) > len(posts) })
 	if p := s.posts()[len(posts)]; p.ThreadTS != again {
 		t.Errorf("after the unmute it posted in %s, want %s", p.ThreadTS, again)
 	}
@@ -86,25 +87,25 @@ func TestMuteEverywhere(t *testing.T) {
 // drop --all drops what waits in all conversations, and says where it could not.
 func TestDropAll(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(1), maxDelay(600), modelAnswers(judgeAndAnswer(manyParts, llmtest.Yes("nobody answered", 0.8, 600))))
-	attic := s.workspace.AddChannel(sandbox.Private, "attic", s.workspace.Bot().UserID, s.alice.ID)
-	cellar := s.workspace.AddChannel(sandbox.Public, "cellar", s.workspace.Bot().UserID, s.alice.ID)
+	s := start(t, world.SQLite(t), quiet(1), maxDelay(600), modelAnswers(judgeAndAnswer(manyParts, llmtest.Yes("nobody answered", 0.8, 600))))
+	attic := s.Workspace.AddChannel(sandbox.Private, "attic", s.Workspace.Bot().UserID, s.alice.ID)
+	cellar := s.Workspace.AddChannel(sandbox.Public, "cellar", s.Workspace.Bot().UserID, s.alice.ID)
 	for _, channel := range []string{attic, cellar} {
-		s.workspace.Say(channel, s.alice.ID, "where is the ladder?")
+		s.Workspace.Say(channel, s.alice.ID, "where is the ladder?")
 		s.awaitPhase(channel, conversation.Delaying)
 	}
-	mention := s.workspace.Say(s.general, s.alice.ID, s.mention("tell me everything"))
-	s.await("a reply under way", 30*time.Second, func() bool { return len(s.posts()) > 0 })
+	mention := s.Workspace.Say(s.general, s.alice.ID, s.mention("tell me everything"))
+	s.await("a reply under way", func() bool { return len(s.posts()) > 0 })
 
 	s.commandFails("nothing was done", "drop", "--all")
-	stdout, stderr, status := s.command("drop", "--all", "--yes")
+	stdout, stderr, status := s.Command("drop", "--all", "--yes")
 	s.mustContain(stdout, "dropped in 2 conversations; nothing waited in ", "not dropped in #general, thread "+mention+": its reply is being posted")
 	s.mustContain(stderr, "conversations told\n", "not dropped in 1 of ")
 	if status != 1 {
 		t.Errorf("status %d", status)
 	}
 	for _, channel := range []string{attic, cellar} {
-		s.await("the ledger", 20*time.Second, func() bool {
+		s.await("the ledger", func() bool {
 			return slices.Equal(s.outcomes("channel/T0E2E/"+channel), []string{"dropped cli:carol"})
 		})
 	}
@@ -113,7 +114,7 @@ func TestDropAll(t *testing.T) {
 // told runs a command that must succeed, and returns what it prints.
 func (s *system) told(args ...string) string {
 	s.t.Helper()
-	stdout, stderr, status := s.command(args...)
+	stdout, stderr, status := s.Command(args...)
 	if status != 0 {
 		s.t.Fatalf("%q: status %d: %s", args, status, stderr)
 	}
@@ -123,9 +124,9 @@ func (s *system) told(args ...string) string {
 // awaitPhase waits until the top level of a channel is in a phase.
 func (s *system) awaitPhase(channel string, phase conversation.Phase) {
 	s.t.Helper()
-	s.await(string(phase), 30*time.Second, func() bool {
+	s.await(string(phase), func() bool {
 		var all []operator.Listed
-		stdout, _, status := s.command("conversations", "--channel", channel, "--json") // which refuses a channel not yet listed
+		stdout, _, status := s.Command("conversations", "--channel", channel, "--json") // which refuses a channel not yet listed
 		return status == 0 && json.Unmarshal([]byte(stdout), &all) == nil && len(all) == 1 && all[0].Phase == phase
 	})
 }
@@ -133,7 +134,7 @@ func (s *system) awaitPhase(channel string, phase conversation.Phase) {
 // metric returns a value of the starter's metrics.
 func (s *system) metric(name string) string {
 	s.t.Helper()
-	for line := range strings.Lines(scrape(s.t, s.door)) {
+	for line := range strings.Lines(scrape(s.t, s.starter.Address)) {
 		if value, ok := strings.CutPrefix(line, name+" "); ok {
 			return strings.TrimSpace(value)
 		}

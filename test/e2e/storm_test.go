@@ -16,13 +16,14 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/testserver"
+	"myao/test/world"
 )
 
 // fairTemporal uses a Temporal server with fairness between keys, which is off by default up to
 // version 1.32. flags go to its command.
 func fairTemporal(t testing.TB, more ...string) option {
 	server := testserver.StartTemporal(t, "", 0, append(more, "--dynamic-config-value", "matching.enableFairness=true")...)
-	return func(s *settings) { s.temporal = server.Address }
+	return func(s *settings) { s.Temporal = server.Address }
 }
 
 // onePartition gives each task queue one partition. By default it has four, and each hands out a
@@ -37,21 +38,21 @@ var onePartition = []string{
 func TestStormInOneChannel(t *testing.T) {
 	t.Parallel()
 	const storm, early = 48, 24
-	s := start(t, sqlite(t), fairTemporal(t, onePartition...), quiet(1), extraConfig("worker: {address: 127.0.0.1:0, model_calls_at_once: 2, model_calls_per_second: 1}\n"),
+	s := start(t, world.SQLite(t), fairTemporal(t, onePartition...), quiet(1), configured("worker: {model_calls_at_once: 2, model_calls_per_second: 1}\n"),
 		modelAnswers(func(c llmtest.Call) llmtest.Reply {
 			if c.Judgment() {
 				return llmtest.No("lively talk")
 			}
 			return llmtest.Text("one moment")
 		}))
-	busy := s.workspace.AddChannel(sandbox.Public, "busy", s.workspace.Bot().UserID, s.alice.ID, s.bob.ID)
+	busy := s.Workspace.AddChannel(sandbox.Public, "busy", s.Workspace.Bot().UserID, s.alice.ID, s.bob.ID)
 	for n := range storm {
-		s.workspace.Say(busy, s.alice.ID, s.mention(fmt.Sprint("is it broken? ", n)))
-		s.workspace.Say(busy, s.bob.ID, fmt.Sprint("for me it is, too ", n))
+		s.Workspace.Say(busy, s.alice.ID, s.mention(fmt.Sprint("is it broken? ", n)))
+		s.Workspace.Say(busy, s.bob.ID, fmt.Sprint("for me it is, too ", n))
 	}
-	s.await("most of the storm to wait for the model", 60*time.Second, func() bool { return s.backlog(conversation.ModelTaskQueue) > early })
-	s.workspace.Say(s.general, s.alice.ID, s.mention("what is for lunch?"))
-	s.await("the quiet channel's answer", 60*time.Second, func() bool { return len(s.postsIn(s.general)) == 1 })
+	s.await("most of the storm to wait for the model", func() bool { return s.backlog(conversation.ModelTaskQueue) > early })
+	s.Workspace.Say(s.general, s.alice.ID, s.mention("what is for lunch?"))
+	s.await("the quiet channel's answer", func() bool { return len(s.postsIn(s.general)) == 1 })
 	if got := len(s.postsIn(busy)); got >= early {
 		t.Errorf("the quiet channel's answer came after %d of the storm's", got)
 	}
@@ -66,8 +67,8 @@ func TestStormInOneChannel(t *testing.T) {
 // backlog returns the approximate number of activities in a task queue.
 func (s *system) backlog(queue string) int64 {
 	s.t.Helper()
-	d, err := s.temporal.WorkflowService().DescribeTaskQueue(s.t.Context(), &workflowservice.DescribeTaskQueueRequest{
-		Namespace: s.namespaceName, TaskQueue: &taskqueuepb.TaskQueue{Name: queue}, TaskQueueType: enumspb.TASK_QUEUE_TYPE_ACTIVITY, ReportStats: true,
+	d, err := s.Client.WorkflowService().DescribeTaskQueue(s.t.Context(), &workflowservice.DescribeTaskQueueRequest{
+		Namespace: s.Namespace, TaskQueue: &taskqueuepb.TaskQueue{Name: queue}, TaskQueueType: enumspb.TASK_QUEUE_TYPE_ACTIVITY, ReportStats: true,
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -87,14 +88,14 @@ func TestMeasureStorm(t *testing.T) {
 	}
 	const asked, answering = 15, 500 * time.Millisecond
 	eachDatabase(t, func(t *testing.T, url string) {
-		s := start(t, url, fairTemporal(t), func(o *settings) { o.deliverers = 32 }, quiet(60), modelAnswers(func(llmtest.Call) llmtest.Reply {
+		s := start(t, url, fairTemporal(t), func(o *settings) { o.Slack.Deliverers = 32 }, quiet(60), modelAnswers(func(llmtest.Call) llmtest.Reply {
 			return llmtest.Reply{Text: "one moment", Delay: answering}
 		}))
-		busy := s.workspace.AddChannel(sandbox.Public, "busy", s.workspace.Bot().UserID, s.alice.ID)
+		busy := s.Workspace.AddChannel(sandbox.Public, "busy", s.Workspace.Bot().UserID, s.alice.ID)
 		s.median("warming up", asked)
 		alone := s.median("alone", asked)
 		for n := range *stormOf {
-			s.workspace.Say(busy, s.alice.ID, s.mention(fmt.Sprint("is it broken? ", n)))
+			s.Workspace.Say(busy, s.alice.ID, s.mention(fmt.Sprint("is it broken? ", n)))
 		}
 		storm := s.median("storm", asked)
 		t.Logf("of the storm of %d, %d are answered; model calls %d", *stormOf, len(s.postsIn(busy)), len(s.replies()))
@@ -108,13 +109,13 @@ func (s *system) median(what string, n int) time.Duration {
 	s.t.Helper()
 	said := map[string]time.Time{} // by channel
 	for range n {
-		channel := s.workspace.AddChannel(sandbox.Public, "quiet", s.workspace.Bot().UserID, s.alice.ID)
+		channel := s.Workspace.AddChannel(sandbox.Public, "quiet", s.Workspace.Bot().UserID, s.alice.ID)
 		said[channel] = time.Now()
-		s.workspace.Say(channel, s.alice.ID, s.mention("what is for lunch?"))
+		s.Workspace.Say(channel, s.alice.ID, s.mention("what is for lunch?"))
 		time.Sleep(500 * time.Millisecond) // an open loop: do not wait for the answer
 	}
 	var took []time.Duration
-	s.await("the answers", 5*time.Minute, func() bool {
+	s.await("the answers", func() bool {
 		took = nil
 		for _, p := range s.posts() {
 			if at, ok := said[p.Channel]; ok {
