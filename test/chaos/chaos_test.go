@@ -2,9 +2,7 @@ package chaos
 
 import (
 	"context"
-	"io"
 	"math/rand/v2"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -69,8 +67,8 @@ func (f *figures) runPlan(meanwhile ...func(ctx context.Context, began time.Time
 func (f *figures) finish() {
 	w := f.world
 	w.t.Helper()
-	w.workspace.Faults().Clear()
-	w.workspace.ReleaseHeld()
+	w.Workspace.Faults().Clear()
+	w.Workspace.ReleaseHeld()
 	w.model.stopFailing()
 	began := time.Now()
 	f.await("people had stopped", func() error { return w.awaitIdle(settleTimeout) })
@@ -97,18 +95,10 @@ func (f *figures) finish() {
 }
 
 // unfinishedAges returns what the first starter exports as the ages of unfinished work.
-func (w *world) unfinishedAges() []string {
+func (w *system) unfinishedAges() []string {
 	w.t.Helper()
-	r, err := http.Get("http://" + w.starterAddresses[0] + "/metrics")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer func() { _ = r.Body.Close() }()
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return regexp.MustCompile(`(?m)^myao_unfinished_age_seconds.*$`).FindAllString(string(body), -1)
+	_, body := w.starters[0].Get("/metrics")
+	return regexp.MustCompile(`(?m)^myao_unfinished_age_seconds.*$`).FindAllString(body, -1)
 }
 
 func (f *figures) runBlows(ctx context.Context, began time.Time) {
@@ -136,13 +126,13 @@ func (f *figures) runFailures(ctx context.Context, began time.Time) {
 			f.slack[name]++
 			return true
 		}
-		f.world.workspace.Faults().Add(fault)
+		f.world.Workspace.Faults().Add(fault)
 	}
 }
 
 // forgetCalls regularly drops the model's log of calls, which would grow without limit.
-func (w *world) forgetCalls(ctx context.Context) {
+func (w *system) forgetCalls(ctx context.Context) {
 	for sleepUntil(ctx, time.Now().Add(5*time.Second)) {
-		w.calls.Reset()
+		w.Model.Reset()
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
+	"myao/test/world"
 )
 
 // slackFaults are failures of Slack's Web API, mostly of posting. Recovery from the last ones is
@@ -156,7 +157,7 @@ func (m *model) take(c llmtest.Call) (llmtest.Reply, bool) {
 func (m *model) answer(c llmtest.Call) llmtest.Reply {
 	mark := newestMark(c.System)
 	switch {
-	case c.Model == memoryModel:
+	case c.Model == world.MemoryModel:
 		return llmtest.Text("- 2026-01-01: people talked.")
 	case c.Judgment() && mark.kind == question:
 		return llmtest.Yes("somebody asked "+mark.text, 0.9, mark.delay)

@@ -16,7 +16,7 @@ import (
 // figures are the results of a run.
 type figures struct {
 	plan   plan
-	world  *world
+	world  *system
 	people *people
 	killer *killer
 
@@ -31,7 +31,7 @@ type figures struct {
 }
 
 // figures returns empty figures for a plan in this world.
-func (w *world) figures(p plan) *figures {
+func (w *system) figures(p plan) *figures {
 	return &figures{plan: p, world: w, people: newPeople(w), killer: newKiller(w), slack: map[string]int{}, notes: map[string]any{}}
 }
 
@@ -70,7 +70,7 @@ func (f *figures) print(t *testing.T) {
 	row("edits", f.people.did[edit])
 	row("edits that add a mention", f.people.did[addMention])
 	row("deletions", f.people.did[remove])
-	deliveries, acknowledged := f.world.workspace.Deliveries(), 0
+	deliveries, acknowledged := f.world.Workspace.Deliveries(), 0
 	for _, d := range deliveries {
 		if d.Status == 200 {
 			acknowledged++

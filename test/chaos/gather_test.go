@@ -11,12 +11,12 @@ import (
 
 // gather makes the record of a run: messages from the people, acknowledgements and posts from
 // Slack, decisions and outbox from the database.
-func (w *world) gather(p *people) (record, error) {
+func (w *system) gather(p *people) (record, error) {
 	var r record
 	for _, n := range p.order {
 		r.said = append(r.said, *p.said[n])
 	}
-	setAcknowledged(r.said, w.workspace.Deliveries())
+	setAcknowledged(r.said, w.Workspace.Deliveries())
 	r.posts = w.posts()
 	var err error
 	if r.decisions, err = w.decisions(); err != nil {
@@ -53,24 +53,24 @@ func setAcknowledged(messages []said, deliveries []sandbox.Delivery) {
 }
 
 // posts returns the bot's messages in Slack, with the time of the call that posted each.
-func (w *world) posts() []post {
+func (w *system) posts() []post {
 	type made struct {
 		channel, ts string
 	}
 	at := map[made]time.Time{}
-	for _, p := range w.workspace.Posts() {
+	for _, p := range w.Workspace.Posts() {
 		at[made{p.Channel, p.TS}] = p.At
 	}
 	began := map[string][]time.Time{}
-	for _, c := range w.workspace.Calls("chat.postMessage") {
+	for _, c := range w.Workspace.Calls("chat.postMessage") {
 		if key := keyOf([]byte(c.Args.Get("metadata"))); key != "" {
 			began[key] = append(began[key], c.At)
 		}
 	}
 	var posts []post
 	for _, channel := range w.channels {
-		for _, m := range w.workspace.Messages(channel) {
-			if m.User != w.workspace.Bot().UserID || m.Subtype != "" {
+		for _, m := range w.Workspace.Messages(channel) {
+			if m.User != w.Workspace.Bot().UserID || m.Subtype != "" {
 				continue
 			}
 			p := post{channel: channel, ts: m.TS, text: m.Text, at: at[made{channel, m.TS}]}
@@ -104,7 +104,7 @@ func keyOf(metadata []byte) string {
 	return m.Payload.Key
 }
 
-func (w *world) decisions() ([]decision, error) {
+func (w *system) decisions() ([]decision, error) {
 	rows, err := w.db.QueryContext(w.t.Context(), `SELECT key, workflow_id, trigger_ts, source, rule, should_respond, outcome, outcome_by, decided_us
 		FROM decisions ORDER BY decided_us, key`)
 	if err != nil {
@@ -125,7 +125,7 @@ func (w *world) decisions() ([]decision, error) {
 	return all, rows.Err()
 }
 
-func (w *world) outbox() ([]part, error) {
+func (w *system) outbox() ([]part, error) {
 	rows, err := w.db.QueryContext(w.t.Context(), `SELECT key, reply, channel_id, thread_ts, state, sent_ts, text, decision, saw_us FROM outbox ORDER BY stored_us, key`)
 	if err != nil {
 		return nil, fmt.Errorf("read outbox: %w", err)

@@ -34,7 +34,7 @@ func (u unfinished) String() string {
 }
 
 // unfinished returns the work under way at this moment.
-func (w *world) unfinished() (u unfinished) {
+func (w *system) unfinished() (u unfinished) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Second)
 	defer cancel()
 	u.err = w.db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM changes WHERE relayed_us IS NULL),
@@ -55,10 +55,10 @@ func (w *world) unfinished() (u unfinished) {
 // busy returns up to 20 of the conversations that are not idle. It queries the workflows, because
 // search attributes lag: by up to a quarter of an hour on an overloaded dev server, and after
 // a kill some are missing.
-func (w *world) busy(ctx context.Context, ids []string) ([]string, error) {
+func (w *system) busy(ctx context.Context, ids []string) ([]string, error) {
 	var busy []string
 	for _, id := range ids {
-		d, err := w.client.DescribeWorkflow(ctx, id, "")
+		d, err := w.Client.DescribeWorkflow(ctx, id, "")
 		if err != nil {
 			return nil, err
 		}
@@ -74,19 +74,19 @@ func (w *world) busy(ctx context.Context, ids []string) ([]string, error) {
 }
 
 // idles reports whether a conversation says that it is idle.
-func (w *world) idles(ctx context.Context, id string) bool {
+func (w *system) idles(ctx context.Context, id string) bool {
 	var state conversation.State
-	value, err := w.client.QueryWorkflow(ctx, id, "", conversation.QueryName)
+	value, err := w.Client.QueryWorkflow(ctx, id, "", conversation.QueryName)
 	return err == nil && value.Get(&state) == nil && state.Phase == conversation.Idle
 }
 
 var phaseAttribute = temporalsdk.NewSearchAttributeKeyKeyword(conversation.AttributePhase)
 
 // list returns the ids of workflows.
-func (w *world) list(ctx context.Context, query string) ([]string, error) {
+func (w *system) list(ctx context.Context, query string) ([]string, error) {
 	var ids []string
 	for token := []byte(nil); ; {
-		page, err := w.client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: query, NextPageToken: token})
+		page, err := w.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: query, NextPageToken: token})
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func (w *world) list(ctx context.Context, query string) ([]string, error) {
 
 // awaitIdle waits until no work has been under way for three seconds, because search attributes
 // may lag. It returns an error after within.
-func (w *world) awaitIdle(within time.Duration) error {
+func (w *system) awaitIdle(within time.Duration) error {
 	if err := w.awaitDeliveries(within); err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (w *world) awaitIdle(within time.Duration) error {
 }
 
 // checkIdle returns an error unless all conversations are idle.
-func (w *world) checkIdle() error {
+func (w *system) checkIdle() error {
 	ctx, cancel := context.WithTimeout(w.t.Context(), 2*time.Minute)
 	defer cancel()
 	all, err := w.list(ctx, fmt.Sprintf("WorkflowType = %q AND ExecutionStatus = 'Running'", conversation.WorkflowType))
@@ -142,12 +142,12 @@ func (w *world) checkIdle() error {
 }
 
 // describe returns the state and the decisions of up to five conversations.
-func (w *world) describe(ids []string) string {
+func (w *system) describe(ids []string) string {
 	var b strings.Builder
 	for _, id := range ids[:min(len(ids), 5)] {
 		ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Second)
 		var state json.RawMessage
-		value, err := w.client.QueryWorkflow(ctx, id, "", conversation.QueryName)
+		value, err := w.Client.QueryWorkflow(ctx, id, "", conversation.QueryName)
 		if err == nil {
 			err = value.Get(&state)
 		}
@@ -167,10 +167,10 @@ func (w *world) describe(ids []string) string {
 }
 
 // awaitDeliveries waits until Slack has delivered its events or given them up.
-func (w *world) awaitDeliveries(within time.Duration) error {
+func (w *system) awaitDeliveries(within time.Duration) error {
 	ctx, cancel := context.WithTimeout(w.t.Context(), within)
 	defer cancel()
-	if err := w.workspace.AwaitDeliveries(ctx); err != nil {
+	if err := w.Workspace.AwaitDeliveries(ctx); err != nil {
 		return fmt.Errorf("undelivered events after %s: %w", within, err)
 	}
 	return nil
@@ -178,11 +178,11 @@ func (w *world) awaitDeliveries(within time.Duration) error {
 
 // catchUp reads the history of all channels again: by the schedule, as in production, or without
 // the pauses between channels.
-func (w *world) catchUp(scheduled bool, within time.Duration) (out workflows.CatchUpOutput, err error) {
+func (w *system) catchUp(scheduled bool, within time.Duration) (out workflows.CatchUpOutput, err error) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), within)
 	defer cancel()
 	if !scheduled {
-		run, err := w.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: conversation.TaskQueue}, workflows.CatchUp, workflows.CatchUpInput{})
+		run, err := w.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: conversation.TaskQueue}, workflows.CatchUp, workflows.CatchUpInput{})
 		if err != nil {
 			return out, err
 		}
@@ -192,7 +192,7 @@ func (w *world) catchUp(scheduled bool, within time.Duration) (out workflows.Cat
 	if _, err := w.db.ExecContext(ctx, "UPDATE gaps SET number = number + 1"); err != nil {
 		return out, err
 	}
-	handle := w.client.ScheduleClient().GetHandle(ctx, "catch-up")
+	handle := w.Client.ScheduleClient().GetHandle(ctx, "catch-up")
 	before, err := handle.Describe(ctx)
 	if err != nil {
 		return out, err
@@ -208,7 +208,7 @@ func (w *world) catchUp(scheduled bool, within time.Duration) (out workflows.Cat
 		}
 		if n := len(now.Info.RecentActions); now.Info.NumActions > before.Info.NumActions && n > 0 && len(now.Info.RunningWorkflows) == 0 {
 			ran := now.Info.RecentActions[n-1].StartWorkflowResult
-			return out, w.client.GetWorkflow(ctx, ran.WorkflowID, ran.FirstExecutionRunID).Get(ctx, &out)
+			return out, w.Client.GetWorkflow(ctx, ran.WorkflowID, ran.FirstExecutionRunID).Get(ctx, &out)
 		}
 		if !sleepUntil(ctx, time.Now().Add(200*time.Millisecond)) {
 			return out, ctx.Err()

@@ -9,14 +9,14 @@ import (
 
 // killer kills and freezes processes as planned, and starts or thaws them again.
 type killer struct {
-	w  *world
+	w  *system
 	mu sync.Mutex
 	// temporal and postgres serialize the blows to each.
 	temporal, postgres sync.Mutex
 	count              map[string]int
 }
 
-func newKiller(w *world) *killer { return &killer{w: w, count: map[string]int{}} }
+func newKiller(w *system) *killer { return &killer{w: w, count: map[string]int{}} }
 
 // run returns once the last victim is back.
 func (k *killer) run(ctx context.Context, began time.Time, blows []blow) {
@@ -77,7 +77,7 @@ func (k *killer) strike(ctx context.Context, b blow) {
 }
 
 // watch restarts crashed programs, as a supervisor does, until the context ends.
-func (w *world) watch(ctx context.Context) {
+func (w *system) watch(ctx context.Context) {
 	tick := time.NewTicker(250 * time.Millisecond)
 	defer tick.Stop()
 	for {

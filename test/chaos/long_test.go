@@ -49,7 +49,7 @@ func TestLongConversation(t *testing.T) {
 	}
 	f.finish()
 
-	value, err := w.client.QueryWorkflow(t.Context(), id, "", conversation.QueryName)
+	value, err := w.Client.QueryWorkflow(t.Context(), id, "", conversation.QueryName)
 	if err != nil {
 		t.Fatal(err)
 	}

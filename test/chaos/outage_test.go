@@ -2,8 +2,6 @@ package chaos
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -38,9 +36,9 @@ func TestTemporalDown(t *testing.T) {
 		down = time.Now()
 		w.temporal.Kill()
 		for sleepUntil(ctx, time.Now().Add(5*time.Second)) && time.Since(down) < *flagOutage {
-			for _, door := range w.starterAddresses {
-				if status, said := w.readyz(door); status != http.StatusServiceUnavailable || !strings.Contains(said, "temporal") {
-					t.Errorf("%s after Temporal went, /readyz of %s answers %d: %s", time.Since(down).Round(time.Second), door, status, said)
+			for _, p := range w.starters {
+				if status, said := p.readyz(); status != http.StatusServiceUnavailable || !strings.Contains(said, "temporal") {
+					t.Errorf("%s after Temporal went, /readyz of %s answers %d: %s", time.Since(down).Round(time.Second), p.name, status, said)
 				}
 			}
 			f.notes["most changes that waited"] = w.unrelayedChanges()
@@ -56,25 +54,8 @@ func TestTemporalDown(t *testing.T) {
 	w.checkRelayOrder(back)
 }
 
-// readyz returns the status and the body of a program's /readyz.
-func (w *world) readyz(door string) (int, string) {
-	ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+door+"/readyz", nil)
-	if err != nil {
-		return 0, err.Error()
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, err.Error()
-	}
-	defer func() { _ = resp.Body.Close() }()
-	said, err := io.ReadAll(resp.Body)
-	return resp.StatusCode, fmt.Sprintf("%s %v", said, err)
-}
-
 // unrelayedChanges counts the changes that wait to be relayed.
-func (w *world) unrelayedChanges() (n int) {
+func (w *system) unrelayedChanges() (n int) {
 	if err := w.db.QueryRowContext(w.t.Context(), "SELECT count(*) FROM changes WHERE relayed_us IS NULL").Scan(&n); err != nil {
 		w.t.Error(err)
 	}
@@ -83,9 +64,9 @@ func (w *world) unrelayedChanges() (n int) {
 
 // checkAcknowledged fails the test unless every event was acknowledged in time, at the first
 // attempt.
-func (w *world) checkAcknowledged(within time.Duration) {
+func (w *system) checkAcknowledged(within time.Duration) {
 	w.t.Helper()
-	for _, d := range w.workspace.Deliveries() {
+	for _, d := range w.Workspace.Deliveries() {
 		if d.Status != http.StatusOK || d.Took > within {
 			w.t.Errorf("%s %s/%s was answered %d after %s: %s", d.At.Format("15:04:05"), d.Type, d.Subtype, d.Status, d.Took, d.Err)
 		}
@@ -94,7 +75,7 @@ func (w *world) checkAcknowledged(within time.Duration) {
 
 // checkRelayOrder fails the test unless the changes that waited when Temporal came back were
 // relayed in order of ts in each conversation.
-func (w *world) checkRelayOrder(back time.Time) {
+func (w *system) checkRelayOrder(back time.Time) {
 	w.t.Helper()
 	rows, err := w.db.QueryContext(w.t.Context(), `SELECT workflow_id, ts FROM (
 			SELECT workflow_id, ts, relayed_us, lag(relayed_us) OVER (PARTITION BY workflow_id ORDER BY sent_us, id) AS before

@@ -11,7 +11,7 @@ import (
 
 // people carries out the acts of a plan at their times, without waiting for answers.
 type people struct {
-	w         *world
+	w         *system
 	acts      map[int]act // by number of the message
 	said      map[int]*said
 	order     []int
@@ -21,7 +21,7 @@ type people struct {
 	behind time.Duration
 }
 
-func newPeople(w *world) *people {
+func newPeople(w *system) *people {
 	return &people{w: w, acts: map[int]act{}, said: map[int]*said{}, disturbed: map[disturbance]int{}, did: map[verb]int{}}
 }
 
@@ -44,7 +44,7 @@ func (p *people) do(a act) {
 	if !m.deleted.IsZero() {
 		return
 	}
-	w, original := p.w.workspace, p.acts[a.n]
+	w, original := p.w.Workspace, p.acts[a.n]
 	p.did[a.verb]++
 	p.w.log.Printf("%s %s %d in %s, event %s", a.verb, m.kind, a.n, m.place(), a.disturbance)
 	text := original.text(w.Bot().UserID)
@@ -67,7 +67,7 @@ func (p *people) do(a act) {
 }
 
 func (p *people) say(a act) {
-	w := p.w.workspace
+	w := p.w.Workspace
 	m := &said{n: a.n, kind: a.kind, channel: p.w.channels[a.channel], direct: strings.HasPrefix(p.w.channels[a.channel], "D"), at: time.Now()}
 	var options []sandbox.SayOption
 	if a.thread != 0 {
@@ -110,7 +110,7 @@ func (p *people) disturb(how disturbance, which func(sandbox.Event) bool) {
 		f.Hold, f.Times = 1+len(p.order)%4, 1
 	}
 	p.disturbed[how]++
-	p.w.workspace.Faults().AddEvent(f)
+	p.w.Workspace.Faults().AddEvent(f)
 }
 
 // isDeletion reports whether an event is a deletion. A parent with replies becomes a tombstone.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"myao/internal/sandbox"
+	"myao/test/world"
 )
 
 // TestTopology runs as processes what docker-compose.yml and deploy/kubernetes describe: starters
@@ -39,10 +40,10 @@ func TestTopology(t *testing.T) {
 	f := w.figures(plan)
 	f.runPlan(func(ctx context.Context, began time.Time) {
 		for i, replace := range []func(){
-			func() { w.replace(w.starters[0], w.starterAddresses[0], (*process).stopped) },
-			func() { w.replace(w.workers[0], w.workerAddresses[0], (*process).stopped) },
-			func() { w.replace(w.starters[1], w.starterAddresses[1], (*process).killed) },
-			func() { w.replace(w.workers[1], w.workerAddresses[1], (*process).killed) },
+			func() { w.replace(w.starters[0], (*process).Stop) },
+			func() { w.replace(w.workers[0], (*process).Stop) },
+			func() { w.replace(w.starters[1], (*process).Kill) },
+			func() { w.replace(w.workers[1], (*process).Kill) },
 		} {
 			sleepUntil(ctx, began.Add(time.Duration(2+4*i)*time.Second))
 			replace()
@@ -56,29 +57,18 @@ func TestTopology(t *testing.T) {
 	}
 }
 
-// stopped ends a process with SIGTERM, as Kubernetes does.
-func (p *process) stopped() error { return p.Stop() }
-
-// killed ends a process as the loss of its node does.
-func (p *process) killed() error {
-	p.Kill()
-	return nil
-}
-
-// replace ends a program, starts it again, and returns once it is ready.
-func (w *world) replace(p *process, address string, end func(*process) error) {
+// replace ends a program, with SIGTERM as Kubernetes does or as the loss of its node does, starts it again, and returns once it is ready.
+func (w *system) replace(p *process, end func(*process)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := end(p); err != nil {
-		w.t.Errorf("%s ended with %v", p.name, err)
-	}
-	if status, said := w.readyz(address); status != 0 {
+	end(p)
+	if status, said := p.readyz(); status != 0 {
 		w.t.Errorf("%s has ended and still answers %d: %s", p.name, status, said)
 	}
 	w.log.Printf("%s has ended", p.name)
 	p.Start()
 	if !w.waits(time.Minute, func() bool {
-		status, _ := w.readyz(address)
+		status, _ := p.readyz()
 		return status == http.StatusOK
 	}) {
 		w.t.Errorf("%s is not ready again within a minute", p.name)
@@ -89,22 +79,20 @@ func (w *world) replace(p *process, address string, end func(*process) error) {
 // checkOutage ends a server, waits until all programs report it on /readyz, mentions the bot, and
 // restarts the server. The programs stay alive. An event that the door can store is
 // acknowledged at once.
-func (w *world) checkOutage(f *figures, what string, end, restart func()) {
+func (w *system) checkOutage(f *figures, what string, end, restart func()) {
 	w.t.Helper()
 	end()
 	w.awaitReadyz(http.StatusServiceUnavailable, what)
-	for _, address := range slices.Concat(w.starterAddresses, w.workerAddresses) {
-		if resp, err := http.Get("http://" + address + "/livez"); err != nil {
-			w.t.Errorf("without %s, /livez of %s: %v", what, address, err)
-		} else if _ = resp.Body.Close(); resp.StatusCode != http.StatusOK {
-			w.t.Errorf("without %s, /livez of %s answers %d", what, address, resp.StatusCode)
+	for _, p := range w.processes() {
+		if status, said := p.Get("/livez"); status != http.StatusOK {
+			w.t.Errorf("without %s, /livez of %s answers %d: %s", what, p.name, status, said)
 		}
 	}
-	before := len(w.workspace.Deliveries())
+	before := len(w.Workspace.Deliveries())
 	f.people.do(act{verb: say, n: len(f.people.order) + 1, kind: mention, channel: 0})
 	if what == "temporal" {
-		w.await("the door to acknowledge the event", 10*time.Second, func() bool {
-			return slices.ContainsFunc(w.workspace.Deliveries()[before:], func(d sandbox.Delivery) bool { return d.Status == http.StatusOK })
+		world.Await(w.t, "the door to acknowledge the event", func() bool {
+			return slices.ContainsFunc(w.Workspace.Deliveries()[before:], func(d sandbox.Delivery) bool { return d.Status == http.StatusOK })
 		})
 	}
 	restart()
@@ -113,16 +101,16 @@ func (w *world) checkOutage(f *figures, what string, end, restart func()) {
 
 // awaitReadyz waits until /readyz of every program answers with this status and a body that
 // contains what.
-func (w *world) awaitReadyz(want int, what string) {
+func (w *system) awaitReadyz(want int, what string) {
 	w.t.Helper()
-	for _, address := range slices.Concat(w.starterAddresses, w.workerAddresses) {
+	for _, p := range w.processes() {
 		last := ""
 		if !w.waits(time.Minute, func() bool {
-			status, said := w.readyz(address)
+			status, said := p.readyz()
 			last = fmt.Sprintf("%d: %s", status, said)
 			return status == want && strings.Contains(said, what)
 		}) {
-			w.t.Fatalf("/readyz of %s answers %s; want %d, %q", address, last, want, what)
+			w.t.Fatalf("/readyz of %s answers %s; want %d, %q", p.name, last, want, what)
 		}
 	}
 }
