@@ -58,16 +58,16 @@ func measureCost(b *bench) []row {
 }
 
 // pauseSchedules keeps scheduled work out of the cost of a message.
-func (w *world) pauseSchedules() {
+func (w *system) pauseSchedules() {
 	w.b.Helper()
-	schedules := w.client.ScheduleClient()
+	schedules := w.Client.ScheduleClient()
 	for _, id := range []string{"memory", "catch-up", "channel-sync", "retention", "hindsight"} {
 		w.check(schedules.GetHandle(w.b.Context(), id).Pause(w.b.Context(), client.SchedulePauseOptions{Note: "measuring the cost of a message"}))
 	}
 }
 
 // historyRows counts history events of messages in conversations without judgments.
-func (w *world) historyRows() []row {
+func (w *system) historyRows() []row {
 	b, writer := w.b, w.writer()
 	n := b.scaled(60, 10)
 	var spaced, bursts []float64
@@ -93,7 +93,7 @@ func (w *world) historyRows() []row {
 	}
 }
 
-func (w *world) check(err error) {
+func (w *system) check(err error) {
 	w.b.Helper()
 	if err != nil {
 		w.b.Error(err)
@@ -101,9 +101,9 @@ func (w *world) check(err error) {
 }
 
 // history returns the events of a conversation's newest run.
-func (w *world) history(p place) (events []*historypb.HistoryEvent) {
+func (w *system) history(p place) (events []*historypb.HistoryEvent) {
 	w.b.Helper()
-	for all := w.client.GetWorkflowHistory(w.b.Context(), p.id(), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); all.HasNext(); {
+	for all := w.Client.GetWorkflowHistory(w.b.Context(), p.id(), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); all.HasNext(); {
 		e, err := all.Next()
 		if err != nil {
 			w.b.Fatal(err)
@@ -116,7 +116,7 @@ func (w *world) history(p place) (events []*historypb.HistoryEvent) {
 // statementRows counts the SQL statements of messages that come and are judged one by one: at the
 // top level and in threads, in new and in old conversations. It subtracts what the idle
 // programs do in the same time.
-func (w *world) statementRows() []row {
+func (w *system) statementRows() []row {
 	b, writer := w.b, w.writer()
 	n := b.scaled(30, 4)
 	quiet := b.scaledTime(20*time.Second, 2*time.Second)
@@ -157,7 +157,7 @@ func (w *world) statementRows() []row {
 const oldMessages = 300
 
 // addOldMessages adds old messages to the conversations of statementRows.
-func (w *world) addOldMessages() {
+func (w *system) addOldMessages() {
 	w.b.Helper()
 	if _, err := w.db.ExecContext(w.b.Context(), `
 		INSERT INTO messages (team_id, channel_id, ts, sent_us, thread_ts, user_id, text, handled, stored_us)
@@ -169,7 +169,7 @@ func (w *world) addOldMessages() {
 
 // statements counts the SQL statements while do runs, without those of the search index: it follows
 // every five seconds, however many messages there are.
-func (w *world) statements(do func()) float64 {
+func (w *system) statements(do func()) float64 {
 	w.b.Helper()
 	const calls = `SELECT COALESCE(SUM(calls), 0)::bigint FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid
 		WHERE d.datname = current_database() AND s.userid <> current_user::regrole AND s.query NOT LIKE '%search%'`
@@ -183,10 +183,10 @@ func (w *world) statements(do func()) float64 {
 
 // modelRows counts calls of the model: for a burst, and for the memories of a workspace with few
 // changes.
-func (w *world) modelRows() []row {
+func (w *system) modelRows() []row {
 	b, writer := w.b, w.writer()
 	n := b.scaled(100, 10)
-	before := len(w.model.Calls())
+	before := len(w.Model.Calls())
 	var group sync.WaitGroup
 	for range n {
 		group.Go(func() {
@@ -194,19 +194,19 @@ func (w *world) modelRows() []row {
 		})
 	}
 	group.Wait()
-	b.await("the judgment", time.Minute, func() bool { return len(w.model.Calls()) > before })
+	b.await("the judgment", time.Minute, func() bool { return len(w.Model.Calls()) > before })
 	time.Sleep(5 * time.Second)
-	burst := len(w.model.Calls()) - before
+	burst := len(w.Model.Calls()) - before
 
 	const changed = 7
 	channels := b.scaled(500, 20)
 	for i := len(w.channels); i < channels; i++ {
-		w.channels = append(w.channels, w.workspace.AddChannel(sandbox.Public, fmt.Sprintf("room-%d", i), w.person, w.workspace.Bot().UserID))
+		w.channels = append(w.channels, w.Workspace.AddChannel(sandbox.Public, fmt.Sprintf("room-%d", i), w.person, w.Workspace.Bot().UserID))
 	}
 	for i := range channels {
 		w.check(writer.say(b.Context(), w.channels[i], "", writer.ts(), "something to remember"))
 	}
-	sync, err := w.client.ExecuteWorkflow(b.Context(), client.StartWorkflowOptions{TaskQueue: "myao"}, "ChannelSync", nil)
+	sync, err := w.Client.ExecuteWorkflow(b.Context(), client.StartWorkflowOptions{TaskQueue: "myao"}, "ChannelSync", nil)
 	if err == nil {
 		err = sync.Get(b.Context(), nil)
 	}
@@ -229,10 +229,10 @@ func (w *world) modelRows() []row {
 }
 
 // remember runs the memory workflow and returns the number of updated scopes. Each takes two calls.
-func (w *world) remember() int {
+func (w *system) remember() int {
 	w.b.Helper()
 	before := len(w.memoryCalls())
-	run, err := w.client.ExecuteWorkflow(w.b.Context(), client.StartWorkflowOptions{TaskQueue: "myao"}, workflows.Memory, workflows.MemoryInput{})
+	run, err := w.Client.ExecuteWorkflow(w.b.Context(), client.StartWorkflowOptions{TaskQueue: "myao"}, workflows.Memory, workflows.MemoryInput{})
 	if err != nil {
 		w.b.Fatal(err)
 	}
@@ -246,8 +246,8 @@ func (w *world) remember() int {
 	return (len(w.memoryCalls()) - before) / 2
 }
 
-func (w *world) memoryCalls() (calls []llmtest.Call) {
-	for _, c := range w.model.Calls() {
+func (w *system) memoryCalls() (calls []llmtest.Call) {
+	for _, c := range w.Model.Calls() {
 		if c.Model == "test-memory" {
 			calls = append(calls, c)
 		}
@@ -256,15 +256,15 @@ func (w *world) memoryCalls() (calls []llmtest.Call) {
 }
 
 // logActions logs the actions that Temporal Cloud would bill.
-func (w *world) logActions() {
+func (w *system) logActions() {
 	w.b.Helper()
-	bot := w.workspace.Bot().UserID
+	bot := w.Workspace.Bot().UserID
 	silent, asked, addressed := place{channel: w.channels[56]}, place{channel: w.channels[57]}, place{channel: w.channels[58]}
-	posts := len(w.workspace.Posts())
-	w.workspace.Say(silent.channel, w.person, "is anybody there?")
-	w.workspace.Say(asked.channel, w.person, "please answer me")
-	addressed.thread = w.workspace.Say(addressed.channel, w.person, "<@"+bot+"> what about it?")
-	w.b.await("two answers", time.Minute, func() bool { return len(w.workspace.Posts()) == posts+2 })
+	posts := len(w.Workspace.Posts())
+	w.Workspace.Say(silent.channel, w.person, "is anybody there?")
+	w.Workspace.Say(asked.channel, w.person, "please answer me")
+	addressed.thread = w.Workspace.Say(addressed.channel, w.person, "<@"+bot+"> what about it?")
+	w.b.await("two answers", time.Minute, func() bool { return len(w.Workspace.Posts()) == posts+2 })
 	time.Sleep(2 * time.Second)
 	for what, p := range map[string]place{"a message that is judged, and silence": silent, "a message that is judged and answered": asked,
 		"a mention, in the thread of its answer": addressed, "a mention, in its channel": {channel: addressed.channel}} {
@@ -292,9 +292,9 @@ func actions(events []*historypb.HistoryEvent) (kinds map[string]int, all int) {
 }
 
 // size returns the history size of a conversation's newest run, in bytes.
-func (w *world) size(p place) int64 {
+func (w *system) size(p place) int64 {
 	w.b.Helper()
-	d, err := w.client.DescribeWorkflowExecution(w.b.Context(), p.id(), "")
+	d, err := w.Client.DescribeWorkflowExecution(w.b.Context(), p.id(), "")
 	if err != nil {
 		w.b.Fatal(err)
 	}

@@ -20,7 +20,7 @@ func (p place) id() string {
 }
 
 // places returns n conversations: the top level and nine threads of each channel.
-func (w *world) places(n int) []place {
+func (w *system) places(n int) []place {
 	var all []place
 	for i := range n {
 		p := place{channel: w.channels[i/10%len(w.channels)]}
@@ -97,7 +97,7 @@ func measureDoor(b *bench) []row {
 }
 
 // burst has senders send as fast as they can.
-func (w *world) burst(writer *writer, places []place, senders int, lasts time.Duration) (rate float64, n int) {
+func (w *system) burst(writer *writer, places []place, senders int, lasts time.Duration) (rate float64, n int) {
 	w.b.Helper()
 	n, failed, took := closedLoop(w.b.Context(), senders, lasts, func(i int) error {
 		p := places[i%len(places)]
@@ -110,7 +110,7 @@ func (w *world) burst(writer *writer, places []place, senders int, lasts time.Du
 }
 
 // paced sends at a rate and returns how long each acknowledgement took.
-func (w *world) paced(writer *writer, places []place, rate float64, lasts time.Duration) (took []time.Duration, n int) {
+func (w *system) paced(writer *writer, places []place, rate float64, lasts time.Duration) (took []time.Duration, n int) {
 	w.b.Helper()
 	var mu sync.Mutex
 	n = int(rate * lasts.Seconds())
@@ -128,7 +128,7 @@ func (w *world) paced(writer *writer, places []place, rate float64, lasts time.D
 }
 
 // analyze updates the planner's statistics, as autovacuum does within a minute.
-func (w *world) analyze() {
+func (w *system) analyze() {
 	w.b.Helper()
 	if _, err := w.db.ExecContext(w.b.Context(), "ANALYZE"); err != nil {
 		w.b.Fatal(err)
@@ -136,12 +136,12 @@ func (w *world) analyze() {
 }
 
 // backlog counts the changes that wait to be relayed.
-func (w *world) backlog() int {
+func (w *system) backlog() int {
 	return w.count("SELECT COUNT(*) FROM changes WHERE relayed_us IS NULL")
 }
 
 // awaitDrained waits until all changes are relayed.
-func (w *world) awaitDrained() {
+func (w *system) awaitDrained() {
 	w.b.Helper()
 	w.b.await("the backlog to be gone", 30*time.Minute, func() bool {
 		return w.count("SELECT COUNT(*) FROM (SELECT FROM changes WHERE relayed_us IS NULL LIMIT 1) w") == 0
@@ -150,7 +150,7 @@ func (w *world) awaitDrained() {
 
 // lostAndDoubled compares the number of acknowledged messages with the stored ones, and the
 // stored ones with the signals in some of the workflows' histories.
-func (w *world) lostAndDoubled(places []place, acknowledged int) (lost, doubled int) {
+func (w *system) lostAndDoubled(places []place, acknowledged int) (lost, doubled int) {
 	w.b.Helper()
 	stored, relayed := w.count("SELECT COUNT(*) FROM messages"), w.count("SELECT COUNT(*) FROM changes WHERE relayed_us IS NOT NULL")
 	if acknowledged > stored || stored > relayed {
@@ -182,7 +182,7 @@ func (w *world) lostAndDoubled(places []place, acknowledged int) (lost, doubled 
 }
 
 // signalled counts the signals to a conversation for each message, by ts.
-func (w *world) signalled(p place) map[string]int {
+func (w *system) signalled(p place) map[string]int {
 	w.b.Helper()
 	told := map[string]int{}
 	for _, e := range w.history(p) {

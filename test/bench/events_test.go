@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"myao/internal/slack"
+	"myao/test/world"
 )
 
 // writer sends events to a starter as Slack does, many at once over open connections. Unlike
@@ -25,10 +26,10 @@ type writer struct {
 	last   atomic.Int64 // the newest ts, microseconds
 }
 
-func (w *world) writer() *writer {
-	bot := w.workspace.Bot()
+func (w *system) writer() *writer {
+	bot := w.Workspace.Bot()
 	return &writer{
-		url: "http://" + w.starterAddress + "/slack/events", user: w.person, appID: bot.AppID, botID: bot.UserID,
+		url: "http://" + w.starter.Address + "/slack/events", user: w.person, appID: bot.AppID, botID: bot.UserID,
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1024, DisableCompression: true}, Timeout: time.Minute},
 	}
 }
@@ -79,7 +80,7 @@ func (w *writer) post(ctx context.Context, body []byte) error {
 	if err != nil {
 		return err
 	}
-	request.Header = slack.Sign(body, secret, time.Now())
+	request.Header = slack.Sign(body, world.SigningSecret, time.Now())
 	request.Header.Set("Content-Type", "application/json")
 	answer, err := w.client.Do(request)
 	if err != nil {

@@ -1,10 +1,8 @@
 package bench
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
@@ -75,7 +73,7 @@ func measureIdle(b *bench) []row {
 
 // openConversations writes one message in each of the idle conversations from number from up to
 // number to, and returns once all of them wait.
-func (w *world) openConversations(from, to int) {
+func (w *system) openConversations(from, to int) {
 	w.b.Helper()
 	writer, began := w.writer(), time.Now()
 	channels := w.channels[dueChannels:]
@@ -95,10 +93,10 @@ func (w *world) openConversations(from, to int) {
 }
 
 // workflowTasks returns the approximate number of workflow tasks that wait for the worker.
-func (w *world) workflowTasks() int64 {
+func (w *system) workflowTasks() int64 {
 	w.b.Helper()
-	d, err := w.client.WorkflowService().DescribeTaskQueue(w.b.Context(), &workflowservice.DescribeTaskQueueRequest{
-		Namespace: w.namespace, TaskQueue: &taskqueuepb.TaskQueue{Name: conversation.TaskQueue}, TaskQueueType: enumspb.TASK_QUEUE_TYPE_WORKFLOW, ReportStats: true,
+	d, err := w.Client.WorkflowService().DescribeTaskQueue(w.b.Context(), &workflowservice.DescribeTaskQueueRequest{
+		Namespace: w.Namespace, TaskQueue: &taskqueuepb.TaskQueue{Name: conversation.TaskQueue}, TaskQueueType: enumspb.TASK_QUEUE_TYPE_WORKFLOW, ReportStats: true,
 	})
 	if err != nil {
 		w.b.Fatal(err)
@@ -108,7 +106,7 @@ func (w *world) workflowTasks() int64 {
 
 // restartRows kills the worker while a hundred replies wait and starts it once they are due. It
 // compares it with a bare worker that posts as well and has no other conversations.
-func (w *world) restartRows(floor *bare, slack *bareSlack, idle int) []row {
+func (w *system) restartRows(floor *bare, slack *bareSlack, idle int) []row {
 	b := w.b
 	var firsts, lasts, bareLasts []float64
 	asked := 0
@@ -120,7 +118,7 @@ func (w *world) restartRows(floor *bare, slack *bareSlack, idle int) []row {
 		b.logf("restart: first reply after %.2f s, last after %.2f s; bare %.2f and %.2f s", first.Seconds(), last.Seconds(), bareFirst.Seconds(), bareLast.Seconds())
 	}
 	time.Sleep(2 * time.Second)
-	posts := len(w.workspace.Posts())
+	posts := len(w.Workspace.Posts())
 	note := fmt.Sprintf("lost %d, doubled %d of %d", max(0, asked-posts), max(0, posts-asked), asked)
 	if posts != asked {
 		b.Errorf("restart: %s", note)
@@ -135,13 +133,13 @@ func (w *world) restartRows(floor *bare, slack *bareSlack, idle int) []row {
 // The first one takes a little longer, because the servers were idle. It returns the times
 // from each start until the first and the last post. Like ours, the bare workflows are those
 // of the round before, so both replay a history of several rounds.
-func (w *world) restart(floor *bare, slack *bareSlack, oursFirst bool) (first, last, bareFirst, bareLast time.Duration) {
+func (w *system) restart(floor *bare, slack *bareSlack, oursFirst bool) (first, last, bareFirst, bareLast time.Duration) {
 	b := w.b
 	b.Helper()
 	b.awaitCalm()
-	before, decided := len(w.workspace.Posts()), w.count("SELECT COUNT(*) FROM decisions")
+	before, decided := len(w.Workspace.Posts()), w.count("SELECT COUNT(*) FROM decisions")
 	for i, channel := range w.channels[:dueChannels] {
-		w.workspace.Say(channel, w.person, "can anybody help me?")
+		w.Workspace.Say(channel, w.person, "can anybody help me?")
 		if err := floor.send(fmt.Sprintf("due-%d", i), bareMessage{ID: i, After: delay, Activities: 2, Slack: slack.api, Channel: slack.channels[i]}); err != nil {
 			b.Fatal(err)
 		}
@@ -152,20 +150,20 @@ func (w *world) restart(floor *bare, slack *bareSlack, oursFirst bool) (first, l
 	time.Sleep(500 * time.Millisecond) // until the workflows have the verdicts
 	w.worker.Kill()
 	floor.program.Kill()
-	if n := len(w.workspace.Posts()) - before; n > 0 {
+	if n := len(w.Workspace.Posts()) - before; n > 0 {
 		b.Fatalf("%d replies came before the worker was killed: the machine is too slow for this", n)
 	}
 	time.Sleep(down)
 	b.awaitCalm()
 
 	if oursFirst {
-		first, last = b.replies(w.worker, w.workspace)
+		first, last = b.replies(w.worker.Program, w.Workspace)
 		b.awaitCalm()
 	}
 	bareFirst, bareLast = b.replies(floor.program, slack.workspace)
 	if !oursFirst {
 		b.awaitCalm()
-		first, last = b.replies(w.worker, w.workspace)
+		first, last = b.replies(w.worker.Program, w.Workspace)
 	}
 	return first, last, bareFirst, bareLast
 }
@@ -207,7 +205,7 @@ func newBareSlack(b *bench) *bareSlack {
 
 // openRow opens ten times as many conversations as the worker caches, writes in some of them, and
 // compares the worker's memory with that before.
-func (w *world) openRow(idle int, kept float64) row {
+func (w *system) openRow(idle int, kept float64) row {
 	all, active := w.b.scaled(100_000, 400), w.b.scaled(1000, 20)
 	for open := idle; open < all; open += idle {
 		w.openConversations(open, min(all, open+idle))
@@ -225,23 +223,19 @@ func (w *world) openRow(idle int, kept float64) row {
 
 // liveMemory returns the bytes of live heap and stacks in the worker at its last garbage
 // collection. With GOGC=100 the collector's next goal is twice that.
-func (w *world) liveMemory() float64 {
+func (w *system) liveMemory() float64 {
 	w.b.Helper()
 	time.Sleep(3 * time.Second)
 	return w.metric("go_memstats_next_gc_bytes")/2 + w.metric("go_memstats_stack_inuse_bytes")/2
 }
 
 // metric returns one of the worker's metrics.
-func (w *world) metric(name string) float64 {
+func (w *system) metric(name string) float64 {
 	w.b.Helper()
-	resp, err := http.Get("http://" + w.workerAddress + "/metrics")
-	if err != nil {
-		w.b.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
-		if value, ok := strings.CutPrefix(lines.Text(), name+" "); ok {
-			v, err := strconv.ParseFloat(value, 64)
+	_, metrics := w.worker.Get("/metrics")
+	for line := range strings.Lines(metrics) {
+		if value, ok := strings.CutPrefix(line, name+" "); ok {
+			v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
 			if err != nil {
 				w.b.Fatal(err)
 			}

@@ -34,7 +34,7 @@ func measureMention(b *bench) []row {
 		w.logStages()
 		b.logf("mention: median %.1f ms, p99 %.1f ms; bare %.1f and %.1f ms", medians[round], tails[round], floorMedians[round], floorTails[round])
 	}
-	posts := len(w.workspace.Posts())
+	posts := len(w.Workspace.Posts())
 	note := fmt.Sprintf("lost %d, doubled %d of %d", max(0, asked-posts), max(0, posts-asked), asked)
 	if posts != asked {
 		b.Errorf("mention: %s", note)
@@ -46,20 +46,20 @@ func measureMention(b *bench) []row {
 }
 
 // mentions mentions the bot n times and returns how long each answer took from the intended time.
-func (w *world) mentions(rate float64, n int) []time.Duration {
+func (w *system) mentions(rate float64, n int) []time.Duration {
 	w.b.Helper()
-	before := len(w.workspace.Posts())
+	before := len(w.Workspace.Posts())
 	var mu sync.Mutex
 	asked := map[string]time.Time{} // by ts
 	openLoop(w.b.Context(), rate, n, func(i int, intended time.Time) {
-		ts := w.workspace.Say(w.channels[i%len(w.channels)], w.person, fmt.Sprintf("<@%s> what about %d?", w.workspace.Bot().UserID, i))
+		ts := w.Workspace.Say(w.channels[i%len(w.channels)], w.person, fmt.Sprintf("<@%s> what about %d?", w.Workspace.Bot().UserID, i))
 		mu.Lock()
 		defer mu.Unlock()
 		asked[ts] = intended
 	})
-	w.b.await("the answers", time.Minute, func() bool { return len(w.workspace.Posts()) >= before+n })
+	w.b.await("the answers", time.Minute, func() bool { return len(w.Workspace.Posts()) >= before+n })
 	var took []time.Duration
-	for _, p := range w.workspace.Posts()[before:] {
+	for _, p := range w.Workspace.Posts()[before:] {
 		if at, ok := asked[p.ThreadTS]; ok {
 			took = append(took, p.At.Sub(at))
 		}
@@ -100,7 +100,7 @@ func (r *bare) postTimes(name string, rate float64, n int) []time.Duration {
 
 // logStages logs where the time of a mention goes: the median of each stage, from the database's
 // rows of the newest answers.
-func (w *world) logStages() {
+func (w *system) logStages() {
 	w.b.Helper()
 	rows, err := w.db.QueryContext(w.b.Context(), `
 		SELECT m.sent_us, m.stored_us, MIN(c.relayed_us), MIN(k.called_us - k.latency_us), MIN(k.called_us), MIN(o.stored_us), MIN(d.settled_us)

@@ -21,7 +21,7 @@ func measurePromises(b *bench) []row {
 	mentions := int(minute.Seconds()) * rate
 	w.mentions(rate, mentions/2) // warm
 	alone := w.mentions(rate, mentions)
-	before := len(w.workspace.Posts())
+	before := len(w.Workspace.Posts())
 
 	begins := time.Now().Add(b.scaledTime(2*time.Minute, 5*time.Second))
 	due := map[string]time.Time{} // by thread
@@ -48,7 +48,7 @@ func measurePromises(b *bench) []row {
 
 	var late []float64
 	kept := map[string]int{}
-	for _, p := range w.workspace.Posts()[before:] {
+	for _, p := range w.Workspace.Posts()[before:] {
 		if at, promised := due[p.ThreadTS]; promised {
 			kept[p.ThreadTS]++
 			late = append(late, p.At.Sub(at).Seconds())
@@ -66,10 +66,10 @@ func measurePromises(b *bench) []row {
 }
 
 // promise makes the i-th promise, as if a reply had confirmed it, and returns the thread in which it is due.
-func (w *world) promise(i int, at time.Time) (thread string) {
+func (w *system) promise(i int, at time.Time) (thread string) {
 	w.b.Helper()
 	channel := w.channels[i%len(w.channels)]
-	ts := w.workspace.Say(channel, w.person, fmt.Sprintf("Remind me of %d.", i))
+	ts := w.Workspace.Say(channel, w.person, fmt.Sprintf("Remind me of %d.", i))
 	id := fmt.Sprintf("promise%d", i)
 	_, err := w.db.ExecContext(w.b.Context(), `INSERT INTO promises (id, team_id, channel_id, thread_ts, trigger_ts, decision, asker, what, unless, every, zone, first_us, due_us, held_us, number, state, shown_ts, ended_by, stored_us, ended_us)
 		VALUES ($1, $2, $3, $4, $4, '', $5, 'water the plants', '', '', 'UTC', $6, $6, 0, 1, 'open', '', '', $7, 0)`, id, team, channel, ts, w.person, at.UnixMicro(), time.Now().UnixMicro())
@@ -81,7 +81,7 @@ func (w *world) promise(i int, at time.Time) (thread string) {
 			TS: ts, Kind: conversation.Moved, Revision: conversation.PromiseRef{ID: id, Number: 1, Due: at}.String(), Author: w.person,
 		}},
 	}
-	_, err = w.client.SignalWithStartWorkflow(w.b.Context(), c.ID(), conversation.SignalName, signal, client.StartWorkflowOptions{TaskQueue: conversation.TaskQueue},
+	_, err = w.Client.SignalWithStartWorkflow(w.b.Context(), c.ID(), conversation.SignalName, signal, client.StartWorkflowOptions{TaskQueue: conversation.TaskQueue},
 		conversation.WorkflowType, conversation.Input{Conversation: c, PostsAtOnce: true})
 	w.check(err)
 	return ts

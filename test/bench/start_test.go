@@ -1,12 +1,10 @@
 package bench
 
 import (
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"myao/internal/testserver"
+	"myao/test/world"
 )
 
 // measureStart measures how long each program takes from its start until it is ready.
@@ -18,11 +16,11 @@ func measureStart(b *bench) []row {
 		w.starter.Kill()
 		began := time.Now()
 		w.starter.Start()
-		starters = append(starters, milliseconds(w.ready(w.starterAddress).Sub(began)))
+		starters = append(starters, milliseconds(b.started(w.starter).Sub(began)))
 		w.worker.Kill()
 		began = time.Now()
 		w.worker.Start()
-		workers = append(workers, milliseconds(w.ready(w.workerAddress).Sub(began)))
+		workers = append(workers, milliseconds(b.started(w.worker).Sub(began)))
 	}
 	return []row{
 		newRow("start of the starter to ready", "ms", atMost(1000, "ms"), starters...),
@@ -42,19 +40,14 @@ func sandboxRow(b *bench) row {
 	if err := testserver.Build(dir, nil, "myao/sandbox"); err != nil {
 		b.Fatal(err)
 	}
-	tools, err := filepath.Abs("../../.bin")
-	if err != nil {
-		b.Fatal(err)
-	}
 	var pages, all []float64
 	for range max(3, b.rounds) {
-		address, said := testserver.FreeAddress(b), make(lines, 100)
-		p := testserver.NewProgram(b, said, filepath.Join(dir, "sandbox"), "--address", address, "--temporal-port", "0")
-		p.Env = []string{"PATH=" + os.Getenv("PATH") + string(os.PathListSeparator) + tools}
+		address := testserver.FreeAddress(b)
+		p := world.NewSandbox(b, dir, "--address", address)
 		began := time.Now()
 		p.Start()
 		pages = append(pages, milliseconds(b.ready("http://"+address+"/").Sub(began)))
-		b.await("the sandbox", 2*time.Minute, func() bool { return said.have("chat with the bot") })
+		b.await("the sandbox", 2*time.Minute, func() bool { return p.Log.Has("chat with the bot") })
 		all = append(all, time.Since(began).Seconds())
 		if err := p.Stop(); err != nil {
 			b.Errorf("the sandbox ended with %v", err)
@@ -62,29 +55,4 @@ func sandboxRow(b *bench) row {
 	}
 	return newRow("start of the sandbox to its page", "ms", atMost(1000, "ms"), pages...).
 		withNote("Temporal's dev server, worker and starter are ready after %s s", number(median(all)))
-}
-
-// lines is a program's output.
-type lines chan string
-
-func (l lines) Write(p []byte) (int, error) {
-	select {
-	case l <- string(p):
-	default: // drop what does not fit
-	}
-	return len(p), nil
-}
-
-// have reports whether the program has printed a word since the last call.
-func (l lines) have(word string) bool {
-	for {
-		select {
-		case said := <-l:
-			if strings.Contains(said, word) {
-				return true
-			}
-		default:
-			return false
-		}
-	}
 }

@@ -2,30 +2,24 @@ package bench
 
 import (
 	"database/sql"
-	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/testserver"
+	"myao/test/world"
 )
 
 const (
-	team   = "T0BENCH"
-	secret = "bench-signing"
+	team = "T0BENCH"
 	// observerRole is the test's role in the bot's database. It keeps the test's statements apart
 	// from those of the programs.
 	observerRole = "onlooker"
@@ -52,7 +46,7 @@ func startServers(b *bench) *servers {
 	} else {
 		s.temporal = testserver.StartTemporal(b, filepath.Join(b.TempDir(), "temporal.db"), 0)
 	}
-	s.client = s.dial(b, client.DefaultNamespace)
+	s.client = world.Dial(b, s.temporal.Address, client.DefaultNamespace)
 	db, err := sql.Open("pgx", s.postgres.URL)
 	if err == nil {
 		_, err = db.ExecContext(b.Context(), "CREATE ROLE "+observerRole+" SUPERUSER LOGIN")
@@ -95,49 +89,23 @@ func (s *servers) settings(b *bench) string {
 	return fmt.Sprintf("%s; %d rounds; the programs have their default settings unless a measurement says otherwise", told, b.rounds)
 }
 
-func (s *servers) dial(b *bench, namespace string) client.Client {
-	b.Helper()
-	c, err := client.NewLazyClient(client.Options{HostPort: s.temporal.Address, Namespace: namespace, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(c.Close)
-	return c
-}
-
 // namespace makes a namespace and waits until the server knows it.
 func (s *servers) namespace(b *bench, name string) client.Client {
 	b.Helper()
-	c := s.dial(b, name)
-	_, err := s.client.WorkflowService().RegisterNamespace(b.Context(), &workflowservice.RegisterNamespaceRequest{
-		Namespace: name, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
-	})
-	var exists *serviceerror.NamespaceAlreadyExists
-	if err != nil && !errors.As(err, &exists) {
-		b.Fatal(err)
-	}
-	b.await("namespace "+name, time.Minute, func() bool {
-		_, err := c.ListWorkflow(b.Context(), &workflowservice.ListWorkflowExecutionsRequest{})
-		return err == nil
-	})
+	c := world.Dial(b, s.temporal.Address, name)
+	world.Register(b, c, name)
 	return c
 }
 
-// world is the running programs with a workspace.
-type world struct {
-	b              *bench
-	namespace      string
-	workspace      *sandbox.Workspace
-	model          *llmtest.Running
-	client         client.Client
-	db             *sql.DB
-	url            string // of the database
-	starterAddress string // host:port of the starter
-	workerAddress  string // host:port of the worker
-	starter        *testserver.Program
-	worker         *testserver.Program
-	channels       []string
-	person         string
+// system is the running programs with a workspace.
+type system struct {
+	*world.World
+	b        *bench
+	db       *sql.DB
+	starter  *world.Program
+	worker   *world.Program
+	channels []string
+	person   string
 }
 
 // settings are what a world is built with.
@@ -154,45 +122,37 @@ type settings struct {
 }
 
 // build starts the programs and returns once the bot knows its channels.
-func build(b *bench, o settings) *world {
+func build(b *bench, o settings) *system {
 	b.Helper()
-	programs, err := testserver.Programs()
-	if err != nil {
-		b.Fatal(err)
-	}
 	b.logf("%s: %d channels; %s", o.name, o.channels, strings.ReplaceAll(o.response, "\n", ", "))
-	w := &world{
-		b: b, namespace: fmt.Sprintf("bench-%s-%d", o.name, time.Now().UnixMilli()),
-		url: b.servers.postgres.Database(), starterAddress: testserver.FreeAddress(b), workerAddress: testserver.FreeAddress(b),
-	}
 	if o.answer == nil {
 		o.answer = func(llmtest.Call) llmtest.Reply { return llmtest.Text("I see.") }
 	}
-	w.model = llmtest.New(b, o.answer)
-	w.client = b.servers.namespace(b, w.namespace)
-	slack := sandbox.Config{Team: team, BotToken: "xoxb-bench", SigningSecret: secret, Deliverers: 16, LogLimit: 1000}
-	if o.events {
-		slack.EventsURL = "http://" + w.starterAddress + "/slack/events"
+	w := &system{b: b, World: world.New(b, world.Settings{
+		Name: "bench-" + o.name, Temporal: b.servers.temporal.Address, Database: b.servers.postgres.Database(), Model: o.answer,
+		Slack: sandbox.Config{Team: team, Deliverers: 16, LogLimit: 1000},
+	})}
+	w.starter, w.worker = w.Starters[0], w.Workers[0]
+	if !o.events {
+		w.Workspace.SetEventsURL("")
 	}
-	w.workspace = sandbox.New(slack)
-	b.Cleanup(w.workspace.Close)
-	api := httptest.NewServer(w.workspace.Handler())
-	b.Cleanup(api.Close)
-	w.person = w.workspace.AddUser("alice").ID
+	w.person = w.Workspace.AddUser("alice").ID
 	for i := range o.channels {
-		w.channels = append(w.channels, w.workspace.AddChannel(sandbox.Public, fmt.Sprintf("room-%d", i), w.person, w.workspace.Bot().UserID))
+		w.channels = append(w.channels, w.Workspace.AddChannel(sandbox.Public, fmt.Sprintf("room-%d", i), w.person, w.Workspace.Bot().UserID))
 	}
-	config := w.configure(o, api.URL)
-	w.starter = w.program(filepath.Join(programs, "starter"), config)
-	w.worker = w.program(filepath.Join(programs, "worker"), config)
-	w.starter.Start()
-	w.worker.Start()
-	if w.db, err = sql.Open("pgx", strings.Replace(w.url, "postgres@", observerRole+"@", 1)); err != nil {
+	more := ""
+	if o.more != nil {
+		more = o.more(w.channels)
+	}
+	w.Configure("log: {level: warn}", "response: null",
+		"response:\n  workspace_daily_calls: 100000000\n  workspace_daily_tokens: 1000000000000\n  "+strings.ReplaceAll(o.response, "\n", "\n  "), more)
+	var err error
+	if w.db, err = sql.Open("pgx", strings.Replace(w.Database, "postgres@", observerRole+"@", 1)); err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = w.db.Close() })
-	w.ready(w.starterAddress)
-	w.ready(w.workerAddress)
+	w.Start()
+	w.worker.Ready()
 	if o.channels > 100 {
 		// To read so many takes as long as Slack's limits demand, and nothing was said yet.
 		b.await("the channels", time.Minute, func() bool { return w.count("SELECT COUNT(*) FROM channels") >= o.channels })
@@ -210,78 +170,29 @@ func build(b *bench, o settings) *world {
 }
 
 // close kills the programs, so that they do not slow down the next measurement.
-func (w *world) close() {
+func (w *system) close() {
 	w.starter.Kill()
 	w.worker.Kill()
 }
 
-// configure writes the configuration and returns its path.
-func (w *world) configure(o settings, api string) string {
-	w.b.Helper()
-	more := ""
-	if o.more != nil {
-		more = o.more(w.channels)
-	}
-	yaml := fmt.Sprintf(`
-slack: {bot_token: xoxb-bench, signing_secret: %s, api_url: %q}
-server: {address: %q}
-worker: {address: %q}
-database: {url: %q}
-log: {level: warn}
-llm:
-  gemini: {api_key: AQ.bench, endpoint: %q}
-agents:
-  response: {provider: gemini, model: test}
-  judgment: {provider: gemini, model: test-lite}
-  memory: {provider: gemini, model: test-memory}
-persona: {name: myao, system_prompt: "You are myao."}
-response:
-  workspace_daily_calls: 100000000
-  workspace_daily_tokens: 1000000000000
-  %s
-%s
-`, secret, api+"/api/", w.starterAddress, w.workerAddress, w.url, w.model.URL, strings.ReplaceAll(o.response, "\n", "\n  "), more)
-	path := filepath.Join(w.b.TempDir(), "config.yaml")
-	if err := os.WriteFile(path, []byte(yaml), 0o600); err != nil {
-		w.b.Fatal(err)
-	}
-	return path
-}
-
-func (w *world) program(path, config string) *testserver.Program {
-	w.b.Helper()
-	log, err := os.Create(filepath.Join(w.b.ArtifactDir(), filepath.Base(path)+".log"))
-	if err != nil {
-		w.b.Fatal(err)
-	}
-	w.b.Cleanup(func() { _ = log.Close() })
-	p := testserver.NewProgram(w.b, log, path, "--config", config)
-	p.Env = []string{"TEMPORAL_ADDRESS=" + w.b.servers.temporal.Address, "TEMPORAL_NAMESPACE=" + w.namespace}
-	return p
-}
-
-// ready waits until the program at an address is ready and returns the time.
-func (w *world) ready(address string) time.Time {
-	w.b.Helper()
-	return w.b.ready("http://" + address + "/readyz")
+// started waits until a program is ready and returns the time.
+func (b *bench) started(p *world.Program) time.Time {
+	b.Helper()
+	return b.ready("http://" + p.Address + "/readyz")
 }
 
 // ready waits until a URL answers with 200 and returns the time.
 func (b *bench) ready(url string) time.Time {
 	b.Helper()
 	b.await(url, time.Minute, func() bool {
-		resp, err := http.Get(url)
-		if err != nil {
-			return false
-		}
-		_ = resp.Body.Close()
-		return resp.StatusCode == http.StatusOK
+		status, _ := world.Get(b, url)
+		return status == http.StatusOK
 	})
 	return time.Now()
 }
 
 // count returns the number that a query returns.
-func (w *world) count(query string, args ...any) int {
+func (w *system) count(query string, args ...any) int {
 	w.b.Helper()
 	var n int
 	if err := w.db.QueryRowContext(w.b.Context(), query, args...).Scan(&n); err != nil {
@@ -293,9 +204,7 @@ func (w *world) count(query string, args ...any) int {
 // await waits until done returns true and fails the measurement after within.
 func (b *bench) await(what string, within time.Duration, done func() bool) {
 	b.Helper()
-	for deadline := time.Now().Add(within); !done(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) || b.Context().Err() != nil {
-			b.Fatalf("waited %s for %s", within, what)
-		}
+	if !world.Within(b, max(within, world.Patience), 10*time.Millisecond, done) {
+		b.Fatalf("waited %s for %s", max(within, world.Patience), what)
 	}
 }
