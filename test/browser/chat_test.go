@@ -23,11 +23,11 @@ func testChannels(t *testing.T, w *world) {
 		t.Errorf("at the start the focus is at %q, want the composer", got)
 	}
 	same(t, "alice's channels", tb.texts("#channels .name"), []string{"general", "random", "secret-plans"})
-	same(t, "alice's direct messages", tb.texts("#dms .name"), []string{w.state(t).Bot.Name})
+	same(t, "alice's direct messages", tb.texts("#dms .name"), []string{w.State().Bot.Name})
 	if !tb.is(fmt.Sprintf("%s && !%s", saying("#channels button", "secret-plans").in("svg"), saying("#channels button", "general").in("svg"))) {
 		t.Error("nothing tells a private channel from a public one")
 	}
-	for _, name := range []string{"secret-plans", "random", w.state(t).Bot.Name, "general"} {
+	for _, name := range []string{"secret-plans", "random", w.State().Bot.Name, "general"} {
 		tb.visit(name)
 		if got := tb.focused(); got != "text-main" {
 			t.Errorf("in %s the focus is at %q, want the composer", name, got)
@@ -155,7 +155,7 @@ func testChanges(t *testing.T, w *world) {
 	tb.tool(his, "React with eyes")
 	reaction := his.in(".reactions button")
 	tb.await("the reaction", fmt.Sprintf(`%[1]s?.ariaLabel === "eyes, 1"`, reaction))
-	w.post(t, "react", map[string]any{"channel": w.channel(t, "general").ID, "user": w.user(t, "bob"), "ts": w.find(t, "general", "bob's own"), "name": "eyes"})
+	w.Post("react", map[string]any{"channel": w.channel(t, "general").ID, "user": w.user(t, "bob"), "ts": w.find(t, "general", "bob's own"), "name": "eyes"})
 	tb.await("bob's reaction", fmt.Sprintf(`%[1]s?.ariaLabel === "eyes, 2"`, reaction))
 	tb.click(reaction)
 	tb.await("the reaction to be taken back", fmt.Sprintf(`%[1]s?.ariaLabel === "eyes, 1"`, reaction))
@@ -200,7 +200,7 @@ func testLoading(t *testing.T, w *world) {
 	tb := w.open(t, desktop)
 	call(tb, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*/sandbox/state", RequestStage: fetch.RequestStageResponse}}})
 	// A change of the faults makes the page reload its state.
-	w.post(t, "misbehave", map[string]any{"name": "order", "on": false})
+	w.Post("misbehave", map[string]any{"name": "order", "on": false})
 	// Without an answer it tries again.
 	call(tb, fetch.FailRequest, fetch.FailRequestParams{RequestID: tb.request(1), ErrorReason: network.ErrorReasonFailed})
 	answer := tb.request(2)
@@ -234,7 +234,7 @@ func testOnlyForOne(t *testing.T, w *world) {
 	answer := message(mainList, "/myao status")
 	tb.awaitMessage(mainList, "/myao status")
 	before := eval[int](tb, loads)
-	w.post(t, "misbehave", map[string]any{"name": "order", "on": false}) // the page reads everything again
+	w.Post("misbehave", map[string]any{"name": "order", "on": false}) // the page reads everything again
 	tb.await("all to have been read", fmt.Sprintf("%s > %d", loads, before))
 	w.say(t, "general", "carol", "said after the answer", "")
 	tb.awaitMessage(mainList, "said after the answer")
@@ -249,7 +249,7 @@ func testOnlyForOne(t *testing.T, w *world) {
 	tb.await("the answer to be there for alice", string(answer))
 
 	// The response also arrives if another person writes by then.
-	w.post(t, "say", map[string]any{"channel": w.channel(t, "general").ID, "user": w.user(t, "bob"), "text": "/myao snooze never"})
+	w.Post("say", map[string]any{"channel": w.channel(t, "general").ID, "user": w.user(t, "bob"), "text": "/myao snooze never"})
 	w.say(t, "general", "carol", "said after the other answer", "")
 	tb.awaitMessage(mainList, "said after the other answer")
 	if got := tb.texts(mainList + " .ephemeral"); len(got) != 1 {
@@ -279,7 +279,7 @@ func testHidden(t *testing.T, w *world) {
 	}
 	show(false)
 	loaded, before := eval[int](tb, loads), follows()
-	w.post(t, "misbehave", map[string]any{"name": "order", "on": false}) // the page reads everything again
+	w.Post("misbehave", map[string]any{"name": "order", "on": false}) // the page reads everything again
 	tb.await("all to have been read", fmt.Sprintf("%s > %d", loads, loaded))
 	w.say(t, "general", "bob", "said while nobody looks", "")
 	tb.awaitMessage(mainList, "said while nobody looks")
@@ -318,7 +318,7 @@ func testFocus(t *testing.T, w *world) {
 
 	tb.tool(message(mainList, "the focus stays here"), "Reply in thread")
 	tb.await("the thread to open", `document.activeElement.id === "text-thread"`)
-	w.post(t, "delete", map[string]any{"channel": w.channel(t, "general").ID, "user": w.user(t, "alice"), "ts": w.find(t, "general", "the focus stays here")})
+	w.Post("delete", map[string]any{"channel": w.channel(t, "general").ID, "user": w.user(t, "alice"), "ts": w.find(t, "general", "the focus stays here")})
 	tb.await("the thread to close with its root", "!"+shown(one("aside.thread")))
 	if got := tb.focused(); got != "text-main" {
 		t.Errorf("after the thread the focus is at %q, want the composer", got)

@@ -138,7 +138,7 @@ func testSteady(t *testing.T, w *world) {
 			if waiting := eval[int](tb, room); waiting != idle || idle == 0 {
 				t.Errorf("the messages have %d px while it waits, and %d px while it does not", waiting, idle)
 			}
-			w.post(t, "mind/order", map[string]any{"channel": w.channel(t, "general").ID, "user": w.user(t, "alice"), "order": "drop"})
+			w.Post("mind/order", map[string]any{"channel": w.channel(t, "general").ID, "user": w.user(t, "alice"), "order": "drop"})
 			tb.awaitPhase("idle")
 		})
 	}
@@ -183,7 +183,7 @@ func testNarrow(t *testing.T, w *world) {
 		{"files": []sharedFile{{long + ".png", "image/png", []byte(long)}, {long + ".txt", "text/plain", []byte(long)}}},
 	} {
 		said["channel"], said["user"], said["thread"] = c, bob, thread
-		w.post(t, "say", said)
+		w.Post("say", said)
 	}
 	for name, l := range map[string]look{"phone": {width: 360, height: 740, phone: true}, "small window": {width: 360, height: 400}, "tablet": {width: 820, height: 1100}} {
 		t.Run(name, func(t *testing.T) {

@@ -33,8 +33,8 @@ func needBrowser(t *testing.T) {
 // built is the directory of the built programs.
 var built string
 
-// programs builds all programs once and returns their directory.
-var programs = sync.OnceValues(func() (string, error) {
+// build builds all programs once and returns their directory.
+var build = sync.OnceValues(func() (string, error) {
 	var err error
 	if built, err = os.MkdirTemp("", "myao-browser-"); err != nil {
 		return "", err

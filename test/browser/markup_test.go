@@ -129,21 +129,21 @@ func testForeign(t *testing.T, w *world) {
 		{"a read of the mind", "/sandbox/mind", `{}`},
 		{"a read of prompts", "/sandbox/mind/prompts?decision=x", `{}`},
 	} {
-		got := eval[string](tb, fmt.Sprintf(`fetch(%s, %s).then(r => r.type === "opaque" ? "opaque" : r.text(), e => "refused")`, quote(w.url+c.path), c.options))
+		got := eval[string](tb, fmt.Sprintf(`fetch(%s, %s).then(r => r.type === "opaque" ? "opaque" : r.text(), e => "refused")`, quote(w.URL+c.path), c.options))
 		if got != "refused" && got != "opaque" {
 			t.Errorf("%s: %s", c.name, got)
 		}
 	}
-	if got := eval[string](tb, fmt.Sprintf(`new Promise(done => { const s = new EventSource(%s); s.onmessage = e => { s.close(); done(e.data); }; s.onerror = () => { s.close(); done("refused"); }; })`, quote(w.url+"/sandbox/changes"))); got != "refused" {
+	if got := eval[string](tb, fmt.Sprintf(`new Promise(done => { const s = new EventSource(%s); s.onmessage = e => { s.close(); done(e.data); }; s.onerror = () => { s.close(); done("refused"); }; })`, quote(w.URL+"/sandbox/changes"))); got != "refused" {
 		t.Errorf("another site hears: %s", got)
 	}
-	w.post(t, "say", map[string]any{"channel": w.channel(t, "random").ID, "user": w.user(t, "alice"), "files": []sharedFile{{"cat.png", "image/png", picture(t)}}})
+	w.Post("say", map[string]any{"channel": w.channel(t, "random").ID, "user": w.user(t, "alice"), "files": []sharedFile{{"cat.png", "image/png", picture(t)}}})
 	for _, m := range append(w.channel(t, "general").Messages, w.channel(t, "random").Messages...) {
 		if strings.Contains(m.Text, "another site") {
 			t.Errorf("the workspace has taken %q", m.Text)
 		}
 		for _, f := range m.Files {
-			if seen := eval[string](tb, fmt.Sprintf(`new Promise(done => { const i = new Image(); i.onload = () => done("a picture"); i.onerror = () => done("refused"); i.src = %s; })`, quote(w.url+"/sandbox/file?id="+f.ID))); seen != "refused" {
+			if seen := eval[string](tb, fmt.Sprintf(`new Promise(done => { const i = new Image(); i.onload = () => done("a picture"); i.onerror = () => done("refused"); i.src = %s; })`, quote(w.URL+"/sandbox/file?id="+f.ID))); seen != "refused" {
 				t.Errorf("another site sees: %s", seen)
 			}
 		}

@@ -189,7 +189,7 @@ func testPrompt(t *testing.T, w *world) {
 	tb.awaitPhase("idle")
 	tb.click(decided("posted").in("button.prompt"))
 	tb.await("the prompt", `document.getElementById("prompt").open && document.getElementById("prompt-text").innerText.includes("what is a prompt")`)
-	w.post(t, "edit", map[string]any{"channel": w.channel(t, "random").ID, "user": w.user(t, "alice"), "ts": w.find(t, "random", "@myao what is a prompt?"), "text": "@myao what was a prompt?" + strings.Repeat(".", 34) + "🙂🙂🙂"})
+	w.Post("edit", map[string]any{"channel": w.channel(t, "random").ID, "user": w.user(t, "alice"), "ts": w.find(t, "random", "@myao what is a prompt?"), "text": "@myao what was a prompt?" + strings.Repeat(".", 34) + "🙂🙂🙂"})
 	tb.await("the decision to tell of the edited message", fmt.Sprintf(`/what was a prompt/.test(%s?.innerText)`, decided("posted")))
 	if !tb.is(string(decided("posted")) + ".innerText.isWellFormed()") {
 		t.Error("what it tells of the message ends in half an emoji")
@@ -232,10 +232,10 @@ func (tb *tab) checkLink(t *testing.T, thread string) {
 	}
 	href := eval[string](tb, fmt.Sprintf("%s.href", link))
 	escaped := url.PathEscape("thread/" + "T0SANDBOX" + "/" + tb.w.channel(t, "random").ID + "/" + thread)
-	if !strings.HasPrefix(href, tb.w.ui+"/namespaces/sandbox/workflows/"+escaped) {
+	if !strings.HasPrefix(href, tb.w.UI+"/namespaces/sandbox/workflows/"+escaped) {
 		t.Errorf("the link leads to %s", href)
 	}
-	for _, address := range []string{href, tb.w.ui + "/api/v1/namespaces/sandbox/workflows/" + escaped} {
+	for _, address := range []string{href, tb.w.UI + "/api/v1/namespaces/sandbox/workflows/" + escaped} {
 		resp, err := http.Get(address)
 		if err != nil {
 			t.Fatal(err)
@@ -435,7 +435,7 @@ func testButtons(t *testing.T, w *world) {
 		t.Helper()
 		args.Set("token", w.secrets[0])
 		args.Set("channel", w.channel(t, "random").ID)
-		resp, err := http.PostForm(w.url+"/api/"+method, args)
+		resp, err := http.PostForm(w.URL+"/api/"+method, args)
 		if err != nil {
 			t.Fatal(err)
 		}

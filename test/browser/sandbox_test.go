@@ -1,18 +1,13 @@
 package browser
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"myao/internal/sandbox"
-	"myao/internal/testserver"
+	programs "myao/test/world"
 )
 
 // within is the timeout of waits, generous for a busy machine.
@@ -28,9 +23,7 @@ const within = time.Minute
 
 // world is a sandbox as `make run` starts it, and a browser.
 type world struct {
-	url     string // of the page, without a trailing slash
-	ui      string // URL of Temporal's Web UI
-	dir     string // of the sandbox's files
+	*programs.Sandbox
 	secrets []string
 	browser context.Context
 }
@@ -38,48 +31,12 @@ type world struct {
 // start starts the sandbox with flags, and the browser. They end with the test.
 func start(t *testing.T, flags ...string) *world {
 	t.Helper()
-	dir, err := programs()
+	dir, err := build()
 	if err != nil {
 		t.Fatal(err)
 	}
-	tools, err := filepath.Abs("../../.bin")
-	if err != nil {
-		t.Fatal(err)
-	}
-	said := &output{}
-	program := testserver.NewProgram(t, said, filepath.Join(dir, "sandbox"), append([]string{"--address", "127.0.0.1:0", "--temporal-port", "0"}, flags...)...)
-	program.Env = []string{
-		"PATH=" + os.Getenv("PATH") + string(filepath.ListSeparator) + tools,
-		"GEMINI_API_KEY=", "OPENAI_API_KEY=", "OPENAI_BASE_URL=", "ANTHROPIC_API_KEY=", "ANTHROPIC_BASE_URL=",
-	}
-	program.Start()
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("the sandbox said:\n%s", said)
-		}
-		if err := program.Stop(); err != nil {
-			t.Errorf("the sandbox ended with %v", err)
-		}
-	})
-	w := &world{}
-	var chat, ui, logs = regexp.MustCompile(`chat with the bot +(http://\S+?)/?\n`), regexp.MustCompile(`Web UI +(http://\S+?)/?\n`), regexp.MustCompile(`logs are in (\S+)`)
-	await(t, "the sandbox to say where its page is", func() bool {
-		select {
-		case <-program.Ended():
-			t.Fatalf("the sandbox ended; it said:\n%s", said)
-		default:
-		}
-		for _, find := range []struct {
-			pattern *regexp.Regexp
-			into    *string
-		}{{chat, &w.url}, {ui, &w.ui}, {logs, &w.dir}} {
-			if m := find.pattern.FindStringSubmatch(said.String()); m != nil {
-				*find.into = m[1]
-			}
-		}
-		return w.url != "" && w.ui != "" && w.dir != ""
-	})
-	w.secrets = secretsIn(t, filepath.Join(w.dir, "config.yaml"))
+	w := &world{Sandbox: programs.StartSandbox(t, dir, flags...)}
+	w.secrets = secretsIn(t, filepath.Join(w.Dir, "config.yaml"))
 
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("lang", "en-US"))
@@ -119,24 +76,6 @@ func secretsIn(t *testing.T, file string) []string {
 	return secrets
 }
 
-// output is a program's output.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
-
 // await waits until done returns true and fails the test after within.
 func await(t *testing.T, what string, done func() bool) {
 	t.Helper()
@@ -148,59 +87,15 @@ func await(t *testing.T, what string, done func() bool) {
 // holds waits until done returns true. It returns false after within.
 func holds(t *testing.T, within time.Duration, done func() bool) bool {
 	t.Helper()
-	deadline, tick := time.After(within), time.NewTicker(30*time.Millisecond)
-	defer tick.Stop()
-	for !done() {
-		select {
-		case <-deadline:
-			return false
-		case <-t.Context().Done():
-			t.Fatal("the test is over")
-		case <-tick.C:
-		}
-	}
-	return true
+	return programs.Within(t, within, 30*time.Millisecond, done)
 }
 
 // ── the workspace, without the page ────────────────────────────────────────
 
-// workspace is the answer of GET /sandbox/state.
-type workspace struct {
-	Bot   sandbox.Bot `json:"bot"`
-	Users []struct {
-		ID   string `json:"id"`
-		Name string `json:"name"`
-		Bot  bool   `json:"is_bot"`
-	} `json:"users"`
-	Channels []channel `json:"channels"`
-}
-
-type channel struct {
-	ID       string            `json:"id"`
-	Kind     sandbox.Kind      `json:"kind"`
-	Name     string            `json:"name"`
-	Members  []string          `json:"members"`
-	Messages []sandbox.Message `json:"messages"`
-}
-
-func (w *world) state(t *testing.T) workspace {
-	t.Helper()
-	resp, err := http.Get(w.url + "/sandbox/state")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	var s workspace
-	if err := json.NewDecoder(resp.Body).Decode(&s); err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 // user returns the id of a person.
 func (w *world) user(t *testing.T, name string) string {
 	t.Helper()
-	for _, u := range w.state(t).Users {
+	for _, u := range w.State().Users {
 		if u.Name == name {
 			return u.ID
 		}
@@ -210,9 +105,9 @@ func (w *world) user(t *testing.T, name string) string {
 }
 
 // channel returns a channel by its name, or a direct message by the name of its person.
-func (w *world) channel(t *testing.T, name string) channel {
+func (w *world) channel(t *testing.T, name string) programs.Channel {
 	t.Helper()
-	s := w.state(t)
+	s := w.State()
 	for _, c := range s.Channels {
 		if c.Name == name && name != "" {
 			return c
@@ -224,14 +119,14 @@ func (w *world) channel(t *testing.T, name string) channel {
 		}
 	}
 	t.Fatalf("there is no channel %s", name)
-	return channel{}
+	return programs.Channel{}
 }
 
 // say posts a message as another visitor's page would and returns its ts.
 func (w *world) say(t *testing.T, where, who, text, thread string) string {
 	t.Helper()
 	c := w.channel(t, where)
-	w.post(t, "say", map[string]any{"channel": c.ID, "user": w.user(t, who), "text": text, "thread": thread})
+	w.Post("say", map[string]any{"channel": c.ID, "user": w.user(t, who), "text": text, "thread": thread})
 	return w.find(t, where, text)
 }
 
@@ -252,7 +147,7 @@ var mention = regexp.MustCompile(`<@(\w+)>`)
 // typed returns a message's text as it was typed.
 func (w *world) typed(t *testing.T, text string) string {
 	t.Helper()
-	users := w.state(t).Users
+	users := w.State().Users
 	text = mention.ReplaceAllStringFunc(text, func(m string) string {
 		for _, u := range users {
 			if "<@"+u.ID+">" == m {
@@ -262,29 +157,6 @@ func (w *world) typed(t *testing.T, text string) string {
 		return m
 	})
 	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(text)
-}
-
-// post sends an action as the page does.
-func (w *world) post(t *testing.T, action string, body any) {
-	t.Helper()
-	raw, err := json.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/sandbox/"+action, bytes.NewReader(raw))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Origin", w.url)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if said, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusNoContent {
-		t.Fatalf("%s %s: %s: %s", action, raw, resp.Status, said)
-	}
 }
 
 // answers returns the bot's messages in a thread, or at the top level if thread is empty.

@@ -77,7 +77,7 @@ func (w *world) open(t *testing.T, l look) *tab {
 	if !l.newcomer {
 		call(tb, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `if (location.protocol === "http:") localStorage.setItem("tour", "seen")`})
 	}
-	tb.do("open the page", chromedp.Navigate(w.url+"/"+l.hash))
+	tb.do("open the page", chromedp.Navigate(w.URL+"/"+l.hash))
 	// Once connected, the page loads its state again.
 	tb.await("the page to be connected", `document.getElementById("status").textContent === "connected" && `+loads+" > 0")
 	return tb
@@ -145,12 +145,12 @@ func (tb *tab) checkPage() {
 		tb.t.Error("no request was seen, so requests are not being watched")
 	}
 	for _, url := range requests {
-		if !strings.HasPrefix(url, tb.w.url+"/") && url != "data:," {
+		if !strings.HasPrefix(url, tb.w.URL+"/") && url != "data:," {
 			tb.t.Errorf("a request left the page's origin: %s", url)
 		}
 	}
 	address := eval[string](tb, "location.href")
-	if bare, _, _ := strings.Cut(address, "#"); bare != tb.w.url+"/" {
+	if bare, _, _ := strings.Cut(address, "#"); bare != tb.w.URL+"/" {
 		tb.t.Errorf("the page's address is now %s", address)
 	}
 	for _, secret := range tb.w.secrets {

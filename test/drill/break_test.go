@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.temporal.io/api/operatorservice/v1"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -55,14 +53,9 @@ func newDesk(t *testing.T) *desk {
 }
 
 // deleteNamespace deletes the namespace, with all conversations.
-func (w *world) deleteNamespace() {
+func (w *system) deleteNamespace() {
 	w.t.Helper()
-	c, err := client.NewLazyClient(client.Options{HostPort: w.temporal})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer c.Close()
-	if _, err := c.OperatorService().DeleteNamespace(w.t.Context(), &operatorservice.DeleteNamespaceRequest{Namespace: w.namespace}); err != nil {
+	if _, err := w.Client.OperatorService().DeleteNamespace(w.t.Context(), &operatorservice.DeleteNamespaceRequest{Namespace: w.Namespace}); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -76,17 +69,10 @@ func temporalThatReports(t *testing.T) string {
 
 // stick has other code than the worker's begin a conversation, which the worker cannot replay then, as
 // after an upgrade that is not compatible.
-func (w *world) stick() {
+func (w *system) stick() {
 	w.t.Helper()
-	c, err := client.NewLazyClient(client.Options{HostPort: w.temporal, Namespace: w.namespace, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer c.Close()
-	if err := w.programs["worker"].Stop(); err != nil {
-		w.t.Fatal(err)
-	}
-	other := worker.New(c, conversation.TaskQueue, worker.Options{})
+	w.worker.Stop()
+	other := worker.New(w.Client, conversation.TaskQueue, worker.Options{})
 	other.RegisterWorkflowWithOptions(func(ctx workflow.Context, _ any) error {
 		return workflow.Sleep(ctx, time.Hour)
 	}, workflow.RegisterOptions{Name: conversation.WorkflowType})
@@ -94,13 +80,13 @@ func (w *world) stick() {
 		w.t.Fatal(err)
 	}
 	thread := w.ask()
-	w.await("a conversation of the other worker", time.Minute, func() bool {
-		run, err := c.DescribeWorkflowExecution(w.t.Context(), "thread/T0DRILL/"+w.general+"/"+thread, "")
+	w.await("a conversation of the other worker", func() bool {
+		run, err := w.Client.DescribeWorkflowExecution(w.t.Context(), "thread/T0DRILL/"+w.general+"/"+thread, "")
 		return err == nil && run.GetWorkflowExecutionInfo().GetHistoryLength() > 4 // its timer has started
 	})
 	other.Stop()
-	w.programs["worker"].Start()
-	w.workspace.Say(w.general, w.alice, "<@"+w.workspace.Bot().UserID+"> are you there?", sandbox.InThread(thread))
+	w.worker.Start()
+	w.Workspace.Say(w.general, w.alice, "<@"+w.Workspace.Bot().UserID+"> are you there?", sandbox.InThread(thread))
 }
 
 // smallDisk mounts a disk of 64 MB that the test may fill.
@@ -150,7 +136,7 @@ func tablespace(t *testing.T, dir string) string {
 }
 
 // fill fills the world's disk.
-func (w *world) fill() {
+func (w *system) fill() {
 	w.t.Helper()
 	f, err := os.Create(filepath.Join(w.disk, "fill"))
 	if err != nil {

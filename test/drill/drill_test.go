@@ -31,7 +31,7 @@ func TestDrill(t *testing.T) {
 		// temporal starts a server, and returns its host:port; nil: a dev server.
 		temporal func(t *testing.T) string
 		// broken breaks the system. People go on to ask the bot something every three seconds.
-		broken func(w *world)
+		broken func(w *system)
 		// check is the first problem of the doctor, which says this.
 		check, says string
 		// alert is the first that fires.
@@ -45,14 +45,14 @@ func TestDrill(t *testing.T) {
 	}{
 		{
 			name:   "slack token revoked",
-			broken: func(w *world) { w.workspace.Uninstall() },
+			broken: func(w *system) { w.Workspace.Uninstall() },
 			check:  "slack token", says: "install the app again, set slack.bot_token",
 			alert: "MyaoSlackRevoked", health: "the app was uninstalled from the workspace at ",
 		},
 		{
 			name: "model key wrong",
-			broken: func(w *world) {
-				w.model.Handle(func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Status: 403, Message: "API key not valid"} })
+			broken: func(w *system) {
+				w.Model.Handle(func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Status: 403, Message: "API key not valid"} })
 			},
 			check: "model calls", says: "set llm.gemini.api_key",
 			alert: "MyaoModelRefusesKey", health: "ready",
@@ -60,8 +60,8 @@ func TestDrill(t *testing.T) {
 		},
 		{
 			name: "model slow",
-			broken: func(w *world) {
-				w.model.Handle(func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Delay: 35 * time.Second, Text: "at last"} })
+			broken: func(w *system) {
+				w.Model.Handle(func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Delay: 35 * time.Second, Text: "at last"} })
 			},
 			check: "model calls", says: "took more than 35s",
 			alert: "MyaoModelSlow", health: "ready",
@@ -69,8 +69,8 @@ func TestDrill(t *testing.T) {
 		},
 		{
 			name: "postgres read-only",
-			broken: func(w *world) {
-				name := w.database[strings.LastIndex(w.database, "/")+1 : strings.LastIndex(w.database, "?")]
+			broken: func(w *system) {
+				name := w.Database[strings.LastIndex(w.Database, "/")+1 : strings.LastIndex(w.Database, "?")]
 				w.execute("ALTER DATABASE " + name + " SET default_transaction_read_only = on")
 				w.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
 			},
@@ -79,49 +79,49 @@ func TestDrill(t *testing.T) {
 		},
 		{
 			name: "postgres disk full", database: tablespace,
-			broken: func(w *world) { w.fill() },
+			broken: func(w *system) { w.fill() },
 			check:  "database writes", says: "the disk of the database is full",
 			alert: "MyaoDatabaseFull",
 		},
 		{
 			name: "sqlite disk full", database: func(_ *testing.T, disk string) string { return "sqlite:" + filepath.Join(disk, "myao.db") },
-			broken: func(w *world) { w.fill() },
+			broken: func(w *system) { w.fill() },
 			check:  "database file", says: "free space there",
 			alert: "MyaoDatabaseFull",
 		},
 		{
 			name:   "temporal namespace gone",
-			broken: (*world).deleteNamespace,
+			broken: (*system).deleteNamespace,
 			check:  "namespace", says: "does not exist",
 			alert: "MyaoNamespaceGone", health: "does not exist",
 			command: []string{"conversations"}, tells: "has no namespace",
 		},
 		{
 			name:   "clock off by ten minutes",
-			broken: func(w *world) { w.workspace.SkewClock(10 * time.Minute) },
+			broken: func(w *system) { w.Workspace.SkewClock(10 * time.Minute) },
 			check:  "slack clock", says: "synchronise this machine's clock with NTP",
 			alert: "MyaoClockOff", health: "ready",
 		},
 		{
 			name:     "a stuck workflow",
 			temporal: temporalThatReports,
-			broken:   (*world).stick,
+			broken:   (*system).stick,
 			check:    "stuck", says: "thread/T0DRILL/",
 			alert: "MyaoWorkflowTasksFail", health: "ready",
 			command: []string{"conversations"}, tells: "unknown",
 		},
 		{
 			name: "an mcp server that hangs", config: "mcp: {servers: {desk: {url: " + strconv.Quote(desk.url) + ", channels: [all]}}}",
-			broken: func(w *world) {
-				w.model.Handle(func(c llmtest.Call) llmtest.Reply {
+			broken: func(w *system) {
+				w.Model.Handle(func(c llmtest.Call) llmtest.Reply {
 					if len(c.Turns) == 0 && slices.ContainsFunc(c.Tools, func(t llm.Tool) bool { return t.Name == "desk__find" }) {
 						return llmtest.Reply{Calls: []llm.Call{{Name: "desk__find", Input: json.RawMessage(`{}`)}}}
 					}
 					return llmtest.Default(c)
 				})
 				w.ask()
-				w.await("the tool to be called", time.Minute, func() bool {
-					return slices.ContainsFunc(w.model.Calls(), func(c llmtest.Call) bool { return len(c.Turns) > 0 })
+				w.await("the tool to be called", func() bool {
+					return slices.ContainsFunc(w.Model.Calls(), func(c llmtest.Call) bool { return len(c.Turns) > 0 })
 				})
 				desk.hangs.Store(true)
 			},
@@ -131,7 +131,7 @@ func TestDrill(t *testing.T) {
 		},
 		{
 			name: "a channel of 10,000 messages an hour",
-			broken: func(w *world) { // ten minutes of it, in one
+			broken: func(w *system) { // ten minutes of it, in one
 				go func() {
 					for i := range 10_000 / 6 {
 						w.say(fmt.Sprint("line ", i))
@@ -170,9 +170,9 @@ func TestDrill(t *testing.T) {
 			stop()
 			w.namesFirst(way.check, way.says)
 			t.Logf("after %s", time.Since(began).Round(time.Second))
-			w.await("health to say "+way.health, 30*time.Second, func() bool { return strings.Contains(w.health(w.door), way.health) })
+			w.await("health to say "+way.health, func() bool { return strings.Contains(w.health(w.starter.Address), way.health) })
 			if way.command != nil {
-				out, complaint := w.starter(strings.Split(strings.ReplaceAll(strings.Join(way.command, "\n"), "ASKED", w.asked), "\n")...)
+				out, complaint, _ := w.Command(strings.Split(strings.ReplaceAll(strings.Join(way.command, "\n"), "ASKED", w.asked), "\n")...)
 				if !strings.Contains(out+complaint, way.tells) {
 					t.Errorf("starter %q says %q and %q, not %q", way.command, out, complaint, way.tells)
 				}
@@ -182,7 +182,7 @@ func TestDrill(t *testing.T) {
 }
 
 // namesFirst waits until the doctor names a cause before anything else.
-func (w *world) namesFirst(check, says string) {
+func (w *system) namesFirst(check, says string) {
 	w.t.Helper()
 	ran := testserver.MeasureRunning()
 	for {
@@ -199,7 +199,7 @@ func (w *world) namesFirst(check, says string) {
 }
 
 // firesFirst waits until an alert fires, and looks for some seconds more whether one fires that stands before it.
-func (w *world) firesFirst(alert string) {
+func (w *system) firesFirst(alert string) {
 	w.t.Helper()
 	fired := map[string]bool{}
 	ran := testserver.MeasureRunning()
@@ -220,7 +220,7 @@ func (w *world) firesFirst(alert string) {
 }
 
 // talk has alice ask the bot something every three seconds until the returned function is called.
-func (w *world) talk() (stop func()) {
+func (w *system) talk() (stop func()) {
 	ctx, stop := context.WithCancel(w.t.Context())
 	w.asked = w.ask()
 	go func() {

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"time"
 
 	"myao/internal/testserver"
+	"myao/test/world"
 )
 
 // times are the durations of rules: how long an expression has to hold, and how far it looks back.
@@ -31,7 +31,7 @@ func hurried(rules []byte) []byte {
 }
 
 // watch starts a Prometheus with the project's rules, which scrapes both programs each second.
-func (w *world) watch() {
+func (w *system) watch() {
 	w.t.Helper()
 	if _, err := exec.LookPath("prometheus"); err != nil {
 		w.t.Fatal("this test needs Prometheus: run `make prometheus` once")
@@ -49,26 +49,20 @@ rule_files: [alerts.yaml]
 scrape_configs:
   - job_name: myao
     static_configs: [{targets: [%q, %q]}]
-`, w.door, w.worker),
+`, w.starter.Address, w.worker.Address),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
 			w.t.Fatal(err)
 		}
 	}
 	w.prometheus = testserver.FreeAddress(w.t)
-	said := &logbook{}
-	testserver.NewProgram(w.t, said, "prometheus", "--config.file="+filepath.Join(dir, "prometheus.yaml"),
+	world.NewLog(w.t, "prometheus").Program("prometheus", "--config.file="+filepath.Join(dir, "prometheus.yaml"),
 		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+w.prometheus, "--log.level=warn").Start()
-	w.await("Prometheus", time.Minute, func() bool { return get("http://"+w.prometheus+"/-/ready") != "" })
-	w.t.Cleanup(func() {
-		if w.t.Failed() {
-			w.t.Logf("Prometheus said:\n%s", said.tail())
-		}
-	})
+	w.await("Prometheus", func() bool { return w.get("/-/ready") != "" })
 }
 
 // firing returns the alerts that fire, in the order of the file.
-func (w *world) firing() (names []string) {
+func (w *system) firing() (names []string) {
 	w.t.Helper()
 	var answer struct {
 		Data struct {
@@ -77,7 +71,7 @@ func (w *world) firing() (names []string) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(get("http://"+w.prometheus+"/api/v1/rules?type=alert")), &answer); err != nil {
+	if err := json.Unmarshal([]byte(w.get("/api/v1/rules?type=alert")), &answer); err != nil {
 		w.t.Fatalf("ask Prometheus for its rules: %v", err)
 	}
 	w.rules = nil
@@ -95,16 +89,25 @@ func (w *world) firing() (names []string) {
 }
 
 // query returns the value of an expression that has one; "" if it has none.
-func (w *world) query(expression string) string {
+func (w *system) query(expression string) string {
 	var answer struct {
 		Data struct {
 			Result []struct{ Value []any }
 		}
 	}
-	_ = json.Unmarshal([]byte(get("http://"+w.prometheus+"/api/v1/query?query="+url.QueryEscape(expression))), &answer)
+	_ = json.Unmarshal([]byte(w.get("/api/v1/query?query="+url.QueryEscape(expression))), &answer)
 	if len(answer.Data.Result) != 1 {
 		return ""
 	}
 	value, _ := answer.Data.Result[0].Value[1].(string)
 	return value
+}
+
+// get returns the body of an answer of Prometheus; "" without one.
+func (w *system) get(path string) string {
+	status, body := world.Get(w.t, "http://"+w.prometheus+path)
+	if status == 0 {
+		return ""
+	}
+	return body
 }
