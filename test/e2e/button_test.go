@@ -12,7 +12,6 @@ import (
 	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/test/world"
 )
 
 // proposed has a proposal to whoever asked stand under a message, as if a reply had made it.
@@ -39,7 +38,7 @@ func TestButtonsInSlack(t *testing.T) {
 	for name, options := range map[string][]option{"http": nil, "socket": {socketMode}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, world.SQLite(t), append(options, longAckTimeout, quiet(300), maxWait(600))...)
+			s := start(t, sqlite(t), append(options, longAckTimeout, quiet(300), maxWait(600))...)
 			stranger := s.Workspace.AddUserAs(sandbox.User{Name: "mallory", Team: "T0OTHER"}).ID
 			guest := s.Workspace.AddUserAs(sandbox.User{Name: "gil", Guest: true}).ID
 			for _, user := range []string{stranger, guest} {

@@ -38,7 +38,7 @@ func (s *system) postsInThread(thread string) int {
 // of conversation, if they are young enough.
 func TestSaidWhileDown(t *testing.T) {
 	t.Parallel()
-	s := start(t, world.SQLite(t), quiet(300), maxWait(600))
+	s := start(t, sqlite(t), quiet(300), maxWait(600))
 	now := time.Now()
 	// Two old threads: one that the bot knows, and one without replies yet.
 	known := s.Workspace.Say(s.general, s.alice.ID, "an old matter", sandbox.At(now.Add(-72*time.Hour)))
@@ -71,32 +71,15 @@ func TestSaidWhileDown(t *testing.T) {
 	}
 }
 
-// Catch-up also finds missed messages that are older than a delivered one.
-func TestLiveMessageDoesNotHideTheGap(t *testing.T) {
+// When Slack says that it drops events, the next run of the schedule reads what they were, also what is older
+// than a delivered message. Without a gap a run reads nothing.
+func TestDroppedEventsAreCaughtUp(t *testing.T) {
 	t.Parallel()
-	s := start(t, world.SQLite(t), quiet(300), maxWait(600))
+	s := start(t, sqlite(t), quiet(300), maxWait(600))
 	s.Workspace.Faults().SuppressEvents(true)
 	missed := s.Workspace.Say(s.general, s.alice.ID, s.mention("can you hear me?"))
 	s.Workspace.Faults().SuppressEvents(false)
 	s.awaitStored(s.general, s.Workspace.Say(s.general, s.bob.ID, "the line is back"))
-	if out := s.runCatchUp(workflows.CatchUpInput{}); out.Taken != 1 || out.New != 1 {
-		t.Errorf("caught up: %+v; want one message that was not known, and taken", out)
-	}
-	s.await("the answer", func() bool { return s.postsInThread(missed) == 1 })
-	if out := s.runCatchUp(workflows.CatchUpInput{}); out.Taken != 0 || out.Failed != 0 {
-		t.Errorf("caught up again: %+v; want nothing", out)
-	}
-	s.never("a second answer", 4*time.Second, func() bool { return len(s.posts()) > 1 })
-}
-
-// When Slack says that it drops events, the next run of the schedule reads what they were. Without a gap a run
-// reads nothing.
-func TestDroppedEventsAreCaughtUp(t *testing.T) {
-	t.Parallel()
-	s := start(t, world.SQLite(t), quiet(300), maxWait(600))
-	s.Workspace.Faults().SuppressEvents(true)
-	missed := s.Workspace.Say(s.general, s.alice.ID, s.mention("can you hear me?"))
-	s.Workspace.Faults().SuppressEvents(false)
 	byGaps := workflows.CatchUpInput{Gaps: true}
 	calls := len(s.Workspace.Calls("conversations.history"))
 	if out := s.runCatchUp(byGaps); out != (workflows.CatchUpOutput{}) || len(s.Workspace.Calls("conversations.history")) != calls {
@@ -117,17 +100,21 @@ func TestDroppedEventsAreCaughtUp(t *testing.T) {
 		gaps, err := s.store.Gaps(t.Context(), s.Workspace.Team())
 		return err == nil && gaps.Due
 	})
-	if out := s.runCatchUp(byGaps); out.Taken != 1 || out.Failed != 0 {
-		t.Errorf("after the notice: %+v; want one message taken", out)
+	if out := s.runCatchUp(byGaps); out.Taken != 1 || out.New != 1 || out.Failed != 0 {
+		t.Errorf("after the notice: %+v; want one message that was not known, and taken", out)
 	}
 	s.await("the answer", func() bool { return s.postsInThread(missed) == 1 })
+	if out := s.runCatchUp(workflows.CatchUpInput{}); out.Taken != 0 || out.Failed != 0 {
+		t.Errorf("caught up again: %+v; want nothing", out)
+	}
+	s.never("a second answer", 4*time.Second, func() bool { return len(s.posts()) > 1 })
 }
 
 // A mention may be stored from its thread's history before its own event comes. It is answered
 // once, even if the event never comes.
 func TestStoredIsNotHandled(t *testing.T) {
 	t.Parallel()
-	s := start(t, world.SQLite(t), quiet(300), maxWait(600))
+	s := start(t, sqlite(t), quiet(300), maxWait(600))
 	never, late := s.room(), s.room()
 	s.runWorkflow("ChannelSync", nil, nil)
 	for room, fault := range map[string]sandbox.EventFault{never: {Drop: true}, late: {Delay: 12 * time.Second}} {
@@ -136,7 +123,7 @@ func TestStoredIsNotHandled(t *testing.T) {
 		s.Workspace.Faults().AddEvent(fault)
 		alices := s.Workspace.Say(room, s.alice.ID, s.mention("and me?"), sandbox.InThread(root))
 		s.Workspace.Say(room, s.bob.ID, s.mention("can you help?"), sandbox.InThread(root))
-		s.await("bob's answer", func() bool { return len(s.postsIn(room)) == 1 })
+		s.await("bob's answer", func() bool { return len(s.postsIn(room)) > 0 })
 		s.awaitStored(room, alices) // from the thread's history
 	}
 	s.await("alice's answer after the late event", func() bool { return len(s.postsIn(late)) == 2 })
@@ -149,7 +136,7 @@ func TestStoredIsNotHandled(t *testing.T) {
 // A message that is too old, or from before the bot joined, is stored and not answered.
 func TestOldIsStoredAndNotAnswered(t *testing.T) {
 	t.Parallel()
-	s := start(t, world.SQLite(t), quiet(300), maxWait(600), configured("channels: {general: {max_message_age_seconds: 3600}}"))
+	s := start(t, sqlite(t), quiet(300), maxWait(600), configured("channels: {general: {max_message_age_seconds: 3600}}"))
 	now := time.Now()
 	old := s.Workspace.Say(s.general, s.alice.ID, s.mention("two hours ago?"), sandbox.At(now.Add(-2*time.Hour)), sandbox.WithoutEvent())
 	random := s.Workspace.AddChannel(sandbox.Public, "random", s.alice.ID, s.bob.ID)

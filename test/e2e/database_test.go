@@ -1,17 +1,16 @@
 package e2e
 
 import (
-	"io"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/testserver"
-	"myao/test/world"
 )
 
 // outage makes a database unavailable, and available again.
@@ -24,7 +23,7 @@ func TestDatabaseOutage(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
 		pg := testserver.StartPostgres(t)
-		s := start(t, pg.URL, modelAnswers(answerAfter(time.Second)))
+		s := start(t, pg.URL)
 		s.mentionDuringOutage("killed", outage{pg.Kill, pg.Restart})
 		s.mentionDuringOutage("frozen", outage{pg.Freeze, pg.Thaw})
 		s.outageDuringModelCall("stopped", outage{pg.Stop, pg.Restart})
@@ -32,8 +31,8 @@ func TestDatabaseOutage(t *testing.T) {
 	})
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		url := world.SQLite(t)
-		s := start(t, url, modelAnswers(answerAfter(time.Second)))
+		url := sqlite(t)
+		s := start(t, url)
 		var unlock func() error
 		lock := outage{
 			func() { unlock = testserver.LockSQLite(t, strings.TrimPrefix(url, "sqlite:")) },
@@ -46,10 +45,6 @@ func TestDatabaseOutage(t *testing.T) {
 		s.mentionDuringOutage("locked", lock)
 		s.outageDuringModelCall("locked", lock)
 	})
-}
-
-func answerAfter(d time.Duration) llmtest.Handler {
-	return func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Text: "answer", Delay: d} }
 }
 
 // mentionDuringOutage mentions the bot while the database is unavailable.
@@ -68,7 +63,7 @@ func (s *system) mentionDuringOutage(how string, db outage) {
 	ts := s.Workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
 	s.await("the starter to refuse the event twice", func() bool { return refused() >= 2 })
 	for path, want := range map[string]int{"/livez": http.StatusOK, "/readyz": http.StatusServiceUnavailable} {
-		status, body := s.get(path)
+		status, body := s.starter.Get(path)
 		if status != want || status != http.StatusOK && !strings.Contains(body, "database: ") {
 			s.t.Errorf("%s, database %s: %d, %s", path, how, status, body)
 		}
@@ -91,9 +86,17 @@ func (s *system) mentionDuringOutage(how string, db outage) {
 func (s *system) outageDuringModelCall(how string, db outage) {
 	s.t.Helper()
 	posts, asked := len(s.posts()), len(s.replies())
+	begun := make(chan struct{})
+	answer := sync.OnceFunc(func() { close(begun) })
+	s.t.Cleanup(answer) // before the model's server closes
+	s.Model.Handle(func(c llmtest.Call) llmtest.Reply {
+		<-begun
+		return llmtest.Default(c)
+	})
 	ts := s.Workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
 	s.await("the model to be asked", func() bool { return len(s.replies()) > asked })
 	db.begin()
+	answer()
 	s.never("an answer without the outbox", 3*time.Second, func() bool { return len(s.posts()) > posts })
 	db.end()
 	s.await("the answer after the database was "+how, func() bool { return len(s.posts()) == posts+1 && s.countOutcomes(s.general, "pending") == 0 })
@@ -101,18 +104,4 @@ func (s *system) outageDuringModelCall(how string, db outage) {
 	if !slices.ContainsFunc(s.posts(), func(p sandbox.Post) bool { return p.ThreadTS == ts }) {
 		s.t.Errorf("%s: no answer in thread %s", how, ts)
 	}
-}
-
-func (s *system) get(path string) (status int, body string) {
-	s.t.Helper()
-	resp, err := http.Get("http://" + s.starter.Address + path)
-	if err != nil {
-		return 0, err.Error()
-	}
-	defer func() { _ = resp.Body.Close() }()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		s.t.Error(err)
-	}
-	return resp.StatusCode, string(text)
 }

@@ -8,12 +8,11 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/store"
-	"myao/test/world"
 )
 
 func TestEditThatAddsAMentionIsAnswered(t *testing.T) {
 	t.Parallel()
-	s := start(t, world.SQLite(t), quiet(8), modelAnswers(judgeAndAnswer("here", llmtest.No("not asked"))))
+	s := start(t, sqlite(t), quiet(8), modelAnswers(judgeAndAnswer("here", llmtest.No("not asked"))))
 	ts := s.Workspace.Say(s.general, s.alice.ID, "can you help?")
 	if err := s.Workspace.AwaitDeliveries(t.Context()); err != nil {
 		t.Fatal(err)
@@ -24,56 +23,16 @@ func TestEditThatAddsAMentionIsAnswered(t *testing.T) {
 		t.Errorf("posted in thread %q, want %q", p.ThreadTS, ts)
 	}
 	s.Workspace.Edit(s.general, ts, s.mention("can you help me?"))
-	s.never("an answer to a mere correction", 12*time.Second, func() bool { return len(s.posts()) > 1 })
-}
-
-func TestEditStartsTheQuietTimeAgain(t *testing.T) {
-	t.Parallel()
-	s := start(t, world.SQLite(t), quiet(4), modelAnswers(judgeAndAnswer("never", llmtest.No("no"))))
-	ts := s.Workspace.Say(s.general, s.alice.ID, "a qeustion")
-	time.Sleep(3 * time.Second)
-	edited := time.Now()
-	s.Workspace.Edit(s.general, ts, "a question")
-	s.await("the judgment", func() bool { return len(s.judgments()) == 1 })
-	if waited := s.judgments()[0].At.Sub(edited); waited < 3500*time.Millisecond {
-		t.Errorf("judged %s after the edit, want 4s", waited)
+	if err := s.Workspace.AwaitDeliveries(t.Context()); err != nil {
+		t.Fatal(err)
 	}
-	if !strings.Contains(s.judgments()[0].System, "a question") {
-		t.Error("the judgment saw the text before the edit")
-	}
-}
-
-func TestDeletedQuestionIsNotAnswered(t *testing.T) {
-	t.Parallel()
-	s := start(t, world.SQLite(t), quiet(3), modelAnswers(func(c llmtest.Call) llmtest.Reply {
-		if c.Judgment() {
-			return llmtest.Yes("the other", 1, 0)
-		}
-		return llmtest.Reply{Text: "an answer", Delay: 4 * time.Second}
-	}))
-	waiting, writing, two := s.room(), s.room(), s.room()
-	mentioned := s.Workspace.Say(writing, s.alice.ID, s.mention("quick?"))
-	s.await("the model to be asked", func() bool { return len(s.replies()) == 1 })
-	s.Workspace.Delete(writing, mentioned)
-
-	asked := s.Workspace.Say(waiting, s.alice.ID, "a question?")
-	first := s.Workspace.Say(two, s.alice.ID, "forget-this")
-	s.Workspace.Say(two, s.bob.ID, "a question?")
-	s.awaitStored(waiting, asked)
-	s.awaitStored(two, first)
-	s.Workspace.Delete(waiting, asked)
-	s.Workspace.Delete(two, first)
-	s.await("the answer to the other", func() bool { return len(s.postsIn(two)) == 1 })
-	s.never("another judgment or answer", 6*time.Second, func() bool { return len(s.judgments()) > 1 || len(s.posts()) > 1 })
-	if strings.Contains(s.judgments()[0].System, "forget-this") {
-		t.Error("the judgment saw a deleted message")
-	}
+	s.never("an answer to a mere correction", 4*time.Second, func() bool { return len(s.posts()) > 1 })
 }
 
 // When somebody deletes the bot's reply in Slack, its text is removed from our database.
 func TestDeletedAnswerIsGone(t *testing.T) {
 	t.Parallel()
-	s := start(t, world.SQLite(t), modelAnswers(func(llmtest.Call) llmtest.Reply { return llmtest.Text("the safe opens with 4711") }))
+	s := start(t, sqlite(t), modelAnswers(func(llmtest.Call) llmtest.Reply { return llmtest.Text("the safe opens with 4711") }))
 	q := &question{channel: s.general, ts: s.Workspace.Say(s.general, s.alice.ID, s.mention("the safe?"))}
 	s.await("the answer", func() bool { return len(s.posts()) == 1 && q.outbox(s)[0].State == store.Sent })
 	s.Workspace.Delete(s.general, s.posts()[0].TS)
@@ -86,7 +45,7 @@ func TestDeletedAnswerIsGone(t *testing.T) {
 
 func TestAllKindsOfMessagesAreRead(t *testing.T) {
 	t.Parallel()
-	s := start(t, world.SQLite(t), quiet(1), modelAnswers(judgeAndAnswer("seen", llmtest.Yes("ok", 1, 0))))
+	s := start(t, sqlite(t), quiet(1), modelAnswers(judgeAndAnswer("seen", llmtest.Yes("ok", 1, 0))))
 	w, guest := s.Workspace, s.Workspace.AddUserAs(sandbox.User{Name: "guest", Team: "T0OTHER"})
 	w.Join(s.general, guest.ID)
 	expect := func(what, text string) {

@@ -164,7 +164,7 @@ func TestNothingIsReadableInTemporal(t *testing.T) {
 	t.Parallel()
 	keys := keyring("k1", "k1")
 	reason := "a zebra was asked for"
-	s := start(t, world.SQLite(t), quiet(1), encrypted(keys), modelAnswers(judgeAndAnswer("zebras are striped",
+	s := start(t, sqlite(t), quiet(1), encrypted(keys), modelAnswers(judgeAndAnswer("zebras are striped",
 		llmtest.Reply{Status: http.StatusBadRequest, Message: "a zebra failed"}, llmtest.Yes(reason, 0.8, 2))))
 	conversations := "channel/T0E2E/" + s.general
 	s.Workspace.Say(s.general, s.alice.ID, "a question that fails?")
@@ -302,7 +302,7 @@ func temporalCLI(t *testing.T) string {
 func TestKeysChangeUnderOpenConversations(t *testing.T) {
 	t.Parallel()
 	const held = 4 // seconds
-	s := start(t, world.SQLite(t), quiet(1), encrypted(keyring("")), modelAnswers(judgeAndAnswer("an answer", llmtest.Yes("why not", 1, held))))
+	s := start(t, sqlite(t), quiet(1), encrypted(keyring("")), modelAnswers(judgeAndAnswer("an answer", llmtest.Yes("why not", 1, held), llmtest.Yes("why not", 1, held), llmtest.Yes("why not", 1, 30))))
 	in := func(channel string) int { return len(s.postsIn(channel)) }
 	holdsBack := func(question string) {
 		t.Helper()
@@ -349,6 +349,7 @@ func TestKeysChangeUnderOpenConversations(t *testing.T) {
 	}
 
 	s.changeKeys(keyring("c", "a", "b", "c"))
+	s.told("answer-now", s.general)
 	answered(3, "before its key was lost")
 	s.never("a second answer", 3*time.Second, func() bool { return in(s.general) > 3 || in(direct) > 1 })
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

@@ -20,7 +20,7 @@ import (
 // The message is in Slack, but the bot gets an error. It must not post again.
 func TestSlackFailsAfterTheEffect(t *testing.T) {
 	t.Parallel()
-	s := start(t, world.SQLite(t), quiet(1), modelAnswers(judgeAndAnswer("once", llmtest.Yes("asked", 1, 0))))
+	s := start(t, sqlite(t), quiet(1), modelAnswers(judgeAndAnswer("once", llmtest.Yes("asked", 1, 0))))
 	for name, fault := range map[string]sandbox.Fault{
 		"503":                 {AfterEffect: true, Status: 503},
 		"connection lost":     {AfterEffect: true, LoseAnswer: true},
@@ -39,7 +39,7 @@ func TestSlackFailsAfterTheEffect(t *testing.T) {
 // Slack refuses the message. The bot posts it again, once.
 func TestSlackFailsWithoutEffect(t *testing.T) {
 	t.Parallel()
-	s := start(t, world.SQLite(t))
+	s := start(t, sqlite(t))
 	for name, fault := range map[string]sandbox.Fault{
 		"429 with Retry-After": {Status: 429, RetryAfter: "2"},
 		"429 without":          {Status: 429},
@@ -70,23 +70,9 @@ func (s *system) faultPostsIn(channel string, times int, fault sandbox.Fault) {
 	s.Workspace.Faults().Add(fault)
 }
 
-func TestModelFailsForAWhile(t *testing.T) {
-	t.Parallel()
-	s := start(t, world.SQLite(t), quiet(1), modelAnswers(llmtest.Script(
-		llmtest.Fail(503), llmtest.Reply{Status: 429, RetryAfter: "1"}, llmtest.Fail(500), llmtest.Reply{Drop: true}, llmtest.Text("at last"))))
-	s.Workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
-	s.await("the answer", func() bool { return len(s.posts()) == 1 })
-	if got := s.posts()[0].Text; got != "at last" {
-		t.Errorf("posted %q", got)
-	}
-	s.Model.Handle(llmtest.Script(llmtest.Fail(503), llmtest.Fail(503), llmtest.Yes("judged at last", 1, 0), llmtest.Text("judged")))
-	s.Workspace.Say(s.general, s.bob.ID, "a question?")
-	s.await("the judged answer", func() bool { return len(s.posts()) == 2 })
-}
-
 func TestModelFailsForGood(t *testing.T) {
 	t.Parallel()
-	s := start(t, world.SQLite(t), quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+	s := start(t, sqlite(t), quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		if strings.Contains(c.System, "say nothing") {
 			return llmtest.Reply{}
 		}
@@ -133,7 +119,7 @@ func (s *system) countOutcomes(channel string, want conversation.Outcome) int {
 // it within judging, composing and posting.
 func TestKilledWorker(t *testing.T) {
 	t.Parallel()
-	s := start(t, world.SQLite(t), quiet(3), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+	s := start(t, sqlite(t), quiet(3), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		if c.Judgment() {
 			return llmtest.Yes("asked", 1, 8)
 		}
@@ -144,7 +130,7 @@ func TestKilledWorker(t *testing.T) {
 	s.await("a reply held back", func() bool { return s.countOutcomes(delaying, "pending") == 1 })
 	s.Workspace.Say(composing, s.alice.ID, s.mention("a question?"))
 	s.awaitStored(waiting, s.Workspace.Say(waiting, s.alice.ID, "a question?"))
-	s.await("a reply being written", func() bool { return len(s.replies()) == 1 })
+	s.await("a reply being written", func() bool { return len(s.replies()) > 0 })
 	s.worker.Kill()
 	s.worker.Start()
 	rooms := []string{delaying, composing, waiting}
@@ -160,7 +146,7 @@ func TestTemporalOutage(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "temporal.db")
 	server := testserver.StartTemporal(t, db, 0)
-	s := start(t, world.SQLite(t), quiet(2), modelAnswers(judgeAndAnswer("back", llmtest.No("no"))), func(o *settings) { o.Temporal = server.Address })
+	s := start(t, sqlite(t), quiet(2), modelAnswers(judgeAndAnswer("back", llmtest.No("no"))), func(o *settings) { o.Temporal = server.Address })
 	server.Kill()
 	for i := range 5 {
 		s.Workspace.Say(s.general, s.alice.ID, s.mention(fmt.Sprintf("question %d?", i)))
@@ -201,7 +187,7 @@ func TestTemporalOutage(t *testing.T) {
 
 func TestEventsOutOfOrder(t *testing.T) {
 	t.Parallel()
-	s := start(t, world.SQLite(t), quiet(2), modelAnswers(judgeAndAnswer("no", llmtest.Yes("x", 1, 0))))
+	s := start(t, sqlite(t), quiet(2), modelAnswers(judgeAndAnswer("no", llmtest.Yes("x", 1, 0))))
 	// The deletion overtakes the message.
 	s.Workspace.Faults().AddEvent(sandbox.EventFault{Times: 1, Hold: 1})
 	ts := s.Workspace.Say(s.general, s.alice.ID, "deleted-at-once?")
@@ -221,7 +207,7 @@ func TestEventsOutOfOrder(t *testing.T) {
 // message is posted once. It leaves a reply that is being written, too.
 func TestStoppedDuringWork(t *testing.T) {
 	t.Parallel()
-	s := start(t, world.SQLite(t), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+	s := start(t, sqlite(t), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		if strings.Contains(c.System, "take your time") {
 			return llmtest.Reply{Text: "hello", Delay: 2 * time.Second}
 		}

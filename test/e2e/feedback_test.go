@@ -10,7 +10,6 @@ import (
 	"myao/internal/slack"
 	"myao/internal/store"
 	"myao/internal/testserver"
-	"myao/test/world"
 )
 
 // Whoever addressed the bot finds buttons under the answer. A vote is acknowledged in time while Slack's
@@ -20,7 +19,7 @@ func TestFeedback(t *testing.T) {
 	for name, options := range map[string][]option{"http": nil, "socket": {socketMode}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, world.SQLite(t), append(options, longAckTimeout, quiet(300), maxWait(600))...)
+			s := start(t, sqlite(t), append(options, longAckTimeout, quiet(300), maxWait(600))...)
 			asked := s.Workspace.Say(s.general, s.alice.ID, s.mention("what is for lunch?"))
 			s.await("the answer", func() bool { return len(s.posts()) == 1 })
 			answer := s.posts()[0]

@@ -3,15 +3,11 @@ package e2e
 import (
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
-	enumspb "go.temporal.io/api/enums/v1"
-	historypb "go.temporal.io/api/history/v1"
-
 	"myao/internal/sandbox"
-	"myao/internal/store"
-	"myao/internal/testserver"
 	"myao/test/world"
 )
 
@@ -22,32 +18,31 @@ func TestFrozenWorker(t *testing.T) {
 	for name, c := range map[string]struct {
 		url   func(*testing.T) string
 		fault sandbox.Fault
-		when  func(*system, *question) bool
 	}{
-		"after the effect": {
-			func(t *testing.T) string { return world.SQLite(t) }, sandbox.Fault{AfterEffect: true, Delay: 2 * time.Second},
-			func(s *system, _ *question) bool { return len(s.posts()) == 1 },
-		},
-		"before the effect": {
-			func(t *testing.T) string { return testserver.Postgres(t) }, sandbox.Fault{Delay: 2 * time.Second},
-			func(s *system, q *question) bool {
-				p := q.outbox(s)
-				return len(p) == 1 && p[0].State == store.Sending
-			},
-		},
+		"after the effect":  {sqlite, sandbox.Fault{AfterEffect: true, Delay: 2 * time.Second}},
+		"before the effect": {postgres, sandbox.Fault{Delay: 2 * time.Second}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, c.url(t))
 			workers := []*world.Program{s.worker, s.Program("worker")}
 			workers[1].Start()
+			reached, suspended := make(chan struct{}), make(chan struct{})
+			reach, resume := sync.OnceFunc(func() { close(reached) }), sync.OnceFunc(func() { close(suspended) })
+			t.Cleanup(resume) // before the workspace closes
 			c.fault.Method, c.fault.Times = "chat.postMessage", 1
+			c.fault.Match = func(sandbox.Call) bool {
+				reach()
+				<-suspended
+				return true
+			}
 			s.Workspace.Faults().Add(c.fault)
 			q := s.prepare(step{}, 0)
 			q.say(s)
-			s.await("the post to be under way", func() bool { return c.when(s, q) })
+			s.await("the post to be under way", closed(reached))
 			frozen := s.poster("thread/T0E2E/"+q.channel+"/"+q.ts, workers)
 			frozen.Freeze()
+			resume()
 			s.await("the other worker to be done", func() bool { return q.ended(s) })
 			frozen.Thaw()
 			s.never("a second post", 5*time.Second, func() bool { return len(s.posts()) != 1 })
@@ -64,13 +59,8 @@ func TestFrozenWorker(t *testing.T) {
 // poster returns the worker that is posting a conversation's reply.
 func (s *system) poster(id string, workers []*world.Program) *world.Program {
 	s.t.Helper()
-	var last *historypb.HistoryEvent // it posts in a local activity, so the workflow task's start is the last event
-	for events := s.Client.GetWorkflowHistory(s.t.Context(), id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
-		var err error
-		if last, err = events.Next(); err != nil {
-			s.t.Fatal(err)
-		}
-	}
+	events := s.history(id)
+	last := events[len(events)-1] // it posts in a local activity, so this is the workflow task's start
 	for _, w := range workers {
 		if strings.HasPrefix(last.GetWorkflowTaskStartedEventAttributes().GetIdentity(), strconv.Itoa(w.PID())+"@") {
 			return w

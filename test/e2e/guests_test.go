@@ -18,8 +18,9 @@ func (s *system) promptBy(user, channel, text string) string {
 }
 
 // A guest may join no public channel. Their direct messages show them nothing of those, nor does a
-// channel while they are in it.
-func TestGuests(t *testing.T) {
+// channel while they are in it. The same holds for people of another company, from the first message on: its
+// event says that the channel is shared.
+func TestGuestsAndStrangers(t *testing.T) {
 	t.Parallel()
 	s := start(t, testserver.Postgres(t), quiet(300), maxWait(600), modelAnswers(rememberLinesWith("harbour", "walrus")))
 	random := s.Workspace.AddChannel(sandbox.Public, "random", s.Workspace.Bot().UserID, s.alice.ID, s.bob.ID)
@@ -46,11 +47,14 @@ func TestGuests(t *testing.T) {
 	check("among colleagues", s.promptFor(random, "where?"), true)
 	s.Workspace.Join(random, gil)
 	outsiders(1)
-	prompt := s.promptFor(random, "where, with the guest?")
-	check("with a guest", prompt, false)
-	if !strings.Contains(prompt, "- 2026-01-01 the codename is walrus") {
-		t.Errorf("the channel does not know its own memory:\n%s", prompt)
+	checkOwn := func(when, prompt string) {
+		t.Helper()
+		check(when, prompt, false)
+		if !strings.Contains(prompt, "- 2026-01-01 the codename is walrus") {
+			t.Errorf("%s the channel does not know its own memory:\n%s", when, prompt)
+		}
 	}
+	checkOwn("with a guest", s.promptFor(random, "where, with the guest?"))
 	check("asked by the guest", s.promptBy(gil, random, "where?"), false)
 	check("elsewhere meanwhile", s.promptFor(s.general, "what is it called?"), true)
 	s.Workspace.Leave(random, gil)
@@ -66,4 +70,17 @@ func TestGuests(t *testing.T) {
 	s.Workspace.SetGuest(s.bob.ID, false)
 	outsiders(0)
 	check("and is one no longer", s.promptFor(random, "once more?"), true)
+
+	stranger := s.Workspace.AddUserAs(sandbox.User{Name: "mallory", Team: "T0OTHER"})
+	s.Workspace.Join(random, stranger.ID)
+	for _, when := range []string{"before the next listing", "after it"} {
+		checkOwn("with a stranger, "+when, s.promptFor(random, "where, "+when+"?"))
+		s.runWorkflow("ChannelSync", nil, nil)
+	}
+	if prompt := s.promptFor(s.general, "what is it now?"); !strings.Contains(prompt, "walrus") {
+		t.Errorf("colleagues are not told of the shared channel:\n%s", prompt)
+	}
+	s.Workspace.Leave(random, stranger.ID)
+	s.runWorkflow("ChannelSync", nil, nil)
+	check("among colleagues again", s.promptFor(random, "among us?"), true)
 }

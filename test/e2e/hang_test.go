@@ -26,7 +26,7 @@ func TestStartHangs(t *testing.T) {
 	for _, c := range []struct{ name, program, database string }{
 		{"a starter without a database", "starter", "postgres://nobody@127.0.0.1:1/none"},
 		{"a worker without a database", "worker", "postgres://nobody@127.0.0.1:1/none"},
-		{"a worker without Temporal", "worker", world.SQLite(t)},
+		{"a worker without Temporal", "worker", sqlite(t)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

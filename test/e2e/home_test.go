@@ -10,7 +10,6 @@ import (
 	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/test/world"
 )
 
 // openHome opens the Home tab as a user, again and again until done holds for its blocks, and returns them.
@@ -63,7 +62,7 @@ func TestHomeTab(t *testing.T) {
 	for name, options := range map[string][]option{"http": nil, "socket": {socketMode}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, world.SQLite(t), append(options, longAckTimeout, quiet(300), maxWait(600), configured("channels: {kept: {remember: here}, elsewhere: {mode: off}}"))...)
+			s := start(t, sqlite(t), append(options, longAckTimeout, quiet(300), maxWait(600), configured("channels: {kept: {remember: here}, elsewhere: {mode: off}}"))...)
 			bot := s.Workspace.Bot().UserID
 			secret := s.Workspace.AddChannel(sandbox.Private, "a<b&c", bot, s.alice.ID)
 			s.Workspace.AddChannel(sandbox.Public, "kept", bot, s.alice.ID)

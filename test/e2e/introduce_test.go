@@ -15,9 +15,8 @@ import (
 // happens to its answers; not where it is off or muted, and not where it is already.
 func TestIntroduction(t *testing.T) {
 	t.Parallel()
-	eachDatabase(t, func(t *testing.T, url string) {
-		t.Parallel()
-		s := start(t, url, quiet(300), maxWait(600), configured("channels: {silent: {mode: off}, asked: {mode: mention}}"))
+	eachDatabase(t, func(t *testing.T, database func(*testing.T) string) {
+		s := start(t, database(t), quiet(300), maxWait(600), configured("channels: {silent: {mode: off}, asked: {mode: mention}}"))
 		bot := s.Workspace.Bot().UserID
 		channel := func(name string) string { return s.Workspace.AddChannel(sandbox.Public, name, s.alice.ID) }
 		random, asked, silent, muted := channel("random"), channel("asked"), channel("silent"), channel("muted")

@@ -72,67 +72,94 @@ var twoPartAnswer = strings.Repeat("The first half. ", 200) + "\n\n" + strings.R
 
 // TestKilledBetweenAnyTwoSteps kills the programs at every point where one step relies on
 // another. Every question is answered once and recorded in the ledger, and no stored answer is
-// paid for again.
+// paid for again. A killed worker's work waits for Temporal's timeouts, so a few steps at a time share a system.
 func TestKilledBetweenAnyTwoSteps(t *testing.T) {
 	t.Parallel()
-	eachDatabase(t, func(t *testing.T, url string) {
-		t.Parallel()
-		s := start(t, url, quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
-			switch {
-			case c.Judgment() && strings.Contains(c.System, "hopeless"):
-				return llmtest.Fail(400)
-			case c.Judgment():
-				return llmtest.Yes("asked", 1, 0)
-			case strings.Contains(c.System, "look-it-up") && len(c.Tools) > 0 && len(c.Turns) == 0:
-				return llmtest.Reply{Calls: []llm.Call{{Name: "search_messages", Input: json.RawMessage(`{"query":"weather"}`)}}}
-			case strings.Contains(c.System, "in-two-halves"):
-				return llmtest.Text(twoPartAnswer)
-			}
-			return llmtest.Text("answer")
-		}))
-		var asked []*question
-		s.worker.Kill()
-		for _, step := range workerSteps {
-			q := s.prepare(step, len(asked))
-			if step.second {
-				s.worker.Start()
-				s.refuseSecondPart(q)
+	eachDatabase(t, func(t *testing.T, database func(*testing.T) string) {
+		for steps := range slices.Chunk(workerSteps, 4) {
+			t.Run(steps[0].point, func(t *testing.T) {
+				t.Parallel()
+				s := startWithQuestions(t, database(t))
 				s.worker.Kill()
-			}
-			s.worker.Start(failpoint.Variable + "=" + step.point)
-			if !step.second {
+				var asked []*question
+				for _, step := range steps {
+					asked = append(asked, s.killWorkerAt(step, len(asked)))
+				}
+				s.worker.Start()
+				s.awaitAnswers(asked)
+			})
+		}
+		t.Run("starter", func(t *testing.T) {
+			t.Parallel()
+			s := startWithQuestions(t, database(t))
+			s.starter.Kill()
+			var asked []*question
+			for _, step := range starterSteps {
+				q := s.prepare(step, len(asked))
+				s.starter.Start(failpoint.Variable + "=" + step.point)
 				q.say(s)
+				s.awaitDeath(s.starter, step.point)
+				asked = append(asked, q)
 			}
-			s.awaitDeath(s.worker, step.point)
-			asked = append(asked, q)
-			if !q.answerStored(s) {
-				s.worker.Start()
-				s.await("the answer of "+q.point, func() bool { return q.answerStored(s) })
-				s.worker.Kill()
-			}
-		}
-		s.worker.Start()
-		s.starter.Kill()
-		for _, step := range starterSteps {
-			q := s.prepare(step, len(asked))
-			s.starter.Start(failpoint.Variable + "=" + step.point)
-			q.say(s)
-			s.awaitDeath(s.starter, step.point)
-			asked = append(asked, q)
-		}
-		s.starter.Start()
-		for _, q := range asked {
-			s.await("the end of "+q.point, func() bool { return q.ended(s) })
-		}
-		want := 0
-		for _, q := range asked {
-			want += q.parts()
-		}
-		s.never("a doubled answer", 2*time.Second, func() bool { return len(s.posts()) != want })
-		for _, q := range asked {
-			q.check(s)
-		}
+			s.starter.Start()
+			s.awaitAnswers(asked)
+		})
 	})
+}
+
+// startWithQuestions starts the programs with a model that does what the question of a step wants.
+func startWithQuestions(t *testing.T, url string) *system {
+	t.Helper()
+	return start(t, url, quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+		switch {
+		case c.Judgment() && strings.Contains(c.System, "hopeless"):
+			return llmtest.Fail(400)
+		case c.Judgment():
+			return llmtest.Yes("asked", 1, 0)
+		case strings.Contains(c.System, "look-it-up") && len(c.Tools) > 0 && len(c.Turns) == 0:
+			return llmtest.Reply{Calls: []llm.Call{{Name: "search_messages", Input: json.RawMessage(`{"query":"weather"}`)}}}
+		case strings.Contains(c.System, "in-two-halves"):
+			return llmtest.Text(twoPartAnswer)
+		}
+		return llmtest.Text("answer")
+	}))
+}
+
+// killWorkerAt asks the question of a step, which the worker does not survive. It returns once the answer is
+// stored.
+func (s *system) killWorkerAt(step step, n int) *question {
+	s.t.Helper()
+	q := s.prepare(step, n)
+	if step.second {
+		s.worker.Start()
+		s.refuseSecondPart(q)
+		s.worker.Kill()
+	}
+	s.worker.Start(failpoint.Variable + "=" + step.point)
+	if !step.second {
+		q.say(s)
+	}
+	s.awaitDeath(s.worker, step.point)
+	if !q.answerStored(s) {
+		s.worker.Start()
+		s.await("the answer of "+q.point, func() bool { return q.answerStored(s) })
+		s.worker.Kill()
+	}
+	return q
+}
+
+// awaitAnswers waits until all questions have ended, and checks them.
+func (s *system) awaitAnswers(asked []*question) {
+	s.t.Helper()
+	want := 0
+	for _, q := range asked {
+		s.await("the end of "+q.point, func() bool { return q.ended(s) })
+		want += q.parts()
+	}
+	s.never("a doubled answer", 2*time.Second, func() bool { return len(s.posts()) != want })
+	for _, q := range asked {
+		q.check(s)
+	}
 }
 
 // question is the question of a step, in its own channel.
@@ -191,15 +218,7 @@ func (s *system) refuseSecondPart(q *question) {
 // awaitDeath waits until a program has killed itself at a failpoint.
 func (s *system) awaitDeath(p *world.Program, point string) {
 	s.t.Helper()
-	ended := p.Ended()
-	s.await(p.Name+" to reach "+point, func() bool {
-		select {
-		case <-ended:
-			return true
-		default:
-			return false
-		}
-	})
+	s.await(p.Name+" to reach "+point, closed(p.Ended()))
 	exit, ok := errors.AsType[*exec.ExitError](p.Program.Stop())
 	if !ok || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 		s.t.Fatalf("%s: %s ended with %v", point, p.Name, exit)

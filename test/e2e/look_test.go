@@ -12,7 +12,6 @@ import (
 	"myao/internal/sandbox"
 	"myao/internal/store"
 	"myao/internal/testserver"
-	"myao/test/world"
 )
 
 // awaitFound waits until the search index has a text that a channel's own people may find.
@@ -79,7 +78,7 @@ func TestLookingUp(t *testing.T) {
 // A note is in the prompts of its own channel and of no other, until somebody takes it back.
 func TestNotes(t *testing.T) {
 	t.Parallel()
-	s := start(t, world.SQLite(t), quiet(300), maxWait(600), modelAnswers(llmtest.Script(
+	s := start(t, sqlite(t), quiet(300), maxWait(600), modelAnswers(llmtest.Script(
 		llmtest.Calls(llmtest.ToolCall("remember", `{"text":"Lunch is at noon."}`)), llmtest.Text("Noted."))))
 	random := s.Workspace.AddChannel(sandbox.Public, "random", s.Workspace.Bot().UserID, s.alice.ID, s.bob.ID)
 	s.Workspace.Say(s.general, s.alice.ID, s.mention("please remember when lunch is"))
@@ -109,7 +108,7 @@ func TestLinksOfTheMachineItself(t *testing.T) {
 	var hits atomic.Int32
 	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
 	t.Cleanup(inside.Close)
-	s := start(t, world.SQLite(t), quiet(300), maxWait(600), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+	s := start(t, sqlite(t), quiet(300), maxWait(600), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		if len(c.Turns) > 0 {
 			return llmtest.Text("Neither can be opened.")
 		}

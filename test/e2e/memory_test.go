@@ -152,7 +152,7 @@ func TestMemory(t *testing.T) {
 // next message and before the next listing.
 func TestChannelMadePrivate(t *testing.T) {
 	t.Parallel()
-	s := start(t, world.SQLite(t), quiet(300), maxWait(600), modelAnswers(rememberLinesWith("harbour", "walrus")))
+	s := start(t, sqlite(t), quiet(300), maxWait(600), modelAnswers(rememberLinesWith("harbour", "walrus")))
 	random := s.Workspace.AddChannel(sandbox.Public, "random", s.Workspace.Bot().UserID, s.alice.ID)
 	s.runWorkflow("ChannelSync", nil, nil)
 	s.awaitStored(s.general, s.Workspace.Say(s.general, s.alice.ID, "the party is at the harbour"))
@@ -180,46 +180,11 @@ func TestChannelMadePrivate(t *testing.T) {
 	}
 }
 
-// A channel with people of another company never shows them other channels, from the first
-// message on: its event says that the channel is shared.
-func TestStrangersInAChannel(t *testing.T) {
-	t.Parallel()
-	s := start(t, world.SQLite(t), quiet(300), maxWait(600), modelAnswers(rememberLinesWith("harbour", "walrus")))
-	random := s.Workspace.AddChannel(sandbox.Public, "random", s.Workspace.Bot().UserID, s.alice.ID)
-	s.runWorkflow("ChannelSync", nil, nil)
-	s.awaitStored(s.general, s.Workspace.Say(s.general, s.alice.ID, "the party is at the harbour"))
-	s.awaitStored(random, s.Workspace.Say(random, s.alice.ID, "the codename is walrus"))
-	s.runMemory()
-	if prompt := s.promptFor(random, "where?"); !strings.Contains(prompt, "harbour") {
-		t.Fatalf("not known among colleagues:\n%s", prompt)
-	}
-	stranger := s.Workspace.AddUserAs(sandbox.User{Name: "mallory", Team: "T0OTHER"})
-	s.Workspace.Join(random, stranger.ID)
-	for _, when := range []string{"before the next listing", "after it"} {
-		prompt := s.promptFor(random, "where, "+when+"?")
-		if strings.Contains(prompt, "harbour") || strings.Contains(prompt, "#general") {
-			t.Errorf("%s the prompt holds another channel:\n%s", when, prompt)
-		}
-		if !strings.Contains(prompt, "- 2026-01-01 the codename is walrus") {
-			t.Errorf("the channel does not know its own memory %s:\n%s", when, prompt)
-		}
-		s.runWorkflow("ChannelSync", nil, nil)
-	}
-	if prompt := s.promptFor(s.general, "what is it?"); !strings.Contains(prompt, "walrus") {
-		t.Errorf("colleagues are not told of the shared channel:\n%s", prompt)
-	}
-	s.Workspace.Leave(random, stranger.ID)
-	s.runWorkflow("ChannelSync", nil, nil)
-	if prompt := s.promptFor(random, "and now?"); !strings.Contains(prompt, "harbour") {
-		t.Errorf("not known among colleagues again:\n%s", prompt)
-	}
-}
-
 // What is remembered of a channel is known everywhere, until its settings keep it inside or forbid
 // it. Then the workspace's memory is made anew without it.
 func TestMemoryStaysHere(t *testing.T) {
 	t.Parallel()
-	s := start(t, world.SQLite(t), quiet(300), maxWait(600), modelAnswers(rememberLinesWith("harbour", "walrus", "salary")))
+	s := start(t, sqlite(t), quiet(300), maxWait(600), modelAnswers(rememberLinesWith("harbour", "walrus", "salary")))
 	bot := s.Workspace.Bot().UserID
 	board, pay := s.Workspace.AddChannel(sandbox.Public, "board", bot, s.alice.ID), s.Workspace.AddChannel(sandbox.Public, "pay", bot, s.alice.ID)
 	s.runWorkflow("ChannelSync", nil, nil)
@@ -265,7 +230,7 @@ func TestMemoryStaysHere(t *testing.T) {
 func TestKilledWhileRemembering(t *testing.T) {
 	t.Parallel()
 	slow := make(chan struct{})
-	s := start(t, world.SQLite(t), quiet(300), maxWait(600), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+	s := start(t, sqlite(t), quiet(300), maxWait(600), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		if c.Model == world.MemoryModel && c.N == 4 {
 			close(slow)
 			return llmtest.Reply{Text: "too late", Delay: time.Minute}
@@ -320,7 +285,7 @@ func TestKilledWhileRemembering(t *testing.T) {
 
 func TestPromptCommand(t *testing.T) {
 	t.Parallel()
-	s := start(t, world.SQLite(t), quiet(300), maxWait(600), modelAnswers(rememberLinesWith("harbour")))
+	s := start(t, sqlite(t), quiet(300), maxWait(600), modelAnswers(rememberLinesWith("harbour")))
 	root := s.Workspace.Say(s.general, s.alice.ID, "plans for friday?")
 	reply := s.Workspace.Say(s.general, s.bob.ID, "the harbour", sandbox.InThread(root))
 	s.awaitStored(s.general, root, reply)

@@ -3,7 +3,6 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -33,7 +32,7 @@ func TestTracesMetricsAndLogs(t *testing.T) {
 	t.Parallel()
 	c := startCollector(t)
 	var failed sync.Once
-	s := start(t, world.SQLite(t), quiet(1), configured("log: {level: debug}\nshadow: {judges: [{name: rival, provider: demo}]}\n"),
+	s := start(t, sqlite(t), quiet(1), configured("log: {level: debug}\nshadow: {judges: [{name: rival, provider: demo}]}\n"),
 		environment("OTEL_EXPORTER_OTLP_ENDPOINT="+c.url, "OTEL_BSP_SCHEDULE_DELAY=100"),
 		modelAnswers(func(call llmtest.Call) llmtest.Reply {
 			reply := llmtest.Text("It is a " + replyWord + ".")
@@ -47,7 +46,7 @@ func TestTracesMetricsAndLogs(t *testing.T) {
 		}))
 	s.Workspace.Faults().Add(sandbox.Fault{Method: "chat.postMessage", AfterEffect: true, LoseAnswer: true, Times: 1})
 	address := s.worker.Address
-	s.await("the worker to be ready", func() bool { return status("http://"+address+"/readyz") == http.StatusOK })
+	s.worker.Ready()
 
 	first := s.Workspace.Say(s.general, s.alice.ID, s.mention("what is a "+saidWord+"?"))
 	s.await("the answer", func() bool { return len(s.posts()) == 1 })
@@ -216,26 +215,11 @@ func (c *collector) traces() map[string][]span {
 	return all
 }
 
-// status returns the HTTP status of a GET, or 0 without an answer.
-func status(url string) int {
-	resp, err := http.Get(url)
-	if err != nil {
-		return 0
-	}
-	_ = resp.Body.Close()
-	return resp.StatusCode
-}
-
 func scrape(t *testing.T, address string) string {
 	t.Helper()
-	resp, err := http.Get(fmt.Sprintf("http://%s/metrics", address))
-	if err != nil {
-		t.Fatal(err)
+	status, body := world.Get(t, "http://"+address+"/metrics")
+	if status != http.StatusOK {
+		t.Fatalf("%s: %d, %s", address, status, body)
 	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %s, %v", address, resp.Status, err)
-	}
-	return string(body)
+	return body
 }

@@ -18,7 +18,6 @@ import (
 	"myao/internal/operator"
 	"myao/internal/sandbox"
 	"myao/internal/store"
-	"myao/test/world"
 )
 
 // commandJSON runs a command that must succeed and decodes its JSON output into v.
@@ -46,7 +45,7 @@ func (s *system) commandFails(why string, args ...string) {
 // carried out once and recorded with its author.
 func TestOperatingFromATerminal(t *testing.T) {
 	t.Parallel()
-	url := world.SQLite(t)
+	url := sqlite(t)
 	s := start(t, url, quiet(1), maxDelay(600), modelAnswers(judgeAndAnswer("It is in the drawer.", llmtest.Yes("nobody answered", 0.8, 600))))
 	attic := s.Workspace.AddChannel(sandbox.Private, "attic", s.Workspace.Bot().UserID, s.alice.ID)
 	listed := func(channel string) (all []operator.Listed) {
@@ -144,7 +143,7 @@ func TestOperatingFromATerminal(t *testing.T) {
 // cancelled, and made again after unpausing.
 func TestPausedByHand(t *testing.T) {
 	t.Parallel()
-	s := start(t, world.SQLite(t), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+	s := start(t, sqlite(t), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		if c.N == 1 {
 			return llmtest.Reply{Text: "too late", Delay: time.Minute}
 		}

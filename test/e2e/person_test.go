@@ -8,14 +8,13 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/store"
-	"myao/test/world"
 )
 
 // Somebody asks in Slack to be forgotten, is told when it is done, and what Slack still has does not
 // come back. Then an operator purges the channel.
 func TestForgettingAPersonAndPurgingAChannel(t *testing.T) {
 	t.Parallel()
-	s := start(t, world.SQLite(t), longAckTimeout, quiet(300), maxWait(600), modelAnswers(judgeAndAnswer("The canary is ill.", llmtest.No("not for me"))))
+	s := start(t, sqlite(t), longAckTimeout, quiet(300), maxWait(600), modelAnswers(judgeAndAnswer("The canary is ill.", llmtest.No("not for me"))))
 	s.runWorkflow("ChannelSync", nil, nil)
 	asked := s.Workspace.Say(s.general, s.bob.ID, s.mention("how is the canary?"))
 	s.await("the answer", func() bool { return len(s.posts()) == 1 })

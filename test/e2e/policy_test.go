@@ -9,13 +9,12 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/store"
-	"myao/test/world"
 )
 
 // One channel has a budget of two calls, another has its own persona and model.
 func TestPolicyOfAChannel(t *testing.T) {
 	t.Parallel()
-	s := start(t, world.SQLite(t), quiet(1), configured(`channels:
+	s := start(t, sqlite(t), quiet(1), configured(`channels:
   general: {daily_calls: 2}
   pirates: {persona: Speak like a pirate., model: parrot}
 `), modelAnswers(judgeAndAnswer("Seven.", llmtest.Yes("nobody answered", 1, 0))))
@@ -73,7 +72,7 @@ func TestPolicyOfAChannel(t *testing.T) {
 // What was spent in direct messages uses up the budget of the workspace, for all channels.
 func TestBudgetOfTheWorkspace(t *testing.T) {
 	t.Parallel()
-	s := start(t, world.SQLite(t), configured("response: {workspace_daily_calls: 1}"))
+	s := start(t, sqlite(t), configured("response: {workspace_daily_calls: 1}"))
 	if err := s.store.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T0E2E", Channel: "D1"}, Purpose: "response"}); err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +88,7 @@ func TestBudgetOfTheWorkspace(t *testing.T) {
 // The fallback of the configuration answers whoever addresses the bot while the key of the model is wrong.
 func TestFallbackAnswers(t *testing.T) {
 	t.Parallel()
-	s := start(t, world.SQLite(t), configured("agents: {response: {fallback: {provider: openai, model: spare}}}"), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+	s := start(t, sqlite(t), configured("agents: {response: {fallback: {provider: openai, model: spare}}}"), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		if c.Provider == "gemini" {
 			return llmtest.Fail(401)
 		}

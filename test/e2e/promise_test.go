@@ -85,9 +85,8 @@ func (s *system) kept(channel, thread string) []sandbox.Post {
 // with the message that asked, or are cancelled.
 func TestPromises(t *testing.T) {
 	t.Parallel()
-	eachDatabase(t, func(t *testing.T, url string) {
-		t.Parallel()
-		s := start(t, url, quiet(300), maxWait(600), modelAnswers(promises))
+	eachDatabase(t, func(t *testing.T, database func(*testing.T) string) {
+		s := start(t, database(t), quiet(300), maxWait(600), modelAnswers(promises))
 		reminder, asked := s.promised(s.general, `{"when":"in 15s","what":"water the plants"}`)
 		confirmed := s.postsIn(s.general)[0]
 		if blocks := string(confirmed.Blocks); !strings.Contains(blocks, "I will remind you: ") || !strings.Contains(blocks, "UTC)") || !strings.Contains(blocks, slack.ActionCancel) {
@@ -163,20 +162,24 @@ var promisePoints = []string{"promise: ends", "post: written down", "post: sent"
 // A promise is kept once wherever a worker dies.
 func TestKilledWhileItKeepsAPromise(t *testing.T) {
 	t.Parallel()
-	eachDatabase(t, func(t *testing.T, url string) {
-		t.Parallel()
-		s := start(t, url, quiet(300), maxWait(600), modelAnswers(promises))
-		for i, point := range promisePoints {
-			p, asked := s.promised(s.general, fmt.Sprintf(`{"when":"in 1h","what":"plant %d"}`, i))
-			s.worker.Kill()
-			s.worker.Start(failpoint.Variable + "=" + point)
-			s.makeDue(p.ID)
-			s.awaitDeath(s.worker, point)
-			s.worker.Start()
-			s.awaitPromise(p.ID, store.PromiseKept)
-			if n := len(s.kept(s.general, asked)); n != 1 {
-				t.Errorf("killed at %s: kept %d times", point, n)
-			}
+	eachDatabase(t, func(t *testing.T, database func(*testing.T) string) {
+		for points := range slices.Chunk(promisePoints, 2) {
+			t.Run(points[0], func(t *testing.T) {
+				t.Parallel()
+				s := start(t, database(t), quiet(300), maxWait(600), modelAnswers(promises))
+				for i, point := range points {
+					p, asked := s.promised(s.general, fmt.Sprintf(`{"when":"in 1h","what":"plant %d"}`, i))
+					s.worker.Kill()
+					s.worker.Start(failpoint.Variable + "=" + point)
+					s.makeDue(p.ID)
+					s.awaitDeath(s.worker, point)
+					s.worker.Start()
+					s.awaitPromise(p.ID, store.PromiseKept)
+					if n := len(s.kept(s.general, asked)); n != 1 {
+						t.Errorf("killed at %s: kept %d times", point, n)
+					}
+				}
+			})
 		}
 	})
 }

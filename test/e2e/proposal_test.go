@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -101,52 +102,56 @@ var ticketFor = regexp.MustCompile(`(create|reopen) (ticket-\d\d)`)
 // may be repeated, and told once, although everybody clicks twice.
 func TestKilledAroundAnApprovedCall(t *testing.T) {
 	t.Parallel()
-	eachDatabase(t, func(t *testing.T, url string) {
-		t.Parallel()
-		desk := newTicketDesk(t)
-		s := start(t, url, quiet(300), maxWait(600), longAckTimeout, configured(`mcp: {servers: {desk: {url: "`+desk.url+`", channels: [all]}}}`),
-			modelAnswers(func(c llmtest.Call) llmtest.Reply {
-				asked := ticketFor.FindStringSubmatch(c.System)
-				switch {
-				case strings.Contains(c.System, "what came of it"):
-					return llmtest.Text("That is what came of it.")
-				case asked != nil && len(c.Tools) > 0 && len(c.Turns) == 0:
-					input, err := json.Marshal(ticket{asked[2]})
-					if err != nil {
-						return llmtest.Fail(500)
-					}
-					return llmtest.Reply{Calls: []llm.Call{{Name: "desk__" + asked[1], Input: input}}}
-				}
-				return llmtest.Text("Shall I open a ticket?")
-			}))
-		var all []*offer
-		for i, step := range actSteps {
-			o := &offer{actStep: step, title: fmt.Sprintf("ticket-%02d", i)}
-			o.name = fmt.Sprintf("%s, %s", o.title, step.point)
-			s.offer(o, desk)
-			all = append(all, o)
-			if step.early || step.again { // it passes the next steps' points, too
-				s.awaitEnd(o)
-			}
-		}
-		for _, o := range all {
-			s.awaitEnd(o)
-		}
-		s.never("a doubled telling", 2*time.Second, func() bool {
-			for _, o := range all {
-				if len(s.postsIn(o.channel)) != 2 {
-					return true
-				}
-			}
-			return false
-		})
-		for _, o := range all {
-			told := s.postsIn(o.channel)[1]
-			if told.Text != "That is what came of it." || told.ThreadTS != o.question || desk.calls(o.title) != o.calls {
-				t.Errorf("%s: told %+v after %d calls, want %d", o.name, told, desk.calls(o.title), o.calls)
-			}
+	eachDatabase(t, func(t *testing.T, database func(*testing.T) string) {
+		for steps := range slices.Chunk(actSteps, 4) {
+			t.Run(steps[0].point, func(t *testing.T) {
+				t.Parallel()
+				killAroundCalls(t, database(t), steps)
+			})
 		}
 	})
+}
+
+func killAroundCalls(t *testing.T, url string, steps []actStep) {
+	t.Helper()
+	desk := newTicketDesk(t)
+	s := start(t, url, quiet(300), maxWait(600), longAckTimeout, configured(`mcp: {servers: {desk: {url: "`+desk.url+`", channels: [all]}}}`),
+		modelAnswers(func(c llmtest.Call) llmtest.Reply {
+			asked := ticketFor.FindStringSubmatch(c.System)
+			switch {
+			case strings.Contains(c.System, "what came of it"):
+				return llmtest.Text("That is what came of it.")
+			case asked != nil && len(c.Tools) > 0 && len(c.Turns) == 0:
+				input, err := json.Marshal(ticket{asked[2]})
+				if err != nil {
+					return llmtest.Fail(500)
+				}
+				return llmtest.Reply{Calls: []llm.Call{{Name: "desk__" + asked[1], Input: input}}}
+			}
+			return llmtest.Text("Shall I open a ticket?")
+		}))
+	var all []*offer
+	for i, step := range steps {
+		o := &offer{actStep: step, title: fmt.Sprintf("ticket-%02d", i)}
+		o.name = fmt.Sprintf("%s, %s", o.title, step.point)
+		s.offer(o, desk)
+		all = append(all, o)
+		if step.early || step.again { // it passes the next steps' points, too
+			s.awaitEnd(o)
+		}
+	}
+	for _, o := range all {
+		s.awaitEnd(o)
+	}
+	s.never("a doubled telling", 2*time.Second, func() bool {
+		return slices.ContainsFunc(all, func(o *offer) bool { return len(s.postsIn(o.channel)) != 2 })
+	})
+	for _, o := range all {
+		told := s.postsIn(o.channel)[1]
+		if told.Text != "That is what came of it." || told.ThreadTS != o.question || desk.calls(o.title) != o.calls {
+			t.Errorf("%s: told %+v after %d calls, want %d", o.name, told, desk.calls(o.title), o.calls)
+		}
+	}
 }
 
 // offer is a proposal in a channel of its own.

@@ -30,9 +30,8 @@ func (s *system) reactions(channel, ts string) (all []string) {
 // The judge may choose it, too. The bot knows later that it reacted, and takes it back.
 func TestReactionForAnAnswer(t *testing.T) {
 	t.Parallel()
-	eachDatabase(t, func(t *testing.T, url string) {
-		t.Parallel()
-		s := start(t, url, quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+	eachDatabase(t, func(t *testing.T, database func(*testing.T) string) {
+		s := start(t, database(t), quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 			switch {
 			case c.Judgment():
 				return llmtest.Verdict(chat.Verdict{ShouldRespond: true, Reason: "they celebrate", Gist: "cheers", Confidence: 1, React: "tada"})

@@ -17,10 +17,9 @@ import (
 // nothing else: each question is answered once.
 func TestRehear(t *testing.T) {
 	t.Parallel()
-	eachDatabase(t, func(t *testing.T, url string) {
-		t.Parallel()
+	eachDatabase(t, func(t *testing.T, database func(*testing.T) string) {
 		written := make(chan struct{})
-		s := start(t, url, quiet(1), maxWait(1200), configured("channels: {slow: {min_wait_seconds: 900}}"), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+		s := start(t, database(t), quiet(1), maxWait(1200), configured("channels: {slow: {min_wait_seconds: 900}}"), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 			switch {
 			case c.Judgment():
 				return llmtest.No("nobody asked")

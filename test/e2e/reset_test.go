@@ -16,7 +16,6 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/store"
-	"myao/test/world"
 )
 
 // toFirstTask returns the event id of the first completed workflow task.
@@ -39,10 +38,9 @@ func toPostTask(history []*historypb.HistoryEvent) int64 {
 	return 0
 }
 
-// reset does the same as `temporal workflow reset`.
-func (s *system) reset(id string, to func([]*historypb.HistoryEvent) int64) {
+// history returns the events of a workflow's newest run.
+func (s *system) history(id string) (history []*historypb.HistoryEvent) {
 	s.t.Helper()
-	var history []*historypb.HistoryEvent
 	for events := s.Client.GetWorkflowHistory(s.t.Context(), id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
 		e, err := events.Next()
 		if err != nil {
@@ -50,7 +48,13 @@ func (s *system) reset(id string, to func([]*historypb.HistoryEvent) int64) {
 		}
 		history = append(history, e)
 	}
-	event := to(history)
+	return history
+}
+
+// reset does the same as `temporal workflow reset`.
+func (s *system) reset(id string, to func([]*historypb.HistoryEvent) int64) {
+	s.t.Helper()
+	event := to(s.history(id))
 	if event == 0 {
 		s.t.Fatalf("%s has nothing to be reset to", id)
 	}
@@ -84,7 +88,7 @@ func (s *system) phase(id string) conversation.Phase {
 // the ledger stays correct, and the next message is answered.
 func TestResetByAnOperator(t *testing.T) {
 	t.Parallel()
-	s := start(t, world.SQLite(t), quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+	s := start(t, sqlite(t), quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		switch {
 		case c.Judgment() && strings.Contains(c.System, "hopeless"):
 			return llmtest.Fail(400)

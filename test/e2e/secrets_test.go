@@ -96,14 +96,7 @@ func (h *leakSearch) run(where, until string, env []string, name string, args ..
 	p := log.Program(filepath.Join(bin, name), args...)
 	p.Env = env
 	p.Start()
-	ended := func() bool {
-		select {
-		case <-p.Ended():
-			return true
-		default:
-			return false
-		}
-	}
+	ended := closed(p.Ended())
 	if !world.Within(h.t, world.Patience, 20*time.Millisecond, func() bool { return ended() || until != "" && log.Has(until) }) {
 		h.t.Errorf("%s neither ended nor printed %q", where, until)
 	}
@@ -128,17 +121,11 @@ func (h *leakSearch) ask(log string) {
 
 func (h *leakSearch) get(address string) {
 	h.t.Helper()
-	resp, err := http.Get(address)
-	if err != nil {
-		h.t.Error(err)
-		return
+	status, body := world.Get(h.t, address)
+	if status == 0 {
+		h.t.Errorf("%s: %s", address, body)
 	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		h.t.Error(err)
-	}
-	h.add(address, body)
+	h.add(address, []byte(body))
 }
 
 // TestSecretsStayInside makes everything fail, with errors that quote our secrets and people's

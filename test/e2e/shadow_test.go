@@ -11,7 +11,6 @@ import (
 	"myao/internal/failpoint"
 	"myao/internal/llm/llmtest"
 	"myao/internal/store"
-	"myao/test/world"
 )
 
 const (
@@ -33,8 +32,8 @@ func TestShadow(t *testing.T) {
 		}
 		return llmtest.Text("It is in the wiki.")
 	}
-	alone := start(t, world.SQLite(t), quiet(1), modelAnswers(model))
-	s := start(t, world.SQLite(t), quiet(1), modelAnswers(model), configured("shadow: {sample: 1, judges: [{name: rival, provider: gemini, model: "+rivalModel+"}]}"))
+	alone := start(t, sqlite(t), quiet(1), modelAnswers(model))
+	s := start(t, sqlite(t), quiet(1), modelAnswers(model), configured("shadow: {sample: 1, judges: [{name: rival, provider: gemini, model: "+rivalModel+"}]}"))
 	id := "channel/T0E2E/" + s.general
 	judged := func(s *system, text string, decisions int) (ts string) {
 		t.Helper()
@@ -133,11 +132,7 @@ func TestShadow(t *testing.T) {
 // eventTypes are the types of the events of a conversation's run, in order.
 func (s *system) eventTypes(id string) (all []enumspb.EventType) {
 	s.t.Helper()
-	for events := s.Client.GetWorkflowHistory(s.t.Context(), id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
-		e, err := events.Next()
-		if err != nil {
-			s.t.Fatal(err)
-		}
+	for _, e := range s.history(id) {
 		all = append(all, e.GetEventType())
 	}
 	return all

@@ -11,7 +11,6 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/testserver"
-	"myao/test/world"
 )
 
 // typeCommand types /myao with a text as a user and returns the response.
@@ -74,7 +73,7 @@ func TestCommandInSlack(t *testing.T) {
 	for name, options := range map[string][]option{"http": nil, "socket": {socketMode}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, world.SQLite(t), append(options, longAckTimeout, quiet(60), maxWait(120))...)
+			s := start(t, sqlite(t), append(options, longAckTimeout, quiet(60), maxWait(120))...)
 			channel := chat.Conversation{Team: "T0E2E", Channel: s.general}
 			s.Workspace.Say(s.general, s.alice.ID, "does anybody know the way?")
 			s.await("it to wait", func() bool {
@@ -123,7 +122,7 @@ func TestCommandInSlack(t *testing.T) {
 // A reaction drops the pending reply to one message. The shortcut gets a message answered once.
 func TestReactionAndShortcutInSlack(t *testing.T) {
 	t.Parallel()
-	s := start(t, world.SQLite(t), longAckTimeout, quiet(1), modelAnswers(judgeAndAnswer("here you are", llmtest.Yes("hold back", 0.7, 30), llmtest.No("said enough"))))
+	s := start(t, sqlite(t), longAckTimeout, quiet(1), modelAnswers(judgeAndAnswer("here you are", llmtest.Yes("hold back", 0.7, 30), llmtest.No("said enough"))))
 	channel := chat.Conversation{Team: "T0E2E", Channel: s.general}
 	first := s.Workspace.Say(s.general, s.alice.ID, "who has the key?")
 	s.await("the judgment", func() bool { return len(s.outcomes(channel.ID())) == 1 })
@@ -164,7 +163,7 @@ func TestReactionAndShortcutInSlack(t *testing.T) {
 // command, the shortcut or the reaction.
 func TestOutsidersInSlack(t *testing.T) {
 	t.Parallel()
-	s := start(t, world.SQLite(t), longAckTimeout, quiet(300), maxWait(600))
+	s := start(t, sqlite(t), longAckTimeout, quiet(300), maxWait(600))
 	stranger := s.Workspace.AddUserAs(sandbox.User{Name: "mallory", Team: "T0OTHER"})
 	s.Workspace.Join(s.general, stranger.ID)
 	ts := s.Workspace.Say(s.general, s.alice.ID, "who has the key?")

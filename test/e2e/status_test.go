@@ -9,7 +9,6 @@ import (
 
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
-	"myao/test/world"
 )
 
 // statuses are the statuses that were set in a thread, in order; one that was taken away is "".
@@ -37,7 +36,7 @@ func TestStatus(t *testing.T) {
 	releaseFirst, releaseSecond := sync.OnceFunc(func() { close(first) }), sync.OnceFunc(func() { close(second) })
 	defer releaseSecond() // before the model's server closes
 	defer releaseFirst()
-	s := start(t, world.SQLite(t), quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+	s := start(t, sqlite(t), quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		switch {
 		case c.Judgment():
 			return llmtest.Yes("nobody answered", 0.9, 0)
@@ -74,13 +73,13 @@ func TestStatus(t *testing.T) {
 // A Slack that refuses every status costs no answer, and is asked once.
 func TestStatusRefused(t *testing.T) {
 	t.Parallel()
-	s := start(t, world.SQLite(t), modelAnswers(func(llmtest.Call) llmtest.Reply { return llmtest.Text("Yes.") }))
+	s := start(t, sqlite(t), modelAnswers(func(llmtest.Call) llmtest.Reply { return llmtest.Text("Yes.") }))
 	s.Workspace.Faults().Add(sandbox.Fault{Method: setStatus, Error: "missing_scope"})
 	var asked []string
-	for i := range 20 {
+	for i := range 5 {
 		asked = append(asked, s.Workspace.Say(s.general, s.alice.ID, s.mention(fmt.Sprintf("is that so, %d?", i))))
 	}
-	s.await("twenty answers", func() bool { return len(s.posts()) == len(asked) })
+	s.await("five answers", func() bool { return len(s.posts()) == len(asked) })
 	for _, p := range s.posts() {
 		asked = slices.DeleteFunc(asked, func(ts string) bool { return ts == p.ThreadTS })
 	}
@@ -89,7 +88,7 @@ func TestStatusRefused(t *testing.T) {
 	}
 	calls := len(s.Workspace.Calls(setStatus))
 	s.Workspace.Say(s.general, s.alice.ID, s.mention("and now?"))
-	s.await("one more answer", func() bool { return len(s.posts()) == 21 })
+	s.await("one more answer", func() bool { return len(s.posts()) == 6 })
 	if n := len(s.Workspace.Calls(setStatus)); n != calls || n == 0 {
 		t.Errorf("Slack was asked %d times, and then %d times more", calls, n-calls)
 	}
@@ -100,7 +99,7 @@ func TestStatusOfAWithdrawnAnswer(t *testing.T) {
 	t.Parallel()
 	held := make(chan struct{})
 	defer close(held) // before the model's server closes
-	s := start(t, world.SQLite(t), modelAnswers(func(llmtest.Call) llmtest.Reply {
+	s := start(t, sqlite(t), modelAnswers(func(llmtest.Call) llmtest.Reply {
 		<-held
 		return llmtest.Text("Too late.")
 	}))

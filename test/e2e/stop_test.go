@@ -5,14 +5,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"myao/internal/conversation"
 	"myao/internal/llm/llmtest"
 	"myao/internal/operator"
 	"myao/internal/sandbox"
 	"myao/internal/testserver"
-	"myao/test/world"
 )
 
 // manyParts is an answer of 20 messages, which take 20 seconds to post.
@@ -35,13 +33,12 @@ func TestMuteEverywhere(t *testing.T) {
 		t.Fatalf("%d %q %q", status, stdout, stderr)
 	}
 	s.Env = env
-	muted := time.Now()
 	s.await("the rest to be given up", func() bool {
 		return slices.Contains(s.outcomes("thread/T0E2E/"+s.general+"/"+long), "silent silenced")
 	})
 	posts := s.posts()
-	if last := posts[len(posts)-1].At; last.After(muted.Add(time.Second)) || len(posts) > 15 {
-		t.Errorf("%d posts, the last %s after the mute", len(posts), last.Sub(muted))
+	if len(posts) == strings.Count(manyParts, "\n\n")+1 {
+		t.Error("the long reply was posted to its end")
 	}
 	s.mustContain(s.told("why", s.general, long), "cli:carol ordered: mute everywhere", "silent after all, by rule silenced: the bot is muted everywhere")
 
@@ -87,7 +84,7 @@ func TestMuteEverywhere(t *testing.T) {
 // drop --all drops what waits in all conversations, and says where it could not.
 func TestDropAll(t *testing.T) {
 	t.Parallel()
-	s := start(t, world.SQLite(t), quiet(1), maxDelay(600), modelAnswers(judgeAndAnswer(manyParts, llmtest.Yes("nobody answered", 0.8, 600))))
+	s := start(t, sqlite(t), quiet(1), maxDelay(600), modelAnswers(judgeAndAnswer(manyParts, llmtest.Yes("nobody answered", 0.8, 600))))
 	attic := s.Workspace.AddChannel(sandbox.Private, "attic", s.Workspace.Bot().UserID, s.alice.ID)
 	cellar := s.Workspace.AddChannel(sandbox.Public, "cellar", s.Workspace.Bot().UserID, s.alice.ID)
 	for _, channel := range []string{attic, cellar} {

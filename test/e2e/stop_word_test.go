@@ -9,14 +9,13 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/testserver"
-	"myao/test/world"
 )
 
 // One word ends the answer that is being written, is answered in one line without the model, and keeps
 // the bot out of the thread until it is mentioned again.
 func TestStopInAThread(t *testing.T) {
 	t.Parallel()
-	s := start(t, world.SQLite(t), quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+	s := start(t, sqlite(t), quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		switch {
 		case c.Judgment():
 			return llmtest.Yes("nobody answered", 1, 0)
@@ -52,7 +51,7 @@ func TestStopInAThread(t *testing.T) {
 func TestStopAtTheTopLevel(t *testing.T) {
 	t.Parallel()
 	s := start(t, testserver.Postgres(t), quiet(300), maxWait(600), modelAnswers(func(llmtest.Call) llmtest.Reply {
-		return llmtest.Reply{Text: "A long answer.", Delay: 5 * time.Second}
+		return llmtest.Reply{Text: "A long answer.", Delay: time.Minute}
 	}))
 	for i, stop := range []string{"stop", s.mention("stop")} {
 		ts := s.Workspace.Say(s.general, s.alice.ID, s.mention("tell me everything"))

@@ -16,7 +16,6 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/testserver"
-	"myao/test/world"
 )
 
 // fairTemporal uses a Temporal server with fairness between keys, which is off by default up to
@@ -38,7 +37,7 @@ var onePartition = []string{
 func TestStormInOneChannel(t *testing.T) {
 	t.Parallel()
 	const storm, early = 48, 24
-	s := start(t, world.SQLite(t), fairTemporal(t, onePartition...), quiet(1), configured("worker: {model_calls_at_once: 2, model_calls_per_second: 1}\n"),
+	s := start(t, sqlite(t), fairTemporal(t, onePartition...), quiet(1), configured("worker: {model_calls_at_once: 2, model_calls_per_second: 1}\n"),
 		modelAnswers(func(c llmtest.Call) llmtest.Reply {
 			if c.Judgment() {
 				return llmtest.No("lively talk")
@@ -87,7 +86,7 @@ func TestMeasureStorm(t *testing.T) {
 		t.Skip("it only measures; set -storm to run it")
 	}
 	const asked, answering = 15, 500 * time.Millisecond
-	eachDatabase(t, func(t *testing.T, url string) {
+	measure := func(t *testing.T, url string) {
 		s := start(t, url, fairTemporal(t), func(o *settings) { o.Slack.Deliverers = 32 }, quiet(60), modelAnswers(func(llmtest.Call) llmtest.Reply {
 			return llmtest.Reply{Text: "one moment", Delay: answering}
 		}))
@@ -100,7 +99,9 @@ func TestMeasureStorm(t *testing.T) {
 		storm := s.median("storm", asked)
 		t.Logf("of the storm of %d, %d are answered; model calls %d", *stormOf, len(s.postsIn(busy)), len(s.replies()))
 		t.Logf("median alone %v, in a storm %v, difference %v; the model takes %v of each", alone, storm, storm-alone, answering)
-	})
+	}
+	t.Run("sqlite", func(t *testing.T) { measure(t, sqlite(t)) })
+	t.Run("postgres", func(t *testing.T) { measure(t, postgres(t)) })
 }
 
 // median mentions the bot in n new channels, two a second, and returns the median time until

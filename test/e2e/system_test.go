@@ -92,11 +92,14 @@ func socketMode(s *settings) {
 	s.env = append(s.env, "SLACK_APP_TOKEN=xapp-sandbox")
 }
 
-// eachDatabase runs a test on both databases.
-func eachDatabase(t *testing.T, run func(t *testing.T, url string)) {
-	t.Run("sqlite", func(t *testing.T) { run(t, world.SQLite(t)) })
-	t.Run("postgres", func(t *testing.T) { run(t, testserver.Postgres(t)) })
+// eachDatabase runs a test on both databases. database makes one.
+func eachDatabase(t *testing.T, run func(t *testing.T, database func(*testing.T) string)) {
+	t.Run("sqlite", func(t *testing.T) { t.Parallel(); run(t, sqlite) })
+	t.Run("postgres", func(t *testing.T) { t.Parallel(); run(t, postgres) })
 }
+
+func sqlite(t *testing.T) string   { return world.SQLite(t) }
+func postgres(t *testing.T) string { return testserver.Postgres(t) }
 
 // build makes everything that the programs need.
 func build(t *testing.T, url string, options ...option) *system {
@@ -165,6 +168,18 @@ func (s *system) await(what string, done func() bool) {
 	s.t.Helper()
 	if !world.Within(s.t, world.Patience, 50*time.Millisecond, done) {
 		s.t.Fatalf("waited %s for %s\n%s", world.Patience, what, s.report())
+	}
+}
+
+// closed reports whether a channel is closed.
+func closed(c <-chan struct{}) func() bool {
+	return func() bool {
+		select {
+		case <-c:
+			return true
+		default:
+			return false
+		}
 	}
 }
 

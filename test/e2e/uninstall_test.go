@@ -1,15 +1,12 @@
 package e2e
 
 import (
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
-	"myao/test/world"
 )
 
 // After the app was uninstalled both programs say so and send nothing to Slack. What waited is answered
@@ -17,24 +14,22 @@ import (
 func TestUninstalled(t *testing.T) {
 	t.Parallel()
 	answer := make(chan struct{})
-	s := start(t, world.SQLite(t), modelAnswers(func(llmtest.Call) llmtest.Reply {
+	s := start(t, sqlite(t), modelAnswers(func(llmtest.Call) llmtest.Reply {
 		<-answer
 		return llmtest.Text("at last")
 	}))
 	s.Workspace.Say(s.general, s.alice.ID, s.mention("a question?"))
 	s.await("a reply being written", func() bool { return len(s.replies()) == 1 })
 	s.Workspace.Uninstall()
-	worker := s.worker.Address
-	for _, address := range []string{s.starter.Address, worker} {
+	for _, p := range s.Programs() {
 		s.await("readyz to say why", func() bool {
-			return strings.Contains(readyz(t, address), "the app was uninstalled from the workspace at ")
+			_, body := p.Get("/readyz")
+			return strings.Contains(body, "the app was uninstalled from the workspace at ")
 		})
-	}
-	for _, p := range []*world.Program{s.starter, s.worker} {
 		if !p.Log.Has("nothing is sent to Slack any more") {
 			t.Errorf("the %s does not log it", p.Name)
 		}
-		s.mustContain(scrape(t, map[string]string{"starter": s.starter.Address, "worker": worker}[p.Name]), "myao_slack_revoked 1")
+		s.mustContain(scrape(t, p.Address), "myao_slack_revoked 1")
 	}
 	before := len(s.otherCalls())
 	close(answer)
@@ -42,7 +37,8 @@ func TestUninstalled(t *testing.T) {
 	s.worker.Kill()
 	s.worker.Start()
 	s.Workspace.Install()
-	s.await("the answer", func() bool { return len(s.posts()) == 1 && readyz(t, s.starter.Address) == "ready\n" })
+	s.Ready()
+	s.await("the answer", func() bool { return len(s.posts()) == 1 })
 	s.never("another answer", 3*time.Second, func() bool { return len(s.posts()) > 1 })
 }
 
@@ -56,26 +52,11 @@ func (s *system) otherCalls() (calls []sandbox.Call) {
 	return calls
 }
 
-// readyz returns what a program answers.
-func readyz(t *testing.T, address string) string {
-	t.Helper()
-	resp, err := http.Get("http://" + address + "/readyz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(body)
-}
-
 // When the bot is removed from a channel, what waits there is dropped, and the ledger says why. Nothing
 // is posted there.
 func TestRemovedFromAChannel(t *testing.T) {
 	t.Parallel()
-	s := start(t, world.SQLite(t), quiet(1), maxDelay(600), modelAnswers(judgeAndAnswer("here", llmtest.Yes("nobody answered", 0.8, 600))))
+	s := start(t, sqlite(t), quiet(1), maxDelay(600), modelAnswers(judgeAndAnswer("here", llmtest.Yes("nobody answered", 0.8, 600))))
 	stays := s.room()
 	for _, channel := range []string{s.general, stays} {
 		s.Workspace.Say(channel, s.alice.ID, "who has the key?")

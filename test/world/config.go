@@ -16,7 +16,8 @@ const (
 func (w *World) writeTemplate() {
 	w.t.Helper()
 	w.Configure(fmt.Sprintf(`
-slack: {bot_token: "${SLACK_BOT_TOKEN}", signing_secret: "${SLACK_SIGNING_SECRET}", app_token: "${SLACK_APP_TOKEN:-}", api_url: %q}
+slack: {bot_token: "${SLACK_BOT_TOKEN}", signing_secret: "${SLACK_SIGNING_SECRET}", api_url: %q,
+  app_token: "${SLACK_APP_TOKEN:-}"}
 server: {address: "${%s}"}
 worker: {address: "${%s}"}
 database: {url: %q}
@@ -29,7 +30,8 @@ agents:
   memory: {provider: gemini, model: %s}
 persona: {name: myao, system_prompt: "You are myao."}
 response: {min_wait_seconds: 2, jitter_ratio: 0, max_wait_seconds: 60, max_delay_seconds: 30, follow_up_wait_seconds: 1}
-`, w.slackURL+"/api/", starterAddress, workerAddress, w.Database, w.Model.URL, w.Model.URL+"/v1", ResponseModel, JudgmentModel, MemoryModel))
+`, w.slackURL+"/api/", starterAddress, workerAddress, w.Database, w.Model.URL, w.Model.URL+"/v1",
+		ResponseModel, JudgmentModel, MemoryModel))
 }
 
 // Configure lays YAML over the configuration, key by key, and writes it. Programs read it at their next start.

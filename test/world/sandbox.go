@@ -32,7 +32,8 @@ func NewSandbox(t testing.TB, bin string, flags ...string) *Sandbox {
 		t.Fatal(err)
 	}
 	s := &Sandbox{t: t, Log: NewLog(t, "sandbox")}
-	s.Program = s.Log.Program(filepath.Join(bin, "sandbox"), append([]string{"--address", "127.0.0.1:0", "--temporal-port", "0"}, flags...)...)
+	args := append([]string{"--address", "127.0.0.1:0", "--temporal-port", "0"}, flags...)
+	s.Program = s.Log.Program(filepath.Join(bin, "sandbox"), args...)
 	s.Env = []string{
 		"PATH=" + os.Getenv("PATH") + string(filepath.ListSeparator) + tools,
 		"GEMINI_API_KEY=", "OPENAI_API_KEY=", "OPENAI_BASE_URL=", "ANTHROPIC_API_KEY=", "ANTHROPIC_BASE_URL=",

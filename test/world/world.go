@@ -129,7 +129,9 @@ func New(t testing.TB, o Settings) *World {
 // Dial returns a client that logs nothing.
 func Dial(t testing.TB, address, namespace string) client.Client {
 	t.Helper()
-	c, err := client.NewLazyClient(client.Options{HostPort: address, Namespace: namespace, Logger: slog.New(slog.DiscardHandler)})
+	c, err := client.NewLazyClient(client.Options{
+		HostPort: address, Namespace: namespace, Logger: slog.New(slog.DiscardHandler),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +178,8 @@ func (w *World) Ready() {
 // Command runs a command of the starter as carol and returns what it prints, and its exit status.
 func (w *World) Command(args ...string) (stdout, stderr string, status int) {
 	w.t.Helper()
-	cmd := exec.CommandContext(w.t.Context(), filepath.Join(w.Bin, "starter"), append([]string{"--config", w.Config}, args...)...)
+	args = append([]string{"--config", w.Config}, args...)
+	cmd := exec.CommandContext(w.t.Context(), filepath.Join(w.Bin, "starter"), args...)
 	cmd.Env = slices.Concat(os.Environ(), w.Env, []string{"USER=carol"})
 	var out, problem strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &problem
