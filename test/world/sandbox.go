@@ -32,8 +32,7 @@ func NewSandbox(t testing.TB, bin string, flags ...string) *Sandbox {
 		t.Fatal(err)
 	}
 	s := &Sandbox{t: t, Log: NewLog(t, "sandbox")}
-	args := append([]string{"--address", "127.0.0.1:0", "--temporal-port", "0"}, flags...)
-	s.Program = s.Log.Program(filepath.Join(bin, "sandbox"), args...)
+	s.Program = s.Log.Program(filepath.Join(bin, "sandbox"), append([]string{"--temporal-port", "0"}, flags...)...)
 	s.Env = []string{
 		"PATH=" + os.Getenv("PATH") + string(filepath.ListSeparator) + tools,
 		"GEMINI_API_KEY=", "OPENAI_API_KEY=", "OPENAI_BASE_URL=", "ANTHROPIC_API_KEY=", "ANTHROPIC_BASE_URL=",
@@ -44,7 +43,7 @@ func NewSandbox(t testing.TB, bin string, flags ...string) *Sandbox {
 // StartSandbox starts a sandbox and returns once it says where its page is. It ends with the test.
 func StartSandbox(t testing.TB, bin string, flags ...string) *Sandbox {
 	t.Helper()
-	s := NewSandbox(t, bin, flags...)
+	s := NewSandbox(t, bin, append([]string{"--address", "127.0.0.1:0"}, flags...)...)
 	s.Start()
 	t.Cleanup(func() {
 		if err := s.Stop(); err != nil {
