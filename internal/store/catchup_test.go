@@ -152,6 +152,7 @@ func manyChannels(n int, name string) []Channel {
 
 // More channels are listed, and left, than one statement has parameters for in either database.
 func TestSyncOfMoreChannelsThanOneStatementTakes(t *testing.T) {
+	t.Parallel()
 	db := migratedSQLite(t)
 	const n = 33_000
 	if got := db.sync(t, manyChannels(n, "some")...); got != (SyncResult{Joined: n}) {
@@ -257,6 +258,7 @@ func TestListingOlderThanAnInvitation(t *testing.T) {
 
 // A writer of a channel waits only for the chunk that the channel is in.
 func TestSyncLocksOneChunk(t *testing.T) {
+	t.Parallel()
 	db := migratedPostgres(t)
 	const n = syncChunkSize + 1
 	db.sync(t, manyChannels(n, "some")...)
@@ -270,7 +272,7 @@ func TestSyncLocksOneChunk(t *testing.T) {
 		_, err := db.SyncChannels(t.Context(), team, manyChannels(n, "others"))
 		done <- err
 	}()
-	for end := time.Now().Add(20 * time.Second); db.count(t, "channels", "name = 'others'") < syncChunkSize; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(patience); db.count(t, "channels", "name = 'others'") < syncChunkSize; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the others wait for a channel that is held")
 		}
@@ -349,6 +351,7 @@ func TestSyncAndMessagesOfNewChannelsDoNotDeadlock(t *testing.T) {
 
 // refreshed_us is written often, so no index may contain it.
 func TestNoIndexOnRefreshed(t *testing.T) {
+	t.Parallel()
 	db := migratedPostgres(t)
 	db.sync(t, manyChannels(10, "some")...)
 	err := db.db.Transaction(func(tx *gorm.DB) error {

@@ -345,7 +345,7 @@ func TestMostMessagesOnlyReadTheChannel(t *testing.T) {
 // expectNoChannelWrites checks that run neither writes the rows of channels nor waits for them.
 func (db database) expectNoChannelWrites(t *testing.T, run func(context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if db.sqlite == "" {
 		tx := db.db.WithContext(ctx).Begin()

@@ -14,8 +14,12 @@ import (
 	"myao/internal/testserver"
 )
 
-// The suite runs on both databases: Postgres and SQLite must behave alike in every test here.
-func TestMain(m *testing.M) { testserver.Main(m) }
+// The suite runs on both databases: Postgres and SQLite must behave alike in every test here. It
+// runs in a zone that is not UTC, which no row and no result may show.
+func TestMain(m *testing.M) {
+	time.Local = time.FixedZone("of the tests", 9*60*60)
+	testserver.Main(m)
+}
 
 const (
 	team    = "T1"
@@ -213,6 +217,10 @@ func (db database) count(t *testing.T, table, where string, args ...any) int {
 	return n
 }
 
+// patience is how long a test waits for what comes for certain.
+const patience = time.Minute
+
+// within is the result of run, whose context ends after d.
 func within(t *testing.T, d time.Duration, what string, run func(ctx context.Context) error) error {
 	t.Helper()
 	done := make(chan error, 1)
@@ -222,8 +230,8 @@ func within(t *testing.T, d time.Duration, what string, run func(ctx context.Con
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(d + 10*time.Second):
-		t.Fatalf("%s hangs: 10 s after its context has ended it has not returned", what)
+	case <-time.After(d + patience):
+		t.Fatalf("%s hangs: %v after its context has ended it has not returned", what, patience)
 		return nil
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -12,8 +13,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
@@ -148,12 +152,32 @@ func TestMigrateWithProgress(t *testing.T) {
 			if waited != 1 || lefts[0] != len(want) || lefts[len(lefts)-1] != 1 {
 				t.Errorf("told %d times to wait, and that %v are left", waited, lefts)
 			}
-			lefts = nil
-			if applied, err := s.MigrateWithProgress(t.Context(), tell); err != nil || len(applied)+len(lefts) != 0 || waited != 1 {
-				t.Errorf("again: applied %v, %v, told of %v, waited %d times", applied, err, lefts, waited)
+			lefts, tell.Waiting = nil, nil
+			if applied, err := s.MigrateWithProgress(t.Context(), tell); err != nil || len(applied)+len(lefts) != 0 {
+				t.Errorf("again: applied %v, %v, told of %v", applied, err, lefts)
 			}
 		})
 	}
+}
+
+// Waiting is told once, late, and not after the lock is there.
+func TestWaitingIsToldLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for _, test := range []struct {
+			wait time.Duration
+			want int
+		}{{waitingNoticeAfter - 1, 0}, {waitingNoticeAfter + 1, 1}, {10 * waitingNoticeAfter, 1}} {
+			told := 0
+			over := Progress{Waiting: func() { told++ }}.notifyWaiting()
+			time.Sleep(test.wait)
+			over()
+			time.Sleep(10 * waitingNoticeAfter)
+			if told != test.want {
+				t.Errorf("after %v it is told %d times, want %d", test.wait, told, test.want)
+			}
+		}
+	})
 }
 
 // A pooler in transaction mode keeps a connection only for a transaction. A server that ends idle
@@ -161,10 +185,16 @@ func TestMigrateWithProgress(t *testing.T) {
 func TestMigrationLockBelongsToATransaction(t *testing.T) {
 	t.Parallel()
 	url := testserver.Postgres(t)
-	mine, err := open(t, with(url, "idle_in_transaction_session_timeout=20")).db.DB()
+	config, err := pgx.ParseConfig(with(url, "idle_in_transaction_session_timeout=1h"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	var holder *pgx.Conn // that of the lock, which the pool does not hand out meanwhile
+	mine := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(_ context.Context, c *pgx.Conn) error {
+		holder = c
+		return nil
+	}))
+	defer func() { _ = mine.Close() }()
 	theirs, err := open(t, url).db.DB()
 	if err != nil {
 		t.Fatal(err)
@@ -174,13 +204,14 @@ func TestMigrationLockBelongsToATransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	var state string
-	const holder = `SELECT a.state FROM pg_sleep(0.2), pg_locks l JOIN pg_stat_activity a USING (pid) JOIN pg_database d ON d.oid = l.database
-		WHERE l.locktype = 'advisory' AND l.granted AND d.datname = current_database()`
-	if err := theirs.QueryRowContext(t.Context(), holder).Scan(&state); err != nil || state != "idle in transaction" {
+	const whose = `SELECT a.state FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+		WHERE l.locktype = 'advisory' AND l.granted AND a.datname = current_database() AND a.pid = $1`
+	err = theirs.QueryRowContext(t.Context(), whose, holder.PgConn().PID()).Scan(&state)
+	if err != nil || state != "idle in transaction" {
 		t.Errorf("who holds the lock is %q, %v; want it to be in a transaction", state, err)
 	}
 	// The lock's transaction does not hold up an index that is built beside others' writes (migrations/README.md).
-	if err := within(t, 10*time.Second, "an index", func(ctx context.Context) error {
+	if err := within(t, patience, "an index", func(ctx context.Context) error {
 		if _, err := theirs.ExecContext(ctx, "CREATE TABLE large (id BIGINT)"); err != nil {
 			return err
 		}
@@ -189,7 +220,12 @@ func TestMigrationLockBelongsToATransaction(t *testing.T) {
 	}); err != nil {
 		t.Errorf("no index while the lock is held: %v", err)
 	}
-	if err := within(t, 2*lockInterval, "lockPostgres", func(ctx context.Context) error {
+	var limit string
+	err = holder.QueryRow(t.Context(), "SHOW idle_in_transaction_session_timeout").Scan(&limit)
+	if err != nil || limit != "0" {
+		t.Errorf("the lock ends after %q idle, %v", limit, err)
+	}
+	if err := within(t, lockInterval/10, "lockPostgres", func(ctx context.Context) error {
 		_, err := lockPostgres(ctx, theirs)
 		return err
 	}); !errors.Is(err, context.DeadlineExceeded) {
@@ -209,16 +245,24 @@ func TestMigrationLockBelongsToATransaction(t *testing.T) {
 // A program that is killed while it migrates leaves no lock.
 func TestMigrationLockEndsWithItsProcess(t *testing.T) {
 	if path := os.Getenv("MYAO_TEST_LOCK"); path != "" {
-		if _, err := lockSQLite(t.Context(), path); err != nil {
+		unlock, err := lockSQLite(t.Context(), path)
+		if err != nil {
 			t.Fatal(err)
 		}
+		defer func() { _ = unlock() }()
 		_, _ = os.Stdout.WriteString("locked\n")
-		select {} // until the test kills it
+		_, _ = io.Copy(io.Discard, os.Stdin) // until the test kills it, or ends
+		return
 	}
 	t.Parallel()
 	s := open(t, sqliteURL(t))
 	holder := exec.Command(os.Args[0], "-test.run=^TestMigrationLockEndsWithItsProcess$")
 	holder.Env = append(os.Environ(), "MYAO_TEST_LOCK="+s.sqlite)
+	in, err := holder.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = in.Close() }()
 	out, err := holder.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -227,7 +271,7 @@ func TestMigrationLockEndsWithItsProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	line := make([]byte, len("locked\n"))
-	if _, err := out.Read(line); err != nil || string(line) != "locked\n" {
+	if _, err := io.ReadFull(out, line); err != nil || string(line) != "locked\n" {
 		t.Errorf("the holder said %q, %v", line, err)
 	}
 	if err := within(t, 200*time.Millisecond, "Migrate", func(ctx context.Context) error {
@@ -426,21 +470,9 @@ func TestSQLiteSettings(t *testing.T) {
 	}
 }
 
+// TestMain has the whole suite run in another zone.
 func TestInstantsAreUTC(t *testing.T) {
-	// TZ is read once, so run the test binary again with another TZ.
-	if os.Getenv("MYAO_TEST_TZ") == "" {
-		t.Parallel()
-		for _, at := range []string{"Asia/Tokyo", "America/Los_Angeles"} {
-			again := exec.Command(os.Args[0], "-test.run=^(TestInstantsAreUTC|TestBacklog|TestSilencedUntil|TestDecisionIsWrittenOnce|TestUsers|TestMemoryKeeps.*|TestCurrentCursor|TestKnowledge|TestSyncChannels|TestAttemptHolds.*)$", "-test.v")
-			again.Env = append(os.Environ(), "MYAO_TEST_TZ=1", "TZ="+at)
-			out, err := again.CombinedOutput()
-			if err != nil || !strings.Contains(string(out), "zone is "+at) {
-				t.Errorf("%v\n%s", err, out)
-			}
-		}
-		return
-	}
-	t.Logf("zone is %s", os.Getenv("TZ"))
+	t.Parallel()
 	if _, offset := noon.Local().Zone(); offset == 0 {
 		t.Error("the zone is UTC")
 	}

