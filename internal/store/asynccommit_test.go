@@ -31,7 +31,7 @@ func TestAsyncCommit(t *testing.T) {
 				return err
 			}},
 			{"MarkRelayed", "off", func(s *Store) error { return s.MarkRelayed(t.Context(), ids) }},
-			{"Release", "off", func(s *Store) error { _, err := s.Release(t.Context(), id, "a"); return err }},
+			{"Release", "off", func(s *Store) error { return errOf(s.Release(t.Context(), id, "a")) }},
 			{"SaveCall", "off", func(s *Store) error { return s.SaveCall(t.Context(), Call{Decision: "d"}) }},
 			{"Decide", "on", func(s *Store) error { return s.Decide(t.Context(), Decision{Key: "d"}) }},
 			{"Compose", "on", func(s *Store) error { return s.Compose(t.Context(), parts("r", "text"), Decision{Key: "d"}) }},

@@ -18,9 +18,7 @@ func TestCallSummaries(t *testing.T) {
 			{Decision: "d", Purpose: "response", Error: "empty"}, {Decision: "e", Error: "empty"}, {Error: "timeout"},
 		} {
 			c.Scope, c.Purpose = scope, cmp.Or(c.Purpose, "judgment")
-			if err := db.SaveCall(t.Context(), c); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.SaveCall(t.Context(), c))
 		}
 		for decision, want := range map[string][]CallSummary{
 			"d": {{"", 1, time.Hour}, {"empty", 1, 5 * time.Microsecond}, {"unavailable", 2, 3 * time.Second}}, "e": {{"empty", 1, 0}}, "": {}, "f": {},

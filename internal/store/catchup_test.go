@@ -27,12 +27,8 @@ func (db database) sync(t *testing.T, listed ...Channel) SyncResult {
 func TestSyncChannels(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		hour := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Hour) }
-		if err := db.SaveChannel(t.Context(), "T2", Channel{ID: channel, Name: "elsewhere", Member: true, Refreshed: noon}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := db.post(t.Context(), "C4", time.Second); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.SaveChannel(t.Context(), "T2", Channel{ID: channel, Name: "elsewhere", Member: true, Refreshed: noon}))
+		must(t, errOf(db.post(t.Context(), "C4", time.Second)))
 		for _, step := range []struct {
 			name   string
 			listed []Channel
@@ -94,12 +90,8 @@ func TestSyncChannels(t *testing.T) {
 func TestSyncKeepsMarks(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		db.sync(t, Channel{ID: channel, Name: "general"})
-		if _, err := db.post(t.Context(), channel, time.Minute); err != nil {
-			t.Fatal(err)
-		}
-		if err := db.AdvanceCatchUp(t.Context(), team, channel, at(1), at(2), noon); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(db.post(t.Context(), channel, time.Minute)))
+		must(t, db.AdvanceCatchUp(t.Context(), team, channel, at(1), at(2), noon))
 		db.sync(t)
 		db.sync(t, Channel{ID: channel, Name: "general"})
 		got := db.channel(t, channel)
@@ -173,8 +165,7 @@ func TestSyncWritesOnlyChanges(t *testing.T) {
 		db.sync(t, listed...)
 		db.clock.advance(59 * time.Minute)
 		db.expectNoChannelWrites(t, func(ctx context.Context) error {
-			_, err := db.SyncChannels(ctx, team, append(listed[1:], Channel{ID: "C1"}))
-			return err
+			return errOf(db.SyncChannels(ctx, team, append(listed[1:], Channel{ID: "C1"})))
 		})
 		db.sync(t, append(listed, Channel{ID: "C3", Private: true})...)
 		db.clock.advance(time.Minute)
@@ -207,9 +198,7 @@ func TestEventClosesChannelDuringSync(t *testing.T) {
 			}
 			db.saveChannel(t, Channel{ID: "C2", Private: true, Member: true})
 		})
-		if err := s.db.Callback().Query().After("gorm:query").Register("meanwhile", func(*gorm.DB) { read() }); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.db.Callback().Query().After("gorm:query").Register("meanwhile", func(*gorm.DB) { read() }))
 		if _, err := s.SyncChannels(t.Context(), team, []Channel{
 			{ID: "C1", Name: "renamed", Refreshed: asked}, {ID: "C2", Name: "two", Refreshed: asked}, {ID: "C3", Refreshed: asked},
 		}); err != nil {
@@ -264,9 +253,7 @@ func TestSyncLocksOneChunk(t *testing.T) {
 	db.sync(t, manyChannels(n, "some")...)
 	tx := db.db.WithContext(t.Context()).Begin()
 	defer tx.Rollback()
-	if err := tx.Exec("SELECT 1 FROM channels WHERE channel_id = ? FOR UPDATE", fmt.Sprintf("C%06d", n-1)).Error; err != nil {
-		t.Fatal(err)
-	}
+	must(t, tx.Exec("SELECT 1 FROM channels WHERE channel_id = ? FOR UPDATE", fmt.Sprintf("C%06d", n-1)).Error)
 	done := make(chan error, 1)
 	go func() {
 		_, err := db.SyncChannels(t.Context(), team, manyChannels(n, "others"))
@@ -277,9 +264,7 @@ func TestSyncLocksOneChunk(t *testing.T) {
 			t.Fatal("the others wait for a channel that is held")
 		}
 	}
-	if err := tx.Rollback().Error; err != nil {
-		t.Fatal(err)
-	}
+	must(t, tx.Rollback().Error)
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
@@ -291,9 +276,7 @@ func TestSyncLocksOneChunk(t *testing.T) {
 // recordIn records a message in a channel.
 func recordIn(t *testing.T, tx *gorm.DB, id string) {
 	t.Helper()
-	if err := saveChannelUpdates(tx, []channelUpdate{{TeamID: team, ChannelID: id, ActiveUS: micros(noon)}}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, saveChannelUpdates(tx, []channelUpdate{{TeamID: team, ChannelID: id, ActiveUS: micros(noon)}}))
 }
 
 // syncDuringRecord syncs a listing with s while tx records two messages: one in C1 before, and one
@@ -307,12 +290,8 @@ func (db database) syncDuringRecord(t *testing.T, s *Store, tx *gorm.DB, listed 
 	}()
 	db.awaitLockWait(t)
 	recordIn(t, tx, "C2")
-	if err := tx.Commit().Error; err != nil {
-		t.Fatal(err)
-	}
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	must(t, tx.Commit().Error)
+	must(t, <-done)
 	for _, want := range listed {
 		if c := db.channel(t, want.ID); c.Name != want.Name || !c.Member {
 			t.Errorf("%+v", c)
@@ -343,9 +322,7 @@ func TestSyncAndMessagesOfNewChannelsDoNotDeadlock(t *testing.T) {
 		recordIn(t, db.db, "C2")
 		recordIn(t, tx, "C1")
 	})
-	if err := s.db.Callback().Query().After("gorm:query").Register("meanwhile", func(*gorm.DB) { looked() }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.db.Callback().Query().After("gorm:query").Register("meanwhile", func(*gorm.DB) { looked() }))
 	db.syncDuringRecord(t, s, tx, Channel{ID: "C1", Name: "one"}, Channel{ID: "C2", Name: "two"})
 }
 
@@ -372,9 +349,7 @@ func TestNoIndexOnRefreshed(t *testing.T) {
 
 func TestUnjoinedChannels(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
-		if err := db.SaveChannel(t.Context(), "T2", Channel{ID: "C9", Refreshed: noon}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.SaveChannel(t.Context(), "T2", Channel{ID: "C9", Refreshed: noon}))
 		if _, err := db.post(t.Context(), "C8", time.Second); err != nil { // Slack was never asked about it
 			t.Fatal(err)
 		}
@@ -438,9 +413,7 @@ func TestAdvanceCatchUpNeverMovesBack(t *testing.T) {
 			{at(3), at(6), later.Add(time.Second), [2]string{at(3), at(6)}, later.Add(time.Second)},
 			{"", "", time.Time{}, [2]string{at(3), at(6)}, later.Add(time.Second)},
 		} {
-			if err := db.AdvanceCatchUp(t.Context(), team, channel, step.to, step.threadsTo, step.read); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.AdvanceCatchUp(t.Context(), team, channel, step.to, step.threadsTo, step.read))
 			got := db.channel(t, channel)
 			if got.CaughtUpTo != step.want[0] || got.ThreadsCaughtUpTo != step.want[1] || got.ThreadsRead != step.wantRead {
 				t.Errorf("after %+v: %+v", step, got)
@@ -463,12 +436,8 @@ func TestUnhandled(t *testing.T) {
 		}
 		read[1].ThreadTS = at(1)
 		db.store(t, said(at(2), ""))
-		if err := db.SaveHistory(t.Context(), read); err != nil {
-			t.Fatal(err)
-		}
-		if err := db.SaveHistory(t.Context(), []chat.Message{in("C2", said(at(6), ""))}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.SaveHistory(t.Context(), read))
+		must(t, db.SaveHistory(t.Context(), []chat.Message{in("C2", said(at(6), ""))}))
 		unhandled := func(since int, after string, limit int) string {
 			t.Helper()
 			got, err := db.Unhandled(t.Context(), team, channel, noon.Add(time.Duration(since)*time.Second), after, limit)
@@ -500,9 +469,7 @@ func TestUnhandled(t *testing.T) {
 		gone := said(at(4), "")
 		gone.Deleted = true
 		db.store(t, said(at(3), at(1)), gone)
-		if err := db.SaveHistory(t.Context(), read); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.SaveHistory(t.Context(), read))
 		if got, want := unhandled(0, "", 10), "01 05 07 09 "; got != want {
 			t.Errorf("after their events: %s, want %s", got, want)
 		}

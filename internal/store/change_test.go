@@ -62,9 +62,7 @@ func TestRelayedChangesAreNotPending(t *testing.T) {
 			t.Fatalf("waiting: %+v", w)
 		}
 		for range 2 {
-			if err := db.MarkRelayed(t.Context(), []int64{w[0].ID}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.MarkRelayed(t.Context(), []int64{w[0].ID}))
 		}
 		if left := db.pending(t, of(m)); len(left) != 1 || left[0] != w[1] {
 			t.Errorf("left: %+v, want %+v", left, w[1])
@@ -186,13 +184,9 @@ func TestReleaseReportsNewChanges(t *testing.T) {
 		if got := db.claim(t, of(m), "b"); got != nil {
 			t.Errorf("taken %v from another relay", got)
 		}
-		if err := db.MarkRelayed(t.Context(), ids); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.MarkRelayed(t.Context(), ids))
 		db.release(t, of(m), "a", true)
-		if err := db.MarkRelayed(t.Context(), db.claim(t, of(m), "b")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.MarkRelayed(t.Context(), db.claim(t, of(m), "b")))
 		db.release(t, of(m), "b", false) // whatever is pending elsewhere
 	})
 }
@@ -266,9 +260,7 @@ func TestBacklog(t *testing.T) {
 		}
 		for _, m := range []chat.Message{late, early} {
 			for _, w := range db.pending(t, of(m)) {
-				if err := db.MarkRelayed(t.Context(), []int64{w.ID}); err != nil {
-					t.Fatal(err)
-				}
+				must(t, db.MarkRelayed(t.Context(), []int64{w.ID}))
 			}
 		}
 		size(0, time.Time{})
@@ -334,9 +326,7 @@ func TestBacklogAlternatesChannels(t *testing.T) {
 		backlog(8, asked, late, other, third, again, next, storm[0], storm[1])
 		add("C10", at(201), conversation.Addressed) // an earlier message
 		backlog(5, next, asked, late, third, again)
-		if err := db.MarkRelayed(t.Context(), []int64{waiting(asked)[0].ID}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.MarkRelayed(t.Context(), []int64{waiting(asked)[0].ID}))
 		backlog(4, next, again, late, third)
 	})
 }
@@ -356,9 +346,7 @@ func TestBacklogStepsFromConversationToConversation(t *testing.T) {
 	for i := range conversations * each { // those that addressed the bot and were relayed have another index
 		rows = append(rows, changeRow{WorkflowID: "thread/relayed", TS: at(i), SentUS: int64(i), Kind: "addressed", RelayedUS: &relayed})
 	}
-	if err := db.db.CreateInBatches(rows, 500).Error; err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.db.CreateInBatches(rows, 500).Error)
 	db.analyze(t)
 	for _, st := range db.statements(t, func(ctx context.Context, s *Store) error {
 		left, err := s.Backlog(ctx, 2*conversations)

@@ -21,16 +21,12 @@ func (db database) channel(t *testing.T, id string) Channel {
 
 func (db database) saveChannel(t *testing.T, c Channel) {
 	t.Helper()
-	if err := db.SaveChannel(t.Context(), team, c); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.SaveChannel(t.Context(), team, c))
 }
 
 func (db database) closeChannel(t *testing.T, id string) {
 	t.Helper()
-	if err := db.CloseChannel(t.Context(), team, id); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.CloseChannel(t.Context(), team, id))
 }
 
 // in puts a message in a channel.
@@ -83,9 +79,7 @@ func TestChannels(t *testing.T) {
 func TestSaveChannelKeepsTheRest(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		db.saveChannel(t, Channel{ID: channel, Name: "general", Refreshed: noon})
-		if err := db.AdvanceCatchUp(t.Context(), team, channel, at(1), at(2), noon); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.AdvanceCatchUp(t.Context(), team, channel, at(1), at(2), noon))
 		db.saveChannel(t, Channel{ID: channel, Member: true, KnownSince: noon.Add(time.Hour), CaughtUpTo: at(9), Refreshed: noon.Add(time.Hour)})
 		want := Channel{
 			ID: channel, Name: "general", Member: true, Refreshed: noon.Add(time.Hour), KnownSince: noon,
@@ -139,12 +133,8 @@ func TestKnownSince(t *testing.T) {
 				gone.Deleted = true
 				db.store(t, gone, said(at(6), ""), said(at(5), ""), in("C2", said(at(3), "")))
 				// Posts, and messages from before Slack was asked; messages that were only read from history do not count.
-				if _, err := db.post(t.Context(), channel, time.Second); err != nil {
-					t.Fatal(err)
-				}
-				if err := db.SaveHistory(t.Context(), []chat.Message{said(at(2), "")}); err != nil {
-					t.Fatal(err)
-				}
+				must(t, errOf(db.post(t.Context(), channel, time.Second)))
+				must(t, db.SaveHistory(t.Context(), []chat.Message{said(at(2), "")}))
 				test.save(t, db, Channel{ID: channel, Refreshed: hour})
 				if got, want := db.channel(t, channel).KnownSince, noon.Add(5*time.Second); got != want {
 					t.Errorf("known since %v, want its first message: %v", got, want)
@@ -178,9 +168,7 @@ func TestDirectMessagesAreKnownAsLongAsAnyChannel(t *testing.T) {
 						t.Errorf("%s is known since %v, want %v", id, got, want)
 					}
 				}
-				if _, err := db.SyncChannels(t.Context(), "T2", []Channel{{ID: "C9", Refreshed: hour(-9)}}); err != nil {
-					t.Fatal(err)
-				}
+				must(t, errOf(db.SyncChannels(t.Context(), "T2", []Channel{{ID: "C9", Refreshed: hour(-9)}})))
 				if _, err := db.post(t.Context(), "D5", time.Second); err != nil { // Slack was never asked about it
 					t.Fatal(err)
 				}
@@ -243,9 +231,7 @@ func TestEventClosesItsChannel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachDatabase(t, func(t *testing.T, db database) {
 				db.sync(t, Channel{ID: channel, Name: "lounge"}, Channel{ID: "C2", Name: "another"})
-				if _, err := db.SyncChannels(t.Context(), "T2", []Channel{{ID: channel}}); err != nil {
-					t.Fatal(err)
-				}
+				must(t, errOf(db.SyncChannels(t.Context(), "T2", []Channel{{ID: channel}})))
 				seen := func(when, from string, want bool) {
 					t.Helper()
 					k, err := db.Knowledge(t.Context(), team, from, time.Time{}, 10, 10)
@@ -350,14 +336,10 @@ func (db database) expectNoChannelWrites(t *testing.T, run func(context.Context)
 	if db.sqlite == "" {
 		tx := db.db.WithContext(ctx).Begin()
 		defer tx.Rollback()
-		if err := tx.Exec("SELECT 1 FROM channels FOR UPDATE").Error; err != nil {
-			t.Fatal(err)
-		}
+		must(t, tx.Exec("SELECT 1 FROM channels FOR UPDATE").Error)
 	} else {
 		for _, event := range []string{"INSERT", "UPDATE"} {
-			if err := db.db.Exec("CREATE TRIGGER refuse_" + event + " BEFORE " + event + " ON channels BEGIN SELECT RAISE(ABORT, 'written'); END").Error; err != nil {
-				t.Fatal(err)
-			}
+			db.exec(t, "CREATE TRIGGER refuse_"+event+" BEFORE "+event+" ON channels BEGIN SELECT RAISE(ABORT, 'written'); END")
 		}
 		defer func() {
 			for _, event := range []string{"INSERT", "UPDATE"} {

@@ -101,9 +101,7 @@ func migratedPostgres(t *testing.T) database {
 func migrated(t *testing.T, url string) database {
 	t.Helper()
 	s := open(t, url)
-	if _, err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(s.Migrate(t.Context())))
 	c := &clock{at: noon}
 	s.now = c.now
 	return database{Store: s, clock: c, url: url}
@@ -198,6 +196,17 @@ func concurrently(n int, run func(i int) error) []error {
 	return errs
 }
 
+// must ends the test on an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// errOf is the error of a call whose result does not matter.
+func errOf[T any](_ T, err error) error { return err }
+
 func noErrors(t *testing.T, errs []error) {
 	t.Helper()
 	for i, err := range errs {
@@ -211,9 +220,7 @@ func noErrors(t *testing.T, errs []error) {
 func (db database) count(t *testing.T, table, where string, args ...any) int {
 	t.Helper()
 	var n int
-	if err := db.db.WithContext(t.Context()).Raw("SELECT COUNT(*) FROM "+table+" WHERE "+where, args...).Scan(&n).Error; err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.db.WithContext(t.Context()).Raw("SELECT COUNT(*) FROM "+table+" WHERE "+where, args...).Scan(&n).Error)
 	return n
 }
 

@@ -68,9 +68,7 @@ func TestPasswordFileIsReadPerConnection(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pgpass")
 	write := func(password string) {
 		t.Helper()
-		if err := os.WriteFile(file, []byte("*:*:*:*:"+password+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte("*:*:*:*:"+password+"\n"), 0o600))
 	}
 	write("the first")
 	pool, _, err := openPostgres("postgres://u@" + address + "/db?sslmode=disable&passfile=" + file)
@@ -100,11 +98,7 @@ func TestPoolSizeFromURL(t *testing.T) {
 		_, err := s.Record(t.Context(), said(at(n), ""), keep(said(at(n), "")))
 		return err
 	}))
-	pool, err := s.db.DB()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if stats := pool.Stats(); stats.MaxOpenConnections != 4 {
+	if stats := s.pool.Stats(); stats.MaxOpenConnections != 4 {
 		t.Errorf("up to %d connections", stats.MaxOpenConnections)
 	}
 	for _, few := range []string{"3", "0", "-1", "many", ""} {

@@ -169,9 +169,7 @@ func TestThreadMemories(t *testing.T) {
 func TestThreadMemoriesFromAFastClock(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		c := Cursor{Newest: noon, Count: 1}
-		if err := db.SaveDraft(t.Context(), Memory{Scope: aThread, Term: chat.ShortTerm, Text: "ahead", Made: noon.Add(time.Hour)}, c); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.SaveDraft(t.Context(), Memory{Scope: aThread, Term: chat.ShortTerm, Text: "ahead", Made: noon.Add(time.Hour)}, c))
 		db.save(t, MemoryUpdate{Scope: aThread, Short: PromoteDraft, Cursor: c, Read: noon})
 		got, err := db.Context(t.Context(), ContextRequest{Conversation: chat.Conversation(theChannel), Remembered: noon.Add(time.Hour), Threads: 1})
 		if err != nil || got.Threads[at(1)] != "ahead" {

@@ -202,9 +202,7 @@ func (w *changeModel) step(t *testing.T, late bool) string {
 		}
 	case 2:
 		if m := pick(there); m != nil {
-			if err := w.SaveHistory(t.Context(), []chat.Message{*m}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, w.SaveHistory(t.Context(), []chat.Message{*m}))
 			w.store(t, *m)
 			return "nothing but " + m.TS + " told again"
 		}
@@ -230,9 +228,7 @@ func (w *changeModel) step(t *testing.T, late bool) string {
 	w.messages = append(w.messages, m)
 	slices.SortFunc(w.messages, func(a, b chat.Message) int { return strings.Compare(a.TS, b.TS) })
 	if w.rand.IntN(2) == 0 {
-		if err := w.SaveHistory(t.Context(), []chat.Message{m}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.SaveHistory(t.Context(), []chat.Message{m}))
 		return fmt.Sprint(what, " from history ", m.TS, " in ", of(m).ID())
 	}
 	w.store(t, m)
@@ -364,9 +360,7 @@ func TestStoredIsTheTimeOfTheLastChange(t *testing.T) {
 		m := said(at(1), "")
 		remember := func() {
 			t.Helper()
-			if err := db.SaveHistory(t.Context(), []chat.Message{m}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.SaveHistory(t.Context(), []chat.Message{m}))
 		}
 		want := noon
 		for i, step := range []struct {
@@ -408,9 +402,7 @@ func TestCountsAreBounded(t *testing.T) {
 				}
 				rows = append(rows, row)
 			}
-			if err := db.db.CreateInBatches(rows, 100).Error; err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.db.CreateInBatches(rows, 100).Error)
 			if omitted := db.context(t, top, 3).Omitted; omitted != step.omitted {
 				t.Errorf("a context omits %d, want %d", omitted, step.omitted)
 			}

@@ -10,9 +10,7 @@ func TestUsers(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		save := func(team string, u User) {
 			t.Helper()
-			if err := db.SaveUsers(t.Context(), team, u); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.SaveUsers(t.Context(), team, u))
 		}
 		alice := User{ID: "U1", Name: "alice", Refreshed: noon}
 		robot := User{ID: "U2", Name: "robot", Bot: true, Refreshed: noon}

@@ -36,9 +36,7 @@ func TestFacts(t *testing.T) {
 			Confidence: &confidence, DelaySeconds: &delay, Model: "m", TokensIn: 10, TokensOut: 20, LatencyUS: 30, Outcome: "pending", DecidedUS: micros(noon),
 		}
 		p := parts("r", "one", "two")
-		if err := db.Compose(t.Context(), p, d); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.Compose(t.Context(), p, d))
 		for i, call := range []Call{
 			{TokensIn: 1}, {TokensIn: 20, TokensOut: 300}, {Error: "timeout"},
 			{Scope: chat.Scope{Channel: "C2"}, TokensIn: 4000}, {TokensIn: 50000, Ended: noon.Add(-time.Second)},
@@ -65,9 +63,7 @@ func TestFacts(t *testing.T) {
 			t.Errorf("where cost does not matter: got  %+v\nwant %+v", got, want)
 		}
 		// One part's attempt is enough for Begun.
-		if err := db.db.Model(&outboxRow{}).Where("part = 1").Update("attempts", 1).Error; err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.db.Model(&outboxRow{}).Where("part = 1").Update("attempts", 1).Error)
 		if !db.facts(t, top, root.TS, noon).Begun {
 			t.Error("nobody knows that the reply has begun to be posted")
 		}
@@ -93,9 +89,7 @@ func TestFactsNewThreadReply(t *testing.T) {
 		const judging = 5 * time.Second
 		db.clock.advance(judging)
 		d := Decision{Key: "run/1", WorkflowID: of(asked).ID(), TriggerTS: asked.TS, Source: "judgment", Outcome: "pending", ReadUS: micros(db.clock.now().Add(-judging))}
-		if err := db.Decide(t.Context(), d); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.Decide(t.Context(), d))
 		aside := func(oldest string) string {
 			t.Helper()
 			f, err := db.Facts(t.Context(), FactsRequest{Conversation: of(asked), Trigger: asked.TS, Decision: "run/1", Oldest: oldest})
@@ -128,9 +122,7 @@ func TestFactsNewThreadReply(t *testing.T) {
 		}
 
 		// A decision from before the read_us column.
-		if err := db.db.Model(&Decision{}).Where("key = ?", d.Key).Update("read_us", 0).Error; err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.db.Model(&Decision{}).Where("key = ?", d.Key).Update("read_us", 0).Error)
 		if got := aside(first.TS); got != "" {
 			t.Errorf("%q makes an old decision outdated, which was there when it was taken", got)
 		}
@@ -157,9 +149,7 @@ func TestFactsSilenced(t *testing.T) {
 			{thread.Top(), noon, noon, hour, noon},
 			{thread.Top(), time.Time{}, time.Time{}, hour, time.Time{}},
 		} {
-			if err := db.ApplyOrder(t.Context(), Order{ID: fmt.Sprint(i), Scope: chat.Scope(step.of), Kind: "snooze", By: "cli:carol", Until: step.until}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.ApplyOrder(t.Context(), Order{ID: fmt.Sprint(i), Scope: chat.Scope(step.of), Kind: "snooze", By: "cli:carol", Until: step.until}))
 			for c, want := range map[chat.Conversation]time.Time{thread.Top(): step.top, thread: step.thread, other: step.other} {
 				until, err := db.SilencedUntil(t.Context(), c)
 				if got := db.facts(t, c, at(1), noon).SilencedUntil; !got.Equal(want) || err != nil || !until.Equal(want) {
@@ -222,9 +212,7 @@ func TestFactsSaw(t *testing.T) {
 		}
 		own := said(at(5), "")
 		own.Own = true
-		if err := db.MarkPosted(t.Context(), db.compose(t, parts("r", "text"))[0], own); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.MarkPosted(t.Context(), db.compose(t, parts("r", "text"))[0], own))
 		db.store(t, in("C2", own)) // another message with the same ts
 		thread := chat.Conversation{Team: team, Channel: channel, Thread: own.TS}
 		saw(of(own), noon)

@@ -36,12 +36,8 @@ func TestFeedback(t *testing.T) {
 		}
 		m := said(at(9), at(1))
 		m.Own = true
-		if _, err := db.MarkReplied(t.Context(), db.parts(t, "r")[1], m); err != nil {
-			t.Fatal(err)
-		}
-		if err := db.MoveChannel(t.Context(), Move{Team: team, From: channel, To: "C2"}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(db.MarkReplied(t.Context(), db.parts(t, "r")[1], m)))
+		must(t, db.MoveChannel(t.Context(), Move{Team: team, From: channel, To: "C2"}))
 		for _, c := range []struct {
 			channel, ts, part, user, value string
 			second                         int
@@ -83,9 +79,7 @@ func TestFeedback(t *testing.T) {
 			t.Errorf("voted the same once more: %s, %v", got, votes())
 		}
 		for _, model := range []string{"other", "large"} {
-			if err := db.SaveCall(t.Context(), Call{Scope: chat.Scope{Team: team, Channel: channel}, Purpose: "response", Provider: "p", Model: model, Decision: "run/1", Ended: noon.Add(-time.Hour)}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.SaveCall(t.Context(), Call{Scope: chat.Scope{Team: team, Channel: channel}, Purpose: "response", Provider: "p", Model: model, Decision: "run/1", Ended: noon.Add(-time.Hour)}))
 		}
 		usage, err := db.Usage(t.Context(), noon, noon.Add(time.Minute))
 		if want := []Usage{{TeamID: team, ChannelID: channel, Purpose: "response", Provider: "p", Model: "large", Up: 1, Down: 1}}; err != nil || !reflect.DeepEqual(usage, want) {

@@ -26,13 +26,9 @@ func TestFiles(t *testing.T) {
 			withFiles(said(at(4), ""), "F4"), withFiles(said(at(5), at(4)), "F5", "F2"), withFiles(said(at(6), ""), ""), deleted, elsewhere,
 			withFiles(said(at(7), ""), "F7"),
 		} {
-			if _, err := db.Record(t.Context(), m, keep(m)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errOf(db.Record(t.Context(), m, keep(m))))
 		}
-		if err := db.db.Create(&forgottenRow{TeamID: team, ChannelID: channel, TS: at(7)}).Error; err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.db.Create(&forgottenRow{TeamID: team, ChannelID: channel, TS: at(7)}).Error)
 		for thread, want := range map[string][]string{"": {"F5", "F2", "F4", "F3", "F1"}, at(1): {"F2", "F3", "F1", "F5", "F4"}} {
 			files, err := db.Files(t.Context(), chat.Conversation{Team: team, Channel: channel, Thread: thread}, 20)
 			var got []string
@@ -52,15 +48,11 @@ func TestHistoryAddsFiles(t *testing.T) {
 		edited := said(at(2), "")
 		edited.Revision = at(3)
 		for _, m := range []chat.Message{said(at(1), ""), edited, withFiles(said(at(4), ""), "F4")} {
-			if _, err := db.Record(t.Context(), m, keep(m, conversation.Addressed)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errOf(db.Record(t.Context(), m, keep(m, conversation.Addressed))))
 		}
 		read := []chat.Message{withFiles(said(at(1), ""), "F1"), withFiles(said(at(2), ""), "F2"), withFiles(said(at(4), ""), "F5")}
 		read[0].Text = "as Slack has it now"
-		if err := db.SaveHistory(t.Context(), read); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.SaveHistory(t.Context(), read))
 		for ts, want := range map[string][]chat.File{at(1): read[0].Files, at(2): nil, at(4): withFiles(said(at(4), ""), "F4").Files} {
 			got, err := db.Message(t.Context(), team, channel, ts)
 			if err != nil || !slices.Equal(got.Files, want) || got.Text != "text of "+ts {

@@ -18,9 +18,7 @@ import (
 func (db database) make(t *testing.T, s chat.Scope, term chat.Term, text string, sources ...string) Memory {
 	t.Helper()
 	r := MemoryUpdate{Scope: s, Cursor: db.cursor(t, s, time.Time{}), Read: db.clock.now()}
-	if err := db.SaveDraft(t.Context(), Memory{Scope: s, Term: term, Text: text, Origin: "model", Sources: sources, Made: db.clock.now()}, r.Cursor); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.SaveDraft(t.Context(), Memory{Scope: s, Term: term, Text: text, Origin: "model", Sources: sources, Made: db.clock.now()}, r.Cursor))
 	if r.Short = PromoteDraft; term == chat.LongTerm {
 		r.Long, r.Short = PromoteDraft, KeepMemory
 	}
@@ -89,9 +87,7 @@ func (db database) withMemories(t *testing.T) (thread, other chat.Scope) {
 func TestForgetAChannel(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		thread, other := db.withMemories(t)
-		if err := db.SaveDraft(t.Context(), Memory{Scope: theChannel, Term: chat.LongTerm, Text: "half done"}, db.cursor(t, theChannel, noon)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.SaveDraft(t.Context(), Memory{Scope: theChannel, Term: chat.LongTerm, Text: "half done"}, db.cursor(t, theChannel, noon)))
 		got, err := db.Forget(t.Context(), theChannel, operator, "o1")
 		want := ForgetResult{Versions: 9, Scopes: []chat.Scope{theChannel, thread, workspace}}
 		if err != nil || !reflect.DeepEqual(got, want) {
@@ -279,8 +275,8 @@ func TestConcurrentMemoryIsOverruled(t *testing.T) {
 		thread, other := db.withMemories(t)
 		unremembered := chat.Scope{Team: team, Channel: channel, Thread: at(0)}
 		orders := map[string]func(id string) error{
-			"forget the channel": func(id string) error { _, err := db.Forget(t.Context(), theChannel, operator, id); return err },
-			"forget the thread":  func(id string) error { _, err := db.Forget(t.Context(), thread, operator, id); return err },
+			"forget the channel": func(id string) error { return errOf(db.Forget(t.Context(), theChannel, operator, id)) },
+			"forget the thread":  func(id string) error { return errOf(db.Forget(t.Context(), thread, operator, id)) },
 			"forget a message": func(id string) error {
 				_, err := db.ForgetMessages(t.Context(), team, channel, []string{at(0)}, operator, id)
 				return err
@@ -294,13 +290,9 @@ func TestConcurrentMemoryIsOverruled(t *testing.T) {
 					c := db.cursor(t, s, noon)
 					draft := func() error { return db.SaveDraft(t.Context(), Memory{Scope: s, Term: chat.ShortTerm, Text: "old"}, c) }
 					if drafted {
-						if err := draft(); err != nil {
-							t.Fatal(err)
-						}
+						must(t, draft())
 					}
-					if err := order(fmt.Sprint("o", n)); err != nil {
-						t.Fatal(err)
-					}
+					must(t, order(fmt.Sprint("o", n)))
 					want := ErrOverruled
 					if s == other {
 						want = nil

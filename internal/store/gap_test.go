@@ -23,9 +23,7 @@ func TestUnreadChannels(t *testing.T) {
 		read := func(gap int64, channels ...string) {
 			t.Helper()
 			for _, c := range channels {
-				if err := db.MarkRead(t.Context(), team, c, gap); err != nil {
-					t.Fatal(err)
-				}
+				must(t, db.MarkRead(t.Context(), team, c, gap))
 			}
 		}
 		do := func(err error) {
@@ -83,9 +81,7 @@ func TestStarters(t *testing.T) {
 		save := func(id string, at time.Duration, settled bool) Starter {
 			t.Helper()
 			x := Starter{ID: id, Beat: noon.Add(at), Settled: settled}
-			if err := db.SaveStarter(t.Context(), x); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.SaveStarter(t.Context(), x))
 			return x
 		}
 		want := func(want ...Starter) {
@@ -100,9 +96,7 @@ func TestStarters(t *testing.T) {
 		b = save("b", 2*time.Minute, true)
 		c := save("c", starterLifetime+time.Minute, false) // a was killed an hour ago
 		want(b, c)
-		if err := db.RemoveStarter(t.Context(), "b"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.RemoveStarter(t.Context(), "b"))
 		want(c)
 	})
 }

@@ -106,16 +106,12 @@ func TestReplyProgress(t *testing.T) {
 		}
 		p := Part{Key: "k", Reply: "r", Team: team, Channel: channel, Trigger: at(1), Text: "x"}
 		check(at(1), false, false, "before")
-		if err := db.Compose(t.Context(), []Part{p}, Decision{Key: "d"}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.Compose(t.Context(), []Part{p}, Decision{Key: "d"}))
 		check(at(1), false, false, "composed")
 		p.State = Composed
 		db.begin(t, p, time.Minute, true, "first")
 		check(at(1), true, false, "being sent")
-		if err := db.MarkPosted(t.Context(), p, chat.Message{Team: team, Channel: channel, TS: at(2), Own: true}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.MarkPosted(t.Context(), p, chat.Message{Team: team, Channel: channel, TS: at(2), Own: true}))
 		check(at(1), true, true, "sent")
 		check(at(2), false, false, "another message")
 	})

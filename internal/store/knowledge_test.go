@@ -30,20 +30,12 @@ func TestVisibility(t *testing.T) {
 		}
 		db.sync(t, listing...)
 		// Slack was never asked about it, though the bot posts there, so it may be private.
-		if _, err := db.post(t.Context(), "CUNKNOWN", time.Second); err != nil {
-			t.Fatal(err)
-		}
-		if err := db.db.Model(&channelRow{}).Where("channel_id = 'CUNKNOWN'").Updates(map[string]any{"name": "unknown", "member": true}).Error; err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(db.post(t.Context(), "CUNKNOWN", time.Second)))
+		must(t, db.db.Model(&channelRow{}).Where("channel_id = 'CUNKNOWN'").Updates(map[string]any{"name": "unknown", "member": true}).Error)
 		// The same id in another team is another channel.
-		if _, err := db.SyncChannels(t.Context(), "T2", []Channel{{ID: "CT2", Name: "elsewhere"}, {ID: "G1", Name: "public elsewhere"}}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(db.SyncChannels(t.Context(), "T2", []Channel{{ID: "CT2", Name: "elsewhere"}, {ID: "G1", Name: "public elsewhere"}})))
 		db.closeChannel(t, "CEVENT") // known from events only
-		if err := db.SaveUsers(t.Context(), team, User{ID: "U9", Name: "guest", Guest: true, Refreshed: noon}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.SaveUsers(t.Context(), team, User{ID: "U9", Name: "guest", Guest: true, Refreshed: noon}))
 		for _, id := range []string{"CGUESTEXT", "DGUESTEXT", "CFORMER"} {
 			db.see(t, id, "U9", noon)
 		}
@@ -146,9 +138,7 @@ func TestExternalChannels(t *testing.T) {
 			if n++; n%2 == 0 {
 				m.Revision = at(n)
 			}
-			if _, err := db.Record(t.Context(), m, func(Known) Entry { return Entry{Message: &m, Handled: true, External: external} }); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errOf(db.Record(t.Context(), m, func(Known) Entry { return Entry{Message: &m, Handled: true, External: external} })))
 		}
 		others := Channel{ID: "C2", Name: "two", Member: true}
 		tell(true)
@@ -166,14 +156,10 @@ func TestExternalChannels(t *testing.T) {
 		is("listed again", false)
 		db.sync(t, Channel{ID: "C1", Name: "one", External: true}, others)
 		is("listed as others' too", true)
-		if err := db.SaveChannel(t.Context(), team, Channel{ID: "C1", Name: "one", Member: true, Refreshed: noon.Add(-time.Hour)}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.SaveChannel(t.Context(), team, Channel{ID: "C1", Name: "one", Member: true, Refreshed: noon.Add(-time.Hour)}))
 		is("asked for before that", true)
 		db.clock.advance(time.Minute)
-		if err := db.SaveChannel(t.Context(), team, Channel{ID: "C1", Name: "one", Member: true}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.SaveChannel(t.Context(), team, Channel{ID: "C1", Name: "one", Member: true}))
 		is("asked for after it", false)
 	})
 }
@@ -303,19 +289,13 @@ func TestActiveFollowsTheNewestMessage(t *testing.T) {
 		active("one came late", 500)
 		db.store(t, said(at(559), ""))
 		active("within the minute", 559)
-		if err := db.SaveHistory(t.Context(), []chat.Message{said(at(700), ""), said(at(800), at(700)), said(at(600), "")}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.SaveHistory(t.Context(), []chat.Message{said(at(700), ""), said(at(800), at(700)), said(at(600), "")}))
 		active("read in history", 800)
-		if err := db.MarkPosted(t.Context(), parts("r", "text")[0], said(at(900), "")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.MarkPosted(t.Context(), parts("r", "text")[0], said(at(900), "")))
 		active("posted", 900)
 		db.store(t, gone(1000))
 		active("gone before it came", 900)
-		if err := db.MarkPosted(t.Context(), parts("r", "text")[0], said(at(1000), "")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.MarkPosted(t.Context(), parts("r", "text")[0], said(at(1000), "")))
 		active("gone before it was known to be posted", 900)
 		db.store(t, gone(900), gone(800), gone(700), gone(600), gone(559), gone(500), gone(400))
 		active("all is gone", 900)

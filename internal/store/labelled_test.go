@@ -72,9 +72,7 @@ func TestAround(t *testing.T) {
 		message(12, "")
 		message(13, "")
 		message(int(label.Window.Seconds())+20, "")
-		if err := db.PutReaction(t.Context(), Reaction{Team: team, Channel: channel, TS: at(3), User: "U2", Name: "eyes", At: noon}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.PutReaction(t.Context(), Reaction{Team: team, Channel: channel, TS: at(3), User: "U2", Name: "eyes", At: noon}))
 		top, thread := chat.Conversation{Team: team, Channel: channel}, chat.Conversation{Team: team, Channel: channel, Thread: at(4)}
 		for _, test := range []struct {
 			name   string

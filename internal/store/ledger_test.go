@@ -20,9 +20,7 @@ func TestDecisionIsWrittenOnce(t *testing.T) {
 		}
 		decide := func(d Decision) {
 			t.Helper()
-			if err := db.Decide(t.Context(), d); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.Decide(t.Context(), d))
 		}
 		decide(d)
 		db.clock.advance(time.Minute)
@@ -58,9 +56,7 @@ func TestAbandonedJudgmentIsMadeAgain(t *testing.T) {
 			given := Decision{Key: key, WorkflowID: "w", Source: "judgment", Reason: "no judgment was had", Outcome: test.was}
 			made := Decision{Key: key, WorkflowID: "w", Source: "judgment", Reason: "because", Confidence: &sure, ShouldRespond: true, Model: "m", Outcome: test.comes}
 			for _, d := range []Decision{given, given, made, given} {
-				if err := db.Decide(t.Context(), d); err != nil {
-					t.Fatal(err)
-				}
+				must(t, db.Decide(t.Context(), d))
 				if got, err := db.Decision(t.Context(), key); err != nil || got.HasVerdict() != got.ShouldRespond {
 					t.Errorf("%s: taken %v, %+v, %v", key, got.HasVerdict(), got, err)
 				}
@@ -76,15 +72,11 @@ func TestSettleOnlyWhatIsPending(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		for _, d := range []Decision{{Key: "a", Outcome: "pending"}, {Key: "b", Outcome: "silent"}, {Key: "c", Outcome: "failed"}} {
 			d.WorkflowID = "w"
-			if err := db.Decide(t.Context(), d); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.Decide(t.Context(), d))
 		}
 		db.clock.advance(time.Minute)
 		for _, settle := range [][3]string{{"a", "posted", "key"}, {"a", "withdrawn", "late"}, {"b", "failed", "wrong"}, {"c", "posted", "fact"}, {"unknown", "posted", ""}} {
-			if err := db.Settle(t.Context(), settle[0], conversation.Outcome(settle[1]), settle[2]); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.Settle(t.Context(), settle[0], conversation.Outcome(settle[1]), settle[2]))
 			db.clock.advance(time.Minute)
 		}
 		got, err := db.DecisionsSince(t.Context(), []string{"w"}, time.Time{}, 10)
@@ -119,9 +111,7 @@ func TestSilencedUntil(t *testing.T) {
 		silence := func(c chat.Conversation, until time.Time) {
 			t.Helper()
 			orders++
-			if err := db.ApplyOrder(t.Context(), Order{ID: strconv.Itoa(orders), Scope: chat.Scope(c), Kind: "snooze", Until: until}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.ApplyOrder(t.Context(), Order{ID: strconv.Itoa(orders), Scope: chat.Scope(c), Kind: "snooze", Until: until}))
 		}
 		for _, c := range []chat.Conversation{of(m), unknown} {
 			check(c, time.Time{})

@@ -21,9 +21,7 @@ func text(s chat.Scope, term chat.Term) string { return fmt.Sprintf("%s memory o
 
 func (db database) draft(t *testing.T, s chat.Scope, term chat.Term, text string, c Cursor) {
 	t.Helper()
-	if err := db.SaveDraft(t.Context(), Memory{Scope: s, Term: term, Text: text, Origin: "model", Made: db.clock.now()}, c); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.SaveDraft(t.Context(), Memory{Scope: s, Term: term, Text: text, Origin: "model", Made: db.clock.now()}, c))
 }
 
 func (db database) cursor(t *testing.T, s chat.Scope, since time.Time) Cursor {
@@ -46,9 +44,7 @@ func (db database) current(t *testing.T, s chat.Scope) CurrentMemory {
 
 func (db database) save(t *testing.T, r MemoryUpdate) {
 	t.Helper()
-	if err := db.SaveMemories(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.SaveMemories(t.Context(), r))
 }
 
 // remember makes the memories of scopes again, as a memory run does.
@@ -92,9 +88,7 @@ func TestMemoryKeepsItsOrigin(t *testing.T) {
 				TokensIn: 100, TokensOut: 20, Latency: 1500 * time.Millisecond, Sources: []string{at(1), at(2)}, Made: noon.Add(-time.Minute),
 			}
 			c := Cursor{Since: noon.Add(-time.Hour), Newest: noon.Add(time.Microsecond), Revision: at(3), Count: 2}
-			if err := db.SaveDraft(t.Context(), want, c); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.SaveDraft(t.Context(), want, c))
 			got, err := db.Draft(t.Context(), scope, chat.ShortTerm, c)
 			want.ID = got.ID
 			if err != nil || !reflect.DeepEqual(got, want) {
@@ -271,9 +265,7 @@ func TestSaveMemoriesAfterAnotherWorker(t *testing.T) {
 			if got := db.count(t, "memories", "version > 0"); got != 2 {
 				t.Errorf("with another %s draft: %d versions, want 2", term, got)
 			}
-			if err := ofScope(db.db, theChannel).Where("version = 0").Delete(&memoryRow{}).Error; err != nil {
-				t.Fatal(err)
-			}
+			must(t, ofScope(db.db, theChannel).Where("version = 0").Delete(&memoryRow{}).Error)
 		}
 	})
 }

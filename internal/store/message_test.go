@@ -112,9 +112,7 @@ func TestRecordPassesWhomTheBotAnswered(t *testing.T) {
 			}
 			db.compose(t, p)
 			for i, m := range posted {
-				if err := db.MarkPosted(t.Context(), p[i], by("UBOT", m)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, db.MarkPosted(t.Context(), p[i], by("UBOT", m)))
 			}
 		}
 		db.store(t, by("U1", said(at(1), "")), by("U2", said(at(2), at(1))), by("U1", said(at(5), at(1))), app, by("UBOT", said(at(11), at(1))))
@@ -154,9 +152,7 @@ func TestRecordAddsAChangeOnce(t *testing.T) {
 		}
 		// A change relayed long ago still counts as recorded.
 		w := db.pending(t, of(m))
-		if err := db.MarkRelayed(t.Context(), []int64{w[0].ID}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.MarkRelayed(t.Context(), []int64{w[0].ID}))
 		if targets := db.record(t, m, keep(m, conversation.Said)); len(targets) != 0 {
 			t.Errorf("a change that was relayed is recorded again")
 		}

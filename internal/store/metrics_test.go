@@ -19,25 +19,17 @@ func TestMetrics(t *testing.T) {
 	t.Parallel()
 	s := open(t, "sqlite:"+filepath.Join(t.TempDir(), "myao.db"))
 	registry := prometheus.NewRegistry()
-	if _, err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Measure(NewMetrics(registry)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(s.Migrate(t.Context())))
+	must(t, s.Measure(NewMetrics(registry)))
 	ctx := t.Context()
 	for range 2 {
 		for _, d := range []Decision{
 			{Key: "a", WorkflowID: "w", Source: "rule", Outcome: "silent"},
 			{Key: "b", WorkflowID: "w", Source: "addressed", Outcome: "pending"},
 		} {
-			if err := s.Decide(ctx, d); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Decide(ctx, d))
 		}
-		if err := s.Settle(ctx, "b", "posted", "r"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Settle(ctx, "b", "posted", "r"))
 	}
 	if err := s.db.WithContext(ctx).Exec("SELECT nonsense").Error; err == nil {
 		t.Fatal("the database knows nonsense")

@@ -100,14 +100,11 @@ func TestMigrateGivesUpWithItsContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := within(t, 200*time.Millisecond, "Migrate", func(ctx context.Context) error {
-		_, err := s.Migrate(ctx)
-		return err
+		return errOf(s.Migrate(ctx))
 	}); err == nil {
 		t.Error("migrated while another program does")
 	}
-	if err := unlock(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unlock())
 	if _, err := s.Migrate(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -125,11 +122,7 @@ func TestMigrateWithProgress(t *testing.T) {
 			if dir == "sqlite" {
 				unlock, err = lockSQLite(t.Context(), s.sqlite)
 			} else {
-				pool, openErr := open(t, url).db.DB()
-				if openErr != nil {
-					t.Fatal(openErr)
-				}
-				unlock, err = lockPostgres(t.Context(), pool)
+				unlock, err = lockPostgres(t.Context(), open(t, url).pool)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -195,10 +188,7 @@ func TestMigrationLockBelongsToATransaction(t *testing.T) {
 		return nil
 	}))
 	defer func() { _ = mine.Close() }()
-	theirs, err := open(t, url).db.DB()
-	if err != nil {
-		t.Fatal(err)
-	}
+	theirs := open(t, url).pool
 	unlock, err := lockPostgres(t.Context(), mine)
 	if err != nil {
 		t.Fatal(err)
@@ -226,8 +216,7 @@ func TestMigrationLockBelongsToATransaction(t *testing.T) {
 		t.Errorf("the lock ends after %q idle, %v", limit, err)
 	}
 	if err := within(t, lockInterval/10, "lockPostgres", func(ctx context.Context) error {
-		_, err := lockPostgres(ctx, theirs)
-		return err
+		return errOf(lockPostgres(ctx, theirs))
 	}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a second one has the lock: %v", err)
 	}
@@ -267,16 +256,13 @@ func TestMigrationLockEndsWithItsProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := holder.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, holder.Start())
 	line := make([]byte, len("locked\n"))
 	if _, err := io.ReadFull(out, line); err != nil || string(line) != "locked\n" {
 		t.Errorf("the holder said %q, %v", line, err)
 	}
 	if err := within(t, 200*time.Millisecond, "Migrate", func(ctx context.Context) error {
-		_, err := s.Migrate(ctx)
-		return err
+		return errOf(s.Migrate(ctx))
 	}); err == nil {
 		t.Error("migrated while another process does")
 	}
@@ -337,15 +323,11 @@ func TestModelsMatchTheTables(t *testing.T) {
 // A database of the first version keeps its contents, up and down.
 func TestMemoryMigrationKeepsData(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
-		pool, err := db.db.DB()
-		if err != nil {
-			t.Fatal(err)
-		}
 		dialect, dir := goose.DialectPostgres, "postgres"
 		if db.sqlite != "" {
 			dialect, dir = goose.DialectSQLite3, "sqlite"
 		}
-		m, err := migrator(dialect, dir, pool)
+		m, err := migrator(dialect, dir, db.pool)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -357,9 +339,7 @@ func TestMemoryMigrationKeepsData(t *testing.T) {
 		}
 		down := func() {
 			t.Helper()
-			if _, err := m.DownTo(t.Context(), 1); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errOf(m.DownTo(t.Context(), 1)))
 		}
 		down()
 		exec("INSERT INTO channels (team_id, channel_id, name, refreshed_us) VALUES ('T1', 'C1', 'general', 7), ('T1', 'C2', '', 0)")
@@ -368,9 +348,7 @@ func TestMemoryMigrationKeepsData(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := db.db.Create(&row).Error; err != nil {
-				t.Fatal(err)
-			}
+			db.insert(t, &row)
 		}
 		for _, when := range []string{"at first", "again"} {
 			if applied, err := db.Migrate(t.Context()); err != nil || len(applied) != len(files(t, dir))-1 {
@@ -439,12 +417,8 @@ func TestSQLiteFileNames(t *testing.T) {
 func TestSQLiteSettings(t *testing.T) {
 	t.Parallel()
 	db := migratedSQLite(t)
-	pool, err := db.db.DB()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for range 3 { // held, so that each is a separate connection
-		conn, err := pool.Conn(t.Context())
+		conn, err := db.pool.Conn(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -457,12 +431,11 @@ func TestSQLiteSettings(t *testing.T) {
 		}
 	}
 	// A transaction holds the write lock from its beginning.
-	err = db.db.Transaction(func(*gorm.DB) error {
+	err := db.db.Transaction(func(*gorm.DB) error {
 		other := open(t, db.url)
 		m := said(at(1), "")
 		return within(t, 100*time.Millisecond, "Record", func(ctx context.Context) error {
-			_, err := other.Record(ctx, m, keep(m))
-			return err
+			return errOf(other.Record(ctx, m, keep(m)))
 		})
 	})
 	if err == nil {
@@ -503,9 +476,7 @@ func TestColumnsAddedWhileInUse(t *testing.T) {
 			if strings.HasPrefix(table, "sqlite_") || strings.HasPrefix(table, "search_by_term") { // FTS5's
 				continue
 			}
-			if err := db.db.Exec("ALTER TABLE " + table + " ADD COLUMN of_the_next_version TEXT NOT NULL DEFAULT ''").Error; err != nil {
-				t.Fatal(err)
-			}
+			db.exec(t, "ALTER TABLE "+table+" ADD COLUMN of_the_next_version TEXT NOT NULL DEFAULT ''")
 		}
 		for i, after := range ask() {
 			if after != before[i] {

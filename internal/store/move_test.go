@@ -21,15 +21,11 @@ func TestMoveChannel(t *testing.T) {
 			{Scope: over, Kind: "mute", Until: century}, {Scope: over, Kind: "unmute"},
 		} {
 			o.ID, o.By, o.At = string(rune('a'+i)), "slack:U1", noon
-			if err := db.ApplyOrder(ctx, o); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.ApplyOrder(ctx, o))
 		}
 		move := func(until time.Time) {
 			t.Helper()
-			if err := db.MoveChannel(ctx, Move{Team: team, From: channel, To: to, Mute: until}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.MoveChannel(ctx, Move{Team: team, From: channel, To: to, Mute: until}))
 		}
 		silent := func(when string, want map[string]time.Time) {
 			t.Helper()
@@ -65,9 +61,7 @@ func TestMoveChannel(t *testing.T) {
 		}
 
 		db.clock.advance(time.Minute)
-		if err := db.ApplyOrder(ctx, Order{ID: "unmute", Scope: chat.Scope(top), Kind: "unmute", By: "slack:U1"}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.ApplyOrder(ctx, Order{ID: "unmute", Scope: chat.Scope(top), Kind: "unmute", By: "slack:U1"}))
 		move(century)
 		silent("told again, after an unmute", map[string]time.Time{at(1): century})
 		if o, err := db.LatestSilenceOrder(ctx, top); err != nil || o.Kind != "unmute" || o.MovedFrom() != "" {
@@ -132,16 +126,12 @@ func TestMovesInAnyOrder(t *testing.T) {
 			scope := chat.Scope{Team: team, Channel: id("GA")}
 			for _, thread := range []string{"", at(1)} {
 				scope.Thread = thread
-				if err := db.ApplyOrder(ctx, Order{ID: id("mute" + thread), Scope: scope, Kind: "mute", By: "slack:U1", Until: century}); err != nil {
-					t.Fatal(err)
-				}
+				must(t, db.ApplyOrder(ctx, Order{ID: id("mute" + thread), Scope: scope, Kind: "mute", By: "slack:U1", Until: century}))
 			}
 		}
 		move := func(m Move) {
 			t.Helper()
-			if err := db.MoveChannel(ctx, m); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.MoveChannel(ctx, m))
 		}
 		silent := func(when, channel string, want bool) {
 			t.Helper()
@@ -162,9 +152,7 @@ func TestMovesInAnyOrder(t *testing.T) {
 			t.Errorf("%v, %v", got, err)
 		}
 		for _, thread := range []string{"", at(1)} {
-			if err := db.ApplyOrder(ctx, Order{ID: "unmute" + thread, Scope: chat.Scope{Team: team, Channel: "CD0", Thread: thread}, Kind: "unmute", By: "slack:U1"}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.ApplyOrder(ctx, Order{ID: "unmute" + thread, Scope: chat.Scope{Team: team, Channel: "CD0", Thread: thread}, Kind: "unmute", By: "slack:U1"}))
 		}
 		for _, m := range []Move{third[0], second[0], first[0]} {
 			move(m)
@@ -184,9 +172,7 @@ func TestMovesInAnyOrder(t *testing.T) {
 // Moving a channel without mutes gives no orders to be silent.
 func TestMoveWithoutSilence(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
-		if err := db.MoveChannel(t.Context(), Move{Team: team, From: "G1", To: "C2"}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.MoveChannel(t.Context(), Move{Team: team, From: "G1", To: "C2"}))
 		if got, err := db.MovedTo(t.Context(), []string{"G1"}); err != nil || len(got) != 0 {
 			t.Errorf("%v, %v", got, err)
 		}

@@ -40,9 +40,7 @@ func TestApplyOrder(t *testing.T) {
 			}
 		}
 		var rows []orderRow
-		if err := db.db.Order("id").Find(&rows).Error; err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.db.Order("id").Find(&rows).Error)
 		if len(rows) != 5 || rows[0].Kind != "snooze" || rows[0].OrderedBy != "cli:carol" || !instant(rows[0].OrderedUS).Equal(noon) ||
 			!instant(rows[0].UntilUS).Equal(hour) || rows[0].scope() != general || rows[3].UntilUS != 0 {
 			t.Errorf("%+v", rows)
@@ -76,9 +74,7 @@ func TestMuteEverywhere(t *testing.T) {
 			{"unmute", chat.Scope{Team: team}, time.Time{}, true, false, false, ""},
 		} {
 			order := Order{ID: fmt.Sprint(i), Scope: step.scope, Kind: step.kind, By: fmt.Sprint("cli:", i), Until: step.until, At: noon.Add(time.Duration(i) * time.Second)}
-			if err := db.ApplyOrder(ctx, order); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.ApplyOrder(ctx, order))
 			for c, want := range map[chat.Conversation]bool{thread: step.thread, thread.Top(): step.top, elsewhere: step.elsewhere} {
 				if until, err := db.SilencedUntil(ctx, c); err != nil || until.After(time.Now()) != want {
 					t.Errorf("step %d: %s is silent until %s, %v; want %v", i, c.ID(), until, err, want)

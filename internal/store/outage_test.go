@@ -23,103 +23,89 @@ func calls(s *Store) map[string]func(context.Context) error {
 		"Ping":        s.Ping,
 		"Writable":    s.Writable,
 		"CheckSchema": s.CheckSchema,
-		"Migrate":     func(ctx context.Context) error { _, err := s.Migrate(ctx); return err },
-		"Record": func(ctx context.Context) error {
-			_, err := s.Record(ctx, m, keep(m, conversation.Said))
-			return err
-		},
+		"Migrate":     func(ctx context.Context) error { return errOf(s.Migrate(ctx)) },
+		"Record":      func(ctx context.Context) error { return errOf(s.Record(ctx, m, keep(m, conversation.Said))) },
 		"ApplyOrder": func(ctx context.Context) error {
 			return s.ApplyOrder(ctx, Order{ID: "o", Scope: theChannel, Kind: "mute", Until: noon})
 		},
-		"Message":        func(ctx context.Context) error { _, err := s.Message(ctx, team, channel, m.TS); return err },
-		"Context":        func(ctx context.Context) error { _, err := s.Context(ctx, ContextRequest{Conversation: c}); return err },
-		"CallSummaries":  func(ctx context.Context) error { _, err := s.CallSummaries(ctx, "k", "judgment"); return err },
+		"Message":        func(ctx context.Context) error { return errOf(s.Message(ctx, team, channel, m.TS)) },
+		"Context":        func(ctx context.Context) error { return errOf(s.Context(ctx, ContextRequest{Conversation: c})) },
+		"CallSummaries":  func(ctx context.Context) error { return errOf(s.CallSummaries(ctx, "k", "judgment")) },
 		"CheckCalls":     s.CheckCalls,
-		"Facts":          func(ctx context.Context) error { _, err := s.Facts(ctx, FactsRequest{Conversation: c}); return err },
-		"Tail":           func(ctx context.Context) error { _, err := s.Tail(ctx, c, 5); return err },
-		"Claim":          func(ctx context.Context) error { _, err := s.Claim(ctx, c.ID(), "a", noon, 5); return err },
-		"Release":        func(ctx context.Context) error { _, err := s.Release(ctx, c.ID(), "a"); return err },
-		"PendingChanges": func(ctx context.Context) error { _, err := s.PendingChanges(ctx, c.ID(), 5); return err },
+		"Facts":          func(ctx context.Context) error { return errOf(s.Facts(ctx, FactsRequest{Conversation: c})) },
+		"Tail":           func(ctx context.Context) error { return errOf(s.Tail(ctx, c, 5)) },
+		"Claim":          func(ctx context.Context) error { return errOf(s.Claim(ctx, c.ID(), "a", noon, 5)) },
+		"Release":        func(ctx context.Context) error { return errOf(s.Release(ctx, c.ID(), "a")) },
+		"PendingChanges": func(ctx context.Context) error { return errOf(s.PendingChanges(ctx, c.ID(), 5)) },
 		"MarkRelayed":    func(ctx context.Context) error { return s.MarkRelayed(ctx, []int64{1}) },
-		"Backlog":        func(ctx context.Context) error { _, err := s.Backlog(ctx, 5); return err },
+		"Backlog":        func(ctx context.Context) error { return errOf(s.Backlog(ctx, 5)) },
 		"BacklogSize":    func(ctx context.Context) error { _, _, err := s.BacklogSize(ctx); return err },
 		"Compose":        func(ctx context.Context) error { return s.Compose(ctx, parts("r", "text"), Decision{Key: "k"}) },
-		"Parts":          func(ctx context.Context) error { _, err := s.Parts(ctx, "r"); return err },
-		"BeginSend":      func(ctx context.Context) error { _, err := s.BeginSend(ctx, parts("r", "text")[0], 1, 1); return err },
-		"BeginReply":     func(ctx context.Context) error { _, err := s.BeginReply(ctx, "r", 1, 1); return err },
+		"Parts":          func(ctx context.Context) error { return errOf(s.Parts(ctx, "r")) },
+		"BeginSend":      func(ctx context.Context) error { return errOf(s.BeginSend(ctx, parts("r", "text")[0], 1, 1)) },
+		"BeginReply":     func(ctx context.Context) error { return errOf(s.BeginReply(ctx, "r", 1, 1)) },
 		"EndSend":        func(ctx context.Context) error { return s.EndSend(ctx, Part{Key: "r/0"}, Failed, time.Time{}, "") },
 		"MarkPosted":     func(ctx context.Context) error { return s.MarkPosted(ctx, parts("r", "text")[0], m) },
-		"MarkReplied":    func(ctx context.Context) error { _, err := s.MarkReplied(ctx, parts("r", "text")[0], m); return err },
+		"MarkReplied":    func(ctx context.Context) error { return errOf(s.MarkReplied(ctx, parts("r", "text")[0], m)) },
 		"Decide":         func(ctx context.Context) error { return s.Decide(ctx, Decision{Key: "k"}) },
 		"Settle":         func(ctx context.Context) error { return s.Settle(ctx, "k", "posted", "") },
 		"SaveSnapshot": func(ctx context.Context) error {
 			return s.SaveSnapshot(ctx, Snapshot{Decision: "k", Team: team, Data: []byte{0}})
 		},
-		"LeaseSnapshot": func(ctx context.Context) error {
-			_, err := s.LeaseSnapshot(ctx, "a", time.Minute)
-			return err
-		},
-		"SaveOpinion": func(ctx context.Context) error {
-			_, err := s.SaveOpinion(ctx, Opinion{Decision: "k"})
-			return err
-		},
-		"SilencedUntil": func(ctx context.Context) error { _, err := s.SilencedUntil(ctx, c); return err },
-		"Users":         func(ctx context.Context) error { _, err := s.Users(ctx, team, []string{"U1"}); return err },
+		"LeaseSnapshot": func(ctx context.Context) error { return errOf(s.LeaseSnapshot(ctx, "a", time.Minute)) },
+		"SaveOpinion":   func(ctx context.Context) error { return errOf(s.SaveOpinion(ctx, Opinion{Decision: "k"})) },
+		"SilencedUntil": func(ctx context.Context) error { return errOf(s.SilencedUntil(ctx, c)) },
+		"Users":         func(ctx context.Context) error { return errOf(s.Users(ctx, team, []string{"U1"})) },
 		"SaveUsers":     func(ctx context.Context) error { return s.SaveUsers(ctx, team, User{ID: "U1"}) },
-		"Channels":      func(ctx context.Context) error { _, err := s.Channels(ctx, team, []string{channel}); return err },
+		"Channels":      func(ctx context.Context) error { return errOf(s.Channels(ctx, team, []string{channel})) },
 		"SaveChannel":   func(ctx context.Context) error { return s.SaveChannel(ctx, team, Channel{ID: channel}) },
 		"MoveChannel": func(ctx context.Context) error {
 			return s.MoveChannel(ctx, Move{Team: team, From: channel, To: "C2", Mute: noon.AddDate(100, 0, 0)})
 		},
-		"LatestSilenceOrder": func(ctx context.Context) error { _, err := s.LatestSilenceOrder(ctx, c); return err },
-		"MovedTo":            func(ctx context.Context) error { _, err := s.MovedTo(ctx, []string{channel}); return err },
+		"LatestSilenceOrder": func(ctx context.Context) error { return errOf(s.LatestSilenceOrder(ctx, c)) },
+		"MovedTo":            func(ctx context.Context) error { return errOf(s.MovedTo(ctx, []string{channel})) },
 		"CloseChannel":       func(ctx context.Context) error { return s.CloseChannel(ctx, team, channel) },
 		"Names": func(ctx context.Context) error {
-			_, err := s.Names(ctx, team, channel, []string{"U1"}, []string{channel})
-			return err
+			return errOf(s.Names(ctx, team, channel, []string{"U1"}, []string{channel}))
 		},
 		"SyncChannels": func(ctx context.Context) error {
-			_, err := s.SyncChannels(ctx, team, []Channel{{ID: channel}})
-			return err
+			return errOf(s.SyncChannels(ctx, team, []Channel{{ID: channel}}))
 		},
-		"Memberships":      func(ctx context.Context) error { _, err := s.Memberships(ctx, team); return err },
-		"UnjoinedChannels": func(ctx context.Context) error { _, err := s.UnjoinedChannels(ctx, team, noon, 5); return err },
+		"Memberships":      func(ctx context.Context) error { return errOf(s.Memberships(ctx, team)) },
+		"UnjoinedChannels": func(ctx context.Context) error { return errOf(s.UnjoinedChannels(ctx, team, noon, 5)) },
 		"AdvanceCatchUp":   func(ctx context.Context) error { return s.AdvanceCatchUp(ctx, team, channel, m.TS, "", noon) },
-		"Gaps":             func(ctx context.Context) error { _, err := s.Gaps(ctx, team); return err },
-		"NewestGap":        func(ctx context.Context) error { _, err := s.NewestGap(ctx); return err },
+		"Gaps":             func(ctx context.Context) error { return errOf(s.Gaps(ctx, team)) },
+		"NewestGap":        func(ctx context.Context) error { return errOf(s.NewestGap(ctx)) },
 		"OpenGap":          func(ctx context.Context) error { return s.OpenGap(ctx) },
 		"CloseGap":         func(ctx context.Context) error { return s.CloseGap(ctx, team) },
 		"UnreadChannels":   func(ctx context.Context) error { _, _, err := s.UnreadChannels(ctx, team, 1, nil, 5); return err },
 		"MarkRead":         func(ctx context.Context) error { return s.MarkRead(ctx, team, channel, 1) },
-		"Starters":         func(ctx context.Context) error { _, err := s.Starters(ctx); return err },
+		"Starters":         func(ctx context.Context) error { return errOf(s.Starters(ctx)) },
 		"SaveStarter":      func(ctx context.Context) error { return s.SaveStarter(ctx, Starter{ID: "s"}) },
 		"RemoveStarter":    func(ctx context.Context) error { return s.RemoveStarter(ctx, "s") },
 		"SaveHistory":      func(ctx context.Context) error { return s.SaveHistory(ctx, []chat.Message{said(at(3), "")}) },
-		"Unhandled":        func(ctx context.Context) error { _, err := s.Unhandled(ctx, team, channel, noon, "", 5); return err },
-		"ActiveThreads":    func(ctx context.Context) error { _, err := s.ActiveThreads(ctx, team, channel, noon); return err },
+		"Unhandled":        func(ctx context.Context) error { return errOf(s.Unhandled(ctx, team, channel, noon, "", 5)) },
+		"ActiveThreads":    func(ctx context.Context) error { return errOf(s.ActiveThreads(ctx, team, channel, noon)) },
 		"MessagesByTS": func(ctx context.Context) error {
-			_, err := s.MessagesByTS(ctx, team, channel, []string{m.TS})
-			return err
+			return errOf(s.MessagesByTS(ctx, team, channel, []string{m.TS}))
 		},
 		"ChangesAndDecisions": func(ctx context.Context) error {
 			_, _, err := s.ChangesAndDecisions(ctx, []string{c.ID()}, m.TS)
 			return err
 		},
 		"ChangedThreads": func(ctx context.Context) error {
-			_, err := s.ChangedThreads(ctx, team, noon, noon, chat.Scope{}, 5)
-			return err
+			return errOf(s.ChangedThreads(ctx, team, noon, noon, chat.Scope{}, 5))
 		},
 		"ChangedChannels": func(ctx context.Context) error {
-			_, err := s.ChangedChannels(ctx, team, noon, chat.Scope{}, 5)
-			return err
+			return errOf(s.ChangedChannels(ctx, team, noon, chat.Scope{}, 5))
 		},
-		"CurrentCursor": func(ctx context.Context) error { _, err := s.CurrentCursor(ctx, theChannel, noon); return err },
-		"CurrentMemory": func(ctx context.Context) error { _, err := s.CurrentMemory(ctx, theChannel); return err },
+		"CurrentCursor": func(ctx context.Context) error { return errOf(s.CurrentCursor(ctx, theChannel, noon)) },
+		"CurrentMemory": func(ctx context.Context) error { return errOf(s.CurrentMemory(ctx, theChannel)) },
 		"ChannelMemoryInput": func(ctx context.Context) error {
 			_, _, err := s.ChannelMemoryInput(ctx, team, channel, noon, 5)
 			return err
 		},
-		"Draft": func(ctx context.Context) error { _, err := s.Draft(ctx, aThread, chat.ShortTerm, Cursor{}); return err },
+		"Draft": func(ctx context.Context) error { return errOf(s.Draft(ctx, aThread, chat.ShortTerm, Cursor{})) },
 		"SaveDraft": func(ctx context.Context) error {
 			return s.SaveDraft(ctx, Memory{Scope: aThread, Text: "text"}, Cursor{})
 		},
@@ -127,21 +113,18 @@ func calls(s *Store) map[string]func(context.Context) error {
 			return s.SaveMemories(ctx, MemoryUpdate{Scope: aThread, Short: ClearMemory})
 		},
 		"MemoryVersions": func(ctx context.Context) error {
-			_, err := s.MemoryVersions(ctx, theChannel, chat.ShortTerm, 5)
-			return err
+			return errOf(s.MemoryVersions(ctx, theChannel, chat.ShortTerm, 5))
 		},
 		"WorkspaceMemories": func(ctx context.Context) error { _, _, err := s.WorkspaceMemories(ctx, team, channel); return err },
-		"Knowledge":         func(ctx context.Context) error { _, err := s.Knowledge(ctx, team, channel, noon, 5, 5); return err },
-		"SpentByChannel":    func(ctx context.Context) error { _, err := s.SpentByChannel(ctx, team, noon); return err },
+		"Knowledge":         func(ctx context.Context) error { return errOf(s.Knowledge(ctx, team, channel, noon, 5, 5)) },
+		"SpentByChannel":    func(ctx context.Context) error { return errOf(s.SpentByChannel(ctx, team, noon)) },
 	}
 }
 
 func TestClosedDatabaseIsAnError(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		s := open(t, db.url)
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
 		for name, call := range calls(s) {
 			if (name == "BeginReply" || name == "CheckSchema") && db.sqlite != "" {
 				continue // not used with SQLite
@@ -225,8 +208,7 @@ func TestOpenGivesUpWithItsContext(t *testing.T) {
 	}
 	defer func() { _ = l.Close() }()
 	err = within(t, 300*time.Millisecond, "Open", func(ctx context.Context) error {
-		_, err := Open(ctx, fmt.Sprintf("postgres://user:pass%%77ord@%s/db?sslmode=disable", l.Addr()))
-		return err
+		return errOf(Open(ctx, fmt.Sprintf("postgres://user:pass%%77ord@%s/db?sslmode=disable", l.Addr())))
 	})
 	if err == nil || strings.Contains(err.Error(), "password") {
 		t.Errorf("%v", err)

@@ -33,9 +33,7 @@ func (db database) compose(t *testing.T, p []Part) []Part {
 	for i := range p {
 		p[i].Read = db.clock.now()
 	}
-	if err := db.Compose(t.Context(), p, Decision{Key: "run/1"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.Compose(t.Context(), p, Decision{Key: "run/1"}))
 	return db.parts(t, p[0].Reply)
 }
 
@@ -102,13 +100,9 @@ func TestComposeStopsOnceAnAttemptHasBegun(t *testing.T) {
 			}
 		}
 		check("sending")
-		if err := db.EndSend(t.Context(), p[1], Composed, time.Time{}, "rate limited"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.EndSend(t.Context(), p[1], Composed, time.Time{}, "rate limited"))
 		check("composed again")
-		if err := db.MarkPosted(t.Context(), p[1], said(at(5), at(1))); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.MarkPosted(t.Context(), p[1], said(at(5), at(1))))
 		check("sent")
 	})
 }
@@ -146,9 +140,7 @@ func TestOutdatedReplyIsComposedAgain(t *testing.T) {
 		db.clock.advance(time.Second)
 		db.delete(t, said(at(3), at(1)))
 		anew("sending", ErrUnderWay)
-		if err := db.EndSend(t.Context(), p, Composed, time.Time{}, "rate limited"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.EndSend(t.Context(), p, Composed, time.Time{}, "rate limited"))
 		anew("rate limited", nil)
 		got := db.parts(t, "r")
 		if len(got) != 1 || got[0].Text != "new" || got[0].Attempts != 1 || got[0].State != Composed || !got[0].Read.Equal(db.clock.now()) {
@@ -156,15 +148,11 @@ func TestOutdatedReplyIsComposedAgain(t *testing.T) {
 		}
 		anew("composed anew", ErrUnderWay)
 		db.begin(t, got[0], time.Minute, true, "the new one")
-		if err := db.EndSend(t.Context(), p, Composed, time.Time{}, "late news of the old one"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.EndSend(t.Context(), p, Composed, time.Time{}, "late news of the old one"))
 		if row := db.row(t, p.Key); row.State != Sending || row.Attempts != 2 {
 			t.Errorf("the outbox has %+v", row)
 		}
-		if err := db.MarkPosted(t.Context(), got[0], said(at(5), at(1))); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.MarkPosted(t.Context(), got[0], said(at(5), at(1))))
 		db.clock.advance(time.Second)
 		db.delete(t, said(at(4), at(1)))
 		anew("sent", ErrUnderWay)
@@ -311,15 +299,11 @@ func TestAttemptHoldsItsPartUntilTheLeaseEnds(t *testing.T) {
 		if got := db.parts(t, "r")[0]; got.Attempts != 2 || !got.Tried.Equal(noon) {
 			t.Errorf("%d attempts, the first at %s; want 2, from %s on", got.Attempts, got.Tried, noon)
 		}
-		if err := db.EndSend(t.Context(), p, Composed, time.Time{}, "news of the first attempt"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.EndSend(t.Context(), p, Composed, time.Time{}, "news of the first attempt"))
 		if got := db.parts(t, "r")[0]; got.State != Sending {
 			t.Errorf("an attempt that another has followed made the part %s", got.State)
 		}
-		if err := db.EndSend(t.Context(), sending, Composed, time.Time{}, "rate limited"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.EndSend(t.Context(), sending, Composed, time.Time{}, "rate limited"))
 		again := db.parts(t, "r")[0]
 		if again.State != Composed || again.Error != "rate limited" || !again.LeasedUntil.Equal(instant(0)) || again.Attempts != 2 {
 			t.Errorf("after a definite error: %+v", again)
@@ -336,9 +320,7 @@ func TestAttemptWithUnknownResultIsNoticed(t *testing.T) {
 		unknownEnd := func(p Part) Part {
 			t.Helper()
 			db.begin(t, p, time.Minute, true, "an attempt")
-			if err := db.EndSend(t.Context(), p, Sending, time.Time{}, "timeout"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.EndSend(t.Context(), p, Sending, time.Time{}, "timeout"))
 			return db.parts(t, "r")[0]
 		}
 		seen := unknownEnd(p)
@@ -357,13 +339,9 @@ func TestEndSendDoesNotOverwriteSent(t *testing.T) {
 		db.begin(t, p, time.Minute, true, "first")
 		posted := said(at(5), p.Thread)
 		posted.Own = true
-		if err := db.MarkPosted(t.Context(), p, posted); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.MarkPosted(t.Context(), p, posted))
 		for _, state := range []Delivery{Composed, Sending, Failed} {
-			if err := db.EndSend(t.Context(), p, state, time.Time{}, "late news"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.EndSend(t.Context(), p, state, time.Time{}, "late news"))
 		}
 		sent := db.parts(t, "r")[0]
 		if sent.State != Sent || sent.SentTS != posted.TS || sent.Error != "" {
@@ -387,9 +365,7 @@ func TestReplaceWithNotice(t *testing.T) {
 		refuse := func(p Part) {
 			t.Helper()
 			db.begin(t, p, time.Minute, true, p.Text)
-			if err := db.EndSend(t.Context(), p, Failed, time.Time{}, "msg_too_long"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.EndSend(t.Context(), p, Failed, time.Time{}, "msg_too_long"))
 		}
 		p := db.compose(t, parts("r", "one", "two"))
 		other := db.compose(t, parts("other", "stays", "too"))
@@ -417,9 +393,7 @@ func TestMarkPostedOnce(t *testing.T) {
 		posted := said(at(5), at(1))
 		posted.Own, posted.BotID = true, "B1"
 		for range 2 {
-			if err := db.MarkPosted(t.Context(), p[0], posted); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.MarkPosted(t.Context(), p[0], posted))
 		}
 		if got, err := db.Message(t.Context(), team, channel, posted.TS); err != nil || !reflect.DeepEqual(got, posted) {
 			t.Errorf("remembered %+v, %v", got, err)
@@ -430,9 +404,7 @@ func TestMarkPostedOnce(t *testing.T) {
 		edited := second
 		edited.Text, edited.Revision = "edited", at(7)
 		db.store(t, edited)
-		if err := db.MarkPosted(t.Context(), p[1], second); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.MarkPosted(t.Context(), p[1], second))
 		if got, err := db.Message(t.Context(), team, channel, second.TS); err != nil || got.Text != "edited" {
 			t.Errorf("remembered %+v, %v", got, err)
 		}
@@ -454,16 +426,12 @@ func TestDeletedReplyLeavesTheOutbox(t *testing.T) {
 		for i := range p {
 			m := said(at(5+i), at(1))
 			m.Own, m.Text = true, p[i].Text
-			if err := db.MarkPosted(t.Context(), p[i], m); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.MarkPosted(t.Context(), p[i], m))
 		}
 		tell := func(m chat.Message) {
 			t.Helper()
 			m.Own = true
-			if _, err := db.Record(t.Context(), m, func(Known) Entry { return Entry{Message: &m, Handled: true} }); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errOf(db.Record(t.Context(), m, func(Known) Entry { return Entry{Message: &m, Handled: true} })))
 		}
 		edited := said(at(6), at(1))
 		edited.Text, edited.Revision = "two, and more", at(7)
@@ -484,9 +452,7 @@ func TestMarkRepliedSettlesTheDecision(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		p := parts("r", "one", "two")
 		d := Decision{Key: p[0].Decision, WorkflowID: "w", Source: "addressed", Reason: "asked", Outcome: "pending"}
-		if err := db.Compose(t.Context(), p, d); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.Compose(t.Context(), p, d))
 		outcome := func() string {
 			t.Helper()
 			got, err := db.Decision(t.Context(), d.Key)
@@ -536,9 +502,7 @@ func TestComposeUsesOneInsert(t *testing.T) {
 			db.db.Callback().Create().After("gorm:create").Register("count", count(&inserts)),
 			db.db.Callback().Delete().After("gorm:delete").Register("count", count(&deletions)),
 		} {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 		}
 		for n := range 2 {
 			inserts, deletions = 0, 0
@@ -565,9 +529,7 @@ func TestComposeSeesConcurrentAttempt(t *testing.T) {
 			t.Error(mine, err)
 		}
 	})
-	if err := db.db.Callback().Create().Before("gorm:create").Register("meanwhile", func(*gorm.DB) { meanwhile() }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.db.Callback().Create().Before("gorm:create").Register("meanwhile", func(*gorm.DB) { meanwhile() }))
 	if err := db.Compose(t.Context(), parts("r", "ours"), Decision{Key: "run/1"}); !errors.Is(err, ErrUnderWay) {
 		t.Errorf("%v, want ErrUnderWay", err)
 	}

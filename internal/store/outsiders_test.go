@@ -8,23 +8,17 @@ import (
 
 func (db database) see(t *testing.T, channel, user string, at time.Time) {
 	t.Helper()
-	if err := db.SeeOutsiders(t.Context(), team, channel, map[string]time.Time{user: at}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.SeeOutsiders(t.Context(), team, channel, map[string]time.Time{user: at}))
 }
 
 func (db database) leave(t *testing.T, channel, user string, at time.Time) {
 	t.Helper()
-	if err := db.LeaveChannel(t.Context(), team, channel, user, at); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.LeaveChannel(t.Context(), team, channel, user, at))
 }
 
 func (db database) saveUsers(t *testing.T, users ...User) {
 	t.Helper()
-	if err := db.SaveUsers(t.Context(), team, users...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.SaveUsers(t.Context(), team, users...))
 }
 
 // Events and listings may arrive in any order: the newest one counts.
@@ -89,9 +83,7 @@ func TestMembersDue(t *testing.T) {
 		}
 		list := func(id string, at time.Time) {
 			t.Helper()
-			if _, err := db.SaveMembers(t.Context(), team, id, nil, at); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errOf(db.SaveMembers(t.Context(), team, id, nil, at)))
 		}
 		db.sync(t, Channel{ID: "C1", Name: "one"}, Channel{ID: "C2", Name: "two"}, Channel{ID: "C3", Name: "gone", Archived: true}, Channel{ID: "D1", Private: true})
 		db.saveUsers(t, User{ID: "U2", Name: "sam", Stranger: true, Refreshed: noon})
@@ -109,9 +101,7 @@ func TestMembersDue(t *testing.T) {
 		due("with another guest", noon, true, "C1", "C2")
 		list("C1", noon.Add(2*time.Minute))
 		due("asked again", noon, false, "C2")
-		if err := db.MembersUnknown(t.Context(), team, "C1"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.MembersUnknown(t.Context(), team, "C1"))
 		due("after the bot came", noon, true, "C1", "C2")
 		list("C1", noon.Add(3*time.Minute))
 		db.sync(t, Channel{ID: "C2", Name: "two"})

@@ -25,9 +25,7 @@ func TestHandOverProposals(t *testing.T) {
 				t.Fatal(run, err)
 			}
 		}
-		if err := db.EndProposal(t.Context(), done.ID, ProposalDone, "x"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.EndProposal(t.Context(), done.ID, ProposalDone, "x"))
 		hidden, err := db.SaveTurn(t.Context(), conv, at(2), Turn{Decision: "run/4/x", Steps: []Step{
 			{CallID: "c", Tool: "desk__create", State: StepProposed, Proposal: &Proposal{Asker: "U1", LapsesUS: db.nowMicros()}},
 		}})

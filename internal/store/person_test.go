@@ -150,9 +150,7 @@ func (db database) traces(t *testing.T) (columns []string) {
 				t.Errorf("column %s of table %s: nothing says what it holds of a person; see personal in person_test.go", c.Name(), table)
 			}
 			var values []string
-			if err := db.db.Raw("SELECT CAST(" + c.Name() + " AS TEXT) FROM " + table + " WHERE " + c.Name() + " IS NOT NULL").Scan(&values).Error; err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.db.Raw("SELECT CAST("+c.Name()+" AS TEXT) FROM "+table+" WHERE "+c.Name()+" IS NOT NULL").Scan(&values).Error)
 			if slices.ContainsFunc(values, func(v string) bool {
 				return strings.Contains(v, canaryUser) || strings.Contains(v, canaryName) || strings.Contains(v, canaryText)
 			}) {
@@ -292,9 +290,7 @@ func TestExportPerson(t *testing.T) {
 		if want := []string{"thread: " + canaryText, "channel: " + canaryText, "channel, again: " + canaryText, "all: " + canaryText, canaryText}; !slices.Equal(memories, want) {
 			t.Errorf("memories %q, want %q", memories, want)
 		}
-		if err := db.ForgetPerson(t.Context(), canary, operator, "o2", noStep); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.ForgetPerson(t.Context(), canary, operator, "o2", noStep))
 		x, err = db.ExportPerson(t.Context(), canary, noStep)
 		if err != nil || x.Name != "" || !x.Forgotten.Equal(db.clock.now()) || len(x.Messages)+len(x.Reactions)+len(x.Orders)+len(x.Decisions)+len(x.Replies)+len(x.Steps)+len(x.Proposals)+len(x.Promises)+len(x.Memories)+len(x.Notes)+len(x.Feedback) > 0 {
 			t.Errorf("after they were forgotten: %+v, %v", x, err)
@@ -342,9 +338,7 @@ func TestForgetPerson(t *testing.T) {
 		}
 		// A guest who is met again may be forgotten again.
 		db.see(t, "C1", canaryUser, noon)
-		if err := db.ForgetPerson(t.Context(), canary, operator, "o2", noStep); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.ForgetPerson(t.Context(), canary, operator, "o2", noStep))
 		for what, n := range map[string]int{
 			"messages|text = 'filler'":                          2 * sweepChunk,
 			"messages|deleted AND user_id = ''":                 3,
@@ -385,9 +379,7 @@ func TestForgetPerson(t *testing.T) {
 func TestHistoryDoesNotBringBackWhoWasForgotten(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		db.seedPerson(t)
-		if err := db.ForgetPerson(t.Context(), canary, operator, "o2", noStep); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.ForgetPerson(t.Context(), canary, operator, "o2", noStep))
 		old := func(channel string, n int) chat.Message {
 			return in(channel, chat.Message{Team: team, TS: at(n), UserID: canaryUser, Text: canaryText})
 		}
@@ -395,9 +387,7 @@ func TestHistoryDoesNotBringBackWhoWasForgotten(t *testing.T) {
 		others.Text = "thanks, <@" + canaryUser + ">"
 		for _, history := range [][]chat.Message{{old("C1", 0), old("C1", 20), others}, {old("C3", 1)}} {
 			for range 2 {
-				if err := db.SaveHistory(t.Context(), history); err != nil {
-					t.Fatal(err)
-				}
+				must(t, db.SaveHistory(t.Context(), history))
 			}
 		}
 		edit := old("C1", 0)
@@ -415,9 +405,7 @@ func TestHistoryDoesNotBringBackWhoWasForgotten(t *testing.T) {
 		db.clock.advance(time.Hour)
 		later := old("C1", 0)
 		later.TS = chat.TS(db.clock.now())
-		if err := db.SaveHistory(t.Context(), []chat.Message{later}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.SaveHistory(t.Context(), []chat.Message{later}))
 		if m, err := db.Message(t.Context(), team, "C1", later.TS); err != nil || m.Text != canaryText || m.UserID != canaryUser {
 			t.Errorf("%+v, %v", m, err)
 		}
@@ -431,12 +419,10 @@ func TestForgetPersonWithdrawsWhatWaits(t *testing.T) {
 		db.record(t, old, keep(old, conversation.Said))
 		db.clock.advance(100_001 * time.Second)
 		db.record(t, fresh, keep(fresh, conversation.Said))
-		if err := db.ForgetPerson(t.Context(), chat.Person{Team: team, User: "U1"}, operator, "o1", func(string, int, int) error {
+		must(t, db.ForgetPerson(t.Context(), chat.Person{Team: team, User: "U1"}, operator, "o1", func(string, int, int) error {
 			db.store(t, later) // while it runs
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		if m, err := db.Message(t.Context(), team, channel, later.TS); err != nil || m.Text == "" || m.UserID != "U1" {
 			t.Errorf("what they write meanwhile is %+v, %v", m, err)
 		}

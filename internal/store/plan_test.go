@@ -27,7 +27,7 @@ func TestPlansUseIndexes(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) database{"sqlite": migratedSQLite, "postgres": migratedPostgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db := open(t)
+			db, ctx := open(t), t.Context()
 			n := 20000
 			if db.sqlite != "" {
 				n = 4000
@@ -48,340 +48,295 @@ func TestPlansUseIndexes(t *testing.T) {
 			short, long := chat.Conversation{Team: team, Channel: channel, Thread: at(7)}, chat.Conversation{Team: team, Channel: channel, Thread: at(1)}
 			top := chat.Conversation{Team: team, Channel: channel}
 			reply := said(at(n), long.Thread)
-			reads := func(c chat.Conversation) func(ctx context.Context, s *Store) error {
-				return func(ctx context.Context, s *Store) error {
-					_, err := s.Context(ctx, ContextRequest{Conversation: c, Messages: 50, Around: 50, Active: lately, Channels: 20, Remembered: lately, Threads: 20, Named: 100})
-					return err
+			reads := func(c chat.Conversation) func(s *Store) error {
+				return func(s *Store) error {
+					return errOf(s.Context(ctx, ContextRequest{Conversation: c, Messages: 50, Around: 50, Active: lately, Channels: 20, Remembered: lately, Threads: 20, Named: 100}))
 				}
 			}
-			facts := func(c chat.Conversation) func(ctx context.Context, s *Store) error {
-				return func(ctx context.Context, s *Store) error {
-					_, err := s.Facts(ctx, FactsRequest{Conversation: c, Trigger: at(0), Decision: "d7", Reply: "r7", Since: chat.Time(at(n - n/5)), Oldest: at(0), Held: true, Looks: true})
-					return err
+			facts := func(c chat.Conversation) func(s *Store) error {
+				return func(s *Store) error {
+					return errOf(s.Facts(ctx, FactsRequest{Conversation: c, Trigger: at(0), Decision: "d7", Reply: "r7", Since: chat.Time(at(n - n/5)), Oldest: at(0), Held: true, Looks: true}))
 				}
 			}
 			for _, test := range []struct {
 				name string
-				run  func(ctx context.Context, s *Store) error
+				run  func(s *Store) error
 				// survey is set for hourly queries, which may read recent messages.
 				survey bool
 			}{
 				{name: "Context of the top level", run: reads(top)},
 				{name: "Context of a short thread", run: reads(short)},
 				{name: "Context of a long thread", run: reads(long)},
-				{name: "Past of the top level", run: func(ctx context.Context, s *Store) error { _, err := s.Past(ctx, top, lately, 50); return err }},
-				{name: "Past of a long thread", run: func(ctx context.Context, s *Store) error { _, err := s.Past(ctx, long, lately, 50); return err }},
+				{name: "Past of the top level", run: func(s *Store) error {
+					return errOf(s.Past(ctx, top, lately, 50))
+				}},
+				{name: "Past of a long thread", run: func(s *Store) error {
+					return errOf(s.Past(ctx, long, lately, 50))
+				}},
 				{name: "Facts of the top level", run: facts(top)},
 				{name: "Facts of a short thread", run: facts(short)},
 				{name: "Facts of a long thread", run: facts(long)},
-				{name: "Turns", run: func(ctx context.Context, s *Store) error { _, err := s.Turns(ctx, "d7"); return err }},
-				{name: "BeginStep", run: func(ctx context.Context, s *Store) error { _, err := s.BeginStep(ctx, stepID("d7", 0, 0)); return err }},
-				{name: "EndStep", run: func(ctx context.Context, s *Store) error { return s.EndStep(ctx, stepID("d7", 0, 0), "x", false) }},
-				{name: "StepFiles", run: func(ctx context.Context, s *Store) error { _, err := s.StepFiles(ctx, "d7"); return err }},
-				{name: "SaveVote", run: func(ctx context.Context, s *Store) error {
-					_, err := s.SaveVote(ctx, team, channel, at(15), "r7/1", "U1", VoteUp, noon)
-					return err
+				{name: "Turns", run: func(s *Store) error { return errOf(s.Turns(ctx, "d7")) }},
+				{name: "BeginStep", run: func(s *Store) error { return errOf(s.BeginStep(ctx, stepID("d7", 0, 0))) }},
+				{name: "EndStep", run: func(s *Store) error { return s.EndStep(ctx, stepID("d7", 0, 0), "x", false) }},
+				{name: "StepFiles", run: func(s *Store) error { return errOf(s.StepFiles(ctx, "d7")) }},
+				{name: "SaveVote", run: func(s *Store) error {
+					return errOf(s.SaveVote(ctx, team, channel, at(15), "r7/1", "U1", VoteUp, noon))
 				}},
-				{name: "SaveVoteReason", run: func(ctx context.Context, s *Store) error {
-					_, err := s.SaveVoteReason(ctx, "d7", "U1", "too long")
-					return err
+				{name: "SaveVoteReason", run: func(s *Store) error {
+					return errOf(s.SaveVoteReason(ctx, "d7", "U1", "too long"))
 				}},
-				{name: "LeaseSnapshot", run: func(ctx context.Context, s *Store) error {
-					_, err := s.LeaseSnapshot(ctx, "a", time.Minute)
-					return err
+				{name: "LeaseSnapshot", run: func(s *Store) error {
+					return errOf(s.LeaseSnapshot(ctx, "a", time.Minute))
 				}},
-				{name: "SaveOpinion", run: func(ctx context.Context, s *Store) error {
-					_, err := s.SaveOpinion(ctx, Opinion{Decision: "d7", Judge: "b"})
-					return err
+				{name: "SaveOpinion", run: func(s *Store) error {
+					return errOf(s.SaveOpinion(ctx, Opinion{Decision: "d7", Judge: "b"}))
 				}},
-				{name: "LatestOpinions", run: func(ctx context.Context, s *Store) error {
-					_, err := s.LatestOpinions(ctx, top.ID())
-					return err
+				{name: "LatestOpinions", run: func(s *Store) error { return errOf(s.LatestOpinions(ctx, top.ID())) }},
+				{name: "ComparedOpinions", run: func(s *Store) error {
+					return errOf(s.ComparedOpinions(ctx, OpinionFilter{Team: team, Since: chat.Time(at(n - 20))}))
 				}},
-				{name: "ComparedOpinions", run: func(ctx context.Context, s *Store) error {
-					_, err := s.ComparedOpinions(ctx, OpinionFilter{Team: team, Since: chat.Time(at(n - 20))})
-					return err
+				{name: "SpentOnShadow", run: func(s *Store) error {
+					return errOf(s.SpentOnShadow(ctx, chat.Time(at(n-n/5))))
 				}},
-				{name: "SpentOnShadow", run: func(ctx context.Context, s *Store) error {
-					_, err := s.SpentOnShadow(ctx, chat.Time(at(n-n/5)))
-					return err
+				{name: "Feedback", run: func(s *Store) error { return errOf(s.Feedback(ctx, []string{"d7", "d8"})) }},
+				{name: "Unlabelled", survey: true, run: func(s *Store) error {
+					return errOf(s.Unlabelled(ctx, noon, 200))
 				}},
-				{name: "Feedback", run: func(ctx context.Context, s *Store) error {
-					_, err := s.Feedback(ctx, []string{"d7", "d8"})
-					return err
+				{name: "LabelsOf", run: func(s *Store) error { return errOf(s.LabelsOf(ctx, []string{"d7", "d8"})) }},
+				{name: "ProposalsOf", run: func(s *Store) error { return errOf(s.ProposalsOf(ctx, "d7")) }},
+				{name: "Proposals", run: func(s *Store) error {
+					return errOf(s.Proposals(ctx, ProposalFilter{Team: team, Limit: 20}))
 				}},
-				{name: "Unlabelled", survey: true, run: func(ctx context.Context, s *Store) error {
-					_, err := s.Unlabelled(ctx, noon, 200)
-					return err
-				}},
-				{name: "LabelsOf", run: func(ctx context.Context, s *Store) error { _, err := s.LabelsOf(ctx, []string{"d7", "d8"}); return err }},
-				{name: "ProposalsOf", run: func(ctx context.Context, s *Store) error { _, err := s.ProposalsOf(ctx, "d7"); return err }},
-				{name: "Proposals", run: func(ctx context.Context, s *Store) error {
-					_, err := s.Proposals(ctx, ProposalFilter{Team: team, Limit: 20})
-					return err
-				}},
-				{name: "ShowProposals", run: func(ctx context.Context, s *Store) error { _, err := s.ShowProposals(ctx, "d7", at(1)); return err }},
-				{name: "BeginProposal", run: func(ctx context.Context, s *Store) error {
+				{name: "ShowProposals", run: func(s *Store) error { return errOf(s.ShowProposals(ctx, "d7", at(1))) }},
+				{name: "BeginProposal", run: func(s *Store) error {
 					_, _, err := s.BeginProposal(ctx, stepID("d7", 0, 0))
 					return err
 				}},
-				{name: "HandOverProposals", run: func(ctx context.Context, s *Store) error { _, err := s.HandOverProposals(ctx); return err }},
-				{name: "Rehear", run: func(ctx context.Context, s *Store) error {
+				{name: "HandOverProposals", run: func(s *Store) error { return errOf(s.HandOverProposals(ctx)) }},
+				{name: "Rehear", run: func(s *Store) error {
 					return s.Rehear(ctx, Order{ID: "rehear", Scope: chat.Scope{Team: team, Channel: channel}, Kind: "rehear"}, []Told{{WorkflowID: "channel/" + team + "/" + channel, TS: at(1)}}, []string{"d1", "d2"})
 				}},
-				{name: "AddPromise", run: func(ctx context.Context, s *Store) error {
-					_, err := s.AddPromise(ctx, Promise{ID: "new", TeamID: team, ChannelID: channel, ThreadTS: at(0)}, 20)
-					return err
+				{name: "AddPromise", run: func(s *Store) error {
+					return errOf(s.AddPromise(ctx, Promise{ID: "new", TeamID: team, ChannelID: channel, ThreadTS: at(0)}, 20))
 				}},
-				{name: "PromisesOf", run: func(ctx context.Context, s *Store) error { _, err := s.PromisesOf(ctx, "d7", "d8"); return err }},
-				{name: "Promises", run: func(ctx context.Context, s *Store) error {
-					_, err := s.Promises(ctx, PromiseFilter{Team: team, Limit: 20})
-					return err
+				{name: "PromisesOf", run: func(s *Store) error { return errOf(s.PromisesOf(ctx, "d7", "d8")) }},
+				{name: "Promises", run: func(s *Store) error {
+					return errOf(s.Promises(ctx, PromiseFilter{Team: team, Limit: 20}))
 				}},
-				{name: "Promises of a thread", run: func(ctx context.Context, s *Store) error {
-					_, err := s.Promises(ctx, PromiseFilter{Team: team, Channel: channel, Thread: at(0), Limit: 20})
-					return err
+				{name: "Promises of a thread", run: func(s *Store) error {
+					return errOf(s.Promises(ctx, PromiseFilter{Team: team, Channel: channel, Thread: at(0), Limit: 20}))
 				}},
-				{name: "Promises, also those that have ended", run: func(ctx context.Context, s *Store) error {
-					_, err := s.Promises(ctx, PromiseFilter{Team: team, All: true, Limit: 20})
-					return err
+				{name: "Promises, also those that have ended", run: func(s *Store) error {
+					return errOf(s.Promises(ctx, PromiseFilter{Team: team, All: true, Limit: 20}))
 				}},
-				{name: "ShowPromises", run: func(ctx context.Context, s *Store) error { _, err := s.ShowPromises(ctx, "d7", at(1)); return err }},
-				{name: "HoldPromises", run: func(ctx context.Context, s *Store) error { return s.HoldPromises(ctx, top, noon) }},
-				{name: "EndPromise", run: func(ctx context.Context, s *Store) error {
-					_, err := s.EndPromise(ctx, stepID("d0", 0, 0), 1, PromiseKept, "", time.Time{})
-					return err
+				{name: "ShowPromises", run: func(s *Store) error { return errOf(s.ShowPromises(ctx, "d7", at(1))) }},
+				{name: "HoldPromises", run: func(s *Store) error { return s.HoldPromises(ctx, top, noon) }},
+				{name: "EndPromise", run: func(s *Store) error {
+					return errOf(s.EndPromise(ctx, stepID("d0", 0, 0), 1, PromiseKept, "", time.Time{}))
 				}},
-				{name: "MovePromise", run: func(ctx context.Context, s *Store) error {
+				{name: "MovePromise", run: func(s *Store) error {
 					_, _, _, err := s.MovePromise(ctx, stepID("d100", 0, 0), noon, operator)
 					return err
 				}},
-				{name: "CancelPromise", run: func(ctx context.Context, s *Store) error {
+				{name: "CancelPromise", run: func(s *Store) error {
 					_, _, _, err := s.CancelPromise(ctx, stepID("d100", 0, 0), operator)
 					return err
 				}},
-				{name: "CountPromises", run: func(ctx context.Context, s *Store) error { _, err := s.CountPromises(ctx); return err }},
-				{name: "HandOverPromises", run: func(ctx context.Context, s *Store) error { _, err := s.HandOverPromises(ctx); return err }},
-				{name: "Unfinished", run: func(ctx context.Context, s *Store) error { _, err := s.Unfinished(ctx, lately); return err }},
-				{name: "LastRuns", survey: true, run: func(ctx context.Context, s *Store) error { _, err := s.LastRuns(ctx); return err }},
-				{name: "SentPart", run: func(ctx context.Context, s *Store) error {
+				{name: "CountPromises", run: func(s *Store) error { return errOf(s.CountPromises(ctx)) }},
+				{name: "HandOverPromises", run: func(s *Store) error { return errOf(s.HandOverPromises(ctx)) }},
+				{name: "Unfinished", run: func(s *Store) error { return errOf(s.Unfinished(ctx, lately)) }},
+				{name: "LastRuns", survey: true, run: func(s *Store) error { return errOf(s.LastRuns(ctx)) }},
+				{name: "SentPart", run: func(s *Store) error {
 					if _, err := s.SentPart(ctx, team, channel, at(1)); err != nil && !errors.Is(err, ErrNotFound) {
 						return err
 					}
 					return nil
 				}},
-				{name: "StopThread", run: func(ctx context.Context, s *Store) error { return s.StopThread(ctx, long, at(0)) }},
-				{name: "Tail of the top level", run: func(ctx context.Context, s *Store) error { _, err := s.Tail(ctx, top, 20); return err }},
-				{name: "Tail of a long thread", run: func(ctx context.Context, s *Store) error { _, err := s.Tail(ctx, long, 20); return err }},
-				{name: "Files of the top level", run: func(ctx context.Context, s *Store) error { _, err := s.Files(ctx, top, 20); return err }},
-				{name: "Files of a long thread", run: func(ctx context.Context, s *Store) error { _, err := s.Files(ctx, long, 20); return err }},
-				{name: "Message", run: func(ctx context.Context, s *Store) error { _, err := s.Message(ctx, team, channel, at(0)); return err }},
-				{name: "PendingChanges", run: func(ctx context.Context, s *Store) error { _, err := s.PendingChanges(ctx, top.ID(), 200); return err }},
-				{name: "Claim", run: func(ctx context.Context, s *Store) error {
-					_, err := s.Claim(ctx, top.ID(), "a", noon, 200)
-					return err
+				{name: "StopThread", run: func(s *Store) error { return s.StopThread(ctx, long, at(0)) }},
+				{name: "Tail of the top level", run: func(s *Store) error { return errOf(s.Tail(ctx, top, 20)) }},
+				{name: "Tail of a long thread", run: func(s *Store) error { return errOf(s.Tail(ctx, long, 20)) }},
+				{name: "Files of the top level", run: func(s *Store) error { return errOf(s.Files(ctx, top, 20)) }},
+				{name: "Files of a long thread", run: func(s *Store) error { return errOf(s.Files(ctx, long, 20)) }},
+				{name: "Message", run: func(s *Store) error { return errOf(s.Message(ctx, team, channel, at(0))) }},
+				{name: "PendingChanges", run: func(s *Store) error {
+					return errOf(s.PendingChanges(ctx, top.ID(), 200))
 				}},
-				{name: "Release", run: func(ctx context.Context, s *Store) error { _, err := s.Release(ctx, top.ID(), "a"); return err }},
-				{name: "MarkRelayed", run: func(ctx context.Context, s *Store) error { return s.MarkRelayed(ctx, []int64{1, 2, 3}) }},
-				{name: "Backlog", run: func(ctx context.Context, s *Store) error { _, err := s.Backlog(ctx, 200); return err }},
-				{name: "BacklogSize", run: func(ctx context.Context, s *Store) error { _, _, err := s.BacklogSize(ctx); return err }},
-				{name: "ReplyProgress", run: func(ctx context.Context, s *Store) error {
+				{name: "Claim", run: func(s *Store) error { return errOf(s.Claim(ctx, top.ID(), "a", noon, 200)) }},
+				{name: "Release", run: func(s *Store) error { return errOf(s.Release(ctx, top.ID(), "a")) }},
+				{name: "MarkRelayed", run: func(s *Store) error { return s.MarkRelayed(ctx, []int64{1, 2, 3}) }},
+				{name: "Backlog", run: func(s *Store) error { return errOf(s.Backlog(ctx, 200)) }},
+				{name: "BacklogSize", run: func(s *Store) error { _, _, err := s.BacklogSize(ctx); return err }},
+				{name: "ReplyProgress", run: func(s *Store) error {
 					_, _, err := s.ReplyProgress(ctx, team, channel, at(7))
 					return err
 				}},
-				{name: "Record", run: func(ctx context.Context, s *Store) error {
-					_, err := s.Record(ctx, reply, keep(reply, conversation.Addressed))
-					return err
+				{name: "Record", run: func(s *Store) error {
+					return errOf(s.Record(ctx, reply, keep(reply, conversation.Addressed)))
 				}},
-				{name: "Record of what is known", run: func(ctx context.Context, s *Store) error {
-					_, err := s.Record(ctx, reply, keep(reply, conversation.Said, conversation.Edited))
-					return err
+				{name: "Record of what is known", run: func(s *Store) error {
+					return errOf(s.Record(ctx, reply, keep(reply, conversation.Said, conversation.Edited)))
 				}},
-				{name: "SaveHistory", run: func(ctx context.Context, s *Store) error { return s.SaveHistory(ctx, []chat.Message{reply}) }},
-				{name: "Knowledge", run: func(ctx context.Context, s *Store) error {
-					_, err := s.Knowledge(ctx, team, channel, lately, 100, 20)
-					return err
+				{name: "SaveHistory", run: func(s *Store) error { return s.SaveHistory(ctx, []chat.Message{reply}) }},
+				{name: "Knowledge", run: func(s *Store) error {
+					return errOf(s.Knowledge(ctx, team, channel, lately, 100, 20))
 				}},
-				{name: "Knowledge of the workspace", run: func(ctx context.Context, s *Store) error {
-					_, err := s.Knowledge(ctx, team, "", lately, 100, 20)
-					return err
+				{name: "Knowledge of the workspace", run: func(s *Store) error {
+					return errOf(s.Knowledge(ctx, team, "", lately, 100, 20))
 				}},
-				{name: "WorkspaceMemories", run: func(ctx context.Context, s *Store) error {
+				{name: "WorkspaceMemories", run: func(s *Store) error {
 					_, _, err := s.WorkspaceMemories(ctx, team, channel)
 					return err
 				}},
-				{name: "Names", run: func(ctx context.Context, s *Store) error {
-					_, err := s.Names(ctx, team, channel, []string{"U1", "U2"}, []string{channel, "C2", "C100", "C101"})
-					return err
+				{name: "Names", run: func(s *Store) error {
+					return errOf(s.Names(ctx, team, channel, []string{"U1", "U2"}, []string{channel, "C2", "C100", "C101"}))
 				}},
-				{name: "SaveUsers", run: func(ctx context.Context, s *Store) error { return s.SaveUsers(ctx, team, User{ID: "U1", Name: "one"}) }},
-				{name: "LeaveChannel", run: func(ctx context.Context, s *Store) error { return s.LeaveChannel(ctx, team, channel, "U1", noon) }},
-				{name: "SaveMembers", run: func(ctx context.Context, s *Store) error {
-					_, err := s.SaveMembers(ctx, team, "CG1", []string{"U1", "U100"}, noon)
-					return err
+				{name: "SaveUsers", run: func(s *Store) error { return s.SaveUsers(ctx, team, User{ID: "U1", Name: "one"}) }},
+				{name: "LeaveChannel", run: func(s *Store) error { return s.LeaveChannel(ctx, team, channel, "U1", noon) }},
+				{name: "SaveMembers", run: func(s *Store) error {
+					return errOf(s.SaveMembers(ctx, team, "CG1", []string{"U1", "U100"}, noon))
 				}},
-				{name: "MembersDue", survey: true, run: func(ctx context.Context, s *Store) error {
-					_, err := s.MembersDue(ctx, team, noon, 20)
-					return err
+				{name: "MembersDue", survey: true, run: func(s *Store) error {
+					return errOf(s.MembersDue(ctx, team, noon, 20))
 				}},
-				{name: "CurrentMemory", run: func(ctx context.Context, s *Store) error { _, err := s.CurrentMemory(ctx, thread); return err }},
-				{name: "Draft", run: func(ctx context.Context, s *Store) error {
+				{name: "CurrentMemory", run: func(s *Store) error { return errOf(s.CurrentMemory(ctx, thread)) }},
+				{name: "Draft", run: func(s *Store) error {
 					if _, err := s.Draft(ctx, thread, chat.ShortTerm, Cursor{}); !errors.Is(err, ErrNotFound) {
 						return fmt.Errorf("a draft, %w", err)
 					}
 					return nil
 				}},
-				{name: "MemoryVersions", run: func(ctx context.Context, s *Store) error {
-					_, err := s.MemoryVersions(ctx, thread, chat.ShortTerm, 2)
-					return err
+				{name: "MemoryVersions", run: func(s *Store) error {
+					return errOf(s.MemoryVersions(ctx, thread, chat.ShortTerm, 2))
 				}},
-				{name: "SaveMemories", run: func(ctx context.Context, s *Store) error {
+				{name: "SaveMemories", run: func(s *Store) error {
 					c := Cursor{Count: 1}
 					if err := s.SaveDraft(ctx, Memory{Scope: thread, Term: chat.ShortTerm, Text: "new"}, c); err != nil {
 						return err
 					}
 					return s.SaveMemories(ctx, MemoryUpdate{Scope: thread, Short: PromoteDraft, Cursor: c, Read: noon})
 				}},
-				{name: "CurrentCursor of a channel", run: func(ctx context.Context, s *Store) error {
-					_, err := s.CurrentCursor(ctx, theChannel, lately)
-					return err
+				{name: "CurrentCursor of a channel", run: func(s *Store) error {
+					return errOf(s.CurrentCursor(ctx, theChannel, lately))
 				}},
-				{name: "CurrentCursor of a thread", run: func(ctx context.Context, s *Store) error { _, err := s.CurrentCursor(ctx, thread, lately); return err }},
-				{name: "ChannelMemoryInput", run: func(ctx context.Context, s *Store) error {
+				{name: "CurrentCursor of a thread", run: func(s *Store) error {
+					return errOf(s.CurrentCursor(ctx, thread, lately))
+				}},
+				{name: "ChannelMemoryInput", run: func(s *Store) error {
 					_, _, err := s.ChannelMemoryInput(ctx, team, channel, lately, 50)
 					return err
 				}},
-				{name: "ChangedThreads", survey: true, run: func(ctx context.Context, s *Store) error {
-					_, err := s.ChangedThreads(ctx, team, lately, lately, chat.Scope{}, 20)
-					return err
+				{name: "ChangedThreads", survey: true, run: func(s *Store) error {
+					return errOf(s.ChangedThreads(ctx, team, lately, lately, chat.Scope{}, 20))
 				}},
-				{name: "ChangedChannels", survey: true, run: func(ctx context.Context, s *Store) error {
-					_, err := s.ChangedChannels(ctx, team, lately, chat.Scope{}, 20)
-					return err
+				{name: "ChangedChannels", survey: true, run: func(s *Store) error {
+					return errOf(s.ChangedChannels(ctx, team, lately, chat.Scope{}, 20))
 				}},
-				{name: "UnjoinedChannels", survey: true, run: func(ctx context.Context, s *Store) error {
-					_, err := s.UnjoinedChannels(ctx, team, noon, 20)
-					return err
+				{name: "UnjoinedChannels", survey: true, run: func(s *Store) error {
+					return errOf(s.UnjoinedChannels(ctx, team, noon, 20))
 				}},
-				{name: "UnreadChannels", survey: true, run: func(ctx context.Context, s *Store) error {
+				{name: "UnreadChannels", survey: true, run: func(s *Store) error {
 					_, _, err := s.UnreadChannels(ctx, team, 1, []string{"C1"}, 100)
 					return err
 				}},
-				{name: "Gaps", survey: true, run: func(ctx context.Context, s *Store) error { _, err := s.Gaps(ctx, team); return err }},
-				{name: "Memberships", survey: true, run: func(ctx context.Context, s *Store) error { _, err := s.Memberships(ctx, team); return err }},
-				{name: "Unhandled", run: func(ctx context.Context, s *Store) error {
-					_, err := s.Unhandled(ctx, team, channel, noon, at(n/2), 5)
-					return err
+				{name: "Gaps", survey: true, run: func(s *Store) error { return errOf(s.Gaps(ctx, team)) }},
+				{name: "Memberships", survey: true, run: func(s *Store) error {
+					return errOf(s.Memberships(ctx, team))
 				}},
-				{name: "ActiveThreads", run: func(ctx context.Context, s *Store) error {
-					_, err := s.ActiveThreads(ctx, team, channel, lately)
-					return err
+				{name: "Unhandled", run: func(s *Store) error {
+					return errOf(s.Unhandled(ctx, team, channel, noon, at(n/2), 5))
 				}},
-				{name: "CallSummaries", run: func(ctx context.Context, s *Store) error {
-					_, err := s.CallSummaries(ctx, "d7", "judgment")
-					return err
+				{name: "ActiveThreads", run: func(s *Store) error {
+					return errOf(s.ActiveThreads(ctx, team, channel, lately))
 				}},
-				{name: "Parts", run: func(ctx context.Context, s *Store) error { _, err := s.Parts(ctx, "r7"); return err }},
-				{name: "BeginSend", run: func(ctx context.Context, s *Store) error {
-					_, err := s.BeginSend(ctx, db.compose(t, parts("short", "text"))[0], 0, time.Second)
-					return err
+				{name: "CallSummaries", run: func(s *Store) error {
+					return errOf(s.CallSummaries(ctx, "d7", "judgment"))
 				}},
-				{name: "BeginReply", run: func(ctx context.Context, s *Store) error {
+				{name: "Parts", run: func(s *Store) error { return errOf(s.Parts(ctx, "r7")) }},
+				{name: "BeginSend", run: func(s *Store) error {
+					return errOf(s.BeginSend(ctx, db.compose(t, parts("short", "text"))[0], 0, time.Second))
+				}},
+				{name: "BeginReply", run: func(s *Store) error {
 					db.compose(t, parts("untried", "text"))
 					_, err := s.BeginReply(ctx, "untried", 0, time.Second)
 					return err
 				}},
-				{name: "BeginSend of a long reply", run: func(ctx context.Context, s *Store) error {
-					_, err := s.BeginSend(ctx, db.compose(t, parts("long", "one", "two"))[0], 0, time.Second)
-					return err
+				{name: "BeginSend of a long reply", run: func(s *Store) error {
+					return errOf(s.BeginSend(ctx, db.compose(t, parts("long", "one", "two"))[0], 0, time.Second))
 				}},
-				{name: "MarkReplied", run: func(ctx context.Context, s *Store) error {
-					_, err := s.MarkReplied(ctx, parts("short", "text")[0], said(at(n+50), ""))
-					return err
+				{name: "MarkReplied", run: func(s *Store) error {
+					return errOf(s.MarkReplied(ctx, parts("short", "text")[0], said(at(n+50), "")))
 				}},
-				{name: "MessagesSince of the top level", run: func(ctx context.Context, s *Store) error { _, err := s.MessagesSince(ctx, top, lately, 50); return err }},
-				{name: "MessagesSince of a long thread", run: func(ctx context.Context, s *Store) error {
-					_, err := s.MessagesSince(ctx, long, time.Time{}, 50)
-					return err
+				{name: "MessagesSince of the top level", run: func(s *Store) error {
+					return errOf(s.MessagesSince(ctx, top, lately, 50))
 				}},
-				{name: "ChannelMessagesSince", run: func(ctx context.Context, s *Store) error {
-					_, err := s.ChannelMessagesSince(ctx, top, time.Time{}, 50)
-					return err
+				{name: "MessagesSince of a long thread", run: func(s *Store) error {
+					return errOf(s.MessagesSince(ctx, long, time.Time{}, 50))
 				}},
-				{name: "MessagesByTS", run: func(ctx context.Context, s *Store) error {
-					_, err := s.MessagesByTS(ctx, team, channel, []string{at(0), at(3)})
-					return err
+				{name: "ChannelMessagesSince", run: func(s *Store) error {
+					return errOf(s.ChannelMessagesSince(ctx, top, time.Time{}, 50))
 				}},
-				{name: "ChangesSince", run: func(ctx context.Context, s *Store) error {
-					_, err := s.ChangesSince(ctx, []string{top.ID(), long.ID()}, lately, 5000)
-					return err
+				{name: "MessagesByTS", run: func(s *Store) error {
+					return errOf(s.MessagesByTS(ctx, team, channel, []string{at(0), at(3)}))
 				}},
-				{name: "DecisionsSince", run: func(ctx context.Context, s *Store) error {
-					_, err := s.DecisionsSince(ctx, []string{top.ID(), long.ID()}, lately, 5000)
-					return err
+				{name: "ChangesSince", run: func(s *Store) error {
+					return errOf(s.ChangesSince(ctx, []string{top.ID(), long.ID()}, lately, 5000))
 				}},
-				{name: "ChangesAndDecisions", run: func(ctx context.Context, s *Store) error {
+				{name: "DecisionsSince", run: func(s *Store) error {
+					return errOf(s.DecisionsSince(ctx, []string{top.ID(), long.ID()}, lately, 5000))
+				}},
+				{name: "ChangesAndDecisions", run: func(s *Store) error {
 					_, _, err := s.ChangesAndDecisions(ctx, []string{top.ID(), long.ID()}, at(n-100))
 					return err
 				}},
-				{name: "PartsFor", run: func(ctx context.Context, s *Store) error {
-					_, err := s.PartsFor(ctx, team, channel, []string{at(0), at(3)})
-					return err
+				{name: "PartsFor", run: func(s *Store) error {
+					return errOf(s.PartsFor(ctx, team, channel, []string{at(0), at(3)}))
 				}},
-				{name: "Orders", run: func(ctx context.Context, s *Store) error {
-					_, err := s.Orders(ctx, team, channel, lately, 50)
-					return err
+				{name: "Orders", run: func(s *Store) error { return errOf(s.Orders(ctx, team, channel, lately, 50)) }},
+				{name: "ReplyOf", run: func(s *Store) error { return errOf(s.ReplyOf(ctx, team, channel, at(3))) }},
+				{name: "Unconfirmed", run: func(s *Store) error {
+					return errOf(s.Unconfirmed(ctx, team, channel, at(3)))
 				}},
-				{name: "ReplyOf", run: func(ctx context.Context, s *Store) error { _, err := s.ReplyOf(ctx, team, channel, at(3)); return err }},
-				{name: "Unconfirmed", run: func(ctx context.Context, s *Store) error {
-					_, err := s.Unconfirmed(ctx, team, channel, at(3))
-					return err
+				{name: "MutesEverywhere", run: func(s *Store) error {
+					return errOf(s.MutesEverywhere(ctx, team, lately, 50))
 				}},
-				{name: "MutesEverywhere", run: func(ctx context.Context, s *Store) error {
-					_, err := s.MutesEverywhere(ctx, team, lately, 50)
-					return err
+				{name: "MutedEverywhere", run: func(s *Store) error { return errOf(s.MutedEverywhere(ctx, team)) }},
+				{name: "StepsBefore", run: func(s *Store) error {
+					return errOf(s.StepsBefore(ctx, stepID("d1", 0, 0)))
 				}},
-				{name: "MutedEverywhere", run: func(ctx context.Context, s *Store) error { _, err := s.MutedEverywhere(ctx, team); return err }},
-				{name: "StepsBefore", run: func(ctx context.Context, s *Store) error {
-					_, err := s.StepsBefore(ctx, stepID("d1", 0, 0))
-					return err
-				}},
-				{name: "StepsFor", run: func(ctx context.Context, s *Store) error { _, err := s.StepsFor(ctx, []string{"d1", "d2"}); return err }},
-				{name: "CallsFor", run: func(ctx context.Context, s *Store) error { _, err := s.CallsFor(ctx, []string{"d1", "d2"}); return err }},
-				{name: "Spent", run: func(ctx context.Context, s *Store) error {
+				{name: "StepsFor", run: func(s *Store) error { return errOf(s.StepsFor(ctx, []string{"d1", "d2"})) }},
+				{name: "CallsFor", run: func(s *Store) error { return errOf(s.CallsFor(ctx, []string{"d1", "d2"})) }},
+				{name: "Spent", run: func(s *Store) error {
 					_, _, err := s.Spent(ctx, team, channel, chat.Time(at(n-n/5)))
 					return err
 				}},
-				{name: "SpentByChannel", run: func(ctx context.Context, s *Store) error {
-					_, err := s.SpentByChannel(ctx, team, chat.Time(at(n-n/100)))
-					return err
+				{name: "SpentByChannel", run: func(s *Store) error {
+					return errOf(s.SpentByChannel(ctx, team, chat.Time(at(n-n/100))))
 				}},
-				{name: "SpentByWorkspace", run: func(ctx context.Context, s *Store) error {
-					_, err := s.SpentByWorkspace(ctx, team, chat.Time(at(n-n/100)))
-					return err
+				{name: "SpentByWorkspace", run: func(s *Store) error {
+					return errOf(s.SpentByWorkspace(ctx, team, chat.Time(at(n-n/100))))
 				}},
-				{name: "Usage", run: func(ctx context.Context, s *Store) error {
-					_, err := s.Usage(ctx, lately, lately.Add(time.Minute))
-					return err
+				{name: "Usage", run: func(s *Store) error {
+					return errOf(s.Usage(ctx, lately, lately.Add(time.Minute)))
 				}},
-				{name: "MemoryOverviews", run: func(ctx context.Context, s *Store) error { _, err := s.MemoryOverviews(ctx, team, "", 50); return err }},
-				{name: "MemoryOverviews of a channel", run: func(ctx context.Context, s *Store) error {
-					_, err := s.MemoryOverviews(ctx, team, channel, 50)
-					return err
+				{name: "MemoryOverviews", run: func(s *Store) error {
+					return errOf(s.MemoryOverviews(ctx, team, "", 50))
 				}},
-				{name: "MemoryVersion", run: func(ctx context.Context, s *Store) error {
-					_, err := s.MemoryVersion(ctx, thread, chat.ShortTerm, 2)
-					return err
+				{name: "MemoryOverviews of a channel", run: func(s *Store) error {
+					return errOf(s.MemoryOverviews(ctx, team, channel, 50))
 				}},
-				{name: "ThreadMemoryInput", run: func(ctx context.Context, s *Store) error {
+				{name: "MemoryVersion", run: func(s *Store) error {
+					return errOf(s.MemoryVersion(ctx, thread, chat.ShortTerm, 2))
+				}},
+				{name: "ThreadMemoryInput", run: func(s *Store) error {
 					_, _, err := s.ThreadMemoryInput(ctx, thread, 50)
 					return err
 				}},
-				{name: "SaveChannel", run: func(ctx context.Context, s *Store) error {
+				{name: "SaveChannel", run: func(s *Store) error {
 					return s.SaveChannel(ctx, team, Channel{ID: channel, Member: true})
 				}},
 			} {
-				scans, queries := db.scans(t, test.survey, test.run)
+				scans, queries := db.scans(t, test.survey, func(_ context.Context, s *Store) error { return test.run(s) })
 				if queries == 0 && (db.sqlite == "" || test.name != "BeginReply") { // which SQLite does not use
 					t.Errorf("%s asked nothing", test.name)
 				}
@@ -399,8 +354,7 @@ func TestPlansUseIndexes(t *testing.T) {
 					return err
 				},
 				"Search in a channel": func(ctx context.Context, s *Store) error {
-					_, err := s.Search(ctx, SearchQuery{Team: team, Here: channel, Text: at(7), Channel: "C2", Authors: []string{"U1", "U2"}, Limit: 20})
-					return err
+					return errOf(s.Search(ctx, SearchQuery{Team: team, Here: channel, Text: at(7), Channel: "C2", Authors: []string{"U1", "U2"}, Limit: 20}))
 				},
 				"SaidBefore": func(ctx context.Context, s *Store) error {
 					found, err := s.SaidBefore(ctx, SaidBeforeQuery{Team: team, Here: channel, Texts: []string{at(7) + " and " + at(8)}, Except: []string{at(7)}, Limit: 8})
@@ -409,11 +363,8 @@ func TestPlansUseIndexes(t *testing.T) {
 					}
 					return err
 				},
-				"Index": func(ctx context.Context, s *Store) error {
-					_, err := s.Index(ctx, time.Time{}, 500)
-					return err
-				},
-				"IndexState": func(ctx context.Context, s *Store) error { _, err := s.IndexState(ctx); return err },
+				"Index":      func(ctx context.Context, s *Store) error { return errOf(s.Index(ctx, time.Time{}, 500)) },
+				"IndexState": func(ctx context.Context, s *Store) error { return errOf(s.IndexState(ctx)) },
 			} {
 				for _, st := range db.statements(t, run) {
 					plan := db.explain(t, st.sql, st.vars)
@@ -471,7 +422,7 @@ func TestPlansUseIndexes(t *testing.T) {
 				Nowhere: chat.ChannelKeys{IDs: []string{"C10002"}, Names: []string{"two"}}, IDs: []string{"C10001", "C10003"},
 			})
 			for name, run := range map[string]func(ctx context.Context, s *Store) error{
-				"Context": reads(top),
+				"Context": func(_ context.Context, s *Store) error { return reads(top)(s) },
 				"WorkspaceMemories": func(ctx context.Context, s *Store) error {
 					_, _, err := s.WorkspaceMemories(ctx, team, "C2")
 					return err
@@ -500,7 +451,7 @@ func TestPlansUseIndexes(t *testing.T) {
 // them in one. All changes except a few are relayed.
 func (db database) seed(t *testing.T, n int) {
 	t.Helper()
-	if err := db.db.Transaction(func(tx *gorm.DB) error {
+	must(t, db.db.Transaction(func(tx *gorm.DB) error {
 		var rows []messageRow
 		var changes []changeRow
 		conversations := map[string]conversationRow{}
@@ -551,9 +502,7 @@ func (db database) seed(t *testing.T, n int) {
 			}
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // seedMemories makes memories of the busy channel, of its threads, the oldest first, and of many
@@ -571,9 +520,7 @@ func (db database) seedMemories(t *testing.T, n int) {
 		scopes = append(scopes, chat.Scope{Team: team, Channel: channel, Thread: at(i)})
 	}
 	db.sync(t, listed...)
-	if err := db.db.Exec("UPDATE channels SET active_us = ? WHERE channel_id IN ('C1', 'C2', 'C3')", micros(chat.Time(at(n-1)))).Error; err != nil {
-		t.Fatal(err)
-	}
+	db.exec(t, "UPDATE channels SET active_us = ? WHERE channel_id IN ('C1', 'C2', 'C3')", micros(chat.Time(at(n-1))))
 	var memories []*memoryRow
 	var rows []scopeRow
 	for _, s := range scopes {
@@ -592,9 +539,7 @@ func (db database) seedMemories(t *testing.T, n int) {
 			TeamID: s.Team, ChannelID: s.Channel, ThreadTS: s.Thread, SinceUS: micros(chat.Time(at(n - 300))), NewestUS: made, ReadUS: made, UpdatedUS: made,
 		})
 	}
-	if err := db.db.CreateInBatches(memories, 500).Error; err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.db.CreateInBatches(memories, 500).Error)
 	inForce := map[chat.Scope]map[string]*int64{}
 	for _, m := range memories {
 		s := m.memory().Scope
@@ -607,9 +552,7 @@ func (db database) seedMemories(t *testing.T, n int) {
 		s := chat.Scope{Team: r.TeamID, Channel: r.ChannelID, Thread: r.ThreadTS}
 		rows[i].LongID, rows[i].ShortID = inForce[s]["long"], inForce[s]["short"]
 	}
-	if err := db.db.CreateInBatches(rows, 500).Error; err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.db.CreateInBatches(rows, 500).Error)
 }
 
 // seedOutbox makes posted replies.
@@ -623,9 +566,7 @@ func (db database) seedOutbox(t *testing.T, n int) {
 			StoredUS: 1, Feedback: i%2 == 1, Decision: fmt.Sprint("d", i/2),
 		}
 	}
-	if err := db.db.CreateInBatches(rows, 500).Error; err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.db.CreateInBatches(rows, 500).Error)
 }
 
 // seedUsers makes users. Every hundredth is a guest, in channels of their own.
@@ -640,12 +581,8 @@ func (db database) seedUsers(t *testing.T, n int) {
 		guests[i] = outsiderRow{TeamID: team, ChannelID: fmt.Sprint("CG", i%500), UserID: fmt.Sprint("U", 100*(i%(n/100))), SeenUS: int64(i), LeftUS: int64(i % 2 * 1e6)}
 		rows[100*(i%(n/100))].GuestUS = int64(i + 1)
 	}
-	if err := db.db.CreateInBatches(rows, 500).Error; err != nil {
-		t.Fatal(err)
-	}
-	if err := db.db.Clauses(clause.OnConflict{DoNothing: true}).CreateInBatches(guests, 500).Error; err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.db.CreateInBatches(rows, 500).Error)
+	must(t, db.db.Clauses(clause.OnConflict{DoNothing: true}).CreateInBatches(guests, 500).Error)
 }
 
 // seedErased makes marks of people who were forgotten.
@@ -655,9 +592,7 @@ func (db database) seedErased(t *testing.T, n int) {
 	for i := range rows {
 		rows[i] = erasedRow{TeamID: team, Person: fmt.Sprint("person ", i), UntilUS: 1}
 	}
-	if err := db.db.CreateInBatches(rows, 500).Error; err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.db.CreateInBatches(rows, 500).Error)
 }
 
 // seedNotes makes notes, in turn in three channels and many others.
@@ -667,9 +602,7 @@ func (db database) seedNotes(t *testing.T, n int) {
 	for i := range rows {
 		rows[i] = noteRow{Step: fmt.Sprint("step ", i), TeamID: team, ChannelID: []string{channel, "C2", "C3", fmt.Sprint("C", i)}[min(3, i%100)], TS: at(i), Text: "a note"}
 	}
-	if err := db.db.CreateInBatches(rows, 500).Error; err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.db.CreateInBatches(rows, 500).Error)
 }
 
 // seedReactions puts a reaction under each of the first messages, in turn in three channels.
@@ -679,9 +612,7 @@ func (db database) seedReactions(t *testing.T, n int) {
 	for i := range rows {
 		rows[i] = reactionRow{TeamID: team, ChannelID: []string{channel, "C2", "C3"}[i%3], TS: at(i), UserID: "U1", Name: "eyes", AddedUS: micros(chat.Time(at(i)))}
 	}
-	if err := db.db.CreateInBatches(rows, 500).Error; err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.db.CreateInBatches(rows, 500).Error)
 }
 
 // seedSearch puts all messages into the search index, which knows that all have the word "text".
@@ -706,9 +637,7 @@ func (db database) seedOrders(t *testing.T, n int) {
 		m := said(at(i), "")
 		rows[i] = db.orderRow(*Hush(m, "slack:U1"))
 	}
-	if err := db.db.CreateInBatches(rows, 500).Error; err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.db.CreateInBatches(rows, 500).Error)
 }
 
 // seedLedger makes decisions, model calls and orders, one a second, and marks of what was forgotten
@@ -778,16 +707,12 @@ func (db database) seedChannels(t *testing.T, n int) {
 			rows[i].Member, rows[i].RefreshedUS, rows[i].ActiveUS = true, micros(noon), micros(chat.Time(at(n+i)))
 		}
 	}
-	if err := db.db.CreateInBatches(rows, 500).Error; err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.db.CreateInBatches(rows, 500).Error)
 }
 
 func (db database) analyze(t testing.TB) {
 	t.Helper()
-	if err := db.db.Exec("ANALYZE").Error; err != nil {
-		t.Fatal(err)
-	}
+	db.exec(t, "ANALYZE")
 }
 
 type statement struct {
@@ -813,13 +738,9 @@ func (db database) statements(t *testing.T, run func(context.Context, *Store) er
 		s.db.Callback().Row().After("gorm:row").Register("note", note),
 		s.db.Callback().Raw().After("gorm:raw").Register("note", note),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
-	if err := run(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
+	must(t, run(t.Context(), s))
 	return statements
 }
 
@@ -863,11 +784,7 @@ func (db database) wasteful(sql, plan string, survey bool) bool {
 // as our prepared statements get it (useGenericPlans).
 func (db database) explain(t *testing.T, sql string, vars []any) (plan string) {
 	t.Helper()
-	pool, err := db.db.DB()
-	if err != nil {
-		t.Fatal(err)
-	}
-	tx, err := pool.BeginTx(t.Context(), nil)
+	tx, err := db.pool.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -886,9 +803,7 @@ func (db database) explain(t *testing.T, sql string, vars []any) (plan string) {
 		execute += "(" + literals(vars) + ")"
 	}
 	plan = lines(t, tx, execute)
-	if _, err := tx.ExecContext(t.Context(), "DEALLOCATE statement"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(tx.ExecContext(t.Context(), "DEALLOCATE statement")))
 	return plan
 }
 
@@ -932,13 +847,9 @@ func lines(t *testing.T, tx *sql.Tx, statement string, vars ...any) (all string)
 		for i := range line {
 			line[i] = new(any)
 		}
-		if err := rows.Scan(line...); err != nil {
-			t.Fatal(err)
-		}
+		must(t, rows.Scan(line...))
 		all += fmt.Sprintln(*line[len(line)-1].(*any))
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, rows.Err())
 	return all
 }

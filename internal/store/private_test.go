@@ -15,9 +15,7 @@ func TestFilesArePrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	if _, err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(s.Migrate(t.Context())))
 	for _, file := range []string{path, path + "-wal"} {
 		info, err := os.Stat(file)
 		if err != nil {

@@ -83,9 +83,7 @@ func TestAddPromise(t *testing.T) {
 		if _, err := db.AddPromise(t.Context(), elsewhere, 1); err != nil {
 			t.Errorf("in another conversation: %v", err)
 		}
-		if _, err := db.EndPromise(t.Context(), "a", 1, PromiseKept, "", time.Time{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(db.EndPromise(t.Context(), "a", 1, PromiseKept, "", time.Time{})))
 		if _, err := db.AddPromise(t.Context(), db.promise("b"), 1); err != nil {
 			t.Errorf("after another has ended: %v", err)
 		}
@@ -121,9 +119,7 @@ func TestEndPromise(t *testing.T) {
 		registry := prometheus.NewRegistry()
 		db.metrics = NewMetrics(registry)
 		p := db.made(t, db.promise("a"), at(9))
-		if err := db.HoldPromises(t.Context(), p.Conversation(), p.Due().Add(time.Hour)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.HoldPromises(t.Context(), p.Conversation(), p.Due().Add(time.Hour)))
 		later, never := p.Due().Add(24*time.Hour), time.Time{}
 		for _, step := range []struct {
 			name   string
@@ -222,9 +218,7 @@ func TestCancelWhileItEnds(t *testing.T) {
 func TestMovePromise(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		p := db.made(t, db.promise("a"), at(9))
-		if err := db.HoldPromises(t.Context(), p.Conversation(), p.Due().Add(time.Hour)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.HoldPromises(t.Context(), p.Conversation(), p.Due().Add(time.Hour)))
 		early, late := micros(noon.Add(30*time.Minute)), micros(noon.Add(5*time.Hour))
 		for _, move := range []struct {
 			name    string
@@ -267,12 +261,8 @@ func TestHandOverPromises(t *testing.T) {
 		p, held, ended, lost := db.made(t, db.promise("a"), at(9)), db.promise("held"), db.made(t, db.promise("ended"), at(9)), db.made(t, db.promise("lost"), "")
 		held.ThreadTS = "" // another conversation
 		held = db.made(t, held, at(9))
-		if err := db.HoldPromises(t.Context(), held.Conversation(), held.Due().Add(10*time.Hour)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := db.EndPromise(t.Context(), ended.ID, 1, PromiseReleased, "", time.Time{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.HoldPromises(t.Context(), held.Conversation(), held.Due().Add(10*time.Hour)))
+		must(t, errOf(db.EndPromise(t.Context(), ended.ID, 1, PromiseReleased, "", time.Time{})))
 		told := map[string][]string{}
 		handsOver := func(when string, of ...Promise) {
 			t.Helper()
@@ -337,9 +327,7 @@ func TestPromisesAreListed(t *testing.T) {
 			db.made(t, row, p.shown)
 			db.clock.advance(time.Millisecond)
 		}
-		if _, err := db.EndPromise(t.Context(), "ended", 1, PromiseKept, "", time.Time{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(db.EndPromise(t.Context(), "ended", 1, PromiseKept, "", time.Time{})))
 		for name, test := range map[string]struct {
 			filter PromiseFilter
 			want   []string

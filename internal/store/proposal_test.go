@@ -73,18 +73,14 @@ func TestProposals(t *testing.T) {
 		// It is run once, and nobody knows what became of a run that was cut off.
 		begin(p, ProposalBegun, true)
 		begin(p, ProposalUnknown, false)
-		if err := db.EndProposal(t.Context(), p.ID, ProposalDone, "too late"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.EndProposal(t.Context(), p.ID, ProposalDone, "too late"))
 		begin(p, ProposalUnknown, false)
 
 		again := db.propose(t, "run/2/x", at(2), true)
 		decide(again, conversation.Approved, "slack:U1")
 		begin(again, ProposalBegun, true)
 		begin(again, ProposalBegun, true)
-		if err := db.EndProposal(t.Context(), again.ID, ProposalDone, "ticket 7"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.EndProposal(t.Context(), again.ID, ProposalDone, "ticket 7"))
 		if got, err := db.Proposal(t.Context(), again.ID); err != nil || got.State != ProposalDone || got.Output != "ticket 7" || got.EndedUS == 0 {
 			t.Errorf("done: %+v, %v", got, err)
 		}

@@ -91,14 +91,10 @@ func TestPurgeChannel(t *testing.T) {
 			t.Error("its cost is gone")
 		}
 		// Slack still has what was said in it.
-		if err := db.SaveHistory(t.Context(), []chat.Message{said(at(1), ""), said(at(70), "")}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.SaveHistory(t.Context(), []chat.Message{said(at(1), ""), said(at(70), "")}))
 		db.clock.advance(time.Hour)
 		later := said(chat.TS(db.clock.now()), "")
-		if err := db.SaveHistory(t.Context(), []chat.Message{later}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.SaveHistory(t.Context(), []chat.Message{later}))
 		if got := db.left(t, "messages WHERE channel_id = 'C1'", "ts"); !slices.Equal(got, []string{later.TS}) {
 			t.Errorf("stored are %v", got)
 		}

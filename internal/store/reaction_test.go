@@ -16,9 +16,7 @@ func TestReactionsAreReadWithTheirMessages(t *testing.T) {
 		put := func(user, name string, second int, removed bool) {
 			t.Helper()
 			r := Reaction{Team: team, Channel: channel, TS: m.TS, User: user, Name: name, Removed: removed, At: m.Time().Add(time.Duration(second) * time.Second)}
-			if err := db.PutReaction(t.Context(), r); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.PutReaction(t.Context(), r))
 		}
 		put("U2", "tada", 20, false)
 		put("U1", "eyes", 10, false)
@@ -46,13 +44,9 @@ func TestPruneReactions(t *testing.T) {
 		db.store(t, old, fresh)
 		for _, m := range []chat.Message{old, fresh} {
 			r := Reaction{Team: team, Channel: channel, TS: m.TS, User: "U1", Name: "eyes", At: m.Time()}
-			if err := db.PutReaction(t.Context(), r); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.PutReaction(t.Context(), r))
 		}
-		if err := db.Prune(t.Context(), Cutoffs{Messages: chat.Time(at(30))}, func(string, int) error { return nil }); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.Prune(t.Context(), Cutoffs{Messages: chat.Time(at(30))}, func(string, int) error { return nil }))
 		var left []string
 		if err := db.db.Model(&reactionRow{}).Pluck("ts", &left).Error; err != nil || !slices.Equal(left, []string{fresh.TS}) {
 			t.Errorf("left are the reactions to %v, %v", left, err)

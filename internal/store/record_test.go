@@ -54,7 +54,7 @@ func TestStatementsOfRecord(t *testing.T) {
 			}
 		}
 		record := func(m chat.Message, decide func(Known) Entry) func(context.Context, *Store) error {
-			return func(ctx context.Context, s *Store) error { _, err := s.Record(ctx, m, decide); return err }
+			return func(ctx context.Context, s *Store) error { return errOf(s.Record(ctx, m, decide)) }
 		}
 		commit := func(group []*recording) func(context.Context, *Store) error {
 			return func(ctx context.Context, s *Store) error { return s.commit(ctx, group) }
@@ -97,9 +97,7 @@ func TestRecordGroup(t *testing.T) {
 		for _, n := range known {
 			n.decide = hushable(n.message) // changes nothing for a handled message
 		}
-		if err := db.commit(t.Context(), group); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.commit(t.Context(), group))
 		for _, n := range group {
 			i := slices.Index(known, n)
 			alone, targets := i >= 0 && i < 5, 1
@@ -151,9 +149,7 @@ func TestGroupPassesEarlierMessages(t *testing.T) {
 				return keep(m)(k)
 			}))
 		}
-		if err := db.commit(t.Context(), group); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.commit(t.Context(), group))
 		for m, want := range map[string]string{"03 ": "01 02 ", "04 ": "01 02 03 ", "05 ": "", "06 ": "05 "} {
 			if before[m] != want {
 				t.Errorf("before %sstand %s, want %s", m, before[m], want)
@@ -210,9 +206,7 @@ func TestRefusedMessageFailsAlone(t *testing.T) {
 		poison := "a\x00b"
 		if db.sqlite != "" {
 			poison = "poison"
-			if err := db.db.Exec("CREATE TRIGGER refuse BEFORE INSERT ON messages WHEN NEW.text = 'poison' BEGIN SELECT RAISE(ABORT, 'no'); END").Error; err != nil {
-				t.Fatal(err)
-			}
+			db.exec(t, "CREATE TRIGGER refuse BEFORE INSERT ON messages WHEN NEW.text = 'poison' BEGIN SELECT RAISE(ABORT, 'no'); END")
 		}
 		const n = 100
 		for i, err := range concurrently(n, func(i int) error {
@@ -294,9 +288,7 @@ func TestRecordGivesUpWithItsContext(t *testing.T) {
 			t.Fatal(err)
 		}
 		tx := other.db.Begin() // occupies the message's row, and in SQLite the file
-		if err := errors.Join(tx.Error, tx.Create(&row).Error); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(tx.Error, tx.Create(&row).Error))
 		stays := make(chan error, 1)
 		go func() {
 			_, err := db.Record(t.Context(), m, keep(m, conversation.Said))
@@ -307,9 +299,7 @@ func TestRecordGivesUpWithItsContext(t *testing.T) {
 		if _, err := db.Record(ctx, m, keep(m, conversation.Said)); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the cancelled caller gets %v", err)
 		}
-		if err := tx.Rollback().Error; err != nil {
-			t.Fatal(err)
-		}
+		must(t, tx.Rollback().Error)
 		if err := <-stays; err != nil {
 			t.Errorf("the remaining caller gets %v", err)
 		}

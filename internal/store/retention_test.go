@@ -33,14 +33,12 @@ var all = Cutoffs{Ledger: day(keptDays), Messages: day(keptDays), MemoryVersions
 func (db database) prune(t *testing.T, h Cutoffs) map[string]int {
 	t.Helper()
 	gone := map[string]int{}
-	if err := db.Prune(t.Context(), h, func(table string, rows int) error {
+	must(t, db.Prune(t.Context(), h, func(table string, rows int) error {
 		if rows > 0 {
 			gone[table] += rows
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return gone
 }
 
@@ -48,18 +46,14 @@ func (db database) prune(t *testing.T, h Cutoffs) map[string]int {
 func (db database) insert(t *testing.T, rows ...any) {
 	t.Helper()
 	for _, r := range rows {
-		if err := db.db.Create(r).Error; err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.db.Create(r).Error)
 	}
 }
 
 // left is the remaining values of a column, sorted.
 func (db database) left(t *testing.T, table, column string) (values []string) {
 	t.Helper()
-	if err := db.db.Table(table).Order(column).Pluck(column, &values).Error; err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.db.Table(table).Order(column).Pluck(column, &values).Error)
 	slices.Sort(values)
 	return values
 }
@@ -246,11 +240,9 @@ func TestPruneKeepsPendingMessages(t *testing.T) {
 	})
 }
 
-func (db database) exec(t *testing.T, sql string, args ...any) {
+func (db database) exec(t testing.TB, sql string, args ...any) {
 	t.Helper()
-	if err := db.db.Exec(sql, args...).Error; err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.db.Exec(sql, args...).Error)
 }
 
 // fill fills a channel with messages of so many days ago: in "60:59,-58 57", 60 is the parent of 59
@@ -283,9 +275,7 @@ func (db database) fill(t *testing.T, channel, said string) {
 func (db database) remaining(t *testing.T, channel string) string {
 	t.Helper()
 	var rows []messageRow
-	if err := db.db.Where("channel_id = ?", channel).Order("sent_us").Find(&rows).Error; err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.db.Where("channel_id = ?", channel).Order("sent_us").Find(&rows).Error)
 	var left []string
 	for _, r := range rows {
 		days := fmt.Sprint(int(noon.Sub(instant(r.SentUS)).Hours() / 24))
@@ -429,17 +419,11 @@ func TestPrunedConversationIsServed(t *testing.T) {
 			if err != nil || len(changes) != 1 {
 				t.Fatalf("%+v, %v", changes, err)
 			}
-			if err := db.MarkRelayed(t.Context(), []int64{changes[0].ID}); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := db.Release(t.Context(), of(c).ID(), "relay"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.MarkRelayed(t.Context(), []int64{changes[0].ID}))
+			must(t, errOf(db.Release(t.Context(), of(c).ID(), "relay")))
 		}
 		until := noon.AddDate(100, 0, 0)
-		if err := db.ApplyOrder(t.Context(), Order{ID: "1", Scope: chat.Scope(of(muted)), Kind: "mute", By: "cli:ann", Until: until, At: noon}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.ApplyOrder(t.Context(), Order{ID: "1", Scope: chat.Scope(of(muted)), Kind: "mute", By: "cli:ann", Until: until, At: noon}))
 		if got, want := db.prune(t, all), map[string]int{"conversations": 1}; !maps.Equal(got, want) {
 			t.Errorf("gone are %v, want %v", got, want)
 		}
@@ -467,9 +451,7 @@ func TestPrunedChangeIsNotRecordedAgain(t *testing.T) {
 		for _, w := range db.pending(t, of(m)) {
 			ids = append(ids, w.ID)
 		}
-		if err := db.MarkRelayed(t.Context(), ids); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.MarkRelayed(t.Context(), ids))
 		db.clock.at = noon
 		if got := db.prune(t, Cutoffs{Ledger: day(keptDays)}); got["changes"] != 1 {
 			t.Errorf("gone are %v", got)
@@ -663,8 +645,7 @@ func TestPruneUsesIndexes(t *testing.T) {
 				}
 			}
 			for _, st := range db.statements(t, func(ctx context.Context, s *Store) error {
-				_, err := s.ExportPerson(ctx, canary, noStep)
-				return err
+				return errOf(s.ExportPerson(ctx, canary, noStep))
 			}) {
 				if plan := db.explain(t, st.sql, st.vars); strings.Contains(st.sql, " > ") && readsAll.MatchString(strings.ReplaceAll(plan, "Sort", "")) { // of one step's rows
 					t.Errorf("%s\n%s", st.sql, plan)

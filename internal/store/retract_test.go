@@ -15,16 +15,12 @@ func TestRetractStopsAReply(t *testing.T) {
 		ctx := t.Context()
 		p := db.compose(t, parts("r", "one", "two", "three"))
 		db.begin(t, p[0], 15*time.Second, true, "the first part")
-		if err := db.MarkPosted(ctx, p[0], chat.Message{Team: team, Channel: channel, TS: at(90), Text: "one"}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.MarkPosted(ctx, p[0], chat.Message{Team: team, Channel: channel, TS: at(90), Text: "one"}))
 		db.clock.advance(2 * time.Second)
 		db.begin(t, p[1], 15*time.Second, true, "the second part")
 		order := Order{ID: "1", Scope: chat.Scope{Team: team, Channel: channel}, Kind: "retract", By: "cli:carol", Subject: at(90)}
 		for range 2 {
-			if err := db.Retract(ctx, "r", order); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.Retract(ctx, "r", order))
 		}
 		states := func(want ...Delivery) {
 			t.Helper()
@@ -38,9 +34,7 @@ func TestRetractStopsAReply(t *testing.T) {
 
 		// The attempt timed out, and may have its effect for a while.
 		later := db.clock.now().Add(30 * time.Second)
-		if err := db.EndSend(ctx, p[1], Sending, later, "timeout"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.EndSend(ctx, p[1], Sending, later, "timeout"))
 		states(Sent, Retracted, Retracted)
 		if unconfirmed, err := db.Unconfirmed(ctx, team, channel, at(93)); err != nil || len(unconfirmed) != 1 || !unconfirmed[0].LeasedUntil.Equal(later) {
 			t.Errorf("%+v, %v", unconfirmed, err)
@@ -58,18 +52,14 @@ func TestRetractStopsAReply(t *testing.T) {
 		}
 
 		// What Slack had taken nevertheless is known, and can be deleted.
-		if err := db.MarkPosted(ctx, p[1], chat.Message{Team: team, Channel: channel, TS: at(93), Text: "two"}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.MarkPosted(ctx, p[1], chat.Message{Team: team, Channel: channel, TS: at(93), Text: "two"}))
 		states(Sent, Sent, Retracted)
 		db.index(t)
 		for i, ts := range []string{at(90), at(93)} {
 			if reply, err := db.ReplyOf(ctx, team, channel, ts); err != nil || reply != "r" {
 				t.Errorf("%s is of reply %q, %v", ts, reply, err)
 			}
-			if err := db.MarkRetracted(ctx, p[i].Key, chat.Message{Team: team, Channel: channel, TS: ts, Text: "x"}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.MarkRetracted(ctx, p[i].Key, chat.Message{Team: team, Channel: channel, TS: ts, Text: "x"}))
 			if m, err := db.Message(ctx, team, channel, ts); err != nil || !m.Deleted || m.Text != "" {
 				t.Errorf("%+v, %v", m, err)
 			}
@@ -78,12 +68,8 @@ func TestRetractStopsAReply(t *testing.T) {
 		if n := db.count(t, "search", "TRUE"); n != 0 {
 			t.Errorf("%d of them are in the search index", n)
 		}
-		if err := db.SettleRetracted(ctx, p[0].Decision, "cli:carol"); err != nil {
-			t.Fatal(err)
-		}
-		if err := db.Settle(ctx, p[0].Decision, conversation.Sent, "r"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.SettleRetracted(ctx, p[0].Decision, "cli:carol"))
+		must(t, db.Settle(ctx, p[0].Decision, conversation.Sent, "r"))
 		if d, err := db.Decision(ctx, p[0].Decision); err != nil || d.Outcome != conversation.Retracted || d.OutcomeBy != "cli:carol" {
 			t.Errorf("%+v, %v", d, err)
 		}

@@ -45,9 +45,7 @@ func TestRollback(t *testing.T) {
 		db.make(t, theChannel, chat.LongTerm, "long 4")
 		db.make(t, thread, chat.ShortTerm, "thread 3")
 
-		if _, err := db.Forget(t.Context(), theChannel, operator, "o2"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(db.Forget(t.Context(), theChannel, operator, "o2")))
 		for version, want := range map[int]error{1: ErrForgotten, 3: ErrForgotten, 9: ErrNotFound, 0: ErrNotFound} {
 			if _, err := db.Rollback(t.Context(), theChannel, chat.LongTerm, version, operator, "o3"); !errors.Is(err, want) {
 				t.Errorf("to version %d: %v, want %v", version, err, want)
@@ -98,12 +96,8 @@ func TestCorrect(t *testing.T) {
 			t.Errorf("an empty text: %v", err)
 		}
 		// Forgetting also empties a text that an operator wrote.
-		if _, err := db.Correct(t.Context(), workspace, chat.LongTerm, "of all", operator, "o3"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := db.Forget(t.Context(), theChannel, operator, "o4"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(db.Correct(t.Context(), workspace, chat.LongTerm, "of all", operator, "o3")))
+		must(t, errOf(db.Forget(t.Context(), theChannel, operator, "o4")))
 		if long, _ := db.currentTexts(t, workspace); long == "of all" {
 			t.Error("what was forgotten is still told")
 		}

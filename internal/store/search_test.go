@@ -134,9 +134,7 @@ func TestSearchSeesWhatReadersMay(t *testing.T) {
 			db.store(t, write(i, c, "U1", "secret of "+c))
 		}
 		db.index(t)
-		if err := db.CloseChannel(t.Context(), team, "CTURNED"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.CloseChannel(t.Context(), team, "CTURNED"))
 		for here, want := range map[string][]string{
 			"CPUBLIC":  {"COTHER", "CPUBLIC"},
 			"COTHER":   {"COTHER", "CPUBLIC"},
@@ -275,21 +273,17 @@ func TestSearchForCommonTerms(t *testing.T) {
 		for i := range newestMessages - 2 {
 			others = append(others, searchRow{TeamID: team, ChannelID: channel, TS: at(50_000 + i), ID: micros(chat.Time(at(50_000 + i)))})
 		}
-		if err := db.transaction(t.Context(), func(tx *gorm.DB) error {
+		must(t, db.transaction(t.Context(), func(tx *gorm.DB) error {
 			set, err := newRowset(tx, others)
 			if err != nil {
 				return err
 			}
 			return tx.Exec("INSERT INTO search (id, team_id, channel_id, ts, stored_us, own, length, terms) SELECT id, team_id, channel_id, ts, stored_us, own, length, "+
 				db.termsValue("terms")+" FROM "+set.sql, set.arg).Error
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		db.index(t)
 		db.insert(t, &[]commonRow{{"common", 40_000}, {"frequent", 30_000}})
-		if err := db.db.Model(&searchState{}).Where("TRUE").Update("messages", 100_000).Error; err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.db.Model(&searchState{}).Where("TRUE").Update("messages", 100_000).Error)
 		db.common.Store(nil)
 		wantTexts(t, "one", db.found(t, SearchQuery{Text: "common"}), "common, today")
 		wantTexts(t, "two", db.found(t, SearchQuery{Text: "common frequent"}), "common and frequent, long ago", "frequent, today", "common, today")
@@ -317,9 +311,7 @@ func TestSearchFollows(t *testing.T) {
 		}
 		for _, m := range all {
 			if m.TS == at(3) {
-				if err := db.SaveHistory(t.Context(), []chat.Message{m}); err != nil {
-					t.Fatal(err)
-				}
+				must(t, db.SaveHistory(t.Context(), []chat.Message{m}))
 				continue
 			}
 			db.store(t, m)
@@ -343,9 +335,7 @@ func TestSearchFollows(t *testing.T) {
 		db.record(t, edited, keep(edited))
 		inHistory := all[2]
 		inHistory.Text = "a giraffe in the history"
-		if err := db.SaveHistory(t.Context(), []chat.Message{inHistory}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.SaveHistory(t.Context(), []chat.Message{inHistory}))
 		for i, forget := range []func(id string) (ForgetResult, error){
 			func(id string) (ForgetResult, error) {
 				return db.ForgetMessages(t.Context(), team, channel, []string{at(5)}, "cli:test", id)
@@ -360,9 +350,7 @@ func TestSearchFollows(t *testing.T) {
 				return db.Forget(t.Context(), chat.Scope{Team: team}, "cli:test", id)
 			},
 		} {
-			if _, err := forget(fmt.Sprint("forget", i)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errOf(forget(fmt.Sprint("forget", i))))
 		}
 		wantTexts(t, "at once", db.found(t, SearchQuery{Text: "zebra giraffe"}), "zebra that stays")
 		for where, want := range map[chat.Conversation]string{
@@ -464,16 +452,14 @@ func TestIndexComesBack(t *testing.T) {
 		held := write(1, channel, "U1", "zebra that is held")
 		db.store(t, held, write(2, channel, "U1", "zebra"))
 		db.clock.advance(24 * time.Hour)
-		if err := db.transaction(t.Context(), func(tx *gorm.DB) error {
+		must(t, db.transaction(t.Context(), func(tx *gorm.DB) error {
 			if err := db.locked(tx).Where("ts = ?", held.TS).Take(&messageRow{}).Error; err != nil {
 				return err
 			}
 			db.index(t)
 			wantTexts(t, "meanwhile", db.found(t, SearchQuery{Text: "zebra"}), "zebra")
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		db.index(t)
 		wantTexts(t, "then", db.found(t, SearchQuery{Text: "held"}), held.Text)
 	})
@@ -538,9 +524,7 @@ func TestIndexCountsCommonTerms(t *testing.T) {
 			}
 			rows = append(rows, row)
 		}
-		if err := db.db.CreateInBatches(rows, 500).Error; err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.db.CreateInBatches(rows, 500).Error)
 		db.index(t)
 		common, err := db.commonTerms(context.Background())
 		if err != nil {

@@ -76,9 +76,7 @@ func TestSlotIsKeptUntilUsedOrMissed(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		again := func(p Part) Part {
 			t.Helper()
-			if err := db.EndSend(t.Context(), p, Composed, time.Time{}, "rate limited"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.EndSend(t.Context(), p, Composed, time.Time{}, "rate limited"))
 			return db.parts(t, p.Reply)[0]
 		}
 		first, second := db.compose(t, parts("r1", "text"))[0], db.compose(t, parts("r2", "text"))[0]
@@ -222,7 +220,7 @@ func TestSlotsAndPostsDoNotDeadlock(t *testing.T) {
 			first, second := said(at(200*n), ""), said(at(200*n+100), "") // a minute apart, so that the channel's row is written
 			do := []func(context.Context) error{
 				func(ctx context.Context) error { return db.MarkPosted(ctx, p[0], first) },
-				func(ctx context.Context) error { _, err := db.MarkReplied(ctx, p[1], second); return err },
+				func(ctx context.Context) error { return errOf(db.MarkReplied(ctx, p[1], second)) },
 				func(ctx context.Context) error {
 					_, err := db.Record(ctx, second, func(k Known) Entry {
 						if k.Message != nil {
@@ -234,14 +232,8 @@ func TestSlotsAndPostsDoNotDeadlock(t *testing.T) {
 				},
 				func(ctx context.Context) error { return db.Compose(ctx, p, Decision{Key: p[0].Decision}) },
 				func(ctx context.Context) error { return db.Settle(ctx, p[0].Decision, "withdrawn", "") },
-				func(ctx context.Context) error {
-					_, err := db.BeginSend(ctx, p[1], time.Second, time.Minute)
-					return err
-				},
-				func(ctx context.Context) error {
-					_, err := db.BeginSend(ctx, p[0], time.Second, time.Minute)
-					return err
-				},
+				func(ctx context.Context) error { return errOf(db.BeginSend(ctx, p[1], time.Second, time.Minute)) },
+				func(ctx context.Context) error { return errOf(db.BeginSend(ctx, p[0], time.Second, time.Minute)) },
 			}
 			noErrors(t, concurrently(2*len(do), func(i int) error {
 				err := within(t, patience, "the reply", do[i%len(do)])
@@ -262,9 +254,7 @@ func TestDeletedMessageIsNotAnswered(t *testing.T) {
 			p, long := db.compose(t, parts(fmt.Sprint("r", n), "text"))[0], db.compose(t, parts(fmt.Sprint("long", n), "one", "two"))
 			if known {
 				db.checkSlot(t, p, 0, "while it is there")
-				if err := db.EndSend(t.Context(), p, Composed, time.Time{}, "rate limited"); err != nil {
-					t.Fatal(err)
-				}
+				must(t, db.EndSend(t.Context(), p, Composed, time.Time{}, "rate limited"))
 				p = db.parts(t, p.Reply)[0]
 				db.clock.advance(time.Minute)
 				db.begin(t, long[0], time.Minute, true, "the first part")
@@ -320,9 +310,7 @@ func TestDeletionOutdatesReply(t *testing.T) {
 				if err != nil {
 					continue
 				}
-				if err := db.EndSend(t.Context(), *test.part, Composed, time.Time{}, "rate limited"); err != nil {
-					t.Fatal(err)
-				}
+				must(t, db.EndSend(t.Context(), *test.part, Composed, time.Time{}, "rate limited"))
 				test.part.Attempts++
 			}
 		}
@@ -386,9 +374,7 @@ func TestNothingIsPostedWhileSilenced(t *testing.T) {
 			{chat.Conversation{Team: team, Channel: channel, Thread: at(2)}, hour, nil, nil},
 			{chat.Conversation{Team: team, Channel: "C2"}, hour, nil, nil},
 		} {
-			if err := db.ApplyOrder(t.Context(), Order{ID: fmt.Sprint(n), Scope: chat.Scope(c.silent), Kind: "snooze", Until: c.until}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.ApplyOrder(t.Context(), Order{ID: fmt.Sprint(n), Scope: chat.Scope(c.silent), Kind: "snooze", Until: c.until}))
 			for _, test := range []struct {
 				part *Part
 				want error
@@ -402,9 +388,7 @@ func TestNothingIsPostedWhileSilenced(t *testing.T) {
 					t.Errorf("%s until %s: the outbox has %+v", c.silent.ID(), c.until, row)
 				}
 				if err == nil {
-					if err := db.EndSend(t.Context(), *test.part, Composed, time.Time{}, "rate limited"); err != nil {
-						t.Fatal(err)
-					}
+					must(t, db.EndSend(t.Context(), *test.part, Composed, time.Time{}, "rate limited"))
 					test.part.Attempts++
 				}
 			}
@@ -424,9 +408,7 @@ func TestDeletionWhileWaitingForTheChannel(t *testing.T) {
 	p := db.compose(t, parts("r", "text"))[0]
 	holder := db.db.WithContext(t.Context()).Begin()
 	defer holder.Rollback()
-	if err := holder.Exec("SELECT 1 FROM channels FOR UPDATE").Error; err != nil {
-		t.Fatal(err)
-	}
+	must(t, holder.Exec("SELECT 1 FROM channels FOR UPDATE").Error)
 	begun := make(chan error, 1)
 	go func() {
 		_, err := db.BeginSend(t.Context(), p, time.Second, time.Minute)
@@ -449,8 +431,7 @@ func TestAttemptBeginsInOneStatement(t *testing.T) {
 	db.store(t, said(at(2), "")) // inserts the channel's row
 	p, next, long := db.compose(t, parts("r", "text"))[0], db.compose(t, parts("next", "text"))[0], db.compose(t, parts("long", "one", "two"))[0]
 	asked := db.statements(t, func(ctx context.Context, s *Store) error {
-		_, err := s.BeginSend(ctx, p, time.Second, time.Minute)
-		return err
+		return errOf(s.BeginSend(ctx, p, time.Second, time.Minute))
 	})
 	want := db.row(t, p.Key)
 	want.State, want.Attempts, want.LeasedUS, want.SlotUS = Sending, 1, micros(noon.Add(time.Minute)), 0
@@ -480,9 +461,7 @@ func TestAttemptBeginsInOneStatement(t *testing.T) {
 	refused(long, "what others follow")
 	for _, table := range []string{"outbox", "channels"} {
 		tx := db.db.WithContext(t.Context()).Begin()
-		if err := tx.Exec("SELECT 1 FROM " + table + " FOR UPDATE").Error; err != nil {
-			t.Fatal(err)
-		}
+		must(t, tx.Exec("SELECT 1 FROM "+table+" FOR UPDATE").Error)
 		refused(next, "when somebody holds "+table)
 		tx.Rollback()
 	}
@@ -506,9 +485,7 @@ func TestReplyBeginsInOneStatement(t *testing.T) {
 	if row := db.row(t, composed.Key); row.State != Sending || row.Attempts != 1 || row.LeasedUS != micros(noon.Add(time.Minute)) {
 		t.Errorf("the outbox has %+v", row)
 	}
-	if err := db.EndSend(t.Context(), *begun, Composed, time.Time{}, "rate limited"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.EndSend(t.Context(), *begun, Composed, time.Time{}, "rate limited"))
 	db.clock.advance(time.Hour)
 	gone := said(at(2), "") // what replies answer
 	gone.Deleted = true
@@ -521,9 +498,7 @@ func TestReplyBeginsInOneStatement(t *testing.T) {
 	silent[0].Channel, silent[0].Thread, silent[0].Trigger = "C2", at(3), at(4)
 	db.compose(t, silent)
 	muted := Order{ID: "1", Scope: chat.Scope{Team: team, Channel: "C2"}, Kind: "mute", Until: db.clock.now().Add(time.Hour)}
-	if err := db.ApplyOrder(t.Context(), muted); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.ApplyOrder(t.Context(), muted))
 	db.clock.advance(time.Second)
 	elsewhere := said(at(5), at(3))
 	elsewhere.Channel = "C3"
@@ -542,9 +517,7 @@ func TestReplyBeginsInOneStatement(t *testing.T) {
 func (db database) row(t *testing.T, key string) outboxRow {
 	t.Helper()
 	var row outboxRow
-	if err := db.db.WithContext(t.Context()).Where("key = ?", key).Take(&row).Error; err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.db.WithContext(t.Context()).Where("key = ?", key).Take(&row).Error)
 	return row
 }
 
@@ -553,9 +526,7 @@ func (db database) awaitLockWait(t *testing.T) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; {
 		var waits int64
-		if err := db.db.Raw("SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&waits).Error; err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.db.Raw("SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&waits).Error)
 		if waits > 0 {
 			return
 		}

@@ -11,11 +11,9 @@ import (
 // snapshot keeps what a decision of C1 has read by now: two messages, and a note.
 func (db database) snapshot(t *testing.T, decision string) {
 	t.Helper()
-	if err := db.SaveSnapshot(t.Context(), Snapshot{
+	must(t, db.SaveSnapshot(t.Context(), Snapshot{
 		Decision: decision, Team: team, Channel: channel, Messages: []chat.Message{said(at(1), ""), said(at(2), at(1))}, Notes: []string{at(0)}, Read: db.clock.now(), Data: []byte(decision),
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // lease is the key of what is leased; "" for nothing.
@@ -51,15 +49,11 @@ func TestLeaseSnapshot(t *testing.T) {
 		want("another run", "b", "two")
 		want("nothing is free", "c", "")
 		want("its own again, after a crash", "a", "one")
-		if err := db.PutOffSnapshot(t.Context(), "one", time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.PutOffSnapshot(t.Context(), "one", time.Hour))
 		want("put off", "a", "")
 		db.clock.advance(2 * time.Minute)
 		want("the lease is over", "a", "two")
-		if err := db.DropSnapshot(t.Context(), "two"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.DropSnapshot(t.Context(), "two"))
 		db.clock.advance(time.Hour)
 		if got, err := db.LeaseSnapshot(t.Context(), "c", time.Minute); err != nil || got == nil || got.Decision != "one" || got.Attempts != 3 {
 			t.Errorf("leased is %+v, %v; want it for the third time", got, err)
@@ -82,14 +76,10 @@ func TestSnapshotsThatMustNotBeUsed(t *testing.T) {
 			"a note's message":  func() { db.store(t, note) },
 			"a missing message": func() { db.exec(t, "DELETE FROM messages WHERE ts = ?", at(1)) },
 			"a forgotten memory": func() { // of another channel, which may be in it
-				if _, err := db.Forget(t.Context(), chat.Scope{Team: team, Channel: "C2"}, operator, "f1"); err != nil {
-					t.Fatal(err)
-				}
+				must(t, errOf(db.Forget(t.Context(), chat.Scope{Team: team, Channel: "C2"}, operator, "f1")))
 			},
 			"a forgotten person": func() {
-				if err := db.ForgetPerson(t.Context(), chat.Person{Team: team, User: "U9"}, operator, "f2", noStep); err != nil {
-					t.Fatal(err)
-				}
+				must(t, db.ForgetPerson(t.Context(), chat.Person{Team: team, User: "U9"}, operator, "f2", noStep))
 			},
 			"a note taken back": func() {
 				n, err := db.AddNote(t.Context(), team, channel, "step", chat.Note{TS: at(0), Text: "x"})
@@ -110,9 +100,7 @@ func TestSnapshotsThatMustNotBeUsed(t *testing.T) {
 				t.Errorf("%s: before it %q is leased", name, got)
 			}
 			var late []snapshotRow // as if it were saved by a judgment that has read before
-			if err := db.db.Find(&late).Error; err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.db.Find(&late).Error)
 			change()
 			db.exec(t, "DELETE FROM snapshots")
 			db.insert(t, &late)
@@ -122,9 +110,7 @@ func TestSnapshotsThatMustNotBeUsed(t *testing.T) {
 		}
 		db.store(t, said(at(0), ""), said(at(1), ""), said(at(2), at(1)))
 		db.snapshot(t, "x")
-		if _, err := db.Forget(t.Context(), chat.Scope{Team: team, Channel: "C2"}, operator, "f3"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(db.Forget(t.Context(), chat.Scope{Team: team, Channel: "C2"}, operator, "f3")))
 		if n := db.count(t, "snapshots", "TRUE"); n > 0 {
 			t.Errorf("%d snapshots outlast what was forgotten", n)
 		}
@@ -153,9 +139,7 @@ func TestOpinions(t *testing.T) {
 		if !give("two", "a", "first") || !give("two", "a", "again") || !give("two", "b", "other") || !give("one", "a", "older") {
 			t.Error("a snapshot is said to be gone")
 		}
-		if err := db.DropSnapshot(t.Context(), "one"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.DropSnapshot(t.Context(), "one"))
 		if give("one", "b", "too late") {
 			t.Error("saved without a snapshot")
 		}
@@ -187,9 +171,7 @@ func TestOpinions(t *testing.T) {
 func TestShadowSpendsNoChannelsBudget(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		for _, purpose := range []string{"judgment", purposeShadow, purposeShadow} {
-			if err := db.SaveCall(t.Context(), Call{Scope: theChannel, Purpose: purpose, TokensIn: 10}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.SaveCall(t.Context(), Call{Scope: theChannel, Purpose: purpose, TokensIn: 10}))
 		}
 		calls, tokens, err := db.Spent(t.Context(), team, channel, noon)
 		each, errEach := db.SpentByChannel(t.Context(), team, noon)

@@ -23,9 +23,7 @@ func TestStoredMessages(t *testing.T) {
 		gone := said(at(5), "")
 		gone.Deleted = true
 		db.store(t, gone)
-		if err := db.SaveHistory(t.Context(), []chat.Message{said(at(6), "")}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.SaveHistory(t.Context(), []chat.Message{said(at(6), "")}))
 		top := chat.Conversation{Team: team, Channel: channel}
 		for name, c := range map[string]struct {
 			read func() ([]StoredMessage, error)
@@ -60,9 +58,7 @@ func TestChangesAndDecisions(t *testing.T) {
 		db.record(t, b, keep(b, conversation.Said))
 		db.record(t, a, keep(a, conversation.Said, conversation.Edited))
 		db.clock.advance(time.Minute)
-		if err := db.MarkRelayed(t.Context(), []int64{db.pending(t, of(b))[0].ID}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.MarkRelayed(t.Context(), []int64{db.pending(t, of(b))[0].ID}))
 		ids := []string{of(a).ID(), of(b).ID()}
 		change := func(m chat.Message, kind conversation.Kind, relayed time.Time) RecordedChange {
 			return RecordedChange{Change: conversation.Change{TS: m.TS, Kind: kind}, WorkflowID: of(m).ID(), Stored: noon, Relayed: relayed}
@@ -120,9 +116,7 @@ func TestDecisionsFromASlowClock(t *testing.T) {
 		earlier, m := said(at(5), ""), said(at(10), "")
 		for i, of := range []chat.Message{earlier, m} {
 			db.clock.at = m.Time().Add(time.Duration(i-4) * time.Second)
-			if err := db.Decide(t.Context(), Decision{Key: of.TS, WorkflowID: "top", TriggerTS: of.TS, Outcome: "silent", Source: "rule"}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.Decide(t.Context(), Decision{Key: of.TS, WorkflowID: "top", TriggerTS: of.TS, Outcome: "silent", Source: "rule"}))
 		}
 		if got, err := db.DecisionsSince(t.Context(), []string{"top"}, m.Time(), 10); err != nil || len(got) != 1 || got[0].Key != m.TS {
 			t.Errorf("since the message: %+v, %v", got, err)
@@ -140,9 +134,7 @@ func TestPartsFor(t *testing.T) {
 			for j := range made {
 				made[j].Trigger = trigger
 			}
-			if err := db.Compose(t.Context(), made, Decision{Key: trigger, Outcome: "pending"}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.Compose(t.Context(), made, Decision{Key: trigger, Outcome: "pending"}))
 		}
 		read := func(triggers ...string) (keys []string) {
 			t.Helper()
@@ -179,9 +171,7 @@ func TestCallsAndUsage(t *testing.T) {
 			{Scope: workspace, Purpose: "memory", Provider: "q", Model: "large", TokensIn: 50, TokensOut: 5, Ended: minute(4)},
 		}
 		for _, c := range made {
-			if err := db.SaveCall(t.Context(), c); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.SaveCall(t.Context(), c))
 		}
 		if got, err := db.CallsFor(t.Context(), []string{"d1", "d3", ""}); err != nil || !reflect.DeepEqual(got, []Call{made[1], made[0], made[3]}) {
 			t.Errorf("for decisions: %+v, %v", got, err)
@@ -204,13 +194,9 @@ func TestCallsAndUsage(t *testing.T) {
 			t.Errorf("spent by channel: %+v, %v", got, err)
 		}
 		other := Call{Scope: chat.Scope{Team: team, Channel: channel}, Purpose: "shadow", TokensIn: 1000, Ended: minute(3)}
-		if err := db.SaveCall(t.Context(), other); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.SaveCall(t.Context(), other))
 		other.Scope.Team, other.Purpose = "T2", "judgment"
-		if err := db.SaveCall(t.Context(), other); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.SaveCall(t.Context(), other))
 		if got, err := db.SpentByWorkspace(t.Context(), team, minute(1)); err != nil || got != (Spending{4, 139}) {
 			t.Errorf("spent in the workspace: %+v, %v", got, err)
 		}
@@ -234,9 +220,7 @@ func TestTeamsAndChannelsNamed(t *testing.T) {
 			t.Errorf("without a name: %+v, %v", got, err)
 		}
 		for _, team := range []string{"T0", "T3"} {
-			if err := db.SaveChannel(t.Context(), team, Channel{ID: channel, Name: "elsewhere"}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.SaveChannel(t.Context(), team, Channel{ID: channel, Name: "elsewhere"}))
 		}
 		if got, err := db.Teams(t.Context()); err != nil || len(got) != 2 {
 			t.Errorf("of three %v, %v", got, err)

@@ -131,9 +131,7 @@ func TestRunsAndChannelsAreCounted(t *testing.T) {
 		if err != nil || len(before) != 3 || time.Since(before["memory"]).Abs() > 10*time.Minute {
 			t.Errorf("before the first run: %v, %v; want when the table was made", before, err)
 		}
-		if err := db.RecordRun(t.Context(), "memory"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.RecordRun(t.Context(), "memory"))
 		last, err := db.LastRuns(t.Context())
 		if err != nil || !last["memory"].Equal(noon) || !last["retention"].Equal(before["retention"]) {
 			t.Errorf("memory ran at noon, but the last runs are %v, %v", last, err)

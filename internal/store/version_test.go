@@ -34,17 +34,13 @@ func version(t *testing.T, url string) {
 	}
 	exec := func(statement string, values ...any) {
 		t.Helper()
-		if err := s.db.WithContext(t.Context()).Exec(statement, values...).Error; err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.db.WithContext(t.Context()).Exec(statement, values...).Error)
 	}
 	check("without tables", nil, all)
 	if s.db.Migrator().HasTable(goose.DefaultTablename) {
 		t.Error("Version has made a table")
 	}
-	if _, err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(s.Migrate(t.Context())))
 	check("migrated", all, nil)
 	exec("INSERT INTO "+goose.DefaultTablename+" (version_id, is_applied) VALUES (?, ?), (?, ?)", 9998, true, 9999, true)
 	check("migrated by a newer program", all, nil, 9998, 9999)

@@ -19,9 +19,7 @@ func TestWithheldMemories(t *testing.T) {
 		for i, c := range all {
 			root := in(c.ID, said(at(2*i), ""))
 			db.store(t, root, in(c.ID, said(at(2*i+1), root.TS)))
-			if _, err := db.AddNote(t.Context(), team, c.ID, "step"+c.ID, chat.Note{TS: root.TS, Author: "U1", Text: "a note"}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errOf(db.AddNote(t.Context(), team, c.ID, "step"+c.ID, chat.Note{TS: root.TS, Author: "U1", Text: "a note"})))
 			db.remember(t, noon, chat.Scope{Team: team, Channel: c.ID, Thread: root.TS}, chat.Scope{Team: team, Channel: c.ID})
 		}
 		db.remember(t, noon, workspace)
@@ -85,9 +83,7 @@ func TestWithheldMemories(t *testing.T) {
 				}
 			}
 			var kept []string
-			if err := db.db.Raw("SELECT c.channel_id FROM channels c WHERE c.team_id = ? AND ? ORDER BY c.channel_id", team, db.keptFrom(here)).Scan(&kept).Error; err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.db.Raw("SELECT c.channel_id FROM channels c WHERE c.team_id = ? AND ? ORDER BY c.channel_id", team, db.keptFrom(here)).Scan(&kept).Error)
 			if want := slices.DeleteFunc([]string{"CHERE", "CNAMED", "CNOT"}, func(id string) bool { return id == here }); !slices.Equal(kept, want) {
 				t.Errorf("in %q what is said in %v cannot be found, want %v", here, kept, want)
 			}

@@ -21,9 +21,7 @@ func TestWritableWhileLocked(t *testing.T) {
 	t.Parallel()
 	db := migratedSQLite(t)
 	db.pool.SetMaxOpenConns(1)
-	if _, err := db.pool.ExecContext(t.Context(), "PRAGMA busy_timeout = 600000"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(db.pool.ExecContext(t.Context(), "PRAGMA busy_timeout = 600000")))
 	unlock := testserver.LockSQLite(t, db.sqlite)
 	began := time.Now()
 	if err := db.Writable(t.Context()); err == nil || !strings.Contains(err.Error(), "write to database: sqlite3: database is locked") {
@@ -32,9 +30,7 @@ func TestWritableWhileLocked(t *testing.T) {
 	if took := time.Since(began); took < lockTimeout/2 || took > patience {
 		t.Errorf("it waits for %v, want about %v", took, lockTimeout)
 	}
-	if err := unlock(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unlock())
 	if err := db.Writable(t.Context()); err != nil {
 		t.Errorf("not locked any more: %v", err)
 	}
@@ -68,14 +64,8 @@ func TestConnectionsToStandbyAreDropped(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			db := migratedPostgres(t)
-			pool, err := db.db.DB()
-			if err != nil {
-				t.Fatal(err)
-			}
-			pool.SetMaxOpenConns(1)
-			if _, err := pool.ExecContext(t.Context(), "SET default_transaction_read_only = on"); err != nil {
-				t.Fatal(err)
-			}
+			db.pool.SetMaxOpenConns(1)
+			must(t, errOf(db.pool.ExecContext(t.Context(), "SET default_transaction_read_only = on")))
 			if err := write(db); err == nil || !strings.Contains(err.Error(), "read-only") {
 				t.Errorf("on a standby: %v", err)
 			}
