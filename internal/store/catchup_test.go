@@ -268,9 +268,7 @@ func TestSyncLocksOneChunk(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if got := db.count(t, "channels", "name = 'others'"); got != n {
-		t.Errorf("%d channels are taken in, want %d", got, n)
-	}
+	db.wantRows(t, n, "channels", "name = 'others'")
 }
 
 // recordIn records a message in a channel.

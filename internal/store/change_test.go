@@ -150,9 +150,7 @@ func TestClaimOfNothing(t *testing.T) {
 		if got := db.claim(t, of(m), "a"); got != nil {
 			t.Errorf("taken %v without a change", got)
 		}
-		if n := db.count(t, "conversations", "TRUE"); n != 0 {
-			t.Errorf("%d conversations without changes have rows", n)
-		}
+		db.wantRows(t, 0, "conversations", "TRUE")
 		db.release(t, of(m), "a", false)
 		db.record(t, m, keep(m, conversation.Edited))
 		ids := db.claim(t, of(m), "a")

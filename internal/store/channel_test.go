@@ -255,9 +255,7 @@ func TestEventClosesItsChannel(t *testing.T) {
 				if got := db.cursor(t, workspace, time.Time{}).Count; got != 0 {
 					t.Errorf("the workspace is made of %d memories of it", got)
 				}
-				if other := db.count(t, "channels", "private"); other != 1 {
-					t.Errorf("%d channels are closed", other)
-				}
+				db.wantRows(t, 1, "channels", "private")
 				// Neither an event nor an older answer opens it; a new answer does.
 				db.store(t, said(at(3), ""))
 				seen("an event that does not tell", "C2", false)
@@ -322,9 +320,7 @@ func TestMostMessagesOnlyReadTheChannel(t *testing.T) {
 			return db.MarkPosted(ctx, parts("r", "text")[0], said(at(30), ""))
 		})
 		db.store(t, said(at(60), ""))
-		if got := db.count(t, "channels", "active_us = ?", micros(chat.Time(at(60)))); got != 1 {
-			t.Error("a minute later its row is not written")
-		}
+		db.wantRows(t, 1, "channels", "active_us = ?", micros(chat.Time(at(60)))) // a minute later its row is written
 	})
 }
 

@@ -224,6 +224,14 @@ func (db database) count(t *testing.T, table, where string, args ...any) int {
 	return n
 }
 
+// wantRows checks how many rows of a table there are.
+func (db database) wantRows(t *testing.T, want int, table, where string, args ...any) {
+	t.Helper()
+	if got := db.count(t, table, where, args...); got != want {
+		t.Errorf("%d rows of %s where %s %v, want %d", got, table, where, args, want)
+	}
+}
+
 // patience is how long a test waits for what comes for certain.
 const patience = time.Minute
 

@@ -93,12 +93,8 @@ func TestForgetAChannel(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, %v; want %+v", got, err, want)
 		}
-		if n := db.count(t, "memories", "channel_id = 'C1' AND text <> ''"); n != 0 {
-			t.Errorf("%d texts are left", n)
-		}
-		if n := db.count(t, "memories", "forgotten_us > 0 AND forgotten_by <> ?", operator); n != 0 {
-			t.Errorf("of %d nobody knows who had them forgotten", n)
-		}
+		db.wantRows(t, 0, "memories", "channel_id = 'C1' AND text <> ''")
+		db.wantRows(t, 0, "memories", "forgotten_us > 0 AND forgotten_by <> ?", operator) // it is known who had them forgotten
 		for _, s := range []chat.Scope{theChannel, thread} {
 			if long, short := db.currentTexts(t, s); long != "" || short != "" {
 				t.Errorf("of %s current is %q, %q", s, long, short)

@@ -56,9 +56,7 @@ func TestHushBeforeItsMessage(t *testing.T) {
 		if k := db.known(t, m); k.Message != nil || k.Hushed != "slack:U1" {
 			t.Errorf("known is %+v", k)
 		}
-		if n := db.count(t, "orders", "kind = 'hush' AND ordered_by = 'slack:U1' AND subject = ?", m.TS); n != 1 {
-			t.Errorf("%d orders, want 1", n)
-		}
+		db.wantRows(t, 1, "orders", "kind = 'hush' AND ordered_by = 'slack:U1' AND subject = ?", m.TS)
 		db.record(t, m, hushable(m))
 		if got, want := db.kinds(t, m), []conversation.Kind{conversation.Said, conversation.Hushed}; !slices.Equal(got, want) {
 			t.Errorf("passed on %v, want %v", got, want)

@@ -147,9 +147,7 @@ func TestDraftsBelongToOneCursor(t *testing.T) {
 		if got, err := db.Draft(t.Context(), theChannel, chat.LongTerm, later); err != nil || got.Text != "two" {
 			t.Errorf("got %q, %v", got.Text, err)
 		}
-		if got := db.count(t, "memories", "TRUE"); got != 1 {
-			t.Errorf("%d drafts, want 1", got)
-		}
+		db.wantRows(t, 1, "memories", "TRUE")
 		// A draft from another cursor does not become current.
 		if err := db.SaveMemories(t.Context(), MemoryUpdate{Scope: theChannel, Long: PromoteDraft, Cursor: c, Read: noon}); !errors.Is(err, ErrNotFound) {
 			t.Errorf("%v, want ErrNotFound", err)
@@ -235,9 +233,7 @@ func TestSaveMemoriesTwice(t *testing.T) {
 		r := MemoryUpdate{Scope: theChannel, Long: PromoteDraft, Cursor: c, Read: noon}
 		db.save(t, r)
 		db.save(t, r)
-		if got := db.count(t, "memories", "TRUE"); got != 1 {
-			t.Errorf("%d rows, want 1", got)
-		}
+		db.wantRows(t, 1, "memories", "TRUE")
 		c.Count++
 		if err := db.SaveMemories(t.Context(), MemoryUpdate{Scope: theChannel, Long: PromoteDraft, Cursor: c, Read: noon}); !errors.Is(err, ErrNotFound) {
 			t.Errorf("of another cursor: %v, want ErrNotFound", err)
@@ -286,9 +282,7 @@ func TestConcurrentSaversLoseNothing(t *testing.T) {
 				t.Errorf("round %d: current are %q and %q", n, long, short)
 			}
 		}
-		if got := db.count(t, "memories", "version > 0"); got != 2*rounds {
-			t.Errorf("%d versions, want %d", got, 2*rounds)
-		}
+		db.wantRows(t, 2*rounds, "memories", "version > 0")
 		// Two workers each draft and save. In every case the current memory is the newest
 		// version and belongs to the cursor.
 		noErrors(t, concurrently(6, func(i int) error {

@@ -204,9 +204,7 @@ func TestRecordDecidesAgainAfterAConflict(t *testing.T) {
 				t.Errorf("message %d: decided %d times without and %d times with the other one known", n, first, second)
 			}
 		}
-		if got := db.count(t, "messages", "TRUE"); got != 20 {
-			t.Errorf("%d messages, want 20", got)
-		}
+		db.wantRows(t, 20, "messages", "TRUE")
 		if got := len(db.pending(t, chat.Conversation{Team: team, Channel: channel})); got != 20 {
 			t.Errorf("%d changes, want 20", got)
 		}
@@ -241,9 +239,7 @@ func TestTwinEventsMakeOneChangePerTarget(t *testing.T) {
 				t.Errorf("targets %v, want the top level and the thread once each", targets)
 			}
 		}
-		if got := db.count(t, "changes", "TRUE"); got != 20 {
-			t.Errorf("%d changes, want 20", got)
-		}
+		db.wantRows(t, 20, "changes", "TRUE")
 	})
 }
 
@@ -265,12 +261,8 @@ func TestConcurrentWritersLoseNothing(t *testing.T) {
 			}
 			return nil
 		}))
-		if got := db.count(t, "messages", "TRUE"); got != 8*each {
-			t.Errorf("%d messages, want %d", got, 8*each)
-		}
-		if got := db.count(t, "changes", "relayed_us IS NULL"); got != 8*each {
-			t.Errorf("%d changes, want %d", got, 8*each)
-		}
+		db.wantRows(t, 8*each, "messages", "TRUE")
+		db.wantRows(t, 8*each, "changes", "relayed_us IS NULL")
 	})
 }
 

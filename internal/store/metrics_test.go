@@ -48,6 +48,22 @@ func TestMetrics(t *testing.T) {
 	if err := s.transaction(ctx, func(*gorm.DB) error { return errors.New("no") }); err == nil {
 		t.Fatal("a transaction is committed that was given up")
 	}
+	for key, want := range map[string]float64{
+		"myao_decisions_settled_total silent": 1, "myao_decisions_settled_total posted": 1, "myao_decisions_settled_total failed": 0,
+		"myao_proposals_ended_total lapsed": 0, "myao_proposals_ended_total unknown": 0,
+		"myao_database_statement_seconds create ok": 4, "myao_database_statement_seconds update ok": 2, "myao_database_statement_seconds raw error": 1,
+		"myao_database_statement_seconds commit error": 1, "myao_database_statement_seconds begin error": 1,
+	} {
+		name, labels, _ := strings.Cut(key, " ")
+		if n, ok := counted(t, registry, name)[labels]; !ok || n != want {
+			t.Errorf("%s: %v (%v), want %v", key, n, ok, want)
+		}
+	}
+}
+
+// counted is what a counter or a histogram has counted, by the values of its labels.
+func counted(t *testing.T, registry *prometheus.Registry, name string) map[string]float64 {
+	t.Helper()
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -55,21 +71,15 @@ func TestMetrics(t *testing.T) {
 	got := map[string]float64{}
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
+			if f.GetName() != name {
+				continue
+			}
 			var labels []string
 			for _, l := range m.GetLabel() {
 				labels = append(labels, l.GetValue())
 			}
-			got[f.GetName()+" "+strings.Join(labels, " ")] = m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			got[strings.Join(labels, " ")] = m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
 		}
 	}
-	for key, want := range map[string]float64{
-		"myao_decisions_settled_total silent": 1, "myao_decisions_settled_total posted": 1, "myao_decisions_settled_total failed": 0,
-		"myao_proposals_ended_total lapsed": 0, "myao_proposals_ended_total unknown": 0,
-		"myao_database_statement_seconds create ok": 4, "myao_database_statement_seconds update ok": 2, "myao_database_statement_seconds raw error": 1,
-		"myao_database_statement_seconds commit error": 1, "myao_database_statement_seconds begin error": 1,
-	} {
-		if n, ok := got[key]; !ok || n != want {
-			t.Errorf("%s: %v, want %v of %v", key, n, want, got)
-		}
-	}
+	return got
 }

@@ -408,9 +408,7 @@ func TestMarkPostedOnce(t *testing.T) {
 		if got, err := db.Message(t.Context(), team, channel, second.TS); err != nil || got.Text != "edited" {
 			t.Errorf("remembered %+v, %v", got, err)
 		}
-		if got := db.count(t, "messages", "TRUE"); got != 2 {
-			t.Errorf("%d messages, want 2", got)
-		}
+		db.wantRows(t, 2, "messages", "TRUE")
 		for _, q := range db.parts(t, "r") {
 			if q.State != Sent {
 				t.Errorf("part %d is %s", q.Number, q.State)

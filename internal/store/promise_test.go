@@ -49,24 +49,6 @@ func (db database) changesOf(t *testing.T, c chat.Conversation) (told []string) 
 	return told
 }
 
-// endedPromises is how often the counter says that promises have ended as state.
-func endedPromises(t *testing.T, registry *prometheus.Registry, state PromiseState) float64 {
-	t.Helper()
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			if f.GetName() == "myao_promises_ended_total" && m.GetLabel()[0].GetValue() == string(state) {
-				return m.GetCounter().GetValue()
-			}
-		}
-	}
-	t.Fatalf("%s is not counted", state)
-	return 0
-}
-
 func TestAddPromise(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		first := db.made(t, db.promise("a"), "")
@@ -148,8 +130,9 @@ func TestEndPromise(t *testing.T) {
 				t.Errorf("%s: returned %+v, saved %+v, %v", step.name, got, saved, err)
 			}
 		}
-		if kept, failed, released := endedPromises(t, registry, PromiseKept), endedPromises(t, registry, PromiseFailed), endedPromises(t, registry, PromiseReleased); kept != 1 || failed != 1 || released != 1 {
-			t.Errorf("counted %v kept, %v failed, %v released", kept, failed, released)
+		ended := counted(t, registry, "myao_promises_ended_total")
+		if ended["kept"] != 1 || ended["failed"] != 1 || ended["released"] != 1 {
+			t.Errorf("counted %v", ended)
 		}
 		if _, err := db.EndPromise(t.Context(), "none", 1, PromiseKept, "", never); !errors.Is(err, ErrNotFound) {
 			t.Errorf("no such promise: %v", err)
@@ -176,8 +159,8 @@ func TestCancelPromise(t *testing.T) {
 		if want := (conversation.Change{TS: at(2), Kind: conversation.Cancelled, Revision: p.ID, By: "slack:U2", Author: "U1"}); len(changes) != 1 || changes[0].Change != want {
 			t.Errorf("told %+v, want %+v", changes, want)
 		}
-		if n := endedPromises(t, registry, PromiseCancelled); n != 1 {
-			t.Errorf("counted %v", n)
+		if ended := counted(t, registry, "myao_promises_ended_total"); ended["cancelled"] != 1 {
+			t.Errorf("counted %v", ended)
 		}
 		if _, _, _, err := db.CancelPromise(t.Context(), "none", "slack:U2"); !errors.Is(err, ErrNotFound) {
 			t.Errorf("no such promise: %v", err)

@@ -113,18 +113,7 @@ func TestProposals(t *testing.T) {
 		if err := errors.Join(err, err2, err3); err != nil || len(open) != 0 || len(all) != 4 || len(of) != 1 {
 			t.Errorf("%d open, %d in all, %d of a decision, %v", len(open), len(all), len(of), err)
 		}
-		families, err := registry.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
-		ended := map[string]float64{}
-		for _, f := range families {
-			for _, m := range f.GetMetric() {
-				if f.GetName() == "myao_proposals_ended_total" {
-					ended[m.GetLabel()[0].GetValue()] = m.GetCounter().GetValue()
-				}
-			}
-		}
+		ended := counted(t, registry, "myao_proposals_ended_total")
 		if want := map[string]float64{"done": 1, "unknown": 1, "lapsed": 1, "withdrawn": 1, "failed": 0, "declined": 0, "cancelled": 0}; !maps.Equal(ended, want) {
 			t.Errorf("counted %v, want %v", ended, want)
 		}

@@ -87,9 +87,7 @@ func TestPurgeChannel(t *testing.T) {
 		if long, _ := db.currentTexts(t, workspace); long != "" {
 			t.Errorf("the workspace remembers %q", long)
 		}
-		if n := db.count(t, "model_calls", "channel_id = 'C1' AND thread_ts = '' AND decision = '' AND tokens_in = 7"); n != 1 {
-			t.Error("its cost is gone")
-		}
+		db.wantRows(t, 1, "model_calls", "channel_id = 'C1' AND thread_ts = '' AND decision = '' AND tokens_in = 7") // its cost
 		// Slack still has what was said in it.
 		must(t, db.SaveHistory(t.Context(), []chat.Message{said(at(1), ""), said(at(70), "")}))
 		db.clock.advance(time.Hour)

@@ -116,12 +116,8 @@ func TestRecordGroup(t *testing.T) {
 				}
 			}
 		}
-		if got := db.count(t, "messages", "handled"); got != 26 {
-			t.Errorf("%d messages are handled, want 26", got)
-		}
-		if got := db.count(t, "changes", "TRUE"); got != 22 {
-			t.Errorf("%d changes, want 22", got)
-		}
+		db.wantRows(t, 26, "messages", "handled")
+		db.wantRows(t, 22, "changes", "TRUE")
 		if got, want := db.kinds(t, hushed.message), []conversation.Kind{conversation.Said, conversation.Hushed}; !slices.Equal(got, want) {
 			t.Errorf("of a hushed message %v is passed on, want %v", got, want)
 		}
@@ -180,6 +176,9 @@ func TestManyConcurrentRecordsLoseNothing(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, c := range targets {
+				if c.Awaited != (c.Conversation == thread) {
+					t.Errorf("target %+v, want only the thread awaited", c)
+				}
 				told[c.ID()+" "+m.TS]++
 			}
 			return err
@@ -221,12 +220,8 @@ func TestRefusedMessageFailsAlone(t *testing.T) {
 				t.Errorf("message %d: %v", i, err)
 			}
 		}
-		if got := db.count(t, "changes", "TRUE"); got != n-3 {
-			t.Errorf("%d changes, want %d", got, n-3)
-		}
-		if got := db.count(t, "messages", "TRUE"); got != n-3 {
-			t.Errorf("%d messages, want %d", got, n-3)
-		}
+		db.wantRows(t, n-3, "changes", "TRUE")
+		db.wantRows(t, n-3, "messages", "TRUE")
 	})
 }
 
@@ -303,8 +298,6 @@ func TestRecordGivesUpWithItsContext(t *testing.T) {
 		if err := <-stays; err != nil {
 			t.Errorf("the remaining caller gets %v", err)
 		}
-		if got := db.count(t, "changes", "TRUE"); got != 1 {
-			t.Errorf("%d changes, want 1", got)
-		}
+		db.wantRows(t, 1, "changes", "TRUE")
 	})
 }

@@ -180,9 +180,7 @@ func TestPruneKeepsForEver(t *testing.T) {
 		if got := db.prune(t, all); !maps.Equal(got, want) {
 			t.Errorf("then gone are %v, want %v", got, want)
 		}
-		if n := db.count(t, "forgotten", "until_us = ?", us); n != 1 {
-			t.Error("what was forgotten may come back")
-		}
+		db.wantRows(t, 1, "forgotten", "until_us = ?", us) // what was forgotten does not come back
 	})
 }
 
@@ -544,15 +542,9 @@ func TestPruneWhileRecording(t *testing.T) {
 			}
 			return nil
 		}))
-		if n := db.count(t, "messages", "thread_ts = ?", parent); n != 40 {
-			t.Errorf("%d replies, want 40", n)
-		}
-		if n := db.count(t, "changes", "relayed_us IS NULL"); n != 40 {
-			t.Errorf("%d changes wait, want 40", n)
-		}
-		if n := db.count(t, "messages", "thread_ts = '' AND ts <> ?", parent); n != 0 {
-			t.Errorf("%d old messages are left", n)
-		}
+		db.wantRows(t, 40, "messages", "thread_ts = ?", parent)
+		db.wantRows(t, 40, "changes", "relayed_us IS NULL")
+		db.wantRows(t, 0, "messages", "thread_ts = '' AND ts <> ?", parent)
 	})
 }
 

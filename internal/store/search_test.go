@@ -363,9 +363,7 @@ func TestSearchFollows(t *testing.T) {
 				t.Errorf("a page of %v has %s, %v; want %s", where, got, err, want)
 			}
 		}
-		if n := db.count(t, "search", "TRUE"); n != 1 {
-			t.Errorf("%d messages are in the index", n)
-		}
+		db.wantRows(t, 1, "search", "TRUE")
 		if inFile() {
 			t.Error("the file has a word of a deleted message")
 		}
@@ -376,9 +374,7 @@ func TestSearchFollows(t *testing.T) {
 		db.index(t)
 		wantTexts(t, "soon", db.found(t, SearchQuery{Text: "zebra"}), "zebra that stays")
 		wantTexts(t, "soon, the edits", db.found(t, SearchQuery{Text: "giraffe"}), "a giraffe in the history", "a giraffe instead")
-		if n := db.count(t, "search", "TRUE"); n != 3 {
-			t.Errorf("%d messages are in the index", n)
-		}
+		db.wantRows(t, 3, "search", "TRUE")
 	})
 }
 
@@ -393,9 +389,7 @@ func TestPruneAndSearch(t *testing.T) {
 			t.Fatalf("gone are %v", got)
 		}
 		wantTexts(t, "then", db.found(t, SearchQuery{Text: "zebra"}), "young zebra")
-		if n := db.count(t, "search", "TRUE"); n != 1 {
-			t.Errorf("%d messages are in the index", n)
-		}
+		db.wantRows(t, 1, "search", "TRUE")
 	})
 }
 
