@@ -48,28 +48,6 @@ func TestPendingChangesAreInOrderOfTSThenOfArrival(t *testing.T) {
 	})
 }
 
-func TestRelayedChangesAreNotPending(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, db database) {
-		m := said(at(1), "")
-		change := conversation.Change{TS: m.TS, Kind: conversation.Said, FollowUp: true}
-		db.record(t, m, func(Known) Entry {
-			return Entry{Message: &m, Changes: []Change{{Conversation: of(m), Change: change}}}
-		})
-		next := said(at(2), "")
-		db.record(t, next, keep(next, conversation.Said))
-		w := db.pending(t, of(m))
-		if len(w) != 2 || w[0].Change != change {
-			t.Fatalf("waiting: %+v", w)
-		}
-		for range 2 {
-			must(t, db.MarkRelayed(t.Context(), []int64{w[0].ID}))
-		}
-		if left := db.pending(t, of(m)); len(left) != 1 || left[0] != w[1] {
-			t.Errorf("left: %+v, want %+v", left, w[1])
-		}
-	})
-}
-
 // claim claims a conversation for 30 seconds, and returns the ids of its pending changes.
 func (db database) claim(t *testing.T, c chat.Conversation, relay string) (ids []int64) {
 	t.Helper()

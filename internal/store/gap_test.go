@@ -26,29 +26,23 @@ func TestUnreadChannels(t *testing.T) {
 				must(t, db.MarkRead(t.Context(), team, c, gap))
 			}
 		}
-		do := func(err error) {
-			t.Helper()
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
 		want("a new database", false)
-		do(db.OpenGap(t.Context()))
+		must(t, db.OpenGap(t.Context()))
 		want("no channel is known", true)
 		db.sync(t, Channel{ID: "C1"}, Channel{ID: "C2"}, Channel{ID: "C3"}, Channel{ID: "C4", Archived: true})
 		for i, c := range []string{"C1", "C3"} {
 			m := said(at(i), "")
 			m.Channel = c
-			do(db.SaveHistory(t.Context(), []chat.Message{m}))
+			must(t, db.SaveHistory(t.Context(), []chat.Message{m}))
 		}
 		want("all", true, "C3", "C1", "C2")
 		read(1, "C3", "C1")
 		if got, total, err := db.UnreadChannels(t.Context(), team, 1, []string{"C2"}, 1); err != nil || got != nil || total != 0 {
 			t.Errorf("except the last: %q of %d, %v", got, total, err)
 		}
-		do(db.CloseGap(t.Context(), team))
+		must(t, db.CloseGap(t.Context(), team))
 		want("one is left", true, "C2")
-		do(db.OpenGap(t.Context()))
+		must(t, db.OpenGap(t.Context()))
 		want("another gap, before the first was read up", true, "C2", "C3", "C1")
 		if got, total, err := db.UnreadChannels(t.Context(), team, 2, []string{"C3"}, 1); err != nil || fmt.Sprint(got, total) != "[C2] 2" {
 			t.Errorf("the first: %q of %d, %v", got, total, err)
@@ -61,7 +55,7 @@ func TestUnreadChannels(t *testing.T) {
 		want("read since the first gap only", true, "C3")
 		read(2, "C3")
 		want("read and not closed", true)
-		do(db.CloseGap(t.Context(), team))
+		must(t, db.CloseGap(t.Context(), team))
 		want("closed", false)
 		if g, err := db.Gaps(t.Context(), team); err != nil || g.Newest != 2 || g.Closed != db.now() {
 			t.Errorf("%+v, %v", g, err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -271,44 +270,4 @@ func TestClosedGroups(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-// A refused recording fails alone, and the others are committed.
-func TestRefusedRecordingFailsAlone(t *testing.T) {
-	t.Parallel()
-	poison := errors.New("poison")
-	for _, poisoned := range [][]int{{0}, {6}, {3, 4}, {0, 1, 2, 3, 4, 5, 6}, nil} {
-		committed, tries := map[string]int{}, 0
-		g := groups{commit: func(_ context.Context, group []*recording) error {
-			tries++
-			if slices.ContainsFunc(group, func(n *recording) bool { return strings.HasPrefix(n.key, "poison") }) {
-				return poison
-			}
-			for _, n := range group {
-				committed[n.key]++
-			}
-			return nil
-		}}
-		var group []*recording
-		want := map[string]int{}
-		for i := range 7 {
-			n := &recording{key: fmt.Sprint("message", i), done: make(chan struct{})}
-			if slices.Contains(poisoned, i) {
-				n.key = fmt.Sprint("poison", i)
-			} else {
-				want[n.key] = 1
-			}
-			group = append(group, n)
-		}
-		g.commitOrSplit(t.Context(), group)
-		for _, n := range group {
-			<-n.done
-			if got := errors.Is(n.err, poison); got != strings.HasPrefix(n.key, "poison") {
-				t.Errorf("%v: %s ends with %v", poisoned, n.key, n.err)
-			}
-		}
-		if !reflect.DeepEqual(committed, want) || tries > 13 {
-			t.Errorf("%v: committed %v after %d tries", poisoned, committed, tries)
-		}
-	}
 }

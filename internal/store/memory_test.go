@@ -225,22 +225,6 @@ func TestSaveMemories(t *testing.T) {
 	})
 }
 
-// Two workers have made the same memories: one saves, the other finds it done.
-func TestSaveMemoriesTwice(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, db database) {
-		c := Cursor{Since: noon, Newest: noon, Count: 1}
-		db.draft(t, theChannel, chat.LongTerm, "one", c)
-		r := MemoryUpdate{Scope: theChannel, Long: PromoteDraft, Cursor: c, Read: noon}
-		db.save(t, r)
-		db.save(t, r)
-		db.wantRows(t, 1, "memories", "TRUE")
-		c.Count++
-		if err := db.SaveMemories(t.Context(), MemoryUpdate{Scope: theChannel, Long: PromoteDraft, Cursor: c, Read: noon}); !errors.Is(err, ErrNotFound) {
-			t.Errorf("of another cursor: %v, want ErrNotFound", err)
-		}
-	})
-}
-
 // The second of two workers has made one memory again when it finds everything done: the current
 // memory stays the newest version.
 func TestSaveMemoriesAfterAnotherWorker(t *testing.T) {

@@ -3,7 +3,6 @@ package store
 import (
 	"errors"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -208,61 +207,6 @@ func TestRecordDecidesAgainAfterAConflict(t *testing.T) {
 		if got := len(db.pending(t, chat.Conversation{Team: team, Channel: channel})); got != 20 {
 			t.Errorf("%d changes, want 20", got)
 		}
-	})
-}
-
-func TestTwinEventsMakeOneChangePerTarget(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, db database) {
-		other := open(t, db.url)
-		stores := []*Store{db.Store, other}
-		for n := range 10 {
-			m := said(at(n), "")
-			top, thread := of(m), chat.Conversation{Team: team, Channel: channel, Thread: m.TS}
-			var mu sync.Mutex
-			var targets []Target
-			noErrors(t, concurrently(6, func(i int) error {
-				got, err := stores[i%2].Record(t.Context(), m, func(k Known) Entry {
-					if k.Handled {
-						return Entry{}
-					}
-					c := conversation.Change{TS: m.TS, Kind: conversation.Addressed}
-					return Entry{Message: &m, Handled: true, Changes: []Change{
-						{Conversation: thread, Change: c}, {Conversation: top, Change: c},
-					}}
-				})
-				mu.Lock()
-				defer mu.Unlock()
-				targets = append(targets, got...)
-				return err
-			}))
-			if len(targets) != 2 || !slices.Contains(targets, Target{Conversation: top}) || !slices.Contains(targets, Target{Conversation: thread, Awaited: true}) {
-				t.Errorf("targets %v, want the top level and the thread once each", targets)
-			}
-		}
-		db.wantRows(t, 20, "changes", "TRUE")
-	})
-}
-
-// Two processes with four goroutines each write to one database, and nothing is lost.
-func TestConcurrentWritersLoseNothing(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, db database) {
-		const each = 40
-		other := open(t, db.url)
-		noErrors(t, concurrently(8, func(i int) error {
-			s := []*Store{db.Store, other}[i%2]
-			for n := range each {
-				m := said(at(i*each+n), "")
-				if n%2 == 1 {
-					m.ThreadTS = at(i * each)
-				}
-				if _, err := s.Record(t.Context(), m, keep(m, conversation.Said)); err != nil {
-					return err
-				}
-			}
-			return nil
-		}))
-		db.wantRows(t, 8*each, "messages", "TRUE")
-		db.wantRows(t, 8*each, "changes", "relayed_us IS NULL")
 	})
 }
 

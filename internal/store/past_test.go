@@ -12,12 +12,6 @@ import (
 func TestPast(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		ctx := t.Context()
-		must := func(err error) {
-			t.Helper()
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
 		by := func(n int, thread, user string) chat.Message {
 			m := said(at(n), thread)
 			m.UserID, m.Text = user, "text of "+user
@@ -33,7 +27,7 @@ func TestPast(t *testing.T) {
 		}
 		all = append(all, by(20, at(10), "U2"), by(21, at(11), "U2"), by(22, "", "U0CANARY1"), by(23, "", "U2"))
 		all[23].Text = "see <@U0CANARY1>"
-		must(db.SaveHistory(ctx, all))
+		must(t, db.SaveHistory(ctx, all))
 		for n, r := range []Reaction{ // the third is taken back before the decision, the second after it
 			{TS: at(12), Name: "eyes"}, {TS: at(12), Name: "tada"}, {TS: at(13), Name: "eyes"}, {TS: at(13), Name: "tada"}, {TS: at(17), User: "U0CANARY1", Name: "eyes"},
 		} {
@@ -41,20 +35,20 @@ func TestPast(t *testing.T) {
 			if r.User == "" {
 				r.User = "U1"
 			}
-			must(db.PutReaction(ctx, r))
+			must(t, db.PutReaction(ctx, r))
 			if n == 1 || n == 2 {
 				r.Removed, r.At = true, noon.Add(time.Duration(7-2*n)*time.Hour/2)
-				must(db.PutReaction(ctx, r))
+				must(t, db.PutReaction(ctx, r))
 			}
 		}
 		later := Reaction{Team: team, Channel: channel, TS: at(12), User: "U1", Name: "heart", At: noon.Add(3 * time.Hour)}
-		must(db.PutReaction(ctx, later))
+		must(t, db.PutReaction(ctx, later))
 		decided := noon.Add(2 * time.Hour)
 
 		ofPast := func(c chat.Conversation, limit int) (ts []string, reactions []string) {
 			t.Helper()
 			p, err := db.Past(ctx, c, decided, limit)
-			must(err)
+			must(t, err)
 			for _, m := range p.Messages {
 				ts = append(ts, m.TS)
 			}
@@ -81,20 +75,20 @@ func TestPast(t *testing.T) {
 			0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23)
 
 		// Somebody begins to be forgotten; the rest is not done yet.
-		must(markErased(db.db, erasedRow{TeamID: team, Person: PersonKey(chat.Person{Team: team, User: "U0CANARY1"}), UntilUS: micros(noon.Add(time.Hour))}))
+		must(t, markErased(db.db, erasedRow{TeamID: team, Person: PersonKey(chat.Person{Team: team, User: "U0CANARY1"}), UntilUS: micros(noon.Add(time.Hour))}))
 		gone := by(19, "", "U1")
 		gone.Deleted, gone.Text = true, ""
 		_, err := db.Record(ctx, gone, func(Known) Entry { return Entry{Message: &gone, Handled: true} })
-		must(err)
+		must(t, err)
 		db.clock.advance(time.Hour)
 		_, err = db.Forget(ctx, chat.Scope(thread), operator, "o1")
-		must(err)
+		must(t, err)
 		_, err = db.ForgetMessages(ctx, team, channel, []string{at(18)}, operator, "o2")
-		must(err)
+		must(t, err)
 		expect("without what is gone", top, 4, nil, 10, 11, 16, 17, 20, 21, 23)
 		expect("a forgotten thread", thread, 3, nil, 11, 21, 23)
 		p, err := db.Past(ctx, top, decided, 1)
-		must(err)
+		must(t, err)
 		if text := p.Messages[len(p.Messages)-1].Text; text != "see @"+nobody {
 			t.Errorf("a forgotten person is mentioned: %s", text)
 		}

@@ -8,14 +8,6 @@ import (
 	"myao/internal/testserver"
 )
 
-func TestWritable(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, db database) {
-		if err := db.Writable(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 // A lock is waited for; a lasting one is reported in time for a probe, long before SQLite gives up.
 func TestWritableWhileLocked(t *testing.T) {
 	t.Parallel()
@@ -36,14 +28,6 @@ func TestWritableWhileLocked(t *testing.T) {
 	}
 	// Its own lock is gone.
 	_ = testserver.LockSQLite(t, db.sqlite)()
-}
-
-func TestWritableOnStandby(t *testing.T) {
-	t.Parallel()
-	s := open(t, with(testserver.Postgres(t), "default_transaction_read_only=on"))
-	if err := s.Writable(t.Context()); err == nil || !strings.Contains(err.Error(), "read-only") {
-		t.Errorf("read-only: %v", err)
-	}
 }
 
 // A connection that now leads to a standby, as after a failover, is dropped: the next write and the
