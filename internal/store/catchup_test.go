@@ -381,10 +381,7 @@ func TestMemberships(t *testing.T) {
 		gone.Deleted = true
 		db.store(t, in("C1", said(at(1), "")), gone, in("C2", said(at(3), "")), in("D1", said(at(2), "")), in("C3", said(at(4), "")), in("C5", said(at(5), "")), in("C9", said(at(6), "")))
 		got, err := db.Memberships(t.Context(), team)
-		var ids []string
-		for _, c := range got {
-			ids = append(ids, c.ID)
-		}
+		ids := mapRows(got, func(c Channel) string { return c.ID })
 		if want := "C2 D1 C1 C4"; err != nil || strings.Join(ids, " ") != want {
 			t.Errorf("got %v, %v; want %s", ids, err, want)
 		}

@@ -30,10 +30,7 @@ func TestPendingChangesAreInOrderOfTSThenOfArrival(t *testing.T) {
 		add("9.5", conversation.Said, "")
 		add("9.000000", conversation.Deleted, "")
 		c := chat.Conversation{Team: team, Channel: channel, Thread: thread.TS}
-		var got []string
-		for _, w := range db.pending(t, c) {
-			got = append(got, w.Change.ID())
-		}
+		got := mapRows(db.pending(t, c), func(w PendingChange) string { return w.Change.ID() })
 		want := []string{"9.000000/edited/11.000000", "9.000000/said/", "9.000000/deleted/", "9.5/said/", "20.000000/said/"}
 		if !slices.Equal(got, want) {
 			t.Errorf("waiting: %q\nwant     %q", got, want)
@@ -247,11 +244,8 @@ func TestBacklog(t *testing.T) {
 }
 
 // workflowIDs is the workflow ids of a backlog.
-func workflowIDs(left []BacklogItem) (ids []string) {
-	for _, l := range left {
-		ids = append(ids, l.WorkflowID)
-	}
-	return ids
+func workflowIDs(left []BacklogItem) []string {
+	return mapRows(left, func(l BacklogItem) string { return l.WorkflowID })
 }
 
 // A busy channel does not fill the backlog: channels alternate, each in the order of its waiting,

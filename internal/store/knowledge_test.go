@@ -202,10 +202,7 @@ func TestKnowledge(t *testing.T) {
 			{"C5", after(3), 1, "C3:current C5:", 0}, // a channel without messages
 		} {
 			k, err := db.Knowledge(t.Context(), team, test.here, test.active, 10, test.most)
-			var got []string
-			for _, c := range k.Channels {
-				got = append(got, c.ChannelID+":"+c.ShortTerm)
-			}
+			got := mapRows(k.Channels, func(c ChannelKnowledge) string { return c.ChannelID + ":" + c.ShortTerm })
 			if err != nil || strings.Join(got, " ") != test.want || k.Untold != test.untold {
 				t.Errorf("in %q since %v, %d told: %s, %d untold, %v;\nwant %s, %d", test.here, test.active, test.most, strings.Join(got, " "), k.Untold, err, test.want, test.untold)
 			}
@@ -223,10 +220,7 @@ func TestKnowledge(t *testing.T) {
 			{"C2", 2, "C3:current C2:", 2, 0},
 		} {
 			k, err := db.Knowledge(t.Context(), team, test.here, after(0), test.most, test.most)
-			var got []string
-			for _, c := range k.Channels {
-				got = append(got, c.ChannelID+":"+c.ShortTerm)
-			}
+			got := mapRows(k.Channels, func(c ChannelKnowledge) string { return c.ChannelID + ":" + c.ShortTerm })
 			if err != nil || strings.Join(got, " ") != test.want || k.Unlisted != test.unlisted || k.Untold != test.untold {
 				t.Errorf("in %q of %d: %s, %d unlisted, %d untold, %v;\nwant %s, %d, %d", test.here, test.most, got, k.Unlisted, k.Untold, err, test.want, test.unlisted, test.untold)
 			}

@@ -282,10 +282,7 @@ func TestExportPerson(t *testing.T) {
 		if m := x.Messages[0]; m.Text != "our "+canaryText+" is ill" || len(m.Files) != 1 || m.Channel != "C1" {
 			t.Errorf("a message: %+v", m)
 		}
-		var memories []string
-		for _, m := range x.Memories {
-			memories = append(memories, m.Text)
-		}
+		memories := mapRows(x.Memories, func(m ExportedMemory) string { return m.Text })
 		// The workspace's is made from the channel's; that of C2 names them, and is made from nothing of theirs.
 		if want := []string{"thread: " + canaryText, "channel: " + canaryText, "channel, again: " + canaryText, "all: " + canaryText, canaryText}; !slices.Equal(memories, want) {
 			t.Errorf("memories %q, want %q", memories, want)
@@ -426,10 +423,7 @@ func TestForgetPersonWithdrawsWhatWaits(t *testing.T) {
 		if m, err := db.Message(t.Context(), team, channel, later.TS); err != nil || m.Text == "" || m.UserID != "U1" {
 			t.Errorf("what they write meanwhile is %+v, %v", m, err)
 		}
-		var got []string
-		for _, c := range db.pending(t, of(fresh)) {
-			got = append(got, c.TS+" "+string(c.Kind))
-		}
+		got := mapRows(db.pending(t, of(fresh)), func(c PendingChange) string { return c.TS + " " + string(c.Kind) })
 		if want := []string{old.TS + " said", fresh.TS + " said", fresh.TS + " deleted"}; !slices.Equal(got, want) {
 			t.Errorf("to be relayed: %v, want %v", got, want)
 		}

@@ -47,11 +47,8 @@ func (db database) found(t *testing.T, q SearchQuery) []string {
 	return textsOf(found)
 }
 
-func textsOf(found []chat.Found) (texts []string) {
-	for _, m := range found {
-		texts = append(texts, m.Text)
-	}
-	return texts
+func textsOf(found []chat.Found) []string {
+	return mapRows(found, func(m chat.Found) string { return m.Text })
 }
 
 func wantTexts(t *testing.T, what string, got []string, want ...string) {
@@ -179,10 +176,7 @@ func TestSearchRanksByBM25(t *testing.T) {
 		db.insert(t, &all)
 		db.index(t)
 		for _, text := range []string{"omega", "alpha omega", "beta kappa lambda zeta", "障害 alpha", "本番環境 障害", strings.Join(words, " ")} {
-			var want []string
-			for _, r := range rankedByHand(all, text) {
-				want = append(want, r.Text)
-			}
+			want := mapRows(rankedByHand(all, text), func(r messageRow) string { return r.Text })
 			wantTexts(t, text, db.found(t, SearchQuery{Text: text, Limit: 20}), want[:min(20, len(want))]...)
 		}
 	})

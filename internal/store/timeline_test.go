@@ -10,11 +10,8 @@ import (
 	"myao/internal/conversation"
 )
 
-func tsOf(kept []StoredMessage) (ts []string) {
-	for _, m := range kept {
-		ts = append(ts, m.TS)
-	}
-	return ts
+func tsOf(kept []StoredMessage) []string {
+	return mapRows(kept, func(m StoredMessage) string { return m.TS })
 }
 
 func TestStoredMessages(t *testing.T) {
@@ -83,16 +80,13 @@ func TestChangesAndDecisions(t *testing.T) {
 				t.Fatal(i, err)
 			}
 		}
-		keys := func(since time.Time, limit int) (keys []string) {
+		keys := func(since time.Time, limit int) []string {
 			t.Helper()
 			decisions, err := db.DecisionsSince(t.Context(), ids, since, limit)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, d := range decisions {
-				keys = append(keys, d.Key)
-			}
-			return keys
+			return mapRows(decisions, func(d Decision) string { return d.Key })
 		}
 		if got, want := keys(noon, 10), []string{"C1" + a.TS, "C1" + b.TS}; !slices.Equal(got, want) {
 			t.Errorf("decisions %v, want %v", got, want)
@@ -136,16 +130,13 @@ func TestPartsFor(t *testing.T) {
 			}
 			must(t, db.Compose(t.Context(), made, Decision{Key: trigger, Outcome: "pending"}))
 		}
-		read := func(triggers ...string) (keys []string) {
+		read := func(triggers ...string) []string {
 			t.Helper()
 			got, err := db.PartsFor(t.Context(), team, channel, triggers)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, p := range got {
-				keys = append(keys, p.Key)
-			}
-			return keys
+			return mapRows(got, func(p Part) string { return p.Key })
 		}
 		if got := read(at(1), at(3)); len(got) != 2 || got[0] != parts("b", "")[0].Key {
 			t.Errorf("of one: %v", got)
