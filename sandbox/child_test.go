@@ -81,7 +81,7 @@ func (n *testChild) alive() []int {
 
 func (n *testChild) await(what string, done func() bool) {
 	n.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			n.t.Fatalf("waited in vain for %s; it is %s, of %v there are %v, told: %q", what, n.State(), n.pids(), n.alive(), n.output())
 		}

@@ -27,9 +27,11 @@ func file(contents ...string) []byte {
 %%%%EOF`, len(contents), kids.String(), objects.String())
 }
 
+// reader is shared, because compiling takes seconds.
+var reader = NewReader()
+
 func TestText(t *testing.T) {
 	t.Parallel()
-	r := NewReader()
 	whole := file("BT /F1 12 Tf 50 700 Td (The launch is on Friday.) Tj ET", "BT /F2 12 Tf 50 700 Td <65E5672C8A9E> Tj ET")
 	for what, c := range map[string]struct {
 		file []byte
@@ -43,7 +45,7 @@ func TestText(t *testing.T) {
 		"nested without end":    {[]byte("%PDF-1.4\n1 0 obj<</Type/Catalog/Pages " + strings.Repeat("[", 1<<20) + ">>endobj\ntrailer<</Root 1 0 R>>"), "", ErrUnreadable},
 		"a tree that is a loop": {[]byte("%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Count 1000000/Kids[2 0 R 2 0 R]>>endobj\ntrailer<</Root 1 0 R>>"), "", nil},
 	} {
-		if text, err := r.Text(t.Context(), c.file); text != c.want || !errors.Is(err, c.err) {
+		if text, err := reader.Text(t.Context(), c.file); text != c.want || !errors.Is(err, c.err) {
 			t.Errorf("%s: %q, %v; want %q, %v", what, text, err, c.want, c.err)
 		}
 	}
@@ -52,18 +54,17 @@ func TestText(t *testing.T) {
 // A file that takes too long is given up, and the next one is read.
 func TestAFileThatTakesTooLong(t *testing.T) {
 	t.Parallel()
-	r := NewReader()
-	if _, err := r.Text(t.Context(), file("BT ET")); err != nil {
+	if _, err := reader.Text(t.Context(), file("BT ET")); err != nil {
 		t.Fatal(err)
 	}
 	long := "BT /F1 12 Tf " + strings.Repeat("1 0 Td (aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa) Tj ", 40_000) + "ET"
 	slow := file(long, long, long, long, long, long, long, long)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // far less than it takes
 	defer cancel()
-	if _, err := r.Text(ctx, slow); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := reader.Text(ctx, slow); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v, want that it was given up", err)
 	}
-	if text, err := r.Text(t.Context(), file("BT /F1 12 Tf 50 700 Td (Next.) Tj ET")); text != "Next." || err != nil {
+	if text, err := reader.Text(t.Context(), file("BT /F1 12 Tf 50 700 Td (Next.) Tj ET")); text != "Next." || err != nil {
 		t.Errorf("the next file: %q, %v", text, err)
 	}
 }

@@ -72,7 +72,7 @@ func (c *call) chatPostMessage() (reply, error) {
 	// that (seen in github.com/slack-go/slack/issues/1571).
 	c.thread(ch, m, thread, c.flag("reply_broadcast"))
 	if c.hide > 0 {
-		m.visibleFrom = time.Now().Add(c.hide)
+		m.visibleFrom = c.cfg.Clock().Add(c.hide)
 	}
 	c.insert(ch, m)
 	c.show(ch.ID, m.ThreadTS, "") // docs.slack.dev/reference/methods/assistant.threads.setStatus: a reply of the app takes it away

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // readableChannel returns the channel named by the call, with an error unless the bot may
@@ -63,7 +62,7 @@ func (c *call) conversationsReplies() (reply, error) {
 		return nil, err
 	}
 	root := ch.find(c.Get("ts"))
-	if root == nil || root.visibleFrom.After(time.Now()) {
+	if root == nil || root.visibleFrom.After(c.cfg.Clock()) {
 		return nil, apiError("thread_not_found")
 	}
 	// For the ts of a reply Slack returns only that reply, not its thread
@@ -95,7 +94,7 @@ func (c *call) inRange(ch *Channel, in func(*Message) bool) ([]*Message, error) 
 			return nil, apiError("invalid_ts_" + name)
 		}
 	}
-	now := time.Now()
+	now := c.cfg.Clock()
 	var found []*Message
 	for _, m := range ch.messages {
 		after := oldest == "" || compareTS(m.TS, oldest) > 0 || inclusive && compareTS(m.TS, oldest) == 0

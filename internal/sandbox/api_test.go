@@ -1,12 +1,14 @@
 package sandbox
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -488,16 +490,29 @@ func TestDelayedAnswersTimeOut(t *testing.T) {
 	t.Parallel()
 	for _, after := range []bool{false, true} {
 		b := setup(t, Config{})
-		off := b.Faults().Add(Fault{AfterEffect: after, Delay: time.Minute, Match: func(c Call) bool { return c.Args.Get("text") == "slow" }})
-		_, _, err := b.api.PostMessageContext(within(t, 300*time.Millisecond), b.general, slack.MsgOptionText("slow", false))
+		ctx, giveUp := context.WithCancel(t.Context())
+		asked, posts := make(chan struct{}, 1), map[bool]int{true: 1}[after]
+		off := b.Faults().Add(Fault{AfterEffect: after, Delay: time.Hour, Match: func(c Call) bool {
+			slow := c.Args.Get("text") == "slow"
+			if slow {
+				asked <- struct{}{}
+			}
+			return slow
+		}})
+		go func() {
+			defer giveUp()
+			<-asked
+			_ = b.Await(within(t, time.Minute), func() bool { return len(b.Posts()) == posts })
+		}()
+		_, _, err := b.api.PostMessageContext(ctx, b.general, slack.MsgOptionText("slow", false))
 		if err == nil {
 			t.Error("the caller waited for a slow answer")
 		}
-		if got := len(b.Posts()); got != map[bool]int{true: 1}[after] {
+		if got := len(b.Posts()); got != posts {
 			t.Errorf("after %v: %d posts", after, got)
 		}
 		off()
-		if _, _, err := b.api.PostMessageContext(within(t, 30*time.Second), b.general, slack.MsgOptionText("slow", false)); err != nil {
+		if _, _, err := b.api.PostMessageContext(within(t, time.Minute), b.general, slack.MsgOptionText("slow", false)); err != nil {
 			t.Errorf("switched off: %v", err)
 		}
 	}
@@ -505,8 +520,10 @@ func TestDelayedAnswersTimeOut(t *testing.T) {
 
 func TestHiddenPostAppearsLater(t *testing.T) {
 	t.Parallel()
-	b := setup(t, Config{})
-	b.Faults().Add(Fault{Method: "chat.postMessage", Status: 503, AfterEffect: true, Hide: 150 * time.Millisecond, Times: 1})
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	var passed atomic.Int64
+	b := setup(t, Config{Clock: func() time.Time { return at.Add(time.Duration(passed.Load())) }})
+	b.Faults().Add(Fault{Method: "chat.postMessage", Status: 503, AfterEffect: true, Hide: time.Second, Times: 1})
 	if _, _, err := b.api.PostMessage(b.general, slack.MsgOptionText("x", false)); err == nil {
 		t.Fatal("no error")
 	}
@@ -520,9 +537,8 @@ func TestHiddenPostAppearsLater(t *testing.T) {
 	if count() != 0 {
 		t.Error("visible at once")
 	}
-	for deadline := time.Now().Add(time.Minute); count() == 0; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("never visible")
-		}
+	passed.Store(int64(time.Second))
+	if count() != 1 {
+		t.Error("not visible later")
 	}
 }

@@ -217,24 +217,42 @@ func TestUnacknowledgedEventsAreRetriedWithTheReason(t *testing.T) {
 	}
 }
 
-func TestRetriesDoNotDelayLaterEvents(t *testing.T) {
+func TestWhatIsDeliveredLaterDoesNotDelayLaterEvents(t *testing.T) {
 	t.Parallel()
-	b := setup(t, Config{RetryAfter: []time.Duration{50 * time.Millisecond}})
-	var failed atomic.Bool
-	b.answer(func(rw http.ResponseWriter, r *http.Request) {
-		if !failed.Swap(true) {
-			rw.WriteHeader(500)
-		}
-	})
-	for i := range 3 {
-		b.Say(b.general, b.alice, fmt.Sprint(i))
-	}
-	var got []string
-	for _, e := range b.events(t) {
-		got = append(got, fmt.Sprintf("%v/%s", e.Event["text"], e.header.Get("X-Slack-Retry-Num")))
-	}
-	if want := []string{"0/", "1/", "2/", "0/1"}; !slices.Equal(got, want) {
-		t.Errorf("arrived %v, want %v", got, want)
+	first := func(e Event) bool { return e.Text == "0" }
+	for name, c := range map[string]struct {
+		fault EventFault
+		fails bool // the first try
+		want  []string
+	}{
+		"a retry":           {EventFault{}, true, []string{"0", "1", "2"}},
+		"a late event":      {EventFault{Match: first, Delay: time.Hour}, false, []string{"1", "2"}},
+		"a second delivery": {EventFault{Match: first, RedeliverAfter: []time.Duration{time.Hour}}, false, []string{"0", "1", "2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, Config{RetryAfter: []time.Duration{time.Hour}})
+			var asked atomic.Bool
+			b.answer(func(rw http.ResponseWriter, r *http.Request) {
+				if c.fails && !asked.Swap(true) {
+					rw.WriteHeader(500)
+				}
+			})
+			b.Faults().AddEvent(c.fault)
+			for i := range 3 {
+				b.Say(b.general, b.alice, fmt.Sprint(i))
+			}
+			if err := b.Await(within(t, time.Minute), func() bool { return len(b.Deliveries()) == len(c.want) }); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, d := range b.Deliveries() {
+				got = append(got, d.Event.Text)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("arrived %v, want %v", got, c.want)
+			}
+		})
 	}
 }
 
@@ -248,9 +266,9 @@ func TestEventFaultsDropDelayAndReorder(t *testing.T) {
 		want  []string
 	}{
 		{"dropped", EventFault{Match: plain, Drop: true}, []string{"0", "1"}, []string{"message 1"}},
-		{"late", EventFault{Match: plain, Delay: 60 * time.Millisecond}, []string{"0", "1"}, []string{"message 1", "message 0"}},
+		{"late", EventFault{Match: plain, Delay: time.Millisecond}, []string{"0"}, []string{"message 0"}},
 		{"out of order", EventFault{Match: plain, Hold: 2}, []string{"0", "1", "2", "3"}, []string{"message 1", "message 2", "message 0", "message 3"}},
-		{"twice, later", EventFault{Match: plain, RedeliverAfter: []time.Duration{60 * time.Millisecond}}, []string{"0", "1"}, []string{"message 0", "message 1", "message 0 retry 1 http_timeout"}},
+		{"twice, later", EventFault{Match: plain, RedeliverAfter: []time.Duration{time.Millisecond}}, []string{"0"}, []string{"message 0", "message 0 retry 1 http_timeout"}},
 		{"only the message", EventFault{Match: AppMention, Drop: true}, []string{"<@U0BOT>"}, []string{"message <@U0BOT>"}},
 		{"only the mention", EventFault{Match: MentionMessage, Drop: true}, []string{"<@U0BOT>"}, []string{"app_mention <@U0BOT>"}},
 		{"once", EventFault{Times: 1, Drop: true}, []string{"0", "1"}, []string{"message 1"}},

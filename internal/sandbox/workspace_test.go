@@ -66,6 +66,9 @@ func setup(t *testing.T, cfg Config) *fixture {
 	if cfg.RetryAfter == nil {
 		cfg.RetryAfter = []time.Duration{0, time.Millisecond, 2 * time.Millisecond}
 	}
+	if cfg.AckTimeout == 0 {
+		cfg.AckTimeout = time.Minute
+	}
 	b.Workspace = New(cfg)
 	server := httptest.NewServer(b.Handler())
 	t.Cleanup(func() {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -304,14 +306,20 @@ func TestTransportErrorsHideTheToken(t *testing.T) {
 
 func TestPostTimeout(t *testing.T) {
 	t.Parallel()
-	release := make(chan struct{})
-	f, _ := newFake(t, func(http.ResponseWriter, url.Values) { <-release })
-	defer close(release)
-	c := New(Config{Token: token, APIURL: f.URL + "/api/", HTTPClient: &http.Client{Timeout: 50 * time.Millisecond}})
-	_, err := c.Post(t.Context(), Post{Channel: "C1", Text: "hi", Key: "k1"})
-	if e := asError(t, err); e.Kind != Ambiguous || e.Code != "timeout" {
-		t.Errorf("got %+v", e)
-	}
+	// In the bubble, time passes only when nothing else goes on: after the request was sent.
+	synctest.Test(t, func(t *testing.T) {
+		silent := func(context.Context, string, string) (net.Conn, error) {
+			here, there := net.Pipe()
+			go func() { _, _ = io.Copy(io.Discard, there) }()
+			return here, nil
+		}
+		web := &http.Client{Timeout: time.Second, Transport: &http.Transport{DialContext: silent}}
+		_, err := New(Config{Token: token, APIURL: "http://slack.test/api/", HTTPClient: web}).
+			Post(t.Context(), Post{Channel: "C1", Text: "hi", Key: "k1"})
+		if e := asError(t, err); e.Kind != Ambiguous || e.Code != "timeout" {
+			t.Errorf("got %+v", e)
+		}
+	})
 }
 
 // A context may end with a cause, which net/http returns in place of context.Canceled.

@@ -15,12 +15,17 @@ import (
 	"time"
 
 	"golang.org/x/text/encoding/japanese"
+
+	"myao/internal/pdf"
 )
+
+// documents is shared, because compiling takes seconds.
+var documents = pdf.NewReader()
 
 // local is a fetcher that may reach the servers of tests. It is patient, as the test machine may stand still.
 func local() *Fetcher {
-	f := New(Options{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}})
-	f.timeout = time.Minute
+	f := New(Options{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, PDF: documents})
+	f.timeout = time.Hour
 	return f
 }
 
@@ -255,7 +260,6 @@ func TestHostileSites(t *testing.T) {
 func TestASlowSite(t *testing.T) {
 	t.Parallel()
 	f := local()
-	f.timeout = 100 * time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	host := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
@@ -269,5 +273,6 @@ func TestASlowSite(t *testing.T) {
 	if _, err := f.Get(ctx, host+"/cancel"); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want that it was cancelled", err)
 	}
+	f.timeout = 100 * time.Millisecond
 	wantRefused(t, f, "a body that never ends", host+"/slow", "took longer than")
 }
