@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"runtime"
 	"slices"
@@ -23,27 +22,21 @@ import (
 
 const key = "sk-very-secret-0123456789"
 
-type closer interface {
-	llm.Model
-	io.Closer
-}
-
-// adapters open each provider with a network for a server at a URL.
+// adapters open each provider with a network for a server at a URL, until the test ends.
 var adapters = networked()
 
-func networked() map[string]func(t *testing.T, url string) closer {
-	all := map[string]func(t *testing.T, url string) closer{}
+func networked() map[string]func(t *testing.T, url string) llm.Model {
+	all := map[string]func(t *testing.T, url string) llm.Model{}
 	for _, p := range providers.All() {
-		if !p.Name.Networked() {
-			continue
-		}
-		all[string(p.Name)] = func(t *testing.T, url string) closer {
-			t.Helper()
-			m, err := p.Open(t.Context(), config.Access{APIKey: key, BaseURL: llmtest.Address(url, string(p.Name))}, nil)
-			if err != nil {
-				t.Fatal(err)
+		if name := string(p.Name); p.Name.Networked() {
+			all[name] = func(t *testing.T, url string) llm.Model {
+				t.Helper()
+				m, err := opened(t, name, config.Access{APIKey: key + "\n", BaseURL: llmtest.Address(url, name)}, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return m
 			}
-			return m.(closer)
 		}
 	}
 	return all
@@ -56,13 +49,7 @@ func each(t *testing.T, test func(t *testing.T, m llm.Model, s *llmtest.Running)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := llmtest.New(t, nil)
-			m := open(t, s.URL)
-			t.Cleanup(func() {
-				if err := m.Close(); err != nil {
-					t.Error(err)
-				}
-			})
-			test(t, m, s)
+			test(t, open(t, s.URL), s)
 		})
 	}
 }
@@ -276,7 +263,6 @@ func TestGoroutinesDoNotGrow(t *testing.T) {
 				return []llmtest.Reply{llmtest.Text("ok"), llmtest.Fail(503), {Malformed: true}, {Drop: true}}[c.N%4]
 			})
 			m := open(t, s.URL)
-			defer m.Close()
 			before := runtime.NumGoroutine() + 4 // of a connection that is kept
 			for range 100 {
 				_, _ = m.Generate(t.Context(), request())

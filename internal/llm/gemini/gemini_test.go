@@ -1,13 +1,7 @@
 package gemini
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
-	"reflect"
-	"strings"
 	"testing"
 
 	"myao/internal/llm"
@@ -29,82 +23,6 @@ func request() llm.Request {
 	return llm.Request{Purpose: llm.PurposeJudgment, Model: "gemini-x", System: "Context.", Prompt: "Judge."}
 }
 
-func TestWire(t *testing.T) {
-	t.Parallel()
-	m, s := setup(t, nil)
-	r := request()
-	r.MaxOutputTokens = 500
-	r.Schema = llm.VerdictSchema(600)
-	r.Schema.Properties = append(r.Schema.Properties, llm.Property{Name: "tone", Type: llm.String, Enum: []string{"warm", "dry"}})
-	res, err := m.Generate(t.Context(), r)
-	if err != nil || !strings.Contains(res.Text, `"should_respond":false`) {
-		t.Fatalf("got %q, %v", res.Text, err)
-	}
-	c := s.Calls()[0]
-	if c.Path != "/v1beta/models/gemini-x:generateContent" || strings.Contains(c.Query, "key") {
-		t.Errorf("got %s?%s", c.Path, c.Query)
-	}
-	// Enums come as names, since newer numbers are unknown.
-	if q, err := url.ParseQuery(c.Query); err != nil || !reflect.DeepEqual(q, url.Values{"$alt": {"json"}}) {
-		t.Errorf("got query %s, %v", c.Query, err)
-	}
-	if got := c.Header.Values("X-Goog-Api-Key"); !reflect.DeepEqual(got, []string{"AIza-secret"}) {
-		t.Errorf("got key header %q", got)
-	}
-	// Type numbers: string 1, number 2, integer 3, boolean 4, object 6.
-	want := `{"model":"models/gemini-x",
-		"systemInstruction":{"parts":[{"text":"Context."}]},
-		"contents":[{"role":"user","parts":[{"text":"Judge."}]}],
-		"generationConfig":{"maxOutputTokens":500,"responseMimeType":"application/json","responseSchema":{"type":6,
-			"required":["addressee","gist","reason","should_respond","confidence","delay_seconds","tone"],
-			"propertyOrdering":["addressee","gist","reason","should_respond","confidence","delay_seconds","tone"],
-			"properties":{
-				"addressee":{"type":1,"format":"enum","enum":["me","someone","everyone","nobody"],"description":"whom the new messages are meant for: me, someone else, everyone, or nobody"},
-				"gist":{"type":1,"description":"what you would add, in at most 15 words; empty if there is nothing"},
-				"should_respond":{"type":4,"description":"true to speak, false to stay silent"},
-				"reason":{"type":1,"description":"one short line: what decided it"},
-				"confidence":{"type":2,"description":"how sure, from 0 to 1"},
-				"delay_seconds":{"type":3,"nullable":true,"description":"whole seconds to hold back before speaking, from 0 to 600; null when silent"},
-				"tone":{"type":1,"format":"enum","enum":["warm","dry"]}}}}}`
-	var got, expected any
-	if err := errors.Join(json.Unmarshal(c.Body, &got), json.Unmarshal([]byte(want), &expected)); err != nil {
-		t.Fatal(err)
-	}
-	if !reflect.DeepEqual(got, expected) {
-		t.Errorf("got  %s\nwant %s", c.Body, want)
-	}
-	if !c.Judgment() {
-		t.Error("the fake does not see a judgment")
-	}
-}
-
-func TestEndpointPrefixAndSlash(t *testing.T) {
-	t.Parallel()
-	s := llmtest.New(t, nil)
-	for endpoint, want := range map[string]string{
-		s.URL + "/":              "/v1beta/models/gemini-x:generateContent",
-		s.URL + "/proxy/google/": "/proxy/google/v1beta/models/gemini-x:generateContent",
-		s.URL + "/proxy?key=no":  "/proxy/v1beta/models/gemini-x:generateContent",
-	} {
-		m, err := New(t.Context(), Config{Endpoint: endpoint})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := m.Generate(t.Context(), request()); err != nil {
-			t.Fatal(err)
-		}
-		calls := s.Calls()
-		c := calls[len(calls)-1]
-		if c.Path != want || strings.Contains(c.Query, "key") {
-			t.Errorf("%s: got %s?%s, want %s", endpoint, c.Path, c.Query, want)
-		}
-		if _, sent := c.Header["X-Goog-Api-Key"]; sent {
-			t.Error("an empty key was sent")
-		}
-		m.Close()
-	}
-}
-
 // Google may send enums as names or as numbers.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
@@ -114,12 +32,8 @@ func TestAnswers(t *testing.T) {
 			"modelVersion":"gemini-x-001"}`, parts, finish)
 	}
 	hello := `{"text":"hello"}`
-	tests := []struct {
-		name string
-		raw  string
-		kind error // nil: success
-		text string
-	}{
+	m, s := setup(t, nil)
+	llmtest.Answers(t, m, s, llm.Usage{Input: 5, Output: 55, Thoughts: 53}, "gemini-x-001", []llmtest.RawAnswer{
 		{"by name", with(hello, `"STOP"`), nil, "hello"},
 		{"by number", with(hello, `1`), nil, "hello"},
 		{"parts are joined", with(`{"text":"he"},{"text":"llo"}`, `"STOP"`), nil, "hello"},
@@ -153,67 +67,5 @@ func TestAnswers(t *testing.T) {
 		{"no candidates", `{"candidates":[]}`, llm.ErrEmpty, ""},
 		{"nothing", `{}`, llm.ErrEmpty, ""},
 		{"wrong form", `{"candidates":"none"}`, llm.ErrUnavailable, ""},
-	}
-	var raw string
-	m, s := setup(t, func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Raw: raw} })
-	for _, tt := range tests {
-		raw = tt.raw
-		s.Reset()
-		res, err := m.Generate(t.Context(), request())
-		if tt.kind == nil && (err != nil || res.Text != tt.text) {
-			t.Errorf("%s: got %q, %v, want %q", tt.name, res.Text, err, tt.text)
-		}
-		if tt.kind != nil {
-			var e *llm.Error
-			if !errors.As(err, &e) || e.Kind != tt.kind || e.Text != tt.text {
-				t.Errorf("%s: got %v, want %v with text %q", tt.name, err, tt.kind, tt.text)
-			}
-		}
-		if strings.Contains(raw, "thoughtsTokenCount") {
-			if want := (llm.Usage{Input: 5, Output: 55, Thoughts: 53}); res.Usage != want || res.Model != "gemini-x-001" {
-				t.Errorf("%s: got usage %v of %q", tt.name, res.Usage, res.Model)
-			}
-		}
-		if n := len(s.Calls()); n != 1 {
-			t.Errorf("%s: got %d attempts", tt.name, n)
-		}
-	}
+	})
 }
-
-func TestConfig(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]Config{
-		"no key":                {},
-		"key with a line break": {APIKey: "sec\nret"},
-		"endpoint not a URL":    {APIKey: "secret", Endpoint: "localhost:80"},
-	} {
-		if _, err := New(t.Context(), c); err == nil || strings.Contains(err.Error(), "sec") {
-			t.Errorf("%s: got %v", name, err)
-		}
-	}
-}
-
-func TestDefaultEndpoint(t *testing.T) {
-	t.Parallel()
-	var asked *http.Request
-	m, err := New(t.Context(), Config{APIKey: "k", Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-		asked = r
-		return nil, errors.New("no network in tests")
-	})})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := m.Generate(t.Context(), request()); !errors.Is(err, llm.ErrUnavailable) {
-		t.Errorf("got %v", err)
-	}
-	if asked == nil || asked.URL.Scheme != "https" || asked.URL.Host != "generativelanguage.googleapis.com" {
-		t.Errorf("got %v", asked)
-	}
-	if err := m.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

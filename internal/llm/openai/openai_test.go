@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"reflect"
-	"strings"
 	"testing"
 
 	"myao/internal/llm"
@@ -27,65 +25,6 @@ func setup(t *testing.T, handler llmtest.Handler) (*Model, *llmtest.Running) {
 
 func request() llm.Request {
 	return llm.Request{Purpose: llm.PurposeJudgment, Model: "gpt-x", System: "Context.", Prompt: "Judge."}
-}
-
-func TestWire(t *testing.T) {
-	t.Parallel()
-	m, s := setup(t, nil)
-	r := request()
-	r.MaxOutputTokens = 500
-	r.Schema = llm.VerdictSchema(600)
-	res, err := m.Generate(t.Context(), r)
-	if err != nil || !strings.Contains(res.Text, `"should_respond":false`) {
-		t.Fatalf("got %q, %v", res.Text, err)
-	}
-	c := s.Calls()[0]
-	if got := c.Header.Values("Authorization"); !reflect.DeepEqual(got, []string{"Bearer sk-secret"}) {
-		t.Errorf("got authorization %q", got)
-	}
-	want := fmt.Sprintf(`{"model":"gpt-x","max_tokens":500,
-		"messages":[{"role":"system","content":"Context."},{"role":"user","content":"Judge."}],
-		"response_format":{"type":"json_schema","json_schema":{"name":"verdict","strict":true,"schema":%s}}}`, r.Schema.JSONSchema())
-	var got, expected any
-	if err := errors.Join(json.Unmarshal(c.Body, &got), json.Unmarshal([]byte(want), &expected)); err != nil {
-		t.Fatal(err)
-	}
-	if !reflect.DeepEqual(got, expected) {
-		t.Errorf("got  %s\nwant %s", c.Body, want)
-	}
-	// The order of the properties is the order in which the model writes them.
-	if string(c.Schema) != string(r.Schema.JSONSchema()) {
-		t.Errorf("got schema %s", c.Schema)
-	}
-}
-
-func TestBaseURLs(t *testing.T) {
-	t.Parallel()
-	s := llmtest.New(t, nil)
-	for base, want := range map[string]string{
-		"":                           "/chat/completions?",
-		"/":                          "/chat/completions?",
-		"/v1":                        "/v1/chat/completions?",
-		"/v1/":                       "/v1/chat/completions?",
-		"/proxy/openai/v1":           "/proxy/openai/v1/chat/completions?",
-		"/openai/v1/?api-version=v1": "/openai/v1/chat/completions?api-version=v1",
-	} {
-		m, err := New(Config{BaseURL: s.URL + base})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := m.Generate(t.Context(), request()); err != nil {
-			t.Fatalf("%q: %v", base, err)
-		}
-		calls := s.Calls()
-		c := calls[len(calls)-1]
-		if got := c.Path + "?" + c.Query; got != want {
-			t.Errorf("%q: got %s, want %s", base, got, want)
-		}
-		if _, sent := c.Header["Authorization"]; sent {
-			t.Error("an empty key was sent")
-		}
-	}
 }
 
 // captured returns the request to a host that a test must not reach, and its body.
@@ -156,34 +95,6 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// Not parallel: it sets the environment.
-func TestEnvironmentIsNotRead(t *testing.T) {
-	for name, value := range map[string]string{
-		"OPENAI_API_KEY": "sk-env", "OPENAI_ADMIN_KEY": "sk-env-admin", "OPENAI_BASE_URL": "https://env.example/v1",
-		"OPENAI_ORG_ID": "org-env", "OPENAI_PROJECT_ID": "proj-env", "OPENAI_WEBHOOK_SECRET": "hook-env",
-		"OPENAI_CUSTOM_HEADERS": "X-Env: env-header\nAuthorization: Bearer sk-env",
-	} {
-		t.Setenv(name, value)
-	}
-	for name, c := range map[string]Config{
-		"with a key": {APIKey: "sk-config"},
-		"without":    {BaseURL: "http://localhost:11434/v1"},
-	} {
-		asked, _ := captured(t, c, request())
-		if strings.Contains(asked.URL.String(), "env") {
-			t.Errorf("%s: sent to %s", name, asked.URL)
-		}
-		for header, values := range asked.Header {
-			if strings.Contains(strings.Join(values, " "), "env") || strings.HasPrefix(header, "Openai-") {
-				t.Errorf("%s: sent %s: %v", name, header, values)
-			}
-		}
-	}
-	if _, err := New(Config{}); err == nil {
-		t.Error("New took the key of the environment")
-	}
-}
-
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	with := func(message, finish string) string {
@@ -196,12 +107,8 @@ func TestAnswers(t *testing.T) {
 		return fmt.Sprintf(`{"role":"assistant","content":%q}`, text)
 	}
 	parts := func(list string) string { return fmt.Sprintf(`{"role":"assistant","content":%s}`, list) }
-	tests := []struct {
-		name string
-		raw  string
-		kind error // nil: success
-		text string
-	}{
+	m, s := setup(t, nil)
+	llmtest.Answers(t, m, s, llm.Usage{Input: 5, Output: 55}, "gpt-x-001", []llmtest.RawAnswer{
 		{"stop", with(hello, `"stop"`), nil, "hello"},
 		{"no finish reason", with(hello, `null`), nil, "hello"},
 		{"unknown fields", with(`{"role":"assistant","content":"hello","reasoning_content":"hm"}`, `"stop"`), nil, "hello"},
@@ -260,27 +167,7 @@ func TestAnswers(t *testing.T) {
 		{"no choices", `{"choices":[]}`, llm.ErrEmpty, ""},
 		{"nothing", `{}`, llm.ErrEmpty, ""},
 		{"error with 200", `{"error":{"message":"overloaded"}}`, llm.ErrUnavailable, ""},
-	}
-	var raw string
-	m, _ := setup(t, func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Raw: raw} })
-	for _, tt := range tests {
-		raw = tt.raw
-		res, err := m.Generate(t.Context(), request())
-		if tt.kind == nil && (err != nil || res.Text != tt.text) {
-			t.Errorf("%s: got %q, %v, want %q", tt.name, res.Text, err, tt.text)
-		}
-		if tt.kind != nil {
-			var e *llm.Error
-			if !errors.As(err, &e) || e.Kind != tt.kind || e.Text != tt.text {
-				t.Errorf("%s: got %v, want %v with text %q", tt.name, err, tt.kind, tt.text)
-			}
-		}
-		if strings.Contains(raw, "usage") {
-			if want := (llm.Usage{Input: 5, Output: 55}); res.Usage != want || res.Model != "gpt-x-001" {
-				t.Errorf("%s: got usage %v of %q", tt.name, res.Usage, res.Model)
-			}
-		}
-	}
+	})
 }
 
 // If a request asks for JSON, a JSON object in the place of thoughts is the answer.
@@ -305,19 +192,6 @@ func TestVerdictInThoughts(t *testing.T) {
 		res, err := m.Generate(t.Context(), r)
 		if res.Text != want || errors.Is(err, llm.ErrEmpty) != (want == "") {
 			t.Errorf("%s: got %q, %v, want %q", said, res.Text, err, want)
-		}
-	}
-}
-
-func TestConfig(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]Config{
-		"no key for OpenAI":     {},
-		"key with a line break": {APIKey: "sec\nret"},
-		"base URL not a URL":    {APIKey: "secret", BaseURL: "localhost:11434/v1"},
-	} {
-		if _, err := New(c); err == nil || strings.Contains(err.Error(), "sec") {
-			t.Errorf("%s: got %v", name, err)
 		}
 	}
 }
