@@ -66,17 +66,6 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-func TestKindOfStatus(t *testing.T) {
-	for status, want := range map[int]error{
-		301: ErrInvalid, 400: ErrInvalid, 401: ErrAuth, 402: ErrQuota, 403: ErrAuth, 404: ErrInvalid, 408: ErrUnavailable,
-		422: ErrInvalid, 429: ErrRateLimited, 500: ErrUnavailable, 503: ErrUnavailable, 529: ErrUnavailable,
-	} {
-		if got := kindOfStatus(status); got != want {
-			t.Errorf("%d: got %v, want %v", status, got, want)
-		}
-	}
-}
-
 func TestErrorText(t *testing.T) {
 	tests := []struct {
 		err  *Error

@@ -152,18 +152,6 @@ func TestOrderOfProperties(t *testing.T) {
 	}
 }
 
-func TestKey(t *testing.T) {
-	t.Parallel()
-	s := New(t, nil)
-	s.Key = "g"
-	if got, _, _ := post(t, s, geminiPath, geminiAsk); got != 200 {
-		t.Errorf("got %d for the right key", got)
-	}
-	if got, _, _ := post(t, s, openaiPath, openaiAsk); got != 401 {
-		t.Errorf("got %d for a wrong key", got)
-	}
-}
-
 // Protocol reads and answers as the server does.
 func TestProtocol(t *testing.T) {
 	t.Parallel()
