@@ -160,6 +160,29 @@ func TestTimeZones(t *testing.T) {
 	}
 }
 
+// history reads the history of #general, and calls between before each page but the first.
+func (b *fixture) history(t *testing.T, p slack.GetConversationHistoryParameters, between func()) (all []string, pages int) {
+	t.Helper()
+	p.ChannelID = b.general
+	for {
+		answer, err := b.api.GetConversationHistory(&p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages++
+		for _, m := range answer.Messages {
+			all = append(all, m.Timestamp)
+		}
+		if answer.HasMore != (answer.ResponseMetaData.NextCursor != "") {
+			t.Errorf("has_more %v with cursor %q", answer.HasMore, answer.ResponseMetaData.NextCursor)
+		}
+		if p.Cursor = answer.ResponseMetaData.NextCursor; p.Cursor == "" {
+			return all, pages
+		}
+		between()
+	}
+}
+
 func TestHistoryIsNewestFirstAndPages(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})
@@ -170,24 +193,8 @@ func TestHistoryIsNewestFirstAndPages(t *testing.T) {
 	hidden := b.Say(b.general, b.bob, "in the thread", InThread(said[0]))
 	shown := b.Say(b.general, b.bob, "for all", InThread(said[0]), Broadcast())
 	read := func(p slack.GetConversationHistoryParameters) (all []string, pages int) {
-		p.ChannelID = b.general
-		for {
-			answer, err := b.api.GetConversationHistory(&p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			pages++
-			for _, m := range answer.Messages {
-				all = append(all, m.Timestamp)
-			}
-			if answer.HasMore != (answer.ResponseMetaData.NextCursor != "") {
-				t.Errorf("has_more %v with cursor %q", answer.HasMore, answer.ResponseMetaData.NextCursor)
-			}
-			if p.Cursor = answer.ResponseMetaData.NextCursor; p.Cursor == "" {
-				return all, pages
-			}
-			b.Say(b.general, b.alice, "meanwhile", WithoutEvent()) // must not shift the pages
-		}
+		t.Helper()
+		return b.history(t, p, func() { b.Say(b.general, b.alice, "meanwhile", WithoutEvent()) }) // must not shift the pages
 	}
 	want := append([]string{shown}, reversed(said)...)
 	got, pages := read(slack.GetConversationHistoryParameters{Limit: 3})

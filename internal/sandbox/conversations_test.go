@@ -220,20 +220,10 @@ func TestHistoryCanBeginWithTheOldestPage(t *testing.T) {
 	for i := range 6 {
 		said = append(said, b.Say(b.general, b.alice, fmt.Sprint(i)))
 	}
-	read := func(oldest, latest string) (all []string) {
-		p := slack.GetConversationHistoryParameters{ChannelID: b.general, Oldest: oldest, Latest: latest}
-		for {
-			answer, err := b.api.GetConversationHistory(&p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, m := range answer.Messages {
-				all = append(all, m.Timestamp)
-			}
-			if p.Cursor = answer.ResponseMetaData.NextCursor; p.Cursor == "" {
-				return all
-			}
-		}
+	read := func(oldest, latest string) []string {
+		t.Helper()
+		all, _ := b.history(t, slack.GetConversationHistoryParameters{Oldest: oldest, Latest: latest}, func() {})
+		return all
 	}
 	if got, want := read(said[0], ""), []string{said[2], said[1], said[4], said[3], said[5]}; !slices.Equal(got, want) {
 		t.Errorf("since = %v, want %v", got, want)

@@ -79,7 +79,7 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-func TestDecodeMembers(t *testing.T) {
+func TestDecodeSmallEvents(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1700000000, 100_000).UTC()
 	for _, tc := range []struct {
@@ -93,6 +93,11 @@ func TestDecodeMembers(t *testing.T) {
 		{`{"type":"member_joined_channel","user":"U1"}`, nil, ErrUnusable},
 		{`{"type":"user_guest_status_changed","user":{"id":"U1","is_restricted":true},"cache_ts":7}`, GuestChanged{"U1"}, nil},
 		{`{"type":"user_guest_status_changed","user":"U1"}`, nil, ErrUnusable},
+		{`{"type":"channel_id_changed","old_channel_id":"G1","new_channel_id":"C1","event_ts":"1612206778.000000"}`, ChannelIDChanged{Old: "G1", New: "C1"}, nil},
+		{`{"type":"channel_id_changed","old_channel_id":"G1"}`, nil, ErrUnusable},
+		{`{"type":"channel_id_changed","new_channel_id":"C1"}`, nil, ErrUnusable},
+		{`{"type":"channel_id_changed","old_channel_id":"C1","new_channel_id":"C1"}`, nil, ErrUnusable},
+		{`{"type":"channel_id_changed","old_channel_id":"G/1","new_channel_id":["C1"]}`, nil, ErrUnusable},
 	} {
 		env, err := ParseEnvelope([]byte(`{"type":"event_callback","team_id":"T1","api_app_id":"A1","event_time":1700000001,"event":` + tc.event + `}`))
 		if err != nil {
@@ -100,6 +105,9 @@ func TestDecodeMembers(t *testing.T) {
 		}
 		if got, err := Decode(env, inTeam); got != tc.want || !errors.Is(err, tc.err) {
 			t.Errorf("%s: got %+v, %v; want %+v, %v", tc.event, got, err, tc.want, tc.err)
+		}
+		if _, err := Decode(env, Identity{TeamID: "T2"}); !errors.Is(err, ErrForeign) {
+			t.Errorf("%s: %v", tc.event, err)
 		}
 	}
 }
