@@ -148,7 +148,8 @@ func TestFinalRefusals(t *testing.T) {
 		if tt.text {
 			r.Schema = nil
 		}
-		if _, err := adapters[tt.provider](t, s.URL).Generate(t.Context(), r); !errors.Is(err, tt.kind) || len(s.Calls()) != tt.asked {
+		_, err := adapters[tt.provider](t, s.URL).Generate(t.Context(), r)
+		if !errors.Is(err, tt.kind) || len(s.Calls()) != tt.asked {
 			t.Errorf("%s: got %v after %d requests, want %v after %d", name, err, len(s.Calls()), tt.kind, tt.asked)
 		}
 	}

@@ -61,7 +61,8 @@ func TestWire(t *testing.T) {
 		r := request()
 		r.MaxOutputTokens = 500
 		r.Schema = llm.VerdictSchema(600)
-		r.Schema.Properties = append(r.Schema.Properties, llm.Property{Name: "tone", Type: llm.String, Enum: []string{"warm", "dry"}})
+		tone := llm.Property{Name: "tone", Type: llm.String, Enum: []string{"warm", "dry"}}
+		r.Schema.Properties = append(r.Schema.Properties, tone)
 		res, err := m.Generate(t.Context(), r)
 		if err != nil || !strings.Contains(res.Text, `"should_respond":false`) {
 			t.Fatalf("got %q, %v", res.Text, err)

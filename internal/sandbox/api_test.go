@@ -161,7 +161,7 @@ func TestTimeZones(t *testing.T) {
 }
 
 // history reads the history of #general, and calls between before each page but the first.
-func (b *fixture) history(t *testing.T, p slack.GetConversationHistoryParameters, between func()) (all []string, pages int) {
+func (b *fixture) history(t *testing.T, p slack.GetConversationHistoryParameters, between func()) (all []string, n int) {
 	t.Helper()
 	p.ChannelID = b.general
 	for {
@@ -169,7 +169,7 @@ func (b *fixture) history(t *testing.T, p slack.GetConversationHistoryParameters
 		if err != nil {
 			t.Fatal(err)
 		}
-		pages++
+		n++
 		for _, m := range answer.Messages {
 			all = append(all, m.Timestamp)
 		}
@@ -177,7 +177,7 @@ func (b *fixture) history(t *testing.T, p slack.GetConversationHistoryParameters
 			t.Errorf("has_more %v with cursor %q", answer.HasMore, answer.ResponseMetaData.NextCursor)
 		}
 		if p.Cursor = answer.ResponseMetaData.NextCursor; p.Cursor == "" {
-			return all, pages
+			return all, n
 		}
 		between()
 	}
@@ -519,7 +519,8 @@ func TestDelayedAnswersTimeOut(t *testing.T) {
 			t.Errorf("after %v: %d posts", after, got)
 		}
 		off()
-		if _, _, err := b.api.PostMessageContext(within(t, time.Minute), b.general, slack.MsgOptionText("slow", false)); err != nil {
+		_, _, err = b.api.PostMessageContext(within(t, time.Minute), b.general, slack.MsgOptionText("slow", false))
+		if err != nil {
 			t.Errorf("switched off: %v", err)
 		}
 	}

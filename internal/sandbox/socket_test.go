@@ -49,7 +49,8 @@ func (b *fixture) connect(t *testing.T, handle func(*socketmode.Client, socketmo
 func TestSocketModeRetriesAndReconnects(t *testing.T) {
 	t.Parallel()
 	// Events come again until they are acknowledged, however long a client takes for that, or to connect.
-	b := setup(t, Config{RetryAfter: slices.Repeat([]time.Duration{20 * time.Millisecond}, 3000), AckTimeout: 200 * time.Millisecond})
+	retries := slices.Repeat([]time.Duration{20 * time.Millisecond}, 3000)
+	b := setup(t, Config{RetryAfter: retries, AckTimeout: 200 * time.Millisecond})
 	type seen struct {
 		text  string
 		retry int
