@@ -125,12 +125,7 @@ func TestDoctor(t *testing.T) {
 	t.Cleanup(server.Close)
 	w.AddChannel(sandbox.Public, "general", w.Bot().UserID)
 	ns := namespace(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	_ = listener.Close()
+	address := testserver.FreeAddress(t)
 	p := &doctorBundle{t: t, env: []string{"TEMPORAL_ADDRESS=" + testserver.Temporal(t), "TEMPORAL_NAMESPACE=" + ns}}
 	database := sqlite(t)
 	p.write(address, database, server.URL+"/api/", "xoxb-1")
