@@ -234,7 +234,7 @@ func TestRefusedSchedulesAreRetried(t *testing.T) {
 	c := dial(t, testserver.Temporal(t), namespace(t), g)
 	ended := make(chan error, 1)
 	go func() { ended <- newScheduler(c).setUpSchedules(t.Context()) }()
-	eventually(t, "a third round", func() bool { return g.refused.Load() > 2*int32(len(allSchedules)) })
+	eventually(t, "a second round", func() bool { return g.refused.Load() > int32(len(allSchedules)) })
 	g.shut.Store(false)
 	if err := <-ended; err != nil {
 		t.Error(err)

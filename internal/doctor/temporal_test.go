@@ -32,7 +32,7 @@ func temporalClient(t *testing.T) client.Client {
 // until waits for a condition that the server reaches on its own.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("timed out waiting for " + what)
 		}

@@ -90,10 +90,9 @@ func testConversations(w *fixture) {
 	}
 
 	w.stop()
-	ran := testserver.MeasureRunning()
 	all, err := ask(Filter{Phases: []conversation.Phase{conversation.Waiting}}, 2*time.Second)
-	if err != nil || len(all) == 0 || ran() > 10*time.Second {
-		t.Fatalf("%v, %v after %s", all, err, ran())
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%v, %v", all, err)
 	}
 	for _, l := range all {
 		if l.Phase != Unknown || l.Pending != nil || l.Since.IsZero() || !l.Running {

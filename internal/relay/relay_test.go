@@ -155,11 +155,7 @@ func (b *bundle) run(r *Relay) (stop func()) {
 	stop = func() {
 		b.Helper()
 		cancel()
-		select {
-		case <-done:
-		case <-time.After(20 * time.Second):
-			b.Fatal("Run does not return")
-		}
+		<-done
 	}
 	b.Cleanup(stop)
 	return stop
@@ -267,23 +263,25 @@ func TestMetricsOfWhatDoesNotGetOn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	r := b.relay(b.store)
-	now := time.Now().Add(time.Minute)
+	now := time.Now().Add(time.Hour)
 	b.counters = prometheus.NewRegistry()
 	NewMetrics(b.counters, b.store, func() time.Time { return now }, map[string]time.Duration{"memory": time.Hour})
 	if age := b.counted("myao_unfinished_age_seconds"); age != 0 {
 		t.Errorf("nothing was said, and something is unfinished for %v s", age)
 	}
 	thread := chat.Conversation{Team: "T1", Channel: "C1", Thread: at(1)}
+	before := time.Now().Truncate(time.Microsecond)
 	if err := sayAs(t.Context(), b.store, conversation.Addressed, thread, 2); err != nil {
 		t.Fatal(err)
 	}
 	r.Notify(store.Target{Conversation: thread})
 	b.run(r)
 	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
-	if age := b.counted("myao_unfinished_age_seconds"); age < 50 || age > 61 { // of the decision, the first by name
-		t.Errorf("what was not answered is %v s old, want a minute", age)
+	oldest, youngest := now.Sub(before).Seconds(), now.Sub(time.Now()).Seconds()
+	if age := b.counted("myao_unfinished_age_seconds"); age < youngest || age > oldest { // of the decision, the first by name
+		t.Errorf("what was not answered is %v s old, want between %v and %v", age, youngest, oldest)
 	}
-	if age, every := b.counted("myao_run_age_seconds"), b.counted("myao_run_interval_seconds"); age < 60 || age > 600 || every != 3600 {
+	if age, every := b.counted("myao_run_age_seconds"), b.counted("myao_run_interval_seconds"); age < oldest || every != 3600 {
 		t.Errorf("memory ran %v s ago and should every %v s; want since the database was made, and an hour", age, every)
 	}
 	if n := b.counted("myao_channels"); n != 0 {
@@ -294,10 +292,11 @@ func TestMetricsOfWhatDoesNotGetOn(t *testing.T) {
 func TestOneSignalTakesAllPendingChanges(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
+	began := time.Now()
 	b.say(in(1), 3, 1, 2)
 	b.say(in(22), 1)
 	r := b.relay(b.store)
-	if got, age := b.counted("myao_backlog_changes"), b.counted("myao_backlog_age_seconds"); got != 4 || age <= 0 || age > 60 {
+	if got, age := b.counted("myao_backlog_changes"), b.counted("myao_backlog_age_seconds"); got != 4 || age <= 0 || age > time.Since(began).Seconds()+0.001 {
 		t.Errorf("a backlog of %v, %v s old; want 4, new", got, age)
 	}
 	r.Notify(store.Target{Conversation: in(1)})
@@ -685,15 +684,8 @@ func twoRelaysShareADatabase(t *testing.T, b *bundle) {
 		group.Go(func() {
 			s := []*store.Store{b.store, other}[c%2]
 			for n := range each {
-				// On a very busy machine a write to SQLite may time out. Slack would resend the
-				// event then.
-				err := say(t.Context(), s, in(c), n)
-				for try := 0; err != nil && try < 5; try++ {
-					err = say(t.Context(), s, in(c), n)
-				}
-				if err != nil {
-					t.Error(err)
-				}
+				// A write to SQLite may wait too long for those of the relays. Slack would resend the event then.
+				b.await("a write", func() bool { return say(t.Context(), s, in(c), n) == nil })
 				relays[n%2].Notify(store.Target{Conversation: in(c)})
 			}
 		})
@@ -826,17 +818,8 @@ func TestFloodOfNotificationsLosesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	r := b.relay(b.store)
-	notified := make(chan struct{})
-	go func() {
-		defer close(notified)
-		for n := range 2 * queueLimit { // no worker runs yet
-			r.Notify(store.Target{Conversation: in(n % 500)})
-		}
-	}()
-	select {
-	case <-notified:
-	case <-time.After(time.Minute):
-		t.Fatal("Notify blocks")
+	for n := range 2 * queueLimit { // no worker runs yet, and Notify does not block
+		r.Notify(store.Target{Conversation: in(n % 500)})
 	}
 	for n := range 30 {
 		b.say(in(1000+n), 1, 2) // their notifications are dropped
@@ -886,6 +869,9 @@ func TestRunLeavesNothingBehind(t *testing.T) {
 	b.lose = func(ctx context.Context, _ chat.Conversation) error {
 		hanging <- struct{}{}
 		<-ctx.Done()
+		if !errors.Is(ctx.Err(), context.Canceled) {
+			t.Errorf("a signal that hangs ended with %v, not with the relay", ctx.Err())
+		}
 		return ctx.Err()
 	}
 	for n := range 30 {
@@ -899,11 +885,7 @@ func TestRunLeavesNothingBehind(t *testing.T) {
 	for range workers {
 		<-hanging
 	}
-	ran := testserver.MeasureRunning()
 	stop()
-	if took := ran(); took > 5*time.Second {
-		t.Errorf("it took %v to stop while signals hang", took)
-	}
 	buf := make([]byte, 1<<20)
 	if stacks := string(buf[:runtime.Stack(buf, true)]); strings.Contains(stacks, "relay.(*Relay)") {
 		t.Errorf("goroutines are left:\n%s", stacks)

@@ -107,7 +107,7 @@ func TestInstall(t *testing.T) {
 				c.sum = fmt.Sprintf("%x", sha256.Sum256(c.server.content))
 			}
 			root := newRoot(t)
-			said, took := root.install(t, command, s.URL, runtime.GOOS+"/"+runtime.GOARCH+"="+c.sum)
+			said := root.install(t, command, s.URL, runtime.GOOS+"/"+runtime.GOARCH+"="+c.sum)
 			built, downloaded := root.has(".bin/built"), root.run(".bin/temporal") == "temporal version 1.2.3 (Server 1, UI 1)\n"
 			if built != (c.says != "") || downloaded == built || !strings.Contains(said, c.says) {
 				t.Errorf("built: %v, downloaded: %v, want it to say %q: %s", built, downloaded, c.says, said)
@@ -115,13 +115,10 @@ func TestInstall(t *testing.T) {
 			if left, _ := filepath.Glob(filepath.Join(root.dir, ".bin", ".*")); len(left) > 0 || root.has("temporal") {
 				t.Errorf("it left %s", left)
 			}
-			if took > patience+5*time.Second {
-				t.Errorf("it took %s", took)
-			}
 			if built {
 				return
 			}
-			if said, _ := root.install(t, command, "http://127.0.0.1:1"); said != "" {
+			if said := root.install(t, command, "http://127.0.0.1:1"); said != "" {
 				t.Errorf("once more, it is there already: %s", said)
 			}
 		})
@@ -134,8 +131,8 @@ func TestInstall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			root := newRoot(t)
-			if said, took := root.install(t, command, c.url, c.sum); !root.has(".bin/built") || !strings.Contains(said, c.says) || took > patience {
-				t.Errorf("after %s: %s", took, said)
+			if said := root.install(t, command, c.url, c.sum); !root.has(".bin/built") || !strings.Contains(said, c.says) {
+				t.Errorf("it said %s", said)
 			}
 		})
 	}
@@ -143,7 +140,7 @@ func TestInstall(t *testing.T) {
 		t.Parallel()
 		root := newRoot(t)
 		root.write("stubs/temporal", "#!/bin/sh\n")
-		if said, _ := root.install(t, command, "http://127.0.0.1:1"); said != "" {
+		if said := root.install(t, command, "http://127.0.0.1:1"); said != "" {
 			t.Errorf("it said %s", said)
 		}
 	})
@@ -164,19 +161,18 @@ func newRoot(t *testing.T) root {
 	return r
 }
 
-// install runs the command and returns what it says and how long it takes.
-func (r root) install(t *testing.T, command, url string, sums ...string) (said string, took time.Duration) {
+// install runs the command and returns what it says.
+func (r root) install(t *testing.T, command, url string, sums ...string) string {
 	t.Helper()
 	cmd := exec.Command(command, append([]string{"v1.2.3", ".bin"}, sums...)...)
 	cmd.Dir = r.dir
 	cmd.Env = append(os.Environ(), "TEMPORAL_DOWNLOAD_URL="+url, "PATH="+filepath.Join(r.dir, "stubs")+":/usr/bin:/bin",
 		"HTTP_PROXY=", "http_proxy=")
-	began := time.Now()
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	return string(out), time.Since(began)
+	return string(out)
 }
 
 func (r root) write(name, content string) {
