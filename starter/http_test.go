@@ -194,22 +194,23 @@ func TestLimits(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		limit func(*web.Limits) *time.Duration
+		want  int // the status, 0 for none
 		do    func(net.Conn)
 	}{
-		{"says nothing", func(l *web.Limits) *time.Duration { return &l.Header }, func(net.Conn) {}},
-		{"a slow header", func(l *web.Limits) *time.Duration { return &l.Header }, func(conn net.Conn) {
+		{"says nothing", func(l *web.Limits) *time.Duration { return &l.Header }, 0, func(net.Conn) {}},
+		{"a slow header", func(l *web.Limits) *time.Duration { return &l.Header }, http.StatusBadRequest, func(conn net.Conn) {
 			_, _ = io.WriteString(conn, head)
 			writeSlowly(conn, "X")
 		}},
-		{"a slow body", func(l *web.Limits) *time.Duration { return &l.Read }, func(conn net.Conn) {
+		{"a slow body", func(l *web.Limits) *time.Duration { return &l.Read }, http.StatusBadRequest, func(conn net.Conn) {
 			_, _ = fmt.Fprintf(conn, "%s%sContent-Length: 1000\r\n\r\n", head, signed)
 			writeSlowly(conn, "x")
 		}},
-		{"a slow body in chunks", func(l *web.Limits) *time.Duration { return &l.Read }, func(conn net.Conn) {
+		{"a slow body in chunks", func(l *web.Limits) *time.Duration { return &l.Read }, http.StatusBadRequest, func(conn net.Conn) {
 			_, _ = fmt.Fprintf(conn, "%s%sTransfer-Encoding: chunked\r\n\r\n", head, signed)
 			writeSlowly(conn, "1\r\nx\r\n")
 		}},
-		{"asked, and then idle", func(l *web.Limits) *time.Duration { return &l.Idle }, func(conn net.Conn) {
+		{"asked, and then idle", func(l *web.Limits) *time.Duration { return &l.Idle }, http.StatusOK, func(conn net.Conn) {
 			_, _ = io.WriteString(conn, "GET /livez HTTP/1.1\r\nHost: myao\r\n\r\n")
 		}},
 	} {
@@ -223,6 +224,9 @@ func TestLimits(t *testing.T) {
 			did := make(chan struct{})
 			go func() { defer close(did); c.do(conn) }()
 			_ = conn.SetReadDeadline(began.Add(time.Minute))
+			if status := readStatus(conn); status != c.want {
+				t.Errorf("answered %d, want %d", status, c.want)
+			}
 			if _, err := io.Copy(io.Discard, conn); isTimeout(err) {
 				t.Errorf("it was not closed: %v", err)
 			}
