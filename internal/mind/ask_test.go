@@ -18,6 +18,7 @@ import (
 	"myao/internal/llm"
 	"myao/internal/llm/llmtest"
 	"myao/internal/store"
+	"myao/internal/store/storetest"
 	"myao/internal/telemetry"
 )
 
@@ -56,7 +57,7 @@ func savedCalls(t *testing.T, url string) []store.Call {
 
 func TestEveryCallIsSaved(t *testing.T) {
 	t.Parallel()
-	url := sqliteURL(t)
+	url := storetest.SQLite(t)
 	b := setup(t, url)
 	b.useProvider(config.ProviderGemini)
 	b.addChannels(public("C1", "general"))
@@ -83,7 +84,7 @@ func TestEveryCallIsSaved(t *testing.T) {
 		{llmtest.Reply{Blocked: true, InputTokens: 22}, 22, 0, "blocked"},
 		{llmtest.Reply{InputTokens: 23, OutputTokens: 1}, 23, 1, "empty"},
 	} {
-		b.model.Handle(llmtest.Script(c.reply))
+		b.Model.Handle(llmtest.Script(c.reply))
 		if _, err := b.Ask(t.Context(), r.Question, Attempt{Decision: "run/1"}); llm.KindOf(err) != c.kind {
 			t.Errorf("%+v: %v", c, err)
 		}
@@ -93,7 +94,7 @@ func TestEveryCallIsSaved(t *testing.T) {
 
 	// A cancelled call is saved, too.
 	ctx, cancel := context.WithCancel(t.Context())
-	b.model.Handle(func(llmtest.Call) llmtest.Reply { cancel(); return llmtest.Reply{Text: "late", Delay: time.Minute} })
+	b.Model.Handle(func(llmtest.Call) llmtest.Reply { cancel(); return llmtest.Reply{Text: "late", Delay: time.Minute} })
 	if _, err := b.Ask(ctx, r.Question, Attempt{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
@@ -101,7 +102,7 @@ func TestEveryCallIsSaved(t *testing.T) {
 	want = append(want, reply)
 
 	// A judgment, and memories. An existing draft costs no call.
-	b.model.Handle(llmtest.Script(llmtest.Reply{Text: `{}`, InputTokens: 30, OutputTokens: 5}))
+	b.Model.Handle(llmtest.Script(llmtest.Reply{Text: `{}`, InputTokens: 30, OutputTokens: 5}))
 	j, err := b.Judgment(t.Context(), in, nil, 600)
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +116,7 @@ func TestEveryCallIsSaved(t *testing.T) {
 	}
 	// The client request id tells the provider the decision, and differs with each request.
 	ids := map[string]bool{}
-	asked := b.model.Calls()
+	asked := b.Model.Calls()
 	if len(asked) != len(want)+1 {
 		t.Fatalf("%d calls were made, want %d", len(asked), len(want)+1)
 	}
@@ -131,7 +132,7 @@ func TestEveryCallIsSaved(t *testing.T) {
 		ids[got] = true
 	}
 	want = append(want, store.Call{Scope: chat.Scope(in), Purpose: "judgment", Provider: "gemini", Model: "small", TokensIn: 30, TokensOut: 5, Decision: "run/2"})
-	b.model.Handle(llmtest.Script(llmtest.Reply{Text: "- a note", InputTokens: 40, OutputTokens: 6}))
+	b.Model.Handle(llmtest.Script(llmtest.Reply{Text: "- a note", InputTokens: 40, OutputTokens: 6}))
 	for _, c := range []struct {
 		scope chat.Scope
 		calls int
@@ -159,7 +160,7 @@ func TestMaxTokensCanBeSaved(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, b *bundle) {
 		b.addChannels(public("C1", "general"))
 		m := b.say("C1", time.Hour, "hello")
-		b.model.Handle(llmtest.Script(llmtest.Reply{Raw: `{"choices":[{"index":0,"message":{"content":"hi"},"finish_reason":"stop"}],
+		b.Model.Handle(llmtest.Script(llmtest.Reply{Raw: `{"choices":[{"index":0,"message":{"content":"hi"},"finish_reason":"stop"}],
 			"usage":{"prompt_tokens":1e30,"completion_tokens":1e30}}`}))
 		q, err := b.ReplyTo(t.Context(), Reply{Conversation: chat.Conversation{Team: "T1", Channel: "C1"}, Trigger: m.TS, Addressed: true})
 		if err != nil {
@@ -185,7 +186,7 @@ func TestMaxTokensCanBeSaved(t *testing.T) {
 
 func TestUnsavedCallIsAnswered(t *testing.T) {
 	t.Parallel()
-	b := setup(t, sqliteURL(t))
+	b := setup(t, "")
 	b.addChannels(public("C1", "general"))
 	m := b.say("C1", 0, "a secret")
 	q, err := b.ReplyTo(t.Context(), Reply{Conversation: chat.Conversation{Team: "T1", Channel: "C1"}, Trigger: m.TS, Addressed: true})
@@ -201,13 +202,13 @@ func TestUnsavedCallIsAnswered(t *testing.T) {
 	if err != nil || !strings.Contains(answer.Text, "note 1") {
 		t.Errorf("got %+v, %v", answer, err)
 	}
-	b.wantWords("the log", log.String(), "not saved", "conversation=channel/T1/C1", "trigger="+m.TS, "response", "!secret", "!note 1")
+	b.WantWords("the log", log.String(), "not saved", "conversation=channel/T1/C1", "trigger="+m.TS, "response", "!secret", "!note 1")
 }
 
 // A channel's persona is added to the bot's, and its model writes the replies.
 func TestChannelPersonaAndModel(t *testing.T) {
 	t.Parallel()
-	b := setup(t, sqliteURL(t))
+	b := setup(t, "")
 	b.addChannels(public("C1", "general"), public("C2", "pirates"))
 	b.Agents.Response.SystemPrompt, b.Agents.Judgment.SystemPrompt = "Be exact.", "Be strict."
 	b.config.Agents.Response.Model = "large"
@@ -235,7 +236,7 @@ func TestChannelPersonaAndModel(t *testing.T) {
 			t.Fatal(memories, err)
 		}
 		for _, q := range memories {
-			b.wantWords("a memory of "+c.channel, q.System+q.Model, "keeper", "!pirate.", "!parrot")
+			b.WantWords("a memory of "+c.channel, q.System+q.Model, "keeper", "!pirate.", "!parrot")
 		}
 	}
 }
@@ -261,10 +262,10 @@ func TestMoreTokensAfterLongThoughts(t *testing.T) {
 		"with a high limit":      {20_000, []llmtest.Reply{thought, {Text: "seven", OutputTokens: 9}}, []int{20_000, 32_768}, "seven", 410},
 		"above the maximum":      {40_000, []llmtest.Reply{thought}, []int{40_000}, "", 401},
 	} {
-		b := setup(t, sqliteURL(t))
+		b := setup(t, "")
 		b.Agents.Response.MaxOutputTokens = c.limit
 		m := b.say("C1", time.Hour, "how many dwarfs?")
-		b.model.Handle(llmtest.Script(c.replies...))
+		b.Model.Handle(llmtest.Script(c.replies...))
 		r, err := b.ReplyTo(t.Context(), Reply{Conversation: chat.Conversation{Team: "T1", Channel: "C1", Thread: m.TS}, Trigger: m.TS, Addressed: true})
 		if err != nil {
 			t.Fatal(err)
@@ -274,7 +275,7 @@ func TestMoreTokensAfterLongThoughts(t *testing.T) {
 			t.Errorf("%s: got %+v, %v", name, answer, err)
 		}
 		var limits []int
-		for _, call := range b.model.Calls() {
+		for _, call := range b.Model.Calls() {
 			limits = append(limits, *call.MaxTokens)
 		}
 		if !slices.Equal(limits, c.limits) {
@@ -289,7 +290,7 @@ func TestMoreTokensAfterLongThoughts(t *testing.T) {
 		if _, err := b.Ask(t.Context(), other, Attempt{}); err != nil && !errors.Is(err, llm.ErrCut) && !errors.Is(err, llm.ErrUnavailable) {
 			t.Fatal(err)
 		}
-		calls := b.model.Calls()[len(limits):]
+		calls := b.Model.Calls()[len(limits):]
 		if next, last := *calls[0].MaxTokens, *calls[1].MaxTokens; next != c.limits[len(c.limits)-1] || last != c.limit {
 			t.Errorf("%s: asked again with a limit of %d, and of %d for another purpose", name, next, last)
 		}
@@ -309,14 +310,14 @@ func TestTooLongPromptIsShortened(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, sqliteURL(t))
+			b := setup(t, "")
 			b.addChannels(public("C1", "general"))
 			for range 45 {
 				b.say("C1", time.Hour, strings.Repeat("much to say ", 250))
 			}
 			m := b.say("C1", 0, "and how many dwarfs?")
 			lines := b.captureLog()
-			b.model.Handle(func(call llmtest.Call) llmtest.Reply {
+			b.Model.Handle(func(call llmtest.Call) llmtest.Reply {
 				if len(call.System) > c.window {
 					return tooLong
 				}
@@ -336,13 +337,13 @@ func TestTooLongPromptIsShortened(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, q := range []Question{r.Question, judged} {
-				b.model.Reset()
+				b.Model.Reset()
 				lines.Reset()
 				_, err := b.Ask(t.Context(), q, Attempt{Decision: "run/1"})
 				if (err == nil) != c.fits || err != nil && !errors.Is(err, llm.ErrInvalid) {
 					t.Errorf("%s: got %v", q.Purpose, err)
 				}
-				calls := b.model.Calls()
+				calls := b.Model.Calls()
 				if told := strings.Count(lines.String(), "asking with fewer messages"); len(calls) != c.asked || told != c.asked-1 {
 					t.Errorf("%s: it was asked %d times, and the log has %d lines; want %d", q.Purpose, len(calls), told, c.asked)
 				}
@@ -359,15 +360,15 @@ func TestTooLongPromptIsShortened(t *testing.T) {
 // A prompt that cannot be shortened is not sent twice.
 func TestShortPromptIsNotShortened(t *testing.T) {
 	t.Parallel()
-	b := setup(t, sqliteURL(t))
+	b := setup(t, "")
 	b.addChannels(public("C1", "general"))
 	m := b.say("C1", 0, "how many dwarfs?")
-	b.model.Handle(llmtest.Script(llmtest.Reply{Status: 400, Code: "context_length_exceeded"}))
+	b.Model.Handle(llmtest.Script(llmtest.Reply{Status: 400, Code: "context_length_exceeded"}))
 	r, err := b.ReplyTo(t.Context(), Reply{Conversation: chat.Conversation{Team: "T1", Channel: "C1"}, Trigger: m.TS, Addressed: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Ask(t.Context(), r.Question, Attempt{}); !errors.Is(err, llm.ErrInvalid) || len(b.model.Calls()) != 1 {
-		t.Errorf("got %v after %d calls", err, len(b.model.Calls()))
+	if _, err := b.Ask(t.Context(), r.Question, Attempt{}); !errors.Is(err, llm.ErrInvalid) || len(b.Model.Calls()) != 1 {
+		t.Errorf("got %v after %d calls", err, len(b.Model.Calls()))
 	}
 }

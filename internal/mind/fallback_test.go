@@ -17,25 +17,25 @@ import (
 
 // useFallbacks gives each agent a model of Gemini's, and a fallback of Anthropic's with a prompt of its own.
 func (b *bundle) useFallbacks() {
-	b.t.Helper()
-	c := config.Config{LLM: config.LLM{Gemini: config.Gemini{APIKey: "key", Endpoint: b.model.URL}, Anthropic: config.Access{APIKey: "key", BaseURL: b.model.URL}}}
+	b.Helper()
+	c := config.Config{LLM: config.LLM{Gemini: config.Gemini{APIKey: "key", Endpoint: b.Model.URL}, Anthropic: config.Access{APIKey: "key", BaseURL: b.Model.URL}}}
 	for agent, model := range map[*config.Agent]string{&c.Agents.Response: "large", &c.Agents.Judgment: "small", &c.Agents.Memory: "keeper"} {
 		*agent = config.Agent{Provider: config.ProviderGemini, Model: model, MaxOutputTokens: 400, Fallback: config.Fallback{
 			Provider: config.ProviderAnthropic, Model: "spare-" + model, SystemPrompt: "You are the spare.",
 		}}
 	}
-	agents, stop, err := OpenAgents(b.t.Context(), c, time.Now, slog.New(slog.DiscardHandler))
+	agents, stop, err := OpenAgents(b.Context(), c, time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
-		b.t.Fatal(err)
+		b.Fatal(err)
 	}
-	b.t.Cleanup(stop)
+	b.Cleanup(stop)
 	b.Agents = agents
 }
 
 // answersOf has the models of Gemini's answer with one reply, and their fallbacks with another.
 func (b *bundle) answersOf(first, spare llmtest.Reply) {
-	b.model.Reset()
-	b.model.Handle(func(c llmtest.Call) llmtest.Reply {
+	b.Model.Reset()
+	b.Model.Handle(func(c llmtest.Call) llmtest.Reply {
 		if c.Provider == "gemini" {
 			return first
 		}
@@ -45,7 +45,7 @@ func (b *bundle) answersOf(first, spare llmtest.Reply) {
 
 // asked lists the models that were asked, in order.
 func (b *bundle) asked() (models []string) {
-	for _, c := range b.model.Calls() {
+	for _, c := range b.Model.Calls() {
 		models = append(models, c.Model)
 	}
 	return models
@@ -54,7 +54,7 @@ func (b *bundle) asked() (models []string) {
 // Every agent has its own fallback: that of the judge and that of memory take over, too.
 func TestFallbacksOfAllAgents(t *testing.T) {
 	t.Parallel()
-	b := setup(t, sqliteURL(t))
+	b := setup(t, "")
 	b.useFallbacks()
 	b.addChannels(public("C1", "general"))
 	said := b.say("C1", time.Hour, "how many dwarfs?")
@@ -93,13 +93,13 @@ func TestFallbacksOfAllAgents(t *testing.T) {
 
 // wantSpares fails unless these models were asked, in this order, and the fallbacks by their own prompt.
 func (b *bundle) wantSpares(models ...string) {
-	b.t.Helper()
+	b.Helper()
 	if got := b.asked(); !slices.Equal(got, models) {
-		b.t.Errorf("asked %q, want %q", got, models)
+		b.Errorf("asked %q, want %q", got, models)
 	}
-	for _, c := range b.model.Calls() {
+	for _, c := range b.Model.Calls() {
 		if strings.Contains(c.System, "You are the spare.") != strings.HasPrefix(c.Model, "spare-") {
-			b.t.Errorf("%s was asked\n%s", c.Model, c.System)
+			b.Errorf("%s was asked\n%s", c.Model, c.System)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func TestWhereBothModelsFail(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, sqliteURL(t))
+			b := setup(t, "")
 			b.useFallbacks()
 			b.addChannels(public("C1", "general"))
 			m := b.say("C1", time.Hour, "how many dwarfs?")
@@ -135,8 +135,8 @@ func TestWhereBothModelsFail(t *testing.T) {
 			if got := strings.Join(b.asked(), " "); got != tc.asked {
 				t.Errorf("asked %q, want %q", got, tc.asked)
 			}
-			b.clockError += tc.wait
-			b.model.Reset()
+			b.Time.SetAhead(tc.wait)
+			b.Model.Reset()
 			if _, answer, err := b.AskReply(t.Context(), about, Attempt{}); llm.KindOf(err) != tc.kind || err == nil && answer.Text != "Seven." {
 				t.Errorf("%q, %v", answer.Text, err)
 			}
@@ -150,14 +150,14 @@ func TestWhereBothModelsFail(t *testing.T) {
 // A model that hangs when it is tried leaves the fallback its time.
 func TestATrialThatHangs(t *testing.T) {
 	t.Parallel()
-	b := setup(t, sqliteURL(t))
+	b := setup(t, "")
 	b.useFallbacks()
 	b.addChannels(public("C1", "general"))
 	m := b.say("C1", time.Hour, "how many dwarfs?")
 	about := Reply{Conversation: chat.Conversation{Team: "T1", Channel: "C1"}, Trigger: m.TS, Addressed: true}
 	for i, first := range []llmtest.Reply{llmtest.Fail(401), {Delay: time.Hour}} {
 		b.answersOf(first, llmtest.Text("Seven."))
-		b.clockError += retryTime
+		b.Time.SetAhead(time.Duration(i+1) * retryTime)
 		ctx, cancel := context.WithTimeout(t.Context(), saveCallTimeout+trialReserve+time.Second)
 		_, answer, err := b.AskReply(ctx, about, Attempt{})
 		cancel()

@@ -21,7 +21,7 @@ func TestForgottenMessagesDoNotComeBack(t *testing.T) {
 		b.say("C2", time.Hour, "something else")
 		told := func(llmtest.Call) llmtest.Reply { return llmtest.Text("- 2026-03-01: it is about the harbour") }
 		b.remember(channel("C2"), 0)
-		b.model.Handle(told)
+		b.Model.Handle(told)
 		scopes := []chat.Scope{thread(root), channel("C1"), workspace}
 		for _, s := range scopes {
 			b.remember(s, 0)
@@ -29,12 +29,12 @@ func TestForgottenMessagesDoNotComeBack(t *testing.T) {
 		order := 0
 		for _, s := range scopes {
 			// Give it something to remember.
-			b.record(chat.Message{Team: "T1", Channel: "C1", TS: chat.TS(time.Now()), ThreadTS: root.TS, UserID: "UBOB", Text: "the harbour again"})
+			b.Record(chat.Message{Team: "T1", Channel: "C1", TS: chat.TS(time.Now()), ThreadTS: root.TS, UserID: "UBOB", Text: "the harbour again"})
 			if s.Workspace() {
 				b.remember(channel("C1"), time.Minute)
 			}
 			var once sync.Once
-			b.model.Handle(func(c llmtest.Call) llmtest.Reply {
+			b.Model.Handle(func(c llmtest.Call) llmtest.Reply {
 				once.Do(func() { // while the model thinks
 					order++
 					if _, err := b.Store.Forget(t.Context(), channel("C1"), "cli:ann", chat.TS(time.Unix(int64(order), 0))); err != nil {
@@ -51,13 +51,13 @@ func TestForgottenMessagesDoNotComeBack(t *testing.T) {
 					t.Errorf("of %s there is in force %q, %q", s, long.Text, short.Text)
 				}
 			}
-			b.model.Handle(note)
+			b.Model.Handle(note)
 			for _, c := range b.remember(s, 3*time.Minute) {
-				b.wantWords(kindOf(c), c.System+c.User, "!harbour")
+				b.WantWords(kindOf(c), c.System+c.User, "!harbour")
 			}
 		}
-		b.model.Handle(note)
-		b.record(chat.Message{Team: "T1", Channel: "C1", TS: chat.TS(time.Now().Add(time.Minute)), ThreadTS: root.TS, UserID: "UBOB", Text: "brand new"})
+		b.Model.Handle(note)
+		b.Record(chat.Message{Team: "T1", Channel: "C1", TS: chat.TS(time.Now().Add(time.Minute)), ThreadTS: root.TS, UserID: "UBOB", Text: "brand new"})
 		asked := map[chat.Scope]int{thread(root): 1, channel("C1"): 2, workspace: 2}
 		for _, s := range scopes {
 			calls := b.remember(s, 10*time.Minute)
@@ -66,9 +66,9 @@ func TestForgottenMessagesDoNotComeBack(t *testing.T) {
 			}
 			for _, c := range calls {
 				if !s.Workspace() {
-					b.wantWords(kindOf(c), material(c), "brand new")
+					b.WantWords(kindOf(c), material(c), "brand new")
 				}
-				b.wantWords(kindOf(c), c.System+c.User, "!harbour")
+				b.WantWords(kindOf(c), c.System+c.User, "!harbour")
 			}
 		}
 	})
@@ -87,7 +87,7 @@ func TestForgettingOneMessage(t *testing.T) {
 		calls := b.remember(channel("C1"), time.Second)
 		b.wantKinds("anew", calls, channelShort, channelLong)
 		for _, c := range calls {
-			b.wantWords(kindOf(c), material(c), "the launch is on Friday", "!harbour", "!note")
+			b.WantWords(kindOf(c), material(c), "the launch is on Friday", "!harbour", "!note")
 		}
 		b.wantKinds("again", b.remember(channel("C1"), 2*time.Second))
 	})

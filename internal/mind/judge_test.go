@@ -10,12 +10,13 @@ import (
 	"myao/internal/config"
 	"myao/internal/llm"
 	"myao/internal/llm/llmtest"
+	"myao/internal/store/storetest"
 )
 
 // The judge is told what a reply can do, which is less where other companies read.
 func TestJudgeKnowsWhatAReplyCanDo(t *testing.T) {
 	t.Parallel()
-	b := setup(t, sqliteURL(t))
+	b := setup(t, "")
 	b.config.Tools.Enabled = config.ToolNames()
 	b.addChannels(public("C1", "general"))
 	b.say("C1", time.Hour, "how many dwarfs?")
@@ -38,7 +39,7 @@ func TestJudgeKnowsWhatAReplyCanDo(t *testing.T) {
 // Judge needs neither an activity nor a row in the ledger, and its calls count for no decision.
 func TestJudgeWithoutADecision(t *testing.T) {
 	t.Parallel()
-	url := sqliteURL(t)
+	url := storetest.SQLite(t)
 	b := setup(t, url)
 	b.useProvider(config.ProviderGemini)
 	b.addChannels(public("C1", "general"))
@@ -50,7 +51,7 @@ func TestJudgeWithoutADecision(t *testing.T) {
 	broken := llmtest.Reply{Text: "perhaps", InputTokens: 10, OutputTokens: 1}
 	good := llmtest.Yes("nobody answered", 0.8, 90)
 	good.InputTokens, good.OutputTokens = 20, 2
-	b.model.Handle(llmtest.Script(broken, good))
+	b.Model.Handle(llmtest.Script(broken, good))
 	v, answer, err := b.Judge(t.Context(), j, Attempt{})
 	if err != nil || !v.ShouldRespond || v.Reason != "nobody answered" || v.DelaySeconds == nil || *v.DelaySeconds != 90 {
 		t.Errorf("got %+v, %v", v, err)
@@ -58,16 +59,16 @@ func TestJudgeWithoutADecision(t *testing.T) {
 	if answer.Model != "small" || answer.Usage.Input != 30 || answer.Usage.Output != 3 || answer.Latency <= 0 || !strings.Contains(answer.Text, "nobody answered") {
 		t.Errorf("the answer is %+v, want the second one with the usage of both", answer)
 	}
-	b.model.Handle(llmtest.Script(llmtest.Verdict(chat.Verdict{Reason: "bob has it", Confidence: 0.9, Addressee: chat.AddresseeEveryone, Gist: "seven"})))
+	b.Model.Handle(llmtest.Script(llmtest.Verdict(chat.Verdict{Reason: "bob has it", Confidence: 0.9, Addressee: chat.AddresseeEveryone, Gist: "seven"})))
 	if v, _, err := b.Judge(t.Context(), j, Attempt{}); err != nil || v.Addressee != chat.AddresseeEveryone || v.Gist != "seven" {
 		t.Errorf("got %+v, %v", v, err)
 	}
-	b.model.Handle(llmtest.Script(broken))
+	b.Model.Handle(llmtest.Script(broken))
 	var final *FinalError
 	if _, _, err := b.Judge(t.Context(), j, Attempt{}); !errors.As(err, &final) || !strings.Contains(err.Error(), "cannot be read") {
 		t.Errorf("a verdict that cannot be read: %v", err)
 	}
-	b.model.Handle(llmtest.Script(llmtest.Reply{}))
+	b.Model.Handle(llmtest.Script(llmtest.Reply{}))
 	for number := range maxEmptyAnswers + 1 {
 		if _, _, err := b.Judge(t.Context(), j, Attempt{Number: number}); !errors.Is(err, llm.ErrEmpty) || errors.As(err, &final) {
 			t.Errorf("an empty answer: %v", err)

@@ -21,10 +21,11 @@ import (
 // The first message of somebody who turns out to be a guest gets a reply without the tools that no guest may have.
 func TestGuestsAreOfferedNoToolsOfServers(t *testing.T) {
 	t.Parallel()
-	b := setup(t, sqliteURL(t))
+	b := setup(t, "")
 	b.addChannels(public("C1", "general"))
+	b.slack.Guests = map[string]bool{"UGUEST": true}
 	for author, want := range map[string]int{"UALICE": 2, "UGUEST": 1} {
-		m := b.record(chat.Message{Team: "T1", Channel: "D" + author, TS: b.ts(0), UserID: author, Text: "hello"})
+		m := b.Record(chat.Message{Team: "T1", Channel: "D" + author, TS: b.ts(0), UserID: author, Text: "hello"})
 		q, err := b.ReplyTo(t.Context(), Reply{
 			Conversation: chat.Conversation{Team: "T1", Channel: m.Channel}, Trigger: m.TS, Addressed: true,
 			Tools: []tools.Offer{{Tool: llm.Tool{Name: "search_messages"}}, {Tool: llm.Tool{Name: "desk__create"}, Act: true, Server: "desk"}},
@@ -37,7 +38,7 @@ func TestGuestsAreOfferedNoToolsOfServers(t *testing.T) {
 
 func TestReplyAndJudgmentUseTheirAgents(t *testing.T) {
 	t.Parallel()
-	b := setup(t, sqliteURL(t))
+	b := setup(t, "")
 	b.addChannels(public("C1", "general"), public("C2", "random"))
 	hello := b.say("C1", time.Hour, "hello <@UBOB>, see <#C2>")
 	bare := b.say("C1", 0, "<@UBOT>")
@@ -46,26 +47,26 @@ func TestReplyAndJudgmentUseTheirAgents(t *testing.T) {
 	if err != nil || r.Purpose != llm.PurposeResponse || r.Schema != nil || !r.Saw.Equal(bare.Time()) {
 		t.Errorf("%+v, %v", r, err)
 	}
-	b.wantWords("the reply", r.System, "@myao", "!UBOT", "hello @name of UBOB, see #random")
+	b.WantWords("the reply", r.System, "@myao", "!UBOT", "hello @name of UBOB, see #random")
 	const called = "You were called by name and asked nothing."
-	b.wantWords("a bare mention", r.Prompt, called)
+	b.WantWords("a bare mention", r.Prompt, called)
 	for _, other := range []string{hello.TS, "1.000000"} {
 		q, err := b.ReplyTo(t.Context(), Reply{Conversation: c, Trigger: other, Addressed: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.wantWords("any other message", q.Prompt, "!"+called)
+		b.WantWords("any other message", q.Prompt, "!"+called)
 	}
-	withFile := b.record(chat.Message{Team: "T1", Channel: "C1", TS: chat.TS(bare.Time().Add(time.Microsecond)), UserID: "UALICE", Text: "<@UBOT>", Files: []chat.File{{Name: "plan.pdf"}}})
+	withFile := b.Record(chat.Message{Team: "T1", Channel: "C1", TS: chat.TS(bare.Time().Add(time.Microsecond)), UserID: "UALICE", Text: "<@UBOT>", Files: []chat.File{{Name: "plan.pdf"}}})
 	about, err := b.ReplyTo(t.Context(), Reply{Conversation: c, Trigger: withFile.TS, Addressed: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.wantWords("a mention with a file", about.Prompt, "!"+called)
+	b.WantWords("a mention with a file", about.Prompt, "!"+called)
 	if r, err = b.ReplyTo(t.Context(), Reply{Conversation: c, Trigger: bare.TS, Addressed: true}); err != nil {
 		t.Fatal(err)
 	}
-	b.wantWords("a bare mention below which more is said", r.Prompt, called)
+	b.WantWords("a bare mention below which more is said", r.Prompt, called)
 	j, err := b.Judgment(t.Context(), c, nil, 600)
 	if err != nil {
 		t.Fatal(err)
@@ -78,34 +79,31 @@ func TestReplyAndJudgmentUseTheirAgents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.wantWords("the second try", again.System+again.Prompt, "no braces")
-	b.wantWords("the first try", q.System+q.Prompt, "!no braces")
+	b.WantWords("the second try", again.System+again.Prompt, "no braces")
+	b.WantWords("the first try", q.System+q.Prompt, "!no braces")
 	for _, q := range []Question{r.Question, q} {
 		if _, err := b.Ask(t.Context(), q, Attempt{}); err != nil {
 			t.Error(err)
 		}
 	}
-	calls := b.model.Calls()
+	calls := b.Model.Calls()
 	if len(calls) != 2 || calls[0].Model != "large" || calls[0].Judgment() || calls[1].Model != "small" || !calls[1].Judgment() {
 		t.Errorf("calls %+v", calls)
 	}
 }
 
 // countingThreads counts how often a thread is read from Slack.
-type countingThreads struct {
-	emptyThreads
-	asked int
-}
+type countingThreads struct{ asked int }
 
-func (c *countingThreads) Replies(ctx context.Context, channel, thread string, r slack.Range, own slack.Identity) (slack.Page, error) {
+func (c *countingThreads) Replies(context.Context, string, string, slack.Range, slack.Identity) (slack.Page, error) {
 	c.asked++
-	return c.emptyThreads.Replies(ctx, channel, thread, r, own)
+	return slack.Page{}, nil
 }
 
 // The bot may have been called into the middle of a thread. Otherwise the database has the thread.
 func TestThreadsReadFromSlack(t *testing.T) {
 	t.Parallel()
-	b := setup(t, sqliteURL(t))
+	b := setup(t, "")
 	b.addChannels(public("C1", "general"))
 	root := b.say("C1", time.Hour, "<@UBOT> what is this?")
 	reply := b.reply(root, time.Minute, "<@UBOT> well?")
@@ -125,7 +123,7 @@ func TestThreadsReadFromSlack(t *testing.T) {
 // Many long messages fit into a prompt, and the message to answer is among them.
 func TestLongMessagesFitIntoThePrompt(t *testing.T) {
 	t.Parallel()
-	b := setup(t, sqliteURL(t))
+	b := setup(t, "")
 	b.addChannels(public("C1", "general"))
 	asked := b.say("C1", time.Hour, "<@UBOT> what is this?")
 	for range 49 {
@@ -148,16 +146,16 @@ func TestLongMessagesFitIntoThePrompt(t *testing.T) {
 		if n := len(system); n > 128_000 || n < 100_000 {
 			t.Errorf("%s: %d characters", name, n)
 		}
-		b.wantWords(name, system, " earlier messages\n", "… 8005 characters of this message left out here\n")
+		b.WantWords(name, system, " earlier messages\n", "… 8005 characters of this message left out here\n")
 	}
-	b.wantWords("reply", r.System, "what is this?")
-	b.wantWords("judgment", q.System, "!what is this?")
+	b.WantWords("reply", r.System, "what is this?")
+	b.WantWords("judgment", q.System, "!what is this?")
 }
 
 // The memories of a direct message are in its prompts, though the channel has no name.
 func TestDirectMessageMemories(t *testing.T) {
 	t.Parallel()
-	b := setup(t, sqliteURL(t))
+	b := setup(t, "")
 	b.addChannels(private("D1", ""))
 	b.say("D1", time.Hour, "hello")
 	b.remember(channel("D1"), 0)
@@ -165,18 +163,18 @@ func TestDirectMessageMemories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.wantWords("a reply", r.System, "### Direct message\n", "note 1 of short-term", "note 2 of long-term", "!#D1", "!# \n")
+	b.WantWords("a reply", r.System, "### Direct message\n", "note 1 of short-term", "note 2 of long-term", "!#D1", "!# \n")
 	q, err := b.MemoryQuestions(t.Context(), channel("D1"), b.now)
 	if err != nil || len(q) == 0 {
 		t.Fatal(q, err)
 	}
-	b.wantWords("a memory", q[0].System, "note 2 of long-term", "of this direct message", "!#D1")
+	b.WantWords("a memory", q[0].System, "note 2 of long-term", "of this direct message", "!#D1")
 }
 
 // No further attempt fixes a template.
 func TestBrokenTemplatesAreFinalErrors(t *testing.T) {
 	t.Parallel()
-	b := setup(t, sqliteURL(t))
+	b := setup(t, "")
 	b.addChannels(public("C1", "general"))
 	m := b.say("C1", time.Hour, "hello")
 	b.reply(m, 0, "hello")
@@ -201,9 +199,9 @@ func TestBrokenTemplatesAreFinalErrors(t *testing.T) {
 // Every question is an error without the database.
 func TestDatabaseErrorsAskNothing(t *testing.T) {
 	t.Parallel()
-	b := setup(t, sqliteURL(t))
+	b := setup(t, "")
 	b.useProvider(config.ProviderGemini)
-	b.model.Handle(func(llmtest.Call) llmtest.Reply { t.Error("a model was asked"); return llmtest.Text("ok") })
+	b.Model.Handle(func(llmtest.Call) llmtest.Reply { t.Error("a model was asked"); return llmtest.Text("ok") })
 	if err := b.Store.Close(); err != nil {
 		t.Fatal(err)
 	}

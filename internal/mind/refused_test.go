@@ -49,7 +49,7 @@ func TestRefusedMessageBlocksNoMemory(t *testing.T) {
 					b.useProvider(config.ProviderGemini)
 				}
 				lines := b.captureLog()
-				b.model.Handle(refusesPoison(refusal))
+				b.Model.Handle(refusesPoison(refusal))
 				b.addChannels(public("C1", "general"))
 				for _, day := range []struct {
 					after       int
@@ -76,7 +76,7 @@ func TestRefusedMessageBlocksNoMemory(t *testing.T) {
 						t.Errorf("%s: %d lines of log, want %d", when, n, len(day.told))
 					}
 					for _, term := range day.told {
-						b.wantWords(when, lines.String(), term+" memory", `scope="channel C1"`, "last="+said.TS, "blocked", "!"+poison, "!plan")
+						b.WantWords(when, lines.String(), term+" memory", `scope="channel C1"`, "last="+said.TS, "blocked", "!"+poison, "!plan")
 					}
 				}
 			})
@@ -97,7 +97,7 @@ func TestRefusalOfOneTerm(t *testing.T) {
 		} {
 			id := fmt.Sprint("C", n)
 			b.addChannels(public(id, id))
-			b.model.Handle(func(call llmtest.Call) llmtest.Reply {
+			b.Model.Handle(func(call llmtest.Call) llmtest.Reply {
 				if kindOf(call) == c.refused && strings.Contains(call.System, poison) {
 					return c.reply
 				}
@@ -162,7 +162,7 @@ func TestOutagesLeaveNothingOut(t *testing.T) {
 			{"a setting that the model does not know", []llmtest.Reply{llmtest.Fail(400)}},
 			{"the same after a refusal", []llmtest.Reply{blocked, llmtest.Fail(400)}},
 		} {
-			b.model.Handle(llmtest.Script(c.replies...))
+			b.Model.Handle(llmtest.Script(c.replies...))
 			b.say("C1", 0, c.name) // outdates the drafts
 			if _, err := b.Remember(t.Context(), channel("C1"), b.now.Add(time.Minute), 1); err == nil {
 				t.Errorf("%s: no error", c.name)
@@ -174,10 +174,10 @@ func TestOutagesLeaveNothingOut(t *testing.T) {
 				t.Errorf("%s: %q and %q are in force", c.name, l.Text, s.Text)
 			}
 		}
-		b.model.Handle(note)
+		b.Model.Handle(note)
 		calls := b.remember(channel("C1"), time.Hour)
 		b.wantKinds("at last", calls, channelShort, channelLong)
-		b.wantWords("long", material(calls[1]), "second", "the same after a refusal")
+		b.WantWords("long", material(calls[1]), "second", "the same after a refusal")
 	})
 }
 
@@ -190,18 +190,18 @@ func TestRefusalOfThreadsAndWorkspace(t *testing.T) {
 		b.say("C2", time.Hour, "something else")
 		b.remember(thread(parent), 0)
 		b.reply(parent, 0, poison)
-		b.model.Handle(refusesPoison(llmtest.Reply{Blocked: true}))
+		b.Model.Handle(refusesPoison(llmtest.Reply{Blocked: true}))
 		b.wantKinds("a thread", b.remember(thread(parent), 0), ofThread)
 		if _, short := b.currentMemories(thread(parent)); short.Version != 1 {
 			t.Errorf("version %d is in force of the thread", short.Version)
 		}
 		b.wantKinds("a thread, again", b.remember(thread(parent), 0))
 
-		b.model.Handle(note)
+		b.Model.Handle(note)
 		for _, s := range []chat.Scope{channel("C1"), channel("C2"), workspace} {
 			b.remember(s, 0)
 		}
-		b.model.Handle(func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Blocked: true} })
+		b.Model.Handle(func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Blocked: true} })
 		b.addChannels(private("C2", "random"))
 		made, err := b.Remember(t.Context(), workspace, b.now.Add(time.Minute), 1)
 		if err != nil || made != (RememberResult{Calls: 2, Changed: true}) {
@@ -216,17 +216,17 @@ func TestRefusalOfThreadsAndWorkspace(t *testing.T) {
 // A refusal reports no change, and is saved as a failed call.
 func TestRefusalIsSaved(t *testing.T) {
 	t.Parallel()
-	b := setup(t, sqliteURL(t))
+	b := setup(t, "")
 	b.addChannels(public("C1", "general"))
 	b.say("C1", time.Hour, poison)
-	b.model.Handle(refusesPoison(llmtest.Reply{Blocked: true, InputTokens: 9}))
+	b.Model.Handle(refusesPoison(llmtest.Reply{Blocked: true, InputTokens: 9}))
 	if made, err := b.Remember(t.Context(), channel("C1"), b.now, 1); err != nil || made != (RememberResult{Calls: 2}) {
 		t.Errorf("%+v, %v", made, err)
 	}
 	if calls, tokens, err := b.Store.Spent(t.Context(), "T1", "C1", b.now.Add(-time.Hour)); err != nil || calls != 2 || tokens != 18 {
 		t.Errorf("%d calls of %d tokens, %v", calls, tokens, err)
 	}
-	b.model.Handle(refusesPoison(llmtest.Fail(400)))
+	b.Model.Handle(refusesPoison(llmtest.Fail(400)))
 	b.say("C1", 0, "a setting, perhaps")
 	var e *llm.Error
 	if made, err := b.Remember(t.Context(), channel("C1"), b.now, 1); !errors.As(err, &e) || e.Status != 400 || made.Calls != 2 {

@@ -15,7 +15,7 @@ import (
 // A schema that the provider refuses takes out its tool and no other, from then on, and never the reply.
 func TestRefusedSchemas(t *testing.T) {
 	t.Parallel()
-	b := setup(t, sqliteURL(t))
+	b := setup(t, "")
 	b.useProvider(config.ProviderOpenAI)
 	b.addChannels(public("C1", "general"))
 	m := b.say("C1", 0, "hello")
@@ -24,17 +24,17 @@ func TestRefusedSchemas(t *testing.T) {
 		{Tool: llm.Tool{Name: "search_messages", Schema: object}}, {Tool: llm.Tool{Name: "desk__good", Schema: object}}, {Tool: llm.Tool{Name: "desk__bad", Schema: object}},
 	}}
 	refusal := "Invalid schema for function 'desk__bad'."
-	b.model.Handle(func(c llmtest.Call) llmtest.Reply {
+	b.Model.Handle(func(c llmtest.Call) llmtest.Reply {
 		if strings.Contains(string(c.Body), "desk__bad") {
 			return llmtest.Reply{Status: 400, Message: refusal}
 		}
 		return llmtest.Text("hi")
 	})
 	for i, most := range []int{3, 1} { // requests: the adapter tries another form of the schema; the second reply knows
-		b.model.Reset()
+		b.Model.Reset()
 		q, answer, err := b.AskReply(t.Context(), about, Attempt{})
-		if err != nil || answer.Text != "hi" || len(q.Tools) != 2 || len(b.model.Calls()) > most {
-			t.Errorf("reply %d: %q with %d tools after %d requests, %v", i, answer.Text, len(q.Tools), len(b.model.Calls()), err)
+		if err != nil || answer.Text != "hi" || len(q.Tools) != 2 || len(b.Model.Calls()) > most {
+			t.Errorf("reply %d: %q with %d tools after %d requests, %v", i, answer.Text, len(q.Tools), len(b.Model.Calls()), err)
 		}
 	}
 	// Where the provider does not say which, all of other programs are left out.

@@ -22,7 +22,7 @@ func TestFirstChannelMemory(t *testing.T) {
 		calls := b.remember(channel("C1"), 0)
 		b.wantKinds("at first", calls, channelShort, channelLong)
 		for _, c := range calls {
-			b.wantWords("prompt", material(c), "the launch is on Friday", "a late reply", "an old parent", "name of UALICE", "!too old", "!You are myao.")
+			b.WantWords("prompt", material(c), "the launch is on Friday", "a late reply", "an old parent", "name of UALICE", "!too old", "!You are myao.")
 		}
 		long, short := b.currentMemories(channel("C1"))
 		sources := []string{parent.TS, first.TS, second.TS}
@@ -67,7 +67,7 @@ func TestChangesThatRenewMemories(t *testing.T) {
 	}{
 		"a message":             {func(b *bundle, _, _ chat.Message) { b.say("C1", 0, "brand new") }, []string{channelShort, channelLong}, []string{"brand new", "!the old", "!the other"}},
 		"a reply":               {func(b *bundle, old, _ chat.Message) { b.reply(old, 0, "brand new") }, []string{channelShort, channelLong}, []string{"brand new", "the old", "!the other"}},
-		"the bot's own message": {func(b *bundle, _, _ chat.Message) { b.record(own(b, "brand new")) }, []string{channelShort, channelLong}, []string{"brand new", "myao:", "!the old"}},
+		"the bot's own message": {func(b *bundle, _, _ chat.Message) { b.Record(own(b, "brand new")) }, []string{channelShort, channelLong}, []string{"brand new", "myao:", "!the old"}},
 		"an edit":               {func(b *bundle, old, _ chat.Message) { b.edit(old, "brand new") }, []string{channelShort, channelLong}, []string{"brand new", "!the old", "!the other"}},
 		"a deletion":            {func(b *bundle, old, _ chat.Message) { b.remove(old) }, []string{channelShort}, nil},
 		"two deletions":         {func(b *bundle, old, other chat.Message) { b.remove(old); b.remove(other) }, nil, nil},
@@ -90,7 +90,7 @@ func TestChangesThatRenewMemories(t *testing.T) {
 						t.Errorf("long-term memory %+v, want %+v as before", long, before)
 					}
 				} else {
-					b.wantWords("long", material(calls[1]), append(c.long, before.Text)...)
+					b.WantWords("long", material(calls[1]), append(c.long, before.Text)...)
 					if long.Version != 2 {
 						t.Errorf("long-term memory %+v, want the second version", long)
 					}
@@ -115,8 +115,8 @@ func TestRememberAfterALongPause(t *testing.T) {
 		b.say("C1", time.Hour, "told lately")
 		calls := b.remember(channel("C1"), 0)
 		b.wantKinds("after the pause", calls, channelShort, channelLong)
-		b.wantWords("short", material(calls[0]), "told lately", "!told meanwhile", "!told before")
-		b.wantWords("long", material(calls[1]), "told lately", "told meanwhile", "!told before")
+		b.WantWords("short", material(calls[0]), "told lately", "!told meanwhile", "!told before")
+		b.WantWords("long", material(calls[1]), "told lately", "told meanwhile", "!told before")
 	})
 }
 
@@ -145,8 +145,8 @@ func TestLateHistoryIsRemembered(t *testing.T) {
 			seen(ago, "read late")
 			calls := b.remember(channel("C1"), time.Duration(hour+1)*time.Hour)
 			b.wantKinds("read "+ago.String()+" late", calls, channelShort, channelLong)
-			b.wantWords("long", material(calls[1]), "read late", "!live", "!before the door")
-			b.wantWords("short", material(calls[0]), "!read late", "live")
+			b.WantWords("long", material(calls[1]), "read late", "!live", "!before the door")
+			b.WantWords("short", material(calls[0]), "!read late", "live")
 		}
 		read(0)
 		b.wantKinds("caught up", b.remember(channel("C1"), 5*time.Hour))
@@ -163,15 +163,15 @@ func TestMessagesDuringTheCallAreNotMissed(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, b *bundle) {
 		b.addChannels(public("C1", "general"))
 		b.say("C1", time.Hour, "first")
-		b.model.Handle(func(c llmtest.Call) llmtest.Reply {
+		b.Model.Handle(func(c llmtest.Call) llmtest.Reply {
 			b.say("C1", 0, "in between "+kindOf(c))
 			return note(c)
 		})
 		b.remember(channel("C1"), 0)
-		b.model.Handle(note)
+		b.Model.Handle(note)
 		calls := b.remember(channel("C1"), 0)
 		b.wantKinds("afterwards", calls, channelShort, channelLong)
-		b.wantWords("long", material(calls[1]), "in between "+channelShort, "in between "+channelLong, "!first")
+		b.WantWords("long", material(calls[1]), "in between "+channelShort, "in between "+channelLong, "!first")
 		b.wantKinds("again", b.remember(channel("C1"), 0))
 	})
 }
@@ -181,30 +181,30 @@ func TestMessagesDuringTheCallAreNotMissed(t *testing.T) {
 func TestClockSkew(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, b *bundle) {
 		b.addChannels(public("C1", "general"))
-		b.clockError = 3 * time.Minute
+		b.Time.SetAhead(3 * time.Minute)
 		first, second := b.say("C1", time.Hour, "first"), b.say("C1", time.Hour, "second")
 		b.remember(channel("C1"), 0)
 		b.say("C1", 0, "third")
 		calls := b.remember(channel("C1"), time.Minute)
 		b.wantKinds("a message", calls, channelShort, channelLong)
-		b.wantWords("long", material(calls[1]), "third", "!first", "!second")
+		b.WantWords("long", material(calls[1]), "third", "!first", "!second")
 		b.edit(second, "edited")
 		calls = b.remember(channel("C1"), time.Minute)
 		b.wantKinds("an edit", calls, channelShort, channelLong)
-		b.wantWords("long", material(calls[1]), "edited")
+		b.WantWords("long", material(calls[1]), "edited")
 		b.remove(first)
 		if calls = b.remember(channel("C1"), time.Minute); len(calls) == 0 {
 			t.Error("a deletion: nothing was asked")
 		}
-		b.clockError = -3 * time.Minute
+		b.Time.SetAhead(-3 * time.Minute)
 		b.say("C1", 0, "fourth")
 		calls = b.remember(channel("C1"), time.Minute)
 		b.wantKinds("behind", calls, channelShort, channelLong)
-		b.wantWords("long", material(calls[1]), "fourth")
+		b.WantWords("long", material(calls[1]), "fourth")
 		b.say("C1", 0, "fifth")
 		calls = b.remember(channel("C1"), time.Minute)
 		b.wantKinds("and again", calls, channelShort, channelLong)
-		b.wantWords("long", material(calls[1]), "fifth", "!fourth", "!third")
+		b.WantWords("long", material(calls[1]), "fifth", "!fourth", "!third")
 	})
 }
 
@@ -216,7 +216,7 @@ func TestEmptyAnswersAreNotSaved(t *testing.T) {
 		long, short := b.currentMemories(channel("C1"))
 		b.say("C1", 0, "second")
 		for _, answer := range []string{"", " \n\t", "\u200b\ufeff", "- …\n- ---", "\x00"} {
-			b.model.Handle(llmtest.Script(llmtest.Text(answer)))
+			b.Model.Handle(llmtest.Script(llmtest.Text(answer)))
 			if _, err := b.Remember(t.Context(), channel("C1"), b.now, 1); err == nil {
 				t.Errorf("answer %q: no error", answer)
 			}
@@ -224,7 +224,7 @@ func TestEmptyAnswersAreNotSaved(t *testing.T) {
 				t.Errorf("answer %q: in force are %q and %q", answer, l.Text, s.Text)
 			}
 		}
-		b.model.Handle(note)
+		b.Model.Handle(note)
 		b.wantKinds("at last", b.remember(channel("C1"), 0), channelShort, channelLong)
 	})
 }
@@ -239,8 +239,8 @@ func TestCrashIsNotPaidForTwice(t *testing.T) {
 		long, short := b.currentMemories(channel("C1"))
 		b.say("C1", 0, "second")
 		at := b.now.Add(time.Minute)
-		b.model.Reset()
-		b.model.Handle(llmtest.Script(llmtest.Text("- the short one"), llmtest.Fail(503)))
+		b.Model.Reset()
+		b.Model.Handle(llmtest.Script(llmtest.Text("- the short one"), llmtest.Fail(503)))
 		made, err := b.Remember(t.Context(), channel("C1"), at, 1)
 		if err == nil || made.Calls != 2 {
 			t.Errorf("%+v, %v; want an error after 2 calls", made, err)
@@ -248,22 +248,22 @@ func TestCrashIsNotPaidForTwice(t *testing.T) {
 		if l, s := b.currentMemories(channel("C1")); l.ID != long.ID || s.ID != short.ID {
 			t.Errorf("after the crash %q and %q are in force", l.Text, s.Text)
 		}
-		b.model.Handle(note)
+		b.Model.Handle(note)
 		b.wantKinds("again", b.remember(channel("C1"), time.Minute), channelLong)
 		if l, s := b.currentMemories(channel("C1")); l.Version != 2 || s.Version != 2 || s.Text != "- the short one" {
 			t.Errorf("at last %+v and %+v are in force", l, s)
 		}
 		// A draft is not used once its scope has changed.
 		b.say("C1", 0, "third")
-		b.model.Handle(llmtest.Script(llmtest.Text("- outdated"), llmtest.Fail(503)))
+		b.Model.Handle(llmtest.Script(llmtest.Text("- outdated"), llmtest.Fail(503)))
 		if _, err := b.Remember(t.Context(), channel("C1"), at, 1); err == nil {
 			t.Error("no error")
 		}
 		b.say("C1", 0, "fourth")
-		b.model.Handle(note)
+		b.Model.Handle(note)
 		calls := b.remember(channel("C1"), time.Minute)
 		b.wantKinds("changed since", calls, channelShort, channelLong)
-		b.wantWords("long", material(calls[1]), "third", "fourth", "!first", "!second")
+		b.WantWords("long", material(calls[1]), "third", "fourth", "!first", "!second")
 	})
 }
 
@@ -308,7 +308,7 @@ func TestThreadMemory(t *testing.T) {
 		second := b.reply(parent, time.Hour, "second reply")
 		calls := b.remember(thread(parent), 0)
 		b.wantKinds("at first", calls, ofThread)
-		b.wantWords("prompt", material(calls[0]), "the parent", "first reply", "second reply", "!elsewhere", "!earlier message", "!note 1")
+		b.WantWords("prompt", material(calls[0]), "the parent", "first reply", "second reply", "!elsewhere", "!earlier message", "!note 1")
 		_, before := b.currentMemories(thread(parent))
 		if want := []string{parent.TS, first.TS, second.TS}; !slices.Equal(before.Sources, want) || before.Version != 1 {
 			t.Errorf("made of %q, want %q: %+v", before.Sources, want, before)
@@ -317,13 +317,13 @@ func TestThreadMemory(t *testing.T) {
 		b.reply(parent, 0, "third reply")
 		calls = b.remember(thread(parent), 0)
 		b.wantKinds("a reply", calls, ofThread)
-		b.wantWords("prompt", material(calls[0]), "!"+before.Text, "the parent", "first reply", "third reply") // which are all
+		b.WantWords("prompt", material(calls[0]), "!"+before.Text, "the parent", "first reply", "third reply") // which are all
 		b.edit(first, "first reply, edited")
 		b.wantKinds("an edit", b.remember(thread(parent), 0), ofThread)
 		b.remove(first)
 		calls = b.remember(thread(parent), 0)
 		b.wantKinds("a deletion", calls, ofThread)
-		b.wantWords("prompt", material(calls[0]), "!first reply")
+		b.WantWords("prompt", material(calls[0]), "!first reply")
 		for _, m := range b.repliesTo(parent) {
 			b.remove(m)
 		}
@@ -337,10 +337,10 @@ func TestThreadMemory(t *testing.T) {
 
 // repliesTo returns the stored replies to a message.
 func (b *bundle) repliesTo(to chat.Message) []chat.Message {
-	b.t.Helper()
-	tail, err := b.Store.Tail(b.t.Context(), chat.Conversation{Team: "T1", Channel: to.Channel, Thread: to.TS}, 1000)
+	b.Helper()
+	tail, err := b.Store.Tail(b.Context(), chat.Conversation{Team: "T1", Channel: to.Channel, Thread: to.TS}, 1000)
 	if err != nil {
-		b.t.Fatal(err)
+		b.Fatal(err)
 	}
 	return slices.DeleteFunc(tail, func(m chat.Message) bool { return m.TS == to.TS })
 }
@@ -350,19 +350,19 @@ func TestLongThreadShowsItsEnd(t *testing.T) {
 		t.Skip("long")
 	}
 	t.Parallel()
-	b := setup(t, sqliteURL(t))
+	b := setup(t, "")
 	b.addChannels(public("C1", "general"))
 	parent := b.say("C1", time.Hour, "the parent")
 	for range maxReplies + 7 {
 		b.reply(parent, 0, "reply")
 	}
 	calls := b.remember(thread(parent), 0)
-	b.wantWords("prompt", material(calls[0]), "the parent", "… 7 earlier messages")
+	b.WantWords("prompt", material(calls[0]), "the parent", "… 7 earlier messages")
 	if _, short := b.currentMemories(thread(parent)); len(short.Sources) != maxReplies+1 {
 		t.Errorf("made of %d messages", len(short.Sources))
 	}
 	b.reply(parent, 0, "another")
-	b.wantWords("prompt, with what was said of those before", material(b.remember(thread(parent), 0)[0]), "note 1", "… 8 earlier messages")
+	b.WantWords("prompt, with what was said of those before", material(b.remember(thread(parent), 0)[0]), "note 1", "… 8 earlier messages")
 }
 
 // A prompt says how many messages are left out before the newest maxMessages, if they belong to it.
@@ -371,7 +371,7 @@ func TestBusyChannelShowsItsEnd(t *testing.T) {
 		t.Skip("long")
 	}
 	t.Parallel()
-	b := setup(t, sqliteURL(t))
+	b := setup(t, "")
 	b.addChannels(public("C1", "general"))
 	var many []chat.Message
 	for range maxMessages + 5 {
@@ -383,7 +383,7 @@ func TestBusyChannelShowsItsEnd(t *testing.T) {
 	calls := b.remember(channel("C1"), -39*time.Hour)
 	b.wantKinds("at first", calls, channelShort, channelLong)
 	for _, c := range calls {
-		b.wantWords("prompt", c.System[:2000]+"…", "!earlier messages that", "Top level")
+		b.WantWords("prompt", c.System[:2000]+"…", "!earlier messages that", "Top level")
 		if !strings.Contains(material(c), "… 5 earlier messages") {
 			t.Errorf("%s: it does not say that 5 are left out", kindOf(c))
 		}
@@ -392,7 +392,7 @@ func TestBusyChannelShowsItsEnd(t *testing.T) {
 	calls = b.remember(channel("C1"), 0)
 	b.wantKinds("later", calls, channelShort, channelLong)
 	for _, c := range calls {
-		b.wantWords(kindOf(c), material(c), "and now", "!chatter", "!… 6 earlier", "!… 5 earlier")
+		b.WantWords(kindOf(c), material(c), "and now", "!chatter", "!… 6 earlier", "!… 5 earlier")
 	}
 }
 
@@ -403,7 +403,7 @@ func TestLongAlertsFitIntoThePrompt(t *testing.T) {
 		t.Skip("long")
 	}
 	t.Parallel()
-	b := setup(t, sqliteURL(t))
+	b := setup(t, "")
 	b.addChannels(public("C1", "general"))
 	var many []chat.Message
 	for n := range maxMessages {
@@ -420,7 +420,7 @@ func TestLongAlertsFitIntoThePrompt(t *testing.T) {
 		if n := len(calls[i].System); n > 128_000 || shown < 100 {
 			t.Errorf("%s: %d characters, of %d messages", kindOf(calls[i]), n, shown)
 		}
-		b.wantWords(kindOf(calls[i]), material(calls[i]), fmt.Sprintf("… %d earlier messages", maxMessages-shown), "alert 999.", "!alert 0.")
+		b.WantWords(kindOf(calls[i]), material(calls[i]), fmt.Sprintf("… %d earlier messages", maxMessages-shown), "alert 999.", "!alert 0.")
 		if newest := many[maxMessages-1].TS; len(m.Sources) != shown || m.Sources[shown-1] != newest {
 			t.Errorf("%s: made of %d messages, and %d were shown", kindOf(calls[i]), len(m.Sources), shown)
 		}

@@ -13,13 +13,14 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/prompt"
 	"myao/internal/store"
+	"myao/internal/store/storetest"
 )
 
 // A snapshot gives another judge the very question that the first one had, by its own templates if it has
 // any. Its calls count for no decision.
 func TestAShadowJudgeIsAskedTheSame(t *testing.T) {
 	t.Parallel()
-	url := sqliteURL(t)
+	url := storetest.SQLite(t)
 	b := setup(t, url)
 	b.config.Tools.Enabled = config.ToolNames()
 	b.config.Channels = map[string]config.Channel{"C1": {Persona: "Be formal <here>."}}
@@ -62,7 +63,7 @@ func TestAShadowJudgeIsAskedTheSame(t *testing.T) {
 	if err != nil || got.System != want.System || got.Prompt != want.Prompt || got.scope != want.scope {
 		t.Errorf("%v, got\n%s\n%s\nwant\n%s\n%s", err, got.System, got.Prompt, want.System, want.Prompt)
 	}
-	b.wantWords("the question", want.System, "giants", "seven, @name of UALICE", "Be formal", "bob knows", "random", "note ")
+	b.WantWords("the question", want.System, "giants", "seven, @name of UALICE", "Be formal", "bob knows", "random", "note ")
 
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "judgment.tmpl"), []byte("In brief: {{range .Target.Messages}}{{.Text}} {{end}}"), 0o600); err != nil {
@@ -72,15 +73,15 @@ func TestAShadowJudgeIsAskedTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.model.Reset()
-	b.model.Handle(llmtest.Script(llmtest.Yes("nobody knows", 0.7, 9999)))
+	b.Model.Reset()
+	b.Model.Handle(llmtest.Script(llmtest.Yes("nobody knows", 0.7, 9999)))
 	other := b.Agents.Judgment
 	other.Agent.Model, other.SystemPrompt = "rival", "own words"
 	v, _, err := b.Opinion(t.Context(), ShadowJudge{Name: "rival", Agent: other, Prompts: own}, s)
 	if err != nil || !v.ShouldRespond || v.Reason != "nobody knows" || *v.DelaySeconds != 600 {
 		t.Errorf("it says %+v, %v", v, err)
 	}
-	calls, saved := b.model.Calls(), savedCalls(t, url)
+	calls, saved := b.Model.Calls(), savedCalls(t, url)
 	if c := calls[len(calls)-1]; c.Model != "rival" || !c.Judgment() || !strings.HasPrefix(c.System, "In brief: how many") {
 		t.Errorf("it was asked %+v", c)
 	}

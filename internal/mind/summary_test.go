@@ -56,7 +56,7 @@ func TestSummary(t *testing.T) {
 // A model that is told "about 2000 tokens" may write more without being cut.
 func TestMemoryTokenLimits(t *testing.T) {
 	t.Parallel()
-	b := setup(t, sqliteURL(t))
+	b := setup(t, "")
 	b.Memory.LongTermSummaryMaxTokens, b.Memory.ShortTermSummaryMaxTokens = 2000, 100
 	b.Agents.Memory.SystemPrompt = "You write for lawyers."
 	b.addChannels(public("C1", "general"))
@@ -72,8 +72,8 @@ func TestMemoryTokenLimits(t *testing.T) {
 	if want := []int{400, 3000}; !slices.Equal(got, want) { // the first is the agent's own limit
 		t.Fatalf("got %d, want %d", got, want)
 	}
-	b.wantWords("short", asked[0].System, "at most about 100 tokens", "in the last 24 hours", "for lawyers", "!0001-01-01")
-	b.wantWords("long", asked[1].System, "at most about 2000 tokens", "for lawyers", "!0001-01-01")
+	b.WantWords("short", asked[0].System, "at most about 100 tokens", "in the last 24 hours", "for lawyers", "!0001-01-01")
+	b.WantWords("long", asked[1].System, "at most about 2000 tokens", "for lawyers", "!0001-01-01")
 }
 
 func TestCutMemoryEndsWithAWholeLine(t *testing.T) {
@@ -81,11 +81,11 @@ func TestCutMemoryEndsWithAWholeLine(t *testing.T) {
 	for _, provider := range []config.Provider{config.ProviderOpenAI, config.ProviderGemini} {
 		t.Run(string(provider), func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, sqliteURL(t))
+			b := setup(t, "")
 			b.useProvider(provider)
 			b.addChannels(public("C1", "general"))
 			b.say("C1", time.Hour, "hello")
-			b.model.Handle(func(c llmtest.Call) llmtest.Reply {
+			b.Model.Handle(func(c llmtest.Call) llmtest.Reply {
 				if kindOf(c) == channelShort {
 					return llmtest.Reply{Text: "- 2026-03-01: whole\n- 2026-03-02: ha", Cut: true, InputTokens: 7, OutputTokens: 5}
 				}

@@ -18,7 +18,7 @@ import (
 func TestPrivateTextStaysInItsChannel(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, b *bundle) {
 		b.Memory.LongTermSummaryMaxTokens, b.Memory.ShortTermSummaryMaxTokens = 5_000, 5_000
-		b.model.Handle(func(c llmtest.Call) llmtest.Reply { return llmtest.Text("- all I know:\n" + material(c)) })
+		b.Model.Handle(func(c llmtest.Call) llmtest.Reply { return llmtest.Text("- all I know:\n" + material(c)) })
 
 		// CODD is known only by its messages.
 		b.addChannels(public("C1", "general"), public("C2", "random"), private("G1", "zebra-merger"), private("G2", "quokka-layoffs"), private("D1", ""), public("CCLOSED", "gecko-lounge"))
@@ -70,25 +70,25 @@ func TestPrivateTextStaysInItsChannel(t *testing.T) {
 
 // wantNoLeaks fails if a prompt or a memory contains a secret of another channel.
 func (b *bundle) wantNoLeaks(places []string, parents map[string]chat.Message, secrets map[string][]string) {
-	b.t.Helper()
+	b.Helper()
 	look := func(what, in, text string) {
-		b.t.Helper()
+		b.Helper()
 		for place, words := range secrets {
 			for _, word := range words {
 				if place != in && strings.Contains(text, word) {
-					b.t.Errorf("%s in %q contains %q, a secret of %s", what, in, word, place)
+					b.Errorf("%s in %q contains %q, a secret of %s", what, in, word, place)
 				}
 			}
 		}
 	}
 	ask := func(what, in string, q llm.Request, err error) {
-		b.t.Helper()
+		b.Helper()
 		if err != nil {
-			b.t.Fatal(err)
+			b.Fatal(err)
 		}
 		look(what, in, q.System+q.Prompt)
 	}
-	ctx := b.t.Context()
+	ctx := b.Context()
 	for _, place := range places {
 		known := ""
 		for _, in := range []string{"", parents[place].TS} {
@@ -100,14 +100,14 @@ func (b *bundle) wantNoLeaks(places []string, parents map[string]chat.Message, s
 			}
 			j, err := b.Judgment(ctx, c, nil, 600)
 			if err != nil {
-				b.t.Fatal(err)
+				b.Fatal(err)
 			}
 			q, err := j.Question("a fault")
 			ask("a judgment", place, q.Request, err)
 		}
 		for _, word := range secrets[place] {
 			if !strings.Contains(known, word) {
-				b.t.Errorf("%q is not known in %s, where it was said", word, place)
+				b.Errorf("%q is not known in %s, where it was said", word, place)
 			}
 		}
 	}
@@ -120,7 +120,7 @@ func (b *bundle) wantNoLeaks(places []string, parents map[string]chat.Message, s
 			for _, term := range scope.Terms() {
 				versions, err := b.Store.MemoryVersions(ctx, scope, term, 1000)
 				if err != nil {
-					b.t.Fatal(err)
+					b.Fatal(err)
 				}
 				for _, v := range versions {
 					look("a memory", place, v.Text)

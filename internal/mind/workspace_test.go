@@ -19,14 +19,14 @@ import (
 // memoryRun remembers all changed threads, then channels, then the workspace, as the workflow does.
 // It returns the number of calls for each kind of memory.
 func (b *bundle) memoryRun(after time.Duration) map[string]int {
-	b.t.Helper()
-	b.model.Reset()
+	b.Helper()
+	b.Model.Reset()
 	at, calls := b.now.Add(after), 0
 	var mu sync.Mutex
 	remember := func(s chat.Scope) {
-		made, err := b.Remember(b.t.Context(), s, at, 1)
+		made, err := b.Remember(b.Context(), s, at, 1)
 		if err != nil {
-			b.t.Error(err)
+			b.Error(err)
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -35,9 +35,9 @@ func (b *bundle) memoryRun(after time.Duration) map[string]int {
 	for _, threads := range []bool{true, false} {
 		const limit = 200
 		for last := (chat.Scope{}); ; {
-			found, err := b.ChangedScopes(b.t.Context(), threads, at, last, limit)
+			found, err := b.ChangedScopes(b.Context(), threads, at, last, limit)
 			if err != nil {
-				b.t.Fatal(err)
+				b.Fatal(err)
 			}
 			var group sync.WaitGroup
 			for part := range slices.Chunk(found, max(1, len(found)/4)) {
@@ -56,19 +56,19 @@ func (b *bundle) memoryRun(after time.Duration) map[string]int {
 	}
 	remember(workspace)
 	kinds := map[string]int{}
-	for _, c := range b.model.Calls() {
+	for _, c := range b.Model.Calls() {
 		kinds[kindOf(c)]++
 	}
-	if made := len(b.model.Calls()); made != calls {
-		b.t.Errorf("%d calls were made, and %d reported", made, calls)
+	if made := len(b.Model.Calls()); made != calls {
+		b.Errorf("%d calls were made, and %d reported", made, calls)
 	}
 	return kinds
 }
 
 func (b *bundle) wantCalls(when string, got, want map[string]int) {
-	b.t.Helper()
+	b.Helper()
 	if fmt.Sprint(got) != fmt.Sprint(want) {
-		b.t.Errorf("%s: calls %v, want %v", when, got, want)
+		b.Errorf("%s: calls %v, want %v", when, got, want)
 	}
 }
 
@@ -121,20 +121,20 @@ func TestWorkspaceMergesPublicChannels(t *testing.T) {
 		b.addChannels(public("C1", "general"), public("C2", "random"), private("G1", "secret"), private("D1", ""))
 		b.wantKinds("without channels", b.remember(workspace, 0))
 		for _, id := range []string{"C1", "C2", "G1", "D1"} {
-			b.model.Handle(func(c llmtest.Call) llmtest.Reply {
+			b.Model.Handle(func(c llmtest.Call) llmtest.Reply {
 				term, _, _ := strings.Cut(kindOf(c), "-")
 				return llmtest.Text("- " + term + " of " + id)
 			})
 			b.say(id, 30*time.Hour, "hello")
 			b.remember(channel(id), -29*time.Hour)
 		}
-		b.model.Handle(note)
+		b.Model.Handle(note)
 		calls := b.remember(workspace, -29*time.Hour)
 		b.wantKinds("at first", calls, workspaceShort, workspaceLong)
-		b.wantWords("short", material(calls[0]), "### #general", "short of C1", "### #random", "short of C2", "!long of", "!secret", "!G1", "!D1", "!irect")
-		b.wantWords("long", material(calls[1]), "### #general", "long of C1", "### #random", "long of C2", "!short of", "!secret", "!G1", "!D1", "!irect")
+		b.WantWords("short", material(calls[0]), "### #general", "short of C1", "### #random", "short of C2", "!long of", "!secret", "!G1", "!D1", "!irect")
+		b.WantWords("long", material(calls[1]), "### #general", "long of C1", "### #random", "long of C2", "!short of", "!secret", "!G1", "!D1", "!irect")
 		for _, c := range calls {
-			b.wantWords(kindOf(c), c.System, "for lawyers", "!0001-01-01")
+			b.WantWords(kindOf(c), c.System, "for lawyers", "!0001-01-01")
 		}
 		long, short := b.currentMemories(workspace)
 		if len(long.Sources) != 2 || len(short.Sources) != 2 || !strings.HasPrefix(long.Sources[0], "C1/") || !strings.HasPrefix(short.Sources[1], "C2/") {
@@ -148,8 +148,8 @@ func TestWorkspaceMergesPublicChannels(t *testing.T) {
 		c2, _ := b.currentMemories(channel("C2"))
 		calls = b.remember(workspace, 0)
 		b.wantKinds("one channel", calls, workspaceShort, workspaceLong)
-		b.wantWords("short", material(calls[0]), "### #random", "!general", "!C1", "!"+long.Text)
-		b.wantWords("long", material(calls[1]), long.Text, "### #random", c2.Text, "!general", "!C1")
+		b.WantWords("short", material(calls[0]), "### #random", "!general", "!C1", "!"+long.Text)
+		b.WantWords("long", material(calls[1]), long.Text, "### #random", c2.Text, "!general", "!C1")
 		after, _ := b.currentMemories(workspace)
 		if len(after.Sources) != 2 || after.Sources[0] != long.Sources[0] || after.Sources[1] == long.Sources[1] || after.Version != 2 {
 			t.Errorf("made of %q", after.Sources)
@@ -181,30 +181,30 @@ func TestWorkspaceMergesPublicChannels(t *testing.T) {
 // memories were made.
 func TestWorkspaceMissesNoChannel(t *testing.T) {
 	t.Parallel()
-	b := setup(t, sqliteURL(t))
+	b := setup(t, "")
 	b.addChannels(public("C1", "general"), public("C2", "random"))
 	b.say("C1", time.Hour, "hello")
 	b.say("C2", time.Hour, "hello")
 	b.remember(channel("C1"), 0)
-	b.model.Handle(llmtest.Script(llmtest.Text("- short of C2"), llmtest.Fail(503)))
+	b.Model.Handle(llmtest.Script(llmtest.Text("- short of C2"), llmtest.Fail(503)))
 	if _, err := b.Remember(t.Context(), channel("C2"), b.now, 1); err == nil {
 		t.Error("no error")
 	}
-	b.model.Handle(note)
+	b.Model.Handle(note)
 	b.remember(workspace, 0)
-	b.model.Handle(llmtest.Script(llmtest.Text("- long of C2")))
-	b.clockError = -time.Hour // a host whose clock is slow
+	b.Model.Handle(llmtest.Script(llmtest.Text("- long of C2")))
+	b.Time.SetAhead(-time.Hour) // a host whose clock is slow
 	b.remember(channel("C2"), 0)
-	b.clockError = 0
+	b.Time.SetAhead(0)
 	calls := b.remember(workspace, 0)
 	b.wantKinds("later", calls, workspaceShort, workspaceLong)
-	b.wantWords("long", material(calls[1]), "long of C2", "!### #general")
+	b.WantWords("long", material(calls[1]), "long of C2", "!### #general")
 }
 
 // Once a channel is private, the workspace is remembered from the other channels only.
 func TestWorkspaceForgetsClosedChannels(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, b *bundle) {
-		b.model.Handle(func(c llmtest.Call) llmtest.Reply { // repeats the birds in its prompt
+		b.Model.Handle(func(c llmtest.Call) llmtest.Reply { // repeats the birds in its prompt
 			var birds []string
 			for _, bird := range []string{"kiwi", "heron", "stork"} {
 				if strings.Contains(material(c), bird) {
@@ -219,7 +219,7 @@ func TestWorkspaceForgetsClosedChannels(t *testing.T) {
 		b.say("C3", time.Hour, "a stork")
 		b.memoryRun(0)
 		long, _ := b.currentMemories(workspace)
-		b.wantWords("while it was public", long.Text, "kiwi heron stork")
+		b.WantWords("while it was public", long.Text, "kiwi heron stork")
 		in := func(channel string) string {
 			r, err := b.Recall.Build(t.Context(), chat.Conversation{Team: "T1", Channel: channel}, false, "")
 			if err != nil {
@@ -227,22 +227,22 @@ func TestWorkspaceForgetsClosedChannels(t *testing.T) {
 			}
 			return r.WorkspaceLongTerm + r.WorkspaceShortTerm
 		}
-		b.wantWords("while it was public", in("C1"), "stork")
+		b.WantWords("while it was public", in("C1"), "stork")
 		b.addChannels(private("C3", "founders"))
-		b.wantWords("at once", in("C1"), "!stork", "!heron")
-		b.wantWords("at once, inside", in("C3"), "stork", "heron")
+		b.WantWords("at once", in("C1"), "!stork", "!heron")
+		b.WantWords("at once, inside", in("C3"), "stork", "heron")
 		// Another channel remembered in the same run does not bring it back.
 		b.say("C1", 0, "another kiwi")
 		b.remember(channel("C1"), time.Minute)
 		calls := b.remember(workspace, time.Minute)
 		b.wantKinds("closed", calls, workspaceShort, workspaceLong)
 		for _, c := range calls {
-			b.wantWords("prompt", c.System+c.User, "kiwi", "heron", "!stork", "!founders")
+			b.WantWords("prompt", c.System+c.User, "kiwi", "heron", "!stork", "!founders")
 		}
 		b.wantKinds("again", b.remember(workspace, time.Minute))
 		long, short := b.currentMemories(workspace)
-		b.wantWords("closed", long.Text+short.Text, "kiwi heron", "!stork")
-		b.wantWords("afterwards", in("C1"), "kiwi heron", "!stork")
+		b.WantWords("closed", long.Text+short.Text, "kiwi heron", "!stork")
+		b.WantWords("afterwards", in("C1"), "kiwi heron", "!stork")
 
 		for _, id := range []string{"C1", "C2"} {
 			b.addChannels(private(id, "closed-"+id))

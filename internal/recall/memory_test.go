@@ -17,8 +17,8 @@ import (
 	"myao/internal/chat"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/store/storetest"
 	"myao/internal/testserver"
+	"myao/test/inprocess"
 )
 
 func TestMain(m *testing.M) {
@@ -46,28 +46,6 @@ func (b *bundle) saveChannel(c slack.Channel) {
 	}
 }
 
-// remember saves the memories of a scope. An empty text means none.
-func (b *bundle) remember(s chat.Scope, made time.Time, long, short string, sources ...string) {
-	b.Helper()
-	r := store.MemoryUpdate{Scope: s, Cursor: store.Cursor{Newest: made}, Read: made, Long: store.ClearMemory, Short: store.ClearMemory}
-	for _, m := range []struct {
-		chat.Term
-		text   string
-		action *store.MemoryAction
-	}{{chat.LongTerm, long, &r.Long}, {chat.ShortTerm, short, &r.Short}} {
-		if m.text == "" {
-			continue
-		}
-		*m.action = store.PromoteDraft
-		if err := b.Store.SaveDraft(b.Context(), store.Memory{Scope: s, Term: m.Term, Text: m.text, Made: made, Sources: sources}, r.Cursor); err != nil {
-			b.Fatal(err)
-		}
-	}
-	if err := b.Store.SaveMemories(b.Context(), r); err != nil {
-		b.Fatal(err)
-	}
-}
-
 func channel(id string) chat.Scope      { return chat.Scope{Team: "T1", Channel: id} }
 func threadOf(id, ts string) chat.Scope { return chat.Scope{Team: "T1", Channel: id, Thread: ts} }
 
@@ -75,36 +53,27 @@ func threadOf(id, ts string) chat.Scope { return chat.Scope{Team: "T1", Channel:
 // and the workspace have memories.
 func setupMemories(t *testing.T) *bundle {
 	t.Helper()
-	return setupMemoriesIn(t, sqliteURL(t))
+	return setupMemoriesIn(t, "")
 }
 
 func setupMemoriesIn(t *testing.T, url string) *bundle {
 	t.Helper()
-	b := setupIn(t, url)
+	b := setupIn(t, inprocess.NewWithoutWorkspace(t, inprocess.Options{Database: url, At: noon}))
 	b.ActiveChannel, b.ThreadMemory = 7*24*time.Hour, 7*24*time.Hour
-	b.directory.channels["C0"] = slack.Channel{ID: "C0", Name: "zoo", Member: true}
-	for _, c := range b.directory.channels {
+	b.slack.Channels["C0"] = slack.Channel{ID: "C0", Name: "zoo", Member: true}
+	for _, c := range b.slack.Channels {
 		b.saveChannel(c)
 		b.say(chat.Message{Channel: c.ID, TS: at(1), UserID: "U1", Text: "hello"})
-		b.remember(channel(c.ID), noon, "long of "+c.ID, "short of "+c.ID)
-		b.remember(threadOf(c.ID, at(1)), noon, "", "thread of "+c.ID)
+		b.SaveMemories(channel(c.ID), noon, "long of "+c.ID, "short of "+c.ID)
+		b.SaveMemories(threadOf(c.ID, at(1)), noon, "", "thread of "+c.ID)
 	}
-	b.remember(chat.Scope{Team: "T1"}, noon, "long of all", "short of all", store.Source("C1", 1), store.Source("C0", 3))
+	b.SaveMemories(chat.Scope{Team: "T1"}, noon, "long of all", "short of all", store.Source("C1", 1), store.Source("C0", 3))
 	return b
 }
 
 // eachDatabase runs a test with memories on both databases.
 func eachDatabase(t *testing.T, run func(t *testing.T, b *bundle)) {
-	t.Helper()
-	t.Parallel()
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		run(t, setupMemories(t))
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		run(t, setupMemoriesIn(t, storetest.Postgres(t)))
-	})
+	inprocess.EachDatabase(t, func(t *testing.T, url string) { run(t, setupMemoriesIn(t, url)) })
 }
 
 func TestMemoriesInTheContext(t *testing.T) {
@@ -148,9 +117,9 @@ func testMemoriesInTheContext(t *testing.T, b *bundle) {
 func TestOldMemoriesAreLeftOut(t *testing.T) {
 	t.Parallel()
 	b := setupMemories(t)
-	b.now = noon.Add(7*24*time.Hour + time.Minute)
+	b.Time.Set(noon.Add(7*24*time.Hour + time.Minute))
 	b.say(chat.Message{Channel: "C0", TS: at(3600), UserID: "U1", Text: "hello"})
-	b.remember(threadOf("C1", at(2)), noon.Add(time.Hour), "", "later")
+	b.SaveMemories(threadOf("C1", at(2)), noon.Add(time.Hour), "", "later")
 	r := b.build("C1", "")
 	if got := len(r.Context.Channels); got != 2 || r.Context.Channels[0].LongTerm == "" {
 		t.Errorf("%+v, want the own channel, and the one that is active", r.Context.Channels)
@@ -168,7 +137,7 @@ func TestOldMemoriesAreLeftOut(t *testing.T) {
 func TestWorkspaceMemoryOfClosedChannelsIsHidden(t *testing.T) {
 	t.Parallel()
 	b := setupMemories(t)
-	b.remember(chat.Scope{Team: "T1"}, noon, "long of all", "", store.Source("C1", 1), store.Source("C0", 3))
+	b.SaveMemories(chat.Scope{Team: "T1"}, noon, "long of all", "", store.Source("C1", 1), store.Source("C0", 3))
 	b.saveChannel(slack.Channel{ID: "C0", Name: "zoo", Private: true})
 	for here, want := range map[string]string{"C1": "", "D1": "", "G1": "", "C0": "long of all"} {
 		if r := b.build(here, ""); r.WorkspaceLongTerm != want || r.WorkspaceShortTerm != "" {
@@ -204,7 +173,7 @@ func TestBuildForMemoryUsesTheChannelOnly(t *testing.T) {
 func TestChannelNamesInTexts(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for _, c := range b.directory.channels {
+	for _, c := range b.slack.Channels {
 		b.saveChannel(c)
 	}
 	const text = "<#C1|general> <#G1|secret> <#G1> <#C77|elsewhere> <#D1|>"
@@ -221,7 +190,7 @@ func TestChannelNamesInTexts(t *testing.T) {
 	if err := b.Store.CloseChannel(t.Context(), "T1", "G5"); err != nil {
 		t.Fatal(err)
 	}
-	b.directory.err = errors.New("not now")
+	b.slack.Err = errors.New("not now")
 	for here, want := range map[string]string{"C1": "<#G5> <#C77|elsewhere>", "G1": "<#G5> <#C77|elsewhere>", "G5": "<#G5|secret-merger> <#C77|elsewhere>"} {
 		b.say(chat.Message{Channel: here, TS: at(2), UserID: "U1", Text: "<#G5|secret-merger> <#C77|elsewhere>"})
 		got := b.build(here, "").Target()
@@ -253,8 +222,8 @@ func testStatementCountIsConstant(t *testing.T, b *bundle) {
 			b.say(chat.Message{Channel: id, TS: at(i), UserID: "U1", Text: "hello"})
 			b.say(chat.Message{TS: at(i), UserID: "U1", Text: "hello <@U2> <#" + id + ">"})
 			b.say(chat.Message{TS: at(1000 + i), ThreadTS: at(i), UserID: "U2", Text: "hello"})
-			b.remember(channel(id), noon, "long", "short")
-			b.remember(threadOf("C1", at(i)), noon, "", "summary")
+			b.SaveMemories(channel(id), noon, "long", "short")
+			b.SaveMemories(threadOf("C1", at(i)), noon, "", "summary")
 		}
 	}
 	count := func() int64 {
@@ -301,7 +270,8 @@ func TestMemoryErrors(t *testing.T) {
 	b := setupMemories(t)
 	// A failure of Slack is no error.
 	b.build("C1", "") // Slack says who the authors are
-	b.now, b.directory.err = noon.Add(48*time.Hour), errors.New("away")
+	b.Time.Set(noon.Add(48 * time.Hour))
+	b.slack.Err = errors.New("away")
 	if r := b.build("C1", ""); len(r.Context.Channels) != 2 || r.Channels["C1"] != "general" {
 		t.Errorf("while Slack fails: %+v", r.Context.Channels)
 	}
@@ -317,7 +287,7 @@ func TestMemoryErrors(t *testing.T) {
 	if _, _, err := b.Store.WorkspaceMemories(t.Context(), "T1", ""); err == nil {
 		t.Error("the workspace's memory without a database")
 	}
-	b.Users = &noIdentity{b.directory}
+	b.Users = &noIdentity{b.slack}
 	if _, err := b.BuildForMemory(t.Context(), channel("C1"), nil, 0); !errors.Is(err, errNoIdentity) {
 		t.Errorf("%v, want %v", err, errNoIdentity)
 	}

@@ -44,30 +44,30 @@ func (b *bundle) named(here string, channels ...string) int {
 func TestGuestsSeeTheirChannelAlone(t *testing.T) { eachDatabase(t, testGuestsSeeTheirChannelAlone) }
 
 func testGuestsSeeTheirChannelAlone(t *testing.T, b *bundle) {
-	b.directory.users["U9"], b.directory.guests = "gil", map[string]bool{"U9": true}
-	b.directory.channels["D9"] = slack.Channel{ID: "D9", Private: true, Direct: true, Member: true}
-	b.saveChannel(b.directory.channels["D9"])
-	b.remember(channel("D9"), noon, "long of D9", "")
+	b.slack.Names["U9"], b.slack.Guests = "gil", map[string]bool{"U9": true}
+	b.slack.Channels["D9"] = slack.Channel{ID: "D9", Private: true, Direct: true, Member: true}
+	b.saveChannel(b.slack.Channels["D9"])
+	b.SaveMemories(channel("D9"), noon, "long of D9", "")
 	b.wantAlone("among colleagues", "C1", false)
-	if n := b.directory.count("members of C1"); n != 0 {
+	if n := b.slack.Asked("members of C1"); n != 0 {
 		t.Errorf("asked %d times for members in a workspace without a guest", n)
 	}
 
 	b.say(chat.Message{Channel: "D9", TS: at(10), UserID: "U9", Text: "what is in <#C0|zoo>?"})
 	b.wantAlone("a guest's first direct message", "D9", true)
 	b.wantAlone("the next", "D9", true)
-	b.now = noon.Add(11 * time.Second)
-	b.directory.members = map[string][]string{"C1": {"UBOT", "U1"}, "G1": {"UBOT", "U1", "U9"}}
+	b.Time.Set(noon.Add(11 * time.Second))
+	b.slack.In = map[string][]string{"C1": {"UBOT", "U1"}, "G1": {"UBOT", "U1", "U9"}}
 	b.wantAlone("a channel without guests", "C1", false)
 	b.wantAlone("a channel that a guest only reads", "G1", true)
 	b.wantAlone("the same later", "G1", true)
 	for _, id := range []string{"C1", "G1"} {
-		if n := b.directory.count("members of " + id); n != 1 {
+		if n := b.slack.Asked("members of " + id); n != 1 {
 			t.Errorf("asked %d times for the members of %s, want once", n, id)
 		}
 	}
 
-	b.now = noon.Add(time.Minute)
+	b.Time.Set(noon.Add(time.Minute))
 	b.say(chat.Message{TS: at(20), UserID: "U9", Text: "hello from <#C0|zoo>"})
 	b.wantAlone("a guest writes whom no event announced", "C1", true)
 	b.say(chat.Message{TS: at(21), UserID: "U1", Text: "and I"})
@@ -79,7 +79,8 @@ func testGuestsSeeTheirChannelAlone(t *testing.T, b *bundle) {
 	b.say(chat.Message{TS: at(23), UserID: "U9", Text: "back"})
 	b.wantAlone("the guest is back", "C1", true)
 
-	b.now, b.directory.guests = noon.Add(25*time.Hour), nil
+	b.Time.Set(noon.Add(25 * time.Hour))
+	b.slack.Guests = nil
 	b.build("C1", "") // Slack is asked who U9 is
 	b.wantAlone("the guest is a colleague", "C1", false)
 	b.wantAlone("as in the direct message", "D9", false)
@@ -90,12 +91,12 @@ func TestUnknownAuthorsSeeTheirChannelAlone(t *testing.T) {
 	t.Parallel()
 	b := setupMemories(t)
 	b.wantAlone("known authors", "C1", false)
-	b.directory.users["U7"], b.directory.err = "new", errors.New("away")
+	b.slack.Names["U7"], b.slack.Err = "new", errors.New("away")
 	b.say(chat.Message{Channel: "D1", TS: at(10), UserID: "U7", Text: "hello"}, chat.Message{TS: at(10), UserID: "U7", Text: "hello"})
 	b.wantAlone("in a direct message", "D1", true)
 	b.wantAlone("in a channel", "C1", true)
 	b.wantAlone("not in another", "G1", false)
-	b.directory.err = nil
+	b.slack.Err = nil
 	for _, id := range []string{"C1", "D1"} {
 		b.build(id, "") // Slack is asked
 		b.wantAlone("told to be a colleague", id, false)
@@ -103,10 +104,10 @@ func TestUnknownAuthorsSeeTheirChannelAlone(t *testing.T) {
 	b.say(chat.Message{TS: at(11), UserID: "U8", Text: "hello"})
 	b.wantAlone("whom Slack does not know", "C1", true)
 
-	b.directory.err = errors.New("away")
-	b.now = noon.Add(3 * 24 * time.Hour)
+	b.slack.Err = errors.New("away")
+	b.Time.Set(noon.Add(3 * 24 * time.Hour))
 	b.wantAlone("known for less than a week", "D1", false)
-	b.now = noon.Add(8 * 24 * time.Hour)
+	b.Time.Set(noon.Add(8 * 24 * time.Hour))
 	b.say(chat.Message{Channel: "C0", TS: at(8 * 24 * 3600), UserID: "U1", Text: "hello"})
 	if r := b.build("D1", ""); !r.Alone {
 		t.Error("authors known for longer than a week are trusted while Slack is away")
@@ -117,17 +118,17 @@ func TestUnknownAuthorsSeeTheirChannelAlone(t *testing.T) {
 func TestUnlistedMembersSeeTheirChannelAlone(t *testing.T) {
 	t.Parallel()
 	b := setupMemories(t)
-	b.directory.users["U9"], b.directory.guests = "gil", map[string]bool{"U9": true}
+	b.slack.Names["U9"], b.slack.Guests = "gil", map[string]bool{"U9": true}
 	b.build("C1", "") // Slack is asked about those who write there
 	b.say(chat.Message{Channel: "D1", TS: at(10), UserID: "U9", Text: "hello"})
 	b.wantAlone("a direct message", "D1", true)
-	b.now = noon.Add(time.Minute)
-	b.directory.err = errors.New("away")
+	b.Time.Set(noon.Add(time.Minute))
+	b.slack.Err = errors.New("away")
 	b.wantAlone("a channel whose members Slack does not list", "C1", true)
 	if n := b.named("C1", "C0", "C1"); n != 1 {
 		t.Errorf("%d of the messages that a tool found are shown, want that of the channel itself", n)
 	}
-	b.directory.err = nil
+	b.slack.Err = nil
 	b.wantAlone("once it does", "C1", false)
 	if n := b.named("C1", "C0", "C1"); n != 2 {
 		t.Errorf("%d of the messages that a tool found are shown, want both", n)

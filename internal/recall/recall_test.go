@@ -4,110 +4,42 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"myao/internal/channels"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/slack"
-	"myao/internal/store"
-	"myao/internal/store/storetest"
+	"myao/test/inprocess"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// fakeSlack is a Slack that counts requests by id.
-type fakeSlack struct {
-	mu         sync.Mutex
-	users      map[string]string
-	channels   map[string]slack.Channel
-	guests     map[string]bool
-	members    map[string][]string // by channel
-	err        error
-	asked      map[string]int
-	noDeadline bool // a request came without a deadline
-}
-
-func (d *fakeSlack) ask(ctx context.Context, id string) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.asked[id]++
-	if _, ok := ctx.Deadline(); !ok {
-		d.noDeadline = true
-	}
-	return d.err
-}
-
-func (d *fakeSlack) Identity(context.Context) (slack.Identity, error) {
-	return slack.Identity{TeamID: "T1", UserID: "UBOT", BotID: "BBOT", Name: "slackname"}, nil
-}
-
-func (d *fakeSlack) User(ctx context.Context, id string) (slack.User, error) {
-	if err := d.ask(ctx, id); err != nil {
-		return slack.User{}, err
-	}
-	name, ok := d.users[id]
-	if !ok {
-		return slack.User{}, &slack.Error{Method: "users.info", Code: "user_not_found", Kind: slack.Final}
-	}
-	return slack.User{ID: id, Name: name, IsBot: name == "robot", Guest: d.guests[id]}, nil
-}
-
-func (d *fakeSlack) Members(ctx context.Context, channel, _ string) ([]string, string, error) {
-	return d.members[channel], "", d.ask(ctx, "members of "+channel)
-}
-
-func (d *fakeSlack) Channel(ctx context.Context, id string) (slack.Channel, error) {
-	if err := d.ask(ctx, id); err != nil {
-		return slack.Channel{}, err
-	}
-	return d.channels[id], nil
-}
-
-// count returns the requests for an id since the last count.
-func (d *fakeSlack) count(id string) int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	defer delete(d.asked, id)
-	return d.asked[id]
-}
-
+// bundle is a Builder in a world without a workspace, at noon.
 type bundle struct {
-	*testing.T
+	*inprocess.World
 	*Builder
-	directory *fakeSlack
-	now       time.Time
+	slack *inprocess.Slack
 }
 
 func setup(t *testing.T) *bundle {
 	t.Helper()
-	return setupIn(t, sqliteURL(t))
+	return setupIn(t, inprocess.NewWithoutWorkspace(t, inprocess.Options{At: noon}))
 }
 
-func sqliteURL(t *testing.T) string { return storetest.SQLite(t) }
-
-func setupIn(t *testing.T, url string) *bundle {
+func setupIn(t *testing.T, w *inprocess.World) *bundle {
 	t.Helper()
-	db := storetest.OpenURL(t, url)
-	b := &bundle{T: t, now: noon, directory: &fakeSlack{
-		users: map[string]string{"U1": "alice", "U2": "bob", "B2": "robot"},
-		channels: map[string]slack.Channel{
-			"C1": {ID: "C1", Name: "general", Member: true}, "G1": {ID: "G1", Name: "secret", Private: true, Member: true},
-			"D1": {ID: "D1", Private: true, Direct: true, Member: true},
-		},
-		asked: map[string]int{},
-	}}
+	b := &bundle{World: w, slack: inprocess.NewSlack(
+		slack.Channel{ID: "C1", Name: "general"}, slack.Channel{ID: "G1", Name: "secret", Private: true}, slack.Channel{ID: "D1", Private: true, Direct: true},
+	)}
+	b.slack.Names, b.slack.In = map[string]string{"U1": "alice", "U2": "bob", "B2": "robot"}, map[string][]string{}
 	b.Builder = &Builder{
-		Store: db, Users: b.directory, Persona: chat.Persona{Name: "myao", SystemPrompt: "p"}, MessagesLimit: 50,
-		Clock: func() time.Time { return b.now }, Logger: slog.New(slog.DiscardHandler),
+		Store: w.Database, Users: b.slack, Directory: w.NewDirectory(b.slack, config.Config{}), Persona: chat.Persona{Name: "myao", SystemPrompt: "p"},
+		MessagesLimit: 50, Clock: w.Time.Now, Logger: inprocess.Silent,
 	}
-	b.Directory = &channels.Directory{Store: db, Slack: b.directory, Config: config.Config{}, Clock: b.Clock, Logger: b.Logger}
 	return b
 }
 
@@ -120,9 +52,7 @@ func (b *bundle) say(messages ...chat.Message) {
 		if m.Channel == "" {
 			m.Channel = "C1"
 		}
-		if _, err := b.Store.Record(b.Context(), m, func(store.Known) store.Entry { return store.Entry{Message: &m, Handled: true} }); err != nil {
-			b.Fatal(err)
-		}
+		b.Record(m)
 	}
 }
 
@@ -165,12 +95,12 @@ func TestNamesAreSavedForADay(t *testing.T) {
 			t.Errorf("%s: %+v", when, r.Context)
 		}
 		for _, id := range []string{"U1", "U2", "B2", "C1"} {
-			if got := b.directory.count(id); got != asked {
+			if got := b.slack.Asked(id); got != asked {
 				t.Errorf("%s: asked %d times for %s, want %d", when, got, id, asked)
 			}
 		}
 		for _, id := range []string{"UBOT", ""} {
-			if got := b.directory.count(id); got != 0 {
+			if got := b.slack.Asked(id); got != 0 {
 				t.Errorf("%s: asked for %q", when, id)
 			}
 		}
@@ -181,12 +111,12 @@ func TestNamesAreSavedForADay(t *testing.T) {
 	}
 	check("at first", 1)
 	check("again", 0)
-	b.now = noon.Add(24 * time.Hour)
+	b.Time.Set(noon.Add(24 * time.Hour))
 	check("a day later", 0)
-	b.now = noon.Add(24*time.Hour + time.Second)
+	b.Time.Set(noon.Add(24*time.Hour + time.Second))
 	check("more than a day later", 1)
 	check("again", 0)
-	if b.directory.noDeadline {
+	if b.slack.NoDeadline() {
 		t.Error("Slack was asked for a name without a deadline")
 	}
 }
@@ -196,24 +126,24 @@ func TestNewNamesAfterADay(t *testing.T) {
 	b := setup(t)
 	b.say(chat.Message{TS: at(1), UserID: "U1", Text: "hello"})
 	b.build("C1", "")
-	b.directory.users["U1"] = "alicia"
-	b.directory.channels["C1"] = slack.Channel{ID: "C1", Name: "renamed"}
+	b.slack.Names["U1"] = "alicia"
+	b.slack.Channels["C1"] = slack.Channel{ID: "C1", Name: "renamed"}
 	if r := b.build("C1", ""); r.Names["U1"] != "alice" || r.Channels["C1"] != "general" {
 		t.Errorf("at once: %v, %v", r.Names, r.Channels)
 	}
-	b.now = noon.Add(25 * time.Hour)
+	b.Time.Set(noon.Add(25 * time.Hour))
 	if r := b.build("C1", ""); r.Names["U1"] != "alicia" || r.Channels["C1"] != "renamed" || r.Target()[0].Name != "alicia" {
 		t.Errorf("a day later: %v, %v", r.Names, r.Channels)
 	}
 	// A name stays when Slack no longer knows the user.
-	delete(b.directory.users, "U1")
-	b.now = noon.Add(49*time.Hour + time.Minute + time.Second)
-	if r := b.build("C1", ""); r.Names["U1"] != "alicia" || b.directory.count("U1") == 0 {
+	delete(b.slack.Names, "U1")
+	b.Time.Set(noon.Add(49*time.Hour + time.Minute + time.Second))
+	if r := b.build("C1", ""); r.Names["U1"] != "alicia" || b.slack.Asked("U1") == 0 {
 		t.Errorf("when she has left: %v", r.Names)
 	}
 	// If Slack fails, the old names stay.
-	b.directory.err = errors.New("away")
-	b.now = noon.Add(100 * time.Hour)
+	b.slack.Err = errors.New("away")
+	b.Time.Set(noon.Add(100 * time.Hour))
 	if r := b.build("C1", ""); r.Names["U1"] != "alicia" || r.Channels["C1"] != "renamed" {
 		t.Errorf("while Slack fails: %v, %v", r.Names, r.Channels)
 	}
@@ -222,7 +152,7 @@ func TestNewNamesAfterADay(t *testing.T) {
 func TestIDsWhereSlackFails(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.directory.err = errors.New("away")
+	b.slack.Err = errors.New("away")
 	b.say(chat.Message{TS: at(1), UserID: "U1", Text: "hello <@U2>"}, chat.Message{TS: at(2), UserID: "UBOT", Own: true, Text: "mine"})
 	r := b.build("C1", "")
 	if got := r.Target(); got[0].Name != "U1" || got[1].Name != "myao" {
@@ -232,7 +162,7 @@ func TestIDsWhereSlackFails(t *testing.T) {
 		t.Errorf("names %v, channels %v", r.Names, r.Channels)
 	}
 	// A failure is not saved for a day.
-	b.directory.err = nil
+	b.slack.Err = nil
 	if r := b.build("C1", ""); r.Names["U1"] != "alice" || r.Names["U2"] != "bob" || r.Channels["C1"] != "general" {
 		t.Errorf("names %v, channels %v", r.Names, r.Channels)
 	}
@@ -252,20 +182,14 @@ func TestManyMentionsDoNotHideAuthors(t *testing.T) {
 	if r.Names["U1"] != "alice" || r.Names["U2"] != "bob" || r.Channels["C1"] != "general" {
 		t.Errorf("names %v, channels %v", r.Names, r.Channels)
 	}
-	total := func() (n int) {
-		for id := range maps.Clone(b.directory.asked) {
-			n += b.directory.count(id)
-		}
-		return n
-	}
-	if got := total(); got > maxNameRequests+1 {
+	if got := b.slack.AskedForAll(); got > maxNameRequests+1 {
 		t.Errorf("Slack was asked %d times", got)
 	}
 	for range maxNames / maxNameRequests {
 		b.build("C1", "")
 	}
-	total()
-	if b.build("C1", ""); total() != 0 {
+	b.slack.AskedForAll()
+	if b.build("C1", ""); b.slack.AskedForAll() != 0 {
 		t.Error("Slack is asked again for those it does not know")
 	}
 	if r := b.build("C1", ""); r.Names["X1"] != "" {
@@ -293,7 +217,7 @@ func TestPrivateChannelNamesStayThere(t *testing.T) {
 	if r := b.build("G1", ""); !maps.Equal(r.Channels, map[string]string{"G1": "secret", "C1": "general"}) {
 		t.Errorf("in the private channel, which sees the public one: %v", r.Channels)
 	}
-	if got := b.directory.count("C9"); got != 0 {
+	if got := b.slack.Asked("C9"); got != 0 {
 		t.Error("Slack was asked for a channel that is only spoken of")
 	}
 }
@@ -358,11 +282,11 @@ func TestBuildErrors(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	c := chat.Conversation{Team: "T1", Channel: "C1"}
-	b.Users = &noIdentity{b.directory}
+	b.Users = &noIdentity{b.slack}
 	if _, err := b.Build(t.Context(), c, false, ""); !errors.Is(err, errNoIdentity) {
 		t.Errorf("%v, want %v", err, errNoIdentity)
 	}
-	b.Users = b.directory
+	b.Users = b.slack
 	if err := b.Store.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -373,7 +297,7 @@ func TestBuildErrors(t *testing.T) {
 
 var errNoIdentity = errors.New("nobody")
 
-type noIdentity struct{ *fakeSlack }
+type noIdentity struct{ *inprocess.Slack }
 
 func (n *noIdentity) Identity(context.Context) (slack.Identity, error) {
 	return slack.Identity{}, errNoIdentity

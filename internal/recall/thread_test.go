@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,23 +14,17 @@ import (
 	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/test/inprocess"
 )
 
 // setupThread returns a bundle whose threads come from a workspace. Its database is empty.
-func setupThread(t *testing.T, config sandbox.Config) (b *bundle, w *sandbox.Workspace, channel string, say func(n int) (root string)) {
-	b = setup(t)
-	config.Team, config.BotToken = "T1", "xoxb-recall"
-	w = sandbox.New(config)
-	t.Cleanup(w.Close)
-	api := httptest.NewServer(w.Handler())
-	t.Cleanup(api.Close)
-	b.Threads, b.ThreadLimit = slack.New(slack.Config{Token: config.BotToken, APIURL: api.URL + "/api/"}), 3
-	alice := w.AddUser("alice")
-	channel = w.AddChannel(sandbox.Public, "general", w.Bot().UserID, alice.ID)
-	return b, w, channel, func(n int) string {
-		root := w.Say(channel, alice.ID, "the root")
+func setupThread(t *testing.T, config sandbox.Config) (b *bundle, say func(n int) (root string)) {
+	b = setupIn(t, inprocess.New(t, inprocess.Options{Sandbox: config, At: noon}))
+	b.Threads, b.ThreadLimit = b.Client, 3
+	return b, func(n int) string {
+		root := b.Workspace.Say(b.General, b.Alice.ID, "the root")
 		for i := range n {
-			w.Say(channel, alice.ID, fmt.Sprintf("reply %d", i), sandbox.InThread(root))
+			b.Workspace.Say(b.General, b.Alice.ID, fmt.Sprintf("reply %d", i), sandbox.InThread(root))
 		}
 		return root
 	}
@@ -73,16 +66,16 @@ func TestAddressedReadsNewestReplies(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%d replies, pages of %d", c.replies, c.pageSize), func(t *testing.T) {
 			t.Parallel()
-			b, _, channel, say := setupThread(t, sandbox.Config{PageSize: c.pageSize, RepeatRoot: c.repeat})
+			b, say := setupThread(t, sandbox.Config{PageSize: c.pageSize, RepeatRoot: c.repeat})
 			b.MessagesLimit = 1 // does not apply to this thread
 			root := say(c.replies)
-			told := b.buildAddressed(channel, root)
+			told := b.buildAddressed(b.General, root)
 			if got := textsOf(told); got != c.want || told.Omitted != c.omitted || told.Unread {
 				t.Errorf("got %q, %d omitted, unread %t; want %q, %d and nothing unread", got, told.Omitted, told.Unread, c.want, c.omitted)
 			}
 			// The replies are saved: a context without Slack has them, too.
 			b.Threads, b.MessagesLimit = nil, 50
-			kept := b.build(channel, root)
+			kept := b.build(b.General, root)
 			if got, want := len(kept.Target()), len(told.All()); got != want {
 				t.Errorf("%d messages in the database, want %d", got, want)
 			}
@@ -94,18 +87,18 @@ func TestAddressedReadsNewestReplies(t *testing.T) {
 func TestMessageToAnswerIsShown(t *testing.T) {
 	t.Parallel()
 	for _, addressed := range []bool{true, false} {
-		b, w, channel, say := setupThread(t, sandbox.Config{})
+		b, say := setupThread(t, sandbox.Config{})
 		root := say(12)
 		var asked string
-		for _, m := range w.Messages(channel) {
+		for _, m := range b.Workspace.Messages(b.General) {
 			if m.Text == "reply 4" {
 				asked = m.TS
 			}
 		}
 		b.ThreadLimit = 20
-		b.buildAddressed(channel, root) // saves the replies
+		b.buildAddressed(b.General, root) // saves the replies
 		b.ThreadLimit, b.MessagesLimit = 3, 3
-		r, err := b.Build(t.Context(), chat.Conversation{Team: "T1", Channel: channel, Thread: root}, addressed, asked)
+		r, err := b.Build(t.Context(), chat.Conversation{Team: "T1", Channel: b.General, Thread: root}, addressed, asked)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,12 +110,12 @@ func TestMessageToAnswerIsShown(t *testing.T) {
 
 func TestHistoryIsNotHandled(t *testing.T) {
 	t.Parallel()
-	b, w, channel, say := setupThread(t, sandbox.Config{})
+	b, say := setupThread(t, sandbox.Config{})
 	root := say(2)
-	b.buildAddressed(channel, root)
-	m := w.Messages(channel)[1]
+	b.buildAddressed(b.General, root)
+	m := b.Workspace.Messages(b.General)[1]
 	known := store.Known{}
-	_, err := b.Store.Record(t.Context(), chat.Message{Team: "T1", Channel: channel, TS: m.TS, ThreadTS: root}, func(k store.Known) store.Entry {
+	_, err := b.Store.Record(t.Context(), chat.Message{Team: "T1", Channel: b.General, TS: m.TS, ThreadTS: root}, func(k store.Known) store.Entry {
 		known = k
 		return store.Entry{}
 	})
@@ -130,10 +123,10 @@ func TestHistoryIsNotHandled(t *testing.T) {
 		t.Errorf("known as %+v, %v; want seen and not handled", known, err)
 	}
 	// A deletion and an edit that came as events stay.
-	gone := chat.Message{Team: "T1", Channel: channel, TS: m.TS, ThreadTS: root, Deleted: true}
-	edited := chat.Message{Team: "T1", Channel: channel, TS: w.Messages(channel)[2].TS, ThreadTS: root, UserID: "U1", Text: "edited", Revision: chat.TS(noon.AddDate(9, 0, 0))}
+	gone := chat.Message{Team: "T1", Channel: b.General, TS: m.TS, ThreadTS: root, Deleted: true}
+	edited := chat.Message{Team: "T1", Channel: b.General, TS: b.Workspace.Messages(b.General)[2].TS, ThreadTS: root, UserID: "U1", Text: "edited", Revision: chat.TS(noon.AddDate(9, 0, 0))}
 	b.say(gone, edited)
-	if got, want := textsOf(b.buildAddressed(channel, root)), "the root, edited"; got != want {
+	if got, want := textsOf(b.buildAddressed(b.General, root)), "the root, edited"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -146,12 +139,12 @@ func TestThreadFromDatabaseWhereSlackFails(t *testing.T) {
 		fault.Method = "conversations.replies"
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b, w, channel, say := setupThread(t, sandbox.Config{})
+			b, say := setupThread(t, sandbox.Config{})
 			root := say(5)
-			b.say(chat.Message{Channel: channel, TS: root, UserID: "U1", Text: "the root"},
-				chat.Message{Channel: channel, TS: chat.TS(chat.Time(root).Add(time.Microsecond)), ThreadTS: root, UserID: "U1", Text: "heard"})
-			w.Faults().Add(fault)
-			c := b.buildAddressed(channel, root)
+			b.say(chat.Message{Channel: b.General, TS: root, UserID: "U1", Text: "the root"},
+				chat.Message{Channel: b.General, TS: chat.TS(chat.Time(root).Add(time.Microsecond)), ThreadTS: root, UserID: "U1", Text: "heard"})
+			b.Workspace.Faults().Add(fault)
+			c := b.buildAddressed(b.General, root)
 			if got, want := textsOf(c), "the root, heard"; got != want || !c.Unread || c.Omitted != 0 {
 				t.Errorf("got %q, %d omitted, unread %t; want what the database has, and more that is unread", got, c.Omitted, c.Unread)
 			}
@@ -162,16 +155,16 @@ func TestThreadFromDatabaseWhereSlackFails(t *testing.T) {
 // Pages read before a failure are saved, and are in the context with what the database has.
 func TestPagesBeforeAFailureCount(t *testing.T) {
 	t.Parallel()
-	b, w, channel, say := setupThread(t, sandbox.Config{PageSize: 5})
+	b, say := setupThread(t, sandbox.Config{PageSize: 5})
 	root := say(12)
-	last := w.Messages(channel)[12].TS
-	b.say(chat.Message{Channel: channel, TS: last, ThreadTS: root, UserID: "U1", Text: "heard"})
-	w.Faults().Add(sandbox.Fault{Method: "conversations.replies", Error: "missing_scope", Match: sandbox.LaterPage})
-	c := b.buildAddressed(channel, root)
+	last := b.Workspace.Messages(b.General)[12].TS
+	b.say(chat.Message{Channel: b.General, TS: last, ThreadTS: root, UserID: "U1", Text: "heard"})
+	b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.replies", Error: "missing_scope", Match: sandbox.LaterPage})
+	c := b.buildAddressed(b.General, root)
 	if got, want := textsOf(c), "the root, reply 2, reply 3, heard"; got != want || !c.Unread || c.Omitted != 2 {
 		t.Errorf("got %q, %d omitted, unread %t; want %q, 2 and unread", got, c.Omitted, c.Unread, want)
 	}
-	if len(c.Thread(root)) != 4 || len(b.build(channel, root).Target()) != 5 { // the database has one more than the context
+	if len(c.Thread(root)) != 4 || len(b.build(b.General, root).Target()) != 5 { // the database has one more than the context
 		t.Error("what was read is not stored")
 	}
 }
@@ -186,10 +179,10 @@ func TestTransientFailuresAreRetried(t *testing.T) {
 		fault.Method = "conversations.replies"
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b, w, channel, say := setupThread(t, sandbox.Config{PageSize: 4})
+			b, say := setupThread(t, sandbox.Config{PageSize: 4})
 			root := say(6)
-			w.Faults().Add(fault)
-			c := b.buildAddressed(channel, root)
+			b.Workspace.Faults().Add(fault)
+			c := b.buildAddressed(b.General, root)
 			if got, want := textsOf(c), "the root, reply 3, reply 4, reply 5"; got != want || c.Unread || c.Omitted != 3 {
 				t.Errorf("got %q, %d omitted, unread %t; want %q, 3 and nothing unread", got, c.Omitted, c.Unread, want)
 			}
@@ -312,9 +305,9 @@ func TestFindEndOfLongThread(t *testing.T) {
 			b := setup(t)
 			tt.root = at(0)
 			end := tt.said[len(tt.said)-1]
-			b.now = end.Add(time.Minute)
+			b.Time.Set(end.Add(time.Minute))
 			if tt.heard {
-				b.now = end.AddDate(1, 0, 0)
+				b.Time.Set(end.AddDate(1, 0, 0))
 				b.say(chat.Message{TS: chat.TS(end), ThreadTS: tt.root, UserID: "U1", Text: fmt.Sprintf("reply %d", len(tt.said)-1)})
 			}
 			b.Threads, b.ThreadLimit = &tt.longThread, limit
@@ -354,7 +347,7 @@ func TestEndNotFound(t *testing.T) {
 func TestTimeLeftForTheEnd(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	l := &longThread{root: at(0), said: timesEvery(time.Minute, 1000), page: 100, tick: func() { b.now = b.now.Add(threadTimeout / 4) }}
+	l := &longThread{root: at(0), said: timesEvery(time.Minute, 1000), page: 100, tick: func() { b.Time.Set(b.Time.Now().Add(threadTimeout / 4)) }}
 	b.Threads, b.ThreadLimit = l, 2
 	c := b.buildAddressed("C1", l.root)
 	if got, want := textsOf(c), "the root, reply 998, reply 999"; got != want || c.Omitted < 198 || !c.Unread || l.pages != 3 {
