@@ -13,6 +13,7 @@ import (
 	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/test/inprocess"
 )
 
 const (
@@ -22,16 +23,16 @@ const (
 )
 
 func TestMissedMessagesAreRecordedOldestFirst(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, url string) {
+	inprocess.EachDatabase(t, func(t *testing.T, url string) {
 		b := setup(t, options{url: url})
 		root := b.say(5*days, "an old question")
 		b.say(50*minutes, "one")
 		three := b.say(40*minutes, "three")
-		b.w.SayAsApp(b.channel, sandbox.App{BotID: "B2", Name: "robot"}, "five", sandbox.At(noon.Add(-20*minutes)))
-		b.w.Say(b.channel, b.w.Bot().UserID, "six", sandbox.At(noon.Add(-19*minutes)))
-		b.w.Join(b.channel, b.w.AddUser("bob").ID)
-		b.say(10*minutes, b.mention("seven"))
-		b.say(45*minutes, b.mention("two"), sandbox.InThread(root))
+		b.Workspace.SayAsApp(b.General, sandbox.App{BotID: "B2", Name: "robot"}, "five", sandbox.At(noon.Add(-20*minutes)))
+		b.Workspace.Say(b.General, b.Workspace.Bot().UserID, "six", sandbox.At(noon.Add(-19*minutes)))
+		b.Workspace.Join(b.General, b.Workspace.AddUser("bob").ID)
+		b.say(10*minutes, b.Mention("seven"))
+		b.say(45*minutes, b.Mention("two"), sandbox.InThread(root))
 		b.say(30*minutes, "four", sandbox.InThread(three))
 
 		got := b.catchUp(true)
@@ -58,9 +59,9 @@ func TestOnlyRecentMessagesAreRecorded(t *testing.T) {
 	b := setup(t, options{})
 	root := b.say(3*days, "root")
 	b.say(13*hours, "too old")
-	b.say(12*hours+time.Second, b.mention("a little too old"), sandbox.InThread(root))
+	b.say(12*hours+time.Second, b.Mention("a little too old"), sandbox.InThread(root))
 	b.say(12*hours, "just young enough")
-	b.say(11*hours, b.mention("young"), sandbox.InThread(root))
+	b.say(11*hours, b.Mention("young"), sandbox.InThread(root))
 	if got := b.catchUp(true); got.New != 5 {
 		t.Errorf("got %+v, want all stored", got)
 	}
@@ -71,9 +72,9 @@ func TestNothingBeforeTheChannelWasKnownIsRecorded(t *testing.T) {
 	t.Parallel()
 	b := prepare(t, options{})
 	b.say(2*days, "long ago")
-	b.say(hours, b.mention("before"))
+	b.say(hours, b.Mention("before"))
 	b.sync()
-	b.clock.set(noon.Add(time.Hour))
+	b.Time.Set(noon.Add(time.Hour))
 	b.say(-hours, "after")
 	if got := b.catchUp(false); got.New != 3 {
 		t.Errorf("got %+v, want all stored", got)
@@ -82,16 +83,16 @@ func TestNothingBeforeTheChannelWasKnownIsRecorded(t *testing.T) {
 }
 
 func TestALiveMessageDoesNotHideTheGapBeforeIt(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, url string) {
+	inprocess.EachDatabase(t, func(t *testing.T, url string) {
 		b := setup(t, options{url: url})
 		root := b.say(2*days, "root")
 		b.say(3*hours, "missed")
-		b.say(2*hours, b.mention("missed too"), sandbox.InThread(root))
+		b.say(2*hours, b.Mention("missed too"), sandbox.InThread(root))
 		b.hear(b.standing(b.say(hours, "heard")))
 		b.hear(b.standing(b.say(hours, "heard in the thread", sandbox.InThread(root))))
 		b.catchUp(true)
 		b.wantTaken("missed, @missed too")
-		b.clock.set(noon.Add(10 * time.Minute))
+		b.Time.Set(noon.Add(10 * time.Minute))
 		b.say(-5*minutes, "later")
 		b.catchUp(false)
 		b.wantTaken("later")
@@ -109,9 +110,9 @@ func TestSilentChannel(t *testing.T) {
 	}
 	// Nothing was there a day ago, so the first word is not missed however late it is read.
 	first := b.say(-hours, "the first word")
-	b.clock.set(noon.Add(3 * 24 * time.Hour))
+	b.Time.Set(noon.Add(3 * 24 * time.Hour))
 	b.catchUp(false)
-	if _, err := b.Store.Message(t.Context(), "T1", b.channel, first); err != nil {
+	if _, err := b.Store.Message(t.Context(), "T1", b.General, first); err != nil {
 		t.Error(err)
 	}
 }
@@ -120,12 +121,12 @@ func TestAMessageSeenBeforeItsEvent(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{})
 	root := b.say(3*days, "root")
-	seen := b.say(2*hours, b.mention("seen when the bot was called by another"), sandbox.InThread(root))
-	gone := b.say(2*hours, b.mention("deleted since"), sandbox.InThread(root))
+	seen := b.say(2*hours, b.Mention("seen when the bot was called by another"), sandbox.InThread(root))
+	gone := b.say(2*hours, b.Mention("deleted since"), sandbox.InThread(root))
 	if err := b.Store.SaveHistory(t.Context(), []chat.Message{b.standing(seen), b.standing(gone)}); err != nil {
 		t.Fatal(err)
 	}
-	b.w.Delete(b.channel, gone)
+	b.Workspace.Delete(b.General, gone)
 	b.catchUp(false) // its threads are not due, but one has an unhandled message
 	b.wantTaken("@seen when the bot was called by another")
 	b.wantChanges(`thread addressed "seen when the bot was called by another"`)
@@ -149,14 +150,14 @@ func TestReplySentToTheChannelIsRecordedOnce(t *testing.T) {
 	b := setup(t, options{})
 	root := b.say(20*days, "root")
 	b.say(3*hours, "reply", sandbox.InThread(root))
-	b.say(2*hours, b.mention("to all"), sandbox.InThread(root), sandbox.Broadcast())
+	b.say(2*hours, b.Mention("to all"), sandbox.InThread(root), sandbox.Broadcast())
 	b.catchUp(false)
 	b.wantTaken("reply, @to all") // the reply before it in the thread was missed, too
 	b.wantChanges(`thread said "reply"`, `thread addressed "to all"`)
 }
 
 func TestMissedEdits(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, url string) {
+	inprocess.EachDatabase(t, func(t *testing.T, url string) {
 		b := setup(t, options{url: url})
 		old := b.say(30*hours, "old")
 		same := b.say(4*hours, "same")
@@ -170,16 +171,16 @@ func TestMissedEdits(t *testing.T) {
 			t.Fatal(err)
 		}
 		for ts, text := range map[string]string{
-			old: b.mention("old"), same: "same", heard: b.mention("heard"), deleted: "undeleted", missed: b.mention("missed"),
+			old: b.Mention("old"), same: "same", heard: b.Mention("heard"), deleted: "undeleted", missed: b.Mention("missed"),
 		} {
-			b.w.Edit(b.channel, ts, text)
+			b.Workspace.Edit(b.General, ts, text)
 		}
 		b.catchUp(true)
 		b.wantTaken("@heard, @missed")
 		b.wantChanges(`channel said "old"`, `channel said "same"`, `channel said "heard"`, `channel said ""`, `channel deleted ""`,
 			`thread addressed "heard"`, `channel addressed "heard"`, `thread addressed "missed"`, `channel addressed "missed"`)
 		// The old one is stored, and no more.
-		if m, err := b.Store.Message(t.Context(), "T1", b.channel, old); err != nil || m.Text != b.mention("old") || m.Revision == "" {
+		if m, err := b.Store.Message(t.Context(), "T1", b.General, old); err != nil || m.Text != b.Mention("old") || m.Revision == "" {
 			t.Errorf("got %+v, %v, want it as edited", m, err)
 		}
 		b.catchUp(true)
@@ -216,8 +217,8 @@ func TestRefusalLeavesTheMark(t *testing.T) {
 			}
 			before := b.marks()
 			tc.fault.Times = 1
-			b.w.Faults().Add(tc.fault)
-			_, err := b.Channel(t.Context(), b.channel, true)
+			b.Workspace.Faults().Add(tc.fault)
+			_, err := b.Channel(t.Context(), b.General, true)
 			var e *slack.Error
 			if !errors.As(err, &e) || e.Code != tc.code || e.RetryAfter != tc.after {
 				t.Fatalf("got %v", err)
@@ -236,7 +237,7 @@ func TestRefusalLeavesTheMark(t *testing.T) {
 }
 
 func TestFailingInTheMiddle(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, url string) {
+	inprocess.EachDatabase(t, func(t *testing.T, url string) {
 		b := setup(t, options{url: url, Config: sandbox.Config{PageSize: 2}})
 		root := b.say(2*days, "root")
 		for i := range 6 {
@@ -245,7 +246,7 @@ func TestFailingInTheMiddle(t *testing.T) {
 		before := b.marks()
 		broken := errors.New("broken")
 		b.recorder.fail = func(n int) error { return map[bool]error{true: broken}[n == 2] }
-		if _, err := b.Channel(t.Context(), b.channel, true); !errors.Is(err, broken) {
+		if _, err := b.Channel(t.Context(), b.General, true); !errors.Is(err, broken) {
 			t.Fatalf("got %v", err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -256,7 +257,7 @@ func TestFailingInTheMiddle(t *testing.T) {
 			}
 			return nil
 		}
-		if _, err := b.Channel(ctx, b.channel, true); !errors.Is(err, context.Canceled) {
+		if _, err := b.Channel(ctx, b.General, true); !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v", err)
 		}
 		b.recorder.taken()
@@ -295,7 +296,7 @@ func TestStoppedBeforeAPageIsStored(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		slackAsItIs := b.Slack
 		b.Slack = &closing{Slack: slackAsItIs, left: n, stop: cancel}
-		if _, err := b.Channel(ctx, b.channel, true); !errors.Is(err, context.Canceled) {
+		if _, err := b.Channel(ctx, b.General, true); !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v", err)
 		}
 		b.Slack = slackAsItIs
@@ -310,7 +311,7 @@ func TestMessagePostedWhileHistoryIsRead(t *testing.T) {
 	for i := range 6 {
 		b.say(time.Duration(10-i)*minutes, fmt.Sprint(i))
 	}
-	b.w.Faults().Add(sandbox.Fault{Method: "conversations.history", Match: sandbox.LaterPage, Times: 1,
+	b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.history", Match: sandbox.LaterPage, Times: 1,
 		Alter: func(map[string]any) { b.say(minutes, "meanwhile") }})
 	b.catchUp(true)
 	b.wantTaken("0, 1, 2, 3, 4, 5")
@@ -322,7 +323,7 @@ func TestMessagePostedWhileHistoryIsRead(t *testing.T) {
 }
 
 func TestTwoPassesAtOnce(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, url string) {
+	inprocess.EachDatabase(t, func(t *testing.T, url string) {
 		b := setup(t, options{url: url, Config: sandbox.Config{PageSize: 3}})
 		var want []string
 		for i := range 20 {
@@ -332,7 +333,7 @@ func TestTwoPassesAtOnce(t *testing.T) {
 		taken := make(chan int)
 		for range 2 {
 			go func() {
-				r, err := b.Channel(context.WithoutCancel(t.Context()), b.channel, true)
+				r, err := b.Channel(context.WithoutCancel(t.Context()), b.General, true)
 				if err != nil {
 					t.Error(err)
 				}
@@ -349,7 +350,7 @@ func TestTwoPassesAtOnce(t *testing.T) {
 func TestUnlistedChannel(t *testing.T) {
 	t.Parallel()
 	b := prepare(t, options{})
-	if _, err := b.Channel(t.Context(), b.channel, false); !errors.Is(err, store.ErrNotFound) {
+	if _, err := b.Channel(t.Context(), b.General, false); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
 	if b.calls("conversations.history") != 0 {
@@ -374,7 +375,7 @@ func TestALongHistoryIsReadInSeveralCalls(t *testing.T) {
 	}
 	b.wantTaken("")
 	b.say(-minutes, "meanwhile")
-	b.clock.set(noon.Add(5 * minutes))
+	b.Time.Set(noon.Add(5 * minutes))
 	if got := b.catchUp(false); got.Unfinished || got.New != 51 {
 		t.Errorf("got %+v, want the rest", got)
 	}
@@ -402,34 +403,34 @@ func TestStalePass(t *testing.T) {
 			root := b.say(22*hours, "root")
 			old := b.say(13*hours, "old")
 			young := b.say(4*hours, "young")
-			b.say(3*hours, b.mention("in a thread"), sandbox.InThread(root))
-			deleted := b.say(hours, b.mention("never mind"))
-			b.say(30*minutes, b.mention("still there"))
+			b.say(3*hours, b.Mention("in a thread"), sandbox.InThread(root))
+			deleted := b.say(hours, b.Mention("never mind"))
+			b.say(30*minutes, b.Mention("still there"))
 			for _, ts := range []string{old, young} {
 				b.hear(b.standing(ts))
-				b.w.Edit(b.channel, ts, b.mention("edited"))
+				b.Workspace.Edit(b.General, ts, b.Mention("edited"))
 			}
 			pages := 0
-			off := b.w.Faults().Add(sandbox.Fault{Method: "conversations.history", Error: "internal_error", Match: func(sandbox.Call) bool {
+			off := b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.history", Error: "internal_error", Match: func(sandbox.Call) bool {
 				pages++
 				return pages > 2
 			}})
-			if got, err := b.Channel(t.Context(), b.channel, true); err == nil || got.Read != 4 {
+			if got, err := b.Channel(t.Context(), b.General, true); err == nil || got.Read != 4 {
 				t.Fatalf("got %+v, %v, want two pages read", got, err)
 			}
 			off()
 			b.wantTaken("")
-			b.w.Delete(b.channel, deleted) // without an event
+			b.Workspace.Delete(b.General, deleted) // without an event
 			if c.other {
-				if _, err := b.another().Channel(t.Context(), b.channel, true); err != nil {
+				if _, err := b.another().Channel(t.Context(), b.General, true); err != nil {
 					t.Fatal(err)
 				}
 				b.recorder.taken()
 			}
-			b.clock.set(noon.Add(c.after))
+			b.Time.Set(noon.Add(c.after))
 			b.catchUp(false)
 			b.wantTaken(c.taken)
-			if m, err := b.Store.Message(t.Context(), "T1", b.channel, old); err != nil || m.Text != b.mention("edited") {
+			if m, err := b.Store.Message(t.Context(), "T1", b.General, old); err != nil || m.Text != b.Mention("edited") {
 				t.Errorf("got %+v, %v, want the old one as edited", m, err)
 			}
 			read := noon                                                // a continued pass has read threads as of its beginning
@@ -452,16 +453,16 @@ func TestLongHistoryWithCallsFarApart(t *testing.T) {
 	for i := range 2 * maxRecentPages {
 		b.say(20*hours-time.Duration(i)*minutes, fmt.Sprint(i))
 	}
-	b.say(hours, b.mention("young"))
+	b.say(hours, b.Mention("young"))
 	if got := b.catchUp(false); !got.Unfinished {
 		t.Fatalf("got %+v, want a part read", got)
 	}
-	b.clock.set(noon.Add(hours))
+	b.Time.Set(noon.Add(hours))
 	if got := b.catchUp(false); !got.Unfinished {
 		t.Fatalf("got %+v, want another", got)
 	}
 	b.wantTaken("")
-	b.clock.set(noon.Add(2 * hours))
+	b.Time.Set(noon.Add(2 * hours))
 	if got := b.catchUp(false); got.Unfinished {
 		t.Errorf("got %+v, want the rest", got)
 	}
@@ -473,20 +474,20 @@ func TestInterruptedPassOfALeftChannelIsDropped(t *testing.T) {
 	b := setup(t, options{})
 	breakOff := func(channel string) {
 		t.Helper()
-		defer b.w.Faults().Add(sandbox.Fault{Method: "conversations.history", Error: "internal_error"})()
+		defer b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.history", Error: "internal_error"})()
 		if _, err := b.Channel(t.Context(), channel, false); err == nil {
 			t.Fatal("it did not break off")
 		}
 	}
-	other := b.w.AddChannel(sandbox.Public, "other", b.w.Bot().UserID, b.alice)
+	other := b.Workspace.AddChannel(sandbox.Public, "other", b.Workspace.Bot().UserID, b.Alice.ID)
 	b.sync()
-	breakOff(b.channel)
-	b.clock.set(noon.Add(unfinishedLifetime))
+	breakOff(b.General)
+	b.Time.Set(noon.Add(unfinishedLifetime))
 	breakOff(other)
 	if len(b.unfinished) != 2 {
 		t.Errorf("%d passes are kept, want both", len(b.unfinished))
 	}
-	b.clock.set(noon.Add(unfinishedLifetime + time.Second))
+	b.Time.Set(noon.Add(unfinishedLifetime + time.Second))
 	breakOff(other)
 	if len(b.unfinished) != 1 || b.unfinished[other] == nil {
 		t.Errorf("%d passes are kept, want the other channel's", len(b.unfinished))
@@ -524,10 +525,10 @@ func TestPassFinishesDespiteRefusals(t *testing.T) {
 		want = append(want, fmt.Sprintf("channel said %q", fmt.Sprintf("%d", i)), fmt.Sprintf("thread said %q", fmt.Sprintf("re %d", i)))
 	}
 	var n atomic.Int64
-	b.w.Faults().Add(sandbox.Fault{Status: 429, Match: func(sandbox.Call) bool { return n.Add(1)%25 == 0 }})
+	b.Workspace.Faults().Add(sandbox.Fault{Status: 429, Match: func(sandbox.Call) bool { return n.Add(1)%25 == 0 }})
 	refused := 0
 	for more := true; more; {
-		r, err := b.Channel(t.Context(), b.channel, true)
+		r, err := b.Channel(t.Context(), b.General, true)
 		var e *slack.Error
 		switch {
 		case errors.As(err, &e) && e.Kind == slack.RateLimited:
@@ -580,7 +581,7 @@ func TestEndlessListings(t *testing.T) {
 		if circle {
 			want, most = errCursorLoop, 4
 		}
-		if _, err := b.Channel(t.Context(), b.channel, true); !errors.Is(err, want) || e.pages > most {
+		if _, err := b.Channel(t.Context(), b.General, true); !errors.Is(err, want) || e.pages > most {
 			t.Errorf("history: got %v after %d pages", err, e.pages)
 		}
 		e.pages = 0

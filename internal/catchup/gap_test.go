@@ -6,10 +6,11 @@ import (
 
 	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/test/inprocess"
 )
 
 func TestWhenAllChannelsAreRead(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, url string) {
+	inprocess.EachDatabase(t, func(t *testing.T, url string) {
 		b := setup(t, options{url: url})
 		beat := func(at time.Time) {
 			t.Helper()
@@ -26,7 +27,7 @@ func TestWhenAllChannelsAreRead(t *testing.T) {
 		read := func(gap int64) {
 			t.Helper()
 			ids, total, err := b.Unread(t.Context(), gap, nil, 10)
-			if err != nil || total != 1 || len(ids) != 1 || ids[0] != b.channel {
+			if err != nil || total != 1 || len(ids) != 1 || ids[0] != b.General {
 				t.Fatalf("unread %q of %d, %v", ids, total, err)
 			}
 			b.catchUp(true)
@@ -39,7 +40,7 @@ func TestWhenAllChannelsAreRead(t *testing.T) {
 		want("the gap is still open", 1)
 		read(1)
 		closed := time.Now().Truncate(time.Microsecond) // by the clock of the database
-		b.clock.set(closed)
+		b.Time.Set(closed)
 		beat(closed.Add(-time.Minute))
 		want("nothing was missed", 0)
 		beat(closed.Add(-time.Minute - time.Second))
@@ -47,10 +48,10 @@ func TestWhenAllChannelsAreRead(t *testing.T) {
 		beat(closed.Add(2 * minutes))
 		want("its clock is wrong", 3)
 		read(3)
-		b.clock.set(closed.Add(23 * hours))
+		b.Time.Set(closed.Add(23 * hours))
 		beat(closed.Add(23 * hours))
 		want("within a day", 0)
-		b.clock.set(closed.Add(25 * hours))
+		b.Time.Set(closed.Add(25 * hours))
 		beat(closed.Add(25 * hours))
 		want("a day later", 4)
 	})
@@ -79,16 +80,16 @@ func TestGapWhileAPassIsInterrupted(t *testing.T) {
 		}
 	}
 	open()
-	off := b.w.Faults().Add(sandbox.Fault{Method: "conversations.replies", Status: 429, RetryAfter: "9"})
-	if _, err := b.Channel(t.Context(), b.channel, true); err == nil {
+	off := b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.replies", Status: 429, RetryAfter: "9"})
+	if _, err := b.Channel(t.Context(), b.General, true); err == nil {
 		t.Fatal("the thread was read")
 	}
 	off()
 	b.recorder.taken()
-	b.say(-minutes, b.mention("in known"), sandbox.InThread(known))
+	b.say(-minutes, b.Mention("in known"), sandbox.InThread(known))
 	open()
 	unread(1)
-	b.clock.set(noon.Add(2 * minutes))
+	b.Time.Set(noon.Add(2 * minutes))
 	b.catchUp(true)
 	b.wantTaken("in fresh, @in known")
 	unread(0)

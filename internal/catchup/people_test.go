@@ -7,6 +7,7 @@ import (
 
 	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/test/inprocess"
 )
 
 // user returns the row of a user.
@@ -22,34 +23,34 @@ func (b *bundle) user(id string) store.User {
 // Slack is asked once a day what people are called and who is a guest, and in a workspace without a
 // guest for no members, however many channels there are.
 func TestPeopleAreListedOnceADay(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, url string) {
+	inprocess.EachDatabase(t, func(t *testing.T, url string) {
 		b := prepare(t, options{url: url, Config: sandbox.Config{PageSize: 300}})
 		for i := range 5000 {
-			b.w.AddChannel(sandbox.Public, fmt.Sprint("c", i), b.w.Bot().UserID, b.alice)
+			b.Workspace.AddChannel(sandbox.Public, fmt.Sprint("c", i), b.Workspace.Bot().UserID, b.Alice.ID)
 		}
-		gone, guest := b.w.AddUser("gone"), b.w.AddUserAs(sandbox.User{Name: "gil", Display: "gil"})
-		b.w.Deactivate(gone.ID)
-		b.w.AddUserAs(sandbox.User{Name: "mallory", Team: "T9"})
+		gone, guest := b.Workspace.AddUser("gone"), b.Workspace.AddUserAs(sandbox.User{Name: "gil", Display: "gil"})
+		b.Workspace.Deactivate(gone.ID)
+		b.Workspace.AddUserAs(sandbox.User{Name: "mallory", Team: "T9"})
 		for range 2 {
 			b.sync()
 		}
 		if n, m := b.calls("users.list"), b.calls("conversations.members"); n != 1 || m != 0 {
 			t.Errorf("users.list was called %d times, conversations.members %d times", n, m)
 		}
-		if u := b.user(b.alice); u.Name != "alice" || u.Outsider() || !u.Refreshed.Equal(noon) {
+		if u := b.user(b.Alice.ID); u.Name != "alice" || u.Outsider() || !u.Refreshed.Equal(noon) {
 			t.Errorf("got %+v", u)
 		}
 		if u := b.user(gone.ID); u != (store.User{}) {
 			t.Errorf("kept of a deactivated account: %+v", u)
 		}
-		b.w.SetGuest(guest.ID, true)
-		b.w.Join(b.channel, guest.ID)
-		b.clock.set(noon.Add(22 * hours))
+		b.Workspace.SetGuest(guest.ID, true)
+		b.Workspace.Join(b.General, guest.ID)
+		b.Time.Set(noon.Add(22 * hours))
 		b.sync()
 		if n := b.calls("users.list"); n != 1 {
 			t.Errorf("users.list was called %d times within a day", n)
 		}
-		b.clock.set(noon.Add(24 * hours))
+		b.Time.Set(noon.Add(24 * hours))
 		b.sync()
 		if n, m := b.calls("users.list"), b.calls("conversations.members"); n != 2 || m != maxMemberLists {
 			t.Errorf("with a guest users.list was called %d times, conversations.members %d times", n, m)
@@ -65,30 +66,30 @@ func TestMembersAreListedWhereGuestsMayBe(t *testing.T) {
 	t.Parallel()
 	b := prepare(t, options{Config: sandbox.Config{PageSize: 2}})
 	for i := range 3 {
-		b.w.Join(b.channel, b.w.AddUser(fmt.Sprint("user", i)).ID)
+		b.Workspace.Join(b.General, b.Workspace.AddUser(fmt.Sprint("user", i)).ID)
 	}
-	guest := b.w.AddUserAs(sandbox.User{Name: "gil", Guest: true})
-	b.w.AddChannel(sandbox.DM, "", guest.ID)
-	b.w.Join(b.channel, guest.ID)
+	guest := b.Workspace.AddUserAs(sandbox.User{Name: "gil", Guest: true})
+	b.Workspace.AddChannel(sandbox.DM, "", guest.ID)
+	b.Workspace.Join(b.General, guest.ID)
 	in := func(when string, want int) {
 		t.Helper()
 		b.sync()
 		got, err := b.Store.OutsidersIn(t.Context(), "T1")
-		if err != nil || got[b.channel] != want {
+		if err != nil || got[b.General] != want {
 			t.Errorf("%s: %v, %v; want %d", when, got, err, want)
 		}
 	}
-	b.w.Faults().Add(sandbox.Fault{Method: "conversations.members", Match: sandbox.LaterPage, Times: 1, Error: "fatal_error"})
+	b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.members", Match: sandbox.LaterPage, Times: 1, Error: "fatal_error"})
 	in("half a list", 0)
-	b.clock.set(noon.Add(10 * minutes))
+	b.Time.Set(noon.Add(10 * minutes))
 	in("the whole list", 1)
 	calls := b.calls("conversations.members")
-	b.w.Leave(b.channel, guest.ID)
+	b.Workspace.Leave(b.General, guest.ID)
 	in("asked a moment ago", 1)
 	if n := b.calls("conversations.members"); n != calls {
 		t.Errorf("asked again %d times", n-calls)
 	}
-	b.clock.set(noon.Add(25 * hours))
+	b.Time.Set(noon.Add(25 * hours))
 	in("a day later", 0)
 }
 
@@ -96,14 +97,14 @@ func TestMembersAreListedWhereGuestsMayBe(t *testing.T) {
 func TestListingOfPeopleGoesOn(t *testing.T) {
 	t.Parallel()
 	b := prepare(t, options{Config: sandbox.Config{PageSize: 1}})
-	b.w.AddUser("bob")
-	b.w.Faults().Add(sandbox.Fault{Method: "users.list", Match: sandbox.LaterPage, Times: 1, Status: 429, RetryAfter: "3600"})
+	b.Workspace.AddUser("bob")
+	b.Workspace.Faults().Add(sandbox.Fault{Method: "users.list", Match: sandbox.LaterPage, Times: 1, Status: 429, RetryAfter: "3600"})
 	b.sync()
 	if !strings.Contains(b.log.String(), "people not all listed yet") || b.calls("users.list") != 2 {
 		t.Errorf("%d calls:\n%s", b.calls("users.list"), b.log)
 	}
 	b.sync()
-	if n := b.calls("users.list"); n != 4 || b.user(b.alice).Name != "alice" {
+	if n := b.calls("users.list"); n != 4 || b.user(b.Alice.ID).Name != "alice" {
 		t.Errorf("%d calls, want two of three pages and one refused:\n%s", n, b.log)
 	}
 	b.sync()
@@ -116,9 +117,9 @@ func TestListingOfPeopleGoesOn(t *testing.T) {
 func TestPeopleThatCannotBeListed(t *testing.T) {
 	t.Parallel()
 	b := prepare(t, options{})
-	b.w.Faults().Add(sandbox.Fault{Method: "users.list", Error: "missing_scope"})
+	b.Workspace.Faults().Add(sandbox.Fault{Method: "users.list", Error: "missing_scope"})
 	b.sync()
-	if !strings.Contains(b.log.String(), "people not listed") || b.user(b.alice).Name != "" {
+	if !strings.Contains(b.log.String(), "people not listed") || b.user(b.Alice.ID).Name != "" {
 		t.Errorf("logged\n%s", b.log)
 	}
 }

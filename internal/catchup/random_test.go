@@ -45,7 +45,7 @@ func TestRandomFailures(t *testing.T) {
 				roots = append(roots, b.say(6*days-time.Duration(i)*hours, "of another week"))
 			}
 			readers := []*Reader{b.Reader, b.another()}
-			faults := b.w.Faults()
+			faults := b.Workspace.Faults()
 			faults.Add(sandbox.Fault{Status: 429, RetryAfter: "1", Match: func(sandbox.Call) bool { return r.IntN(12) == 0 }})
 			faults.Add(sandbox.Fault{Method: "conversations.replies", LoseAnswer: true, Match: func(sandbox.Call) bool { return r.IntN(12) == 0 }})
 			b.recorder.fail = func(int) error {
@@ -57,10 +57,10 @@ func TestRandomFailures(t *testing.T) {
 			now := noon
 			for range 150 {
 				now = now.Add(time.Duration(1+r.IntN(240)) * time.Second)
-				b.clock.set(now)
+				b.Time.Set(now)
 				text := fmt.Sprint(len(said))
 				if r.IntN(4) == 0 {
-					text = b.mention(text)
+					text = b.Mention(text)
 				}
 				var opts []sandbox.SayOption
 				if r.IntN(2) == 0 {
@@ -69,7 +69,7 @@ func TestRandomFailures(t *testing.T) {
 						opts = append(opts, sandbox.Broadcast())
 					}
 				}
-				ts := b.w.Say(b.channel, b.alice, text, opts...)
+				ts := b.Workspace.Say(b.General, b.Alice.ID, text, opts...)
 				said = append(said, ts)
 				if opts == nil {
 					roots = append(roots, ts)
@@ -90,7 +90,7 @@ func TestRandomFailures(t *testing.T) {
 					}
 				}
 				if r.IntN(6) == 0 {
-					_, err := readers[r.IntN(2)].Channel(t.Context(), b.channel, r.IntN(4) == 0)
+					_, err := readers[r.IntN(2)].Channel(t.Context(), b.General, r.IntN(4) == 0)
 					if e := (*slack.Error)(nil); err != nil && !errors.Is(err, errBroken) && !errors.As(err, &e) {
 						t.Fatal(err)
 					}
@@ -101,9 +101,9 @@ func TestRandomFailures(t *testing.T) {
 			}
 			faults.Clear()
 			b.recorder.fail = nil
-			b.clock.set(now.Add(hours))
+			b.Time.Set(now.Add(hours))
 			for _, reader := range readers {
-				if result, err := reader.Channel(t.Context(), b.channel, true); err != nil || result.Unfinished {
+				if result, err := reader.Channel(t.Context(), b.General, true); err != nil || result.Unfinished {
 					t.Fatalf("got %+v, %v", result, err)
 				}
 			}
@@ -113,7 +113,7 @@ func TestRandomFailures(t *testing.T) {
 			var want []string
 			for i, ts := range said {
 				m := b.standing(ts)
-				switch mention := chat.Mentions(m.Text, b.w.Bot().UserID); {
+				switch mention := chat.Mentions(m.Text, b.Workspace.Bot().UserID); {
 				case m.ThreadTS == "" && mention:
 					want = append(want, fmt.Sprintf("thread addressed %q", fmt.Sprint(i)), fmt.Sprintf("channel addressed %q", fmt.Sprint(i)))
 				case m.ThreadTS == "":

@@ -7,6 +7,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/test/inprocess"
 )
 
 // relay marks all pending changes as relayed.
@@ -40,23 +41,23 @@ func TestPrunedMessagesAreNotRecordedAgain(t *testing.T) {
 		"with less":                   {kept: 20, taken: "@root, @reply, young enough"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachDatabase(t, func(t *testing.T, url string) {
+			inprocess.EachDatabase(t, func(t *testing.T, url string) {
 				b := prepare(t, options{url: url, response: config.Response{MaxMessageAgeSeconds: 31 * 24 * 3600}})
 				b.ThreadWindow = 31 * days
-				b.clock.set(noon.AddDate(0, 0, -100))
+				b.Time.Set(noon.AddDate(0, 0, -100))
 				b.sync()
 				b.catchUp(true)
-				old := b.say(90*days, b.mention("long ago"))
-				root := b.say(30*days, b.mention("root"))
+				old := b.say(90*days, b.Mention("long ago"))
+				root := b.say(30*days, b.Mention("root"))
 				revived := b.say(80*days, "revived")
 				for _, ts := range []string{
-					old, b.say(89*days, b.mention("in it"), sandbox.InThread(old)), root, b.say(29*days, b.mention("reply"), sandbox.InThread(root)),
+					old, b.say(89*days, b.Mention("in it"), sandbox.InThread(old)), root, b.say(29*days, b.Mention("reply"), sandbox.InThread(root)),
 					b.say(25*days, "young enough"), revived, b.say(79*days, "was quiet", sandbox.InThread(revived)),
 				} {
 					b.hear(b.standing(ts))
 				}
 				b.relay()
-				b.clock.set(noon)
+				b.Time.Set(noon)
 				h := store.Cutoffs{Ledger: noon.Add(-time.Duration(tc.kept) * days), Messages: noon.Add(-time.Duration(tc.kept) * days)}
 				prune := func() {
 					t.Helper()
@@ -65,7 +66,7 @@ func TestPrunedMessagesAreNotRecordedAgain(t *testing.T) {
 					}
 				}
 				prune()
-				if _, err := b.Store.Message(t.Context(), "T1", b.channel, old); err == nil {
+				if _, err := b.Store.Message(t.Context(), "T1", b.General, old); err == nil {
 					t.Error("nothing was pruned")
 				}
 				b.catchUp(true) // from its mark, a hundred days ago

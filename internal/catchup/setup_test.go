@@ -4,45 +4,25 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"myao/internal/channels"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/record"
 	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/store/storetest"
 	"myao/internal/testserver"
+	"myao/test/inprocess"
 )
 
 func TestMain(m *testing.M) { testserver.Main(m) }
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-
-// clock is the clock of Slack and of the reader.
-type clock struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.at
-}
-
-func (c *clock) set(at time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.at = at
-}
 
 // recorder is the real one. It remembers the texts that it recorded, and can fail.
 type recorder struct {
@@ -79,15 +59,11 @@ func (r *recorder) taken() string {
 // bundle is a workspace without a door. alice writes in a channel that the bot has known for a month,
 // and that was read a day before noon.
 type bundle struct {
-	*testing.T
+	*inprocess.World
 	*Reader
-	w        *sandbox.Workspace
-	clock    *clock
 	recorder *recorder
 	config   *config.Config
 	log      *strings.Builder
-	alice    string
-	channel  string
 }
 
 // options are the options of setup.
@@ -100,56 +76,30 @@ type options struct {
 func setup(t *testing.T, o options) *bundle {
 	t.Helper()
 	b := prepare(t, o)
-	b.clock.set(noon.AddDate(0, 0, -30))
+	b.Time.Set(noon.AddDate(0, 0, -30))
 	b.sync()
-	b.clock.set(noon.AddDate(0, 0, -1))
+	b.Time.Set(noon.AddDate(0, 0, -1))
 	b.catchUp(true)
 	b.recorder.taken()
-	b.clock.set(noon)
+	b.Time.Set(noon)
 	return b
 }
 
 // prepare is setup with a channel that is not known yet, at noon.
 func prepare(t *testing.T, o options) *bundle {
 	t.Helper()
-	if o.url == "" {
-		o.url = storetest.SQLite(t)
-	}
-	db := storetest.OpenURL(t, o.url)
-	b := &bundle{T: t, clock: &clock{at: noon}, log: &strings.Builder{}}
-	o.Team, o.BotToken, o.Clock = "T1", "xoxb-catchup", b.clock.now
-	b.w = sandbox.New(o.Config)
-	t.Cleanup(b.w.Close)
-	api := httptest.NewServer(b.w.Handler())
-	t.Cleanup(api.Close)
-	b.alice = b.w.AddUser("alice").ID
-	b.channel = b.w.AddChannel(sandbox.Public, "general", b.w.Bot().UserID, b.alice)
-
+	b := &bundle{World: inprocess.New(t, inprocess.Options{Database: o.url, Sandbox: o.Config, At: noon}), log: &strings.Builder{}}
 	if o.response.MaxMessageAgeSeconds == 0 {
 		o.response.MaxMessageAgeSeconds = 12 * 3600
 	}
-	client := slack.New(slack.Config{Token: o.BotToken, APIURL: api.URL + "/api/"})
 	b.config = &config.Config{Response: o.response}
-	directory := &channels.Directory{Store: db, Slack: client, Config: b.config, Clock: b.clock.now, Logger: slog.New(slog.DiscardHandler)}
-	b.recorder = &recorder{Recorder: &record.Recorder{Store: db, Directory: directory}}
+	directory := b.NewDirectory(b.Client, b.config)
+	b.recorder = &recorder{Recorder: &record.Recorder{Store: b.Database, Directory: directory}}
 	b.Reader = &Reader{
-		Store: db, Slack: client, Recorder: b.recorder, Directory: directory, FirstWindow: 24 * time.Hour, ThreadWindow: 7 * 24 * time.Hour,
-		Clock: b.clock.now, Logger: slog.New(slog.NewTextHandler(b.log, nil)),
+		Store: b.Database, Slack: b.Client, Recorder: b.recorder, Directory: directory, FirstWindow: 24 * time.Hour, ThreadWindow: 7 * 24 * time.Hour,
+		Clock: b.Time.Now, Logger: slog.New(slog.NewTextHandler(b.log, nil)),
 	}
 	return b
-}
-
-func eachDatabase(t *testing.T, run func(t *testing.T, url string)) {
-	t.Helper()
-	t.Parallel()
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		run(t, "")
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		run(t, storetest.Postgres(t))
-	})
 }
 
 func (b *bundle) sync() store.SyncResult {
@@ -163,7 +113,7 @@ func (b *bundle) sync() store.SyncResult {
 
 func (b *bundle) catchUp(threads bool) Result {
 	b.Helper()
-	r, err := b.Channel(b.Context(), b.channel, threads)
+	r, err := b.Channel(b.Context(), b.General, threads)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -172,35 +122,28 @@ func (b *bundle) catchUp(threads bool) Result {
 
 // say posts a message a time before noon, without an event.
 func (b *bundle) say(before time.Duration, text string, opts ...sandbox.SayOption) string {
-	return b.w.Say(b.channel, b.alice, text, append(opts, sandbox.At(noon.Add(-before)))...)
+	return b.Workspace.Say(b.General, b.Alice.ID, text, append(opts, sandbox.At(noon.Add(-before)))...)
 }
-
-func (b *bundle) mention(text string) string { return "<@" + b.w.Bot().UserID + "> " + text }
 
 // standing returns a message as Slack holds it.
 func (b *bundle) standing(ts string) chat.Message {
 	b.Helper()
-	for _, m := range b.w.Messages(b.channel) {
-		if m.TS == ts {
-			out := chat.Message{Team: "T1", Channel: b.channel, TS: ts, ThreadTS: m.ThreadTS, UserID: m.User, Text: m.Text}
-			if m.Edited != nil {
-				out.Revision = m.Edited.TS
-			}
-			if !m.Reply() {
-				out.ThreadTS = ""
-			}
-			return out
-		}
+	m := b.Held(b.General, ts)
+	out := chat.Message{Team: "T1", Channel: b.General, TS: ts, UserID: m.User, Text: m.Text}
+	if m.Edited != nil {
+		out.Revision = m.Edited.TS
 	}
-	b.Fatalf("no message %s", ts)
-	return chat.Message{}
+	if m.Reply() {
+		out.ThreadTS = m.ThreadTS
+	}
+	return out
 }
 
 // hear delivers the event of a message as it is now, and returns how many conversations have something
 // new.
 func (b *bundle) hear(m chat.Message) int {
 	b.Helper()
-	targets, err := b.record(slack.MessageEvent{Kind: slack.Posted, Message: m, Mention: chat.Mentions(m.Text, b.w.Bot().UserID)})
+	targets, err := b.record(slack.MessageEvent{Kind: slack.Posted, Message: m, Mention: chat.Mentions(m.Text, b.Workspace.Bot().UserID)})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -209,17 +152,17 @@ func (b *bundle) hear(m chat.Message) int {
 
 // record records an event like the door.
 func (b *bundle) record(e slack.MessageEvent) ([]store.Target, error) {
-	return b.recorder.Recorder.Record(b.Context(), e, slack.Identity{TeamID: "T1", UserID: b.w.Bot().UserID})
+	return b.recorder.Recorder.Record(b.Context(), e, slack.Identity{TeamID: "T1", UserID: b.Workspace.Bot().UserID})
 }
 
 // marks returns the channel's row, with its marks.
 func (b *bundle) marks() store.Channel {
 	b.Helper()
-	known, err := b.Store.Channels(b.Context(), "T1", []string{b.channel})
+	known, err := b.Store.Channels(b.Context(), "T1", []string{b.General})
 	if err != nil {
 		b.Fatal(err)
 	}
-	return known[b.channel]
+	return known[b.General]
 }
 
 // changes returns the pending changes, as conversation, kind and text.
@@ -237,11 +180,11 @@ func (b *bundle) changes() []string {
 		}
 		kind, _, _ := strings.Cut(left.WorkflowID, "/")
 		for _, c := range waiting {
-			m, err := b.Store.Message(b.Context(), "T1", b.channel, c.TS)
+			m, err := b.Store.Message(b.Context(), "T1", b.General, c.TS)
 			if err != nil {
 				b.Fatal(err)
 			}
-			out = append(out, fmt.Sprintf("%s %s %q", kind, c.Kind, strings.TrimPrefix(m.Text, b.mention(""))))
+			out = append(out, fmt.Sprintf("%s %s %q", kind, c.Kind, strings.TrimPrefix(m.Text, b.Mention(""))))
 		}
 	}
 	slices.Sort(out)
@@ -258,10 +201,10 @@ func (b *bundle) wantChanges(want ...string) {
 
 func (b *bundle) wantTaken(want string) {
 	b.Helper()
-	if got := strings.ReplaceAll(b.recorder.taken(), b.mention(""), "@"); got != want {
+	if got := strings.ReplaceAll(b.recorder.taken(), b.Mention(""), "@"); got != want {
 		b.Errorf("taken\n got %q\nwant %q", got, want)
 	}
 }
 
 // calls returns how often a method was called.
-func (b *bundle) calls(method string) int { return len(b.w.Calls(method)) }
+func (b *bundle) calls(method string) int { return len(b.Workspace.Calls(method)) }

@@ -14,6 +14,7 @@ import (
 	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/test/inprocess"
 )
 
 func (b *bundle) channels() []string {
@@ -26,25 +27,25 @@ func (b *bundle) channels() []string {
 }
 
 func TestSync(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, url string) {
+	inprocess.EachDatabase(t, func(t *testing.T, url string) {
 		b := prepare(t, options{url: url, Config: sandbox.Config{PageSize: 2}})
-		bot := b.w.Bot().UserID
+		bot := b.Workspace.Bot().UserID
 		var ids []string
 		for i := range 4 {
-			ids = append(ids, b.w.AddChannel(sandbox.Private, fmt.Sprintf("c%d", i), bot, b.alice))
+			ids = append(ids, b.Workspace.AddChannel(sandbox.Private, fmt.Sprintf("c%d", i), bot, b.Alice.ID))
 		}
-		dm := b.w.AddChannel(sandbox.DM, "", b.alice)
-		b.w.AddChannel(sandbox.Public, "elsewhere", b.alice)
+		dm := b.Workspace.AddChannel(sandbox.DM, "", b.Alice.ID)
+		b.Workspace.AddChannel(sandbox.Public, "elsewhere", b.Alice.ID)
 		if got, want := b.sync(), (store.SyncResult{Joined: 6}); got != want {
 			t.Errorf("first: got %+v, want %+v", got, want)
 		}
 		if got := b.sync(); got != (store.SyncResult{}) {
 			t.Errorf("again: got %+v", got)
 		}
-		b.w.Leave(ids[0], bot)
-		b.w.Archive(ids[1], true)
-		b.w.Rename(ids[2], "renamed")
-		joined := b.w.AddChannel(sandbox.Public, "joined", bot, b.alice)
+		b.Workspace.Leave(ids[0], bot)
+		b.Workspace.Archive(ids[1], true)
+		b.Workspace.Rename(ids[2], "renamed")
+		joined := b.Workspace.AddChannel(sandbox.Public, "joined", bot, b.Alice.ID)
 		if got, want := b.sync(), (store.SyncResult{Joined: 1, Left: 1, Renamed: 1, Archived: 1}); got != want {
 			t.Errorf("changed: got %+v, want %+v", got, want)
 		}
@@ -59,12 +60,12 @@ func TestSync(t *testing.T) {
 			t.Errorf("direct message: got %+v", c)
 		}
 		// The most recently active first, and neither what was left nor what is archived.
-		for i, id := range []string{ids[3], b.channel} {
-			if err := b.Store.SaveHistory(t.Context(), []chat.Message{{Team: "T1", Channel: id, UserID: b.alice, TS: chat.TS(noon.Add(time.Duration(i) * time.Second))}}); err != nil {
+		for i, id := range []string{ids[3], b.General} {
+			if err := b.Store.SaveHistory(t.Context(), []chat.Message{{Team: "T1", Channel: id, UserID: b.Alice.ID, TS: chat.TS(noon.Add(time.Duration(i) * time.Second))}}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		want := []string{b.channel, ids[3]}
+		want := []string{b.General, ids[3]}
 		rest := []string{ids[2], dm, joined}
 		slices.Sort(rest)
 		if got := b.channels(); !slices.Equal(got, append(want, rest...)) {
@@ -92,12 +93,12 @@ func TestAListingThatFailsRemovesNothing(t *testing.T) {
 			t.Parallel()
 			b := prepare(t, options{Config: sandbox.Config{PageSize: 2}})
 			for i := range 3 {
-				b.w.AddChannel(sandbox.Public, fmt.Sprintf("c%d", i), b.w.Bot().UserID)
+				b.Workspace.AddChannel(sandbox.Public, fmt.Sprintf("c%d", i), b.Workspace.Bot().UserID)
 			}
 			b.sync()
 			before := b.channels()
-			b.w.Rename(before[0], "renamed")
-			b.w.Faults().Add(fault)
+			b.Workspace.Rename(before[0], "renamed")
+			b.Workspace.Faults().Add(fault)
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // less than the limit lasts
 			defer cancel()
 			_, err := b.Sync(ctx)
@@ -130,7 +131,7 @@ func TestFailsWithoutADatabase(t *testing.T) {
 	if got, err := b.Channels(t.Context()); err == nil {
 		t.Errorf("channels %q", got)
 	}
-	if got, err := b.Channel(t.Context(), b.channel, true); err == nil {
+	if got, err := b.Channel(t.Context(), b.General, true); err == nil {
 		t.Errorf("the channel was read: %+v", got)
 	}
 }
@@ -140,10 +141,10 @@ func TestListingContinuesAfterARateLimit(t *testing.T) {
 	t.Parallel()
 	b := prepare(t, options{Config: sandbox.Config{PageSize: 1}})
 	for i := range 2 {
-		b.w.AddChannel(sandbox.Public, fmt.Sprintf("c%d", i), b.w.Bot().UserID)
+		b.Workspace.AddChannel(sandbox.Public, fmt.Sprintf("c%d", i), b.Workspace.Bot().UserID)
 	}
 	limit := sandbox.Fault{Method: "users.conversations", Match: sandbox.LaterPage, Times: 2, Status: 429, RetryAfter: "1"}
-	b.w.Faults().Add(limit)
+	b.Workspace.Faults().Add(limit)
 	began := time.Now()
 	if got, want := b.sync(), (store.SyncResult{Joined: 3}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -159,11 +160,11 @@ func TestGroupsAreListedOnceAllowed(t *testing.T) {
 	t.Parallel()
 	scopes := []string{"channels:read", "groups:read", "im:read", "mpim:none"}
 	b := prepare(t, options{Config: sandbox.Config{Scopes: scopes, PageSize: 1}})
-	group := b.w.AddChannel(sandbox.GroupDM, "", b.alice, b.w.Bot().UserID)
-	dm := b.w.AddChannel(sandbox.DM, "", b.alice)
+	group := b.Workspace.AddChannel(sandbox.GroupDM, "", b.Alice.ID, b.Workspace.Bot().UserID)
+	dm := b.Workspace.AddChannel(sandbox.DM, "", b.Alice.ID)
 	for range 2 {
 		b.sync()
-		if got := b.channels(); !slices.Contains(got, b.channel) || !slices.Contains(got, dm) || len(got) != 2 {
+		if got := b.channels(); !slices.Contains(got, b.General) || !slices.Contains(got, dm) || len(got) != 2 {
 			t.Errorf("listed %q", got)
 		}
 	}
@@ -178,8 +179,8 @@ func TestGroupsAreListedOnceAllowed(t *testing.T) {
 	if err != nil || !known[group].Private || !known[group].Member {
 		t.Errorf("%+v, %v", known, err)
 	}
-	b.clock.set(noon.Add(2 * minutes))
-	b.w.Say(group, b.alice, b.mention("in the group"), sandbox.At(noon.Add(minutes)), sandbox.WithoutEvent())
+	b.Time.Set(noon.Add(2 * minutes))
+	b.Workspace.Say(group, b.Alice.ID, b.Mention("in the group"), sandbox.At(noon.Add(minutes)), sandbox.WithoutEvent())
 	if _, err := b.Channel(t.Context(), group, true); err != nil {
 		t.Error(err)
 	}
@@ -189,22 +190,22 @@ func TestGroupsAreListedOnceAllowed(t *testing.T) {
 func TestRejoinedChannelIsKnownSinceThen(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{})
-	bot := b.w.Bot().UserID
-	b.w.Leave(b.channel, bot)
+	bot := b.Workspace.Bot().UserID
+	b.Workspace.Leave(b.General, bot)
 	b.sync()
 	if got := b.channels(); len(got) != 0 {
 		t.Errorf("still to be read: %q", got)
 	}
-	_, err := b.Channel(t.Context(), b.channel, false)
+	_, err := b.Channel(t.Context(), b.General, false)
 	var e *slack.Error
 	if !errors.As(err, &e) || e.Code != "not_in_channel" {
 		t.Errorf("got %v", err)
 	}
-	b.say(-minutes, b.mention("while it was away"))
-	b.clock.set(noon.Add(2 * minutes))
-	b.w.Join(b.channel, bot)
+	b.say(-minutes, b.Mention("while it was away"))
+	b.Time.Set(noon.Add(2 * minutes))
+	b.Workspace.Join(b.General, bot)
 	b.sync()
-	b.clock.set(noon.Add(4 * minutes))
+	b.Time.Set(noon.Add(4 * minutes))
 	b.say(-3*minutes, "after")
 	if got := b.catchUp(true); got.New != 2 {
 		t.Errorf("got %+v, want both stored", got)
@@ -214,11 +215,11 @@ func TestRejoinedChannelIsKnownSinceThen(t *testing.T) {
 
 // A channel that the bot has left is not listed and sends no events, so Slack is asked about it.
 func TestLeftChannelIsMadePrivate(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, url string) {
+	inprocess.EachDatabase(t, func(t *testing.T, url string) {
 		b := prepare(t, options{url: url})
-		bot := b.w.Bot().UserID
-		left := b.w.AddChannel(sandbox.Public, "left", bot, b.alice)
-		still := b.w.AddChannel(sandbox.Public, "still", bot, b.alice)
+		bot := b.Workspace.Bot().UserID
+		left := b.Workspace.AddChannel(sandbox.Public, "left", bot, b.Alice.ID)
+		still := b.Workspace.AddChannel(sandbox.Public, "still", bot, b.Alice.ID)
 		b.sync()
 		known := func() map[string]store.Channel {
 			t.Helper()
@@ -230,25 +231,25 @@ func TestLeftChannelIsMadePrivate(t *testing.T) {
 		}
 		want := func(when string, public, asked int) {
 			t.Helper()
-			names, err := b.Store.Names(t.Context(), "T1", b.channel, nil, []string{left, still})
+			names, err := b.Store.Names(t.Context(), "T1", b.General, nil, []string{left, still})
 			if err != nil || len(names.Channels) != public || b.calls("conversations.info") != asked {
 				t.Errorf("%s: %v is known elsewhere, %v, after %d questions; want %d after %d",
 					when, names.Channels, err, b.calls("conversations.info"), public, asked)
 			}
 		}
-		b.w.Leave(left, bot)
-		b.w.Leave(still, bot)
-		b.w.SetPrivate(left, true)
-		b.clock.set(noon.Add(hours))
+		b.Workspace.Leave(left, bot)
+		b.Workspace.Leave(still, bot)
+		b.Workspace.SetPrivate(left, true)
+		b.Time.Set(noon.Add(hours))
 		b.sync()
 		want("within an hour", 2, 0)
-		b.clock.set(noon.Add(hours + minutes))
+		b.Time.Set(noon.Add(hours + minutes))
 		for code, fault := range map[string]sandbox.Fault{ // after some faults only the first channel is asked about
 			"final": {Error: "access_denied"}, "limited": {Status: 429, RetryAfter: "7"}, "away": {Status: 503}, "lost": {LoseAnswer: true},
 		} {
 			before := known()
 			fault.Method = "conversations.info"
-			off := b.w.Faults().Add(fault)
+			off := b.Workspace.Faults().Add(fault)
 			asked := b.calls("conversations.info")
 			b.sync()
 			off()
@@ -262,11 +263,11 @@ func TestLeftChannelIsMadePrivate(t *testing.T) {
 		if k := known(); !k[left].Private || k[still].Private || k[still].Member || k[still].Refreshed != noon.Add(hours+minutes) {
 			t.Errorf("got %+v", k)
 		}
-		b.clock.set(noon.Add(2*hours + minutes))
+		b.Time.Set(noon.Add(2*hours + minutes))
 		b.sync()
 		want("an hour later", 1, asked+2)
-		b.w.Rename(still, "renamed")
-		b.clock.set(noon.Add(2*hours + 2*minutes))
+		b.Workspace.Rename(still, "renamed")
+		b.Time.Set(noon.Add(2*hours + 2*minutes))
 		b.sync()
 		want("then", 1, asked+3)
 		if k := known(); k[still].Name != "renamed" {
@@ -279,16 +280,16 @@ func TestLeftChannelIsMadePrivate(t *testing.T) {
 func TestManyLeftChannels(t *testing.T) {
 	t.Parallel()
 	b := prepare(t, options{})
-	bot := b.w.Bot().UserID
+	bot := b.Workspace.Bot().UserID
 	var ids []string
 	for i := range maxRechecks + 5 {
-		ids = append(ids, b.w.AddChannel(sandbox.Public, fmt.Sprintf("c%d", i), bot))
+		ids = append(ids, b.Workspace.AddChannel(sandbox.Public, fmt.Sprintf("c%d", i), bot))
 	}
 	b.sync()
 	for _, id := range ids {
-		b.w.Leave(id, bot)
+		b.Workspace.Leave(id, bot)
 	}
-	b.clock.set(noon.Add(2 * hours))
+	b.Time.Set(noon.Add(2 * hours))
 	for _, want := range []int{maxRechecks, len(ids), len(ids)} {
 		b.sync()
 		if got := b.calls("conversations.info"); got != want {
@@ -296,7 +297,7 @@ func TestManyLeftChannels(t *testing.T) {
 		}
 	}
 	var asked []string
-	for _, c := range b.w.Calls("conversations.info") {
+	for _, c := range b.Workspace.Calls("conversations.info") {
 		asked = append(asked, c.Args.Get("channel"))
 	}
 	slices.Sort(asked)
@@ -311,11 +312,11 @@ func TestManyLeftChannels(t *testing.T) {
 func TestChannelJoinedWhileItIsChecked(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{})
-	bot := b.w.Bot().UserID
-	b.w.Leave(b.channel, bot)
+	bot := b.Workspace.Bot().UserID
+	b.Workspace.Leave(b.General, bot)
 	b.sync()
-	b.clock.set(noon.Add(2 * hours))
-	b.w.Faults().Add(sandbox.Fault{Method: "conversations.info", Alter: func(a map[string]any) {
+	b.Time.Set(noon.Add(2 * hours))
+	b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.info", Alter: func(a map[string]any) {
 		a["channel"].(map[string]any)["is_member"] = true
 	}})
 	before := b.marks()
@@ -323,7 +324,7 @@ func TestChannelJoinedWhileItIsChecked(t *testing.T) {
 	if got := b.marks(); got != before {
 		t.Errorf("got %+v, want %+v", got, before)
 	}
-	b.w.Join(b.channel, bot)
+	b.Workspace.Join(b.General, bot)
 	b.sync()
 	if got := b.marks(); !got.Member || got.KnownSince != noon.Add(2*hours) {
 		t.Errorf("got %+v", got)

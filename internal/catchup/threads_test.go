@@ -22,18 +22,18 @@ func TestWhichThreadsAreRead(t *testing.T) {
 	b.hear(b.standing(b.say(3*days, "known", sandbox.InThread(ancient))))
 	unknown := b.say(20*days, "too old to be looked for")
 	near := b.say(3*hours, "near")
-	b.say(3*hours, b.mention("in fresh"), sandbox.InThread(fresh))
-	b.say(2*hours, b.mention("in ancient"), sandbox.InThread(ancient))
-	b.say(2*hours, b.mention("in unknown"), sandbox.InThread(unknown))
-	b.say(1*hours, b.mention("in near"), sandbox.InThread(near))
+	b.say(3*hours, b.Mention("in fresh"), sandbox.InThread(fresh))
+	b.say(2*hours, b.Mention("in ancient"), sandbox.InThread(ancient))
+	b.say(2*hours, b.Mention("in unknown"), sandbox.InThread(unknown))
+	b.say(1*hours, b.Mention("in near"), sandbox.InThread(near))
 
-	b.clock.set(noon.Add(-23*hours - minutes)) // threads were read less than an hour ago
+	b.Time.Set(noon.Add(-23*hours - minutes)) // threads were read less than an hour ago
 	b.catchUp(false)
 	b.wantTaken("near, @in near")
 	if got := b.calls("conversations.replies"); got != 1 {
 		t.Errorf("%d threads were read, want 1", got)
 	}
-	b.clock.set(noon)
+	b.Time.Set(noon)
 	b.catchUp(false)
 	b.wantTaken("@in fresh, @in ancient")
 	if got := b.calls("conversations.replies"); got != 1+3 {
@@ -42,7 +42,7 @@ func TestWhichThreadsAreRead(t *testing.T) {
 	if got := b.marks(); got.ThreadsRead != noon || chat.Time(got.ThreadsCaughtUpTo) != noon.Add(-hours) {
 		t.Errorf("marks %+v", got)
 	}
-	b.clock.set(noon.Add(59 * minutes))
+	b.Time.Set(noon.Add(59 * minutes))
 	b.catchUp(false)
 	b.catchUp(true)
 	b.wantTaken("")
@@ -53,7 +53,7 @@ func TestUnknownNewestReplies(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{})
 	root := b.say(5*days, "root")
-	b.say(hours, b.mention("hello"), sandbox.InThread(root))
+	b.say(hours, b.Mention("hello"), sandbox.InThread(root))
 	b.Slack = untold{b.Slack}
 	b.catchUp(true)
 	b.wantTaken("@hello")
@@ -77,7 +77,7 @@ func TestDeletedThread(t *testing.T) {
 		b.hear(b.standing(b.say(2*days, "known", sandbox.InThread(root))))
 	}
 	b.say(hours, "missed", sandbox.InThread(there))
-	b.w.Faults().Add(sandbox.Fault{Method: "conversations.replies", Error: "thread_not_found",
+	b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.replies", Error: "thread_not_found",
 		Match: func(c sandbox.Call) bool { return c.Args.Get("ts") == gone }})
 	b.catchUp(true)
 	b.wantTaken("missed")
@@ -107,9 +107,9 @@ func TestARefusalWhileThreadsAreRead(t *testing.T) {
 			b.say(hours, "top")
 			before := b.marks()
 			calls := 0
-			off := b.w.Faults().Add(sandbox.Fault{Method: "conversations.replies", Status: 429, RetryAfter: "9",
+			off := b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.replies", Status: 429, RetryAfter: "9",
 				Match: func(sandbox.Call) bool { calls++; return calls > 10 }})
-			r, err := b.Channel(t.Context(), b.channel, true)
+			r, err := b.Channel(t.Context(), b.General, true)
 			var e *slack.Error
 			if !errors.As(err, &e) || e.RetryAfter != 9*time.Second {
 				t.Fatalf("got %v", err)
@@ -143,18 +143,18 @@ func TestUnreadableThread(t *testing.T) {
 	b := setup(t, options{})
 	broken := b.say(10*hours, "broken")
 	b.say(2*hours, "reply", sandbox.InThread(broken))
-	b.w.Faults().Add(sandbox.Fault{Method: "conversations.replies", Error: "internal_error",
+	b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.replies", Error: "internal_error",
 		Match: func(c sandbox.Call) bool { return c.Args.Get("ts") == broken }})
 	round := func(at time.Duration) {
 		t.Helper()
-		b.clock.set(noon.Add(at))
-		if _, err := b.Channel(t.Context(), b.channel, false); err == nil {
+		b.Time.Set(noon.Add(at))
+		if _, err := b.Channel(t.Context(), b.General, false); err == nil {
 			t.Fatal("the thread was read")
 		}
 	}
 	round(0)
 	b.recorder.taken()
-	b.say(-minutes, b.mention("missed"))
+	b.say(-minutes, b.Mention("missed"))
 	listed := b.calls("conversations.history")
 	round(minutes)
 	round(2 * minutes)
