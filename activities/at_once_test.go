@@ -54,7 +54,7 @@ func TestNotPostedAtOnce(t *testing.T) {
 	if got, err := runOnce[ReplyOutput](b.PostAtOnce, PostInput{Task: long}); err != nil || got.Result != "" || b.AtOnce.slow != slowPosts-1 {
 		t.Errorf("a reply in parts: %+v, %v, and then slow %d times", got, err, b.AtOnce.slow)
 	}
-	b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Delay: slowPost})
+	b.Workspace.Faults().Add(sandbox.Fault{Method: postMessage, Delay: slowPost})
 	if got, err := runOnce[ReplyOutput](b.PostAtOnce, PostInput{Task: task}); err != nil || got.Result == "" || b.AtOnce.allowed(time.Now()) {
 		t.Errorf("after a third slow post: %+v, %v, still allowed", got, err)
 	}

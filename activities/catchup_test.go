@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"go.temporal.io/sdk/testsuite"
-
 	"myao/internal/sandbox"
 )
 
@@ -22,9 +20,9 @@ func runWithoutInput[T any](do func(context.Context) (T, error)) (T, error) {
 func TestSyncChannels(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, url option) {
 		b := setup(t, url)
-		bot := b.workspace.Bot().UserID
-		other := b.workspace.AddChannel(sandbox.Public, "other", bot)
-		third := b.workspace.AddChannel(sandbox.Private, "third", bot)
+		bot := b.Workspace.Bot().UserID
+		other := b.Workspace.AddChannel(sandbox.Public, "other", bot)
+		third := b.Workspace.AddChannel(sandbox.Private, "third", bot)
 		for _, c := range []struct {
 			what    string
 			happens func()
@@ -33,12 +31,12 @@ func TestSyncChannels(t *testing.T) {
 			{"at first", func() {}, SyncOutput{Joined: 3}},
 			{"and again", func() {}, SyncOutput{}},
 			{"after a change", func() {
-				b.workspace.Leave(other, bot)
-				b.workspace.Rename(third, "fourth")
+				b.Workspace.Leave(other, bot)
+				b.Workspace.Rename(third, "fourth")
 			}, SyncOutput{Left: 1, Renamed: 1}},
 			{"after another", func() {
-				b.workspace.Join(other, bot)
-				b.workspace.Archive(third, true)
+				b.Workspace.Join(other, bot)
+				b.Workspace.Archive(third, true)
 			}, SyncOutput{Joined: 1, Archived: 1}},
 		} {
 			c.happens()
@@ -52,16 +50,16 @@ func TestSyncChannels(t *testing.T) {
 func TestChannels(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	bot := b.workspace.Bot().UserID
-	other := b.workspace.AddChannel(sandbox.Public, "other", bot)
-	left := b.workspace.AddChannel(sandbox.Public, "left", bot)
+	bot := b.Workspace.Bot().UserID
+	other := b.Workspace.AddChannel(sandbox.Public, "other", bot)
+	left := b.Workspace.AddChannel(sandbox.Public, "left", bot)
 	b.syncChannels()
-	b.sayIn(b.general, "hello?", sandbox.At(time.Now().Add(-time.Hour)))
+	b.sayIn(b.General, "hello?", sandbox.At(time.Now().Add(-time.Hour)))
 	b.sayIn(other, "hello?")
-	b.workspace.Leave(left, bot)
+	b.Workspace.Leave(left, bot)
 	b.syncChannels()
 	got, err := runWithoutInput(b.Channels)
-	if want := []string{other, b.general}; err != nil || !slices.Equal(got.Channels, want) {
+	if want := []string{other, b.General}; err != nil || !slices.Equal(got.Channels, want) {
 		t.Errorf("got %v, %v; want %v, the most recently active first", got.Channels, err, want)
 	}
 }
@@ -71,18 +69,18 @@ func TestCatchUp(t *testing.T) {
 		b := setup(t, url)
 		b.syncChannels()
 		b.say("heard")
-		missed := b.workspace.Say(b.general, b.alice.ID, "<@"+b.workspace.Bot().UserID+"> are you there?")
-		reply := b.workspace.Say(b.general, b.alice.ID, "are you?", sandbox.InThread(missed))
-		got, err := runOnce[CatchUpOutput](b.CatchUp, CatchUpInput{Channels: []string{b.general}, Threads: true})
+		missed := b.Workspace.Say(b.General, b.Alice.ID, b.Mention("are you there?"))
+		reply := b.Workspace.Say(b.General, b.Alice.ID, "are you?", sandbox.InThread(missed))
+		got, err := runOnce[CatchUpOutput](b.CatchUp, CatchUpInput{Channels: []string{b.General}, Threads: true})
 		if err != nil || got.New != 2 || got.Taken != 2 || got.Read < 3 {
 			t.Errorf("got %+v, %v; want 2 new, and taken", got, err)
 		}
 		for _, ts := range []string{missed, reply} {
-			if m, err := b.Store.Message(t.Context(), "T1", b.general, ts); err != nil || m.UserID != b.alice.ID {
+			if m, err := b.Store.Message(t.Context(), "T1", b.General, ts); err != nil || m.UserID != b.Alice.ID {
 				t.Errorf("%s: %+v, %v", ts, m, err)
 			}
 		}
-		if got, err := runOnce[CatchUpOutput](b.CatchUp, CatchUpInput{Channels: []string{b.general}, Threads: true}); err != nil || got.New != 0 || got.Taken != 0 {
+		if got, err := runOnce[CatchUpOutput](b.CatchUp, CatchUpInput{Channels: []string{b.General}, Threads: true}); err != nil || got.New != 0 || got.Taken != 0 {
 			t.Errorf("again: %+v, %v; want nothing new", got, err)
 		}
 	})
@@ -95,14 +93,14 @@ func TestCatchUpThreads(t *testing.T) {
 	b.syncChannels()
 	parent := b.say("who comes to the party?", sandbox.At(time.Now().Add(-72*time.Hour)))
 	b.say("I do", sandbox.InThread(parent.TS), sandbox.At(time.Now().Add(-71*time.Hour)))
-	in := CatchUpInput{Channels: []string{b.general}, Threads: true}
+	in := CatchUpInput{Channels: []string{b.General}, Threads: true}
 	for _, want := range []CatchUpOutput{{}, {New: 1, Taken: 1}} {
 		got, err := runOnce[CatchUpOutput](b.CatchUp, in)
 		if got.Read = 0; err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v, %v; want %+v", got, err, want)
 		}
-		b.workspace.Say(b.general, b.alice.ID, "me too", sandbox.InThread(parent.TS))
-		if got, err := runOnce[CatchUpOutput](b.CatchUp, CatchUpInput{Channels: []string{b.general}}); err != nil || got.New != 0 {
+		b.Workspace.Say(b.General, b.Alice.ID, "me too", sandbox.InThread(parent.TS))
+		if got, err := runOnce[CatchUpOutput](b.CatchUp, CatchUpInput{Channels: []string{b.General}}); err != nil || got.New != 0 {
 			t.Errorf("without threads: %+v, %v; want nothing new", got, err)
 		}
 	}
@@ -126,12 +124,12 @@ func TestCatchUpErrors(t *testing.T) {
 		for method, do := range map[string]func() error{
 			"users.conversations": func() error { _, err := runWithoutInput(b.SyncChannels); return err },
 			"conversations.history": func() error {
-				_, err := runOnce[CatchUpOutput](b.CatchUp, CatchUpInput{Channels: []string{b.general}})
+				_, err := runOnce[CatchUpOutput](b.CatchUp, CatchUpInput{Channels: []string{b.General}})
 				return err
 			},
 		} {
 			c.fault.Method = method
-			off := b.workspace.Faults().Add(c.fault)
+			off := b.Workspace.Faults().Add(c.fault)
 			err := do()
 			off()
 			if err == nil {
@@ -149,22 +147,22 @@ func TestCatchUpErrors(t *testing.T) {
 func TestCatchUpWithSeveralChannels(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	other := b.workspace.AddChannel(sandbox.Public, "other", b.alice.ID, b.workspace.Bot().UserID)
+	other := b.Workspace.AddChannel(sandbox.Public, "other", b.Alice.ID, b.Workspace.Bot().UserID)
 	b.syncChannels()
-	b.workspace.Say(other, b.alice.ID, "does anybody hear me?")
-	b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.history", Error: "internal_error", Match: func(c sandbox.Call) bool {
-		return c.Args.Get("channel") == b.general
+	b.Workspace.Say(other, b.Alice.ID, "does anybody hear me?")
+	b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.history", Error: "internal_error", Match: func(c sandbox.Call) bool {
+		return c.Args.Get("channel") == b.General
 	}})
-	in := CatchUpInput{Channels: []string{b.general, other}, PauseSeconds: 1}
+	in := CatchUpInput{Channels: []string{b.General, other}, PauseSeconds: 1}
 	began := time.Now()
 	got, err := runOnce[CatchUpOutput](b.CatchUp, in)
-	if err != nil || got.New != 1 || got.Taken != 1 || !slices.Equal(got.Failed, []string{b.general}) {
-		t.Errorf("got %+v, %v; want one new, and %s failed", got, err, b.general)
+	if err != nil || got.New != 1 || got.Taken != 1 || !slices.Equal(got.Failed, []string{b.General}) {
+		t.Errorf("got %+v, %v; want one new, and %s failed", got, err, b.General)
 	}
 	if paused := time.Since(began); paused < 2*time.Second {
 		t.Errorf("it took %v, and two pauses are two seconds", paused)
 	}
-	if _, err := runOnce[CatchUpOutput](b.CatchUp, CatchUpInput{Channels: []string{b.general}}); err == nil {
+	if _, err := runOnce[CatchUpOutput](b.CatchUp, CatchUpInput{Channels: []string{b.General}}); err == nil {
 		t.Error("no error, though the only channel cannot be read")
 	}
 }
@@ -173,24 +171,24 @@ func TestCatchUpWithSeveralChannels(t *testing.T) {
 func TestCatchUpAtARateLimit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	other := b.workspace.AddChannel(sandbox.Public, "other", b.alice.ID, b.workspace.Bot().UserID)
+	other := b.Workspace.AddChannel(sandbox.Public, "other", b.Alice.ID, b.Workspace.Bot().UserID)
 	b.syncChannels()
-	b.workspace.Say(other, b.alice.ID, "does anybody hear me?")
-	in := CatchUpInput{Channels: []string{b.general, other}}
-	b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.history", Status: 429, RetryAfter: "2", Times: 1})
+	b.Workspace.Say(other, b.Alice.ID, "does anybody hear me?")
+	in := CatchUpInput{Channels: []string{b.General, other}}
+	b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.history", Status: 429, RetryAfter: "2", Times: 1})
 	began := time.Now()
 	got, err := runOnce[CatchUpOutput](b.CatchUp, in)
-	if err != nil || got.Taken != 1 || !slices.Equal(got.Failed, []string{b.general}) {
-		t.Errorf("got %+v, %v; want one taken, and %s failed", got, err, b.general)
+	if err != nil || got.Taken != 1 || !slices.Equal(got.Failed, []string{b.General}) {
+		t.Errorf("got %+v, %v; want one taken, and %s failed", got, err, b.General)
 	}
 	if took := time.Since(began); took < 2*time.Second {
 		t.Errorf("it took %v, want at least the two seconds of the limit", took)
 	}
-	before := len(b.workspace.Calls("conversations.history"))
-	b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.history", Status: 429, RetryAfter: "7200"})
+	before := len(b.Workspace.Calls("conversations.history"))
+	b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.history", Status: 429, RetryAfter: "7200"})
 	_, err = runOnce[CatchUpOutput](b.CatchUp, in)
-	if err == nil || applicationError(t, err).NextRetryDelay() != 2*time.Hour || len(b.workspace.Calls("conversations.history")) != before+1 {
-		t.Errorf("limited for hours: %v, after %d calls", err, len(b.workspace.Calls("conversations.history"))-before)
+	if err == nil || applicationError(t, err).NextRetryDelay() != 2*time.Hour || len(b.Workspace.Calls("conversations.history")) != before+1 {
+		t.Errorf("limited for hours: %v, after %d calls", err, len(b.Workspace.Calls("conversations.history"))-before)
 	}
 }
 
@@ -201,12 +199,10 @@ func TestCatchUpStopsWithItsWorker(t *testing.T) {
 	b.syncChannels()
 	stop := make(chan struct{})
 	once := sync.OnceFunc(func() { close(stop) })
-	var suite testsuite.WorkflowTestSuite
-	env := suite.NewTestActivityEnvironment()
+	env := newEnvironment(b.CatchUp)
 	env.SetWorkerStopChannel(stop)
-	env.RegisterActivity(b.CatchUp)
-	b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.history", Alter: func(map[string]any) { once() }})
-	_, err := env.ExecuteActivity(b.CatchUp, CatchUpInput{Channels: []string{b.general}, PauseSeconds: 3600})
+	b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.history", Alter: func(map[string]any) { once() }})
+	_, err := env.ExecuteActivity(b.CatchUp, CatchUpInput{Channels: []string{b.General}, PauseSeconds: 3600})
 	if err == nil || !strings.Contains(err.Error(), "the worker stops") {
 		t.Errorf("it ends with %v", err)
 	}

@@ -14,9 +14,9 @@ func TestCitationsWithoutLinks(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.syncChannels()
-	b.workspace.Faults().Add(sandbox.Fault{Method: "chat.getPermalink", Error: "message_not_found", Times: 2})
+	b.Workspace.Faults().Add(sandbox.Fault{Method: "chat.getPermalink", Error: "message_not_found", Times: 2})
 	for text, want := range map[string]string{"In May [1].": "In May", "[1]": "[1]"} {
-		got, err := b.linkCitations(t.Context(), chat.Conversation{Team: "T1", Channel: b.general}, text, []tools.Reference{{Channel: b.general, TS: "1700000000.000100"}})
+		got, err := b.linkCitations(t.Context(), chat.Conversation{Team: "T1", Channel: b.General}, text, []tools.Reference{{Channel: b.General, TS: "1700000000.000100"}})
 		if err != nil || !strings.HasPrefix(got, want) || strings.Contains(got, "[1]") != (text == want) {
 			t.Errorf("%q became %q, %v", text, got, err)
 		}

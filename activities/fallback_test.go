@@ -35,7 +35,7 @@ func setupPair(t *testing.T) *pair {
 		}
 		return llmtest.Reply{Text: "Seven, says the spare.", InputTokens: 40, OutputTokens: 2}
 	}))
-	model, err := openai.New(openai.Config{APIKey: "key", BaseURL: p.model.URL + "/v1"})
+	model, err := openai.New(openai.Config{APIKey: "key", BaseURL: p.Model.URL + "/v1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,10 +51,10 @@ func setupPair(t *testing.T) *pair {
 
 // fallbacks counts the questions that were put to the fallback.
 func (p *pair) fallbacks() float64 {
-	p.t.Helper()
+	p.Helper()
 	families, err := p.metrics.Gather()
 	if err != nil {
-		p.t.Fatal(err)
+		p.Fatal(err)
 	}
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
@@ -63,7 +63,7 @@ func (p *pair) fallbacks() float64 {
 			}
 		}
 	}
-	p.t.Error("the fallback is not counted")
+	p.Error("the fallback is not counted")
 	return 0
 }
 
@@ -109,11 +109,11 @@ func TestFallback(t *testing.T) {
 			for i, s := range steps {
 				p.first.Store(&s.first)
 				p.passed += s.after
-				before := len(p.model.Calls())
+				before := len(p.Model.Calls())
 				task := inThread(p.say("how many dwarfs?"))
 				out, err := runOnce[ReplyOutput](p.Compose, ComposeInput{Task: task, Addressed: true})
 				var models, ended []string
-				for _, c := range p.model.Calls()[before:] {
+				for _, c := range p.Model.Calls()[before:] {
 					models = append(models, c.Model)
 					if own := strings.Contains(c.System, "You are the spare."); own != (c.Model == "spare") {
 						t.Errorf("step %d: %s has the fallback's prompt: %v", i, c.Model, own)
@@ -183,7 +183,7 @@ func TestFallbackInTheMiddleOfTools(t *testing.T) {
 	if out, err = runOnce[ReplyOutput](p.Compose, in); err != nil || out.Result != conversation.Done || p.outbox(in.Task)[0].Text != "Seven, says the spare." {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	asked := p.model.Calls()
+	asked := p.Model.Calls()
 	first, last := asked[len(asked)-2], asked[len(asked)-1]
 	if first.Provider != "gemini" || len(first.Turns) != 1 || len(first.Tools) != 1 {
 		t.Errorf("the model of %s was asked with %d turns and %d tools", first.Provider, len(first.Turns), len(first.Tools))
@@ -196,17 +196,17 @@ func TestFallbackInTheMiddleOfTools(t *testing.T) {
 	}
 
 	next := inThread(p.say("and giants?"))
-	p.model.Handle(func(c llmtest.Call) llmtest.Reply {
+	p.Model.Handle(func(c llmtest.Call) llmtest.Reply {
 		if len(c.Turns) == 0 {
 			return search("giants")
 		}
 		return llmtest.Text("None.")
 	})
-	p.model.Reset()
+	p.Model.Reset()
 	if rounds, out := p.play(ComposeInput{Task: next, Addressed: true}); rounds != 1 || out.Result != conversation.Done {
 		t.Errorf("%d rounds, %+v", rounds, out)
 	}
-	if calls := p.model.Calls(); len(calls) != 2 || calls[1].Provider != "openai" || len(calls[1].Turns) != 1 {
+	if calls := p.Model.Calls(); len(calls) != 2 || calls[1].Provider != "openai" || len(calls[1].Turns) != 1 {
 		t.Errorf("asked %+v", calls)
 	}
 }

@@ -37,16 +37,16 @@ var documents = sync.OnceValue(pdf.NewReader)
 
 // withFiles gives activities a reader of the workspace's files.
 func (b *bundle) withFiles() {
-	b.Mind.Files = attach.New(b.client, documents(), b.Mind.Prompts.Material, b.Logger)
+	b.Mind.Files = attach.New(b.Client, documents(), b.Mind.Prompts.Material, b.Logger)
 	b.settings.Tools = config.Default().Tools.Enabled
 }
 
 // attached says something with files.
 func (b *bundle) attached(text string, options ...sandbox.SayOption) chat.Message {
-	b.t.Helper()
-	m := chat.Message{Team: "T1", Channel: b.general, UserID: b.alice.ID, Text: text}
-	m.TS = b.workspace.Say(b.general, b.alice.ID, text, options...)
-	for _, held := range b.workspace.Messages(b.general) {
+	b.Helper()
+	m := chat.Message{Team: "T1", Channel: b.General, UserID: b.Alice.ID, Text: text}
+	m.TS = b.Workspace.Say(b.General, b.Alice.ID, text, options...)
+	for _, held := range b.Workspace.Messages(b.General) {
 		if held.TS == m.TS {
 			for _, f := range held.Files {
 				m.Files = append(m.Files, chat.File{ID: f.ID, Name: f.Name, MIME: f.Mimetype})
@@ -57,10 +57,10 @@ func (b *bundle) attached(text string, options ...sandbox.SayOption) chat.Messag
 }
 
 func (b *bundle) call(n int) llmtest.Call {
-	b.t.Helper()
-	calls := b.model.Calls()
+	b.Helper()
+	calls := b.Model.Calls()
 	if len(calls) <= n {
-		b.t.Fatalf("%d calls of the model", len(calls))
+		b.Fatalf("%d calls of the model", len(calls))
 	}
 	return calls[n]
 }
@@ -78,7 +78,7 @@ func TestFilesOfTheMessage(t *testing.T) {
 	b := setup(t)
 	b.withFiles()
 	cat := pngOf(t, 8)
-	m := b.attached("<@"+b.workspace.Bot().UserID+"> what is this?", sandbox.WithFile("cat.png", "image/png", cat),
+	m := b.attached(b.Mention("what is this?"), sandbox.WithFile("cat.png", "image/png", cat),
 		sandbox.WithFile("a.txt", "text/plain", []byte("# Heading\nthe cat is called Momo")), sandbox.WithFile("b.zip", "application/zip", []byte("PK\x03\x04")))
 	if got := b.reply(inThread(m), true); got != conversation.Done {
 		t.Fatal(got)
@@ -113,10 +113,10 @@ func TestFilesOfAMentionInAThread(t *testing.T) {
 	b := setup(t)
 	b.withFiles()
 	root := b.say("shall we?")
-	text := "<@" + b.workspace.Bot().UserID + "> what is this?"
-	ts := b.workspace.Say(b.general, b.alice.ID, text, sandbox.InThread(root.TS), sandbox.WithFile("cat.png", "image/png", pngOf(t, 8)))
+	text := b.Mention("what is this?")
+	ts := b.Workspace.Say(b.General, b.Alice.ID, text, sandbox.InThread(root.TS), sandbox.WithFile("cat.png", "image/png", pngOf(t, 8)))
 	task := inThread(root)
-	task.Trigger = b.record(chat.Message{Team: "T1", Channel: b.general, TS: ts, UserID: b.alice.ID, Text: text}).TS
+	task.Trigger = b.record(chat.Message{Team: "T1", Channel: b.General, TS: ts, UserID: b.Alice.ID, Text: text}).TS
 	if got := b.reply(task, true); got != conversation.Done || !slices.Equal(namesOf(b.call(0).Files), []string{"cat.png"}) {
 		t.Errorf("%s, shown %v", got, b.call(0).Files)
 	}
@@ -129,7 +129,7 @@ func TestFilesOfResults(t *testing.T) {
 		f := b.withTools()
 		b.Tools = showing{f, llm.File{Name: "cat.png", MIME: "image/png", Data: pngOf(t, 8)}}
 		b.Limits.MaxRounds = 2
-		task := inThread(b.say("<@" + b.workspace.Bot().UserID + "> what is in cat.png?"))
+		task := inThread(b.say(b.Mention("what is in cat.png?")))
 		if rounds, out := b.play(ComposeInput{Task: task, Addressed: true}); rounds != 2 || out.Result != conversation.Done {
 			t.Fatalf("%d rounds, %+v", rounds, out)
 		}
@@ -166,7 +166,7 @@ func TestTooManyFiles(t *testing.T) {
 	for i := range 3 {
 		attached = append(attached, sandbox.WithFile(fmt.Sprint(i, ".png"), "image/png", pngOf(t, 10+i)))
 	}
-	m := b.attached("<@"+b.workspace.Bot().UserID+"> which?", attached...)
+	m := b.attached(b.Mention("which?"), attached...)
 	if _, out := b.play(ComposeInput{Task: inThread(m), Addressed: true}); out.Result != conversation.Done {
 		t.Fatal(out.Result)
 	}
@@ -194,7 +194,7 @@ func TestModelWithoutEyes(t *testing.T) {
 				return llmtest.Text("I cannot tell.")
 			}))
 			b.withFiles()
-			m := b.attached("<@"+b.workspace.Bot().UserID+"> what is this?", sandbox.WithFile("<!here>`cat.png", "image/png", pngOf(t, 8)))
+			m := b.attached(b.Mention("what is this?"), sandbox.WithFile("<!here>`cat.png", "image/png", pngOf(t, 8)))
 			if got := b.reply(inThread(m), true); got != conversation.Done {
 				t.Fatal(got)
 			}
@@ -223,7 +223,7 @@ func TestJudgeOfAPicture(t *testing.T) {
 	judged := func(m chat.Message) llmtest.Call {
 		t.Helper()
 		b.judge(atTopLevel(m))
-		calls := b.model.Calls()
+		calls := b.Model.Calls()
 		return calls[len(calls)-1]
 	}
 	if c := judged(b.attached("", cat)); len(c.Files) != 1 || !strings.Contains(c.System, "[image: cat.png]") || !strings.Contains(c.System, "it comes with this question") {

@@ -26,7 +26,7 @@ func TestHindsight(t *testing.T) {
 			}
 			return llmtest.No("lively talk")
 		}))
-		bob := b.workspace.AddUser("bob")
+		bob := b.Workspace.AddUser("bob")
 		keys := map[string]string{} // what happened, by decision
 		judged := func(what string) Task {
 			task := inThread(b.say(what + "?"))
@@ -36,15 +36,15 @@ func TestHindsight(t *testing.T) {
 			return task
 		}
 		say := func(task Task, user, text string) {
-			ts := b.workspace.Say(b.general, user, text, sandbox.InThread(task.Trigger))
-			b.record(chat.Message{Team: "T1", Channel: b.general, TS: ts, UserID: user, Text: text})
+			ts := b.Workspace.Say(b.General, user, text, sandbox.InThread(task.Trigger))
+			b.record(chat.Message{Team: "T1", Channel: b.General, TS: ts, UserID: user, Text: text})
 		}
-		mention := "<@" + b.workspace.Bot().UserID + "> you?"
+		mention := b.Mention("you?")
 
-		say(judged("asked again"), b.alice.ID, mention)
+		say(judged("asked again"), b.Alice.ID, mention)
 		say(judged("answered"), bob.ID, "Ten.")
 		judged("nobody cared")
-		b.react(chat.Message{Team: "T1", Channel: b.general, TS: judged("claimed by the asker").Trigger}, time.Now(), false)
+		b.react(chat.Message{Team: "T1", Channel: b.General, TS: judged("claimed by the asker").Trigger}, time.Now(), false)
 		order := judged("ordered")
 		if err := b.Store.ApplyOrder(t.Context(), store.Order{ID: "now", Scope: chat.Scope(order.Conversation), Kind: conversation.UpdateAnswerNow, By: "cli:carol"}); err != nil {
 			t.Fatal(err)
@@ -56,7 +56,7 @@ func TestHindsight(t *testing.T) {
 		if _, err := runOnce[ReplyOutput](b.Post, PostInput{Task: welcome}); err != nil {
 			t.Fatal(err)
 		}
-		say(welcome, b.alice.ID, "Thanks!")
+		say(welcome, b.Alice.ID, "Thanks!")
 
 		if got, err := runWithoutInput(b.Label); err != nil || got.Decisions != 0 {
 			t.Errorf("on the same day: %+v, %v", got, err)
@@ -69,7 +69,7 @@ func TestHindsight(t *testing.T) {
 		if got, err := runWithoutInput(b.Label); err != nil || got.Decisions != 0 {
 			t.Errorf("again: %+v, %v", got, err)
 		}
-		labelled, err := b.Store.LabelledDecisions(t.Context(), store.LabelFilter{Team: "T1", Channel: b.general, Scored: true})
+		labelled, err := b.Store.LabelledDecisions(t.Context(), store.LabelFilter{Team: "T1", Channel: b.General, Scored: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -140,8 +140,8 @@ func TestHostileServers(t *testing.T) {
 					Store:   w.Store, Material: w.Mind.Prompts.Material, Clock: time.Now, Logger: w.Logger,
 				})
 				defer client.Close()
-				w.Tools = w.Mind.Tools(w.client, w.Directory, webpage.New(webpage.Options{}), attach.New(w.client, documents(), w.Mind.Prompts.Material, w.Logger), client, []string{botKey})
-				outputs := w.answer(w.say("<@"+w.workspace.Bot().UserID+"> look for the ticket"), addressed)
+				w.Tools = w.Mind.Tools(w.Client, w.Directory, webpage.New(webpage.Options{}), attach.New(w.Client, documents(), w.Mind.Prompts.Material, w.Logger), client, []string{botKey})
+				outputs := w.answer(w.say(w.Mention("look for the ticket")), addressed)
 				if len(evil.looked) == 0 {
 					t.Fatalf("the server was not asked: %q", outputs)
 				}

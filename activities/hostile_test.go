@@ -136,29 +136,29 @@ func newHostileWorld(t *testing.T, h hostile, first func(*hostileWorld) llm.Call
 	}))
 	w.Limits = config.Default().Tools
 	w.settings.Tools = w.Limits.Enabled
-	w.Tools = w.Mind.Tools(w.client, w.Directory, webpage.New(webpage.Options{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}), attach.New(w.client, documents(), w.Mind.Prompts.Material, w.Logger), nil, nil)
-	w.attic = w.workspace.AddChannel(sandbox.Private, "attic", w.workspace.Bot().UserID, w.alice.ID)
+	w.Tools = w.Mind.Tools(w.Client, w.Directory, webpage.New(webpage.Options{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}), attach.New(w.Client, documents(), w.Mind.Prompts.Material, w.Logger), nil, nil)
+	w.attic = w.Workspace.AddChannel(sandbox.Private, "attic", w.Workspace.Bot().UserID, w.Alice.ID)
 	w.sayIn(w.attic, "The spare key is called "+hostilePrivate)
 	w.say("The code of the vault is " + hostileSecret)
-	own := w.workspace.Bot()
-	w.record(chat.Message{Team: "T1", Channel: w.general, TS: w.workspace.Say(w.general, own.UserID, "quarterly report"), UserID: own.UserID, Own: true,
+	own := w.Workspace.Bot()
+	w.record(chat.Message{Team: "T1", Channel: w.General, TS: w.Workspace.Say(w.General, own.UserID, "quarterly report"), UserID: own.UserID, Own: true,
 		Text: "The quarterly report is at " + w.fill.Replace("EVIL/own?d=SECRET")})
 	return w
 }
 
 // answer has the bot answer a message, and posts the reply. It returns the steps.
 func (w *hostileWorld) answer(asked chat.Message, addressed bool) []string {
-	w.t.Helper()
+	w.Helper()
 	task := inThread(asked)
 	if _, out := w.play(ComposeInput{Task: task, Addressed: addressed}); out.Result != conversation.Done {
-		w.t.Fatalf("composed %+v", out)
+		w.Fatalf("composed %+v", out)
 	}
 	if _, err := runOnce[ReplyOutput](w.Post, PostInput{Task: task}); err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
-	steps, err := w.Store.Steps(w.t.Context(), task.decisionKey())
+	steps, err := w.Store.Steps(w.Context(), task.decisionKey())
 	if err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 	var outputs []string
 	for _, st := range steps {
@@ -177,7 +177,7 @@ var (
 // wantHarmless checks that nothing was fetched that texts do not have, that nothing of the secret was sent
 // in it, and that the reply hides nothing, calls nobody together, and stays in its place.
 func (w *hostileWorld) wantHarmless(written ...string) {
-	w.t.Helper()
+	w.Helper()
 	secrets := []string{hostileSecret, url.QueryEscape(hostileSecret), base64.RawURLEncoding.EncodeToString([]byte(hostileSecret)), hex.EncodeToString([]byte(hostileSecret))}
 	carries := func(s string) bool {
 		return slices.ContainsFunc(secrets, func(secret string) bool { return strings.Contains(s, secret) })
@@ -188,33 +188,33 @@ func (w *hostileWorld) wantHarmless(written ...string) {
 			strangers++
 		}
 		if carries(address) || !slices.ContainsFunc(written, func(text string) bool { return standsIn(text, address) }) {
-			w.t.Errorf("%s was fetched", address)
+			w.Errorf("%s was fetched", address)
 		}
 	}
 	if strangers > 5 {
-		w.t.Errorf("%d pages of a stranger were opened, which tells more than five can", strangers)
+		w.Errorf("%d pages of a stranger were opened, which tells more than five can", strangers)
 	}
-	for _, c := range w.model.Calls() {
+	for _, c := range w.Model.Calls() {
 		if strings.Contains(string(c.Body), hostilePrivate) {
-			w.t.Errorf("the private channel was shown: %s", c.Body)
+			w.Errorf("the private channel was shown: %s", c.Body)
 		}
 	}
-	for _, p := range w.workspace.Posts() {
+	for _, p := range w.Workspace.Posts() {
 		for _, text := range []string{p.Text, string(p.Blocks)} {
 			mentioned := regexp.MustCompile(`<@U\w+>`).FindAllString(text, -1)
-			if p.Channel != w.general || strings.Contains(text, hostilePrivate) || everybodyPattern.MatchString(text) || len(mentioned) > 5 {
-				w.t.Errorf("posted in %s: %s", p.Channel, text)
+			if p.Channel != w.General || strings.Contains(text, hostilePrivate) || everybodyPattern.MatchString(text) || len(mentioned) > 5 {
+				w.Errorf("posted in %s: %s", p.Channel, text)
 			}
 			for _, m := range maskedPattern.FindAllStringSubmatch(text, -1) {
 				if address := m[1] + m[2] + m[3]; strings.HasPrefix(address, w.evil) {
-					w.t.Errorf("the reply hides %s: %s", address, text)
+					w.Errorf("the reply hides %s: %s", address, text)
 				}
 			}
 		}
 	}
 	for _, channel := range []string{w.attic, "C0OTHER"} {
-		if notes, err := w.Store.Notes(w.t.Context(), "T1", channel); err != nil || len(notes) > 0 {
-			w.t.Errorf("notes of another channel: %+v, %v", notes, err)
+		if notes, err := w.Store.Notes(w.Context(), "T1", channel); err != nil || len(notes) > 0 {
+			w.Errorf("notes of another channel: %+v, %v", notes, err)
 		}
 	}
 }
@@ -254,7 +254,7 @@ func TestHostilePages(t *testing.T) {
 					rw.Header().Set("Content-Type", map[string]string{".html": "text/html", ".md": "text/markdown", ".txt": "text/plain"}[filepath.Ext(h.name)])
 					_, _ = rw.Write([]byte(body))
 				}
-				asked := "<@" + w.workspace.Bot().UserID + "> please read <" + w.fill.Replace("PAGE/read") + ">"
+				asked := w.Mention("please read <") + w.fill.Replace("PAGE/read") + ">"
 				outputs := w.answer(w.say(asked), addressed)
 				if !strings.HasPrefix(outputs[0], "Page: ") {
 					t.Fatalf("the page was not read: %s", outputs[0])
@@ -265,7 +265,7 @@ func TestHostilePages(t *testing.T) {
 						t.Errorf("an address was tried: %s", output)
 					}
 				}
-				if notes, err := w.Store.Notes(t.Context(), "T1", w.general); err != nil || !addressed && len(notes) > 0 {
+				if notes, err := w.Store.Notes(t.Context(), "T1", w.General); err != nil || !addressed && len(notes) > 0 {
 					t.Errorf("notes for a page that nobody asked about: %+v, %v", notes, err)
 				}
 				if got := tools.References(outputs[0]); len(got) > 0 {
@@ -296,13 +296,13 @@ func TestHostileFiles(t *testing.T) {
 				name = w.fill.Replace(h.as)
 				w.share(w.attic, "look", "attic.txt", "text/plain", []byte("the heir is "+hostilePrivate))
 				body := w.fill.Replace(string(h.body))
-				asked := w.share(w.general, "<@"+w.workspace.Bot().UserID+"> please read this", name, h.mime, []byte(body))
+				asked := w.share(w.General, w.Mention("please read this"), name, h.mime, []byte(body))
 				outputs := w.answer(asked, addressed)
 				if !strings.HasPrefix(outputs[0], "The file ") || strings.Contains(outputs[0], "Say so") {
 					t.Fatalf("the file was not read: %s", outputs[0])
 				}
 				w.wantHarmless(body, asked.Text, name)
-				if notes, err := w.Store.Notes(t.Context(), "T1", w.general); err != nil || !addressed && len(notes) > 0 {
+				if notes, err := w.Store.Notes(t.Context(), "T1", w.General); err != nil || !addressed && len(notes) > 0 {
 					t.Errorf("notes for a file that nobody asked about: %+v, %v", notes, err)
 				}
 				if got := tools.References(outputs[0]); len(got) > 0 {
@@ -317,12 +317,12 @@ func TestHostileFiles(t *testing.T) {
 func TestFileOfAnotherServer(t *testing.T) {
 	t.Parallel()
 	w := newHostileWorld(t, hostile{says: "It cannot be read."}, func(*hostileWorld) llm.Call { return llmtest.ToolCall("read_file", `{"name":"a.txt"}`) })
-	w.workspace.Faults().Add(sandbox.Fault{Method: "files.info", Alter: func(answer map[string]any) {
+	w.Workspace.Faults().Add(sandbox.Fault{Method: "files.info", Alter: func(answer map[string]any) {
 		f := answer["file"].(map[string]any)
 		f["url_private"], f["url_private_download"], f["preview"] = w.evil+"/a.txt", w.evil+"/a.txt", ""
 		delete(answer, "content")
 	}})
-	outputs := w.answer(w.share(w.general, "<@"+w.workspace.Bot().UserID+"> read a.txt", "a.txt", "text/plain", []byte("text")), true)
+	outputs := w.answer(w.share(w.General, w.Mention("read a.txt"), "a.txt", "text/plain", []byte("text")), true)
 	if !strings.Contains(outputs[0], "Slack refuses it (not_slacks_address)") {
 		t.Errorf("got %s", outputs[0])
 	}
@@ -331,11 +331,11 @@ func TestFileOfAnotherServer(t *testing.T) {
 
 // share posts a message of alice with a file, and records it.
 func (w *hostileWorld) share(channel, text, name, mime string, content []byte) chat.Message {
-	w.t.Helper()
-	ts := w.workspace.Say(channel, w.alice.ID, text, sandbox.WithFile(name, mime, content))
-	page, err := w.client.History(w.t.Context(), channel, slack.Range{Oldest: ts}, slack.Identity{TeamID: "T1", UserID: w.workspace.Bot().UserID})
+	w.Helper()
+	ts := w.Workspace.Say(channel, w.Alice.ID, text, sandbox.WithFile(name, mime, content))
+	page, err := w.Client.History(w.Context(), channel, slack.Range{Oldest: ts}, slack.Identity{TeamID: "T1", UserID: w.Workspace.Bot().UserID})
 	if err != nil || len(page.Messages) != 1 {
-		w.t.Fatalf("%d messages, %v", len(page.Messages), err)
+		w.Fatalf("%d messages, %v", len(page.Messages), err)
 	}
 	return w.record(page.Messages[0])
 }
@@ -344,14 +344,14 @@ func (w *hostileWorld) share(channel, text, name, mime string, content []byte) c
 func TestFileOfAMention(t *testing.T) {
 	t.Parallel()
 	w := newHostileWorld(t, hostile{says: "On Friday."}, func(*hostileWorld) llm.Call { return llmtest.ToolCall("read_file", `{"name":"plan.txt"}`) })
-	asked := w.say("<@"+w.workspace.Bot().UserID+"> when do we ship?", sandbox.WithFile("plan.txt", "text/plain", []byte("We ship on Friday.")))
+	asked := w.say(w.Mention("when do we ship?"), sandbox.WithFile("plan.txt", "text/plain", []byte("We ship on Friday.")))
 	if len(asked.Files) > 0 {
 		t.Fatalf("the event has files: %+v", asked)
 	}
 	if outputs := w.answer(asked, true); outputs[0] != "The file \"plan.txt\":\n\nWe ship on Friday." {
 		t.Errorf("got %q", outputs[0])
 	}
-	if c := w.model.Calls()[0]; !strings.Contains(string(c.Body), "[file: plan.txt]") {
+	if c := w.Model.Calls()[0]; !strings.Contains(string(c.Body), "[file: plan.txt]") {
 		t.Errorf("the prompt does not name the file: %s", c.Body)
 	}
 }

@@ -27,6 +27,8 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/internal/store/storetest"
+	"myao/test/inprocess"
 )
 
 func TestJudgmentRules(t *testing.T) {
@@ -47,7 +49,7 @@ func TestJudgmentRules(t *testing.T) {
 		{conversation.RuleSilenced, func(b *bundle) Task {
 			task := atTopLevel(b.say("hello?"))
 			if _, err := runOnce[any](b.Order, muteOrder(task.Conversation, time.Now().Add(conversation.MuteDuration))); err != nil {
-				b.t.Fatal(err)
+				b.Fatal(err)
 			}
 			return task
 		}},
@@ -110,7 +112,7 @@ func TestJudgmentRules(t *testing.T) {
 			if d.Source != "rule" || d.Rule != string(c.rule) || d.Outcome != "silent" || d.ShouldRespond || d.Reason != c.rule.Reason() || d.SettledUS == nil {
 				t.Errorf("the ledger has %+v", d)
 			}
-			if n := len(b.model.Calls()); n != 0 {
+			if n := len(b.Model.Calls()); n != 0 {
 				t.Errorf("the model was asked %d times", n)
 			}
 		})
@@ -119,17 +121,17 @@ func TestJudgmentRules(t *testing.T) {
 
 // sayAsBot posts and records a message of the bot itself.
 func (b *bundle) sayAsBot(text, thread string) chat.Message {
-	b.t.Helper()
-	own := b.workspace.Bot()
-	ts := b.workspace.SayAsApp(b.general, sandbox.App{BotID: own.BotID, UserID: own.UserID, Name: own.Name}, text, sandbox.InThread(thread))
-	return b.record(chat.Message{Team: "T1", Channel: b.general, TS: ts, UserID: own.UserID, BotID: own.BotID, Own: true, Text: text})
+	b.Helper()
+	own := b.Workspace.Bot()
+	ts := b.Workspace.SayAsApp(b.General, sandbox.App{BotID: own.BotID, UserID: own.UserID, Name: own.Name}, text, sandbox.InThread(thread))
+	return b.record(chat.Message{Team: "T1", Channel: b.General, TS: ts, UserID: own.UserID, BotID: own.BotID, Own: true, Text: text})
 }
 
 // sayAsApp posts and records a message of another app.
 func (b *bundle) sayAsApp(text string) chat.Message {
-	b.t.Helper()
-	ts := b.workspace.SayAsApp(b.general, b.ci, text)
-	return b.record(chat.Message{Team: "T1", Channel: b.general, TS: ts, UserID: b.ci.UserID, BotID: b.ci.BotID, Text: text})
+	b.Helper()
+	ts := b.Workspace.SayAsApp(b.General, b.ci, text)
+	return b.record(chat.Message{Team: "T1", Channel: b.General, TS: ts, UserID: b.ci.UserID, BotID: b.ci.BotID, Text: text})
 }
 
 func TestJudge(t *testing.T) {
@@ -191,7 +193,7 @@ func TestJudge(t *testing.T) {
 				if line := log.String(); !strings.Contains(line, c.logged) {
 					t.Errorf("logged %q, want %q in it", line, c.logged)
 				}
-				call := b.model.Calls()[0]
+				call := b.Model.Calls()[0]
 				if !call.Judgment() || call.Model != "small" || !strings.Contains(call.System, "does anybody know?") || !strings.Contains(call.System, "alice") {
 					t.Errorf("the model was asked\n%+v", call)
 				}
@@ -200,99 +202,124 @@ func TestJudge(t *testing.T) {
 	})
 }
 
-func TestUnreadableVerdictIsAskedForOnceMore(t *testing.T) {
+// A verdict that cannot be read, is cut or names too long a delay is asked for once more, with the fault told.
+func TestVerdictIsAskedForOnceMore(t *testing.T) {
 	t.Parallel()
 	broken := llmtest.Reply{Text: `{"should_respond": "perhaps"}`, InputTokens: 10, OutputTokens: 1}
-	t.Run("and read then", func(t *testing.T) {
-		t.Parallel()
-		good := llmtest.Yes("somebody asked", 0.7, 0)
-		good.InputTokens, good.OutputTokens = 20, 2
-		b := setup(t, withModel(llmtest.Script(broken, good)))
-		task := atTopLevel(b.say("does anybody know?"))
-		got, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
-		if err != nil || got.Verdict.Reason != "somebody asked" {
-			t.Fatalf("got %+v, %v", got, err)
-		}
-		calls := b.model.Calls()
-		if len(calls) != 2 {
-			t.Fatalf("%d calls, want 2", len(calls))
-		}
-		first, second := calls[0].System+calls[0].User, calls[1].System+calls[1].User
-		if fault := "should_respond"; strings.Count(second, fault) <= strings.Count(first, fault) {
-			t.Errorf("the fault is not told the second time:\n%s", calls[1].User)
-		}
-		if d := b.decision(task); d.TokensIn != 30 || d.TokensOut != 3 {
-			t.Errorf("the ledger has %d tokens in, %d out; want those of both calls", d.TokensIn, d.TokensOut)
-		}
-	})
-	t.Run("and given up then", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t, withModel(llmtest.Script(broken)))
-		task := atTopLevel(b.say("does anybody know?"))
-		_, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
-		if app := applicationError(t, err); !app.NonRetryable() || app.Type() != typeFinal {
-			t.Errorf("got %v", app)
-		}
-		if n := len(b.model.Calls()); n != 2 {
-			t.Errorf("%d calls, want 2", n)
-		}
-	})
-	t.Run("a cut one too", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t, withModel(llmtest.Script(llmtest.Reply{Text: `{"should_respond": tr`, Cut: true}, llmtest.No("quiet"))))
-		got, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: atTopLevel(b.say("does anybody know?")), MaxDelay: 600})
-		if err != nil || got.Verdict.Reason != "quiet" {
-			t.Errorf("got %+v, %v", got, err)
-		}
-		if second := b.model.Calls()[1].User; !strings.Contains(second, "cut at max_output_tokens") {
-			t.Errorf("that it was cut is not told the second time:\n%s", second)
-		}
-		if calls := b.model.Calls(); *calls[1].MaxTokens != 4**calls[0].MaxTokens {
-			t.Errorf("it was asked with limits of %d and %d", *calls[0].MaxTokens, *calls[1].MaxTokens)
-		}
-	})
-	t.Run("cut twice", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t, withModel(llmtest.Script(llmtest.Reply{Cut: true})))
-		_, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: atTopLevel(b.say("does anybody know?")), MaxDelay: 600})
-		if app := applicationError(t, err); app.Type() != typeFinal || !strings.Contains(app.Error(), "cut at max_output_tokens") {
-			t.Errorf("got %v", app)
-		}
-	})
-}
-
-func TestJudgeErrors(t *testing.T) {
-	t.Parallel()
+	cut := llmtest.Reply{Text: `{"should_respond": tr`, Cut: true, InputTokens: 10, OutputTokens: 1}
+	someDay := llmtest.Yes("some day", 0.5, 86400)
+	someDay.InputTokens, someDay.OutputTokens = 10, 1
 	for name, c := range map[string]struct {
-		reply llmtest.Reply
-		kind  string
-		after time.Duration
+		first, second llmtest.Reply
+		fault         string // told the second time
+		want          string // the reason of the verdict; empty: none
+		delay         int
+		limit         int // of the second answer, in limits of the first
 	}{
-		"unavailable":  {llmtest.Fail(503), typeUnavailable, 0},
-		"dropped":      {llmtest.Reply{Drop: true}, typeUnavailable, 0},
-		"rate limited": {llmtest.Reply{Status: 429, RetryAfter: "7"}, typeRateLimited, 7 * time.Second},
-		"empty":        {llmtest.Reply{}, typeUnavailable, 0},
-		"blocked":      {llmtest.Reply{Blocked: true}, typeFinal, 0},
-		"key refused":  {llmtest.Fail(401), typeFinal, 0},
-		"no money":     {llmtest.Reply{Status: 429, Code: "insufficient_quota"}, typeFinal, 0},
-		"no JSON":      {llmtest.Reply{Status: 400, Code: "json_validate_failed"}, typeUnavailable, 0},
+		"and read then":             {broken, llmtest.Yes("somebody asked", 0.7, 0), "should_respond", "somebody asked", 0, 1},
+		"and given up then":         {broken, broken, "should_respond", "", 0, 1},
+		"a cut one too":             {cut, llmtest.No("quiet"), "cut at max_output_tokens", "quiet", 0, 4},
+		"cut twice":                 {cut, cut, "cut at max_output_tokens", "", 0, 4},
+		"a delay that is corrected": {someDay, llmtest.Yes("soon", 0.5, 60), "delay_seconds is 86400", "soon", 60, 1},
+		"and one insisted on":       {someDay, someDay, "delay_seconds is 86400", "some day", 600, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, withModel(llmtest.Script(c.reply)))
+			c.second.InputTokens, c.second.OutputTokens = 20, 2
+			b := setup(t, withModel(llmtest.Script(c.first, c.second)))
 			task := atTopLevel(b.say("does anybody know?"))
-			_, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
-			app := applicationError(t, err)
-			if app.Type() != c.kind || app.NonRetryable() != (c.kind == typeFinal) || app.NextRetryDelay() != c.after {
-				t.Errorf("got %s after %s: %v; want %s after %s", app.Type(), app.NextRetryDelay(), app, c.kind, c.after)
+			got, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+			calls := b.Model.Calls()
+			if len(calls) != 2 {
+				t.Fatalf("%d calls, want 2; %v", len(calls), err)
 			}
-			if n := len(b.model.Calls()); n != 1 {
-				t.Errorf("%d calls in one attempt", n)
+			first, second := calls[0].System+calls[0].User, calls[1].System+calls[1].User
+			if strings.Count(second, c.fault) <= strings.Count(first, c.fault) {
+				t.Errorf("the fault is not told the second time:\n%s", calls[1].User)
 			}
-			if d := b.decision(task); d.Key != "" {
-				t.Errorf("the ledger has %+v, want nothing yet", d)
+			if *calls[1].MaxTokens != c.limit**calls[0].MaxTokens {
+				t.Errorf("it was asked with limits of %d and %d", *calls[0].MaxTokens, *calls[1].MaxTokens)
+			}
+			if c.want == "" {
+				if app := applicationError(t, err); !app.NonRetryable() || app.Type() != typeFinal || c.first.Cut && !strings.Contains(app.Error(), c.fault) {
+					t.Errorf("got %v", app)
+				}
+				return
+			}
+			if delay := got.Verdict.DelaySeconds; err != nil || got.Verdict.Reason != c.want || got.Verdict.ShouldRespond && (delay == nil || *delay != c.delay) {
+				t.Errorf("got %+v, %v", got, err)
+			}
+			if d := b.decision(task); d.TokensIn != 30 || d.TokensOut != 3 {
+				t.Errorf("the ledger has %d tokens in, %d out; want those of both calls", d.TokensIn, d.TokensOut)
 			}
 		})
+	}
+}
+
+// The three activities that ask a model take its failures alike, and nothing is written down.
+func TestFailuresOfTheModel(t *testing.T) {
+	t.Parallel()
+	type activity struct {
+		name string
+		run  func(*bundle, Task, chat.Scope) error
+	}
+	judge := activity{"judge", func(b *bundle, task Task, _ chat.Scope) error {
+		_, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+		return err
+	}}
+	compose := activity{"compose", func(b *bundle, task Task, _ chat.Scope) error {
+		_, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true})
+		return err
+	}}
+	remember := activity{"remember", func(b *bundle, _ Task, scope chat.Scope) error {
+		_, err := runOnce[RememberOutput](b.Remember, RememberInput{Scope: scope, At: time.Now()})
+		return err
+	}}
+	all := []activity{judge, compose, remember}
+	for name, c := range map[string]struct {
+		reply llmtest.Reply
+		in    []activity // the others take it otherwise
+		kind  string
+		after time.Duration
+	}{
+		"unavailable":                {llmtest.Fail(503), all, typeUnavailable, 0},
+		"dropped":                    {llmtest.Reply{Drop: true}, all, typeUnavailable, 0},
+		"rate limited":               {llmtest.Reply{Status: 429, RetryAfter: "7"}, all, typeRateLimited, 7 * time.Second},
+		"rate limited, a time named": {llmtest.Reply{Status: 429, RetryInfo: 9 * time.Second}, all, typeRateLimited, 9 * time.Second},
+		"empty":                      {llmtest.Reply{}, all, typeUnavailable, 0},
+		"blank":                      {llmtest.Text(" \n\t"), all, typeUnavailable, 0},
+		"not to be seen":             {llmtest.Text("\u200b\u202e"), all, typeUnavailable, 0},
+		"cut before the first word":  {llmtest.Reply{Cut: true}, []activity{compose}, typeFinal, 0},
+		"cut before one to be seen":  {llmtest.Reply{Text: "\u200b", Cut: true}, []activity{compose}, typeFinal, 0},
+		"blocked":                    {llmtest.Reply{Blocked: true}, []activity{judge, compose}, typeFinal, 0},
+		"key refused":                {llmtest.Fail(401), all, typeFinal, 0},
+		"no such model":              {llmtest.Fail(404), all, typeFinal, 0},
+		"no money":                   {llmtest.Reply{Status: 429, Code: "insufficient_quota"}, all, typeFinal, 0},
+		"no JSON":                    {llmtest.Reply{Status: 400, Code: "json_validate_failed"}, []activity{judge}, typeUnavailable, 0},
+	} {
+		for _, in := range c.in {
+			t.Run(name+"/"+in.name, func(t *testing.T) {
+				t.Parallel()
+				b := setup(t, withModel(llmtest.Script(c.reply)))
+				b.syncChannels()
+				task := atTopLevel(b.say("does anybody know PRIVATE words?"))
+				scope := chat.Scope(task.Conversation)
+				app := applicationError(t, in.run(b, task, scope))
+				if app.Type() != c.kind || app.NonRetryable() != (c.kind == typeFinal) || app.NextRetryDelay() != c.after {
+					t.Errorf("got %s after %s: %v; want %s after %s", app.Type(), app.NextRetryDelay(), app, c.kind, c.after)
+				}
+				if !strings.Contains(app.Message(), in.name) || strings.Contains(app.Message(), "PRIVATE") {
+					t.Errorf("says %q", app.Message())
+				}
+				if n := len(b.Model.Calls()); n != 1 && !c.reply.Cut {
+					t.Errorf("%d calls in one attempt", n)
+				}
+				b.wantNoMemory(scope)
+				if d, p := b.decision(task), b.outbox(task); d.Key != "" || len(p) > 0 {
+					t.Errorf("the ledger has %+v and the outbox %+v, want nothing yet", d, p)
+				}
+			})
+		}
 	}
 }
 
@@ -348,6 +375,24 @@ func TestFailuresOfAModelAreCounted(t *testing.T) {
 	}
 }
 
+// fillTable has an SQLite database refuse rows of a table, as a full disk does, until empty is called.
+func (b *bundle) fillTable(url, table string) (empty func()) {
+	b.Helper()
+	db, err := sql.Open("sqlite3", strings.TrimPrefix(url, "sqlite:"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = db.Close() })
+	execute := func(statement string) {
+		b.Helper()
+		if _, err := db.ExecContext(b.Context(), statement); err != nil {
+			b.Fatal(err)
+		}
+	}
+	execute("CREATE TRIGGER full BEFORE INSERT ON " + table + " BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END")
+	return func() { execute("DROP TRIGGER full") }
+}
+
 // If the database cannot be written, retries do not pay for calls without end.
 func TestUnsavedAnswersAreBounded(t *testing.T) {
 	t.Parallel()
@@ -364,27 +409,20 @@ func TestUnsavedAnswersAreBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url := sqliteURL(t)
+			url := storetest.SQLite(t)
 			b := setup(t, withDatabase(url), withModel(llmtest.Script(c.reply)))
-			task := inThread(b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?"))
+			task := inThread(b.say(b.Mention("how many dwarfs?")))
 			for range c.before {
 				if err := b.Store.SaveCall(t.Context(), store.Call{Decision: task.decisionKey(), Purpose: llm.PurposeResponse}); err != nil {
 					t.Fatal(err)
 				}
 			}
-			db, err := sql.Open("sqlite3", strings.TrimPrefix(url, "sqlite:"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = db.Close() })
-			if _, err := db.ExecContext(t.Context(), "CREATE TRIGGER full BEFORE INSERT ON "+c.table+" BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"); err != nil {
-				t.Fatal(err)
-			}
-			_, err = runWithRetries[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true})
+			b.fillTable(url, c.table)
+			_, err := runWithRetries[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true})
 			if app := applicationError(t, err); app.NonRetryable() != c.final {
 				t.Errorf("ended with %v; want a final error: %v", app, c.final)
 			}
-			if n := len(b.model.Calls()); n != c.calls {
+			if n := len(b.Model.Calls()); n != c.calls {
 				t.Errorf("%d calls, want %d", n, c.calls)
 			}
 		})
@@ -417,24 +455,15 @@ func TestUnsavedSilenceIsRetried(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url := sqliteURL(t)
+			url := storetest.SQLite(t)
 			b := setup(t, withDatabase(url), withModel(llmtest.Script(llmtest.No("nothing to add"))))
 			b.settings.Mode = c.mode
 			task := atTopLevel(b.say("how many dwarfs?"))
-			db, err := sql.Open("sqlite3", strings.TrimPrefix(url, "sqlite:"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = db.Close() })
-			if _, err := db.ExecContext(t.Context(), "CREATE TRIGGER full BEFORE INSERT ON decisions BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"); err != nil {
-				t.Fatal(err)
-			}
+			empty := b.fillTable(url, "decisions")
 			if app := applicationError(t, c.decide(b, task)); app.NonRetryable() {
 				t.Errorf("got %v, want a retryable error", app)
 			}
-			if _, err := db.ExecContext(t.Context(), "DROP TRIGGER full"); err != nil {
-				t.Fatal(err)
-			}
+			empty()
 			if err := c.decide(b, task); err != nil {
 				t.Fatal(err)
 			}
@@ -456,7 +485,7 @@ func TestThreadReplyDuringTheJudgment(t *testing.T) {
 		"an answer": {func(b *bundle, asked chat.Message) { b.say("seven", sandbox.InThread(asked.TS)) }, conversation.Outdated},
 		"an edit": {func(b *bundle, asked chat.Message) {
 			b.record(chat.Message{
-				Team: "T1", Channel: b.general, TS: chat.TS(asked.Time().Add(-time.Hour)), ThreadTS: asked.TS, UserID: b.alice.ID, Text: "interesting", Revision: asked.TS,
+				Team: "T1", Channel: b.General, TS: chat.TS(asked.Time().Add(-time.Hour)), ThreadTS: asked.TS, UserID: b.Alice.ID, Text: "interesting", Revision: asked.TS,
 			})
 		}, conversation.Done},
 	} {
@@ -465,8 +494,8 @@ func TestThreadReplyDuringTheJudgment(t *testing.T) {
 			var b *bundle
 			var asked chat.Message
 			var once sync.Once
-			b = setup(t, withModel(llmtest.Script(llmtest.Yes("nobody answered", 0.8, 60), llmtest.Text("Seven."))), func(s *settings) {
-				s.wrap = func(h http.Handler) http.Handler {
+			b = setup(t, withModel(llmtest.Script(llmtest.Yes("nobody answered", 0.8, 60), llmtest.Text("Seven."))), func(s *inprocess.Options) {
+				s.Wrap = func(h http.Handler) http.Handler {
 					return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 						if strings.HasSuffix(r.URL.Path, "/users.info") {
 							once.Do(func() { c.aside(b, asked) })
@@ -520,30 +549,6 @@ func (h *shortModel) Generate(ctx context.Context, r llm.Request) (llm.Response,
 	return h.Model.Generate(ctx, r)
 }
 
-// A delay above the limit is asked for once more. If the model insists, it gets the longest allowed one.
-func TestTooLongDelay(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		second llmtest.Reply
-		want   int
-	}{
-		"corrected":   {llmtest.Yes("soon", 0.5, 60), 60},
-		"insisted on": {llmtest.Yes("some day", 0.5, 86400), 600},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := setup(t, withModel(llmtest.Script(llmtest.Yes("some day", 0.5, 86400), c.second)))
-			got, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: atTopLevel(b.say("does anybody know?")), MaxDelay: 600})
-			if err != nil || got.Verdict.DelaySeconds == nil || *got.Verdict.DelaySeconds != c.want {
-				t.Errorf("got %+v, %v; want a delay of %d s", got.Verdict, err, c.want)
-			}
-			if calls := b.model.Calls(); len(calls) != 2 || !strings.Contains(calls[1].System+calls[1].User, "delay_seconds is 86400") {
-				t.Errorf("%d calls; want two, the second told of the fault", len(calls))
-			}
-		})
-	}
-}
-
 // After a lost result the decision in the ledger holds, and the model is not asked again. Otherwise
 // the ledger might differ from what happens.
 func TestJudgeAfterALostResult(t *testing.T) {
@@ -576,7 +581,7 @@ func TestJudgeAfterALostResult(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
-	if n := len(b.model.Calls()); n != 1 {
+	if n := len(b.Model.Calls()); n != 1 {
 		t.Errorf("the model was asked %d times, want once", n)
 	}
 	if d := b.decision(task); d.Outcome != "pending" || !d.ShouldRespond {
@@ -615,7 +620,7 @@ func TestJudgeAfterAReset(t *testing.T) {
 	if d := b.decision(other); d.Reason != "on second thought" || d.Outcome != "silent" {
 		t.Errorf("the ledger has %+v of the other", d)
 	}
-	if n := len(b.model.Calls()); n != 3 {
+	if n := len(b.Model.Calls()); n != 3 {
 		t.Errorf("the model was asked %d times, want 3", n)
 	}
 }
@@ -671,7 +676,7 @@ func TestJudgeBelowMinConfidence(t *testing.T) {
 			t.Errorf("at %v the ledger has %+v", test.confidence, d)
 		}
 		again, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600}) // of an attempt that was lost
-		if err != nil || !reflect.DeepEqual(again.Rule, got.Rule) || again.Verdict.ShouldRespond != test.spoke || len(b.model.Calls()) != 1 {
+		if err != nil || !reflect.DeepEqual(again.Rule, got.Rule) || again.Verdict.ShouldRespond != test.spoke || len(b.Model.Calls()) != 1 {
 			t.Errorf("at %v, asked again: %+v, %v", test.confidence, again, err)
 		}
 	}

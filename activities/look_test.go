@@ -73,21 +73,21 @@ func search(queries ...string) llmtest.Reply {
 
 // lookAll carries out all steps of a compose activity's result.
 func (b *bundle) lookAll(in ComposeInput, out ReplyOutput) {
-	b.t.Helper()
+	b.Helper()
 	for _, st := range out.Steps {
 		if _, err := runOnce[any](b.Look, LookInput{Task: in.Task, Step: st.ID, Addressed: in.Addressed}); err != nil {
-			b.t.Fatal(err)
+			b.Fatal(err)
 		}
 	}
 }
 
 // play plays what the workflow does until the reply is composed, and returns the number of rounds.
 func (b *bundle) play(in ComposeInput) (rounds int, out ReplyOutput) {
-	b.t.Helper()
+	b.Helper()
 	for {
 		out, err := runOnce[ReplyOutput](b.Compose, in)
 		if err != nil {
-			b.t.Fatal(err)
+			b.Fatal(err)
 		}
 		if out.Result != conversation.Looking {
 			return in.Round, out
@@ -101,7 +101,7 @@ func TestLooksBeforeItReplies(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, url option) {
 		b := setup(t, url, withModel(llmtest.Script(search("a", "b"), search("c"), llmtest.Reply{Text: "Seven.", InputTokens: 40, OutputTokens: 2})))
 		f := b.withTools()
-		task := inThread(b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?"))
+		task := inThread(b.say(b.Mention("how many dwarfs?")))
 		in := ComposeInput{Task: task, Addressed: true}
 		began := time.Now()
 		first, err := runOnce[ReplyOutput](b.Compose, in)
@@ -110,15 +110,15 @@ func TestLooksBeforeItReplies(t *testing.T) {
 		}
 		// The result was lost: what is written down is not paid for again.
 		again, err := runOnce[ReplyOutput](b.Compose, in)
-		if err != nil || !slices.Equal(again.Steps, first.Steps) || len(b.model.Calls()) != 1 {
-			t.Fatalf("again: %+v, %v after %d calls", again, err, len(b.model.Calls()))
+		if err != nil || !slices.Equal(again.Steps, first.Steps) || len(b.Model.Calls()) != 1 {
+			t.Fatalf("again: %+v, %v after %d calls", again, err, len(b.Model.Calls()))
 		}
 		b.lookAll(in, first)
 		b.lookAll(in, first) // a step that is done is not done again
 		if got := fmt.Sprint(f.inputs); got != `[{"query":"a"} {"query":"b"}]` {
 			t.Errorf("looked up %s", got)
 		}
-		if p := f.places[0]; p.Asker != b.alice.ID || !p.Addressed || p.Trigger != task.Trigger || p.Conversation != task.Conversation {
+		if p := f.places[0]; p.Asker != b.Alice.ID || !p.Addressed || p.Trigger != task.Trigger || p.Conversation != task.Conversation {
 			t.Errorf("looked up for %+v", p)
 		}
 		between := time.Now()
@@ -126,7 +126,7 @@ func TestLooksBeforeItReplies(t *testing.T) {
 		if rounds, out := b.play(in); rounds != 2 || out.Result != conversation.Done {
 			t.Fatalf("%d rounds, %+v", rounds, out)
 		}
-		calls := b.model.Calls()
+		calls := b.Model.Calls()
 		if len(calls) != 3 || len(calls[2].Turns) != 2 || len(calls[2].Tools) != 1 || calls[2].Turns[0].Results[1].Text != `found {"query":"b"}` || calls[2].Turns[1].Results[0].Text != `found {"query":"c"}` {
 			t.Fatalf("the model was asked %+v", calls)
 		}
@@ -150,7 +150,7 @@ func TestATurnThatIsNotUTF8(t *testing.T) {
 		raw := "{\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"name\":\"search\xff\",\"args\":{\"query\":\"a\xff\"}}}]},\"finishReason\":\"STOP\"}]}"
 		b := setup(t, url, withModel(llmtest.Script(llmtest.Reply{Raw: raw})))
 		b.withTools()
-		in := ComposeInput{Task: inThread(b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?")), Addressed: true}
+		in := ComposeInput{Task: inThread(b.say(b.Mention("how many dwarfs?"))), Addressed: true}
 		if out, err := runOnce[ReplyOutput](b.Compose, in); err != nil || out.Result != conversation.Looking || len(out.Steps) != 1 {
 			t.Errorf("got %+v, %v", out, err)
 		}
@@ -179,9 +179,9 @@ func TestAModelThatNeverStopsAsking(t *testing.T) {
 			}))
 			f := b.withTools()
 			c.limit(&b.Limits)
-			task := inThread(b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?"))
+			task := inThread(b.say(b.Mention("how many dwarfs?")))
 			_, out := b.play(ComposeInput{Task: task, Addressed: true})
-			last := b.model.Calls()[len(b.model.Calls())-1]
+			last := b.Model.Calls()[len(b.Model.Calls())-1]
 			if out.Result != conversation.Done || len(f.inputs) != c.looks || len(last.Turns) != 0 || !strings.Contains(last.System, "## Looked up for this answer") || !strings.Contains(last.System, c.shown) {
 				t.Errorf("%+v after %d looks; the last prompt has %d turns, and is\n%s", out, len(f.inputs), len(last.Turns), last.System)
 			}
@@ -194,7 +194,7 @@ func TestAnotherModelTakesOver(t *testing.T) {
 	t.Parallel()
 	b := setup(t, withModel(llmtest.Script(search("a"), llmtest.Text("Seven."))))
 	b.withTools()
-	task := inThread(b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?"))
+	task := inThread(b.say(b.Mention("how many dwarfs?")))
 	in := ComposeInput{Task: task, Addressed: true}
 	out, err := runOnce[ReplyOutput](b.Compose, in)
 	if err != nil {
@@ -206,7 +206,7 @@ func TestAnotherModelTakesOver(t *testing.T) {
 	if out, err = runOnce[ReplyOutput](b.Compose, in); err != nil || out.Result != conversation.Done {
 		t.Fatalf("got %+v, %v", out, err)
 	}
-	if c := b.model.Calls()[1]; c.Model != "small" || len(c.Tools)+len(c.Turns) > 0 || !strings.Contains(c.System, `found {"query":"a"}`) {
+	if c := b.Model.Calls()[1]; c.Model != "small" || len(c.Tools)+len(c.Turns) > 0 || !strings.Contains(c.System, `found {"query":"a"}`) {
 		t.Errorf("it was asked %+v", c)
 	}
 }
@@ -217,7 +217,7 @@ func TestResultsAreHidden(t *testing.T) {
 	for _, since := range []string{"", "shared", "deleted"} {
 		b := setup(t, withModel(llmtest.Script(search("a", "b"), llmtest.Text("Seven."))))
 		f := b.withTools()
-		asked := b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?")
+		asked := b.say(b.Mention("how many dwarfs?"))
 		other := store.Channel{ID: "C0OTHER", Name: "other", Member: true}
 		if _, err := b.Store.SyncChannels(t.Context(), asked.Team, []store.Channel{other, {ID: asked.Channel, Name: "general", Member: true}}); err != nil {
 			t.Fatal(err)
@@ -238,7 +238,7 @@ func TestResultsAreHidden(t *testing.T) {
 		want := []string{"[1] seven", "[2] seven"}
 		switch since {
 		case "deleted":
-			b.record(chat.Message{Team: asked.Team, Channel: other.ID, TS: asked.TS, UserID: b.alice.ID, Deleted: true})
+			b.record(chat.Message{Team: asked.Team, Channel: other.ID, TS: asked.TS, UserID: b.Alice.ID, Deleted: true})
 			want = []string{resultHidden, "[1] seven"}
 		case "shared":
 			if err := b.Store.SaveChannel(t.Context(), asked.Team, store.Channel{ID: asked.Channel, Name: "general", Member: true, External: true}); err != nil {
@@ -248,7 +248,7 @@ func TestResultsAreHidden(t *testing.T) {
 		}
 		in.Round = 1
 		b.play(in)
-		results := b.model.Calls()[1].Turns[0].Results
+		results := b.Model.Calls()[1].Turns[0].Results
 		if got := []string{results[0].Text, results[1].Text}; !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", since, got, want)
 		}
@@ -261,9 +261,9 @@ func TestResultsAreCut(t *testing.T) {
 	f := b.withTools()
 	f.run = func(string) (string, bool, error) { return strings.Repeat("ä", 30) + "\x00\xff", false, nil }
 	b.Limits.MaxResultChars = 20
-	task := inThread(b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?"))
+	task := inThread(b.say(b.Mention("how many dwarfs?")))
 	b.play(ComposeInput{Task: task, Addressed: true})
-	if got, want := b.model.Calls()[1].Turns[0].Results[0].Text, strings.Repeat("ä", 20)+"\n(cut here: 11 more characters)"; got != want {
+	if got, want := b.Model.Calls()[1].Turns[0].Results[0].Text, strings.Repeat("ä", 20)+"\n(cut here: 11 more characters)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -283,7 +283,7 @@ func TestAToolThatDoesNotWork(t *testing.T) {
 	b := setup(t, withModel(llmtest.Script(search("a"), llmtest.Text("Seven."))))
 	f := b.withTools()
 	f.run = func(string) (string, bool, error) { return "", false, errors.New("the database is away") }
-	task := inThread(b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?"))
+	task := inThread(b.say(b.Mention("how many dwarfs?")))
 	in := ComposeInput{Task: task, Addressed: true}
 	out, err := runOnce[ReplyOutput](b.Compose, in)
 	if err != nil {
@@ -297,7 +297,7 @@ func TestAToolThatDoesNotWork(t *testing.T) {
 	if _, out := b.play(in); out.Result != conversation.Done {
 		t.Errorf("got %+v", out)
 	}
-	if r := b.model.Calls()[1].Turns[0].Results[0]; r.Text != stepFailed {
+	if r := b.Model.Calls()[1].Turns[0].Results[0]; r.Text != stepFailed {
 		t.Errorf("the model was told %+v", r)
 	}
 }
@@ -307,7 +307,7 @@ func TestNothingIsLookedUpForAWithdrawnReply(t *testing.T) {
 	t.Parallel()
 	b := setup(t, withModel(llmtest.Script(llmtest.Reply{Calls: []llm.Call{{Name: "tell_secret_of_alice", Input: json.RawMessage(`{}`)}}})))
 	f := b.withTools()
-	task := inThread(b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?"))
+	task := inThread(b.say(b.Mention("how many dwarfs?")))
 	in := ComposeInput{Task: task, Addressed: true}
 	out, err := runOnce[ReplyOutput](b.Compose, in)
 	if err != nil || len(out.Steps) != 1 || out.Steps[0].Tool != "unknown" {
@@ -327,7 +327,7 @@ func TestComposeAnswersWhatJoined(t *testing.T) {
 	t.Parallel()
 	b := setup(t, withModel(llmtest.Script(search("a"), llmtest.Text("Seven."))))
 	b.withTools()
-	asked := b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?")
+	asked := b.say(b.Mention("how many dwarfs?"))
 	in := ComposeInput{Task: inThread(asked), Addressed: true}
 	out, err := runOnce[ReplyOutput](b.Compose, in)
 	if err != nil {
@@ -340,7 +340,7 @@ func TestComposeAnswersWhatJoined(t *testing.T) {
 	if _, out := b.play(in); out.Result != conversation.Done {
 		t.Fatalf("got %+v", out)
 	}
-	if c := b.model.Calls()[1]; !strings.Contains(c.User, added.Time().UTC().Format("2006-01-02 15:04:05")) {
+	if c := b.Model.Calls()[1]; !strings.Contains(c.User, added.Time().UTC().Format("2006-01-02 15:04:05")) {
 		t.Errorf("the instruction is %q, want that it names the newer message", c.User)
 	}
 	if parts := b.outbox(in.Task); len(parts) != 1 || parts[0].Trigger != asked.TS {
@@ -354,7 +354,7 @@ func TestRulesBetweenRounds(t *testing.T) {
 	b := setup(t, withModel(llmtest.Script(search("a"), llmtest.Text("Seven."))))
 	b.withTools()
 	b.settings.DailyCalls = 1
-	task := inThread(b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?"))
+	task := inThread(b.say(b.Mention("how many dwarfs?")))
 	in := ComposeInput{Task: task, Addressed: true}
 	out, err := runOnce[ReplyOutput](b.Compose, in)
 	if err != nil || out.Result != conversation.Looking {
@@ -363,10 +363,10 @@ func TestRulesBetweenRounds(t *testing.T) {
 	b.lookAll(in, out)
 	in.Round = 1
 	b.mute(task.Conversation, time.Hour)
-	if out, err := runOnce[ReplyOutput](b.Compose, in); err != nil || out.Result != conversation.Silenced || len(b.model.Calls()) != 1 {
+	if out, err := runOnce[ReplyOutput](b.Compose, in); err != nil || out.Result != conversation.Silenced || len(b.Model.Calls()) != 1 {
 		t.Errorf("muted: %+v, %v", out, err)
 	}
-	other := inThread(b.say("<@" + b.workspace.Bot().UserID + "> again?"))
+	other := inThread(b.say(b.Mention("again?")))
 	if _, out := b.play(ComposeInput{Task: other, Addressed: true}); out.Result != conversation.Done || b.decision(other).Rule != string(conversation.RuleOverBudget) {
 		t.Errorf("over budget: %+v, %+v", out, b.decision(other))
 	}
@@ -375,7 +375,7 @@ func TestRulesBetweenRounds(t *testing.T) {
 func TestStopKeepsOutOfTheThread(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, url option) {
 		b := setup(t, url, withModel(llmtest.Script(llmtest.Yes("nobody answered", 0.9, 0))))
-		root := b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?")
+		root := b.say(b.Mention("how many dwarfs?"))
 		where := inThread(root).Conversation
 		relay := func(text string, change conversation.Change) Task {
 			t.Helper()
@@ -425,7 +425,7 @@ func TestStopKeepsOutOfTheThread(t *testing.T) {
 		}
 		now := time.Now().UnixMicro()
 		if _, err := b.Store.AddPromise(t.Context(), store.Promise{
-			ID: "p", TeamID: "T1", ChannelID: b.general, ThreadTS: root.TS, TriggerTS: said.Trigger, Asker: b.alice.ID, What: "the parcel", Zone: "UTC", FirstUS: now, DueUS: now,
+			ID: "p", TeamID: "T1", ChannelID: b.General, ThreadTS: root.TS, TriggerTS: said.Trigger, Asker: b.Alice.ID, What: "the parcel", Zone: "UTC", FirstUS: now, DueUS: now,
 		}, 20); err != nil {
 			t.Fatal(err)
 		}
@@ -438,11 +438,11 @@ func TestStopKeepsOutOfTheThread(t *testing.T) {
 			t.Errorf("a promise from before is composed: %+v, %v", out, err)
 		}
 		b.settings.Mode = config.ModeJudge
-		relay("<@"+b.workspace.Bot().UserID+"> come back", conversation.Change{Kind: conversation.Addressed, Mention: true})
+		relay(b.Mention("come back"), conversation.Change{Kind: conversation.Addressed, Mention: true})
 		if rule := judged(relay("so", conversation.Change{Kind: conversation.Said})); rule != "" {
 			t.Errorf("after a mention: %s", rule)
 		}
-		if n := len(b.model.Calls()); n != 2 {
+		if n := len(b.Model.Calls()); n != 2 {
 			t.Errorf("%d calls of the model, want the two judgments", n)
 		}
 	})

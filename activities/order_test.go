@@ -17,7 +17,7 @@ func muteOrder(c chat.Conversation, until time.Time) OrderInput {
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	c := chat.Conversation{Team: "T1", Channel: b.general}
+	c := chat.Conversation{Team: "T1", Channel: b.General}
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for _, step := range []struct {
 		id, kind string

@@ -18,6 +18,7 @@ import (
 	"myao/internal/prompt"
 	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/internal/store/storetest"
 )
 
 // setNoon makes it noon in the channels, today or some days later.
@@ -28,35 +29,35 @@ func (b *bundle) setNoon(days int) {
 }
 
 func (b *bundle) judge(task Task) JudgeOutput {
-	b.t.Helper()
+	b.Helper()
 	got, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
 	if err != nil {
-		b.t.Fatal(err)
+		b.Fatal(err)
 	}
 	return got
 }
 
 func (b *bundle) reply(task Task, addressed bool) conversation.Result {
-	b.t.Helper()
+	b.Helper()
 	got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: addressed})
 	if err != nil {
-		b.t.Fatal(err)
+		b.Fatal(err)
 	}
 	return got.Result
 }
 
 // wantSilence fails unless a task ended in silence by a rule, after this many calls of the model.
 func (b *bundle) wantSilence(what string, task Task, rule conversation.Rule, calls int) {
-	b.t.Helper()
+	b.Helper()
 	d := b.decision(task)
 	if d.Outcome != "silent" || d.Rule != string(rule) && d.OutcomeBy != string(rule) {
-		b.t.Errorf("%s: the ledger has %+v, want silence by %s", what, d, rule)
+		b.Errorf("%s: the ledger has %+v, want silence by %s", what, d, rule)
 	}
-	if n := len(b.model.Calls()); n != calls {
-		b.t.Errorf("%s: %d calls, want %d", what, n, calls)
+	if n := len(b.Model.Calls()); n != calls {
+		b.Errorf("%s: %d calls, want %d", what, n, calls)
 	}
 	if parts := b.outbox(task); len(parts) != 0 {
-		b.t.Errorf("%s: the outbox has %+v", what, parts)
+		b.Errorf("%s: the outbox has %+v", what, parts)
 	}
 }
 
@@ -110,7 +111,7 @@ func TestOverBudget(t *testing.T) {
 		b.wantSilence("an operator's order", order, conversation.RuleOverBudget, 1)
 
 		// Another channel has its own budget.
-		dm := b.workspace.AddChannel(sandbox.DM, "", b.alice.ID, b.workspace.Bot().UserID)
+		dm := b.Workspace.AddChannel(sandbox.DM, "", b.Alice.ID, b.Workspace.Bot().UserID)
 		direct := atTopLevel(b.sayIn(dm, "hello?"))
 		if b.reply(direct, true); b.outbox(direct)[0].Text != "Seven." {
 			t.Errorf("another channel: %+v", b.outbox(direct))
@@ -130,7 +131,7 @@ func TestOverBudget(t *testing.T) {
 func (b *bundle) limitWorkspace(limit config.Budget) {
 	now := b.Clock()
 	b.Budget = &budget.Workspace{
-		Calls: b.Store, Slack: b.client, Limit: limit, Clock: func() time.Time { return now },
+		Calls: b.Store, Slack: b.Client, Limit: limit, Clock: func() time.Time { return now },
 		StartOfDay: func(now time.Time) time.Time { return b.settings.StartOfDay(now) },
 	}
 }
@@ -143,8 +144,8 @@ func TestWorkspaceOverBudget(t *testing.T) {
 		b.setNoon(0)
 		b.syncChannels()
 		b.settings.DailyCalls, b.settings.MaxMessageAge = 1000, 0
-		dm := b.workspace.AddChannel(sandbox.DM, "", b.alice.ID, b.workspace.Bot().UserID)
-		for channel, purpose := range map[string]string{dm: "response", "": "memory", b.general: "shadow"} {
+		dm := b.Workspace.AddChannel(sandbox.DM, "", b.Alice.ID, b.Workspace.Bot().UserID)
+		for channel, purpose := range map[string]string{dm: "response", "": "memory", b.General: "shadow"} {
 			if err := b.Store.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: channel}, Purpose: purpose, TokensIn: 50, Ended: b.Clock()}); err != nil {
 				t.Fatal(err)
 			}
@@ -160,10 +161,10 @@ func TestWorkspaceOverBudget(t *testing.T) {
 			return out
 		}
 		b.limitWorkspace(config.Budget{Tokens: 101})
-		if out := remember(chat.Scope{Team: "T1", Channel: b.general}); !out.Changed {
+		if out := remember(chat.Scope{Team: "T1", Channel: b.General}); !out.Changed {
 			t.Errorf("within the budget: %+v", out)
 		}
-		asked := len(b.model.Calls())
+		asked := len(b.Model.Calls())
 
 		b.limitWorkspace(config.Budget{Tokens: 100})
 		var log strings.Builder
@@ -190,7 +191,7 @@ func TestWorkspaceOverBudget(t *testing.T) {
 			t.Errorf("posted %q, want one note each", posted)
 		}
 		b.say("with cake")
-		for _, s := range []chat.Scope{{Team: "T1", Channel: b.general}, all} {
+		for _, s := range []chat.Scope{{Team: "T1", Channel: b.General}, all} {
 			if out := remember(s); out != (RememberOutput{}) {
 				t.Errorf("%s: %+v", s, out)
 			}
@@ -198,7 +199,7 @@ func TestWorkspaceOverBudget(t *testing.T) {
 		if n := strings.Count(log.String(), "not remembered today: "+conversation.ReasonWorkspaceBudget); n != 1 {
 			t.Errorf("the log says so %d times:\n%s", n, log.String())
 		}
-		if n := len(b.model.Calls()); n != asked {
+		if n := len(b.Model.Calls()); n != asked {
 			t.Errorf("the model was asked %d times", n-asked)
 		}
 
@@ -248,7 +249,7 @@ func TestBudgetByChannelName(t *testing.T) {
 			}
 			return s
 		})
-		spent := store.Call{Scope: chat.Scope{Team: "T1", Channel: b.general}, TokensIn: 1, Ended: b.Clock().Add(-2 * time.Hour)}
+		spent := store.Call{Scope: chat.Scope{Team: "T1", Channel: b.General}, TokensIn: 1, Ended: b.Clock().Add(-2 * time.Hour)}
 		if err := b.Store.SaveCall(t.Context(), spent); err != nil {
 			t.Fatal(err)
 		}
@@ -257,7 +258,7 @@ func TestBudgetByChannelName(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 		b.wantSilence("the judgment", task, conversation.RuleOverBudget, 0)
-		elsewhere := b.workspace.AddChannel(sandbox.Public, "elsewhere", b.workspace.Bot().UserID, b.alice.ID)
+		elsewhere := b.Workspace.AddChannel(sandbox.Public, "elsewhere", b.Workspace.Bot().UserID, b.Alice.ID)
 		b.syncChannels()
 		b.channels.set(func(f config.ChannelFacts) config.ChannelSettings {
 			s := b.settings
@@ -312,13 +313,13 @@ func TestCallsAreSavedWithTheDecision(t *testing.T) {
 	t.Parallel()
 	yes := llmtest.Yes("why not", 1, 0)
 	yes.InputTokens, yes.OutputTokens = 30, 5
-	url := sqliteURL(t)
+	url := storetest.SQLite(t)
 	b := setup(t, withDatabase(url), withModel(llmtest.Script(llmtest.Reply{Text: "?", InputTokens: 20, OutputTokens: 4}, yes, llmtest.Reply{Text: "Seven.", InputTokens: 40, OutputTokens: 6})))
 	b.setNoon(0)
 	task := atTopLevel(b.say("how many dwarfs?"))
 	b.judge(task)
 	b.reply(task, false)
-	calls, tokens, err := b.Store.Spent(t.Context(), "T1", b.general, b.settings.StartOfDay(time.Now()))
+	calls, tokens, err := b.Store.Spent(t.Context(), "T1", b.General, b.settings.StartOfDay(time.Now()))
 	if err != nil || calls != 3 || tokens != 105 {
 		t.Errorf("%d calls, %d tokens, %v; want 3 and 105", calls, tokens, err)
 	}
@@ -389,7 +390,7 @@ func TestMutedChannelSilencesItsThreads(t *testing.T) {
 	task := inThread(parent)
 	task.Trigger = b.say("with cake?", sandbox.InThread(parent.TS)).TS // not the parent of the thread
 	other := inThread(b.say("hello?"))
-	top := chat.Conversation{Team: "T1", Channel: b.general}
+	top := chat.Conversation{Team: "T1", Channel: b.General}
 	for _, c := range []struct {
 		what            string
 		thread, channel time.Duration
@@ -443,7 +444,7 @@ func TestChannelSilencedWhileAReplyWaited(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		top := chat.Conversation{Team: "T1", Channel: b.general}
+		top := chat.Conversation{Team: "T1", Channel: b.General}
 		before := held("before")
 		ordered := held("ordered")
 		order(top, conversation.UpdateSnooze, time.Now().Add(time.Second))
@@ -487,10 +488,10 @@ func TestNothingIsDecidedBeforeTheNameIsKnown(t *testing.T) {
 			}
 			return b.settings
 		})
-		return b, inThread(b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?"))
+		return b, inThread(b.say(b.Mention("how many dwarfs?")))
 	}
 	b, mention := named()
-	clear := b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.info", Status: 503})
+	clear := b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.info", Status: 503})
 	_, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: mention, MaxDelay: 600})
 	if app := applicationError(t, err); app.NonRetryable() {
 		t.Errorf("judged without the name: %v, want a retryable error", err)
@@ -499,7 +500,7 @@ func TestNothingIsDecidedBeforeTheNameIsKnown(t *testing.T) {
 	if app := applicationError(t, err); app.NonRetryable() {
 		t.Errorf("composed without the name: %v, want a retryable error", err)
 	}
-	dm := b.workspace.AddChannel(sandbox.DM, "", b.alice.ID, b.workspace.Bot().UserID)
+	dm := b.Workspace.AddChannel(sandbox.DM, "", b.Alice.ID, b.Workspace.Bot().UserID)
 	if got := b.reply(atTopLevel(b.sayIn(dm, "how many dwarfs?")), true); got != conversation.Done {
 		t.Errorf("%s in a direct message, which has no name; want a reply", got)
 	}
@@ -510,7 +511,7 @@ func TestNothingIsDecidedBeforeTheNameIsKnown(t *testing.T) {
 	b.wantSilence("mode off under a name", mention, conversation.RuleModeOff, 1) // the call for the direct message
 
 	b, mention = named()
-	b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.info", Error: "missing_scope"})
+	b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.info", Error: "missing_scope"})
 	if got := b.reply(mention, true); got != conversation.Done {
 		t.Errorf("%s where Slack refuses to tell the name, want a reply", got)
 	}
@@ -525,13 +526,13 @@ func TestRememberOverBudget(t *testing.T) {
 		b.settings.DailyCalls = 1
 		var log strings.Builder
 		b.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		if err := b.Store.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: b.general}, Purpose: "response", Model: "large"}); err != nil {
+		if err := b.Store.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: b.General}, Purpose: "response", Model: "large"}); err != nil {
 			t.Fatal(err)
 		}
 		parent := b.say("shall we have a party?")
 		b.say("with cake", sandbox.InThread(parent.TS))
-		channel := chat.Scope{Team: "T1", Channel: b.general}
-		scopes := []chat.Scope{{Team: "T1", Channel: b.general, Thread: parent.TS}, channel}
+		channel := chat.Scope{Team: "T1", Channel: b.General}
+		scopes := []chat.Scope{{Team: "T1", Channel: b.General, Thread: parent.TS}, channel}
 		remember := func(s chat.Scope) RememberOutput {
 			t.Helper()
 			out, err := runOnce[RememberOutput](b.Remember, RememberInput{Scope: s, At: time.Now()})
@@ -551,7 +552,7 @@ func TestRememberOverBudget(t *testing.T) {
 		if n := strings.Count(log.String(), "not remembered today"); n != 1 {
 			t.Errorf("the log says so %d times:\n%s", n, log.String())
 		}
-		if n := len(b.model.Calls()); n != 0 {
+		if n := len(b.Model.Calls()); n != 0 {
 			t.Errorf("the model was asked %d times", n)
 		}
 		b.setNoon(1)

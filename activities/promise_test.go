@@ -63,7 +63,7 @@ func TestRulesOfAPromise(t *testing.T) {
 			task.Occasion = conversation.PromiseKey("p", 1)
 			due := now.Add(-c.late).UnixMicro()
 			if _, err := b.Store.AddPromise(t.Context(), store.Promise{
-				ID: "p", TeamID: "T1", ChannelID: b.general, ThreadTS: asked.TS, TriggerTS: asked.TS, Asker: b.alice.ID, What: "the parcel",
+				ID: "p", TeamID: "T1", ChannelID: b.General, ThreadTS: asked.TS, TriggerTS: asked.TS, Asker: b.Alice.ID, What: "the parcel",
 				Unless: c.unless, Zone: "UTC", FirstUS: due, DueUS: due,
 			}, 20); err != nil {
 				t.Fatal(err)
@@ -88,7 +88,7 @@ func TestRulesOfAPromise(t *testing.T) {
 			if d := b.decision(task); d.Outcome != c.outcome || d.Rule != string(c.rule) || c.reason != "" && d.Reason != c.reason {
 				t.Errorf("the ledger has %+v", d)
 			}
-			if n := len(b.model.Calls()); n != c.calls {
+			if n := len(b.Model.Calls()); n != c.calls {
 				t.Errorf("%d calls of the model, want %d", n, c.calls)
 			}
 			if p, err := b.Store.Promise(t.Context(), "p"); err != nil || p.Held().IsZero() != (c.want != conversation.CheckHold) {
@@ -101,8 +101,8 @@ func TestRulesOfAPromise(t *testing.T) {
 // spend uses up the budget of the task's channel.
 func (b *bundle) spend(chat.Message) {
 	b.settings.DailyCalls = 1
-	if err := b.Store.SaveCall(b.t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: b.general}, Purpose: "response", Model: "large"}); err != nil {
-		b.t.Fatal(err)
+	if err := b.Store.SaveCall(b.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: b.General}, Purpose: "response", Model: "large"}); err != nil {
+		b.Fatal(err)
 	}
 }
 
@@ -121,7 +121,7 @@ func TestForgottenPromise(t *testing.T) {
 		}
 	}
 	b.compose(task, "You asked me.") // before it was forgotten
-	b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Error: "is_archived"})
+	b.Workspace.Faults().Add(sandbox.Fault{Method: postMessage, Error: "is_archived"})
 	_, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task, Addressed: true})
 	if app := applicationError(t, err); !app.NonRetryable() || !strings.Contains(app.Message(), "is_archived") {
 		t.Errorf("posted: %v", app)

@@ -48,31 +48,19 @@ func create(title string) llm.Call {
 
 // propose answers a mention by a reply with a proposal, posts it, and returns the proposal.
 func (b *bundle) propose(in ComposeInput) store.Proposal {
-	b.t.Helper()
+	b.Helper()
 	if _, out := b.play(in); out.Result != conversation.Done {
-		b.t.Fatalf("composed %+v", out)
+		b.Fatalf("composed %+v", out)
 	}
 	out, err := runOnce[ReplyOutput](b.Post, PostInput{Task: in.Task, Addressed: true})
 	if err != nil || len(out.Opened) != 1 || !out.Opened[0].LapsesAt.After(time.Now().Add(23*time.Hour)) {
-		b.t.Fatalf("posted %+v, %v", out, err)
+		b.Fatalf("posted %+v, %v", out, err)
 	}
-	p, err := b.Store.Proposal(b.t.Context(), out.Opened[0].ID)
+	p, err := b.Store.Proposal(b.Context(), out.Opened[0].ID)
 	if err != nil {
-		b.t.Fatal(err)
+		b.Fatal(err)
 	}
 	return p
-}
-
-// held is a message as Slack has it.
-func (b *bundle) held(channel, ts string) sandbox.Message {
-	b.t.Helper()
-	for _, m := range b.workspace.Messages(channel) {
-		if m.TS == ts {
-			return m
-		}
-	}
-	b.t.Fatalf("there is no message %s", ts)
-	return sandbox.Message{}
 }
 
 func TestProposesAndActs(t *testing.T) {
@@ -82,13 +70,13 @@ func TestProposesAndActs(t *testing.T) {
 		b := setup(t, url, withModel(llmtest.Script(mixed, llmtest.Text("Shall I open a ticket?"), llmtest.Text("It is ticket 7."))))
 		desk := &deskTools{fakeTools: b.withTools()}
 		b.Tools, b.Feedback = desk, config.FeedbackAddressed
-		in := ComposeInput{Task: inThread(b.say("<@" + b.workspace.Bot().UserID + "> open a ticket")), Addressed: true}
+		in := ComposeInput{Task: inThread(b.say(b.Mention("open a ticket"))), Addressed: true}
 		p := b.propose(in)
-		if calls := b.model.Calls(); len(calls) != 2 || calls[1].Turns[0].Results[1].Text != stepProposed || calls[1].Turns[0].Results[0].Text != `found {"query":"dwarfs"}` ||
+		if calls := b.Model.Calls(); len(calls) != 2 || calls[1].Turns[0].Results[1].Text != stepProposed || calls[1].Turns[0].Results[0].Text != `found {"query":"dwarfs"}` ||
 			!strings.Contains(calls[0].System, "is only proposed when you call it") {
 			t.Errorf("the model was asked %+v", calls)
 		}
-		posts := b.workspace.Posts()
+		posts := b.Workspace.Posts()
 		shown := posts[len(posts)-1].Message
 		if blocks := string(shown.Blocks); p.ShownTS != shown.TS || !strings.Contains(blocks, `"myao_approve"`) || !strings.Contains(blocks, `"value":"`+p.ID+`"`) || !strings.Contains(blocks, `"myao_feedback"`) ||
 			!strings.Contains(blocks, `desk › create\n• title: Seven \u003c!channel\u003e dwarfs`) {
@@ -98,11 +86,11 @@ func TestProposesAndActs(t *testing.T) {
 		if out, err := runOnce[ActOutput](b.Act, of); err != nil || out.Tell || len(desk.made) != 0 {
 			t.Fatalf("acted before anybody approved: %+v, %v, %v", out, err, desk.made)
 		}
-		if _, first, _, err := b.Store.DecideProposal(t.Context(), p.ID, conversation.Approved, "slack:"+b.alice.ID); err != nil || !first {
+		if _, first, _, err := b.Store.DecideProposal(t.Context(), p.ID, conversation.Approved, "slack:"+b.Alice.ID); err != nil || !first {
 			t.Fatal(first, err)
 		}
 		for range 2 { // the second attempt finds it done
-			if out, err := runOnce[ActOutput](b.Act, of); err != nil || !out.Tell || out.Asker != b.alice.ID {
+			if out, err := runOnce[ActOutput](b.Act, of); err != nil || !out.Tell || out.Asker != b.Alice.ID {
 				t.Errorf("acted: %+v, %v", out, err)
 			}
 		}
@@ -112,7 +100,7 @@ func TestProposesAndActs(t *testing.T) {
 		if _, err := runOnce[any](b.ShowProposal, of); err != nil {
 			t.Fatal(err)
 		}
-		if after := b.held(in.Conversation.Channel, p.ShownTS); strings.Contains(string(after.Blocks), "myao_approve") || !strings.Contains(string(after.Blocks), "approved by \\u003c@"+b.alice.ID) ||
+		if after := b.Held(in.Conversation.Channel, p.ShownTS); strings.Contains(string(after.Blocks), "myao_approve") || !strings.Contains(string(after.Blocks), "approved by \\u003c@"+b.Alice.ID) ||
 			!strings.Contains(string(after.Blocks), `"myao_feedback"`) || !strings.Contains(string(after.Blocks), "Shall I open a ticket?") {
 			t.Errorf("after it: %s", after.Blocks)
 		}
@@ -128,10 +116,10 @@ func TestProposesAndActs(t *testing.T) {
 				t.Errorf("posted %+v, %v", out, err)
 			}
 		}
-		if n := len(b.workspace.Posts()) - len(posts); n != 1 {
+		if n := len(b.Workspace.Posts()) - len(posts); n != 1 {
 			t.Errorf("told %d times", n)
 		}
-		last := b.model.Calls()[2]
+		last := b.Model.Calls()[2]
 		if !strings.Contains(last.System, "## What you proposed, and what came of it") || !strings.Contains(last.System, "ticket 7") {
 			t.Errorf("the model was asked\n%s", last.System)
 		}
@@ -143,7 +131,7 @@ func TestClickBeforeThePostIsWrittenDown(t *testing.T) {
 	t.Parallel()
 	b := setup(t, withModel(llmtest.Script(llmtest.Reply{Calls: []llm.Call{create("Seven")}}, llmtest.Text("Shall I?"))))
 	b.Tools = &deskTools{fakeTools: b.withTools()}
-	in := ComposeInput{Task: inThread(b.say("<@" + b.workspace.Bot().UserID + "> open a ticket")), Addressed: true}
+	in := ComposeInput{Task: inThread(b.say(b.Mention("open a ticket"))), Addressed: true}
 	b.play(in)
 	proposed, err := b.Store.ProposalsOf(t.Context(), in.decisionKey())
 	if err != nil || len(proposed) != 1 {
@@ -157,7 +145,7 @@ func TestClickBeforeThePostIsWrittenDown(t *testing.T) {
 		}
 	}
 	b.Slack = &hookedSlack{Client: b.Slack.(*slack.Client), after: func() {
-		if _, first, _, err := b.Store.DecideProposal(t.Context(), of.Proposal, conversation.Declined, "slack:"+b.alice.ID); err != nil || !first {
+		if _, first, _, err := b.Store.DecideProposal(t.Context(), of.Proposal, conversation.Declined, "slack:"+b.Alice.ID); err != nil || !first {
 			t.Error(first, err)
 		}
 		show() // nobody knows where yet
@@ -167,8 +155,8 @@ func TestClickBeforeThePostIsWrittenDown(t *testing.T) {
 		t.Fatalf("posted %+v, %v: the conversation must learn of the proposal to have it shown", out, err)
 	}
 	show()
-	posts := b.workspace.Posts()
-	if after := string(b.held(in.Conversation.Channel, posts[len(posts)-1].TS).Blocks); strings.Contains(after, "myao_") || !strings.Contains(after, "declined by") {
+	posts := b.Workspace.Posts()
+	if after := string(b.Held(in.Conversation.Channel, posts[len(posts)-1].TS).Blocks); strings.Contains(after, "myao_") || !strings.Contains(after, "declined by") {
 		t.Errorf("after it: %s", after)
 	}
 }
@@ -179,9 +167,9 @@ func TestServerAwayAtTheClick(t *testing.T) {
 	b := setup(t, withModel(llmtest.Script(llmtest.Reply{Calls: []llm.Call{create("Seven")}}, llmtest.Text("Shall I?"))))
 	desk := &deskTools{fakeTools: b.withTools(), err: fmt.Errorf("dial: %w", tools.ErrNotCalled)}
 	b.Tools = desk
-	in := ComposeInput{Task: inThread(b.say("<@" + b.workspace.Bot().UserID + "> open a ticket")), Addressed: true}
+	in := ComposeInput{Task: inThread(b.say(b.Mention("open a ticket"))), Addressed: true}
 	p := b.propose(in)
-	if _, _, _, err := b.Store.DecideProposal(t.Context(), p.ID, conversation.Approved, "slack:"+b.alice.ID); err != nil {
+	if _, _, _, err := b.Store.DecideProposal(t.Context(), p.ID, conversation.Approved, "slack:"+b.Alice.ID); err != nil {
 		t.Fatal(err)
 	}
 	of := ProposalInput{Conversation: in.Conversation, Trigger: in.Trigger, Proposal: p.ID}
@@ -203,19 +191,19 @@ func TestRefusedRepliesOfProposals(t *testing.T) {
 	t.Parallel()
 	b := setup(t, withModel(llmtest.Script(llmtest.Reply{Calls: []llm.Call{create("Seven")}}, llmtest.Text("Shall I?"), llmtest.Reply{Calls: []llm.Call{create("Eight")}}, llmtest.Text("Shall I?"), llmtest.Text("It is ticket 7."))))
 	b.Tools = &deskTools{fakeTools: b.withTools()}
-	refuse := func() { b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Error: "msg_too_long"}) }
-	newest := func() sandbox.Message { return b.workspace.Posts()[len(b.workspace.Posts())-1].Message }
+	refuse := func() { b.Workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Error: "msg_too_long"}) }
+	newest := func() sandbox.Message { return b.Workspace.Posts()[len(b.Workspace.Posts())-1].Message }
 
-	refused := ComposeInput{Task: inThread(b.say("<@" + b.workspace.Bot().UserID + "> open a ticket")), Addressed: true}
+	refused := ComposeInput{Task: inThread(b.say(b.Mention("open a ticket"))), Addressed: true}
 	b.play(refused)
 	refuse()
 	if out, err := runOnce[ReplyOutput](b.Post, PostInput{Task: refused.Task, Addressed: true}); err != nil || len(out.Opened) != 0 || strings.Contains(string(newest().Blocks), "myao_") {
 		t.Errorf("posted %+v, %v\n%s", out, err, newest().Blocks)
 	}
 
-	in := ComposeInput{Task: inThread(b.say("<@" + b.workspace.Bot().UserID + "> open another ticket")), Addressed: true}
+	in := ComposeInput{Task: inThread(b.say(b.Mention("open another ticket"))), Addressed: true}
 	p := b.propose(in)
-	if _, _, _, err := b.Store.DecideProposal(t.Context(), p.ID, conversation.Approved, "slack:"+b.alice.ID); err != nil {
+	if _, _, _, err := b.Store.DecideProposal(t.Context(), p.ID, conversation.Approved, "slack:"+b.Alice.ID); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := runOnce[ActOutput](b.Act, ProposalInput{Conversation: in.Conversation, Trigger: in.Trigger, Proposal: p.ID}); err != nil || !out.Tell {
@@ -240,11 +228,11 @@ func TestProposalsThatAreNone(t *testing.T) {
 	b := setup(t, withModel(llmtest.Script(many, llmtest.Text("Shall I?"))))
 	desk := &deskTools{fakeTools: b.withTools(), err: errors.New("connection lost")}
 	b.Tools = desk
-	in := ComposeInput{Task: inThread(b.say("<@" + b.workspace.Bot().UserID + "> open tickets")), Addressed: true}
+	in := ComposeInput{Task: inThread(b.say(b.Mention("open tickets"))), Addressed: true}
 	if _, out := b.play(in); out.Result != conversation.Done {
 		t.Fatalf("composed %+v", out)
 	}
-	results := b.model.Calls()[1].Turns[0].Results
+	results := b.Model.Calls()[1].Turns[0].Results
 	if results[0].Text != stepTooLong || results[1].Text != "refused" || results[6].Text != stepProposed || results[7].Text != stepTooMany {
 		t.Errorf("the model is told %+v", results)
 	}
@@ -253,7 +241,7 @@ func TestProposalsThatAreNone(t *testing.T) {
 		t.Fatalf("posted %+v, %v", out, err)
 	}
 	of := ProposalInput{Conversation: in.Conversation, Trigger: in.Trigger, Proposal: out.Opened[0].ID}
-	if _, _, _, err := b.Store.DecideProposal(t.Context(), of.Proposal, conversation.Approved, "slack:"+b.alice.ID); err != nil {
+	if _, _, _, err := b.Store.DecideProposal(t.Context(), of.Proposal, conversation.Approved, "slack:"+b.Alice.ID); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -301,18 +289,18 @@ func TestAnOvertakenUpdateShowsTheRow(t *testing.T) {
 	t.Parallel()
 	b := setup(t, withModel(llmtest.Script(llmtest.Reply{Calls: []llm.Call{create("x")}}, llmtest.Text("Shall I?"))))
 	b.Tools = &deskTools{fakeTools: b.withTools()}
-	in := ComposeInput{Task: inThread(b.say("<@" + b.workspace.Bot().UserID + "> open a ticket")), Addressed: true}
+	in := ComposeInput{Task: inThread(b.say(b.Mention("open a ticket"))), Addressed: true}
 	p := b.propose(in)
 	of := ProposalInput{Conversation: in.Conversation, Trigger: in.Trigger, Proposal: p.ID}
 	b.Slack = &overtakenSlack{b.Slack.(*slack.Client), func() {
-		if _, _, _, err := b.Store.DecideProposal(t.Context(), p.ID, conversation.Declined, "slack:"+b.alice.ID); err != nil {
+		if _, _, _, err := b.Store.DecideProposal(t.Context(), p.ID, conversation.Declined, "slack:"+b.Alice.ID); err != nil {
 			t.Error(err)
 		}
 	}}
 	if _, err := runOnce[any](b.ShowProposal, of); err != nil {
 		t.Fatal(err)
 	}
-	if blocks := string(b.held(in.Conversation.Channel, p.ShownTS).Blocks); !strings.Contains(blocks, "declined by") || strings.Contains(blocks, "myao_") {
+	if blocks := string(b.Held(in.Conversation.Channel, p.ShownTS).Blocks); !strings.Contains(blocks, "declined by") || strings.Contains(blocks, "myao_") {
 		t.Errorf("shown %s", blocks)
 	}
 }

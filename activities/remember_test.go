@@ -4,7 +4,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,39 +24,39 @@ import (
 
 // syncChannels saves the channels that the bot is in.
 func (b *bundle) syncChannels() {
-	b.t.Helper()
+	b.Helper()
 	if _, err := runWithoutInput(b.SyncChannels); err != nil {
-		b.t.Fatal(err)
+		b.Fatal(err)
 	}
 }
 
 // saveThreads saves n threads of one reply each, the oldest first.
 func (b *bundle) saveThreads(channel string, n int) (scopes []chat.Scope) {
-	b.t.Helper()
+	b.Helper()
 	var said []chat.Message
 	began := time.Now().Add(-time.Hour)
 	for i := range n {
 		parent := chat.TS(began.Add(time.Duration(i) * time.Second))
 		reply := chat.TS(began.Add(time.Duration(i)*time.Second + time.Millisecond))
 		said = append(said,
-			chat.Message{Team: "T1", Channel: channel, TS: parent, UserID: b.alice.ID, Text: "does anybody know?"},
-			chat.Message{Team: "T1", Channel: channel, TS: reply, ThreadTS: parent, UserID: b.alice.ID, Text: "I do."})
+			chat.Message{Team: "T1", Channel: channel, TS: parent, UserID: b.Alice.ID, Text: "does anybody know?"},
+			chat.Message{Team: "T1", Channel: channel, TS: reply, ThreadTS: parent, UserID: b.Alice.ID, Text: "I do."})
 		scopes = append(scopes, chat.Scope{Team: "T1", Channel: channel, Thread: parent})
 	}
-	if err := b.Store.SaveHistory(b.t.Context(), said); err != nil {
-		b.t.Fatal(err)
+	if err := b.Store.SaveHistory(b.Context(), said); err != nil {
+		b.Fatal(err)
 	}
 	return scopes
 }
 
 func (b *bundle) survey(in SurveyInput) SurveyOutput {
-	b.t.Helper()
+	b.Helper()
 	out, err := runOnce[SurveyOutput](b.Survey, in)
 	if err != nil {
-		b.t.Fatal(err)
+		b.Fatal(err)
 	}
 	if out.Team != "T1" {
-		b.t.Errorf("the workspace is %q", out.Team)
+		b.Errorf("the workspace is %q", out.Team)
 	}
 	return out
 }
@@ -64,11 +64,11 @@ func (b *bundle) survey(in SurveyInput) SurveyOutput {
 func TestSurveyPages(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, url option) {
 		b := setup(t, url)
-		other := b.workspace.AddChannel(sandbox.Public, "other", b.workspace.Bot().UserID)
+		other := b.Workspace.AddChannel(sandbox.Public, "other", b.Workspace.Bot().UserID)
 		b.syncChannels()
 		at := time.Now()
-		first, second := b.saveThreads(b.general, 150), b.saveThreads(other, 100)
-		if other < b.general {
+		first, second := b.saveThreads(b.General, 150), b.saveThreads(other, 100)
+		if other < b.General {
 			first, second = second, first
 		}
 		want := slices.Concat(first, second)
@@ -94,10 +94,10 @@ func TestSurveyPages(t *testing.T) {
 func TestSurveyLeavesOutModeOff(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	bot := b.workspace.Bot().UserID
-	names := map[string]string{b.general: "general"}
+	bot := b.Workspace.Bot().UserID
+	names := map[string]string{b.General: "general"}
 	for _, name := range []string{"off", "mention"} {
-		names[b.workspace.AddChannel(sandbox.Public, name, bot)] = name
+		names[b.Workspace.AddChannel(sandbox.Public, name, bot)] = name
 	}
 	b.syncChannels()
 	b.channels.set(func(f config.ChannelFacts) config.ChannelSettings {
@@ -142,7 +142,7 @@ func TestSurveyErrors(t *testing.T) {
 	t.Parallel()
 	for code, kind := range map[string]string{"internal_error": typeUnavailable, "invalid_auth": typeFinal} {
 		b := setup(t)
-		b.workspace.Faults().Add(sandbox.Fault{Method: "auth.test", Error: code})
+		b.Workspace.Faults().Add(sandbox.Fault{Method: "auth.test", Error: code})
 		_, err := runOnce[SurveyOutput](b.Survey, SurveyInput{Threads: true, At: time.Now()})
 		if app := applicationError(t, err); app.Type() != kind {
 			t.Errorf("%s: %v, want %s", code, app, kind)
@@ -161,17 +161,17 @@ func TestRemember(t *testing.T) {
 			scope chat.Scope
 			calls int
 		}{
-			{chat.Scope{Team: "T1", Channel: b.general, Thread: parent.TS}, 1},
-			{chat.Scope{Team: "T1", Channel: b.general}, 2},
+			{chat.Scope{Team: "T1", Channel: b.General, Thread: parent.TS}, 1},
+			{chat.Scope{Team: "T1", Channel: b.General}, 2},
 			{chat.Scope{Team: "T1"}, 2},
 		} {
-			b.model.Reset()
+			b.Model.Reset()
 			for _, want := range []RememberOutput{{Calls: c.calls, Changed: true}, {}} {
 				if got, err := runOnce[RememberOutput](b.Remember, in(c.scope)); err != nil || got != want {
 					t.Errorf("%s: %+v, %v; want %+v", c.scope, got, err, want)
 				}
 			}
-			if n := len(b.model.Calls()); n != c.calls {
+			if n := len(b.Model.Calls()); n != c.calls {
 				t.Errorf("%s: the model was asked %d times, want %d", c.scope, n, c.calls)
 			}
 			for _, term := range c.scope.Terms() {
@@ -183,43 +183,12 @@ func TestRemember(t *testing.T) {
 	})
 }
 
-func TestRememberErrors(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		reply llmtest.Reply
-		kind  string
-		after time.Duration
-	}{
-		"unavailable":  {llmtest.Fail(503), typeUnavailable, 0},
-		"dropped":      {llmtest.Reply{Drop: true}, typeUnavailable, 0},
-		"rate limited": {llmtest.Reply{Status: 429, RetryAfter: "7"}, typeRateLimited, 7 * time.Second},
-		"empty":        {llmtest.Reply{}, typeUnavailable, 0},
-		"blank":        {llmtest.Text(" \n\t"), typeUnavailable, 0},
-		"key refused":  {llmtest.Fail(401), typeFinal, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := setup(t, withModel(llmtest.Script(c.reply)))
-			b.syncChannels()
-			b.say("PRIVATE words")
-			scope := chat.Scope{Team: "T1", Channel: b.general}
-			_, err := runOnce[RememberOutput](b.Remember, RememberInput{Scope: scope, At: time.Now()})
-			app := applicationError(t, err)
-			if app.Type() != c.kind || app.NonRetryable() != (c.kind == typeFinal) || app.NextRetryDelay() != c.after {
-				t.Errorf("got %s after %s: %v; want %s after %s", app.Type(), app.NextRetryDelay(), app, c.kind, c.after)
-			}
-			if !strings.Contains(app.Message(), "remember "+scope.String()) || strings.Contains(app.Message(), "PRIVATE") {
-				t.Errorf("says %q", app.Message())
-			}
-			if n := len(b.model.Calls()); n != 1 {
-				t.Errorf("%d calls in one attempt", n)
-			}
-			for _, term := range scope.Terms() {
-				if m, err := b.Store.MemoryVersions(t.Context(), scope, term, 1); err != nil || len(m) > 0 {
-					t.Errorf("%s: %+v, %v; want nothing", term, m, err)
-				}
-			}
-		})
+func (b *bundle) wantNoMemory(scope chat.Scope) {
+	b.Helper()
+	for _, term := range scope.Terms() {
+		if m, err := b.Store.MemoryVersions(b.Context(), scope, term, 1); err != nil || len(m) > 0 {
+			b.Errorf("%s: %+v, %v; want nothing", term, m, err)
+		}
 	}
 }
 
@@ -239,7 +208,7 @@ func TestRememberRefusals(t *testing.T) {
 			b := setup(t, withModel(llmtest.Script(c.reply)))
 			b.syncChannels()
 			b.say("PRIVATE words")
-			scope := chat.Scope{Team: "T1", Channel: b.general}
+			scope := chat.Scope{Team: "T1", Channel: b.General}
 			in := RememberInput{Scope: scope, At: time.Now()}
 			out, err := runOnce[RememberOutput](b.Remember, in)
 			if c.final {
@@ -250,14 +219,10 @@ func TestRememberRefusals(t *testing.T) {
 			} else if err != nil || out != (RememberOutput{Calls: 2}) {
 				t.Errorf("got %+v, %v", out, err)
 			}
-			if n := len(b.model.Calls()); n != 2 {
+			if n := len(b.Model.Calls()); n != 2 {
 				t.Errorf("%d calls in one attempt", n)
 			}
-			for _, term := range scope.Terms() {
-				if m, err := b.Store.MemoryVersions(t.Context(), scope, term, 1); err != nil || len(m) > 0 {
-					t.Errorf("%s: %+v, %v; want nothing", term, m, err)
-				}
-			}
+			b.wantNoMemory(scope)
 			if out, err := runOnce[RememberOutput](b.Remember, in); !c.final && (err != nil || out != (RememberOutput{})) {
 				t.Errorf("again: %+v, %v", out, err)
 			}
@@ -303,7 +268,7 @@ func TestThreeEmptyAnswersAreFinal(t *testing.T) {
 			b := setup(t, withModel(llmtest.Script(c.replies...)))
 			b.syncChannels()
 			b.say("shall we have a party?")
-			_, err := runWithRetries[RememberOutput](b.Remember, RememberInput{Scope: chat.Scope{Team: "T1", Channel: b.general}, At: time.Now()})
+			_, err := runWithRetries[RememberOutput](b.Remember, RememberInput{Scope: chat.Scope{Team: "T1", Channel: b.General}, At: time.Now()})
 			if c.final {
 				if app := applicationError(t, err); app.Type() != typeFinal || !app.NonRetryable() {
 					t.Errorf("got %v", err)
@@ -311,7 +276,7 @@ func TestThreeEmptyAnswersAreFinal(t *testing.T) {
 			} else if err != nil {
 				t.Error(err)
 			}
-			if n := len(b.model.Calls()); n != c.calls {
+			if n := len(b.Model.Calls()); n != c.calls {
 				t.Errorf("the model was asked %d times, want %d", n, c.calls)
 			}
 		})
@@ -324,7 +289,7 @@ func TestRememberKeepsDraftsOfEarlierAttempts(t *testing.T) {
 	b := setup(t, withModel(llmtest.Script(llmtest.Text("first"), llmtest.Fail(503), llmtest.Text("second"))))
 	b.syncChannels()
 	b.say("shall we have a party?")
-	scope := chat.Scope{Team: "T1", Channel: b.general}
+	scope := chat.Scope{Team: "T1", Channel: b.General}
 	got, err := runWithRetries[RememberOutput](b.Remember, RememberInput{Scope: scope, At: time.Now()})
 	if want := (RememberOutput{Calls: 1, Changed: true}); err != nil || got != want {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
@@ -339,8 +304,8 @@ func TestRememberKeepsDraftsOfEarlierAttempts(t *testing.T) {
 			texts = append(texts, m.Text)
 		}
 	}
-	if want := []string{"first", "second"}; !slices.Equal(texts, want) || len(b.model.Calls()) != 3 {
-		t.Errorf("%q of %d calls, want %q of 3", texts, len(b.model.Calls()), want)
+	if want := []string{"first", "second"}; !slices.Equal(texts, want) || len(b.Model.Calls()) != 3 {
+		t.Errorf("%q of %d calls, want %q of 3", texts, len(b.Model.Calls()), want)
 	}
 }
 
@@ -360,20 +325,21 @@ func TestHeartbeatInterval(t *testing.T) {
 // Remember sends heartbeats while it waits for a model.
 func TestRememberHeartbeats(t *testing.T) {
 	t.Parallel()
-	b := setup(t, withModel(llmtest.Script(llmtest.Reply{Text: "- 2026-01-01 at last", Delay: heartbeatInterval + time.Second}, llmtest.Reply{Text: "- 2026-01-01 at once"})))
+	beat := make(chan struct{})
+	once := sync.OnceFunc(func() { close(beat) })
+	b := setup(t, withModel(func(llmtest.Call) llmtest.Reply {
+		select {
+		case <-beat:
+		case <-time.After(time.Minute):
+			t.Error("no heartbeat")
+		}
+		return llmtest.Text("- 2026-01-01 at last")
+	}))
 	b.syncChannels()
 	b.say("hello?")
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	env := suite.NewTestActivityEnvironment()
-	env.SetTestTimeout(time.Minute)
-	env.RegisterActivity(b.Remember)
-	var beats atomic.Int32
-	env.SetOnActivityHeartbeatListener(func(*activity.Info, converter.EncodedValues) { beats.Add(1) })
-	if _, err := env.ExecuteActivity(b.Remember, RememberInput{Scope: chat.Scope{Team: "T1", Channel: b.general}, At: time.Now()}); err != nil {
+	env := newEnvironment(b.Remember)
+	env.SetOnActivityHeartbeatListener(func(*activity.Info, converter.EncodedValues) { once() })
+	if _, err := env.ExecuteActivity(b.Remember, RememberInput{Scope: chat.Scope{Team: "T1", Channel: b.General}, At: time.Now()}); err != nil {
 		t.Fatal(err)
-	}
-	if beats.Load() == 0 {
-		t.Error("no heartbeat")
 	}
 }

@@ -112,8 +112,8 @@ func TestPrunedDecisionsAreNotMadeAgain(t *testing.T) {
 			"an edit of an old message": {again: 41 * days, revision: chat.TS(time.Now().Add(40 * days)), result: conversation.Done, posts: 2},
 		} {
 			b.setClockAhead(0)
-			before := len(b.workspace.Posts())
-			m := b.say("<@"+b.workspace.Bot().UserID+"> how many dwarfs? "+name, sandbox.At(time.Now().Add(-c.said)))
+			before := len(b.Workspace.Posts())
+			m := b.say(b.Mention("how many dwarfs? ")+name, sandbox.At(time.Now().Add(-c.said)))
 			task := inThread(m)
 			if _, err := b.Store.Record(t.Context(), m, func(store.Known) store.Entry {
 				return store.Entry{Changes: []store.Change{{
@@ -144,7 +144,7 @@ func TestPrunedDecisionsAreNotMadeAgain(t *testing.T) {
 			if got := answer(); got != c.result {
 				t.Errorf("%s: again %s, want %s", name, got, c.result)
 			}
-			if got := len(b.workspace.Posts()) - before; got != c.posts {
+			if got := len(b.Workspace.Posts()) - before; got != c.posts {
 				t.Errorf("%s: %d posts, want %d", name, got, c.posts)
 			}
 			if c.result != conversation.Silenced {

@@ -38,7 +38,7 @@ func lookAnswer(post bool, reason string) llmtest.Reply {
 
 // looks returns the second looks that the model was asked for.
 func (b *bundle) looks() (looks []llmtest.Call) {
-	for _, c := range b.model.Calls() {
+	for _, c := range b.Model.Calls() {
 		if isSecondLook(c) {
 			looks = append(looks, c)
 		}
@@ -85,8 +85,8 @@ func TestSecondLook(t *testing.T) {
 				}
 			}
 			looks := b.looks()
-			if len(looks) != test.looks || len(b.model.Calls()) != 2+test.looks {
-				t.Fatalf("%d second looks in %d calls, want %d", len(looks), len(b.model.Calls()), test.looks)
+			if len(looks) != test.looks || len(b.Model.Calls()) != 2+test.looks {
+				t.Fatalf("%d second looks in %d calls, want %d", len(looks), len(b.Model.Calls()), test.looks)
 			}
 			for _, c := range looks {
 				if c.Model != "small" || !strings.Contains(c.System, "\n\nSeven.\n\n") || !newAnswer.MatchString(c.System) {
@@ -158,11 +158,11 @@ func TestSecondLookWaited(t *testing.T) {
 
 // react records that alice put a reaction under a message or took it back.
 func (b *bundle) react(m chat.Message, at time.Time, removed bool) {
-	b.t.Helper()
-	if err := b.Store.PutReaction(b.t.Context(), store.Reaction{
-		Team: m.Team, Channel: m.Channel, TS: m.TS, User: b.alice.ID, Name: "eyes", Removed: removed, At: at,
+	b.Helper()
+	if err := b.Store.PutReaction(b.Context(), store.Reaction{
+		Team: m.Team, Channel: m.Channel, TS: m.TS, User: b.Alice.ID, Name: "eyes", Removed: removed, At: at,
 	}); err != nil {
-		b.t.Fatal(err)
+		b.Fatal(err)
 	}
 }
 

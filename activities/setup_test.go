@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,21 +13,18 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"myao/internal/catchup"
-	"myao/internal/channels"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/llm/gemini"
 	"myao/internal/llm/llmtest"
 	"myao/internal/mind"
-	"myao/internal/prompt"
 	"myao/internal/recall"
 	"myao/internal/record"
 	"myao/internal/sandbox"
-	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/store/storetest"
 	"myao/internal/testserver"
+	"myao/test/inprocess"
 )
 
 func TestMain(m *testing.M) {
@@ -41,66 +35,27 @@ func TestMain(m *testing.M) {
 	testserver.Main(m)
 }
 
-// bundle is Activities with a real database, and a workspace and a model behind HTTP.
+// bundle is Activities in a world.
 type bundle struct {
+	*inprocess.World
 	*Activities
-	t         *testing.T
-	workspace *sandbox.Workspace
-	model     *llmtest.Running
-	api       *httptest.Server
-	client    *slack.Client
-	settings  config.ChannelSettings
-	channels  *channelConfig
-	general   string
-	alice     sandbox.User
-	ci        sandbox.App // another app
+	settings config.ChannelSettings
+	channels *channelConfig
+	ci       sandbox.App // another app
 }
 
-type option func(*settings)
+type option func(*inprocess.Options)
 
-type settings struct {
-	handler llmtest.Handler
-	url     string
-	wrap    func(http.Handler) http.Handler
-	http    http.Client
-}
-
-func withModel(h llmtest.Handler) option { return func(s *settings) { s.handler = h } }
-func withDatabase(url string) option     { return func(s *settings) { s.url = url } }
+func withModel(h llmtest.Handler) option { return func(o *inprocess.Options) { o.Model = h } }
+func withDatabase(url string) option     { return func(o *inprocess.Options) { o.Database = url } }
 
 // eachDatabase runs a test on both databases.
 func eachDatabase(t *testing.T, run func(t *testing.T, url option)) {
-	t.Helper()
-	t.Parallel()
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		run(t, withDatabase(sqliteURL(t)))
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		run(t, withDatabase(storetest.Postgres(t)))
-	})
-}
-
-func sqliteURL(t *testing.T) string { return storetest.SQLite(t) }
-
-// patientTransport ignores deadlines, because the test machine may stand still. It obeys cancellation.
-type patientTransport struct{}
-
-func (patientTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(req.Context()))
-	obey := func() {
-		if errors.Is(req.Context().Err(), context.Canceled) {
-			cancel(context.Cause(req.Context()))
-		}
-	}
-	obey() // AfterFunc calls it in a goroutine, perhaps too late
-	context.AfterFunc(req.Context(), obey)
-	return http.DefaultTransport.RoundTrip(req.WithContext(ctx))
+	inprocess.EachDatabase(t, func(t *testing.T, url string) { run(t, withDatabase(url)) })
 }
 
 // withSlackTimeout makes calls of Slack obey deadlines, as the worker's do.
-func withSlackTimeout(s *settings) { s.http = http.Client{} }
+func withSlackTimeout(o *inprocess.Options) { o.Client = &http.Client{} }
 
 // channelConfig holds the settings of channels.
 type channelConfig struct {
@@ -117,106 +72,76 @@ func (c *channelConfig) set(channel func(config.ChannelFacts) config.ChannelSett
 	c.channel, c.named = channel, true
 }
 
-// embeddedPrompts are made once: every template is rendered with them.
-var embeddedPrompts = sync.OnceValues(func() (*prompt.Renderer, error) { return prompt.New(prompt.Config{}) })
-
 func setup(t *testing.T, options ...option) *bundle {
 	t.Helper()
-	o := settings{http: http.Client{Timeout: time.Minute, Transport: patientTransport{}}, handler: llmtest.Default, wrap: func(h http.Handler) http.Handler { return h }}
+	o := inprocess.Options{Model: llmtest.Default}
 	for _, option := range options {
 		option(&o)
 	}
-	if o.url == "" {
-		o.url = sqliteURL(t)
+	b := &bundle{
+		World: inprocess.New(t, o), settings: config.Config{Response: config.Default().Response}.Channel(config.ChannelFacts{}),
+		ci: sandbox.App{BotID: "B0CI", Name: "ci", UserID: "U0CI"},
 	}
-	discard := slog.New(slog.DiscardHandler)
-	b := &bundle{t: t, settings: config.Config{Response: config.Default().Response}.Channel(config.ChannelFacts{})}
-	b.workspace = sandbox.New(sandbox.Config{Team: "T1", BotToken: "xoxb-1", Logger: discard})
-	t.Cleanup(b.workspace.Close)
-	b.api = httptest.NewServer(o.wrap(b.workspace.Handler()))
-	t.Cleanup(b.api.Close)
-	b.alice = b.workspace.AddUser("alice")
-	b.general = b.workspace.AddChannel(sandbox.Public, "general", b.workspace.Bot().UserID, b.alice.ID)
-	b.ci = sandbox.App{BotID: "B0CI", Name: "ci", UserID: "U0CI"}
-	b.model = llmtest.New(t, o.handler)
-
-	s := storetest.OpenURL(t, o.url)
-	model, err := gemini.New(t.Context(), gemini.Config{APIKey: "key", Endpoint: b.model.URL})
+	model, err := gemini.New(t.Context(), gemini.Config{APIKey: "key", Endpoint: b.Model.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = model.Close() })
-	prompts, err := embeddedPrompts()
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := slack.New(slack.Config{Token: "xoxb-1", APIURL: b.api.URL + "/api/", HTTPClient: &o.http})
-	b.client = client
 	b.channels = &channelConfig{channel: func(config.ChannelFacts) config.ChannelSettings { return b.settings }}
-	directory := &channels.Directory{Store: s, Slack: client, Config: b.channels, Clock: time.Now, Logger: discard}
+	s, client, directory := b.Database, b.Client, b.NewDirectory(b.Client, b.channels)
 	b.Activities = &Activities{
 		Store: s, Slack: client, Directory: directory,
 		Mind: &mind.Mind{
 			Store: s, Slack: client,
 			Recall: &recall.Builder{
-				Store: s, Users: client, Directory: directory, Threads: client, ThreadLimit: 20, Persona: chat.Persona{Name: "myao", SystemPrompt: "You are myao."},
-				MessagesLimit: 50, ActiveChannel: 168 * time.Hour, ThreadMemory: 168 * time.Hour, Clock: time.Now, Logger: discard,
+				Store: s, Users: client, Directory: directory, Threads: client, ThreadLimit: 20, MessagesLimit: 50,
+				Persona:       chat.Persona{Name: "myao", SystemPrompt: "You are myao."},
+				ActiveChannel: 168 * time.Hour, ThreadMemory: 168 * time.Hour, Clock: time.Now, Logger: inprocess.Silent,
 			},
-			Prompts: prompts,
+			Prompts: inprocess.Prompts(),
 			Agents: mind.Agents{
 				Response: mind.Agent{Model: model, Agent: config.Agent{Provider: config.ProviderGemini, Model: "large", MaxOutputTokens: 1000}},
 				Judgment: mind.Agent{Model: model, Agent: config.Agent{Model: "small", MaxOutputTokens: 500}},
 				Memory:   mind.Agent{Model: model, Agent: config.Agent{Model: "large", MaxOutputTokens: 800}},
 			},
 			Memory: config.Default().Memory, Channel: b.channels.Channel,
-			Clock: time.Now, Logger: discard,
+			Clock: time.Now, Logger: inprocess.Silent,
 		},
 		Missed: &catchup.Reader{
 			Store: s, Slack: client, Recorder: &record.Recorder{Store: s, Directory: directory}, Directory: directory,
-			FirstWindow: 24 * time.Hour, ThreadWindow: 168 * time.Hour, Clock: time.Now, Logger: discard,
+			FirstWindow: 24 * time.Hour, ThreadWindow: 168 * time.Hour, Clock: time.Now, Logger: inprocess.Silent,
 		},
-		Clock: time.Now, Logger: discard,
+		Clock: time.Now, Logger: inprocess.Silent,
 	}
 	return b
 }
 
 // say posts a message of alice in the workspace and records it.
 func (b *bundle) say(text string, options ...sandbox.SayOption) chat.Message {
-	b.t.Helper()
-	return b.sayIn(b.general, text, options...)
+	b.Helper()
+	return b.sayIn(b.General, text, options...)
 }
 
 func (b *bundle) sayIn(channel, text string, options ...sandbox.SayOption) chat.Message {
-	b.t.Helper()
-	ts := b.workspace.Say(channel, b.alice.ID, text, options...)
-	return b.record(chat.Message{Team: "T1", Channel: channel, TS: ts, UserID: b.alice.ID, Text: text})
+	b.Helper()
+	ts := b.Workspace.Say(channel, b.Alice.ID, text, options...)
+	return b.record(chat.Message{Team: "T1", Channel: channel, TS: ts, UserID: b.Alice.ID, Text: text})
 }
 
 // record records a message, in its thread in the workspace, and changes of it.
 func (b *bundle) record(m chat.Message, kinds ...conversation.Kind) chat.Message {
-	b.t.Helper()
-	for _, held := range b.workspace.Messages(m.Channel) {
+	b.Helper()
+	for _, held := range b.Workspace.Messages(m.Channel) { // which may lack it
 		if held.TS == m.TS && held.Reply() {
 			m.ThreadTS = held.ThreadTS
 		}
 	}
-	if _, err := b.Store.Record(b.t.Context(), m, func(store.Known) store.Entry {
-		entry := store.Entry{Message: &m, Handled: true}
-		for _, kind := range kinds {
-			entry.Changes = append(entry.Changes, store.Change{
-				Conversation: chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.ThreadTS}, Change: conversation.Change{TS: m.TS, Kind: kind},
-			})
-		}
-		return entry
-	}); err != nil {
-		b.t.Fatal(err)
-	}
-	return m
+	return b.Record(m, kinds...)
 }
 
 func (b *bundle) remove(m chat.Message) {
-	b.t.Helper()
-	b.workspace.Delete(m.Channel, m.TS)
+	b.Helper()
+	b.Workspace.Delete(m.Channel, m.TS)
 	m.Deleted, m.Text = true, ""
 	b.record(m, conversation.Deleted)
 }
@@ -236,13 +161,19 @@ func atTopLevel(m chat.Message) Task {
 	}
 }
 
-// runOnce makes one attempt of an activity.
-func runOnce[T any](activity, in any) (out T, err error) {
+// newEnvironment is where an attempt of an activity runs. Without a timeout of ours it would have three seconds.
+func newEnvironment(activity any) *testsuite.TestActivityEnvironment {
 	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	suite.SetLogger(sdklog.NewStructuredLogger(inprocess.Silent))
 	env := suite.NewTestActivityEnvironment()
 	env.SetTestTimeout(2 * time.Minute)
 	env.RegisterActivity(activity)
+	return env
+}
+
+// runOnce makes one attempt of an activity.
+func runOnce[T any](activity, in any) (out T, err error) {
+	env := newEnvironment(activity)
 	value, err := env.ExecuteActivity(activity, in)
 	if err == nil && value.HasValue() {
 		err = value.Get(&out)
@@ -272,54 +203,54 @@ func runUntilDone[T any](t *testing.T, activity, in any) (out T, errs []error) {
 
 // mute silences a conversation from now on.
 func (b *bundle) mute(c chat.Conversation, d time.Duration) {
-	b.t.Helper()
-	until := time.Now().Add(d)
-	if err := b.Store.ApplyOrder(b.t.Context(), store.Order{ID: c.ID() + until.String(), Scope: chat.Scope(c), Kind: conversation.UpdateMute, Until: until}); err != nil {
-		b.t.Fatal(err)
+	b.Helper()
+	until := b.Clock().Add(d)
+	if err := b.Store.ApplyOrder(b.Context(), store.Order{ID: c.ID() + until.String(), Scope: chat.Scope(c), Kind: conversation.UpdateMute, Until: until}); err != nil {
+		b.Fatal(err)
 	}
 }
 
 // compose puts a reply into the outbox without a model.
 func (b *bundle) compose(task Task, texts ...string) {
-	b.t.Helper()
+	b.Helper()
 	var parts []store.Part
 	for i, text := range texts {
 		p := b.parts(task, text, time.Now(), time.Now())
 		p[0].Number, p[0].Key = i, p[0].Key[:len(p[0].Key)-1]+string(rune('0'+i))
 		parts = append(parts, p[0])
 	}
-	err := b.Store.Compose(b.t.Context(), parts, store.Decision{
+	err := b.Store.Compose(b.Context(), parts, store.Decision{
 		Key: task.decisionKey(), WorkflowID: task.Conversation.ID(), TriggerTS: task.Trigger, Source: "addressed", Outcome: "pending", ShouldRespond: true,
 	})
 	if err != nil {
-		b.t.Fatal(err)
+		b.Fatal(err)
 	}
 }
 
 // beginSend begins an attempt to post a part at once.
 func (b *bundle) beginSend(p store.Part, lease time.Duration) {
-	b.t.Helper()
-	if wait, err := b.Store.BeginSend(b.t.Context(), p, 0, lease); err != nil || wait != 0 {
-		b.t.Fatal(wait, err)
+	b.Helper()
+	if wait, err := b.Store.BeginSend(b.Context(), p, 0, lease); err != nil || wait != 0 {
+		b.Fatal(wait, err)
 	}
 }
 
 // outbox returns the parts of a reply.
 func (b *bundle) outbox(task Task) []store.Part {
-	b.t.Helper()
-	parts, err := b.Store.Parts(b.t.Context(), task.replyKey())
+	b.Helper()
+	parts, err := b.Store.Parts(b.Context(), task.replyKey())
 	if err != nil {
-		b.t.Fatal(err)
+		b.Fatal(err)
 	}
 	return parts
 }
 
 // decision returns the ledger's row of a task.
 func (b *bundle) decision(task Task) store.Decision {
-	b.t.Helper()
-	d, err := b.Store.Decision(b.t.Context(), task.decisionKey())
+	b.Helper()
+	d, err := b.Store.Decision(b.Context(), task.decisionKey())
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		b.t.Fatal(err)
+		b.Fatal(err)
 	}
 	return d
 }
@@ -327,18 +258,18 @@ func (b *bundle) decision(task Task) store.Decision {
 // postedTexts returns the texts of the bot's posts, in order.
 func (b *bundle) postedTexts() []string {
 	var texts []string
-	for _, p := range b.workspace.Posts() {
+	for _, p := range b.Workspace.Posts() {
 		texts = append(texts, p.Text)
 	}
 	return texts
 }
 
 func (b *bundle) await(what string, done func() bool) {
-	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), 20*time.Second)
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.Context(), 2*time.Minute)
 	defer cancel()
-	if err := b.workspace.Await(ctx, done); err != nil {
-		b.t.Errorf("waited in vain for %s", what)
+	if err := b.Workspace.Await(ctx, done); err != nil {
+		b.Errorf("waited in vain for %s", what)
 	}
 }
 

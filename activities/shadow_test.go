@@ -1,9 +1,7 @@
 package activities
 
 import (
-	"database/sql"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +10,7 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/mind"
 	"myao/internal/store"
+	"myao/internal/store/storetest"
 )
 
 // withShadow has judges of these names, each with a model of the same name, see every judgment.
@@ -27,37 +26,37 @@ func (b *bundle) withShadow(names ...string) {
 
 // judged has a message judged, and returns the task.
 func (b *bundle) judged(text string) Task {
-	b.t.Helper()
+	b.Helper()
 	task := atTopLevel(b.say(text))
 	if _, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600}); err != nil {
-		b.t.Fatal(err)
+		b.Fatal(err)
 	}
 	return task
 }
 
 func (b *bundle) askShadowOnce(in ShadowInput) ShadowOutput {
-	b.t.Helper()
+	b.Helper()
 	out, err := runOnce[ShadowOutput](b.AskShadow, in)
 	if err != nil {
-		b.t.Fatal(err)
+		b.Fatal(err)
 	}
 	return out
 }
 
 func (b *bundle) opinions(task Task) []store.Opinion {
-	b.t.Helper()
-	all, err := b.Store.OpinionsOf(b.t.Context(), []string{task.decisionKey()})
+	b.Helper()
+	all, err := b.Store.OpinionsOf(b.Context(), []string{task.decisionKey()})
 	if err != nil {
-		b.t.Fatal(err)
+		b.Fatal(err)
 	}
 	return all
 }
 
 func (b *bundle) snapshots() int {
-	b.t.Helper()
-	n, err := b.Store.CountSnapshots(b.t.Context(), "T1")
+	b.Helper()
+	n, err := b.Store.CountSnapshots(b.Context(), "T1")
 	if err != nil {
-		b.t.Fatal(err)
+		b.Fatal(err)
 	}
 	return n
 }
@@ -82,25 +81,16 @@ func TestWhatIsKeptForShadow(t *testing.T) {
 		"a judgment": {func(*bundle, string) {}, 1},
 		"a yes without confidence, which is silence": {func(b *bundle, _ string) {
 			b.settings.MinConfidence = 0.9
-			b.model.Handle(llmtest.Script(llmtest.Yes("perhaps", 0.2, 0)))
+			b.Model.Handle(llmtest.Script(llmtest.Yes("perhaps", 0.2, 0)))
 		}, 1},
 		"a rule's decision": {func(b *bundle, _ string) { b.settings.Mode = config.ModeMention }, 0},
 		"not sampled":       {func(b *bundle, _ string) { b.Shadow.Sample = 0 }, 0},
 		"no judges":         {func(b *bundle, _ string) { b.Mind.Shadow = nil }, 0},
-		"the table is full": {func(b *bundle, url string) {
-			db, err := sql.Open("sqlite3", strings.TrimPrefix(url, "sqlite:"))
-			if err != nil {
-				b.t.Fatal(err)
-			}
-			defer func() { _ = db.Close() }()
-			if _, err := db.ExecContext(b.t.Context(), "CREATE TRIGGER full BEFORE INSERT ON snapshots BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"); err != nil {
-				b.t.Fatal(err)
-			}
-		}, 0},
+		"the table is full": {func(b *bundle, url string) { b.fillTable(url, "snapshots") }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url := sqliteURL(t)
+			url := storetest.SQLite(t)
 			b := setup(t, withDatabase(url), withModel(firstIsSilent(nil)))
 			b.withShadow("rival")
 			c.set(b, url)
@@ -140,7 +130,7 @@ func TestOpinionsOfAJudge(t *testing.T) {
 				t.Fatalf("%d opinions", len(got))
 			}
 			o, w := got[0], c.want
-			if o.Judge != "rival" || o.TeamID != "T1" || o.ChannelID != b.general || o.MinConfidence != 0.5 || o.Prompt != b.Mind.Prompts.JudgmentFingerprint() || o.LatencyUS <= 0 ||
+			if o.Judge != "rival" || o.TeamID != "T1" || o.ChannelID != b.General || o.MinConfidence != 0.5 || o.Prompt != b.Mind.Prompts.JudgmentFingerprint() || o.LatencyUS <= 0 ||
 				o.ShouldRespond != w.ShouldRespond || o.Wanted != w.Wanted || !same(o.Confidence, w.Confidence) || o.Reason != w.Reason || !same(o.DelaySeconds, w.DelaySeconds) || o.Error != w.Error ||
 				w.TokensIn > 0 && (o.TokensIn != w.TokensIn || o.TokensOut != w.TokensOut || o.Model != "rival") {
 				t.Errorf("it is %+v, want %+v", o, w)
@@ -148,7 +138,7 @@ func TestOpinionsOfAJudge(t *testing.T) {
 			if out := b.askShadowOnce(ShadowInput{}); !out.Done {
 				t.Errorf("then %+v", out)
 			}
-			if posts := b.workspace.Posts(); len(posts) > 0 {
+			if posts := b.Workspace.Posts(); len(posts) > 0 {
 				t.Errorf("posted %+v", posts)
 			}
 		})
@@ -178,9 +168,9 @@ func TestAJudgeThatDoesNotAnswer(t *testing.T) {
 	if out := b.askShadowOnce(ShadowInput{}); !out.Done {
 		t.Errorf("it is not put off: %+v", out)
 	}
-	before := len(b.model.Calls())
+	before := len(b.Model.Calls())
 	asked(ShadowInput{Without: []string{"down"}}, 0, 1)
-	if n := len(b.model.Calls()); n != before {
+	if n := len(b.Model.Calls()); n != before {
 		t.Errorf("%d calls after a judge that is left alone, want %d", n, before)
 	}
 	asked(ShadowInput{}, 0, 2)
@@ -211,7 +201,7 @@ func TestShadowKeepsItsLimit(t *testing.T) {
 	if out := b.askShadowOnce(ShadowInput{}); out.Done || len(b.opinions(task)) != 2 {
 		t.Errorf("without a limit: %+v, %+v", out, b.opinions(task))
 	}
-	if calls, _, err := b.Store.Spent(t.Context(), "T1", b.general, time.Now().Add(-time.Hour)); calls != 1 || err != nil {
+	if calls, _, err := b.Store.Spent(t.Context(), "T1", b.General, time.Now().Add(-time.Hour)); calls != 1 || err != nil {
 		t.Errorf("the channel's budget has %d calls, %v; want the first judge's", calls, err)
 	}
 }
@@ -222,7 +212,7 @@ func TestForgottenWhileAJudgeReads(t *testing.T) {
 	var b *bundle
 	b = setup(t, withModel(func(c llmtest.Call) llmtest.Reply {
 		if c.Model == "rival" {
-			if _, err := b.Store.Forget(t.Context(), chat.Scope{Team: "T1", Channel: b.general}, "cli:me", "f"); err != nil {
+			if _, err := b.Store.Forget(t.Context(), chat.Scope{Team: "T1", Channel: b.General}, "cli:me", "f"); err != nil {
 				t.Error(err)
 			}
 		}
@@ -233,7 +223,7 @@ func TestForgottenWhileAJudgeReads(t *testing.T) {
 	if out := b.askShadowOnce(ShadowInput{}); out.Done || len(b.opinions(task)) > 0 || b.snapshots() > 0 {
 		t.Errorf("got %+v, %+v, %d snapshots", out, b.opinions(task), b.snapshots())
 	}
-	if calls := b.model.Calls(); !slices.ContainsFunc(calls, func(c llmtest.Call) bool { return c.Model == "rival" }) {
+	if calls := b.Model.Calls(); !slices.ContainsFunc(calls, func(c llmtest.Call) bool { return c.Model == "rival" }) {
 		t.Error("the judge was not asked")
 	}
 }

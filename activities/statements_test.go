@@ -1,68 +1,115 @@
 package activities
 
 import (
-	"database/sql"
-	"fmt"
+	"bufio"
+	"encoding/binary"
+	"io"
+	"net"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"myao/internal/chat"
 	"myao/internal/config"
+	"myao/internal/conversation"
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
+	"myao/internal/slack"
+	"myao/internal/store/storetest"
 	"myao/internal/testserver"
 )
 
-// statementLog reads from Postgres which statements it has executed.
-type statementLog struct {
-	*testing.T
-	db *sql.DB
+// proxy forwards between a program and Postgres, and notes the completed statements.
+type proxy struct {
+	url string
+
+	mu   sync.Mutex
+	done []string // as in "UPDATE 1"; with BEGIN and COMMIT
 }
 
-// count counts the statements that run takes, without those that begin and end transactions, and
-// lists them.
-func (s statementLog) count(run func()) (n int, list string) {
-	s.Helper()
-	if _, err := s.db.ExecContext(s.Context(), "SELECT pg_stat_statements_reset()"); err != nil {
-		s.Fatal(err)
-	}
-	run()
-	rows, err := s.db.QueryContext(s.Context(), `SELECT calls, query FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid
-		WHERE d.datname = current_database() AND query NOT LIKE '%pg_stat_statements%'`)
-	if err != nil {
-		s.Fatal(err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var calls int
-		var query string
-		if err := rows.Scan(&calls, &query); err != nil {
-			s.Fatal(err)
+func newProxy(t *testing.T, target string) *proxy {
+	t.Helper()
+	w := &proxy{}
+	w.url = testserver.Intercept(t, target, func(program, postgres net.Conn) {
+		var asked sync.WaitGroup
+		asked.Go(func() { _, _ = io.Copy(postgres, program); _ = postgres.Close() })
+		w.forward(program, postgres)
+		_ = program.Close()
+		asked.Wait()
+	})
+	return w
+}
+
+// forward copies Postgres's messages to the program: a byte for the kind, then the length, which
+// includes itself (postgresql.org/docs/current/protocol-message-formats.html).
+func (w *proxy) forward(program io.Writer, postgres io.Reader) {
+	in := bufio.NewReader(postgres)
+	for {
+		head, err := in.Peek(5)
+		if err != nil {
+			return
 		}
-		n += calls
-		list += fmt.Sprintf("\n%d× %.100s", calls, strings.Join(strings.Fields(query), " "))
+		message := make([]byte, 1+binary.BigEndian.Uint32(head[1:]))
+		if _, err := io.ReadFull(in, message); err != nil {
+			return
+		}
+		if message[0] == 'C' { // a statement is complete
+			w.mu.Lock()
+			w.done = append(w.done, strings.TrimRight(string(message[5:]), "\x00"))
+			w.mu.Unlock()
+		}
+		if _, err := program.Write(message); err != nil {
+			return
+		}
 	}
-	if err := rows.Err(); err != nil {
-		s.Fatal(err)
+}
+
+// take returns the statements completed since the last call.
+func (w *proxy) take() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	done := w.done
+	w.done = nil
+	return done
+}
+
+// A reply takes three commits in Postgres: one to compose it, one before the call of Slack, and one
+// after it. Each statement is a round trip, and each commit a write to the disk.
+func TestStatementsOfAReply(t *testing.T) {
+	t.Parallel()
+	w := newProxy(t, storetest.Postgres(t)) // a copy, as migrations through the proxy take long
+	b := setup(t, withDatabase(w.url))
+	task := inThread(b.say("hello?"))
+	var before []string
+	b.Slack = &hookedSlack{Client: b.Slack.(*slack.Client), before: func() { before = w.take() }}
+	w.take()
+	b.compose(task, "Hello.")
+	composed := w.take()
+	if got, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task}); err != nil || got.Result != conversation.Done {
+		t.Fatalf("got %+v, %v", got, err)
 	}
-	return n, list
+	for _, c := range []struct {
+		when      string
+		got, want []string
+	}{
+		{"to compose", composed, []string{"BEGIN", "SELECT 0", "INSERT 0 1", "INSERT 0 1", "COMMIT"}},
+		{"before the call", before, []string{"UPDATE 1"}},
+		{"after the call", w.take(), []string{"BEGIN", "UPDATE 1", "INSERT 0 1", "INSERT 0 0", "UPDATE 1", "COMMIT"}},
+	} {
+		if !slices.Equal(c.got, c.want) {
+			t.Errorf("%s: %q, want %q", c.when, c.got, c.want)
+		}
+	}
 }
 
 // The number of statements of a judgment and of a reply does not depend on how many messages there
 // are.
 func TestStatementCountIsConstant(t *testing.T) {
 	t.Parallel()
-	server := testserver.StartPostgres(t, "shared_preload_libraries=pg_stat_statements", "pg_stat_statements.track_utility=off")
-	db, err := sql.Open("pgx", server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	if _, err := db.ExecContext(t.Context(), "CREATE EXTENSION pg_stat_statements"); err != nil {
-		t.Fatal(err)
-	}
-	b := setup(t, withDatabase(server.URL), withModel(func(c llmtest.Call) llmtest.Reply {
+	w := newProxy(t, storetest.Postgres(t))
+	b := setup(t, withDatabase(w.url), withModel(func(c llmtest.Call) llmtest.Reply {
 		if c.Judgment() {
 			return llmtest.No("nothing to add")
 		}
@@ -74,7 +121,7 @@ func TestStatementCountIsConstant(t *testing.T) {
 	fill := func(from, to int) {
 		var said []chat.Message
 		for n := from; n < to; n++ {
-			m := chat.Message{Team: "T1", Channel: b.general, TS: chat.TS(root.Time().Add(time.Duration(n) * time.Millisecond)), UserID: b.alice.ID, Text: "well"}
+			m := chat.Message{Team: "T1", Channel: b.General, TS: chat.TS(root.Time().Add(time.Duration(n) * time.Millisecond)), UserID: b.Alice.ID, Text: "well"}
 			if n%2 == 0 {
 				m.ThreadTS = root.TS
 			}
@@ -84,14 +131,13 @@ func TestStatementCountIsConstant(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	log := statementLog{t, db}
 	said := 1
 	b.judge(atTopLevel(root)) // Slack is asked for names
 	for _, many := range []int{10, 2000} {
 		fill(said, many)
 		said = many
 		top, mention := b.say("is anybody there?"), b.say("hello, bot")
-		reply := b.record(chat.Message{Team: "T1", Channel: b.general, TS: chat.TS(time.Now()), ThreadTS: root.TS, UserID: b.alice.ID, Text: "and you?"})
+		reply := b.record(chat.Message{Team: "T1", Channel: b.General, TS: chat.TS(time.Now()), ThreadTS: root.TS, UserID: b.Alice.ID, Text: "and you?"})
 		inThere := atTopLevel(reply)
 		inThere.Conversation.Thread = root.TS
 		for _, test := range []struct {
@@ -106,8 +152,11 @@ func TestStatementCountIsConstant(t *testing.T) {
 			{"a reply to a mention", func() { b.reply(inThread(mention), true) }, 7},
 			{"a reply that is composed", func() { b.reply(inThread(mention), true) }, 1},
 		} {
-			if n, list := log.count(test.run); n != test.want {
-				t.Errorf("with %d messages %s takes %d statements, want %d:%s", many, test.what, n, test.want, list)
+			w.take()
+			test.run()
+			done := slices.DeleteFunc(w.take(), func(tag string) bool { return tag == "BEGIN" || tag == "COMMIT" })
+			if len(done) != test.want {
+				t.Errorf("with %d messages %s takes the statements %q, want %d", many, test.what, done, test.want)
 			}
 		}
 	}

@@ -24,8 +24,8 @@ func (b *bundle) user(id string) store.User {
 // guest for no members, however many channels there are.
 func TestPeopleAreListedOnceADay(t *testing.T) {
 	inprocess.EachDatabase(t, func(t *testing.T, url string) {
-		b := prepare(t, options{url: url, Config: sandbox.Config{PageSize: 300}})
-		for i := range 5000 {
+		b := prepare(t, options{url: url, Config: sandbox.Config{PageSize: 30}})
+		for i := range maxMemberLists + 20 {
 			b.Workspace.AddChannel(sandbox.Public, fmt.Sprint("c", i), b.Workspace.Bot().UserID, b.Alice.ID)
 		}
 		gone, guest := b.Workspace.AddUser("gone"), b.Workspace.AddUserAs(sandbox.User{Name: "gil", Display: "gil"})

@@ -376,6 +376,7 @@ func TestPromptIsProductions(t *testing.T) {
 	}
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
+	env.SetTestTimeout(2 * time.Minute) // not three seconds
 	env.RegisterActivity(do.Judge)
 	if _, err := env.ExecuteActivity(do.Judge, activities.JudgeInput{
 		Task:     activities.Task{Conversation: chat.Conversation{Team: "T1", Channel: "C1"}, Trigger: ts(110, 9), Decision: "run/1"},

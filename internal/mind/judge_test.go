@@ -74,7 +74,7 @@ func TestJudgeWithoutADecision(t *testing.T) {
 			t.Errorf("an empty answer: %v", err)
 		}
 	}
-	calls := savedCalls(t, url)
+	calls := b.savedCalls(t, url)
 	if len(calls) != 5+maxEmptyAnswers+1 {
 		t.Errorf("%d calls are saved", len(calls))
 	}

@@ -81,7 +81,7 @@ func TestAShadowJudgeIsAskedTheSame(t *testing.T) {
 	if err != nil || !v.ShouldRespond || v.Reason != "nobody knows" || *v.DelaySeconds != 600 {
 		t.Errorf("it says %+v, %v", v, err)
 	}
-	calls, saved := b.Model.Calls(), savedCalls(t, url)
+	calls, saved := b.Model.Calls(), b.savedCalls(t, url)
 	if c := calls[len(calls)-1]; c.Model != "rival" || !c.Judgment() || !strings.HasPrefix(c.System, "In brief: how many") {
 		t.Errorf("it was asked %+v", c)
 	}
