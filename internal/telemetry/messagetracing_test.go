@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -43,7 +44,8 @@ func TestMessageTracesSurviveContinueAsNew(t *testing.T) {
 	}
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
-	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{tracing}})
+	env.SetTestTimeout(time.Minute) // this and the next limit are of real time, and the machine may be busy
+	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{tracing}, DeadlockDetectionTimeout: time.Minute})
 	env.SetHeader(&commonpb.Header{Fields: map[string]*commonpb.Payload{tracesHeader: payload}})
 	parents := map[string]string{}
 	env.RegisterActivityWithOptions(func(ctx context.Context, in task) error {
@@ -51,7 +53,7 @@ func TestMessageTracesSurviveContinueAsNew(t *testing.T) {
 		return nil
 	}, activity.RegisterOptions{Name: "Do"})
 	flow := func(ctx workflow.Context) error {
-		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: 1e9})
+		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
 		for _, ts := range []string{"2.000000", "1.000000", "3.000000"} {
 			if err := workflow.ExecuteActivity(ctx, "Do", task{ts}).Get(ctx, nil); err != nil {
 				return err
