@@ -158,8 +158,6 @@ func TestVersionedWorkerServesOnceItIsCurrent(t *testing.T) {
 		return err
 	})
 	await(t, "the conversation to be served", func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-		defer cancel()
 		value, err := c.QueryWorkflow(ctx, conv.ID(), "", conversation.QueryName)
 		if err != nil {
 			return err

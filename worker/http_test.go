@@ -19,6 +19,7 @@ import (
 	"myao/internal/launch"
 	"myao/internal/slack"
 	"myao/internal/telemetry"
+	"myao/internal/testserver"
 )
 
 // safeBuffer is a log that can be read while it is written.
@@ -42,7 +43,7 @@ func (w *safeBuffer) String() string {
 // A worker whose address is in use logs that once, and answers when it is free.
 func TestAddressInUse(t *testing.T) {
 	t.Parallel()
-	other, err := net.Listen("tcp", "127.0.0.1:0")
+	other, err := net.Listen("tcp", testserver.FreeAddress(t)) // nobody takes it once it is free
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +72,7 @@ func TestAddressInUse(t *testing.T) {
 	go func() { served <- h.serve(ctx, time.Millisecond) }()
 	await := func(what string, done func() bool) {
 		t.Helper()
-		for late := time.Now().Add(20 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+		for late := time.Now().Add(time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(late) {
 				t.Fatalf("timed out waiting for %s: %s", what, log)
 			}

@@ -6,15 +6,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
+	"myao/internal/freeport"
 	"myao/internal/testserver"
 )
 
@@ -113,49 +110,16 @@ func TestAProviderThatCannotBeCreatedEndsTheWorker(t *testing.T) {
 // The worker starts before Temporal, waits for it, and stops in order.
 func TestAWorkerStartsBeforeTemporal(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := freeport.Pick()
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	_ = listener.Close()
-
-	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, os.Args[0], "--config", write(t))
-	cmd.Env = append(os.Environ(), "MYAO_TEST_MAIN=1", fmt.Sprintf("TEMPORAL_ADDRESS=127.0.0.1:%d", port))
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	log := bufio.NewReader(stderr)
-	until := func(what string) {
-		t.Helper()
-		var all strings.Builder
-		for {
-			line, err := log.ReadString('\n')
-			all.WriteString(line)
-			switch {
-			case strings.Contains(line, what):
-				return
-			case err != nil:
-				t.Fatalf("it ended without %q: %v\n%s", what, err, &all)
-			}
-		}
-	}
-	until("Temporal not ready")
+	p := startProgram(t, write(t), fmt.Sprintf("TEMPORAL_ADDRESS=127.0.0.1:%d", port))
+	p.until("Temporal not ready")
 	testserver.StartTemporal(t, filepath.Join(t.TempDir(), "temporal.db"), port)
-	until("worker runs")
-	began := time.Now()
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	rest, _ := io.ReadAll(log)
-	if err := cmd.Wait(); err != nil || time.Since(began) > 30*time.Second {
-		t.Errorf("ended with %v after %s\n%s", err, time.Since(began), rest)
+	p.until("worker runs")
+	if err := p.stop(); err != nil {
+		t.Errorf("ended with %v", err)
 	}
 }
 

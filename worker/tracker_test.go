@@ -63,7 +63,6 @@ func TestAModelCallCancelledByTheStopIsRecorded(t *testing.T) {
 	<-asked
 
 	unlock := testserver.LockSQLite(t, path)
-	began := time.Now()
 	ended := make(chan error, 1)
 	go func() { ended <- p.stop() }()
 	<-cut
@@ -75,8 +74,8 @@ func TestAModelCallCancelledByTheStopIsRecorded(t *testing.T) {
 	if err := unlock(); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-ended; err != nil || time.Since(began) > 30*time.Second {
-		t.Errorf("ended with %v after %s", err, time.Since(began))
+	if err := <-ended; err != nil {
+		t.Errorf("ended with %v", err)
 	}
 	usage, err := db.Usage(t.Context(), time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
 	if err != nil || len(usage) != 1 || usage[0].Calls != 1 || usage[0].Failed != 1 {
