@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"slices"
 	"testing"
-	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/activity"
@@ -91,7 +90,7 @@ func (s *server) begin(id string, flow any, in ...any) client.WorkflowRun {
 // returns waits for a run's result and compares it.
 func returns[T comparable](s *server, run client.WorkflowRun, want T) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(s.t.Context(), s.timeout)
 	defer cancel()
 	var got T
 	if err := run.Get(ctx, &got); err != nil || got != want {

@@ -328,7 +328,7 @@ func (s *server) updateWithStart(c chat.Conversation, name string, o conversatio
 		ID: c.ID(), TaskQueue: conversation.TaskQueue,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 	}, conversation.WorkflowType, conversation.Input{Conversation: c})
-	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(s.t.Context(), s.timeout)
 	defer cancel()
 	handle, err := s.client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
 		StartWorkflowOperation: start,
