@@ -7,7 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
@@ -143,41 +142,5 @@ func TestBackgroundOnARealServer(t *testing.T) {
 		if !slices.Contains(summaries, want) {
 			t.Errorf("no %q in %q", want, summaries)
 		}
-	}
-}
-
-func TestACancelledMemoryOnARealServer(t *testing.T) {
-	s := newServer(t)
-	s.of = workspace{threads: [][]chat.Scope{threads("C1", "1", "endless", "3", "4", "5", "6")}}
-	run := s.begin("memory", Memory, MemoryInput{})
-	if err := s.awaitLine(topLevel.ID() + " begun"); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.client.CancelWorkflow(t.Context(), run.GetID(), ""); err != nil {
-		t.Fatal(err)
-	}
-	if err := run.Get(t.Context(), nil); !temporal.IsCanceledError(err) {
-		t.Errorf("ended with %v, want canceled", err)
-	}
-	d, err := s.client.DescribeWorkflowExecution(t.Context(), run.GetID(), "")
-	if err != nil || d.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED {
-		t.Errorf("its status is %s, %v", d.GetWorkflowExecutionInfo().GetStatus(), err)
-	}
-	replay(t, s.histories(1))
-}
-
-// A replay that cannot fail would show nothing.
-func TestReplayOfMemoryDetectsOtherCommands(t *testing.T) {
-	s := newServer(t)
-	s.of = workspace{threads: [][]chat.Scope{threads("C1", "1")}}
-	returns(s, s.begin("memory", Memory, MemoryInput{}), MemoryOutput{Threads: 1, Workspace: true, Calls: 2})
-	h := s.histories(1)[0]
-	for _, e := range h.Events {
-		if a := e.GetActivityTaskScheduledEventAttributes(); a != nil && a.GetActivityType().GetName() == "Remember" {
-			a.ActivityType.Name = "Survey"
-		}
-	}
-	if replayed(h) == nil {
-		t.Error("the replay accepts a history with another activity")
 	}
 }

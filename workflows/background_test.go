@@ -74,6 +74,8 @@ type backgroundEnv struct {
 	open   map[string]int // running activities, by type
 	most   map[string]int // their maximum
 	limits map[string]limits
+	// cancelAt is the call of an activity, counted from one, during which the run is cancelled, or 0.
+	cancelAt int
 }
 
 type line struct {
@@ -89,6 +91,7 @@ func newBackgroundEnv(t *testing.T, of workspace) *backgroundEnv {
 		TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, of: of,
 		open: map[string]int{}, most: map[string]int{}, limits: map[string]limits{},
 	}
+	stopWallClock(c.TestWorkflowEnvironment)
 	c.SetTestTimeout(time.Minute)
 	c.SetStartWorkflowOptions(client.StartWorkflowOptions{TaskQueue: conversation.TaskQueue})
 	c.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // the machine may be busy
@@ -188,6 +191,9 @@ func during[T any](ctx context.Context, c *backgroundEnv, what string, out T, ta
 	defer c.mu.Unlock()
 	at := c.Now().Sub(noon).Round(time.Second) // the clock runs while an activity does
 	c.record = append(c.record, line{at, what})
+	if len(c.record) == c.cancelAt {
+		c.RegisterDelayedCallback(c.CancelWorkflow, 0)
+	}
 	c.limits[kind] = limits{info.StartToCloseTimeout, info.ScheduleToCloseTimeout, info.HeartbeatTimeout, info.TaskQueue}
 	if c.of.fails != nil {
 		if err := c.of.fails(what, int(info.Attempt)); err != nil {

@@ -23,8 +23,9 @@ import (
 // and without a pause. Nothing is lost, and nothing is done twice.
 func TestNoSignalIsLostAroundContinueAsNew(t *testing.T) {
 	t.Parallel()
-	// Sixty events are a handful of messages. The default of 4,096 would take an hour.
-	server := testserver.StartTemporal(t, "", 0, "--dynamic-config-value", "limit.historyCount.suggestContinueAsNew=60")
+	// Forty events are a handful of messages, and fewer than the signals of a conversation. The default of 4,096
+	// would take an hour.
+	server := testserver.StartTemporal(t, "", 0, "--dynamic-config-value", "limit.historyCount.suggestContinueAsNew=40")
 	s := newServerAt(t, server.Address)
 	// Work takes long enough for something to come meanwhile.
 	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return no().after(5 * time.Millisecond) }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -141,6 +142,7 @@ func buildEnv(t *testing.T, in conversation.Input) *conversationEnv {
 		TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, in: in, script: allSucceed(),
 		limits: map[string]limits{}, addressed: map[string]bool{},
 	}
+	stopWallClock(s.TestWorkflowEnvironment)
 	s.SetTestTimeout(time.Minute)
 	s.SetStartWorkflowOptions(client.StartWorkflowOptions{TaskQueue: conversation.TaskQueue})
 	s.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // the machine may be busy
@@ -211,7 +213,8 @@ func buildEnv(t *testing.T, in conversation.Input) *conversationEnv {
 		s.about(in.Task, in.Addressed)
 		return play(ctx, s, s.post(in))
 	}, activity.RegisterOptions{Name: "Post"})
-	s.RegisterActivityWithOptions(func(_ context.Context, in activities.PostInput) (activities.ReplyOutput, error) {
+	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.PostInput) (activities.ReplyOutput, error) {
+		s.limit(ctx)
 		s.note("post at once %s, %s", in.Trigger+in.Revision, in.Decision)
 		s.about(in.Task, in.Addressed)
 		return s.atOnce(in)
@@ -233,11 +236,17 @@ func buildEnv(t *testing.T, in conversation.Input) *conversationEnv {
 	return s
 }
 
+// stopWallClock has timers fire only while no activity is called. Otherwise a timer fires early where an activity takes
+// as long as its wait by the real clock, as on a machine that stands still. The SDK has no option for it.
+func stopWallClock(env *testsuite.TestWorkflowEnvironment) {
+	impl := reflect.ValueOf(env).Elem().FieldByName("impl").Elem()
+	stopped := reflect.New(impl.FieldByName("mockClock").Type().Elem())
+	wall := impl.FieldByName("wallClock")
+	reflect.NewAt(wall.Type(), wall.Addr().UnsafePointer()).Elem().Set(stopped)
+}
+
 func play[T any](ctx context.Context, s *conversationEnv, e ending[T]) (T, error) {
-	info := activity.GetInfo(ctx)
-	s.mu.Lock()
-	s.limits[info.ActivityType.Name] = limits{info.StartToCloseTimeout, info.ScheduleToCloseTimeout, info.HeartbeatTimeout, info.TaskQueue}
-	s.mu.Unlock()
+	info := s.limit(ctx)
 	if e.takes == 0 {
 		return e.out, e.err
 	}
@@ -247,6 +256,15 @@ func play[T any](ctx context.Context, s *conversationEnv, e ending[T]) (T, error
 		}
 	}, e.takes)
 	return e.out, activity.ErrResultPending
+}
+
+// limit records the limits of an activity.
+func (s *conversationEnv) limit(ctx context.Context) activity.Info {
+	info := activity.GetInfo(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.limits[info.ActivityType.Name] = limits{info.StartToCloseTimeout, info.ScheduleToCloseTimeout, info.HeartbeatTimeout, info.TaskQueue}
+	return info
 }
 
 // inRound names the round of a compose activity, unless it is the first.

@@ -68,29 +68,6 @@ func TestAFailedStepIsNoFailureOfTheReply(t *testing.T) {
 	)
 }
 
-func TestALookIsWithdrawnWithItsReply(t *testing.T) {
-	s := newEnv(t, thread)
-	s.judge = func(in activities.JudgeInput) ending[activities.JudgeOutput] {
-		if in.Trigger == ts(1) {
-			return yes(0)
-		}
-		return no()
-	}
-	s.compose = rounds(looking("a"), done)
-	s.look = func(activities.LookInput) ending[any] { return ending[any]{takes: minute} }
-	s.says(0, said(1))
-	s.says(5*minute+2*second, said(2))
-	s.run()
-	s.wants(
-		"5m0s judge 1.000000, delay at most 600, /1",
-		"5m0s compose 1.000000, /1",
-		"5m0s look a for 1.000000, /1",
-		`5m2s settle withdrawn by "2.000000", /1`,
-		"10m2s judge 2.000000, delay at most 600, /2",
-		"1h10m2s closed",
-	)
-}
-
 func TestAStopIsAnsweredInOneLine(t *testing.T) {
 	s := newEnv(t, thread)
 	s.compose = func(in activities.ComposeInput) ending[activities.ReplyOutput] {

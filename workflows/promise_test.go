@@ -57,36 +57,3 @@ func TestPromiseOfEveryMonday(t *testing.T) {
 		t.Errorf("%d runs in five weeks", runs)
 	}
 }
-
-// A promise that is due while a reply to somebody is made waits for its end, and is then kept before anything is
-// judged.
-func TestPromiseDueDuringAReply(t *testing.T) {
-	s := newEnv(t, thread)
-	s.post = func(in activities.PostInput) ending[activities.ReplyOutput] {
-		if in.Trigger == ts(1) && in.Occasion == "" {
-			return promising("p", 1, noon.Add(minute))
-		}
-		return result(conversation.Done)
-	}
-	s.compose = func(in activities.ComposeInput) ending[activities.ReplyOutput] {
-		if in.Trigger == ts(2) {
-			return result(conversation.Done).after(minute)
-		}
-		return result(conversation.Done)
-	}
-	s.says(0, byAlice(addressed(1))...)
-	s.says(50*second, addressed(2))
-	s.run()
-	s.wants(
-		"0s compose addressed 1.000000, /1",
-		"0s post 1.000000, /1",
-		"50s compose addressed 2.000000, /2",
-		"1m50s post 2.000000, /2",
-		"1m50s check promise/p/1, /3",
-		"1m50s compose addressed 1.000000, /3, telling promise/p/1",
-		"1m50s post 1.000000, /3",
-		"1m50s kept promise/p/1",
-		"1m50s show p ",
-		"1h1m50s closed",
-	)
-}

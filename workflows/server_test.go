@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
@@ -15,13 +14,11 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	sdk "go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/worker"
 
 	"myao/activities"
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/temporal"
-	"myao/internal/testserver"
 )
 
 // Runs close as soon as they are idle, while signals arrive. Each addressed message is still
@@ -49,12 +46,15 @@ func TestNoSignalIsLostAroundTheClose(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				// The run is about to close. The next signal comes before, during or after that; on
-				// a slow machine it comes after it only if the test waits.
-				if n%4 == 3 {
+				// The run is about to close. The next signal comes before that, during it or, where the
+				// test waits, after it.
+				switch n % 4 {
+				case 1:
+				case 3:
 					s.closed(c)
+				default:
+					pause(random.IntN(200))
 				}
-				pause(random.IntN(200))
 			}
 		})
 	}
@@ -81,60 +81,6 @@ func TestNoSignalIsLostAroundTheClose(t *testing.T) {
 	t.Logf("%d runs, %d signals to a run about to close", len(histories), late)
 	if late == 0 || len(histories) < 2*conversations {
 		t.Errorf("%d runs, %d late signals: the race did not happen", len(histories), late)
-	}
-	replay(t, histories)
-}
-
-// A burst with repetitions is judged once.
-func TestSignalsSentTwiceCountOnce(t *testing.T) {
-	s := newServer(t)
-	p := conversation.Policy{MinWait: 1, MaxWait: 60, MaxDelay: 10, IdleClose: 1}
-	for n := range 50 {
-		for range 1 + n%2 {
-			if err := s.send(topLevel, p, said(1000+n)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if err := s.awaitLine(topLevel.ID() + " post " + ts(1049)); err != nil {
-		t.Error(err)
-	}
-	s.closed(topLevel)
-	histories := s.histories(1)
-	judged := 0
-	for _, line := range s.record {
-		if line == topLevel.ID()+" judge "+ts(1049) {
-			judged++
-		}
-	}
-	if judged != 1 {
-		t.Errorf("the newest message was judged %d times", judged)
-	}
-	replay(t, histories)
-}
-
-// An order starts a run if none is running.
-func TestAnOrderStartsARun(t *testing.T) {
-	s := newServer(t)
-	const orders = 5
-	for n := range orders {
-		if err := s.updateWithStart(thread, conversation.UpdateMute, carol); err != nil {
-			t.Fatalf("order %d: %v", n, err)
-		}
-		s.closed(thread)
-	}
-	if err := s.updateWithStart(thread, conversation.UpdateDrop, carol); err == nil || !strings.Contains(err.Error(), "nothing waits here") {
-		t.Errorf("a drop with nothing pending: %v, want it refused", err)
-	}
-	s.closed(thread)
-	if want := slices.Repeat([]string{thread.ID() + " mute"}, orders); !slices.Equal(s.record, want) {
-		t.Errorf("got %q, want %d times mute", s.record, orders)
-	}
-	histories := s.histories(orders + 1)
-	for _, h := range histories {
-		if n := len(h.Events); n > 30 {
-			t.Errorf("%d events for one order", n)
-		}
 	}
 	replay(t, histories)
 }
@@ -249,24 +195,6 @@ func phasesShown(t *testing.T, h *historypb.History) (phases []string) {
 	return phases
 }
 
-// A replay that cannot fail would show nothing: a history with other commands is refused.
-func TestReplayDetectsOtherCommands(t *testing.T) {
-	s := newServer(t)
-	if err := s.send(thread, conversation.Policy{MaxWait: 60}, addressed(7)); err != nil {
-		t.Fatal(err)
-	}
-	s.closed(thread)
-	h := s.histories(1)[0]
-	for _, e := range h.Events {
-		if a := e.GetActivityTaskScheduledEventAttributes(); a != nil && a.GetActivityType().GetName() == "Compose" {
-			a.ActivityType.Name = "Judge"
-		}
-	}
-	if replayed(h) == nil {
-		t.Error("the replay accepts a history with another activity")
-	}
-}
-
 // An activity inherits each unset field of its priority from the workflow, such as the fairness
 // key.
 func TestPrioritiesOnARealServer(t *testing.T) {
@@ -302,86 +230,5 @@ func TestPrioritiesOnARealServer(t *testing.T) {
 	}
 	if got, want := begin(conversation.Said), map[string]sdk.Priority{"judge": inherited, "compose": inherited, "post": {}}; !maps.Equal(got, want) {
 		t.Errorf("judged: %+v, want %+v", got, want)
-	}
-}
-
-// The policy of a signal applies from then on. Other workers replay such a run from its start,
-// in the middle of a wait.
-func TestAChangedPolicyReplays(t *testing.T) {
-	t.Parallel()
-	s := newServerAt(t, testserver.Temporal(t))
-	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(1) }
-	stop := s.startWorkers(worker.Options{})
-	slow := conversation.Policy{MinWait: 5, MaxWait: 60, MaxDelay: 60, IdleClose: 3600}
-	if err := s.send(topLevel, slow, said(2)); err != nil {
-		t.Fatal(err)
-	}
-	s.await("a timer", func() bool {
-		return slices.Contains(summary(t, s.history(topLevel.ID(), "")), "timer started")
-	})
-	stop()
-	if err := s.send(topLevel, conversation.Policy{MinWait: 1, Jitter: 0.5, MaxWait: 3, IdleClose: 1}, said(3)); err != nil {
-		t.Fatal(err)
-	}
-	worker.PurgeStickyWorkflowCache()
-	t.Cleanup(s.startWorkers(worker.Options{}))
-	if err := s.awaitLine(topLevel.ID() + " post " + ts(3)); err != nil {
-		t.Fatal(err)
-	}
-	s.closed(topLevel)
-	lines := summary(t, s.histories(1)[0])
-	if want := []string{
-		"signal said", "timer started", "signal said", "timer cancelled", "timer started", "timer fired",
-		"Judge: yes, later", "Compose", "Post: done", "completed",
-	}; !inOrder(lines, want) {
-		t.Errorf("got\n\t%q\nwant in this order\n\t%q", lines, want)
-	}
-	replay(t, s.histories(1))
-}
-
-// Slack may take longer than a workflow task. The task is kept alive, the reply is posted once,
-// and new messages are received.
-func TestAPostAtOnceMayTakeLongerThanATask(t *testing.T) {
-	s := newServer(t)
-	tries := make(chan struct{}, 10)
-	s.atOnce = func(in activities.PostInput) (activities.ReplyOutput, error) {
-		if in.Trigger == ts(1) {
-			tries <- struct{}{}
-			time.Sleep(7 * time.Second)
-		}
-		return activities.ReplyOutput{Result: conversation.Done}, nil
-	}
-	sender := temporal.Sender{Client: s.client, Attributes: func() bool { return false }, AttributesLost: func() {}}
-	p := conversation.Policy{MaxWait: 60, IdleClose: 1}
-	send := func(n int) {
-		t.Helper()
-		if err := sender.Send(t.Context(), thread, conversation.Signal{Policy: p, Changes: []conversation.Change{addressed(n)}}, ts(n)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	stood := testserver.MeasureStalls()
-	send(1)
-	<-tries
-	send(2)
-	s.closed(thread)
-	histories := s.histories(1)
-	replay(t, histories)
-	// The heartbeat comes a second before the task's timeout. If the machine stalls for that
-	// long, the task is lost and its work is repeated.
-	if still := stood(); still > 500*time.Millisecond {
-		t.Logf("the machine stood still for %s", still)
-		return
-	}
-	want := []string{"compose " + ts(1), "post at once " + ts(1), "compose " + ts(2), "post at once " + ts(2)}
-	for i, line := range s.record {
-		if i >= len(want) || line != thread.ID()+" "+want[i] {
-			t.Errorf("got %q, want %q", s.record, want)
-			break
-		}
-	}
-	for _, e := range histories[0].Events {
-		if e.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT {
-			t.Error("a workflow task has timed out")
-		}
 	}
 }

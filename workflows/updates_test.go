@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,105 +12,23 @@ import (
 
 var carol = conversation.Order{By: "carol"}
 
-func TestAnswerNow(t *testing.T) {
-	t.Run("while it waits for quiet", func(t *testing.T) {
-		s := newEnv(t, topLevel)
-		s.says(0, said(1))
-		s.update(minute, conversation.UpdateAnswerNow, carol)
-		s.run()
-		s.wants(
-			"1m0s answer-now done: <nil>",
-			"1m0s write down answer-now by carol",
-			"1m0s compose 1.000000, /1",
-			"1m0s post 1.000000, /1",
-			"1h1m0s closed",
-		)
-	})
-	t.Run("while it delays a reply", func(t *testing.T) {
-		s := newEnv(t, topLevel)
-		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(600) }
-		s.says(0, said(1))
-		s.update(6*minute, conversation.UpdateAnswerNow, carol)
-		s.run()
-		s.wants(
-			"5m0s judge 1.000000, delay at most 600, /1",
-			"6m0s answer-now done: <nil>",
-			"6m0s write down answer-now by carol",
-			"6m0s compose 1.000000, /1", // under the epoch of its judgment
-			"6m0s post 1.000000, /1",
-			"1h6m0s closed",
-		)
-	})
-	t.Run("while it judges", func(t *testing.T) {
-		s := newEnv(t, topLevel)
-		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return no().after(10 * second) }
-		s.says(0, said(1))
-		s.update(5*minute+second, conversation.UpdateAnswerNow, carol)
-		s.run()
-		s.wants(
-			"5m0s judge 1.000000, delay at most 600, /1",
-			"5m1s answer-now done: <nil>",
-			"5m1s write down answer-now by carol",
-			`5m1s settle overruled by "carol", /1`,
-			"5m1s compose 1.000000, /2",
-			"5m1s post 1.000000, /2",
-			"1h5m1s closed",
-		)
-	})
-}
-
-func TestDrop(t *testing.T) {
-	t.Run("while it waits for quiet", func(t *testing.T) {
-		s := newEnv(t, topLevel)
-		s.says(0, said(1))
-		s.update(minute, conversation.UpdateDrop, carol)
-		s.run()
-		s.wants("1m0s drop done: <nil>", "1m0s write down drop by carol", "1h1m0s closed")
-	})
-	t.Run("while it judges", func(t *testing.T) {
-		s := newEnv(t, topLevel)
-		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0).after(10 * second) }
-		s.says(0, said(1))
-		s.update(5*minute+second, conversation.UpdateDrop, carol)
-		s.run()
-		s.wants(
-			"5m0s judge 1.000000, delay at most 600, /1",
-			"5m1s drop done: <nil>",
-			"5m1s write down drop by carol",
-			`5m1s settle dropped by "carol", /1`,
-			"1h5m1s closed",
-		)
-	})
-	t.Run("while it delays a reply", func(t *testing.T) {
-		s := newEnv(t, topLevel)
-		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(600) }
-		s.says(0, said(1))
-		s.update(6*minute, conversation.UpdateDrop, carol)
-		s.run()
-		s.wants(
-			"5m0s judge 1.000000, delay at most 600, /1",
-			"6m0s drop done: <nil>",
-			"6m0s write down drop by carol",
-			`6m0s settle dropped by "carol", /1`,
-			"1h6m0s closed",
-		)
-	})
-	t.Run("while it composes", func(t *testing.T) {
-		s := newEnv(t, thread)
-		s.compose = func(activities.ComposeInput) ending[activities.ReplyOutput] {
-			return result(conversation.Done).after(10 * second)
-		}
-		s.says(0, addressed(1))
-		s.update(second, conversation.UpdateDrop, carol)
-		s.run()
-		s.wants(
-			"0s compose addressed 1.000000, /1",
-			"1s drop done: <nil>",
-			"1s write down drop by carol",
-			`1s settle dropped by "carol", /1`,
-			"1h0m1s closed",
-		)
-	})
+func TestAnOrderNamesWhoGaveIt(t *testing.T) {
+	for name, then := range map[string][]string{
+		conversation.UpdateAnswerNow: {`5m1s settle overruled by "carol", /1`, "5m1s compose 1.000000, /2", "5m1s post 1.000000, /2"},
+		conversation.UpdateDrop:      {`5m1s settle dropped by "carol", /1`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newEnv(t, topLevel)
+			s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return no().after(10 * second) }
+			s.says(0, said(1))
+			s.update(5*minute+second, name, carol)
+			s.run()
+			before := []string{
+				"5m0s judge 1.000000, delay at most 600, /1", "5m1s " + name + " done: <nil>", "5m1s write down " + name + " by carol",
+			}
+			s.wants(slices.Concat(before, then, []string{"1h5m1s closed"})...)
+		})
+	}
 }
 
 func TestOrdersThatDoNotApplyAreRejected(t *testing.T) {
@@ -255,72 +174,16 @@ func TestAnAnswerDoesNotWaitForTheRecordOfTheOrder(t *testing.T) {
 	)
 }
 
-func TestAHushedMessageIsDropped(t *testing.T) {
-	s := newEnv(t, topLevel)
-	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(600) }
-	s.says(0, said(1))
-	s.says(6*minute, hushed(1))
-	s.run()
-	s.wants(
-		"5m0s judge 1.000000, delay at most 600, /1",
-		`6m0s settle dropped by "carol", /1`,
-		"1h6m0s closed",
-	)
-}
-
-// A run that an order started ends once the order is executed, not before.
-func TestAnOrderKeepsTheRunOpen(t *testing.T) {
-	s := newEnv(t, topLevel)
-	s.script.order = func() ending[any] { return ending[any]{}.after(30 * second) }
-	s.update(0, conversation.UpdateMute, carol)
-	s.run()
-	s.wants(
-		"0s write down mute by carol, for ever",
-		"30s mute done: <nil>",
-		"30s closed",
-	)
-	if n := len(s.timers); n > 3 {
-		t.Errorf("%d timers %v: the run spins", n, s.timers[:3])
-	}
-}
-
 func TestStateQueryAndDetails(t *testing.T) {
 	s := newEnv(t, thread)
-	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(60).after(10 * second) }
-	s.compose = func(in activities.ComposeInput) ending[activities.ReplyOutput] {
-		return result(conversation.Done).after(10 * second)
-	}
-	s.post = func(activities.PostInput) ending[activities.ReplyOutput] {
-		return result(conversation.Done).after(10 * second)
-	}
 	s.says(0, said(1), said(2))
-	s.says(6*minute+25*second, addressed(3))
-	checks := map[time.Duration]struct {
-		phase   conversation.Phase
-		details string
-	}{
-		minute:               {conversation.Waiting, "**waiting** for quiet: judgment due 12:05:00 UTC, 2 messages pending"},
-		5*minute + 5*second:  {conversation.Judging, "**judging** 2 messages"},
-		6 * minute:           {conversation.Delaying, "**reply due 12:06:10 UTC**\n\nlast judged yes, 0.8: nobody answered"},
-		6*minute + 15*second: {conversation.Replying, "**composing a reply**\n\nlast judged yes, 0.8: nobody answered"},
-		6*minute + 26*second: {conversation.Replying, "**posting a reply**\n\nlast judged yes, 0.8: nobody answered\n\n1 message came meanwhile"},
-		6*minute + 35*second: {conversation.Replying, "**composing a reply** to 1 message that addressed the bot"},
-		6*minute + 45*second: {conversation.Replying, "**posting a reply** to 1 message that addressed the bot"},
-		10*minute + 1*second: {conversation.Idle, "**idle**: nothing waits"},
-	}
-	asked := 0
-	for at, want := range checks {
-		s.at(at, func() {
-			asked++
-			state, got := s.state()
-			if state.Phase != want.phase || got != want.details || state.Conversation != thread {
-				t.Errorf("at %s: %s of %v, %q, want %s, %q", at, state.Phase, state.Conversation, got, want.phase, want.details)
-			}
-		})
-	}
+	var shown string
+	var state conversation.State
+	s.at(minute, func() { state, shown = s.state() })
 	s.run()
-	if asked != len(checks) {
-		t.Errorf("%d of %d checks made", asked, len(checks))
+	want := "**waiting** for quiet: judgment due 12:05:00 UTC, 2 messages pending"
+	if state.Phase != conversation.Waiting || state.Conversation != thread || shown != want {
+		t.Errorf("%s of %v, %q, want %q", state.Phase, state.Conversation, shown, want)
 	}
 }
 
@@ -333,20 +196,6 @@ func TestCancelledConversation(t *testing.T) {
 		cancelAt(s, minute)
 		s.ends("canceled")
 		s.wants("1m0s write down drop by cancellation", "1m0s closed")
-	})
-	t.Run("while it judges", func(t *testing.T) {
-		s := newEnv(t, topLevel)
-		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0).after(minute) }
-		s.settle = func() ending[any] { return ending[any]{}.after(second) }
-		s.says(0, said(1))
-		cancelAt(s, 5*minute+second)
-		s.ends("canceled")
-		s.wants(
-			"5m0s judge 1.000000, delay at most 600, /1",
-			"5m1s write down drop by cancellation",
-			`5m1s settle dropped by "cancellation", /1`,
-			"5m2s closed",
-		)
 	})
 	t.Run("while it defers a post to the next run", func(t *testing.T) {
 		s := newEnv(t, thread)
@@ -385,13 +234,6 @@ func TestCancelledConversation(t *testing.T) {
 			`10s settle dropped by "cancellation", /2`,
 			"10s closed",
 		)
-	})
-	t.Run("while it is idle", func(t *testing.T) {
-		s := newEnv(t, thread)
-		s.says(0, addressed(1))
-		cancelAt(s, minute)
-		s.ends("canceled")
-		s.wants("0s compose addressed 1.000000, /1", "0s post 1.000000, /1", "1m0s closed")
 	})
 }
 
