@@ -197,6 +197,20 @@ func TestCancelledConversation(t *testing.T) {
 		s.ends("canceled")
 		s.wants("1m0s write down drop by cancellation", "1m0s closed")
 	})
+	t.Run("while it judges", func(t *testing.T) {
+		s := newEnv(t, topLevel)
+		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0).after(minute) }
+		s.settle = func() ending[any] { return ending[any]{}.after(second) }
+		s.says(0, said(1))
+		cancelAt(s, 5*minute+second)
+		s.ends("canceled")
+		s.wants(
+			"5m0s judge 1.000000, delay at most 600, /1",
+			"5m1s write down drop by cancellation",
+			`5m1s settle dropped by "cancellation", /1`,
+			"5m2s closed",
+		)
+	})
 	t.Run("while it defers a post to the next run", func(t *testing.T) {
 		s := newEnv(t, thread)
 		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0).after(minute) }
@@ -234,6 +248,13 @@ func TestCancelledConversation(t *testing.T) {
 			`10s settle dropped by "cancellation", /2`,
 			"10s closed",
 		)
+	})
+	t.Run("while it is idle", func(t *testing.T) {
+		s := newEnv(t, thread)
+		s.says(0, addressed(1))
+		cancelAt(s, minute)
+		s.ends("canceled")
+		s.wants("0s compose addressed 1.000000, /1", "0s post 1.000000, /1", "1m0s closed")
 	})
 }
 
