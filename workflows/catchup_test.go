@@ -134,6 +134,14 @@ func TestCatchUpContinuesAsNewWithTheRest(t *testing.T) {
 	}
 }
 
+func TestCatchUpFailsWhenTheChannelsCannotBeRead(t *testing.T) {
+	t.Parallel()
+	c := newBackgroundEnv(t, workspace{fails: refuses("channels")})
+	if err := c.run(CatchUp, CatchUpInput{}); err == nil || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("ended with %v", err)
+	}
+}
+
 func TestCancelledCatchUpEndsAsCancelled(t *testing.T) {
 	t.Parallel()
 	for call, what := range map[int]string{1: "the listing", 2: "the channels", 4: "two channels"} {

@@ -2,8 +2,11 @@ package workflows
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 	"time"
+
+	"go.temporal.io/sdk/temporal"
 
 	"myao/activities"
 	"myao/internal/conversation"
@@ -38,4 +41,17 @@ func TestRetentionIsRetried(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.wants("0s prune", "1s prune", "3s prune")
+}
+
+func TestRetentionThatFailsOrIsCancelled(t *testing.T) {
+	t.Parallel()
+	c := newBackgroundEnv(t, workspace{fails: refuses("prune")})
+	if err := c.run(Retention); err == nil || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("ended with %v", err)
+	}
+	c = newBackgroundEnv(t, workspace{})
+	c.RegisterDelayedCallback(c.CancelWorkflow, time.Minute)
+	if err := c.run(Retention); !temporal.IsCanceledError(err) {
+		t.Errorf("ended with %v, want canceled", err)
+	}
 }
