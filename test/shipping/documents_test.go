@@ -65,6 +65,36 @@ func TestIndexNamesEachPage(t *testing.T) {
 	}
 }
 
+func TestDocumentsNameTestsThatExist(t *testing.T) {
+	t.Parallel()
+	name := regexp.MustCompile(`\b(?:Test|Fuzz)[A-Z]\w*`)
+	exist := map[string]bool{}
+	var pages []string
+	err := fs.WalkDir(os.DirFS("../.."), ".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil || d.IsDir() && path != "." && strings.HasPrefix(d.Name(), "."):
+			return cmp.Or(err, fs.SkipDir)
+		case strings.HasSuffix(path, ".md"):
+			pages = append(pages, path)
+		case strings.HasSuffix(path, "_test.go"):
+			for _, f := range regexp.MustCompile(`(?m)^func (\w+)`).FindAllStringSubmatch(read(t, path), -1) {
+				exist[f[1]] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages {
+		for _, test := range name.FindAllString(read(t, page), -1) {
+			if !exist[test] {
+				t.Errorf("%s names %s, which does not exist", page, test)
+			}
+		}
+	}
+}
+
 func TestDocumentFaultsAreFound(t *testing.T) {
 	t.Parallel()
 	pages := func(more map[string]string) fstest.MapFS {
