@@ -26,6 +26,10 @@ RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),CGO_ENABLED=1)
 # Nothing else needs C. Everything but the race detector is compiled once, as the container's programs are.
 export CGO_ENABLED := 0
 
+# Compiled packages without the path of this checkout serve every checkout on the machine, so a fresh
+# clone compiles only what has changed.
+export GOFLAGS := $(strip $(shell go env GOFLAGS) -trimpath)
+
 # The packages with goroutines of their own. SQLite is compiled to Go and several times slower
 # under the race detector, so make test leaves out packages that mostly use the database.
 # make race tests everything, and its end-to-end tests build the programs with -race, too.
