@@ -254,6 +254,14 @@ func TestVerdictIsAskedForOnceMore(t *testing.T) {
 			}
 		})
 	}
+	t.Run("cut twice before its first word", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, withModel(llmtest.Script(llmtest.Reply{Cut: true})))
+		_, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: atTopLevel(b.say("does anybody know?")), MaxDelay: 600})
+		if app := applicationError(t, err); app.Type() != typeFinal || !strings.Contains(app.Error(), "cut at max_output_tokens") {
+			t.Errorf("got %v", app)
+		}
+	})
 }
 
 // The three activities that ask a model take its failures alike, and nothing is written down.
