@@ -41,10 +41,7 @@ func TestLongMessage(t *testing.T) {
 			{TS: "2.0", UserID: "U1", Name: "alice", Text: more},
 		})
 		r := renderer(t, Config{Language: tt.language})
-		system, _, err := r.Response(c, Options{Now: noon, Names: map[string]string{"U8": "bob"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		system, _ := rendered(t, r.Response, c, Options{Names: map[string]string{"U8": "bob"}})
 		_, got, _ := strings.Cut(system, "alice:\n")
 		if !strings.HasPrefix(got, tt.want) {
 			t.Errorf("%s: got …%q, want …%q", tt.name, tail(got[:min(len(got), len(tt.want)+50)]), tail(tt.want))
@@ -131,24 +128,15 @@ func TestMoreMessagesThanFit(t *testing.T) {
 		c.Conversation.Omitted, c.TargetThread = tt.omitted, tt.target
 		c.Conversation.Earlier, c.Conversation.Since = tt.earlier, noon
 		r := renderer(t, Config{})
-		o := Options{Now: noon, AnswerTS: tt.answered}
-		renders := map[string]func() (string, string, error){
-			"response": func() (string, string, error) { return r.Response(c, o) }, "judgment": func() (string, string, error) { return r.Judgment(c, o) },
-			"thread": func() (string, string, error) { return r.Memory(ThreadSummary, c, o) },
-		}
+		renders := map[string]rendering{"response": r.Response, "judgment": r.Judgment, "thread": memory(r, ThreadSummary)}
 		switch {
 		case tt.all:
-			renders = map[string]func() (string, string, error){
-				"short": func() (string, string, error) { return r.Memory(ChannelShort, c, o) }, "long": func() (string, string, error) { return r.Memory(ChannelLong, c, o) },
-			}
+			renders = map[string]rendering{"short": memory(r, ChannelShort), "long": memory(r, ChannelLong)}
 		case tt.target == "":
 			delete(renders, "thread")
 		}
 		for what, render := range renders {
-			system, _, err := render()
-			if err != nil {
-				t.Fatal(err)
-			}
+			system, _ := rendered(t, render, c, Options{AnswerTS: tt.answered})
 			shown, notes := numbers(system)
 			for _, n := range tt.want {
 				if !shown[n] {

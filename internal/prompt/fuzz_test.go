@@ -92,13 +92,13 @@ func memorial(t testing.TB) []forgery {
 			if kind == ThreadSummary {
 				target = "100.000000"
 			}
-			prompts = append(prompts, forge(t, target, func(c chat.Context, o Options) (string, string, error) { return r.Memory(kind, c, o) }))
+			prompts = append(prompts, forge(t, target, memory(r, kind)))
 		}
 	}
 	return prompts
 }
 
-func forge(t testing.TB, target string, render func(chat.Context, Options) (string, string, error)) forgery {
+func forge(t testing.TB, target string, render rendering) forgery {
 	return func(text, name string) string {
 		system, _, err := render(forged(target, text, name), Options{Now: noon, MaxDelaySeconds: 600, MaxTokens: 300, WindowHours: 24,
 			Names: map[string]string{"U1": name, "U8": name}, ChannelNames: map[string]string{"C1": name, "C8": name}})

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -117,13 +118,50 @@ func location(t *testing.T, name string) *time.Location {
 	return l
 }
 
+// renderers has those of the package's own templates, by Config. Tests share them, since to parse and to try
+// all templates takes most of a test's time.
+var renderers sync.Map
+
 func renderer(t testing.TB, c Config) *Renderer {
 	t.Helper()
-	r, err := New(c)
+	create := func() (*Renderer, error) { return New(c) }
+	if c.Dir == "" {
+		shared, _ := renderers.LoadOrStore(c, sync.OnceValues(create))
+		create = shared.(func() (*Renderer, error))
+	}
+	r, err := create()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// rendering makes a prompt, as Response, Judgment and their like do.
+type rendering = func(chat.Context, Options) (system, user string, err error)
+
+// memory returns the rendering of a kind of memory.
+func memory(r *Renderer, kind MemoryKind) rendering {
+	return func(c chat.Context, o Options) (string, string, error) { return r.Memory(kind, c, o) }
+}
+
+// rendered returns the system text and the user's turn of a prompt, at noon unless the options tell another time.
+func rendered(t testing.TB, render rendering, c chat.Context, o Options) (system, user string) {
+	t.Helper()
+	if o.Now.IsZero() {
+		o.Now = noon
+	}
+	system, user, err := render(c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return system, user
+}
+
+// goldenPrompt compares a prompt with a golden file.
+func goldenPrompt(t *testing.T, name string, render rendering, c chat.Context, o Options) {
+	t.Helper()
+	system, user := rendered(t, render, c, o)
+	golden(t, name, system+"\n\n======== user ========\n"+user+"\n")
 }
 
 func TestGolden(t *testing.T) {
@@ -151,6 +189,7 @@ func TestGolden(t *testing.T) {
 		{"en/response_office_tokyo", Config{Location: tokyo}, false, office("1709283600.000000"), Options{BareMention: true, AgentPrompt: "No puns."}},
 		{"en/judgment_earlier_top_level", Config{}, true, earlier(""), Options{MaxDelaySeconds: 600}},
 		{"en/judgment_earlier_thread", Config{}, true, earlier(at(11, 0)), Options{MaxDelaySeconds: 600}},
+		{"en/response_earlier_top_level", Config{}, false, earlier(""), Options{}},
 		{"ja/judgment_earlier_top_level", Config{Language: "ja"}, true, earlier(""), Options{MaxDelaySeconds: 600}},
 		{"ja/judgment_earlier_thread", Config{Language: "ja"}, true, earlier(at(11, 0)), Options{MaxDelaySeconds: 600}},
 		{"en/judgment_seen", Config{}, true, claimed(), seenOptions()},
@@ -182,12 +221,7 @@ func TestGolden(t *testing.T) {
 			if tt.judgment {
 				render = r.Judgment
 			}
-			tt.options.Now = noon
-			system, user, err := render(tt.context, tt.options)
-			if err != nil {
-				t.Fatal(err)
-			}
-			golden(t, tt.name, system+"\n\n======== user ========\n"+user+"\n")
+			goldenPrompt(t, tt.name, render, tt.context, tt.options)
 		})
 	}
 }

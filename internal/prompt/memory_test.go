@@ -1,9 +1,6 @@
 package prompt
 
 import (
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -60,6 +57,7 @@ func TestMemoryGolden(t *testing.T) {
 	t.Parallel()
 	many := workspace()
 	many.ChannelsUntold = 12
+	nothing := chat.Context{Conversation: chat.ChannelMessages{ChannelID: "C1"}}
 	for _, tt := range []struct {
 		kind    MemoryKind
 		name    string
@@ -71,12 +69,16 @@ func TestMemoryGolden(t *testing.T) {
 		{ChannelShort, "seed003", seed003("")},
 		{ChannelShort, "first", bare()},
 		{ChannelShort, "direct", whispered()},
+		{ChannelShort, "nothing", nothing},
 		{ChannelLong, "seed003", seed003("")},
 		{ChannelLong, "first", bare()},
+		{ChannelLong, "nothing", nothing},
 		{WorkspaceShort, "seed001", many},
 		{WorkspaceShort, "launch", launch()},
+		{WorkspaceShort, "nothing", nothing},
 		{WorkspaceLong, "seed001", workspace()},
 		{WorkspaceLong, "launch", launch()},
+		{WorkspaceLong, "nothing", nothing},
 	} {
 		for _, language := range []string{"en", "ja"} {
 			name := language + "/" + string(tt.kind) + "_" + tt.name
@@ -86,65 +88,8 @@ func TestMemoryGolden(t *testing.T) {
 				if tt.name == "renewed" {
 					o.AgentPrompt = "Note ticket numbers, too."
 				}
-				system, user, err := renderer(t, Config{Language: language}).Memory(tt.kind, tt.context, o)
-				if err != nil {
-					t.Fatal(err)
-				}
-				golden(t, name, system+"\n\n======== user ========\n"+user+"\n")
+				goldenPrompt(t, name, memory(renderer(t, Config{Language: language}), tt.kind), tt.context, o)
 			})
-		}
-	}
-}
-
-// The order of the headings, apart from the golden files. What is absent has no heading, the material comes
-// last, and the workspace's memory is only in the prompt of its own long-term memory.
-func TestMemoryStructure(t *testing.T) {
-	t.Parallel()
-	r := renderer(t, Config{Language: "ja"})
-	nothing := chat.Context{Conversation: chat.ChannelMessages{ChannelID: "C1"}}
-	for _, tt := range []struct {
-		kind    MemoryKind
-		context chat.Context
-		want    []string
-	}{
-		{ThreadSummary, seed003("1709280000.000001"), []string{
-			"## チャンネル情報", "## 各チャンネルの記憶", "### #general", "#### 歴史", "#### 最近の出来事",
-			"## 現在の会話", "### トップレベル", "## 要約対象スレッド: 1709280000.000001"}},
-		{ThreadSummary, renewed(), []string{"## チャンネル情報", "## 各チャンネルの記憶", "### #general", "#### 歴史",
-			"## 現在の会話", "### トップレベル", "### スレッド: 1709287200.000000",
-			"## 既存のスレッド記憶", "## 要約対象スレッド: 1709283600.000000"}},
-		{ThreadSummary, lone(), []string{"## 要約対象スレッド: 1234567890.000000"}},
-		{ChannelShort, seed003(""), []string{"## 既存のチャンネル長期記憶",
-			"## 要約対象: チャンネル会話履歴", "### トップレベル", "### スレッド: 1709280000.000001"}},
-		{ChannelShort, bare(), []string{"## 要約対象: チャンネル会話履歴", "### トップレベル"}},
-		{ChannelShort, nothing, []string{"## 要約対象: チャンネル会話履歴"}},
-		{ChannelLong, seed003(""), []string{"## 既存のチャンネル長期記憶",
-			"## 統合対象: チャンネルの新しい会話", "### トップレベル", "### スレッド: 1709280000.000001"}},
-		{ChannelLong, nothing, []string{"## 統合対象: チャンネルの新しい会話"}},
-		{WorkspaceShort, workspace(), []string{"## 統合対象: 各チャンネルの短期記憶", "### #general"}},
-		{WorkspaceShort, nothing, []string{"## 統合対象: 各チャンネルの短期記憶"}},
-		{WorkspaceLong, workspace(), []string{"## 統合対象", "### 既存のワークスペース長期記憶", "### #general の長期記憶", "### #random の長期記憶"}},
-		{WorkspaceLong, nothing, []string{"## 統合対象"}},
-	} {
-		system, user, err := r.Memory(tt.kind, tt.context, Options{Now: noon})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for line := range strings.SplitSeq(system, "\n") {
-			if strings.HasPrefix(line, "#") {
-				got = append(got, line)
-			}
-		}
-		if !slices.Equal(got, tt.want) {
-			t.Errorf("%s: headings\n%q, want\n%q", tt.kind, got, tt.want)
-		}
-		_, instruction, _ := strings.Cut(system, "\n\n---\n現在時刻: 2024-03-01 12:00:00 UTC\n")
-		if !strings.Contains(instruction, "`- 2024-03-01: ") {
-			t.Errorf("%s: no instruction after a rule and the current time", tt.kind)
-		}
-		if user == "" {
-			t.Errorf("%s: no user turn", tt.kind)
 		}
 	}
 }
@@ -153,21 +98,15 @@ func TestMemoryStructure(t *testing.T) {
 // included.
 func TestMemoryWithoutPersona(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
 	source := `{{define "keeper"}}{{.Persona.Prompt}}{{.AgentPrompt}}{{end}}{{define "existing"}}{{end}}{{define "history"}}{{end}}{{define "rules"}}{{end}}` +
 		`{{define "here"}}{{end}}{{define "renew"}}{{end}}`
-	if err := os.WriteFile(filepath.Join(dir, "_memory.tmpl"), []byte(source), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for _, config := range []Config{{Language: "en"}, {Language: "ja"}, {Language: "en", Dir: dir}} {
+	own := templatesDir(t, map[string]string{"_memory.tmpl": source})
+	for _, config := range []Config{{Language: "en"}, {Language: "ja"}, {Language: "en", Dir: own}} {
 		r := renderer(t, config)
 		for _, kind := range memoryKinds {
 			for _, c := range []chat.Context{seed003("1709280000.000001"), seed003(""), office("1709283600.000000"), workspace(), {}} {
 				c.Persona.SystemPrompt = "You are a cat.\nYou purr."
-				system, user, err := r.Memory(kind, c, Options{Now: noon, AgentPrompt: "Note ticket numbers, too."})
-				if err != nil {
-					t.Fatal(err)
-				}
+				system, user := rendered(t, memory(r, kind), c, Options{AgentPrompt: "Note ticket numbers, too."})
 				for _, line := range strings.Split(c.Persona.SystemPrompt, "\n") {
 					if strings.Contains(system+user, line) {
 						t.Errorf("%s %s: it has the persona's %q:\n%s", config.Language, kind, line, system)
@@ -194,14 +133,11 @@ func TestMemoryLimits(t *testing.T) {
 		{ChannelShort, Options{MaxTokens: 300, WindowHours: 24}, []string{"at most about 300 tokens", "in the last 24 hours"}, nil},
 		{ChannelShort, Options{WindowHours: 1}, []string{"in the last hour"}, []string{"tokens."}},
 		{WorkspaceShort, Options{WindowHours: 24}, []string{"in the last 24 hours"}, nil},
-		{ChannelLong, Options{MaxTokens: 500, WindowHours: 24}, []string{"at most about 500 tokens"}, []string{"24"}},
+		{ChannelLong, Options{MaxTokens: 500, WindowHours: 36}, []string{"at most about 500 tokens"}, []string{"36"}},
 		{WorkspaceLong, Options{}, nil, []string{"tokens.", "hours"}},
 		{ThreadSummary, Options{MaxTokens: -1, WindowHours: -1}, nil, []string{"-1", "hours"}},
 	} {
-		system, _, err := r.Memory(tt.kind, chat.Context{}, tt.options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		system, _ := rendered(t, memory(r, tt.kind), chat.Context{}, tt.options)
 		for _, s := range tt.want {
 			if !strings.Contains(system, s) {
 				t.Errorf("%s %+v: no %q in\n%s", tt.kind, tt.options, s, system)
@@ -215,23 +151,5 @@ func TestMemoryLimits(t *testing.T) {
 	}
 	if _, _, err := r.Memory("memory_other", chat.Context{}, Options{}); err == nil || !strings.Contains(err.Error(), "memory_other") {
 		t.Errorf("unknown kind: %v", err)
-	}
-}
-
-// By the next run, the long-term memory has today's decisions. The short-term memory keeps them too, since
-// the workspace's is made of short-term memories only. Deleted messages leave both.
-func TestShortTermMemoryKeepsWhatTheLongTermOneHas(t *testing.T) {
-	t.Parallel()
-	for language, words := range map[string]string{"en": "even where that memory has it already; nothing is taken over from that memory alone", "ja": "上の記憶にすでにあっても書きます。上の記憶にしかないことは書きません"} {
-		r := renderer(t, Config{Language: language})
-		for _, c := range []chat.Context{seed003(""), bare()} {
-			system, _, err := r.Memory(ChannelShort, c, Options{Now: noon, MaxTokens: 300, WindowHours: 24})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got, want := strings.Contains(system, words), len(c.Channels) > 0; got != want {
-				t.Errorf("%s: the prompt says what to do with the present memory: %v, want %v", language, got, want)
-			}
-		}
 	}
 }

@@ -15,17 +15,10 @@ func TestPromiseGolden(t *testing.T) {
 		r := renderer(t, Config{Language: language})
 		judged, reminding := o, o
 		judged.Promise, judged.Pending = &look, []string{at(10, 15)}
-		system, user, err := r.Promise(seed003(thread), judged)
-		if err != nil {
-			t.Fatal(err)
-		}
-		golden(t, language+"/promise_seed003_thread", system+"\n\n======== user ========\n"+user+"\n")
+		goldenPrompt(t, language+"/promise_seed003_thread", r.Promise, seed003(thread), judged)
 		reminding.Promise = &Promise{What: "stretch", Every: "week", Made: chat.Time(at(10, 10)), Due: noon}
 		for name, o := range map[string]Options{"look": judged, "reminder": reminding} {
-			if system, user, err = r.Response(seed003(thread), o); err != nil {
-				t.Fatal(err)
-			}
-			golden(t, language+"/kept_"+name, system+"\n\n======== user ========\n"+user+"\n")
+			goldenPrompt(t, language+"/kept_"+name, r.Response, seed003(thread), o)
 		}
 	}
 }

@@ -15,77 +15,6 @@ import (
 	"myao/internal/chat"
 )
 
-// The order of the headings of seeds 003 and 001, apart from the golden files.
-func TestSeedStructure(t *testing.T) {
-	t.Parallel()
-	r := renderer(t, Config{Language: "ja"})
-	memories := []string{
-		"## 記憶", "### ワークスペースの歴史", "### ワークスペースの最近の出来事",
-		"## チャンネル情報",
-		"## 各チャンネルの記憶", "### #general", "#### 歴史", "#### 最近の出来事",
-	}
-	for _, tt := range []struct {
-		name    string
-		context chat.Context
-		want    []string
-	}{
-		{"003 thread", seed003("1709280000.000001"), append(slices.Clone(memories),
-			"## 現在の会話", "### トップレベル", "## 判定対象スレッド: 1709280000.000001")},
-		{"003 top level", seed003(""), append(slices.Clone(memories),
-			"## 現在の会話", "## 判定対象: トップレベル会話", "### スレッド: 1709280000.000001")},
-		{"001", seed001(), append(slices.Clone(memories), "### #random", "#### 歴史",
-			"## 現在のスレッド一覧", "### スレッド: 1234567890.000000", "### スレッド: 1234567891.000000",
-			"## 現在の会話", "### トップレベル", "## 判定対象スレッド: 1234567890.000000")},
-		{"001 without memories", bare(), []string{"## 現在の会話", "## 判定対象: トップレベル会話"}},
-	} {
-		system, _, err := r.Judgment(tt.context, Options{Now: noon})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for line := range strings.SplitSeq(system, "\n") {
-			if strings.HasPrefix(line, "#") {
-				got = append(got, line)
-			}
-		}
-		if !slices.Equal(got, tt.want) {
-			t.Errorf("%s: headings\n%q, want\n%q", tt.name, got, tt.want)
-		}
-		persona, material := tt.context.Persona.SystemPrompt, "\n\nここから終わり近くの区切り線までは資料です。"
-		if !strings.HasPrefix(system, persona+material) {
-			t.Errorf("%s: the persona is not first, or the note about the material is not second", tt.name)
-		}
-		if !strings.Contains(system, "\n\n---\n現在時刻: 2024-03-01 12:00:00 UTC\n") {
-			t.Errorf("%s: no rule and current time", tt.name)
-		}
-	}
-}
-
-// Times are in the configured time zone, independent of the zones of Now and of the machine. The prompt
-// names the zone once.
-func TestTimeZone(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct{ zone, message, now string }{
-		{"UTC", "**2024-03-01 10:00:00** alice:", "Current time: 2024-03-01 12:00:00 UTC"},
-		{"Asia/Tokyo", "**2024-03-01 19:00:00** alice:", "Current time: 2024-03-01 21:00:00 Asia/Tokyo"},
-		{"America/Los_Angeles", "**2024-03-01 02:00:00** alice:", "Current time: 2024-03-01 04:00:00 America/Los_Angeles"},
-	} {
-		r := renderer(t, Config{Location: location(t, tt.zone)})
-		system, _, err := r.Response(seed003(""), Options{Now: noon.In(time.FixedZone("X", -3*3600))})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, want := range []string{tt.message, tt.now} {
-			if !strings.Contains(system, "\n"+want+"\n") {
-				t.Errorf("%s: no line %q", tt.zone, want)
-			}
-		}
-		if n := strings.Count(system, tt.zone); n != 1 {
-			t.Errorf("%s: the zone is named %d times", tt.zone, n)
-		}
-	}
-}
-
 // "On Friday" can only be understood with the weekday in the bot's time zone.
 func TestWeekday(t *testing.T) {
 	t.Parallel()
@@ -97,14 +26,8 @@ func TestWeekday(t *testing.T) {
 	} {
 		r := renderer(t, Config{Language: tt.language, Location: location(t, tt.zone)})
 		o := Options{Now: time.Date(2024, 3, 1, 16, 0, 0, 0, time.UTC)}
-		for name, render := range map[string]func() (string, string, error){
-			"response": func() (string, string, error) { return r.Response(bare(), o) },
-			"memory":   func() (string, string, error) { return r.Memory(ChannelLong, bare(), o) },
-		} {
-			system, _, err := render()
-			if err != nil {
-				t.Fatal(err)
-			}
+		for name, render := range map[string]rendering{"response": r.Response, "memory": memory(r, ChannelLong)} {
+			system, _ := rendered(t, render, bare(), o)
 			if !strings.Contains(system, tt.want) {
 				t.Errorf("%s, %s, %s: no %q", name, tt.language, tt.zone, tt.want)
 			}
@@ -134,10 +57,17 @@ func TestDelayBands(t *testing.T) {
 	}
 }
 
+// shown returns what a prompt shows of messages at the top level of a channel.
+func shown(t *testing.T, o Options, messages []chat.Message) []messageView {
+	t.Helper()
+	c := bare()
+	c.Conversation = chat.NewChannelMessages("C1", "general", messages)
+	return renderer(t, Config{}).view(c, o).Target.Messages
+}
+
 func TestSpeakers(t *testing.T) {
 	t.Parallel()
-	c := bare()
-	c.Conversation = chat.NewChannelMessages("C1", "general", []chat.Message{
+	said := shown(t, Options{Names: map[string]string{"U2": "bob"}}, []chat.Message{
 		{TS: "1.0", UserID: "U1", Name: "みゃお", Text: "1"},
 		{TS: "2.0", UserID: "UBOT", Name: "app", Own: true, Text: "2"},
 		{TS: "3.0", UserID: "U2", Name: "U2", Text: "3"},
@@ -147,9 +77,8 @@ func TestSpeakers(t *testing.T) {
 		{TS: "7.0", Text: "7"},
 		{TS: "8.0", UserID: "U5", Name: "Dan", Text: "8", Deleted: true},
 	})
-	v := renderer(t, Config{}).view(c, Options{Names: map[string]string{"U2": "bob"}})
 	var got []string
-	for _, m := range v.Target.Messages {
+	for _, m := range said {
 		got = append(got, m.Name)
 	}
 	want := []string{"みゃお (U1)", "みゃお", "bob", "U3", "ｄａｎ (U4)", "Dan (B1)", "?"}
@@ -161,14 +90,13 @@ func TestSpeakers(t *testing.T) {
 // People who are mentioned are distinguished from authors of the same name and from the bot.
 func TestMentionsOfPeopleWithTheSameName(t *testing.T) {
 	t.Parallel()
-	c := bare()
-	c.Conversation = chat.NewChannelMessages("C1", "general", []chat.Message{
+	messages := []chat.Message{
 		{TS: "1.0", UserID: "U1", Name: "田中", Text: "<@U2> takes it, not <@U1>"},
 		{TS: "2.0", UserID: "U3", Name: "bob", Text: "<@U4> or <@U5>? <@UBOT> <@U6>"},
-	})
+	}
 	names := map[string]string{"U1": "田中", "U2": "田中", "U4": "carol", "U5": "Carol", "U6": "みゃお", "UBOT": "みゃお"}
 	var got []string
-	for _, m := range renderer(t, Config{}).view(c, Options{Names: names, BotUserID: "UBOT"}).Target.Messages {
+	for _, m := range shown(t, Options{Names: names, BotUserID: "UBOT"}, messages) {
 		got = append(got, m.Name+": "+m.Text)
 	}
 	want := []string{"田中 (U1): @田中 (U2) takes it, not @田中 (U1)", "bob: @carol (U4) or @Carol (U5)? @みゃお @みゃお (U6)"}
@@ -188,10 +116,7 @@ func TestAppsAreMarked(t *testing.T) {
 		{TS: "4.0", UserID: "U1", Name: "bob", Text: "thanks"},
 	})
 	for language, app := range map[string]string{"en": " (app)", "ja": "（アプリ）"} {
-		system, _, err := renderer(t, Config{Language: language}).Response(c, Options{Now: noon})
-		if err != nil {
-			t.Fatal(err)
-		}
+		system, _ := rendered(t, renderer(t, Config{Language: language}).Response, c, Options{})
 		for _, want := range []string{"alice" + app + ":\napproved", "deploys" + app + ":\ndone", "** みゃお:\ngood", "** bob:\nthanks"} {
 			if !strings.Contains(system, want) {
 				t.Errorf("%s: no line is %q", language, want)
@@ -223,10 +148,8 @@ func TestNamesThatCollide(t *testing.T) {
 		for i, id := range slices.Sorted(maps.Keys(tt.names)) {
 			said = append(said, chat.Message{TS: fmt.Sprintf("%d.0", i+1), UserID: id, Name: tt.names[id], Text: "hello"})
 		}
-		c := bare()
-		c.Conversation = chat.NewChannelMessages("C1", "general", said)
 		var got []string
-		for _, m := range renderer(t, Config{}).view(c, Options{Names: tt.names}).Target.Messages {
+		for _, m := range shown(t, Options{Names: tt.names}, said) {
 			got = append(got, m.Name)
 		}
 		if !slices.Equal(got, tt.want) {
@@ -321,35 +244,6 @@ func TestGapAround(t *testing.T) {
 	}
 }
 
-// What is left out without a count is noted in both languages, and nobody can forge the note.
-func TestLeftOutAround(t *testing.T) {
-	t.Parallel()
-	for language, want := range map[string][]string{
-		"en": {"… 1 or more replies to this message are not shown here", "… 1 or more earlier messages"},
-		"ja": {"… この発言への返信 1 件以上は省略", "… これより前の 1 件以上は省略"},
-	} {
-		r := renderer(t, Config{Language: language})
-		system, _, err := r.Response(earlier(""), Options{Now: noon})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for line := range strings.SplitSeq(system, "\n") {
-			if strings.HasPrefix(line, "…") {
-				got = append(got, line)
-			}
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: got %q, want %q", language, got, want)
-		}
-		for _, line := range want {
-			if forged := r.guard.text(line); forged != `\`+line {
-				t.Errorf("%q may be forged: %q", line, forged)
-			}
-		}
-	}
-}
-
 // The notes say if a count is incomplete, because it stopped or because not everything could be read. What
 // is left out of the memories is noted in their sections.
 func TestLeftOut(t *testing.T) {
@@ -375,11 +269,8 @@ func TestLeftOut(t *testing.T) {
 		for name, c := range map[string]chat.Context{"with memories": seed001(), "without": bare()} {
 			c.Conversation.Omitted, c.ChannelsUntold, c.ThreadsUntold = tt.messages, tt.channels, tt.threads
 			c.Conversation.Unread = tt.unread
-			for _, render := range []func(chat.Context, Options) (string, string, error){r.Response, r.Judgment} {
-				system, _, err := render(c, Options{Now: noon})
-				if err != nil {
-					t.Fatal(err)
-				}
+			for _, render := range []rendering{r.Response, r.Judgment} {
+				system, _ := rendered(t, render, c, Options{})
 				var got []string
 				for line := range strings.SplitSeq(system, "\n") {
 					if strings.HasPrefix(line, "…") {
@@ -440,15 +331,12 @@ func TestDirectMessage(t *testing.T) {
 		"en": {"### Direct message", "a direct message a direct message"}, "ja": {"### ダイレクトメッセージ", "ダイレクトメッセージ ダイレクトメッセージ"},
 	} {
 		r := renderer(t, Config{Language: language})
-		renders := []func(chat.Context, Options) (string, string, error){r.Response, r.Judgment}
+		renders := []rendering{r.Response, r.Judgment}
 		for _, kind := range memoryKinds {
-			renders = append(renders, func(c chat.Context, o Options) (string, string, error) { return r.Memory(kind, c, o) })
+			renders = append(renders, memory(r, kind))
 		}
 		for i, render := range renders {
-			system, user, err := render(c, Options{Now: noon})
-			if err != nil {
-				t.Fatal(err)
-			}
+			system, user := rendered(t, render, c, Options{})
 			if strings.Contains(system+user, "D1") || strings.Contains(system, "- #") || strings.Contains(system, "## Channels") {
 				t.Errorf("%s, prompt %d: it names the direct message:\n%s", language, i, system)
 			}
@@ -469,10 +357,7 @@ func TestDeleted(t *testing.T) {
 		{TS: "1.0", UserID: "U1", Name: "a", Text: "gone", Deleted: true},
 		{TS: "2.0", ThreadTS: "1.0", UserID: "U1", Name: "a", Text: "gone", Deleted: true},
 	})
-	system, _, err := renderer(t, Config{}).Response(c, Options{Now: noon})
-	if err != nil {
-		t.Fatal(err)
-	}
+	system, _ := rendered(t, renderer(t, Config{}).Response, c, Options{})
 	if strings.Contains(system, "gone") || strings.Contains(system, "### Thread") {
 		t.Errorf("deleted messages are shown:\n%s", system)
 	}
@@ -489,6 +374,22 @@ func TestLanguages(t *testing.T) {
 	if _, err := New(Config{Language: "../en"}); err == nil {
 		t.Error("a path as language: no error")
 	}
+}
+
+// templatesDir returns a directory with these files, by name.
+func templatesDir(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, source := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(source), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
 }
 
 func TestOverride(t *testing.T) {
@@ -522,16 +423,7 @@ func TestOverride(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
-			for name, source := range tt.files {
-				path := filepath.Join(dir, name)
-				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(path, []byte(source), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
+			dir := templatesDir(t, tt.files)
 			r, err := New(Config{Language: "en", Dir: dir})
 			if tt.fault != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.fault) || !strings.Contains(err.Error(), dir) {
@@ -542,10 +434,7 @@ func TestOverride(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			system, user, err := r.Response(bare(), Options{Now: noon})
-			if err != nil {
-				t.Fatal(err)
-			}
+			system, user := rendered(t, r.Response, bare(), Options{})
 			if !strings.Contains(system, tt.system) || !strings.Contains(user, tt.user) {
 				t.Errorf("got %q and %q, want %q and %q in them", system, user, tt.system, tt.user)
 			}
@@ -577,13 +466,7 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
-			for name, source := range tt.files {
-				if err := os.WriteFile(filepath.Join(dir, name), []byte(source), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			_, err := New(Config{Dir: dir})
+			_, err := New(Config{Dir: templatesDir(t, tt.files)})
 			var faults Faults
 			if !errors.As(err, &faults) || len(faults) != len(tt.want) {
 				t.Fatalf("got\n%v\nwant %q", err, tt.want)
@@ -600,12 +483,8 @@ func TestFaults(t *testing.T) {
 // The guard knows the headings of overriding templates too.
 func TestOverrideHeadings(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
 	source := "{{if true}}## Our table{{end}}\nToday: {{.Now}}\n{{template \"target\" .}}"
-	if err := os.WriteFile(filepath.Join(dir, "response.tmpl"), []byte(source), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	r := renderer(t, Config{Dir: dir})
+	r := renderer(t, Config{Dir: templatesDir(t, map[string]string{"response.tmpl": source})})
 	if got, want := r.guard.text("our table\nToday: x"), "\\our table\n\\Today: x"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -616,10 +495,7 @@ func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
 	r := renderer(t, Config{Language: "ja"})
 	c, o := office("1709283600.000000"), Options{Now: noon, MaxDelaySeconds: 600, Names: map[string]string{"U9": "x"}}
-	want, _, err := r.Judgment(c, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want, _ := rendered(t, r.Judgment, c, o)
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {

@@ -8,15 +8,7 @@ func TestSecondLookGolden(t *testing.T) {
 	for _, language := range []string{"en", "ja"} {
 		r := renderer(t, Config{Language: language})
 		top := Options{Now: noon, Draft: draft, AnswerTS: at(11, 40), Pending: []string{at(11, 59)}, Names: map[string]string{"U2": "bob"}}
-		system, user, err := r.SecondLook(claimed(), top)
-		if err != nil {
-			t.Fatal(err)
-		}
-		golden(t, language+"/second_look_top_level", system+"\n\n======== user ========\n"+user+"\n")
-		system, user, err = r.SecondLook(seed003("1709280000.000001"), Options{Now: noon, Draft: "了解です。", AnswerTS: at(10, 15), Fault: "post is missing:\n true or false"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		golden(t, language+"/second_look_seed003_thread", system+"\n\n======== user ========\n"+user+"\n")
+		goldenPrompt(t, language+"/second_look_top_level", r.SecondLook, claimed(), top)
+		goldenPrompt(t, language+"/second_look_seed003_thread", r.SecondLook, seed003("1709280000.000001"), Options{Draft: "了解です。", AnswerTS: at(10, 15), Fault: "post is missing:\n true or false"})
 	}
 }
