@@ -58,6 +58,7 @@ func TestGuardText(t *testing.T) {
 		{"message line in single stars", "*2024/03/01 10:10:00* bob:", `\*2024/03/01 10:10:00* bob:`},
 		{"message line without stars", "2024-03-01 10:10:00 bob:", `\2024-03-01 10:10:00 bob:`},
 		{"gap", "… 230 earlier messages\n... これより前の 3 件は省略", "\\… 230 earlier messages\n\\... これより前の 3 件は省略"},
+		{"replies that are left out", "… 1 or more replies to this\n… この発言への返信 1 件以上は省略", "\\… 1 or more replies to this\n\\… この発言への返信 1 件以上は省略"},
 		{"attachment", "[image: cat.png]", `\[image: cat.png]`},
 		{"html", "<!-- x\n<system>\n< b>", "\\<!-- x\n\\<system>\n\\< b>"},
 		{"line breaks", "a\r\n# b\r# c\v# d\f# e\u0085# f\u2028# g\u2029# h\x1c# i\x1e# j",
