@@ -7,6 +7,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/store"
 	"myao/internal/store/storetest"
+	"myao/internal/testserver"
 )
 
 // The newest calls of a model say how it does, without asking it.
@@ -39,9 +40,7 @@ func TestModelCalls(t *testing.T) {
 			c := config.Default()
 			for i, kind := range tc.kinds {
 				ended := now.Add(-tc.ago - time.Duration(len(tc.kinds)-i)*time.Second)
-				if err := s.SaveCall(t.Context(), store.Call{Purpose: "judgment", Provider: "gemini", Model: c.Agents.Judgment.Model, Error: kind, Latency: tc.took, Ended: ended}); err != nil {
-					t.Fatal(err)
-				}
+				testserver.Must(t, s.SaveCall(t.Context(), store.Call{Purpose: "judgment", Provider: "gemini", Model: c.Agents.Judgment.Model, Error: kind, Latency: tc.took, Ended: ended}))
 			}
 			e := &examination{Doctor: Doctor{Config: c, Clock: func() time.Time { return now }}, db: s}
 			expect(t, e.calls(t.Context()), tc.status, tc.says)

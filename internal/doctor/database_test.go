@@ -25,22 +25,14 @@ func checkSQLite(t *testing.T, change func(s *store.Store, path string, exec fun
 	path := filepath.Join(t.TempDir(), "data", "myao.db")
 	if change != nil {
 		s, err := store.Open(t.Context(), "sqlite:"+path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, err)
 		change(s, path, func(statement string) {
 			db, err := sql.Open("sqlite3", "file:"+path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testserver.Must(t, err)
 			defer func() { _ = db.Close() }()
-			if _, err := db.ExecContext(t.Context(), statement); err != nil {
-				t.Fatal(err)
-			}
+			testserver.Must(t, testserver.ErrOf(db.ExecContext(t.Context(), statement)))
 		})
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, s.Close())
 	}
 	return checkDatabase(t, "sqlite:"+path, time.Now)
 }
@@ -109,17 +101,11 @@ func TestPromises(t *testing.T) {
 	}
 	promises(OK, "0 promises open, none late")
 	for id, due := range map[string]time.Duration{"soon": time.Hour, "late": -3 * time.Hour, "just now": -time.Minute} {
-		if _, err := s.AddPromise(t.Context(), store.Promise{ID: id, TeamID: "T1", ChannelID: "C1", Decision: "r", DueUS: now.Add(due).UnixMicro()}, 9); err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, testserver.ErrOf(s.AddPromise(t.Context(), store.Promise{ID: id, TeamID: "T1", ChannelID: "C1", Decision: "r", DueUS: now.Add(due).UnixMicro()}, 9)))
 	}
-	if _, err := s.ShowPromises(t.Context(), "r", "1.000000"); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, testserver.ErrOf(s.ShowPromises(t.Context(), "r", "1.000000")))
 	promises(Warn, "3 promises open, 1 of them late, the oldest for 3 hours → start a starter and a worker")
-	if err := s.HoldPromises(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, now.Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, s.HoldPromises(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, now.Add(time.Minute)))
 	promises(OK, "3 promises open, none late")
 }
 
@@ -128,13 +114,9 @@ func TestBudget(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	now := time.Now()
-	if err := s.SaveChannel(t.Context(), "T1", store.Channel{ID: "C1"}); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, s.SaveChannel(t.Context(), "T1", store.Channel{ID: "C1"}))
 	for _, tokens := range []int{790, 10, 200} {
-		if err := s.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1"}, TokensIn: tokens, Ended: now}); err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, s.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1"}, TokensIn: tokens, Ended: now}))
 	}
 	for limit, want := range map[config.Response]struct {
 		status Status
@@ -156,9 +138,7 @@ func TestDatabaseOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "myao.db")
 	s, err := store.Open(t.Context(), "sqlite:"+path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	for _, tc := range []struct {
 		left  uint64
@@ -178,9 +158,7 @@ func TestDatabaseOnAFullDisk(t *testing.T) {
 func TestDatabaseIsNotCreated(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "obstacle"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, os.WriteFile(filepath.Join(dir, "obstacle"), nil, 0o600))
 	expect(t, checkDatabase(t, "sqlite:"+dir+"/a/b/myao.db", time.Now)[0], Warn, "does not exist yet")
 	expect(t, checkDatabase(t, "sqlite:"+dir+"/obstacle/myao.db", time.Now)[0], Fail, "obstacle")
 	expect(t, checkDatabase(t, "postgres://u:hunter2@127.0.0.1:1/db?sslmode=disable", time.Now)[0], Fail, "start Postgres")
@@ -193,9 +171,7 @@ func TestDatabaseIsNotCreated(t *testing.T) {
 func TestPostgresThatRefuses(t *testing.T) {
 	t.Parallel()
 	server, err := url.Parse(testserver.StartPostgres(t).URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	stranger, elsewhere := *server, *server
 	stranger.User, elsewhere.Path = url.UserPassword("stranger", "hunter2"), "/nowhere"
 	expect(t, checkDatabase(t, stranger.String(), time.Now)[0], Fail, `"stranger" does not exist (SQLSTATE 28000) → set database.url to an existing user`)
@@ -206,22 +182,16 @@ func TestPostgresThatRefuses(t *testing.T) {
 func TestPostgresWithoutAUsableSchema(t *testing.T) {
 	t.Parallel()
 	server, err := url.Parse(testserver.StartPostgres(t).URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	db, err := sql.Open("pgx", server.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	defer func() { _ = db.Close() }()
 	for _, statement := range []string{
 		"REVOKE CREATE ON SCHEMA public FROM PUBLIC", // the default since Postgres 15
 		"CREATE ROLE guest LOGIN",
 		"CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0",
 	} {
-		if _, err := db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, testserver.ErrOf(db.ExecContext(t.Context(), statement)))
 	}
 	guest, elsewhere, latin := *server, *server, *server
 	guest.User, elsewhere.RawQuery, latin.Path = url.User("guest"), "sslmode=disable&search_path=nowhere", "/latin"
@@ -242,9 +212,7 @@ func TestPostgresWithoutAUsableSchema(t *testing.T) {
 			continue
 		}
 		s, err := store.Open(t.Context(), tc.url.String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, err)
 		if _, err := s.Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("migrated: %v, want %q", err, tc.says)
 		}
@@ -269,9 +237,7 @@ func TestLockedDatabase(t *testing.T) {
 func TestChannelIDs(t *testing.T) {
 	t.Parallel()
 	s, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "myao.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	defer func() { _ = s.Close() }()
 	e := &examination{Doctor: Doctor{Config: config.Default()}}
 	expect(t, e.ids(t.Context()), Skip, "no database yet")
@@ -279,9 +245,7 @@ func TestChannelIDs(t *testing.T) {
 	expect(t, e.ids(t.Context()), Skip, "no tables yet")
 	migrate(s, "", nil)
 	for _, from := range []string{"G1", "G2", "G3"} {
-		if err := s.MoveChannel(t.Context(), store.Move{Team: "T1", From: from, To: "C" + from, Mute: time.Now().Add(conversation.MuteDuration)}); err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, s.MoveChannel(t.Context(), store.Move{Team: "T1", From: from, To: "C" + from, Mute: time.Now().Add(conversation.MuteDuration)}))
 	}
 	expect(t, e.ids(t.Context()), OK, "no settings")
 	e.Config.Channels = map[string]config.Channel{"G1": {}, "CG1": {}, "G2": {}, "C4": {}}
@@ -292,9 +256,7 @@ func TestBacklog(t *testing.T) {
 	t.Parallel()
 	url := "sqlite:" + filepath.Join(t.TempDir(), "myao.db")
 	s, err := store.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	defer func() { _ = s.Close() }()
 	migrate(s, "", nil)
 	m := chat.Message{Team: "T1", Channel: "C1", TS: "1700000000.000100", UserID: "U1", Text: "hello?"}
@@ -314,8 +276,6 @@ func TestBacklog(t *testing.T) {
 	}
 	expect(t, index(time.Now), OK, "has yet to get")
 	expect(t, index(shifted(3*time.Minute)), Warn, "has about 0 messages, and has yet to get those stored since 2")
-	if _, err := s.Index(t.Context(), time.Time{}, 10); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, testserver.ErrOf(s.Index(t.Context(), time.Time{}, 10)))
 	expect(t, index(shifted(3*time.Minute)), OK, "has all messages, about 1")
 }

@@ -20,6 +20,7 @@ import (
 	"myao/internal/manifest"
 	"myao/internal/sandbox"
 	"myao/internal/slack"
+	"myao/internal/testserver"
 )
 
 // expect compares a finding with a status and a part of its message or its fix.
@@ -238,9 +239,7 @@ func TestSearchAttributesWithoutAList(t *testing.T) {
 		c, err := client.NewLazyClient(client.Options{ConnectionOptions: client.ConnectionOptions{
 			DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(answer)},
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, err)
 		defer c.Close()
 		e := &examination{Doctor: Doctor{Namespace: "myao.a1b2c", Address: "us-east-1.aws.api.temporal.io:7233"}, temporal: c}
 		expect(t, e.attributes(t.Context()), tc.want, tc.says)

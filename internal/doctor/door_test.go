@@ -12,6 +12,7 @@ import (
 
 	"myao/internal/config"
 	"myao/internal/slack"
+	"myao/internal/testserver"
 )
 
 // fakeStarter answers as the starter does, or as a proxy before it.
@@ -96,9 +97,7 @@ func TestUnreachableStarter(t *testing.T) {
 	open := httptest.NewServer(fakeStarter{secret: "shh"})
 	defer open.Close()
 	_, port, err := net.SplitHostPort(strings.TrimPrefix(open.URL, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	for _, tc := range []struct {
 		name, url, address string
 		status             Status

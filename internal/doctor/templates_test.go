@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"myao/internal/config"
+	"myao/internal/testserver"
 )
 
 func TestTemplates(t *testing.T) {
@@ -15,9 +16,7 @@ func TestTemplates(t *testing.T) {
 	dir := t.TempDir()
 	e.Config.TemplatesDir = dir
 	expect(t, e.templates(t.Context()), OK, "render")
-	if err := os.WriteFile(filepath.Join(dir, "response.tmpl"), []byte("{{.Nobody}}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, os.WriteFile(filepath.Join(dir, "response.tmpl"), []byte("{{.Nobody}}"), 0o600))
 	expect(t, e.templates(t.Context()), Fail, "response.tmpl")
 	e.Config.TemplatesDir, e.Config.Shadow.Judges = "", []config.ShadowJudge{{Name: "a", TemplatesDir: dir}}
 	expect(t, e.templates(t.Context()), Fail, "response.tmpl")

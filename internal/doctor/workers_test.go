@@ -26,17 +26,13 @@ func TestWorkers(t *testing.T) {
 	server := testserver.StartTemporal(t, "", 0, // later versions have these on
 		"--dynamic-config-value", "frontend.WorkerHeartbeatsEnabled=true", "--dynamic-config-value", "frontend.ListWorkersEnabled=true")
 	c, err := client.NewLazyClient(client.Options{HostPort: server.Address, Identity: "1@here@", Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	t.Cleanup(c.Close)
 	start := func(queue string) {
 		t.Helper()
 		w := worker.New(c, queue, worker.Options{})
 		w.RegisterActivityWithOptions(func() error { return nil }, activity.RegisterOptions{Name: "Nothing"})
-		if err := w.Start(); err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, w.Start())
 		t.Cleanup(w.Stop)
 	}
 	e := &examination{Doctor: Doctor{Namespace: client.DefaultNamespace, Clock: time.Now}, temporal: c}

@@ -54,15 +54,11 @@ func PostgresCopy(t testing.TB, fill func(url string) error) string {
 	t.Helper()
 	if os.Getenv("TEST_DATABASE_URL") != "" {
 		db := Postgres(t)
-		if err := fill(db); err != nil {
-			t.Fatal(err)
-		}
+		Must(t, fill(db))
 		return db
 	}
 	server, err := fastCluster()
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	name := postgresTemplate.get(t, func() ([]byte, error) {
 		db, _, err := createDatabase(server, "template1")
 		if err == nil {
@@ -80,9 +76,7 @@ func PostgresCopy(t testing.TB, fill func(url string) error) string {
 func newDatabase(t testing.TB, server, template string) string {
 	t.Helper()
 	db, drop, err := createDatabase(server, template)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	t.Cleanup(func() {
 		if err := drop(); err != nil {
 			t.Error(err)

@@ -26,9 +26,7 @@ type PostgresServer struct {
 func StartPostgres(t testing.TB, settings ...string) *PostgresServer {
 	t.Helper()
 	c, err := newCluster("on", settings...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	s := &PostgresServer{t: t, cluster: c}
 	t.Cleanup(func() {
 		s.Thaw()
@@ -42,9 +40,7 @@ func StartPostgres(t testing.TB, settings ...string) *PostgresServer {
 func (s *PostgresServer) Database() string {
 	s.t.Helper()
 	db, _, err := createDatabase(s.cluster.url(), "template1")
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	Must(s.t, err)
 	return db
 }
 

@@ -16,14 +16,10 @@ func TestPostgresServerKeepsCommittedDataAcrossRestarts(t *testing.T) {
 	if got := scan(t, db, "SHOW fsync"); got != "on" {
 		t.Errorf("fsync is %s", got)
 	}
-	if _, err := db.ExecContext(t.Context(), "CREATE TABLE kept (n int)"); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, testserver.ErrOf(db.ExecContext(t.Context(), "CREATE TABLE kept (n int)")))
 	keepRunning := func() {}
 	for i, end := range []func(){s.Kill, s.Stop, keepRunning} {
-		if _, err := db.ExecContext(t.Context(), "INSERT INTO kept VALUES ($1)", i); err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, testserver.ErrOf(db.ExecContext(t.Context(), "INSERT INTO kept VALUES ($1)", i)))
 		end()
 		if up := db.PingContext(t.Context()) == nil; up != (i == 2) {
 			t.Errorf("round %d: the server answers: %v", i, up)

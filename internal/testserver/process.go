@@ -132,9 +132,7 @@ func withFreePort(start func(port int) error) error {
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	port, err := freeport.Pick()
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 }
 

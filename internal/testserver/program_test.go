@@ -15,18 +15,14 @@ func TestProgramStartsFreezesStopsAndDies(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "said")
 	said, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	t.Cleanup(func() { _ = said.Close() })
 	p := testserver.NewProgram(t, said, "/bin/sh", "-c", `trap 'exit 3' TERM; i=0; while :; do i=$((i+1)); echo "$WORD $i"; sleep 0.05; done`)
 	p.Env = []string{"WORD=tick"}
 	ticks := func() int {
 		t.Helper()
 		all, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, err)
 		return strings.Count(string(all), "tick")
 	}
 	ticksOn := func() bool {

@@ -58,14 +58,10 @@ func NewProxy(t testing.TB, target string) *Proxy {
 func Intercept(t testing.TB, target string, carry func(client, server net.Conn)) string {
 	t.Helper()
 	u, err := url.Parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	address := u.Host
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	u.Host = l.Addr().String()
 	var group sync.WaitGroup
 	t.Cleanup(func() { _ = l.Close(); group.Wait() })

@@ -40,9 +40,7 @@ func SQLiteCopy(t testing.TB, fill func(url string) error) string {
 		}
 		return os.ReadFile(first)
 	})
-	if err := os.WriteFile(path, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, os.WriteFile(path, file, 0o600))
 	return "sqlite:" + path
 }
 
@@ -51,13 +49,9 @@ func SQLiteCopy(t testing.TB, fill func(url string) error) string {
 func LockSQLite(t testing.TB, path string) (unlock func() error) {
 	t.Helper()
 	db, err := sql.Open("sqlite3", "file:"+path+"?_txlock=immediate&_pragma=busy_timeout(10000)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	tx, err := db.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	return tx.Rollback
 }

@@ -27,9 +27,7 @@ func Temporal(t testing.TB) string {
 		return address
 	}
 	address, err := sharedTemporal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	return address
 }
 
@@ -78,9 +76,7 @@ func StartTemporal(t testing.TB, dbFile string, port int, flags ...string) *Temp
 	} else {
 		err = try(port)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	t.Cleanup(s.Kill)
 	return s
 }
@@ -119,9 +115,7 @@ func (s *TemporalServer) Kill() { s.end(syscall.SIGKILL) }
 func (s *TemporalServer) Restart() {
 	s.t.Helper()
 	s.Stop()
-	if err := s.start(); err != nil {
-		s.t.Fatal(err)
-	}
+	Must(s.t, s.start())
 }
 
 func (s *TemporalServer) end(signal syscall.Signal) {

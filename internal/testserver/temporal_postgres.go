@@ -41,9 +41,7 @@ func StartTemporalOnPostgres(t testing.TB, postgres *PostgresServer, shards int,
 		state: temporalDatabase(t, postgres, "temporal"), visibility: temporalDatabase(t, postgres, "visibility"),
 	}
 	server, err := tool("temporal-server", "temporal-server")
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	err = withFreePort(func(port int) error {
 		config, err := c.configure(port, dynamic)
 		if err != nil {
@@ -58,9 +56,7 @@ func StartTemporalOnPostgres(t testing.TB, postgres *PostgresServer, shards int,
 		s.prepare = s.register
 		return s.start()
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	t.Cleanup(s.Kill)
 	return s
 }
@@ -69,13 +65,9 @@ func StartTemporalOnPostgres(t testing.TB, postgres *PostgresServer, shards int,
 func temporalDatabase(t testing.TB, postgres *PostgresServer, schema string) *url.URL {
 	t.Helper()
 	program, err := tool("temporal-sql-tool", "temporal-server")
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	u, err := url.Parse(postgres.Database())
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	run := func(args ...string) {
 		cmd := exec.Command(program, append([]string{
 			"--plugin", "postgres12", "--endpoint", u.Hostname(), "--port", u.Port(), "--user", u.User.Username(),

@@ -25,9 +25,7 @@ func TestMain(m *testing.M) { testserver.Main(m) }
 func dial(t *testing.T, address string) client.Client {
 	t.Helper()
 	c, err := client.Dial(client.Options{HostPort: address})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	t.Cleanup(c.Close)
 	return c
 }
@@ -53,9 +51,7 @@ func TestTemporalServerKeepsItsStateAcrossRestarts(t *testing.T) {
 	s := testserver.StartTemporal(t, filepath.Join(t.TempDir(), "temporal.db"), 0)
 	address := s.Address
 	run, err := dial(t, address).ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "kept", TaskQueue: "none"}, "Kept")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	for name, end := range map[string]func(){"killed": s.Kill, "stopped": s.Stop, "running": func() {}} {
 		end()
 		if portOpen(address) != (name == "running") {
@@ -66,9 +62,7 @@ func TestTemporalServerKeepsItsStateAcrossRestarts(t *testing.T) {
 			t.Fatalf("the address changed from %s to %s", address, s.Address)
 		}
 		got, err := dial(t, address).DescribeWorkflowExecution(t.Context(), "kept", "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, err)
 		if id := got.WorkflowExecutionInfo.Execution.RunId; id != run.GetRunID() {
 			t.Errorf("run %s became %s", run.GetRunID(), id)
 		}
@@ -91,9 +85,7 @@ func portOpen(address string) bool {
 func open(t *testing.T, url string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("pgx", url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
@@ -115,9 +107,7 @@ func TestPostgresDatabasesAreEmptyAndSeparate(t *testing.T) {
 		if n := scan(t, db, "SELECT count(*)::text FROM pg_tables WHERE schemaname = current_schema()"); n != "0" {
 			t.Errorf("a new database has %s tables", n)
 		}
-		if _, err := db.ExecContext(t.Context(), "CREATE TABLE messages (body text); INSERT INTO messages VALUES ('こんにちは')"); err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, testserver.ErrOf(db.ExecContext(t.Context(), "CREATE TABLE messages (body text); INSERT INTO messages VALUES ('こんにちは')")))
 		if got := scan(t, db, "SELECT body FROM messages"); got != "こんにちは" {
 			t.Errorf("got %q", got)
 		}
@@ -133,12 +123,8 @@ func TestPostgresDatabaseIsDroppedWithItsTestEvenIfInUse(t *testing.T) {
 	t.Run("uses it", func(t *testing.T) {
 		u = testserver.Postgres(t)
 		pool, err := pgxpool.New(context.Background(), u)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := pool.Ping(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, err)
+		testserver.Must(t, pool.Ping(t.Context()))
 		// Do not close the pool: a test that forgets to must not break the next one.
 	})
 	if err := open(t, u).PingContext(t.Context()); err == nil {
@@ -160,9 +146,7 @@ func TestOnlyDurablePostgresSyncs(t *testing.T) {
 
 func TestPostgresUsesTheServerOfTheEnvironment(t *testing.T) {
 	server := testserver.Postgres(t)
-	if _, err := open(t, server).ExecContext(t.Context(), "CREATE TABLE theirs (x int)"); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, testserver.ErrOf(open(t, server).ExecContext(t.Context(), "CREATE TABLE theirs (x int)")))
 	t.Setenv("TEST_DATABASE_URL", server)
 	var u string
 	t.Run("as its owner", func(t *testing.T) {
@@ -181,23 +165,17 @@ func TestPostgresUsesASchemaIfItMayNotCreateADatabase(t *testing.T) {
 	db := open(t, server)
 	guest := fmt.Sprintf("guest_%d", time.Now().UnixNano())
 	name := scan(t, db, "SELECT current_database()")
-	if _, err := db.ExecContext(t.Context(), fmt.Sprintf(`CREATE ROLE %s LOGIN PASSWORD 'x'; GRANT CREATE ON DATABASE %s TO %s`, guest, name, guest)); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, testserver.ErrOf(db.ExecContext(t.Context(), fmt.Sprintf(`CREATE ROLE %s LOGIN PASSWORD 'x'; GRANT CREATE ON DATABASE %s TO %s`, guest, name, guest))))
 	t.Cleanup(func() {
 		_, _ = db.ExecContext(context.Background(), fmt.Sprintf("DROP OWNED BY %s; DROP ROLE %s", guest, guest))
 	})
 	as, err := url.Parse(server)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	as.User = url.UserPassword(guest, "x")
 	t.Setenv("TEST_DATABASE_URL", as.String())
 	t.Run("as a guest", func(t *testing.T) {
 		mine := open(t, testserver.Postgres(t))
-		if _, err := mine.ExecContext(t.Context(), "CREATE TABLE messages (x int)"); err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, testserver.ErrOf(mine.ExecContext(t.Context(), "CREATE TABLE messages (x int)")))
 		if got := scan(t, mine, "SELECT schemaname FROM pg_tables WHERE tablename = 'messages'"); got == "public" {
 			t.Errorf("the table is in %s", got)
 		}
@@ -213,9 +191,7 @@ func TestServersDieWithAKilledTestBinary(t *testing.T) {
 	if os.Getenv("TESTSERVER_VICTIM") != "" {
 		fmt.Println(testserver.Temporal(t))
 		u, err := url.Parse(testserver.Postgres(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, err)
 		fmt.Println(u.Host)
 		_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed, or the test that started it is gone
 		return
@@ -227,26 +203,16 @@ func TestServersDieWithAKilledTestBinary(t *testing.T) {
 	victim := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestServersDieWithAKilledTestBinary$", "-test.v=false")
 	// The test removes what the victim leaves behind. Postgres's account needs access.
 	dir, err := os.MkdirTemp("", "myao-victim-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, os.Chmod(dir, 0o755))
 	victim.Env = append(os.Environ(), "TESTSERVER_VICTIM=1", "TMPDIR="+dir)
 	in, err := victim.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	defer func() { _ = in.Close() }()
 	out, err := victim.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := victim.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
+	testserver.Must(t, victim.Start())
 	lines := bufio.NewScanner(out)
 	var addresses []string
 	for len(addresses) < 2 && lines.Scan() {

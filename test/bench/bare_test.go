@@ -144,9 +144,7 @@ func startBare(b *bench, name string) *bare {
 	namespace := fmt.Sprintf("bare-%s-%d", name, time.Now().UnixMilli())
 	r := &bare{b: b, client: b.servers.namespace(b, namespace), address: testserver.FreeAddress(b)}
 	self, err := os.Executable()
-	if err != nil {
-		b.Fatal(err)
-	}
+	testserver.Must(b, err)
 	r.program = testserver.NewProgram(b, os.Stderr, self)
 	r.program.Env = []string{bareEnv + "=" + namespace, bareAddress + "=" + r.address, "TEMPORAL_ADDRESS=" + b.servers.temporal.Address}
 	r.program.Start()

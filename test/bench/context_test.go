@@ -12,6 +12,7 @@ import (
 	"myao/internal/recall"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/internal/testserver"
 )
 
 // The size of the workspaces, apart from their messages. All channels and these threads have
@@ -62,13 +63,9 @@ func openContextDB(b *bench, name string, messages, channels int) *contextDB {
 	b.Helper()
 	url := b.servers.postgres.Database()
 	s, err := store.Open(b.Context(), url)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testserver.Must(b, err)
 	b.Cleanup(func() { _ = s.Close() })
-	if _, err := s.Migrate(b.Context()); err != nil {
-		b.Fatal(err)
-	}
+	testserver.Must(b, testserver.ErrOf(s.Migrate(b.Context())))
 	l := &contextDB{
 		b: b, name: name, channels: channels, threads: threadsPerChannel * b.contextChannels(), store: s,
 		written: min(b.contextChannels(), messages/contextWritten),
@@ -132,9 +129,7 @@ func (l *contextDB) buildContexts(n int) (took []time.Duration) {
 		began := time.Now()
 		r, err := l.builder.Build(l.b.Context(), c, false, "")
 		took = append(took, time.Since(began))
-		if err != nil {
-			l.b.Fatal(err)
-		}
+		testserver.Must(l.b, err)
 		if len(r.Target()) < contextLimit/2 || len(r.Context.Channels) < 100 || len(r.ThreadMemories) == 0 {
 			l.b.Fatalf("the context of %s has %d messages, %d channels and %d threads", c.ID(), len(r.Target()), len(r.Context.Channels), len(r.ThreadMemories))
 		}
@@ -150,18 +145,12 @@ func (l *contextDB) selectMessages(n int) (took []time.Duration) {
 		began := time.Now()
 		rows, err := l.db.QueryContext(l.b.Context(), `SELECT ts, user_id, text FROM messages
 			WHERE team_id = $1 AND channel_id = $2 AND thread_ts = $3 AND NOT deleted ORDER BY sent_us DESC LIMIT $4`, c.Team, c.Channel, c.Thread, contextLimit)
-		if err != nil {
-			l.b.Fatal(err)
-		}
+		testserver.Must(l.b, err)
 		for rows.Next() {
 			var ts, user, text string
-			if err := rows.Scan(&ts, &user, &text); err != nil {
-				l.b.Fatal(err)
-			}
+			testserver.Must(l.b, rows.Scan(&ts, &user, &text))
 		}
-		if err := rows.Err(); err != nil {
-			l.b.Fatal(err)
-		}
+		testserver.Must(l.b, rows.Err())
 		_ = rows.Close()
 		took = append(took, time.Since(began))
 	}

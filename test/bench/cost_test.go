@@ -14,6 +14,7 @@ import (
 
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
+	"myao/internal/testserver"
 	"myao/workflows"
 )
 
@@ -105,9 +106,7 @@ func (w *system) history(p place) (events []*historypb.HistoryEvent) {
 	w.b.Helper()
 	for all := w.Client.GetWorkflowHistory(w.b.Context(), p.id(), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); all.HasNext(); {
 		e, err := all.Next()
-		if err != nil {
-			w.b.Fatal(err)
-		}
+		testserver.Must(w.b, err)
 		events = append(events, e)
 	}
 	return events
@@ -173,9 +172,7 @@ func (w *system) statements(do func()) float64 {
 	w.b.Helper()
 	const calls = `SELECT COALESCE(SUM(calls), 0)::bigint FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid
 		WHERE d.datname = current_database() AND s.userid <> current_user::regrole AND s.query NOT LIKE '%search%'`
-	if _, err := w.db.ExecContext(w.b.Context(), "CREATE EXTENSION IF NOT EXISTS pg_stat_statements"); err != nil {
-		w.b.Fatal(err)
-	}
+	testserver.Must(w.b, testserver.ErrOf(w.db.ExecContext(w.b.Context(), "CREATE EXTENSION IF NOT EXISTS pg_stat_statements")))
 	before := w.count(calls)
 	do()
 	return float64(w.count(calls) - before)
@@ -210,9 +207,7 @@ func (w *system) modelRows() []row {
 	if err == nil {
 		err = sync.Get(b.Context(), nil)
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	testserver.Must(b, err)
 	first := w.remember()
 	for i := range changed {
 		w.check(writer.say(b.Context(), w.channels[i*7%channels], "", writer.ts(), "something new"))
@@ -233,13 +228,9 @@ func (w *system) remember() int {
 	w.b.Helper()
 	before := len(w.memoryCalls())
 	run, err := w.Client.ExecuteWorkflow(w.b.Context(), client.StartWorkflowOptions{TaskQueue: "myao"}, workflows.Memory, workflows.MemoryInput{})
-	if err != nil {
-		w.b.Fatal(err)
-	}
+	testserver.Must(w.b, err)
 	var out workflows.MemoryOutput
-	if err := run.Get(w.b.Context(), &out); err != nil {
-		w.b.Fatal(err)
-	}
+	testserver.Must(w.b, run.Get(w.b.Context(), &out))
 	if out.Failed > 0 {
 		w.b.Errorf("%d memories failed", out.Failed)
 	}
@@ -295,8 +286,6 @@ func actions(events []*historypb.HistoryEvent) (kinds map[string]int, all int) {
 func (w *system) size(p place) int64 {
 	w.b.Helper()
 	d, err := w.Client.DescribeWorkflowExecution(w.b.Context(), p.id(), "")
-	if err != nil {
-		w.b.Fatal(err)
-	}
+	testserver.Must(w.b, err)
 	return d.WorkflowExecutionInfo.HistorySizeBytes
 }

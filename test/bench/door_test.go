@@ -9,6 +9,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
+	"myao/internal/testserver"
 )
 
 // place is a conversation: a thread, or the top level of a channel if thread is empty.
@@ -130,9 +131,7 @@ func (w *system) paced(writer *writer, places []place, rate float64, lasts time.
 // analyze updates the planner's statistics, as autovacuum does within a minute.
 func (w *system) analyze() {
 	w.b.Helper()
-	if _, err := w.db.ExecContext(w.b.Context(), "ANALYZE"); err != nil {
-		w.b.Fatal(err)
-	}
+	testserver.Must(w.b, testserver.ErrOf(w.db.ExecContext(w.b.Context(), "ANALYZE")))
 }
 
 // backlog counts the changes that wait to be relayed.
@@ -188,9 +187,7 @@ func (w *system) signalled(p place) map[string]int {
 	for _, e := range w.history(p) {
 		if a := e.GetWorkflowExecutionSignaledEventAttributes(); a != nil {
 			var s conversation.Signal
-			if err := converter.GetDefaultDataConverter().FromPayloads(a.Input, &s); err != nil {
-				w.b.Fatal(err)
-			}
+			testserver.Must(w.b, converter.GetDefaultDataConverter().FromPayloads(a.Input, &s))
 			for _, c := range s.Changes {
 				told[c.TS]++
 			}

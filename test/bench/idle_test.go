@@ -98,9 +98,7 @@ func (w *system) workflowTasks() int64 {
 	d, err := w.Client.WorkflowService().DescribeTaskQueue(w.b.Context(), &workflowservice.DescribeTaskQueueRequest{
 		Namespace: w.Namespace, TaskQueue: &taskqueuepb.TaskQueue{Name: conversation.TaskQueue}, TaskQueueType: enumspb.TASK_QUEUE_TYPE_WORKFLOW, ReportStats: true,
 	})
-	if err != nil {
-		w.b.Fatal(err)
-	}
+	testserver.Must(w.b, err)
 	return d.GetStats().GetApproximateBacklogCount()
 }
 
@@ -140,9 +138,7 @@ func (w *system) restart(floor *bare, slack *bareSlack, oursFirst bool) (first, 
 	before, decided := len(w.Workspace.Posts()), w.count("SELECT COUNT(*) FROM decisions")
 	for i, channel := range w.channels[:dueChannels] {
 		w.Workspace.Say(channel, w.person, "can anybody help me?")
-		if err := floor.send(fmt.Sprintf("due-%d", i), bareMessage{ID: i, After: delay, Activities: 2, Slack: slack.api, Channel: slack.channels[i]}); err != nil {
-			b.Fatal(err)
-		}
+		testserver.Must(b, floor.send(fmt.Sprintf("due-%d", i), bareMessage{ID: i, After: delay, Activities: 2, Slack: slack.api, Channel: slack.channels[i]}))
 	}
 	b.await("the judgments", time.Minute, func() bool {
 		return w.count("SELECT COUNT(*) FROM decisions") >= decided+dueChannels
@@ -236,9 +232,7 @@ func (w *system) metric(name string) float64 {
 	for line := range strings.Lines(metrics) {
 		if value, ok := strings.CutPrefix(line, name+" "); ok {
 			v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-			if err != nil {
-				w.b.Fatal(err)
-			}
+			testserver.Must(w.b, err)
 			return v
 		}
 	}

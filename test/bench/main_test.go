@@ -68,9 +68,7 @@ type bench struct {
 // TestBench prints the table. It fails if a row misses its goal or a message was lost or doubled.
 func TestBench(t *testing.T) {
 	only, err := regexp.Compile(*flagOnly)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	b := &bench{T: t, rounds: *flagRounds, full: *flagRun}
 	if !b.full {
 		b.rounds = 1

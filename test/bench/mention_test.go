@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"myao/internal/testserver"
 )
 
 // measureMention mentions the bot five times a second, each time in another channel, because
@@ -72,9 +74,7 @@ func (w *system) mentions(rate float64, n int) []time.Duration {
 func (r *bare) postTimes(name string, rate float64, n int) []time.Duration {
 	r.b.Helper()
 	before, err := r.times()
-	if err != nil {
-		r.b.Fatal(err)
-	}
+	testserver.Must(r.b, err)
 	var mu sync.Mutex
 	sent := map[int]time.Time{}
 	openLoop(r.b.Context(), rate, n, func(i int, intended time.Time) {
@@ -107,16 +107,12 @@ func (w *system) logStages() {
 		FROM messages m JOIN changes c ON c.ts = m.ts AND c.workflow_id LIKE 'thread/%' JOIN outbox o ON o.trigger_ts = m.ts
 		JOIN decisions d ON d.key = o.decision JOIN model_calls k ON k.decision = d.key
 		WHERE m.stored_us > (SELECT MAX(stored_us) FROM messages) - 20000000 AND d.settled_us > 0 GROUP BY m.sent_us, m.stored_us`)
-	if err != nil {
-		w.b.Fatal(err)
-	}
+	testserver.Must(w.b, err)
 	defer func() { _ = rows.Close() }()
 	var stages [6][]float64
 	for rows.Next() {
 		var at [7]int64
-		if err := rows.Scan(&at[0], &at[1], &at[2], &at[3], &at[4], &at[5], &at[6]); err != nil {
-			w.b.Fatal(err)
-		}
+		testserver.Must(w.b, rows.Scan(&at[0], &at[1], &at[2], &at[3], &at[4], &at[5], &at[6]))
 		for i := range stages {
 			stages[i] = append(stages[i], float64(at[i+1]-at[i])/1000)
 		}

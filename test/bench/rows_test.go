@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"myao/internal/testserver"
 )
 
 func TestRowsCompareWithTheirGoals(t *testing.T) {
@@ -39,9 +41,7 @@ func TestRowsCompareWithTheirGoals(t *testing.T) {
 	if err := write(path, []row{newRow("e", "calls", exactly(1, "call"))}); err == nil || !strings.Contains(err.Error(), "e") {
 		t.Errorf("a row without a value was written: %v", err)
 	}
-	if err := write(path, []row{newRow("a", "ms", atMost(5, "ms"), 4), newRatioRow("f", "/s", atLeast(10, "×"), []float64{100}, []float64{10})}); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, write(path, []row{newRow("a", "ms", atMost(5, "ms"), 4), newRatioRow("f", "/s", atLeast(10, "×"), []float64{100}, []float64{10})}))
 	var rows []map[string]any
 	if data, err := os.ReadFile(path); err != nil || json.Unmarshal(data, &rows) != nil || len(rows) != 2 {
 		t.Fatalf("%v, %v", rows, err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"myao/internal/store"
+	"myao/internal/testserver"
 )
 
 const (
@@ -32,13 +33,9 @@ func openSearchDB(b *bench, messages int) *searchDB {
 	b.Helper()
 	url := b.servers.postgres.Database()
 	s, err := store.Open(b.Context(), url)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testserver.Must(b, err)
 	b.Cleanup(func() { _ = s.Close() })
-	if _, err := s.Migrate(b.Context()); err != nil {
-		b.Fatal(err)
-	}
+	testserver.Must(b, testserver.ErrOf(s.Migrate(b.Context())))
 	l := &searchDB{b: b, store: s, words: rand.New(rand.NewPCG(1, 2))}
 	if l.db, err = sql.Open("pgx", url); err != nil {
 		b.Fatal(err)
@@ -55,9 +52,7 @@ func openSearchDB(b *bench, messages int) *searchDB {
 	began := time.Now()
 	for {
 		p, err := s.Index(b.Context(), time.Time{}, 500)
-		if err != nil {
-			b.Fatal(err)
-		}
+		testserver.Must(b, err)
 		if p.CaughtUp {
 			break
 		}
@@ -116,9 +111,7 @@ func (l *searchDB) search(n int) (took []time.Duration) {
 		began := time.Now()
 		_, err := l.store.Search(l.b.Context(), store.SearchQuery{Team: "T1", Here: fmt.Sprint("C", i%searchChannels), Text: text, Limit: 20})
 		took = append(took, time.Since(began))
-		if err != nil {
-			l.b.Fatal(err)
-		}
+		testserver.Must(l.b, err)
 	}
 	return took
 }
@@ -133,9 +126,7 @@ func (l *searchDB) saidBefore(n int) (took []time.Duration) {
 		began := time.Now()
 		_, err := l.store.SaidBefore(l.b.Context(), store.SaidBeforeQuery{Team: "T1", Here: fmt.Sprint("C", i%searchChannels), Texts: []string{strings.Join(words, " ")}, Limit: 8})
 		took = append(took, time.Since(began))
-		if err != nil {
-			l.b.Fatal(err)
-		}
+		testserver.Must(l.b, err)
 	}
 	return took
 }

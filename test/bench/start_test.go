@@ -34,12 +34,8 @@ func measureStart(b *bench) []row {
 func sandboxRow(b *bench) row {
 	b.Helper()
 	dir, err := testserver.Programs()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := testserver.Build(dir, nil, "myao/sandbox"); err != nil {
-		b.Fatal(err)
-	}
+	testserver.Must(b, err)
+	testserver.Must(b, testserver.Build(dir, nil, "myao/sandbox"))
 	var pages, all []float64
 	for range max(3, b.rounds) {
 		address := testserver.FreeAddress(b)

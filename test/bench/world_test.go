@@ -51,9 +51,7 @@ func startServers(b *bench) *servers {
 	if err == nil {
 		_, err = db.ExecContext(b.Context(), "CREATE ROLE "+observerRole+" SUPERUSER LOGIN")
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	testserver.Must(b, err)
 	_ = db.Close()
 	return s
 }
@@ -62,9 +60,7 @@ func startServers(b *bench) *servers {
 func (s *servers) settings(b *bench) string {
 	b.Helper()
 	cluster, err := s.client.WorkflowService().GetClusterInfo(b.Context(), &workflowservice.GetClusterInfoRequest{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testserver.Must(b, err)
 	told := fmt.Sprintf("Temporal %s, %d shards, on %s", cluster.GetServerVersion(), cluster.GetHistoryShardCount(), cluster.GetPersistenceStore())
 	if s.temporalDB != "" {
 		told += ", " + strings.Join(testserver.TemporalGCEnv, ", ")
@@ -74,16 +70,12 @@ func (s *servers) settings(b *bench) string {
 			continue
 		}
 		db, err := sql.Open("pgx", p.url)
-		if err != nil {
-			b.Fatal(err)
-		}
+		testserver.Must(b, err)
 		var set string
 		err = db.QueryRowContext(b.Context(), `SELECT current_setting('server_version') || ': ' || string_agg(name || ' ' || current_setting(name), ', ' ORDER BY name)
 			FROM pg_settings WHERE name IN ('fsync', 'synchronous_commit', 'shared_buffers', 'max_wal_size')`).Scan(&set)
 		_ = db.Close()
-		if err != nil {
-			b.Fatal(err)
-		}
+		testserver.Must(b, err)
 		told += fmt.Sprintf("; %s Postgres %s", p.of, set)
 	}
 	return fmt.Sprintf("%s; %d rounds; the programs have their default settings unless a measurement says otherwise", told, b.rounds)

@@ -15,6 +15,8 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"myao/internal/testserver"
 )
 
 func testChannels(t *testing.T, w *world) {
@@ -396,9 +398,7 @@ func (tb *tab) paste(composer string, files ...sharedFile) {
 func picture(t *testing.T) []byte {
 	t.Helper()
 	var drawn bytes.Buffer
-	if err := png.Encode(&drawn, image.NewGray(image.Rect(0, 0, 3, 2))); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, png.Encode(&drawn, image.NewGray(image.Rect(0, 0, 3, 2))))
 	return drawn.Bytes()
 }
 

@@ -10,6 +10,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"myao/internal/testserver"
 )
 
 // vicious are texts that try to run code on others' pages. Each must show as it was typed.
@@ -116,9 +118,7 @@ func testForeign(t *testing.T, w *world) {
 	t.Cleanup(evil.Close)
 	ctx, end := chromedp.NewContext(w.browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(end)
-	if err := chromedp.Do(ctx, chromedp.Navigate(evil.URL)); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, chromedp.Do(ctx, chromedp.Navigate(evil.URL)))
 	tb := &tab{t: t, w: w, ctx: ctx}
 	say := fmt.Sprintf(`{"channel":%q,"user":%q,"text":"said by another site"}`, w.channel(t, "general").ID, w.user(t, "alice"))
 	for _, c := range []struct{ name, path, options string }{

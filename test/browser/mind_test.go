@@ -15,6 +15,7 @@ import (
 
 	"myao/internal/llm"
 	"myao/internal/llm/demo"
+	"myao/internal/testserver"
 )
 
 // slowQuestion returns the variant of a question to which the demo model answers yes with the
@@ -28,15 +29,11 @@ func slowQuestion(t *testing.T, question string) string {
 			Purpose: llm.PurposeJudgment, Schema: llm.VerdictSchema(600),
 			System: "**2026-01-01 10:00:00** alice:\n" + text + "\n\n---\n",
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, err)
 		var v struct {
 			Delay int `json:"delay_seconds"`
 		}
-		if err := json.Unmarshal([]byte(r.Text), &v); err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, json.Unmarshal([]byte(r.Text), &v))
 		if v.Delay > longest {
 			best, longest = text, v.Delay
 		}
@@ -81,9 +78,7 @@ const phase = `document.getElementById("mind-phase").dataset.phase`
 func (tb *tab) awaitPhase(phases ...string) string {
 	tb.t.Helper()
 	wanted, err := json.Marshal(phases)
-	if err != nil {
-		tb.t.Fatal(err)
-	}
+	testserver.Must(tb.t, err)
 	tb.await("the phase "+strings.Join(phases, " or "), fmt.Sprintf("%s.includes(%s)", wanted, phase))
 	return eval[string](tb, phase)
 }
@@ -237,9 +232,7 @@ func (tb *tab) checkLink(t *testing.T, thread string) {
 	}
 	for _, address := range []string{href, tb.w.UI + "/api/v1/namespaces/sandbox/workflows/" + escaped} {
 		resp, err := http.Get(address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, err)
 		_ = resp.Body.Close()
 		if resp.StatusCode != http.StatusOK {
 			t.Errorf("%s: %s", address, resp.Status)
@@ -436,9 +429,7 @@ func testButtons(t *testing.T, w *world) {
 		args.Set("token", w.secrets[0])
 		args.Set("channel", w.channel(t, "random").ID)
 		resp, err := http.PostForm(w.URL+"/api/"+method, args)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, err)
 		defer func() { _ = resp.Body.Close() }()
 		var answer struct{ TS, Error string }
 		if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil || answer.Error != "" {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"myao/internal/testserver"
 )
 
 // film is a moving picture of the page.
@@ -25,9 +27,7 @@ func (tb *tab) shoot(f *film) {
 	tb.t.Helper()
 	at, raw := time.Now(), get(tb, "take a picture", chromedp.CaptureScreenshot())
 	decoded, err := png.Decode(bytes.NewReader(raw))
-	if err != nil {
-		tb.t.Fatal(err)
-	}
+	testserver.Must(tb.t, err)
 	picture := image.NewRGBA(decoded.Bounds())
 	draw.Draw(picture, picture.Rect, decoded, image.Point{}, draw.Src)
 	if n := len(f.pictures); n == 0 || !bytes.Equal(f.pictures[n-1].Pix, picture.Pix) {

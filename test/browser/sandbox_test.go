@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"myao/internal/sandbox"
+	"myao/internal/testserver"
 	programs "myao/test/world"
 )
 
@@ -32,9 +33,7 @@ type world struct {
 func start(t *testing.T, flags ...string) *world {
 	t.Helper()
 	dir, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	w := &world{Sandbox: programs.StartSandbox(t, dir, flags...)}
 	w.secrets = secretsIn(t, filepath.Join(w.Dir, "config.yaml"))
 
@@ -55,18 +54,14 @@ func start(t *testing.T, flags ...string) *world {
 func secretsIn(t *testing.T, file string) []string {
 	t.Helper()
 	raw, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	var config struct {
 		Slack struct {
 			BotToken      string `yaml:"bot_token"`
 			SigningSecret string `yaml:"signing_secret"`
 		} `yaml:"slack"`
 	}
-	if err := yaml.Unmarshal(raw, &config); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, yaml.Unmarshal(raw, &config))
 	secrets := []string{config.Slack.BotToken, config.Slack.SigningSecret}
 	for _, s := range secrets {
 		if len(s) < 16 {

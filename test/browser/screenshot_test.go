@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"myao/internal/testserver"
 )
 
 // TestScreenshots takes the pictures in docs/images while a reply to a judged question is held back.
@@ -85,16 +87,12 @@ func takeMovingPicture(t *testing.T) {
 	tb.await("animations to end", resting)
 	tb.shoot(&f)
 	moves, length, err := f.encode(3 * time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	if len(moves) > 2<<20 || length < 10*time.Second || length > 22*time.Second || held == 0 {
 		t.Fatalf("the moving picture has %d bytes and %d pictures and runs for %s; its still is picture %d", len(moves), len(f.pictures), length, held)
 	}
 	var still bytes.Buffer
-	if err := png.Encode(&still, f.pictures[held]); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, png.Encode(&still, f.pictures[held]))
 	for name, picture := range map[string][]byte{"moving.gif": moves, "moving.png": still.Bytes()} {
 		if err := os.WriteFile(filepath.Join(*flagScreenshots, name), picture, 0o644); err != nil {
 			t.Error(err)

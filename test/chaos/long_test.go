@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"myao/internal/conversation"
+	"myao/internal/testserver"
 )
 
 // TestLongConversation writes ten thousand messages in one thread without a pause. The workflow
@@ -40,9 +41,7 @@ func TestLongConversation(t *testing.T) {
 	root := f.people.said[1]
 	id := fmt.Sprintf("thread/%s/%s/%s", team, root.channel, root.ts)
 	runs, err := w.list(t.Context(), fmt.Sprintf("WorkflowId = %q", id))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	f.notes["runs of the conversation"] = len(runs)
 	if want := 1 + *flagMessages/5000; len(runs) < want {
 		t.Errorf("%d runs of the conversation, want %d at least", len(runs), want)
@@ -50,13 +49,9 @@ func TestLongConversation(t *testing.T) {
 	f.finish()
 
 	value, err := w.Client.QueryWorkflow(t.Context(), id, "", conversation.QueryName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	var state json.RawMessage
-	if err := value.Get(&state); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, value.Get(&state))
 	t.Logf("%d runs; the state at the end is %d bytes", len(runs), len(state))
 	if len(state) > 32<<10 {
 		t.Errorf("the state is %d bytes", len(state))
@@ -85,9 +80,7 @@ func TestThousandIdleConversations(t *testing.T) {
 	f.runPlan()
 	f.await("a thousand conversations were opened", func() error { return w.awaitIdle(settleTimeout) })
 	idle, err := w.list(t.Context(), fmt.Sprintf("WorkflowType = %q AND ExecutionStatus = 'Running'", conversation.WorkflowType))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	f.notes["conversations idle at once"] = len(idle)
 	if len(idle) < threads {
 		t.Errorf("%d conversations are open, want %d at least", len(idle), threads)

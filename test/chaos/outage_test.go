@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"myao/internal/testserver"
 )
 
 // TestTemporalDown takes Temporal down for long while people write. The door acknowledges every
@@ -81,18 +83,12 @@ func (w *system) checkRelayOrder(back time.Time) {
 			SELECT workflow_id, ts, relayed_us, lag(relayed_us) OVER (PARTITION BY workflow_id ORDER BY sent_us, id) AS before
 			FROM changes WHERE stored_us < $1 AND relayed_us > $1
 		) waited WHERE relayed_us < before`, back.UnixMicro())
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	testserver.Must(w.t, err)
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var id, ts string
-		if err := rows.Scan(&id, &ts); err != nil {
-			w.t.Fatal(err)
-		}
+		testserver.Must(w.t, rows.Scan(&id, &ts))
 		w.t.Errorf("%s of %s was relayed before an earlier message", ts, id)
 	}
-	if err := rows.Err(); err != nil {
-		w.t.Fatal(err)
-	}
+	testserver.Must(w.t, rows.Err())
 }

@@ -29,17 +29,13 @@ func TestStuck(t *testing.T) {
 		return client.NewLazyClient(client.Options{HostPort: server.Address, Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))})
 	}
 	c, err := dial()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	t.Cleanup(c.Close)
 	run := func(conversationWorkflow func(workflow.Context) error) (stop func()) {
 		t.Helper()
 		w := worker.New(c, conversation.TaskQueue, worker.Options{})
 		w.RegisterWorkflowWithOptions(conversationWorkflow, workflow.RegisterOptions{Name: conversation.WorkflowType})
-		if err := w.Start(); err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, w.Start())
 		return w.Stop
 	}
 	names := func(status doctor.Status, says string) {
@@ -59,9 +55,7 @@ func TestStuck(t *testing.T) {
 		}
 	}
 	started, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "thread/T1/C1/1.000001", TaskQueue: conversation.TaskQueue}, conversation.WorkflowType)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	names(doctor.OK, "no workflow's tasks fail")
 	stop := run(func(workflow.Context) error { panic("broken") })
 	names(doctor.Fail, "thread/T1/C1/1.000001 (WorkflowWorkerUnhandledFailure) → NonDeterministicError: start the workers of the version before")

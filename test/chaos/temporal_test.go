@@ -18,24 +18,16 @@ func TestTemporalOnPostgres(t *testing.T) {
 	find := func() string {
 		t.Helper()
 		c, err := client.Dial(client.Options{HostPort: address})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, err)
 		defer c.Close()
 		d, err := c.DescribeWorkflowExecution(t.Context(), "kept", "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, err)
 		return d.WorkflowExecutionInfo.Execution.RunId
 	}
 	c, err := client.Dial(client.Options{HostPort: address})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "kept", TaskQueue: "none"}, "Kept")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	c.Close()
 	for name, end := range map[string]func(){
 		"killed": server.Kill, "stopped": server.Stop, "its database killed": func() { server.Kill(); postgres.Kill(); postgres.Restart() },

@@ -78,9 +78,7 @@ func build(t *testing.T, o settings) *system {
 	w.Workspace.SetEventsURL(url + "/slack/events")
 	w.populate(o)
 	story, err := os.Create(filepath.Join(t.ArtifactDir(), "story.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	t.Cleanup(func() { _ = story.Close() })
 	w.log = log.New(story, "", log.LUTC|log.Ltime|log.Lmicroseconds)
 	w.Configure(fmt.Sprintf("response: {min_wait_seconds: %d, jitter_ratio: %g, max_wait_seconds: %d}", o.minWait, o.jitter, o.maxWait))

@@ -55,9 +55,7 @@ func newDesk(t *testing.T) *desk {
 // deleteNamespace deletes the namespace, with all conversations.
 func (w *system) deleteNamespace() {
 	w.t.Helper()
-	if _, err := w.Client.OperatorService().DeleteNamespace(w.t.Context(), &operatorservice.DeleteNamespaceRequest{Namespace: w.Namespace}); err != nil {
-		w.t.Fatal(err)
-	}
+	testserver.Must(w.t, testserver.ErrOf(w.Client.OperatorService().DeleteNamespace(w.t.Context(), &operatorservice.DeleteNamespaceRequest{Namespace: w.Namespace})))
 }
 
 // temporalThatReports starts a server that reports workflows whose tasks fail, as the dev server does not.
@@ -76,9 +74,7 @@ func (w *system) stick() {
 	other.RegisterWorkflowWithOptions(func(ctx workflow.Context, _ any) error {
 		return workflow.Sleep(ctx, time.Hour)
 	}, workflow.RegisterOptions{Name: conversation.WorkflowType})
-	if err := other.Start(); err != nil {
-		w.t.Fatal(err)
-	}
+	testserver.Must(w.t, other.Start())
 	thread := w.ask()
 	w.await("a conversation of the other worker", func() bool {
 		run, err := w.Client.DescribeWorkflowExecution(w.t.Context(), "thread/T0DRILL/"+w.general+"/"+thread, "")
@@ -108,29 +104,19 @@ func tablespace(t *testing.T, dir string) string {
 	t.Helper()
 	server := testserver.StartPostgres(t, "fsync=off")
 	db, err := sql.Open("pgx", server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	defer func() { _ = db.Close() }()
 	var data string
-	if err := db.QueryRowContext(t.Context(), "SHOW data_directory").Scan(&data); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, db.QueryRowContext(t.Context(), "SHOW data_directory").Scan(&data))
 	info, err := os.Stat(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	owner := info.Sys().(*syscall.Stat_t)
 	space := filepath.Join(dir, "space")
 	for _, err := range []error{os.Mkdir(space, 0o700), os.Chown(space, int(owner.Uid), int(owner.Gid)), os.Chmod(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, err)
 	}
 	for _, statement := range []string{"CREATE TABLESPACE small LOCATION '" + space + "'", "CREATE DATABASE small TABLESPACE small"} {
-		if _, err := db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, testserver.ErrOf(db.ExecContext(t.Context(), statement)))
 	}
 	return server.URL[:strings.LastIndex(server.URL, "/")] + "/small?sslmode=disable"
 }
@@ -139,9 +125,7 @@ func tablespace(t *testing.T, dir string) string {
 func (w *system) fill() {
 	w.t.Helper()
 	f, err := os.Create(filepath.Join(w.disk, "fill"))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	testserver.Must(w.t, err)
 	defer func() { _ = f.Close() }()
 	block := make([]byte, 4096)
 	for deadline := time.Now().Add(time.Minute); err == nil && time.Now().Before(deadline); {

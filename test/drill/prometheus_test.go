@@ -37,9 +37,7 @@ func (w *system) watch() {
 		w.t.Fatal("this test needs Prometheus: run `make prometheus` once")
 	}
 	rules, err := os.ReadFile(filepath.Join("..", "..", "deploy", "prometheus", "alerts.yaml"))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	testserver.Must(w.t, err)
 	dir := w.t.TempDir()
 	for name, text := range map[string][]byte{
 		"alerts.yaml": hurried(rules),
@@ -51,9 +49,7 @@ scrape_configs:
     static_configs: [{targets: [%q, %q]}]
 `, w.starter.Address, w.worker.Address),
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-			w.t.Fatal(err)
-		}
+		testserver.Must(w.t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
 	}
 	w.prometheus = testserver.FreeAddress(w.t)
 	world.NewLog(w.t, "prometheus").Program("prometheus", "--config.file="+filepath.Join(dir, "prometheus.yaml"),

@@ -8,6 +8,7 @@ import (
 
 	"myao/internal/doctor"
 	"myao/internal/sandbox"
+	"myao/internal/testserver"
 	"myao/test/world"
 )
 
@@ -55,9 +56,7 @@ func (w *system) ask() string { return w.say("<@" + w.Workspace.Bot().UserID + "
 func (w *system) execute(statement string) {
 	w.t.Helper()
 	db, err := sql.Open("pgx", w.Database)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	testserver.Must(w.t, err)
 	defer func() { _ = db.Close() }()
 	if _, err := db.ExecContext(w.t.Context(), statement); err != nil {
 		w.t.Fatalf("%s: %v", statement, err)

@@ -12,6 +12,7 @@ import (
 	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/internal/testserver"
 )
 
 // proposed has a proposal to whoever asked stand under a message, as if a reply had made it.
@@ -57,9 +58,7 @@ func TestButtonsInSlack(t *testing.T) {
 			now := func(p store.Proposal) store.Proposal {
 				t.Helper()
 				p, err := s.store.Proposal(t.Context(), p.ID)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testserver.Must(t, err)
 				return p
 			}
 			s.mustContain(s.typeCommand(s.general, s.bob.ID, "status"), "I propose `desk__create`, which <@"+s.alice.ID+"> or an operator may decide about")
@@ -79,9 +78,7 @@ func TestButtonsInSlack(t *testing.T) {
 				t.Helper()
 				for _, result := range []string{"ignored", "unusable"} {
 					n, err := strconv.Atoi(s.metric(`myao_events_total{result="` + result + `"}`))
-					if err != nil {
-						t.Fatal(err)
-					}
+					testserver.Must(t, err)
 					left += n
 				}
 				return left
@@ -125,9 +122,7 @@ func TestButtonsInSlack(t *testing.T) {
 				t.Errorf("decided: %s by %s", p.State, p.DecidedBy)
 			}
 			changes, err := s.store.ChangesSince(t.Context(), []string{p.Conversation().ID()}, time.Time{}, 100)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testserver.Must(t, err)
 			var heard []string
 			for _, c := range changes {
 				if c.Kind == conversation.Approved || c.Kind == conversation.Declined {

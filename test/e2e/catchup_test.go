@@ -11,6 +11,7 @@ import (
 	"myao/internal/manifest"
 	"myao/internal/sandbox"
 	"myao/internal/slack"
+	"myao/internal/testserver"
 	"myao/test/world"
 	"myao/workflows"
 )
@@ -87,9 +88,7 @@ func TestDroppedEventsAreCaughtUp(t *testing.T) {
 	}
 	notice := fmt.Sprintf(`{"type":"app_rate_limited","team_id":%q,"minute_rate_limited":%d}`, s.Workspace.Team(), time.Now().Unix())
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.starter.Address+manifest.EventsPath, strings.NewReader(notice))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	req.Header = slack.Sign([]byte(notice), world.SigningSecret, time.Now())
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil || resp.StatusCode != http.StatusOK {

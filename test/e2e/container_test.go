@@ -31,9 +31,7 @@ func TestContainer(t *testing.T) {
 		t.Skip("chroot needs root on Linux")
 	}
 	cage := filepath.Join(t.TempDir(), "root")
-	if err := os.Mkdir(cage, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, os.Mkdir(cage, 0o700))
 	// As in the Dockerfile, but without -trimpath, which would recompile everything.
 	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", cage+"/", "myao/worker", "myao/starter")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -41,9 +39,7 @@ func TestContainer(t *testing.T) {
 		t.Fatalf("build the programs: %v\n%s", err, out)
 	}
 
-	if err := os.Chmod(cage, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, os.Chmod(cage, 0o755))
 	if err := chrootCommand(cage, "/starter", "--help").Run(); errors.Is(err, syscall.EPERM) {
 		t.Skip("root may not chroot here")
 	}
@@ -52,9 +48,7 @@ func TestContainer(t *testing.T) {
 	s.worker.Stop()
 	s.starter.Stop()
 	config, err := os.ReadFile(s.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	self := filepath.Join(cage, "proc", "self")
 	if err := errors.Join(
 		os.WriteFile(filepath.Join(cage, "config.yaml"), config, 0o444),
@@ -85,9 +79,7 @@ func TestContainer(t *testing.T) {
 
 	for _, p := range caged {
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, err)
 		for _, want := range []string{"Uid:\t65532\t65532\t65532\t65532\n", "Gid:\t65532\t65532\t65532\t65532\n", "CapEff:\t0000000000000000\n"} {
 			if !strings.Contains(string(status), want) {
 				t.Errorf("%s lacks %q:\n%s", p.Name, want, status)
@@ -126,8 +118,6 @@ func contents(t *testing.T, dir string) []string {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	return all
 }

@@ -8,24 +8,21 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/internal/testserver"
 )
 
 func TestEditThatAddsAMentionIsAnswered(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite(t), quiet(8), modelAnswers(judgeAndAnswer("here", llmtest.No("not asked"))))
 	ts := s.Workspace.Say(s.general, s.alice.ID, "can you help?")
-	if err := s.Workspace.AwaitDeliveries(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, s.Workspace.AwaitDeliveries(t.Context()))
 	s.Workspace.Edit(s.general, ts, s.mention("can you help?"))
 	s.await("the answer", func() bool { return len(s.posts()) == 1 })
 	if p := s.posts()[0]; p.ThreadTS != ts {
 		t.Errorf("posted in thread %q, want %q", p.ThreadTS, ts)
 	}
 	s.Workspace.Edit(s.general, ts, s.mention("can you help me?"))
-	if err := s.Workspace.AwaitDeliveries(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, s.Workspace.AwaitDeliveries(t.Context()))
 	s.never("an answer to a mere correction", 4*time.Second, func() bool { return len(s.posts()) > 1 })
 }
 

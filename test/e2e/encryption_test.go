@@ -65,9 +65,7 @@ func (s *system) changeKeys(e config.Encryption) {
 func newCodec(t *testing.T, e config.Encryption) *codec.Codec {
 	t.Helper()
 	c, err := codec.New(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	return c
 }
 
@@ -78,9 +76,7 @@ func (s *system) decryptingClient(c *codec.Codec) client.Client {
 		HostPort: s.Temporal, Namespace: s.Namespace, Logger: slog.New(slog.DiscardHandler),
 		DataConverter: c.DataConverter(), FailureConverter: c.FailureConverter(),
 	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testserver.Must(s.t, err)
 	s.t.Cleanup(reader.Close)
 	return reader
 }
@@ -128,9 +124,7 @@ func (s *system) temporalMessages() (all []proto.Message, f *temporalData) {
 	ctx, service := s.t.Context(), s.Client.WorkflowService()
 	keep := func(m proto.Message, err error) {
 		s.t.Helper()
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		testserver.Must(s.t, err)
 		all = append(all, m)
 	}
 	list, err := service.ListWorkflowExecutions(ctx, &workflowservice.ListWorkflowExecutionsRequest{Namespace: s.Namespace})
@@ -211,18 +205,14 @@ func TestNothingIsReadableInTemporal(t *testing.T) {
 	for _, m := range all {
 		raw, err := proto.Marshal(m)
 		whole += len(raw)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, err)
 		if bytes.Contains(bytes.ToLower(raw), []byte("zebra")) {
 			t.Errorf("in clear: %.2000s", m)
 		}
 	}
 	// Decrypted, the payloads must hold what the search above looked for.
 	plain, err := crypt.Decode(f.payloads)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	var text strings.Builder
 	sealed, open := 0, 0
 	for i, p := range plain {
@@ -264,9 +254,7 @@ func (s *system) checkCodecServer(workflow, secret string) {
 			return string(out), err
 		}
 		var history historypb.History
-		if err := protojson.Unmarshal(out, &history); err != nil {
-			s.t.Fatal(err)
-		}
+		testserver.Must(s.t, protojson.Unmarshal(out, &history))
 		var f temporalData
 		f.collect(history.ProtoReflect())
 		for _, p := range f.payloads {
@@ -291,9 +279,7 @@ func temporalCLI(t *testing.T) string {
 		return path
 	}
 	path, err := filepath.Abs("../../.bin/temporal")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	return path
 }
 

@@ -24,6 +24,7 @@ import (
 	"myao/internal/mcp"
 	"myao/internal/store"
 	"myao/internal/telemetry"
+	"myao/internal/testserver"
 )
 
 // export is what the programs export to Prometheus: the values by metric and label.
@@ -145,9 +146,7 @@ func (x *export) checkFiles(t *testing.T) {
 	root := filepath.Join("..", "..")
 	read := func(path ...string) []byte {
 		text, err := os.ReadFile(filepath.Join(append([]string{root}, path...)...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, err)
 		return text
 	}
 	var board struct {
@@ -156,9 +155,7 @@ func (x *export) checkFiles(t *testing.T) {
 			Targets []struct{ Expr, LegendFormat string }
 		}
 	}
-	if err := json.Unmarshal(read("deploy", "grafana", "myao.json"), &board); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, json.Unmarshal(read("deploy", "grafana", "myao.json"), &board))
 	drawn := 0
 	for _, p := range board.Panels {
 		for _, target := range p.Targets {
@@ -179,9 +176,7 @@ func (x *export) checkFiles(t *testing.T) {
 			}
 		}
 	}
-	if err := yaml.Unmarshal(read("deploy", "prometheus", "alerts.yaml"), &alerts); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, yaml.Unmarshal(read("deploy", "prometheus", "alerts.yaml"), &alerts))
 	docs, runbook := string(read("docs", "observability.md")), string(read("docs", "operations.md"))
 	rules, stands := 0, 0
 	for _, g := range alerts.Groups {
@@ -238,25 +233,17 @@ func (s *system) failingWorkerMetrics() string {
 	told, err := telemetry.Open(s.t.Context(), telemetry.Options{
 		Program: "test", Lookup: func(string) (string, bool) { return "", false }, Clock: time.Now, Logger: quiet,
 	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testserver.Must(s.t, err)
 	o := client.Options{HostPort: s.Temporal, Namespace: s.Namespace, Logger: quiet}
 	told.ConfigureClient(&o)
 	c, err := client.NewLazyClient(o)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testserver.Must(s.t, err)
 	defer c.Close()
 	w := worker.New(c, "misbehaving", worker.Options{})
 	w.RegisterWorkflowWithOptions(func(workflow.Context) error { panic("a fault") }, workflow.RegisterOptions{Name: "Faulty"})
-	if err := w.Start(); err != nil {
-		s.t.Fatal(err)
-	}
+	testserver.Must(s.t, w.Start())
 	defer w.Stop()
-	if _, err := c.ExecuteWorkflow(s.t.Context(), client.StartWorkflowOptions{ID: "faulty", TaskQueue: "misbehaving"}, "Faulty"); err != nil {
-		s.t.Fatal(err)
-	}
+	testserver.Must(s.t, testserver.ErrOf(c.ExecuteWorkflow(s.t.Context(), client.StartWorkflowOptions{ID: "faulty", TaskQueue: "misbehaving"}, "Faulty")))
 	if err := c.SignalWorkflow(s.t.Context(), "nobody", "", "hello", nil); err == nil {
 		s.t.Fatal(errors.New("there is a workflow of that name"))
 	}

@@ -174,9 +174,7 @@ func TestTemporalOutage(t *testing.T) {
 		t.Fatalf("no files of Temporal's: %v, %v", files, err)
 	}
 	for _, f := range files {
-		if err := os.Remove(f); err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, os.Remove(f))
 	}
 	s.Workspace.Say(s.general, s.alice.ID, s.mention("meanwhile?"))
 	server.Restart()

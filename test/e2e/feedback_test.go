@@ -47,9 +47,7 @@ func TestFeedback(t *testing.T) {
 			votes := func() (all string) {
 				t.Helper()
 				rows, err := s.store.Feedback(t.Context(), []string{decision})
-				if err != nil {
-					t.Fatal(err)
-				}
+				testserver.Must(t, err)
 				for _, v := range rows {
 					all += v.UserID + " " + v.Value + " " + v.Reason + "\n"
 				}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"myao/internal/testserver"
 	"myao/test/world"
 )
 
@@ -16,9 +17,7 @@ import (
 func TestStartHangs(t *testing.T) {
 	t.Parallel()
 	rules, err := os.ReadFile(filepath.Join("..", "..", "deploy", "prometheus", "alerts.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	lacks := map[string]string{}
 	for _, m := range regexp.MustCompile(`myao_build_info\{program="(\w+)"\} unless on \(instance\) (\w+)`).FindAllStringSubmatch(string(rules), -1) {
 		lacks[m[1]] = m[2]

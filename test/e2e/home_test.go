@@ -10,6 +10,7 @@ import (
 	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/internal/testserver"
 )
 
 // openHome opens the Home tab as a user, again and again until done holds for its blocks, and returns them.
@@ -73,17 +74,13 @@ func TestHomeTab(t *testing.T) {
 			for _, channel := range []string{s.general, secret} {
 				s.awaitStored(channel, s.Workspace.Say(channel, s.alice.ID, "who has the walrus?"))
 			}
-			if _, err := s.store.AddNote(t.Context(), "T0E2E", secret, "step", chat.Note{TS: "1.000001", Author: s.alice.ID, Text: "the key is under <@U1> & co"}); err != nil {
-				t.Fatal(err)
-			}
+			testserver.Must(t, testserver.ErrOf(s.store.AddNote(t.Context(), "T0E2E", secret, "step", chat.Note{TS: "1.000001", Author: s.alice.ID, Text: "the key is under <@U1> & co"})))
 			if _, err := s.store.AddPromise(t.Context(), store.Promise{
 				ID: "p1", TeamID: "T0E2E", ChannelID: secret, TriggerTS: "1.000001", Decision: "d1", Asker: s.alice.ID, What: "look at <the> vault", Zone: "UTC", DueUS: time.Now().Add(time.Hour).UnixMicro(),
 			}, 1); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.store.ShowPromises(t.Context(), "d1", "1.000002"); err != nil {
-				t.Fatal(err)
-			}
+			testserver.Must(t, testserver.ErrOf(s.store.ShowPromises(t.Context(), "d1", "1.000002")))
 
 			alices := s.openHome(s.alice.ID, func(blocks string) bool { return strings.Count(blocks, "I wait for quiet") == 2 })
 			s.mustContain(alices, secret, "a\\u0026lt;b\\u0026amp;c", "|general", "|kept", "the key is under \\u0026lt;@U1\\u0026gt; \\u0026amp; co", "look at \\u0026lt;the\\u0026gt; vault",

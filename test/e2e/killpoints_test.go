@@ -21,6 +21,7 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/internal/testserver"
 	"myao/test/world"
 )
 
@@ -236,9 +237,7 @@ func (q *question) outbox(s *system) []store.Part {
 		thread = ""
 	}
 	parts, err := s.store.Parts(s.t.Context(), strings.Join([]string{"T0E2E", q.channel, thread, q.ts, ""}, "/"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testserver.Must(s.t, err)
 	return parts
 }
 
@@ -341,9 +340,7 @@ func TestEveryPointIsTested(t *testing.T) {
 		tested[point] = true
 	}
 	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	points := map[string]bool{}
 	call := regexp.MustCompile(`failpoint\.Here\((.*)\)`)
 	if err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {

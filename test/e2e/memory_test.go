@@ -245,9 +245,7 @@ func TestKilledWhileRemembering(t *testing.T) {
 	}
 	s.runWorkflow("ChannelSync", nil, nil)
 	handle := s.Client.ScheduleClient().GetHandle(t.Context(), "memory")
-	if err := handle.Trigger(t.Context(), client.ScheduleTriggerOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, handle.Trigger(t.Context(), client.ScheduleTriggerOptions{}))
 	select {
 	case <-slow:
 	case <-time.After(30 * time.Second):
@@ -332,9 +330,7 @@ func TestPromptCommand(t *testing.T) {
 	// The command prints the prompt that the model got for the newest message, with the same tools.
 	// It shows a line in place of a picture.
 	var cat bytes.Buffer
-	if err := png.Encode(&cat, image.NewGray(image.Rect(0, 0, 8, 6))); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, png.Encode(&cat, image.NewGray(image.Rect(0, 0, 8, 6))))
 	sent := s.promptFor(s.general, "", sandbox.InThread(root), sandbox.WithFile("cat.png", "image/png", cat.Bytes()))
 	printed, status := command("--for", "response", "--channel", s.general, "--thread", root)
 	if status != 0 {

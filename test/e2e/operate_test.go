@@ -18,6 +18,7 @@ import (
 	"myao/internal/operator"
 	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/internal/testserver"
 )
 
 // commandJSON runs a command that must succeed and decodes its JSON output into v.
@@ -182,28 +183,20 @@ func TestPausedByHand(t *testing.T) {
 func (s *system) audit(url string) (orders []string) {
 	s.t.Helper()
 	db, err := sql.Open("sqlite3", "file:"+strings.TrimPrefix(url, "sqlite:")+"?_pragma=busy_timeout(10000)")
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testserver.Must(s.t, err)
 	defer func() { _ = db.Close() }()
 	rows, err := db.Query("SELECT kind, channel_id, ordered_by, ordered_us FROM orders ORDER BY ordered_us")
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testserver.Must(s.t, err)
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var kind, channel, by string
 		var at int64
-		if err := rows.Scan(&kind, &channel, &by, &at); err != nil {
-			s.t.Fatal(err)
-		}
+		testserver.Must(s.t, rows.Scan(&kind, &channel, &by, &at))
 		if ago := time.Since(time.UnixMicro(at)); ago < -time.Minute || ago > 10*time.Minute {
 			s.t.Errorf("%s was ordered %s ago", kind, ago)
 		}
 		orders = append(orders, fmt.Sprintf("%s %s %s", kind, channel, by))
 	}
-	if err := rows.Err(); err != nil {
-		s.t.Fatal(err)
-	}
+	testserver.Must(s.t, rows.Err())
 	return orders
 }

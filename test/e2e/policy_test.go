@@ -9,6 +9,7 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/internal/testserver"
 )
 
 // One channel has a budget of two calls, another has its own persona and model.
@@ -73,9 +74,7 @@ func TestPolicyOfAChannel(t *testing.T) {
 func TestBudgetOfTheWorkspace(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite(t), configured("response: {workspace_daily_calls: 1}"))
-	if err := s.store.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T0E2E", Channel: "D1"}, Purpose: "response"}); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, s.store.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T0E2E", Channel: "D1"}, Purpose: "response"}))
 	asked := s.Workspace.Say(s.general, s.alice.ID, s.mention("how many dwarfs?"))
 	s.await("the note", func() bool { return len(s.postsIn(s.general)) == 1 })
 	if p := s.postsIn(s.general)[0]; p.ThreadTS != asked || !strings.Contains(p.Text, "today") || len(s.Model.Calls()) > 0 {

@@ -12,6 +12,7 @@ import (
 	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/internal/testserver"
 )
 
 // promises answers as a model that promises what it is asked for: a message says "promise: " and the input of
@@ -54,9 +55,7 @@ func (s *system) promised(channel, input string) (p store.Promise, question stri
 func (s *system) promise(id string) store.Promise {
 	s.t.Helper()
 	p, err := s.store.Promise(s.t.Context(), id)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testserver.Must(s.t, err)
 	return p
 }
 

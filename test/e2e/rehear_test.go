@@ -11,6 +11,7 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/operator"
 	"myao/internal/sandbox"
+	"myao/internal/testserver"
 )
 
 // After conversations were terminated, starter rehear has them hear what nothing was decided about, and
@@ -39,9 +40,7 @@ func TestRehear(t *testing.T) {
 		top, thread := "channel/T0E2E/"+slow, "thread/T0E2E/"+slow+"/"+asked
 		s.await("both to be heard", func() bool { return s.phase(top) == conversation.Waiting && len(s.replies()) == 2 })
 		for _, id := range []string{top, thread, "thread/T0E2E/" + slow + "/" + answered, "channel/T0E2E/" + s.general} {
-			if err := s.Client.TerminateWorkflow(t.Context(), id, "", "a test"); err != nil {
-				t.Fatal(err)
-			}
+			testserver.Must(t, s.Client.TerminateWorkflow(t.Context(), id, "", "a test"))
 		}
 		close(written)
 

@@ -16,6 +16,7 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/internal/testserver"
 )
 
 // toFirstTask returns the event id of the first completed workflow task.
@@ -43,9 +44,7 @@ func (s *system) history(id string) (history []*historypb.HistoryEvent) {
 	s.t.Helper()
 	for events := s.Client.GetWorkflowHistory(s.t.Context(), id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
 		e, err := events.Next()
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		testserver.Must(s.t, err)
 		history = append(history, e)
 	}
 	return history
@@ -59,9 +58,7 @@ func (s *system) reset(id string, to func([]*historypb.HistoryEvent) int64) {
 		s.t.Fatalf("%s has nothing to be reset to", id)
 	}
 	run, err := s.Client.DescribeWorkflowExecution(s.t.Context(), id, "")
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testserver.Must(s.t, err)
 	if _, err := s.Client.ResetWorkflowExecution(s.t.Context(), &workflowservice.ResetWorkflowExecutionRequest{
 		Namespace:         s.Namespace,
 		WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: id, RunId: run.GetWorkflowExecutionInfo().GetExecution().GetRunId()},
@@ -78,9 +75,7 @@ func (s *system) phase(id string) conversation.Phase {
 		return ""
 	}
 	var state conversation.State
-	if err := value.Get(&state); err != nil {
-		s.t.Fatal(err)
-	}
+	testserver.Must(s.t, value.Get(&state))
 	return state.Phase
 }
 

@@ -33,9 +33,7 @@ func TestRetention(t *testing.T) {
 	}
 	prune := func() {
 		t.Helper()
-		if err := s.Client.ScheduleClient().GetHandle(t.Context(), "retention").Trigger(t.Context(), client.ScheduleTriggerOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, s.Client.ScheduleClient().GetHandle(t.Context(), "retention").Trigger(t.Context(), client.ScheduleTriggerOptions{}))
 	}
 	lone := s.Workspace.Say(s.general, s.alice.ID, "nobody replied to this", ago(38))
 	s.awaitStored(s.general, lone)

@@ -14,6 +14,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/ledger"
+	"myao/internal/testserver"
 	"myao/test/world"
 )
 
@@ -183,13 +184,9 @@ type mindStream struct {
 func (s *sandboxProgram) watch(query string) mindStream {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.URL+"/sandbox/mind"+query, nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testserver.Must(s.t, err)
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testserver.Must(s.t, err)
 	m := mindStream{s, make(chan mindEvent, 10_000)}
 	go func() {
 		defer func() { _ = resp.Body.Close() }()

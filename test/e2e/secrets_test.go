@@ -133,9 +133,7 @@ func (h *leakSearch) get(address string) {
 func TestSecretsStayInside(t *testing.T) {
 	t.Parallel()
 	pg, err := url.Parse(testserver.Postgres(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	pg.User = url.UserPassword(pg.User.Username(), dbPassword)
 	// fail answers with an error that quotes the key and the prompt, as a careless provider might.
 	fail := func(c llmtest.Call, status int) llmtest.Reply {
@@ -192,9 +190,7 @@ func TestSecretsStayInside(t *testing.T) {
 	// Requests without a signature get an error.
 	for _, path := range []string{"/slack/events", "/slack/interactions", "/slack/commands"} {
 		resp, err := http.Post("http://"+s.starter.Address+path, "application/json", strings.NewReader(`{"text":"`+saidWord+`"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, err)
 		body, _ := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
 		h.add("answer to a stranger at "+path, body)
@@ -278,17 +274,13 @@ func (s *system) withOpenAI() {
 func (s *system) configVariant(change func(string) string) string {
 	s.t.Helper()
 	text, err := os.ReadFile(s.Config)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testserver.Must(s.t, err)
 	changed := change(string(text))
 	if changed == string(text) {
 		s.t.Fatal("the variant changes nothing")
 	}
 	path := filepath.Join(s.t.TempDir(), "config.yaml")
-	if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
+	testserver.Must(s.t, os.WriteFile(path, []byte(changed), 0o600))
 	return path
 }
 
@@ -297,9 +289,7 @@ func (s *system) configVariant(change func(string) string) string {
 func refusingPostgres(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {
@@ -332,13 +322,9 @@ func (h *leakSearch) temporal(s *system) {
 	messages, _ := s.temporalMessages()
 	for _, m := range messages {
 		wire, err := proto.Marshal(m)
-		if err != nil {
-			h.t.Fatal(err)
-		}
+		testserver.Must(h.t, err)
 		shown, err := protojson.Marshal(m)
-		if err != nil {
-			h.t.Fatal(err)
-		}
+		testserver.Must(h.t, err)
 		h.add("history", wire)
 		h.add("history", shown)
 	}

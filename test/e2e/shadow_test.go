@@ -11,6 +11,7 @@ import (
 	"myao/internal/failpoint"
 	"myao/internal/llm/llmtest"
 	"myao/internal/store"
+	"myao/internal/testserver"
 )
 
 const (
@@ -44,17 +45,13 @@ func TestShadow(t *testing.T) {
 	snapshots := func() int {
 		t.Helper()
 		n, err := s.store.CountSnapshots(t.Context(), "T0E2E")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, err)
 		return n
 	}
 	opinions := func(n int) []store.Opinion {
 		t.Helper()
 		all, err := s.store.OpinionsOf(t.Context(), []string{s.decisions(id)[n].Key})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, err)
 		return all
 	}
 	for _, s := range []*system{alone, s} {
@@ -68,9 +65,7 @@ func TestShadow(t *testing.T) {
 	s.worker.Kill()
 	s.worker.Start(failpoint.Variable + "=" + shadowPoint)
 	run, err := s.Client.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "test-shadow", TaskQueue: "myao"}, "Shadow")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	s.awaitDeath(s.worker, shadowPoint)
 	if n := len(opinions(0)); n > 0 {
 		t.Errorf("%d opinions before they were written", n)

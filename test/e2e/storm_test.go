@@ -69,9 +69,7 @@ func (s *system) backlog(queue string) int64 {
 	d, err := s.Client.WorkflowService().DescribeTaskQueue(s.t.Context(), &workflowservice.DescribeTaskQueueRequest{
 		Namespace: s.Namespace, TaskQueue: &taskqueuepb.TaskQueue{Name: queue}, TaskQueueType: enumspb.TASK_QUEUE_TYPE_ACTIVITY, ReportStats: true,
 	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testserver.Must(s.t, err)
 	return d.GetStats().GetApproximateBacklogCount()
 }
 

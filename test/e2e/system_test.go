@@ -128,9 +128,7 @@ func start(t *testing.T, url string, options ...option) *system {
 	s := build(t, url, options...)
 	s.Start()
 	db, err := store.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	s.store = db
 	t.Cleanup(func() { _ = db.Close() })
 	s.pauseSchedules()

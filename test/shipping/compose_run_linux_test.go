@@ -48,9 +48,7 @@ func TestComposeRuns(t *testing.T) {
 	}
 	t.Parallel()
 	dir := t.TempDir()
-	if err := testserver.Build(dir, nil, "myao/worker", "myao/starter", "myao/sandbox"); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, testserver.Build(dir, nil, "myao/worker", "myao/starter", "myao/sandbox"))
 	runtime.LockOSThread()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestComposeRuns$", "-test.v", "-test.timeout=5m")
 	cmd.Env = append(os.Environ(), insideVariable+"="+dir)
@@ -73,9 +71,7 @@ type stack struct {
 func composeRuns(t *testing.T, dir string) {
 	s := stack{t, dir}
 	project, err := compose(t, read(t, "docker-compose.yml"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	s.isolate()
 	for range 2 { // the second time it keeps what there is
 		before, _ := os.ReadFile("/run/secrets/myao/password")
@@ -193,9 +189,7 @@ func (s stack) command(service types.ServiceConfig, argv ...string) *exec.Cmd {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env, cmd.Dir = environment(service), "/"
 	var uid, gid uint32
-	if _, err := fmt.Sscanf(service.User, "%d:%d", &uid, &gid); err != nil {
-		s.t.Fatal(err)
-	}
+	testserver.Must(s.t, testserver.ErrOf(fmt.Sscanf(service.User, "%d:%d", &uid, &gid)))
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Chroot: filepath.Join(s.dir, "root-"+service.Name), Credential: &syscall.Credential{Uid: uid, Gid: gid}, Pdeathsig: syscall.SIGKILL,
 	}
@@ -346,7 +340,5 @@ func (s stack) must(said []byte, err error) {
 
 func (s stack) check(err error) {
 	s.t.Helper()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testserver.Must(s.t, err)
 }

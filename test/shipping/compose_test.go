@@ -171,9 +171,7 @@ func compose(t *testing.T, text string, env map[string]string) (*types.Project, 
 		for name, value := range env {
 			content = strings.Replace(content, "\n"+name+"=\n", "\n"+name+"="+value+"\n", 1)
 		}
-		if err := os.WriteFile(filepath.Join(dir, ".env"), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testserver.Must(t, os.WriteFile(filepath.Join(dir, ".env"), []byte(content), 0o600))
 	}
 	return loader.LoadWithContext(t.Context(), types.ConfigDetails{
 		WorkingDir: dir, Environment: env,

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"unicode"
+
+	"myao/internal/testserver"
 )
 
 // translated are the pages that exist in Japanese too, by the path of the Japanese one.
@@ -40,9 +42,7 @@ func TestTranslationsAreCurrent(t *testing.T) {
 func TestCodePageNamesEachPackage(t *testing.T) {
 	t.Parallel()
 	packages, err := os.ReadDir("../../internal")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	page := read(t, "docs/code.md")
 	for _, p := range packages {
 		if link := "](../internal/" + p.Name() + ")"; !strings.Contains(page, link) {
@@ -54,9 +54,7 @@ func TestCodePageNamesEachPackage(t *testing.T) {
 func TestIndexNamesEachPage(t *testing.T) {
 	t.Parallel()
 	pages, err := fs.Glob(os.DirFS("../../docs"), "*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	index := read(t, "docs/README.md")
 	for _, page := range pages {
 		if page != "README.md" && !strings.Contains(index, "]("+page+")") {
@@ -182,9 +180,7 @@ func deadLinks(t *testing.T, root fs.FS) (found faults) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	return found
 }
 
@@ -192,9 +188,7 @@ func deadLinks(t *testing.T, root fs.FS) (found faults) {
 func prose(t *testing.T, root fs.FS, name string) string {
 	t.Helper()
 	text, err := fs.ReadFile(root, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	return fenced.ReplaceAllStringFunc(string(text), func(block string) string { return strings.Repeat("\n", strings.Count(block, "\n")) })
 }
 
@@ -225,9 +219,7 @@ func anchors(text string) map[string]bool {
 // their English page. There need be none until README.ja.md exists.
 func staleTranslations(t *testing.T, root fs.FS) (found faults) {
 	pages, err := fs.Glob(root, "docs/ja/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	for _, ja := range pages {
 		found.want(translated[ja] != "", "%s: no English page is known: add it to translated in this test", ja)
 	}

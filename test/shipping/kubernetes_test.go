@@ -19,6 +19,7 @@ import (
 
 	"myao/internal/config"
 	"myao/internal/conversation"
+	"myao/internal/testserver"
 )
 
 // The manifests decode as Kubernetes' types, are consistent with each other, the image, the
@@ -298,9 +299,7 @@ func (m manifests) network(f *faults) {
 func TestKustomizationNamesEveryManifest(t *testing.T) {
 	t.Parallel()
 	var k kustomization
-	if err := yaml.UnmarshalStrict([]byte(read(t, path.Join(directory, "kustomization.yaml"))), &k); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, yaml.UnmarshalStrict([]byte(read(t, path.Join(directory, "kustomization.yaml"))), &k))
 	if k.Kind != "Kustomization" || k.Namespace != "myao" || len(k.Images) != 1 || k.Images[0].Name != "myao" {
 		t.Errorf("%+v", k)
 	}

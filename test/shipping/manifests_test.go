@@ -15,6 +15,8 @@ import (
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/yaml"
+
+	"myao/internal/testserver"
 )
 
 // directory holds the manifests.
@@ -106,9 +108,7 @@ func into[T any](all *map[string]T, name, document string) error {
 func manifestTexts(t *testing.T) string {
 	t.Helper()
 	var k kustomization
-	if err := yaml.UnmarshalStrict([]byte(read(t, path.Join(directory, "kustomization.yaml"))), &k); err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, yaml.UnmarshalStrict([]byte(read(t, path.Join(directory, "kustomization.yaml"))), &k))
 	var texts []string
 	for _, name := range append(slices.Clone(k.Resources), "secret.example.yaml", "ingress.example.yaml") {
 		texts = append(texts, read(t, path.Join(directory, name)))

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"myao/internal/testserver"
 )
 
 const (
@@ -22,9 +24,7 @@ var ports = map[string]int{"starter": 8080, "worker": 8081}
 func read(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(name)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	return string(text)
 }
 

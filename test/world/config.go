@@ -5,6 +5,8 @@ import (
 	"os"
 
 	"go.yaml.in/yaml/v3"
+
+	"myao/internal/testserver"
 )
 
 // The variables of the environment that say where a program listens.
@@ -48,9 +50,7 @@ func (w *World) Configure(sections ...string) {
 	if err == nil {
 		err = os.WriteFile(w.Config, text, 0o600)
 	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	testserver.Must(w.t, err)
 }
 
 // overlay adds over to a tree. Where both have a value that is no map, it is over's.

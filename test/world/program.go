@@ -94,9 +94,7 @@ type Log struct {
 func NewLog(t testing.TB, name string) *Log {
 	t.Helper()
 	file, err := os.CreateTemp(t.ArtifactDir(), name+"-*.log")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	l := &Log{t, file}
 	t.Cleanup(func() {
 		if t.Failed() {

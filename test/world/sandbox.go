@@ -28,9 +28,7 @@ type Sandbox struct {
 func NewSandbox(t testing.TB, bin string, flags ...string) *Sandbox {
 	t.Helper()
 	tools, err := filepath.Abs("../../.bin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	s := &Sandbox{t: t, Log: NewLog(t, "sandbox")}
 	s.Program = s.Log.Program(filepath.Join(bin, "sandbox"), append([]string{"--temporal-port", "0"}, flags...)...)
 	s.Env = []string{
@@ -112,19 +110,13 @@ func (s *Sandbox) Get(path string, into any) {
 func (s *Sandbox) Post(action string, body any) {
 	s.t.Helper()
 	raw, err := json.Marshal(body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testserver.Must(s.t, err)
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.URL+"/sandbox/"+action, bytes.NewReader(raw))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testserver.Must(s.t, err)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Origin", s.URL)
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testserver.Must(s.t, err)
 	defer func() { _ = resp.Body.Close() }()
 	if said, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusNoContent {
 		s.t.Fatalf("%s %s: %s: %s", action, raw, resp.Status, said)

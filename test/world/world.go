@@ -132,9 +132,7 @@ func Dial(t testing.TB, address, namespace string) client.Client {
 	c, err := client.NewLazyClient(client.Options{
 		HostPort: address, Namespace: namespace, Logger: slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.Must(t, err)
 	t.Cleanup(c.Close)
 	return c
 }
