@@ -44,14 +44,10 @@ channels:
   C0000003:
 `), nil)
 	tokyo, err := time.LoadLocation("Asia/Tokyo")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	quiet := func(text string) config.QuietHours {
 		q, err := config.ParseQuietHours(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return q
 	}
 	inherited := config.ChannelSettings{
@@ -81,15 +77,6 @@ channels:
 	} {
 		if got := c.Channel(config.ChannelFacts{ID: tc.id, Name: tc.name}); !reflect.DeepEqual(got, tc.want) {
 			t.Errorf("%s: got %+v, want %+v", tc.why, got, tc.want)
-		}
-	}
-}
-
-func TestAChannelHasItsOwnTimeZone(t *testing.T) {
-	c := parse(t, over("time_zone: Asia/Tokyo\nchannels: {berlin: {time_zone: Europe/Berlin}}"), nil)
-	for name, want := range map[string]string{"berlin": "Europe/Berlin", "general": "Asia/Tokyo"} {
-		if got := c.Channel(config.ChannelFacts{ID: "C1", Name: name}).Zone.String(); got != want {
-			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
 	}
 }
@@ -143,23 +130,12 @@ func TestADayBeginsAtMidnightOfTheChannel(t *testing.T) {
 		{"Pacific/Apia", "2011-12-30T12:00:00Z", "2011-12-30T10:00:00Z"},
 	} {
 		zone, err := time.LoadLocation(tc.zone)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		now, err := time.Parse(time.RFC3339, tc.now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := (config.ChannelSettings{Zone: zone}).StartOfDay(now).UTC().Format(time.RFC3339); got != tc.want {
 			t.Errorf("%s in %s: the day began at %s, want %s", tc.now, tc.zone, got, tc.want)
 		}
-	}
-}
-
-func TestShortIDsAreFound(t *testing.T) {
-	c := parse(t, over("channels: {C1: {mode: off}}"), nil)
-	if got := c.Channel(config.ChannelFacts{ID: "C1", Name: "general"}).Mode; got != config.ModeOff {
-		t.Errorf("got %s", got)
 	}
 }
 

@@ -35,9 +35,7 @@ func TestVariablesAreExpanded(t *testing.T) {
 
 func TestAFileMayHoldAVariablesValue(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "name")
-	if err := os.WriteFile(path, []byte("carol\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("carol\n"), 0o600))
 	for _, tc := range []struct {
 		env         env
 		want, fault string

@@ -89,9 +89,7 @@ func TestFallback(t *testing.T) {
 		t.Errorf("a judge of shadow has %+v", got)
 	}
 	path := filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.WriteFile(path, []byte(strings.ReplaceAll(file, "api_key: own", "api_key: '${ALSO_UNUSED}'")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(strings.ReplaceAll(file, "api_key: own", "api_key: '${ALSO_UNUSED}'")), 0o600))
 	judge, err := config.LoadJudge(path, func(string) (string, bool) { return "", false }, config.Judge{})
 	if err != nil || len(judge.Agents.All()) != 3 {
 		t.Errorf("whoever measures the judge gets %+v, %v", judge.Agents, err)

@@ -9,9 +9,7 @@ import (
 
 func TestQuietHours(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, tc := range []struct {
 		hours, now string
 		want       bool
@@ -44,16 +42,12 @@ func TestQuietHours(t *testing.T) {
 		{"02:30-03:00", "2026-10-25T01:30:00Z", true},
 	} {
 		q, err := config.ParseQuietHours(tc.hours)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if q.String() != tc.hours {
 			t.Errorf("%q is written as %q", tc.hours, q)
 		}
 		now, err := time.Parse(time.RFC3339, tc.now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := q.Contains(now.In(berlin)); got != tc.want {
 			t.Errorf("%s at %s: got %v", tc.hours, now.In(berlin), got)
 		}
@@ -66,9 +60,7 @@ func TestQuietHours(t *testing.T) {
 
 func TestQuietHoursEnd(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, tc := range []struct{ hours, now, want string }{
 		{"", "2026-01-15T12:00:30Z", "2026-01-15T12:00:30Z"},
 		{"09:00-17:30", "2026-01-15T07:59:59Z", "2026-01-15T07:59:59Z"}, // not quiet
@@ -88,13 +80,9 @@ func TestQuietHoursEnd(t *testing.T) {
 		{"22:00-03:00", "2026-10-24T20:00:00Z", "2026-10-25T02:00:00Z"},
 	} {
 		q, err := config.ParseQuietHours(tc.hours)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		now, err := time.Parse(time.RFC3339, tc.now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s := config.ChannelSettings{QuietHours: q, Zone: berlin}
 		if got := s.QuietUntil(now).Format(time.RFC3339); got != tc.want {
 			t.Errorf("%s at %s: over at %s, want %s", tc.hours, tc.now, got, tc.want)
