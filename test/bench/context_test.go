@@ -61,19 +61,11 @@ func (directory) RefreshMembers(context.Context, string, string, time.Duration) 
 
 func openContextDB(b *bench, name string, messages, channels int) *contextDB {
 	b.Helper()
-	url := b.servers.postgres.Database()
-	s, err := store.Open(b.Context(), url)
-	testserver.Must(b, err)
-	b.Cleanup(func() { _ = s.Close() })
-	testserver.Must(b, testserver.ErrOf(s.Migrate(b.Context())))
+	s, db := openStore(b)
 	l := &contextDB{
-		b: b, name: name, channels: channels, threads: threadsPerChannel * b.contextChannels(), store: s,
+		b: b, name: name, channels: channels, threads: threadsPerChannel * b.contextChannels(), store: s, db: db,
 		written: min(b.contextChannels(), messages/contextWritten),
 	}
-	if l.db, err = sql.Open("pgx", url); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { _ = l.db.Close() })
 	began := time.Now()
 	l.fill(messages)
 	b.logf("context: %s stored in %s", name, time.Since(began).Round(time.Second))

@@ -31,16 +31,8 @@ type searchDB struct {
 
 func openSearchDB(b *bench, messages int) *searchDB {
 	b.Helper()
-	url := b.servers.postgres.Database()
-	s, err := store.Open(b.Context(), url)
-	testserver.Must(b, err)
-	b.Cleanup(func() { _ = s.Close() })
-	testserver.Must(b, testserver.ErrOf(s.Migrate(b.Context())))
-	l := &searchDB{b: b, store: s, words: rand.New(rand.NewPCG(1, 2))}
-	if l.db, err = sql.Open("pgx", url); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { _ = l.db.Close() })
+	s, db := openStore(b)
+	l := &searchDB{b: b, store: s, db: db, words: rand.New(rand.NewPCG(1, 2))}
 	numbers := strings.NewReplacer("@channels", fmt.Sprint(searchChannels), "@words", fmt.Sprint(searchWords), "@vocabulary", fmt.Sprint(searchVocabulary), "@noon", fmt.Sprint(contextNoon.UnixMicro()), "@n", fmt.Sprint(messages))
 	l.exec(numbers.Replace(`INSERT INTO channels (team_id, channel_id, name, private, refreshed_us, member)
 		SELECT 'T1', 'C' || i, 'channel-' || i, i % 10 = 0, @noon, TRUE FROM generate_series(0, @channels - 1) i`))

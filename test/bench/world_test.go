@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
+	"myao/internal/store"
 	"myao/internal/testserver"
 	"myao/test/world"
 )
@@ -47,12 +47,7 @@ func startServers(b *bench) *servers {
 		s.temporal = testserver.StartTemporal(b, filepath.Join(b.TempDir(), "temporal.db"), 0)
 	}
 	s.client = world.Dial(b, s.temporal.Address, client.DefaultNamespace)
-	db, err := sql.Open("pgx", s.postgres.URL)
-	if err == nil {
-		_, err = db.ExecContext(b.Context(), "CREATE ROLE "+observerRole+" SUPERUSER LOGIN")
-	}
-	testserver.Must(b, err)
-	_ = db.Close()
+	testserver.Must(b, testserver.ErrOf(world.DB(b, s.postgres.URL).ExecContext(b.Context(), "CREATE ROLE "+observerRole+" SUPERUSER LOGIN")))
 	return s
 }
 
@@ -69,16 +64,23 @@ func (s *servers) settings(b *bench) string {
 		if p.url == "" {
 			continue
 		}
-		db, err := sql.Open("pgx", p.url)
-		testserver.Must(b, err)
 		var set string
-		err = db.QueryRowContext(b.Context(), `SELECT current_setting('server_version') || ': ' || string_agg(name || ' ' || current_setting(name), ', ' ORDER BY name)
-			FROM pg_settings WHERE name IN ('fsync', 'synchronous_commit', 'shared_buffers', 'max_wal_size')`).Scan(&set)
-		_ = db.Close()
-		testserver.Must(b, err)
+		testserver.Must(b, world.DB(b, p.url).QueryRowContext(b.Context(), `SELECT current_setting('server_version') || ': ' || string_agg(name || ' ' || current_setting(name), ', ' ORDER BY name)
+			FROM pg_settings WHERE name IN ('fsync', 'synchronous_commit', 'shared_buffers', 'max_wal_size')`).Scan(&set))
 		told += fmt.Sprintf("; %s Postgres %s", p.of, set)
 	}
 	return fmt.Sprintf("%s; %d rounds; the programs have their default settings unless a measurement says otherwise", told, b.rounds)
+}
+
+// openStore makes a database with the store's tables, and opens it by the store and by SQL.
+func openStore(b *bench) (*store.Store, *sql.DB) {
+	b.Helper()
+	url := b.servers.postgres.Database()
+	s, err := store.Open(b.Context(), url)
+	testserver.Must(b, err)
+	b.Cleanup(func() { _ = s.Close() })
+	testserver.Must(b, testserver.ErrOf(s.Migrate(b.Context())))
+	return s, world.DB(b, url)
 }
 
 // namespace makes a namespace and waits until the server knows it.
@@ -138,11 +140,7 @@ func build(b *bench, o settings) *system {
 	}
 	w.Configure("log: {level: warn}", "response: null",
 		"response:\n  workspace_daily_calls: 100000000\n  workspace_daily_tokens: 1000000000000\n  "+strings.ReplaceAll(o.response, "\n", "\n  "), more)
-	var err error
-	if w.db, err = sql.Open("pgx", strings.Replace(w.Database, "postgres@", observerRole+"@", 1)); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { _ = w.db.Close() })
+	w.db = world.DB(b, strings.Replace(w.Database, "postgres@", observerRole+"@", 1))
 	w.Start()
 	w.worker.Ready()
 	if o.channels > 100 {

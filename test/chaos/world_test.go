@@ -82,10 +82,7 @@ func build(t *testing.T, o settings) *system {
 	t.Cleanup(func() { _ = story.Close() })
 	w.log = log.New(story, "", log.LUTC|log.Ltime|log.Lmicroseconds)
 	w.Configure(fmt.Sprintf("response: {min_wait_seconds: %d, jitter_ratio: %g, max_wait_seconds: %d}", o.minWait, o.jitter, o.maxWait))
-	if w.db, err = sql.Open("pgx", w.Database); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = w.db.Close() })
+	w.db = world.DB(t, w.Database)
 	w.Start()
 	// Catch-up does not answer messages from before the bot knows their channel.
 	world.Await(t, "the catching up at start", func() bool {
