@@ -23,6 +23,19 @@ func TestConfiguration(t *testing.T) {
 	expect(t, e.configuration(t.Context()), Warn, "without a price: gemini-pro")
 }
 
+var (
+	// networked is an agent whose model is asked by OpenAI's protocol; local answers by rules on this machine.
+	networked = config.Agent{Provider: config.ProviderOpenAI, Model: "m", MaxOutputTokens: 10}
+	local     = config.Agent{Provider: config.ProviderDemo}
+)
+
+// asking is an examination that asks the models of these agents, at a server that speaks OpenAI's protocol.
+func asking(url string, agents config.Agents) *examination {
+	c := config.Default()
+	c.LLM.OpenAI.BaseURL, c.Agents = url, agents
+	return &examination{Doctor: Doctor{Config: c, Ask: true, Clock: time.Now}}
+}
+
 func TestModels(t *testing.T) {
 	t.Parallel()
 	status := http.StatusOK
@@ -32,12 +45,9 @@ func TestModels(t *testing.T) {
 		_, _ = w.Write([]byte(`{"id":"1","object":"chat.completion","model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"ready"}}],"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10}}`))
 	}))
 	defer server.Close()
-	c := config.Default()
-	c.LLM.OpenAI.BaseURL = server.URL
-	agent := config.Agent{Provider: config.ProviderOpenAI, Model: "m", MaxOutputTokens: 10}
-	c.Agents = config.Agents{Response: agent, Memory: agent, Judgment: config.Agent{Provider: config.ProviderDemo}}
 	find := func(ask bool) []Finding {
-		e := &examination{Doctor: Doctor{Config: c, Ask: ask, Clock: time.Now}}
+		e := asking(server.URL, config.Agents{Response: networked, Memory: networked, Judgment: local})
+		e.Ask = ask
 		return runChecks(t.Context(), e.models())
 	}
 	findings := find(false)
@@ -67,13 +77,9 @@ func TestModels(t *testing.T) {
 // One model at two servers is two checks, and each finding names its own keys.
 func TestAModelAtTwoServers(t *testing.T) {
 	t.Parallel()
-	cloud, local := llmtest.New(t, llmtest.Script(llmtest.Text("ready"))), llmtest.New(t, llmtest.Script(llmtest.Fail(http.StatusUnauthorized)))
-	c := config.Default()
-	c.LLM.OpenAI = config.Access{APIKey: "cloud-key", BaseURL: cloud.URL + "/v1"}
-	agent := config.Agent{Provider: config.ProviderOpenAI, Model: "m", MaxOutputTokens: 10}
-	c.Agents = config.Agents{Response: agent, Judgment: agent, Memory: agent}
-	c.Agents.Judgment.BaseURL = local.URL + "/v1"
-	e := &examination{Doctor: Doctor{Config: c, Ask: true, Clock: time.Now}}
+	cloud, own := llmtest.New(t, llmtest.Script(llmtest.Text("ready"))), llmtest.New(t, llmtest.Script(llmtest.Fail(http.StatusUnauthorized)))
+	e := asking(cloud.URL+"/v1", config.Agents{Response: networked, Judgment: networked, Memory: networked})
+	e.Config.LLM.OpenAI.APIKey, e.Config.Agents.Judgment.BaseURL = "cloud-key", own.URL+"/v1"
 	findings := runChecks(t.Context(), e.models())
 	if len(findings) != 2 || findings[0].Check != "model openai m" || findings[1].Check != "model openai m of agents.judgment" {
 		t.Fatalf("%+v", findings)
@@ -105,18 +111,14 @@ func TestAModelForJudgments(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			server := llmtest.New(t, llmtest.Script(tc.reply))
-			c := config.Default()
-			c.LLM.OpenAI.BaseURL = server.URL + "/v1"
-			agent := config.Agent{Provider: config.ProviderOpenAI, Model: "m", MaxOutputTokens: 10}
-			c.Agents = config.Agents{Response: agent, Memory: agent, Judgment: agent}
-			e := &examination{Doctor: Doctor{Config: c, Ask: true, Clock: time.Now}}
+			e := asking(server.URL+"/v1", config.Agents{Response: networked, Memory: networked, Judgment: networked})
 			timeout := modelTimeout
 			if tc.reply.Delay > 0 {
 				timeout = 200 * time.Millisecond
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), timeout)
 			defer cancel()
-			expect(t, e.model(ctx, uses(c)[0]), tc.status, tc.says)
+			expect(t, e.model(ctx, uses(e.Config)[0]), tc.status, tc.says)
 			for i, call := range server.Calls() { // then one with a tool, once its verdict was read
 				if call.Judgment() != (i == 0) || i > 0 && tc.status != OK || call.System == "" {
 					t.Errorf("probe %d is %s", i, call.Body)
@@ -148,12 +150,8 @@ func TestAModelForReplies(t *testing.T) {
 			}
 			return llmtest.Text("ready")
 		})
-		c := config.Default()
-		c.LLM.OpenAI.BaseURL = server.URL + "/v1"
-		agent := config.Agent{Provider: config.ProviderOpenAI, Model: "m", MaxOutputTokens: 10}
-		c.Agents = config.Agents{Response: agent, Memory: agent, Judgment: config.Agent{Provider: config.ProviderDemo}}
-		e := &examination{Doctor: Doctor{Config: c, Ask: true, Clock: time.Now}}
-		expect(t, e.model(t.Context(), uses(c)[0]), tc.status, tc.says)
+		e := asking(server.URL+"/v1", config.Agents{Response: networked, Memory: networked, Judgment: local})
+		expect(t, e.model(t.Context(), uses(e.Config)[0]), tc.status, tc.says)
 		if want := map[bool]int{true: 2, false: 1}[tc.status == Warn]; len(server.Calls()) != want {
 			t.Errorf("%s: asked %d times, want %d", tc.name, len(server.Calls()), want)
 		}
@@ -173,15 +171,10 @@ func TestAModelOfShadow(t *testing.T) {
 		{llmtest.Fail(http.StatusUnauthorized), Warn, "set llm.openai.api_key"},
 	} {
 		server := llmtest.New(t, llmtest.Script(tc.reply))
-		c := config.Default()
-		c.LLM.OpenAI.BaseURL = server.URL + "/v1"
-		for _, a := range []*config.Agent{&c.Agents.Response, &c.Agents.Judgment, &c.Agents.Memory} {
-			a.Provider = config.ProviderDemo
-		}
+		e := asking(server.URL+"/v1", config.Agents{Response: local, Judgment: local, Memory: local})
 		for _, name := range []string{"small", "again"} {
-			c.Shadow.Judges = append(c.Shadow.Judges, config.ShadowJudge{Name: name, Provider: config.ProviderOpenAI, Model: "m"})
+			e.Config.Shadow.Judges = append(e.Config.Shadow.Judges, config.ShadowJudge{Name: name, Provider: config.ProviderOpenAI, Model: "m"})
 		}
-		e := &examination{Doctor: Doctor{Config: c, Ask: true, Clock: time.Now}}
 		findings := runChecks(t.Context(), e.models())
 		if len(findings) != 2 || findings[1].Check != "model openai m" || len(server.Calls()) != 1 || !server.Calls()[0].Judgment() {
 			t.Fatalf("%+v, %d calls", findings, len(server.Calls()))
