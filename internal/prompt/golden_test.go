@@ -109,12 +109,18 @@ func at(hour, minute int) string {
 
 var noon = time.Date(2024, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func location(t *testing.T, name string) *time.Location {
+// must ends the test if there is an error.
+func must(t testing.TB, err error) {
 	t.Helper()
-	l, err := time.LoadLocation(name)
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func location(t *testing.T, name string) *time.Location {
+	t.Helper()
+	l, err := time.LoadLocation(name)
+	must(t, err)
 	return l
 }
 
@@ -130,9 +136,7 @@ func renderer(t testing.TB, c Config) *Renderer {
 		create = shared.(func() (*Renderer, error))
 	}
 	r, err := create()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r
 }
 
@@ -151,9 +155,7 @@ func rendered(t testing.TB, render rendering, c chat.Context, o Options) (system
 		o.Now = noon
 	}
 	system, user, err := render(c, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return system, user
 }
 
@@ -321,18 +323,12 @@ func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".golden")
 	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must(t, os.WriteFile(path, []byte(got), 0o644))
 		return
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got != string(want) {
 		t.Errorf("%s differs (run with -update and read the diff); got:\n%s", path, got)
 	}

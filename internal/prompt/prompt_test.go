@@ -382,12 +382,8 @@ func templatesDir(t *testing.T, files map[string]string) string {
 	dir := t.TempDir()
 	for name, source := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(source), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must(t, os.WriteFile(path, []byte(source), 0o644))
 	}
 	return dir
 }
@@ -431,9 +427,7 @@ func TestOverride(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			system, user := rendered(t, r.Response, bare(), Options{})
 			if !strings.Contains(system, tt.system) || !strings.Contains(user, tt.user) {
 				t.Errorf("got %q and %q, want %q and %q in them", system, user, tt.system, tt.user)
