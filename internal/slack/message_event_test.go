@@ -69,6 +69,18 @@ func TestDecodeMessage(t *testing.T) {
 		}
 		return m
 	}
+	said := func(text, more string) string {
+		return strings.TrimSuffix(`{"type":"message","channel":"C1","user":"U1","ts":"1700000000.000100","text":"`+text+`",`+more, ",") + "}"
+	}
+	person := func(text string) MessageEvent {
+		return MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = text })}
+	}
+	bot := func(user, text string) MessageEvent {
+		return MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Text = user, "B9", text })}
+	}
+	direct := func(e MessageEvent) MessageEvent { e.ChannelType, e.Message.Channel = "im", "D1"; return e }
+	mention := func(e MessageEvent) MessageEvent { e.Mention = true; return e }
+	inThread := func(e MessageEvent) MessageEvent { e.Message.ThreadTS = "1699999999.000100"; return e }
 	cat := []chat.File{{ID: "F1", Name: "cat.png", MIME: "image/png"}}
 	for _, tc := range []struct {
 		name  string
@@ -79,36 +91,30 @@ func TestDecodeMessage(t *testing.T) {
 			MessageEvent{Kind: Posted, ChannelType: "channel", Message: message(nil)}},
 		{"private channel", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","channel_type":"group"}`,
 			MessageEvent{Kind: Posted, ChannelType: "group", Message: message(nil)}},
-		{"reply", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","thread_ts":"1699999999.000100","parent_user_id":"U2"}`,
-			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.ThreadTS = "1699999999.000100" })}},
-		{"parent of a thread", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","thread_ts":"1700000000.000100"}`,
-			MessageEvent{Kind: Posted, Message: message(nil)}},
-		{"mention, as message", `{"type":"message","channel":"C1","user":"U1","text":"<@UBOT> hi","ts":"1700000000.000100"}`,
-			MessageEvent{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) { m.Text = "<@UBOT> hi" })}},
+		{"reply", said("hello", `"thread_ts":"1699999999.000100","parent_user_id":"U2"`), inThread(person("hello"))},
+		{"parent of a thread", said("hello", `"thread_ts":"1700000000.000100"`), person("hello")},
+		{"mention, as message", said("<@UBOT> hi", ""), mention(person("<@UBOT> hi"))},
 		{"mention, as app_mention", `{"type":"app_mention","channel":"C1","user":"U1","text":"<@UBOT> hi","ts":"1700000000.000100","event_ts":"1700000000.000100"}`,
 			MessageEvent{Kind: Posted, Mention: true, Partial: true, Message: message(func(m *chat.Message) { m.Text = "<@UBOT> hi" })}},
 		{"app_mention with files", `{"type":"app_mention","channel":"C1","user":"U1","text":"<@UBOT>","ts":"1700000000.000100","files":[{"id":"F1","name":"cat.png","mimetype":"image/png"}]}`,
 			MessageEvent{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) { m.Text, m.Files = "<@UBOT>", cat })}},
 		{"app_mention of an edit", `{"type":"app_mention","channel":"C1","user":"U1","text":"<@UBOT> hi","ts":"1700000000.000100","edited":{"user":"U1","ts":"1700000005.000000"}}`,
 			MessageEvent{Kind: Edited, Mention: true, Partial: true, Message: message(func(m *chat.Message) { m.Text, m.Revision = "<@UBOT> hi", "1700000005.000000" })}},
-		{"mention with a label", `{"type":"message","channel":"C1","user":"U1","text":"hey <@UBOT|myao>","ts":"1700000000.000100"}`,
-			MessageEvent{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) { m.Text = "hey <@UBOT|myao>" })}},
-		{"mention of somebody else", `{"type":"message","channel":"C1","user":"U1","text":"<@UBOT2>","ts":"1700000000.000100"}`,
-			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "<@UBOT2>" })}},
+		{"mention with a label", said("hey <@UBOT|myao>", ""), mention(person("hey <@UBOT|myao>"))},
+		{"mention of somebody else", said("<@UBOT2>", ""), person("<@UBOT2>")},
 		{"file_share", `{"type":"message","subtype":"file_share","channel":"C1","user":"U1","text":"","upload":false,"ts":"1700000000.000100","files":[{"id":"F1","name":"cat.png","mimetype":"image/png","size":12},{"id":"F2","mode":"tombstone"},null,{"id":"F3","file_access":"check_file_info"}]}`,
 			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) {
 				m.Text, m.Files = "", append(cat[:1:1], chat.File{ID: "F3", Name: "F3"})
 			})}},
 		{"thread_broadcast", `{"type":"message","subtype":"thread_broadcast","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","thread_ts":"1699999999.000100","root":{"user":"UBOT","text":"<@UBOT>","ts":"1699999999.000100"}}`,
-			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.ThreadTS = "1699999999.000100" })}},
-		{"me_message", `{"type":"message","subtype":"me_message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100"}`,
-			MessageEvent{Kind: Posted, Message: message(nil)}},
+			inThread(person("hello"))},
+		{"me_message", said("hello", `"subtype":"me_message"`), person("hello")},
 		{"bot_message", `{"type":"message","subtype":"bot_message","channel":"C1","bot_id":"B9","username":"deploy\nbot","icons":{"emoji":":rocket:"},"text":"hello","ts":"1700000000.000100"}`,
 			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Name = "", "B9", "deploy bot" })}},
 		{"bot_message with a user only", `{"type":"message","subtype":"bot_message","channel":"C1","user":"U1","username":"x","text":"hello","ts":"1700000000.000100"}`,
 			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.BotID, m.Name = "U1", "x" })}},
 		{"bot with a user", `{"type":"message","channel":"C1","user":"U9","bot_id":"B9","app_id":"A9","bot_profile":{"name":"deploy"},"text":"hello","ts":"1700000000.000100"}`,
-			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID = "U9", "B9" })}},
+			bot("U9", "hello")},
 		{"own by user", `{"type":"message","channel":"C1","user":"UBOT","text":"<@UBOT>","ts":"1700000000.000100"}`,
 			MessageEvent{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) {
 				m.Text, m.UserID, m.BotID, m.Own = "<@UBOT>", "UBOT", "BBOT", true
@@ -122,38 +128,29 @@ func TestDecodeMessage(t *testing.T) {
 				m.Channel, m.UserID, m.BotID, m.Text = "D1", "USLACK", "USLACK", "<@U1> archived the channel <#C1>"
 			})}},
 		{"direct message", `{"type":"message","channel":"D1","user":"U1","text":"hello","ts":"1700000000.000100","channel_type":"im"}`,
-			MessageEvent{Kind: Posted, ChannelType: "im", Message: message(func(m *chat.Message) { m.Channel = "D1" })}},
+			direct(person("hello"))},
 		{"direct message, without its type", `{"type":"message","channel":"D1","user":"U1","text":"hello","ts":"1700000000.000100"}`,
-			MessageEvent{Kind: Posted, ChannelType: "im", Message: message(func(m *chat.Message) { m.Channel = "D1" })}},
+			direct(person("hello"))},
 		{"Slack Connect", `{"type":"message","channel":"C1","user":"W7","user_team":"T7","source_team":"T7","team":"T7","user_profile":{"team":"T7"},"text":"hello","ts":"1700000000.000100"}`,
 			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID = "W7" })}},
 		{"no text", `{"type":"message","channel":"C1","user":"U1","text":null,"ts":"1700000000.000100"}`,
-			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "" })}},
+			person("")},
 		{"odd unused fields", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","team":7,"blocks":{"x":1},"attachments":[7],"files":"none","edited":"yes","event_ts":9.5,"reactions":0,"message":4}`,
-			MessageEvent{Kind: Posted, Message: message(nil)}},
-		{"a person's attachments are no text", `{"type":"message","channel":"C1","user":"U1","text":"","ts":"1700000000.000100","attachments":[{"text":"<@UBOT>"}]}`,
-			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "" })}},
+			person("hello")},
+		{"a person's attachments are no text", said("", `"attachments":[{"text":"<@UBOT>"}]`), person("")},
 		{"a preview of a message is no text", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","attachments":[{"is_msg_unfurl":true,"from_url":"https://example.slack.com/archives/C2/p1","author_name":"Bob","text":"the DB is down"}]}`,
-			MessageEvent{Kind: Posted, Message: message(nil)}},
+			person("hello")},
 		{"forward without a word", `{"type":"message","channel":"D1","user":"U1","text":"","ts":"1700000000.000100","attachments":[{"is_msg_unfurl":true,"is_share":true,"from_url":"https://example.slack.com/archives/C2/p1","author_name":"Bob\n<3","text":"the DB is down\nsince noon","fallback":"[March 1st] Bob: the DB"}]}`,
-			MessageEvent{Kind: Posted, ChannelType: "im", Message: message(func(m *chat.Message) {
-				m.Channel, m.Text = "D1", "[forwarded message by Bob &lt;3]\nthe DB is down\nsince noon"
-			})}},
+			direct(person("[forwarded message by Bob &lt;3]\nthe DB is down\nsince noon"))},
 		{"forward with a mention", `{"type":"message","channel":"C1","user":"U1","text":"<@UBOT> what do you say?","ts":"1700000000.000100","attachments":[{"is_share":true,"author_name":"Bob","text":"the DB is down"},{"title":"a preview"},{"is_share":true,"text":"and up again"}]}`,
-			MessageEvent{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) {
-				m.Text = "<@UBOT> what do you say?\n[forwarded message by Bob]\nthe DB is down\n[forwarded message]\nand up again"
-			})}},
+			mention(person("<@UBOT> what do you say?\n[forwarded message by Bob]\nthe DB is down\n[forwarded message]\nand up again"))},
 		{"lines like the one above a forward are marked", `{"type":"message","channel":"C1","user":"U1","text":"look\n [Forwarded message by Alice]\nall approved","ts":"1700000000.000100","attachments":[{"is_share":true,"author_name":"Bob","text":"so\n[forwarded message by Alice]\nit is"}]}`,
-			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) {
-				m.Text = "look\n \\[Forwarded message by Alice]\nall approved\n[forwarded message by Bob]\nso\n\\[forwarded message by Alice]\nit is"
-			})}},
+			person("look\n \\[Forwarded message by Alice]\nall approved\n[forwarded message by Bob]\nso\n\\[forwarded message by Alice]\nit is")},
 		{"forward of a mention is none", `{"type":"message","channel":"C1","user":"U1","text":"look","ts":"1700000000.000100","attachments":[{"is_share":true,"author_name":"<@UBOT>","text":"<@UBOT> or <@UBOT|old>, ask <@U2>"}]}`,
-			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) {
-				m.Text = "look\n[forwarded message by &lt;@UBOT&gt;]\n@myao or @myao, ask <@U2>"
-			})}},
+			person("look\n[forwarded message by &lt;@UBOT&gt;]\n@myao or @myao, ask <@U2>")},
 		{"forward of blocks", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","attachments":[{"is_share":true,"author_name":"Bob","text":"","fallback":"f","message_blocks":[7,{},
 			{"team":"T1","channel":"C2","ts":"1699999999.000100","message":{"blocks":[{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"user","user_id":"UBOT"},{"type":"text","text":" a < b"}]}]}]}}]}]}`,
-			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "hello\n[forwarded message by Bob]\n@myao a &lt; b" })}},
+			person("hello\n[forwarded message by Bob]\n@myao a &lt; b")},
 		{"forward of a file", `{"type":"message","channel":"D1","user":"U1","text":"","ts":"1700000000.000100","attachments":[{"is_msg_unfurl":true,"is_share":true,"author_name":"Bob","text":"","fallback":"[no preview available]",
 			"files":[{"id":"F1","mode":"hosted","name":"cat.png","mimetype":"image/png"},{"id":"F2","mode":"tombstone"}]}]}`,
 			MessageEvent{Kind: Posted, ChannelType: "im", Message: message(func(m *chat.Message) { m.Channel, m.Text, m.Files = "D1", "[forwarded message by Bob]", cat })}},
@@ -163,93 +160,75 @@ func TestDecodeMessage(t *testing.T) {
 				m.Text, m.Files = "hello\n[forwarded message]\nlogs", append(cat[:1:1], chat.File{ID: "F3", Name: "db-7.log", MIME: "text/plain"})
 			})}},
 		{"forward of something else", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","attachments":[{"is_share":true,"fallback":"[March 1st] Bob: cat.png"},{"is_share":true,"fallback":"[no preview available]"}]}`,
-			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) {
-				m.Text = "hello\n[forwarded message]\n[March 1st] Bob: cat.png\n[forwarded message]"
-			})}},
+			person("hello\n[forwarded message]\n[March 1st] Bob: cat.png\n[forwarded message]")},
 		{"table that somebody pastes", `{"type":"message","channel":"C1","user":"U1","text":"<@UBOT> which is down?","ts":"1700000000.000100","attachments":[{"id":1,"fallback":"[no preview available]","blocks":[
 			{"type":"section","text":{"type":"mrkdwn","text":"no table"}},
 			{"type":"table","rows":[[{"type":"raw_text","text":""},{"type":"raw_text","text":"a < b"},{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"two\nlines"}]}]}],
 			[{"type":"raw_text","text":"db-7 <@UBOT>"},{"type":"raw_number","value":1200,"text":"1,200"},{"type":"raw_number","value":3.5}],
 			[{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"user","user_id":"UBOT"},{"type":"text","text":" "},{"type":"link","url":"https://e.org","text":"e"}]}]},null,{"type":"raw_text","text":"down"}],
 			[{"type":"raw_text","text":" "},7],7,[]]},{"type":"table","rows":7}]}]}`,
-			MessageEvent{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) {
-				m.Text = "<@UBOT> which is down?\n| a &lt; b | two lines\ndb-7 &lt;@UBOT&gt; | 1,200 | 3.5\n@myao <https://e.org|e> |  | down"
-			})}},
+			mention(person("<@UBOT> which is down?\n| a &lt; b | two lines\ndb-7 &lt;@UBOT&gt; | 1,200 | 3.5\n@myao <https://e.org|e> |  | down"))},
 		{"table and nothing else", `{"type":"message","channel":"D1","user":"U1","text":"","ts":"1700000000.000100","attachments":[{"blocks":[
 			{"type":"data_table","caption":"Load & co","rows":[[{"type":"raw_text","text":"host"}],[{"type":"raw_text","text":"db-7"}]]}]}]}`,
-			MessageEvent{Kind: Posted, ChannelType: "im", Message: message(func(m *chat.Message) { m.Channel, m.Text = "D1", "Load &amp; co\nhost\ndb-7" })}},
+			direct(person("Load &amp; co\nhost\ndb-7"))},
 		{"table beside the words", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","blocks":[{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"hello"}]}]},
 			{"type":"table","rows":[[{"type":"raw_text","text":"a"},{"type":"raw_text","text":"b"}]]}]}`,
-			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "hello\na | b" })}},
+			person("hello\na | b")},
 		{"table of a preview is no text", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","attachments":[
 			{"from_url":"https://e.org","blocks":[{"type":"table","rows":[[{"type":"raw_text","text":"a"}]]}]},{"is_app_unfurl":true,"blocks":[{"type":"table","rows":[[{"type":"raw_text","text":"b"}]]}]}]}`,
-			MessageEvent{Kind: Posted, Message: message(nil)}},
+			person("hello")},
 		{"bot with a text and a table", `{"type":"message","channel":"C1","bot_id":"B9","text":"Load","ts":"1700000000.000100","blocks":[{"type":"header","text":{"type":"plain_text","text":"Load of today"}},
 			{"type":"table","rows":[[{"type":"raw_text","text":"db-7"},{"type":"raw_number","text":"42"}]]}]}`,
-			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Text = "", "B9", "Load\ndb-7 | 42" })}},
+			bot("", "Load\ndb-7 | 42")},
 		{"own table, which the text has", `{"type":"message","channel":"C1","user":"UBOT","bot_id":"BBOT","text":"| a | b |","ts":"1700000000.000100","blocks":[{"type":"table","rows":[[{"type":"raw_text","text":"a"},{"type":"raw_text","text":"b"}]]}]}`,
 			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Own, m.Text = "UBOT", "BBOT", true, "| a | b |" })}},
 		{"NUL in the text", `{"type":"message","channel":"C1","user":"U1","text":"he\u0000llo","ts":"1700000000.000100"}`,
-			MessageEvent{Kind: Posted, Message: message(nil)}},
+			person("hello")},
 		{"bot with attachments only", `{"type":"message","channel":"C1","bot_id":"B9","text":"","ts":"1700000000.000100","attachments":[{"fallback":"f","pretext":"Build","title":"failed","text":"on main"},{"fallback":"only this"},7]}`,
-			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) {
-				m.UserID, m.BotID, m.Text = "", "B9", "Build\nfailed\non main\nonly this"
-			})}},
+			bot("", "Build\nfailed\non main\nonly this")},
 		{"bot with fields", `{"type":"message","subtype":"bot_message","channel":"C1","bot_id":"B9","text":"","ts":"1700000000.000100","attachments":[
 			{"title":"Alert","fields":[{"title":"Summary","value":"disk full on <https://e.org|db-7>","short":true},{"title":"","value":"since noon"},{"title":"Who?","value":" "},{"title":7},8],"fallback":"[FIRING] disk full on db-7"},
 			{"fields":[{"title":"Load","value":"42"}],"fallback":"f"},{"fallback":"[no preview available]"},{"fields":[],"fallback":"only this"}]}`,
-			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) {
-				m.UserID, m.BotID, m.Text = "", "B9", "Alert\nSummary: disk full on <https://e.org|db-7>\nsince noon\nWho?\nLoad: 42\nonly this"
-			})}},
+			bot("", "Alert\nSummary: disk full on <https://e.org|db-7>\nsince noon\nWho?\nLoad: 42\nonly this")},
 		{"bot with dates and groups", `{"type":"message","channel":"C1","bot_id":"B9","ts":"1700000000.000100","blocks":[{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[
 			{"type":"broadcast","range":"here"},{"type":"text","text":" "},{"type":"usergroup","usergroup_id":"S1"},{"type":"text","text":": until "},
 			{"type":"date","timestamp":1720710212,"format":"{date_num} | {time}","fallback":"July\n<11"},{"type":"text","text":", "},
 			{"type":"date","timestamp":1720710212,"format":"{date}"},{"type":"text","text":", "},{"type":"date","timestamp":"soon","format":"{date}","fallback":"soon"}]}]}]}`,
-			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) {
-				m.UserID, m.BotID = "", "B9"
-				m.Text = "<!here> <!subteam^S1>: until <!date^1720710212^{date_num} {time}|July &lt;11>, <!date^1720710212^{date}|>, soon"
-			})}},
+			bot("", "<!here> <!subteam^S1>: until <!date^1720710212^{date_num} {time}|July &lt;11>, <!date^1720710212^{date}|>, soon")},
 		{"bot with images", `{"type":"message","channel":"C1","bot_id":"B9","ts":"1700000000.000100","blocks":[
 			{"type":"image","image_url":"https://e.org/1.png","alt_text":"CPU <90%","title":{"type":"plain_text","text":"db-7 & co"}},
 			{"type":"context","elements":[{"type":"image","image_url":"https://e.org/2.png","alt_text":"red"},{"type":"mrkdwn","text":"*down*"}]}],
 			"attachments":[{"fallback":"[no preview available]","blocks":[{"type":"image","image_url":"https://e.org/3.png","alt_text":"memory"}]}]}`,
-			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) {
-				m.UserID, m.BotID, m.Text = "", "B9", "db-7 &amp; co\nCPU &lt;90%\nred\n*down*\nmemory"
-			})}},
+			bot("", "db-7 &amp; co\nCPU &lt;90%\nred\n*down*\nmemory")},
 		{"bot with a table attached", `{"type":"message","channel":"C1","bot_id":"B9","text":"Load","ts":"1700000000.000100","attachments":[{"fallback":"[no preview available]","blocks":[
 			{"type":"table","rows":[[{"type":"raw_text","text":"db-7"},{"type":"raw_number","text":"42"}]]}]}]}`,
-			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Text = "", "B9", "Load\ndb-7 | 42" })}},
+			bot("", "Load\ndb-7 | 42")},
 		{"bot with text and attachments", `{"type":"message","subtype":"bot_message","channel":"C1","bot_id":"B9","text":"Alert\nCPU","ts":"1700000000.000100","attachments":[
 			{"fallback":"Alert","title":"CPU","text":"the DB is down"},{"fallback":"Alert"},{"from_url":"https://e.org","title":"E"},{"original_url":"https://e.org","title":"E"},{"is_msg_unfurl":true,"text":"x"},
 			{"is_share":true,"author_name":"Bob","text":"Alert"},{"text":"<@UBOT>"}]}`,
-			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) {
-				m.UserID, m.BotID, m.Text = "", "B9", "Alert\nCPU\nthe DB is down\n[forwarded message by Bob]\nAlert\n@myao"
-			})}},
+			bot("", "Alert\nCPU\nthe DB is down\n[forwarded message by Bob]\nAlert\n@myao")},
 		{"bot with blocks only", `{"type":"message","channel":"C1","bot_id":"B9","ts":"1700000000.000100","blocks":[
 			{"type":"header","text":{"type":"plain_text","text":"A & B"}},{"type":"divider"},
 			{"type":"section","text":{"type":"mrkdwn","text":"*x*"},"fields":[{"type":"mrkdwn","text":"y"}],"accessory":{"type":"button","text":{"type":"plain_text","text":"no"}}},
 			{"type":"markdown","text":"**m**"},{"type":"never_seen","elements":[{"type":"mrkdwn","text":"z"}]},
 			{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"hi "},{"type":"user","user_id":"U2"},{"type":"emoji","name":"tada"}]},
 			{"type":"rich_text_list","elements":[{"type":"rich_text_section","elements":[{"type":"link","url":"https://e.org","text":"e"}]},{"type":"rich_text_section","elements":[{"type":"channel","channel_id":"C2"}]}]}]}]}`,
-			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) {
-				m.UserID, m.BotID = "", "B9"
-				m.Text = "A &amp; B\n*x*\ny\n**m**\nz\nhi <@U2>:tada:\n<https://e.org|e>\n<#C2>"
-			})}},
+			bot("", "A &amp; B\n*x*\ny\n**m**\nz\nhi <@U2>:tada:\n<https://e.org|e>\n<#C2>")},
 		{"bot whose text Slack has filled in", `{"bot_id":"B9","type":"message","channel":"C1","text":"This content can't be displayed.","user":"U9","ts":"1700000000.000100","team":"T1","blocks":[
 			{"type":"section","block_id":"b1","text":{"type":"mrkdwn","text":"*db-7* is down","verbatim":false}},{"type":"divider","block_id":"b2"},
 			{"type":"context","block_id":"b3","elements":[{"type":"mrkdwn","text":"since noon"}]}]}`,
-			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Text = "U9", "B9", "*db-7* is down\nsince noon" })}},
+			bot("U9", "*db-7* is down\nsince noon")},
 		{"bot that has yet to say something", `{"bot_id":"B9","type":"message","channel":"C1","text":"This message contains interactive elements.","user":"U9","ts":"1700000000.000100","streaming_state":"in_progress"}`,
-			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Text = "U9", "B9", "" })}},
+			bot("U9", "")},
 		{"person whose text Slack has filled in", `{"type":"message","channel":"C1","user":"U1","text":"This message contains interactive elements.","ts":"1700000000.000100","blocks":[
 			{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"user","user_id":"UBOT"},{"type":"text","text":" whose cat?"}]}]},{"type":"image","image_url":"https://e.org/1.gif","alt_text":"a cat"}]}`,
-			MessageEvent{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) { m.Text = "<@UBOT> whose cat?\na cat" })}},
+			mention(person("<@UBOT> whose cat?\na cat"))},
 		{"person who writes as Slack does", `{"type":"message","channel":"C1","user":"U1","text":"This content can't be displayed.","ts":"1700000000.000100"}`,
-			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "This content can't be displayed." })}},
+			person("This content can't be displayed.")},
 		{"forward of what Slack has filled in", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","attachments":[
 			{"is_share":true,"author_name":"deploy","text":"This content can't be displayed.","message_blocks":[{"message":{"blocks":[{"type":"section","text":{"type":"mrkdwn","text":"failed"}}]}}]},
 			{"is_share":true,"text":"","fallback":"This message contains interactive elements."}]}`,
-			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "hello\n[forwarded message by deploy]\nfailed\n[forwarded message]" })}},
+			person("hello\n[forwarded message by deploy]\nfailed\n[forwarded message]")},
 
 		{"edit", `{"type":"message","subtype":"message_changed","hidden":true,"channel":"C1","ts":"1700000009.000200","event_ts":"1700000009.000200","channel_type":"channel",
 			"message":{"type":"message","user":"U1","text":"hello","ts":"1700000000.000100","edited":{"user":"U1","ts":"1700000009.000000"}},
