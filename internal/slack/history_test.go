@@ -60,80 +60,48 @@ func TestHistoryRefusesAnAnswerWithoutMessages(t *testing.T) {
 }
 
 // TestMessagesOfHistory reads message objects as conversations.history and
-// conversations.replies give them: without a channel, and not wrapped in an event.
+// conversations.replies give them: without a channel, and not wrapped in an event. What else they may
+// hold is read as in events.
 func TestMessagesOfHistory(t *testing.T) {
 	t.Parallel()
-	const ts, parent = "1700000005.000100", "1700000000.000100"
-	message := func(change func(*chat.Message)) *chat.Message {
-		m := &chat.Message{Team: "T1", Channel: "C1", TS: ts, UserID: "U1", Text: "hello"}
-		change(m)
-		return m
+	const ts, parent, later = "1700000005.000100", "1700000000.000100", "1700000007.000100"
+	said := func(fields string) string {
+		return `{"type":"message","user":"U1","text":"hello","ts":"1700000005.000100"` + fields + `}`
 	}
+	root := func(fields string) string { return said(`,"thread_ts":"1700000005.000100"` + fields) }
+	plain := &chat.Message{Team: "T1", Channel: "C1", TS: ts, UserID: "U1", Text: "hello"}
+	reply := &chat.Message{Team: "T1", Channel: "C1", TS: ts, UserID: "U1", Text: "hello", ThreadTS: parent}
 	for _, tc := range []struct {
 		name, object string
 		want         *chat.Message // nil: skipped
 		threads      map[string]string
 	}{
-		{name: "plain", object: `{"type":"message","user":"U1","text":"hello","ts":"1700000005.000100","team":"T1","client_msg_id":"x","blocks":[]}`,
-			want: message(func(*chat.Message) {})},
-		{name: "of another workspace", object: `{"type":"message","user":"U1","user_team":"T2","source_team":"T2","team":"T2","text":"hello","ts":"1700000005.000100"}`,
-			want: message(func(*chat.Message) {})},
-		{name: "of another channel, as it says", object: `{"type":"message","channel":"C2","user":"U1","text":"hello","ts":"1700000005.000100"}`,
-			want: message(func(*chat.Message) {})},
-		{name: "edited", object: `{"type":"message","user":"U1","text":"hello","ts":"1700000005.000100","edited":{"user":"U1","ts":"1700000009.000000"}}`,
-			want: message(func(m *chat.Message) { m.Revision = "1700000009.000000" })},
-		{name: "edited by nobody knows when", object: `{"type":"message","user":"U1","text":"hello","ts":"1700000005.000100","edited":{"user":"U1","ts":9}}`,
-			want: message(func(*chat.Message) {})},
-		{name: "reply", object: `{"type":"message","user":"U1","text":"hello","ts":"1700000005.000100","thread_ts":"1700000000.000100","parent_user_id":"U2"}`,
-			want: message(func(m *chat.Message) { m.ThreadTS = parent })},
-		{name: "reply sent to the channel", object: `{"type":"message","subtype":"thread_broadcast","user":"U1","text":"hello","ts":"1700000005.000100","thread_ts":"1700000000.000100",
-			"root":{"user":"U2","text":"root","ts":"1700000000.000100","thread_ts":"1700000000.000100","reply_count":3,"latest_reply":"1700000005.000100"}}`,
-			want: message(func(m *chat.Message) { m.ThreadTS = parent })},
-		{name: "file", object: `{"type":"message","subtype":"file_share","user":"U1","text":"hello","ts":"1700000005.000100","upload":true,"files":[{"id":"F1","name":"cat.png","mimetype":"image/png"},{"id":"F2","mode":"tombstone"}]}`,
-			want: message(func(m *chat.Message) { m.Files = []chat.File{{ID: "F1", Name: "cat.png", MIME: "image/png"}} })},
-		{name: "file without subtype or text", object: `{"type":"message","user":"U1","text":"","ts":"1700000005.000100","files":[{"id":"F1","name":"cat.png","mimetype":"image/png"}]}`,
-			want: message(func(m *chat.Message) {
-				m.Text, m.Files = "", []chat.File{{ID: "F1", Name: "cat.png", MIME: "image/png"}}
-			})},
-		{name: "/me", object: `{"type":"message","subtype":"me_message","user":"U1","text":"hello","ts":"1700000005.000100"}`,
-			want: message(func(*chat.Message) {})},
-		{name: "webhook", object: `{"type":"message","subtype":"bot_message","bot_id":"B1","username":"deploys","text":"","ts":"1700000005.000100","attachments":[{"fallback":"hello"}]}`,
-			want: message(func(m *chat.Message) { m.UserID, m.BotID, m.Name = "", "B1", "deploys" })},
-		{name: "forward of a mention, which is none here", object: `{"type":"message","user":"U1","text":"","ts":"1700000005.000100","attachments":[{"is_msg_unfurl":true,"is_share":true,"author_name":"Bob","text":"<@UBOT> hello"}]}`,
-			want: message(func(m *chat.Message) { m.Text = "[forwarded message by Bob]\n@myao hello" })},
-		{name: "another app", object: `{"type":"message","user":"U1","bot_id":"B1","app_id":"A1","text":"hello","ts":"1700000005.000100","bot_profile":{"name":"helper"},"metadata":{"event_type":"x","event_payload":{}}}`,
-			want: message(func(m *chat.Message) { m.BotID = "B1" })},
-		{name: "our own", object: `{"type":"message","user":"UBOT","bot_id":"BBOT","text":"hello","ts":"1700000005.000100","metadata":{"event_type":"myao_reply","event_payload":{"key":"k"}}}`,
-			want: message(func(m *chat.Message) { m.UserID, m.BotID, m.Own = "UBOT", "BBOT", true })},
+		{name: "plain", object: said(`,"team":"T1","client_msg_id":"x","blocks":[]`), want: plain},
+		{name: "of another channel, as it says", object: said(`,"channel":"C2"`), want: plain},
+		{name: "edited by nobody knows when", object: said(`,"edited":{"user":"U1","ts":9}`), want: plain},
+		{name: "reply", object: said(`,"thread_ts":"1700000000.000100","parent_user_id":"U2"`), want: reply},
+		{name: "reply sent to the channel", object: said(`,"subtype":"thread_broadcast","thread_ts":"1700000000.000100",
+			"root":{"user":"U2","ts":"1700000000.000100","thread_ts":"1700000000.000100","reply_count":3}`), want: reply},
 
-		{name: "parent", object: `{"type":"message","user":"U1","text":"hello","ts":"1700000005.000100","thread_ts":"1700000005.000100","reply_count":2,"reply_users_count":1,"latest_reply":"1700000007.000100","reply_users":["U2"],"is_locked":false,"subscribed":false}`,
-			want: message(func(*chat.Message) {}), threads: map[string]string{ts: "1700000007.000100"}},
-		{name: "parent without its newest reply", object: `{"type":"message","user":"U1","text":"hello","ts":"1700000005.000100","thread_ts":"1700000005.000100","reply_count":2}`,
-			want: message(func(*chat.Message) {}), threads: map[string]string{ts: ""}},
-		{name: "parent by its thread_ts alone", object: `{"type":"message","user":"U1","text":"hello","ts":"1700000005.000100","thread_ts":"1700000005.000100"}`,
-			want: message(func(*chat.Message) {}), threads: map[string]string{ts: ""}},
-		{name: "parent by its newest reply alone", object: `{"type":"message","user":"U1","text":"hello","ts":"1700000005.000100","latest_reply":"1700000007.000100"}`,
-			want: message(func(*chat.Message) {}), threads: map[string]string{ts: "1700000007.000100"}},
-		{name: "parent with nonsense", object: `{"type":"message","user":"U1","text":"hello","ts":"1700000005.000100","thread_ts":"1700000005.000100","reply_count":"many","latest_reply":[]}`,
-			want: message(func(*chat.Message) {}), threads: map[string]string{ts: ""}},
-		{name: "parent with a reply before it", object: `{"type":"message","user":"U1","text":"hello","ts":"1700000005.000100","thread_ts":"1700000005.000100","reply_count":1,"latest_reply":"999999999.000100"}`,
-			want: message(func(*chat.Message) {}), threads: map[string]string{ts: ""}},
-		{name: "parent whose replies were deleted", object: `{"type":"message","user":"U1","text":"hello","ts":"1700000005.000100","thread_ts":"1700000005.000100","reply_count":0}`,
-			want: message(func(*chat.Message) {})},
-		{name: "never replied to", object: `{"type":"message","user":"U1","text":"hello","ts":"1700000005.000100","reply_count":0}`,
-			want: message(func(*chat.Message) {})},
-		{name: "deleted parent", object: `{"type":"message","subtype":"tombstone","hidden":true,"user":"USLACKBOT","text":"This message was deleted.","ts":"1700000005.000100","thread_ts":"1700000005.000100","reply_count":1,"latest_reply":"1700000007.000100"}`,
-			threads: map[string]string{ts: "1700000007.000100"}},
-		{name: "join with a thread", object: `{"type":"message","subtype":"channel_join","user":"U1","text":"<@U1> has joined","ts":"1700000005.000100","thread_ts":"1700000005.000100","reply_count":1,"latest_reply":"1700000007.000100"}`,
-			threads: map[string]string{ts: "1700000007.000100"}},
+		{name: "parent", object: root(`,"reply_count":2,"reply_users_count":1,"latest_reply":"1700000007.000100",
+			"reply_users":["U2"],"is_locked":false,"subscribed":false`), want: plain, threads: map[string]string{ts: later}},
+		{name: "parent without its newest reply", object: root(`,"reply_count":2`), want: plain, threads: map[string]string{ts: ""}},
+		{name: "parent by its thread_ts alone", object: root(""), want: plain, threads: map[string]string{ts: ""}},
+		{name: "parent by its newest reply alone", object: said(`,"latest_reply":"1700000007.000100"`), want: plain,
+			threads: map[string]string{ts: later}},
+		{name: "parent with nonsense", object: root(`,"reply_count":"many","latest_reply":[]`), want: plain,
+			threads: map[string]string{ts: ""}},
+		{name: "parent with a reply before it", object: root(`,"reply_count":1,"latest_reply":"999999999.000100"`), want: plain,
+			threads: map[string]string{ts: ""}},
+		{name: "parent whose replies were deleted", object: root(`,"reply_count":0`), want: plain},
+		{name: "never replied to", object: said(`,"reply_count":0`), want: plain},
+		{name: "deleted parent", object: root(`,"subtype":"tombstone","hidden":true,"reply_count":1,"latest_reply":"1700000007.000100"`),
+			threads: map[string]string{ts: later}},
+		{name: "join with a thread", object: root(`,"subtype":"channel_join","reply_count":1,"latest_reply":"1700000007.000100"`),
+			threads: map[string]string{ts: later}},
 
-		{name: "join", object: `{"type":"message","subtype":"channel_join","user":"U1","text":"x","ts":"1700000005.000100"}`},
-		{name: "topic", object: `{"type":"message","subtype":"channel_topic","user":"U1","topic":"x","text":"x","ts":"1700000005.000100"}`},
-		{name: "renamed", object: `{"type":"message","subtype":"channel_name","user":"U1","old_name":"a","name":"b","text":"x","ts":"1700000005.000100"}`},
-		{name: "hidden", object: `{"type":"message","hidden":true,"user":"U1","text":"x","ts":"1700000005.000100"}`},
-		{name: "no author", object: `{"type":"message","text":"x","ts":"1700000005.000100"}`},
+		{name: "join", object: said(`,"subtype":"channel_join"`)},
 		{name: "ts a number", object: `{"type":"message","user":"U1","text":"x","ts":1700000005.000100,"reply_count":1}`},
-		{name: "thread_ts malformed", object: `{"type":"message","user":"U1","text":"x","ts":"1700000005.000100","thread_ts":"x"}`},
 		{name: "null", object: `null`},
 	} {
 		_, c := newFake(t, page("", tc.object))
