@@ -78,31 +78,6 @@ func TestConversationsOfTheSandbox(t *testing.T) {
 	}
 }
 
-func TestConversationsWithoutTheScopeForGroups(t *testing.T) {
-	t.Parallel()
-	scopes := []string{"channels:read", "groups:read", "im:read"}
-	w, c := standIn(t, sandbox.Config{PageSize: 1, Scopes: scopes})
-	alice, bot := w.AddUser("alice").ID, w.Bot().UserID
-	want := []string{w.AddChannel(sandbox.Public, "general", alice, bot), w.AddChannel(sandbox.DM, "", alice)}
-	w.AddChannel(sandbox.GroupDM, "", alice, w.AddUser("bob").ID, bot)
-	var got []string
-	for cursor := ""; ; {
-		page, err := c.Conversations(t.Context(), cursor)
-		if err != nil || !page.NoGroups {
-			t.Fatalf("%+v, %v", page, err)
-		}
-		for _, ch := range page.Channels {
-			got = append(got, ch.ID)
-		}
-		if cursor = page.Next; cursor == "" {
-			break
-		}
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
 func TestHistoryOfTheSandbox(t *testing.T) {
 	t.Parallel()
 	for _, forward := range []bool{false, true} {
