@@ -170,18 +170,7 @@ func TestEnvironmentIsNotRead(t *testing.T) {
 			own:                      {APIKey: "sk-config"},
 			"http://localhost:11434": {BaseURL: "http://localhost:11434"},
 		} {
-			var asked *http.Request
-			m, err := opened(t, name, access, roundTrip(func(r *http.Request) (*http.Response, error) {
-				asked = r
-				_, _ = io.Copy(io.Discard, r.Body)
-				return nil, errors.New("no network in tests")
-			}))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := m.Generate(t.Context(), request()); !errors.Is(err, llm.ErrUnavailable) || asked == nil {
-				t.Fatalf("%s: got %v, want ErrUnavailable", name, err)
-			}
+			asked, _ := captured(t, name, access, request())
 			if got := asked.URL.String(); got != address+path {
 				t.Errorf("%s: sent to %s, want %s", name, got, address+path)
 			}
@@ -193,6 +182,46 @@ func TestEnvironmentIsNotRead(t *testing.T) {
 		}
 		if _, err := opened(t, name, config.Access{}, nil); err == nil {
 			t.Errorf("%s: the key of the environment was taken", name)
+		}
+	}
+}
+
+// The servers of OpenAI and Azure are told by their hosts.
+func TestHosts(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		base, url, limit, header string
+	}{
+		{"", "https://api.openai.com/v1/chat/completions", "max_completion_tokens", "Authorization"},
+		{"https://API.openai.com/v1", "https://API.openai.com/v1/chat/completions", "max_completion_tokens", "Authorization"},
+		{"https://us.openai.azure.com/openai/v1", "https://us.openai.azure.com/openai/v1/chat/completions", "max_completion_tokens", "Api-Key"},
+		{"https://us.cognitiveservices.azure.com/openai/v1/", "https://us.cognitiveservices.azure.com/openai/v1/chat/completions", "max_completion_tokens", "Api-Key"},
+		{"https://eu.api.openai.com/v1", "https://eu.api.openai.com/v1/chat/completions", "max_completion_tokens", "Authorization"},
+		{"https://us.API.openai.com/v1", "https://us.API.openai.com/v1/chat/completions", "max_completion_tokens", "Authorization"},
+		{"https://us.services.ai.azure.com/openai/v1", "https://us.services.ai.azure.com/openai/v1/chat/completions", "max_completion_tokens", "Api-Key"},
+		{"https://us.openai.azure.us/openai/v1", "https://us.openai.azure.us/openai/v1/chat/completions", "max_completion_tokens", "Api-Key"},
+		{"https://us.cognitiveservices.azure.us/openai/v1", "https://us.cognitiveservices.azure.us/openai/v1/chat/completions", "max_completion_tokens", "Api-Key"},
+		{"http://localhost:11434/v1", "http://localhost:11434/v1/chat/completions", "max_tokens", "Authorization"},
+		{"https://api.openai.com.evil.example/v1", "https://api.openai.com.evil.example/v1/chat/completions", "max_tokens", "Authorization"},
+		{"https://eu-api.openai.com/v1", "https://eu-api.openai.com/v1/chat/completions", "max_tokens", "Authorization"},
+		{"https://openai.azure.us.evil.example/v1", "https://openai.azure.us.evil.example/v1/chat/completions", "max_tokens", "Authorization"},
+	}
+	for _, tt := range tests {
+		r := request()
+		r.MaxOutputTokens = 9
+		asked, body := captured(t, "openai", config.Access{APIKey: "k", BaseURL: tt.base}, r)
+		if got := asked.URL.String(); got != tt.url {
+			t.Errorf("%q: got %s, want %s", tt.base, got, tt.url)
+		}
+		for _, limit := range []string{"max_tokens", "max_completion_tokens"} {
+			if _, sent := body[limit]; sent != (limit == tt.limit) {
+				t.Errorf("%q: %s sent: %v", tt.base, limit, sent)
+			}
+		}
+		for _, header := range []string{"Authorization", "Api-Key"} {
+			if _, sent := asked.Header[header]; sent != (header == tt.header) {
+				t.Errorf("%q: %s sent: %v", tt.base, header, sent)
+			}
 		}
 	}
 }
@@ -217,4 +246,23 @@ func opened(t *testing.T, name string, access config.Access, transport http.Roun
 		})
 	}
 	return m, err
+}
+
+// captured returns the request to a host that a test must not reach, and its body.
+func captured(t *testing.T, name string, access config.Access, r llm.Request) (asked *http.Request, body map[string]any) {
+	t.Helper()
+	m, err := opened(t, name, access, roundTrip(func(r *http.Request) (*http.Response, error) {
+		asked = r
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			return nil, err
+		}
+		return nil, errors.New("no network in tests")
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Generate(t.Context(), r); !errors.Is(err, llm.ErrUnavailable) || asked == nil {
+		t.Fatalf("%s: got %v, want ErrUnavailable", name, err)
+	}
+	return asked, body
 }
