@@ -81,7 +81,16 @@ func TestDecodeMessage(t *testing.T) {
 	direct := func(e MessageEvent) MessageEvent { e.ChannelType, e.Message.Channel = "im", "D1"; return e }
 	mention := func(e MessageEvent) MessageEvent { e.Mention = true; return e }
 	inThread := func(e MessageEvent) MessageEvent { e.Message.ThreadTS = "1699999999.000100"; return e }
-	cat := []chat.File{{ID: "F1", Name: "cat.png", MIME: "image/png"}}
+	own := func(e MessageEvent) MessageEvent {
+		e.Message.UserID, e.Message.BotID, e.Message.Own = "UBOT", "BBOT", true
+		return e
+	}
+	withFiles := func(e MessageEvent, files ...chat.File) MessageEvent { e.Message.Files = files; return e }
+	edited := func(revision, previous string, e MessageEvent) MessageEvent {
+		e.Kind, e.HasPrevious, e.Previous, e.Message.Revision = Edited, true, previous, revision
+		return e
+	}
+	cat := chat.File{ID: "F1", Name: "cat.png", MIME: "image/png"}
 	for _, tc := range []struct {
 		name  string
 		event string
@@ -97,15 +106,13 @@ func TestDecodeMessage(t *testing.T) {
 		{"mention, as app_mention", `{"type":"app_mention","channel":"C1","user":"U1","text":"<@UBOT> hi","ts":"1700000000.000100","event_ts":"1700000000.000100"}`,
 			MessageEvent{Kind: Posted, Mention: true, Partial: true, Message: message(func(m *chat.Message) { m.Text = "<@UBOT> hi" })}},
 		{"app_mention with files", `{"type":"app_mention","channel":"C1","user":"U1","text":"<@UBOT>","ts":"1700000000.000100","files":[{"id":"F1","name":"cat.png","mimetype":"image/png"}]}`,
-			MessageEvent{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) { m.Text, m.Files = "<@UBOT>", cat })}},
+			withFiles(mention(person("<@UBOT>")), cat)},
 		{"app_mention of an edit", `{"type":"app_mention","channel":"C1","user":"U1","text":"<@UBOT> hi","ts":"1700000000.000100","edited":{"user":"U1","ts":"1700000005.000000"}}`,
 			MessageEvent{Kind: Edited, Mention: true, Partial: true, Message: message(func(m *chat.Message) { m.Text, m.Revision = "<@UBOT> hi", "1700000005.000000" })}},
 		{"mention with a label", said("hey <@UBOT|myao>", ""), mention(person("hey <@UBOT|myao>"))},
 		{"mention of somebody else", said("<@UBOT2>", ""), person("<@UBOT2>")},
 		{"file_share", `{"type":"message","subtype":"file_share","channel":"C1","user":"U1","text":"","upload":false,"ts":"1700000000.000100","files":[{"id":"F1","name":"cat.png","mimetype":"image/png","size":12},{"id":"F2","mode":"tombstone"},null,{"id":"F3","file_access":"check_file_info"}]}`,
-			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) {
-				m.Text, m.Files = "", append(cat[:1:1], chat.File{ID: "F3", Name: "F3"})
-			})}},
+			withFiles(person(""), cat, chat.File{ID: "F3", Name: "F3"})},
 		{"thread_broadcast", `{"type":"message","subtype":"thread_broadcast","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","thread_ts":"1699999999.000100","root":{"user":"UBOT","text":"<@UBOT>","ts":"1699999999.000100"}}`,
 			inThread(person("hello"))},
 		{"me_message", said("hello", `"subtype":"me_message"`), person("hello")},
@@ -116,11 +123,9 @@ func TestDecodeMessage(t *testing.T) {
 		{"bot with a user", `{"type":"message","channel":"C1","user":"U9","bot_id":"B9","app_id":"A9","bot_profile":{"name":"deploy"},"text":"hello","ts":"1700000000.000100"}`,
 			bot("U9", "hello")},
 		{"own by user", `{"type":"message","channel":"C1","user":"UBOT","text":"<@UBOT>","ts":"1700000000.000100"}`,
-			MessageEvent{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) {
-				m.Text, m.UserID, m.BotID, m.Own = "<@UBOT>", "UBOT", "BBOT", true
-			})}},
+			mention(own(person("<@UBOT>")))},
 		{"own by bot", `{"type":"message","subtype":"bot_message","channel":"C1","bot_id":"BBOT","text":"hello","ts":"1700000000.000100"}`,
-			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Own = "UBOT", "BBOT", true })}},
+			own(person("hello"))},
 		{"slackbot", `{"type":"message","channel":"C1","user":"USLACKBOT","text":"hello","ts":"1700000000.000100"}`,
 			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID = "USLACKBOT", "USLACKBOT" })}},
 		{"Slack itself", `{"type":"message","user":"USLACK","channel":"D1","channel_type":"im","text":"<@U1> archived the channel <#C1>","ts":"1700000000.000100","event_ts":"1700000000.000100"}`,
@@ -153,12 +158,10 @@ func TestDecodeMessage(t *testing.T) {
 			person("hello\n[forwarded message by Bob]\n@myao a &lt; b")},
 		{"forward of a file", `{"type":"message","channel":"D1","user":"U1","text":"","ts":"1700000000.000100","attachments":[{"is_msg_unfurl":true,"is_share":true,"author_name":"Bob","text":"","fallback":"[no preview available]",
 			"files":[{"id":"F1","mode":"hosted","name":"cat.png","mimetype":"image/png"},{"id":"F2","mode":"tombstone"}]}]}`,
-			MessageEvent{Kind: Posted, ChannelType: "im", Message: message(func(m *chat.Message) { m.Channel, m.Text, m.Files = "D1", "[forwarded message by Bob]", cat })}},
+			withFiles(direct(person("[forwarded message by Bob]")), cat)},
 		{"forward of a file with one beside it", `{"type":"message","subtype":"file_share","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","files":[{"id":"F1","name":"cat.png","mimetype":"image/png"}],"attachments":[
 			{"is_share":true,"text":"logs","files":[{"id":"F3","name":"db-7.log","mimetype":"text/plain"}]},{"is_msg_unfurl":true,"from_url":"https://e.org","files":[{"id":"F4","name":"preview.png"}]}]}`,
-			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) {
-				m.Text, m.Files = "hello\n[forwarded message]\nlogs", append(cat[:1:1], chat.File{ID: "F3", Name: "db-7.log", MIME: "text/plain"})
-			})}},
+			withFiles(person("hello\n[forwarded message]\nlogs"), cat, chat.File{ID: "F3", Name: "db-7.log", MIME: "text/plain"})},
 		{"forward of something else", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","attachments":[{"is_share":true,"fallback":"[March 1st] Bob: cat.png"},{"is_share":true,"fallback":"[no preview available]"}]}`,
 			person("hello\n[forwarded message]\n[March 1st] Bob: cat.png\n[forwarded message]")},
 		{"table that somebody pastes", `{"type":"message","channel":"C1","user":"U1","text":"<@UBOT> which is down?","ts":"1700000000.000100","attachments":[{"id":1,"fallback":"[no preview available]","blocks":[
@@ -181,7 +184,7 @@ func TestDecodeMessage(t *testing.T) {
 			{"type":"table","rows":[[{"type":"raw_text","text":"db-7"},{"type":"raw_number","text":"42"}]]}]}`,
 			bot("", "Load\ndb-7 | 42")},
 		{"own table, which the text has", `{"type":"message","channel":"C1","user":"UBOT","bot_id":"BBOT","text":"| a | b |","ts":"1700000000.000100","blocks":[{"type":"table","rows":[[{"type":"raw_text","text":"a"},{"type":"raw_text","text":"b"}]]}]}`,
-			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Own, m.Text = "UBOT", "BBOT", true, "| a | b |" })}},
+			own(person("| a | b |"))},
 		{"NUL in the text", `{"type":"message","channel":"C1","user":"U1","text":"he\u0000llo","ts":"1700000000.000100"}`,
 			person("hello")},
 		{"bot with attachments only", `{"type":"message","channel":"C1","bot_id":"B9","text":"","ts":"1700000000.000100","attachments":[{"fallback":"f","pretext":"Build","title":"failed","text":"on main"},{"fallback":"only this"},7]}`,
@@ -238,47 +241,39 @@ func TestDecodeMessage(t *testing.T) {
 		{"edit that adds a mention", `{"type":"message","subtype":"message_changed","channel":"C1","ts":"1700000009.000200",
 			"message":{"user":"U1","text":"<@UBOT>","ts":"1700000000.000100","thread_ts":"1699999999.000100","edited":{"ts":"1700000009.000000"}},
 			"previous_message":{"user":"U1","text":"","ts":"1700000000.000100"}}`,
-			MessageEvent{Kind: Edited, HasPrevious: true, Mention: true,
-				Message: message(func(m *chat.Message) {
-					m.Text, m.Revision, m.ThreadTS = "<@UBOT>", "1700000009.000000", "1699999999.000100"
-				})}},
+			edited("1700000009.000000", "", mention(inThread(person("<@UBOT>"))))},
 		{"second edit", `{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200",
 			"message":{"user":"U1","text":"hello","ts":"1700000000.000100","edited":{"ts":"1700000009.000000"}},
 			"previous_message":{"user":"U1","text":"hello","ts":"1700000000.000100","edited":{"ts":"1700000005.000000"}}}`,
-			MessageEvent{Kind: Edited, HasPrevious: true, Previous: "hello", Message: message(func(m *chat.Message) { m.Revision = "1700000009.000000" })}},
+			edited("1700000009.000000", "hello", person("hello"))},
 		{"edit without edited", `{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200","ts":"1700000009.000100",
 			"message":{"user":"U1","text":"hello","ts":"1700000000.000100"},"previous_message":{"user":"U1","text":"hell","ts":"1700000000.000100"}}`,
-			MessageEvent{Kind: Edited, HasPrevious: true, Previous: "hell", Message: message(func(m *chat.Message) { m.Revision = "1700000009.000200" })}},
+			edited("1700000009.000200", "hell", person("hello"))},
 		{"a change of an older edit", `{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200",
 			"message":{"user":"U1","text":"hello","ts":"1700000000.000100","edited":{"ts":"1700000005.000000"}},
 			"previous_message":{"user":"U1","text":"hell","ts":"1700000000.000100","edited":{"ts":"1700000005.000000"}}}`,
-			MessageEvent{Kind: Edited, HasPrevious: true, Previous: "hell", Message: message(func(m *chat.Message) { m.Revision = "1700000009.000200" })}},
+			edited("1700000009.000200", "hell", person("hello"))},
 		{"edit, without the previous message", `{"type":"message","subtype":"message_changed","channel":"C1","ts":"1700000009.000100","message":{"user":"U1","text":"hello","ts":"1700000000.000100"}}`,
 			MessageEvent{Kind: Edited, Message: message(func(m *chat.Message) { m.Revision = "1700000009.000100" })}},
 		{"edit, author only in the previous", `{"type":"message","subtype":"message_changed","channel":"C1","ts":"1700000009.000100",
 			"message":{"text":"hello","ts":"1700000000.000100"},"previous_message":{"user":"U1","text":"x","ts":"1700000000.000100","thread_ts":"1699999999.000100"}}`,
-			MessageEvent{Kind: Edited, HasPrevious: true, Previous: "x", Message: message(func(m *chat.Message) { m.Revision, m.ThreadTS = "1700000009.000100", "1699999999.000100" })}},
+			edited("1700000009.000100", "x", inThread(person("hello")))},
 		{"a file taken away", `{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200",
 			"message":{"user":"U1","text":"hello","ts":"1700000000.000100","files":[{"id":"F1","mode":"tombstone"}]},
 			"previous_message":{"user":"U1","text":"hello","ts":"1700000000.000100","files":[{"id":"F1","name":"cat.png"}]}}`,
-			MessageEvent{Kind: Edited, HasPrevious: true, Previous: "hello", Message: message(func(m *chat.Message) { m.Revision = "1700000009.000200" })}},
+			edited("1700000009.000200", "hello", person("hello"))},
 		{"own edit", `{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200",
 			"message":{"subtype":"bot_message","bot_id":"BBOT","text":"hello","ts":"1700000000.000100","edited":{"user":"BBOT","ts":"1700000009.000000"}},
 			"previous_message":{"bot_id":"BBOT","text":"x","ts":"1700000000.000100"}}`,
-			MessageEvent{Kind: Edited, HasPrevious: true, Previous: "x", Message: message(func(m *chat.Message) {
-				m.UserID, m.BotID, m.Own, m.Revision = "UBOT", "BBOT", true, "1700000009.000000"
-			})}},
+			edited("1700000009.000000", "x", own(person("hello")))},
 		{"edit of a table alone", `{"type":"message","subtype":"message_changed","channel":"C1","ts":"1700000009.000200",
 			"message":{"user":"U1","text":"hello","ts":"1700000000.000100","edited":{"ts":"1700000009.000000"},"attachments":[{"blocks":[{"type":"table","rows":[[{"type":"raw_text","text":"up"}]]}]}]},
 			"previous_message":{"user":"U1","text":"hello","ts":"1700000000.000100","attachments":[{"blocks":[{"type":"table","rows":[[{"type":"raw_text","text":"down"}]]}]}]}}`,
-			MessageEvent{Kind: Edited, HasPrevious: true, Previous: "hello\ndown", Message: message(func(m *chat.Message) { m.Text, m.Revision = "hello\nup", "1700000009.000000" })}},
+			edited("1700000009.000000", "hello\ndown", person("hello\nup"))},
 		{"edit of what is said to a forward", `{"type":"message","subtype":"message_changed","channel":"C1","ts":"1700000009.000200",
 			"message":{"user":"U1","text":"<@UBOT>","ts":"1700000000.000100","edited":{"ts":"1700000009.000000"},"attachments":[{"is_share":true,"text":"ask <@UBOT>"}]},
 			"previous_message":{"user":"U1","text":"x","ts":"1700000000.000100","attachments":[{"is_share":true,"text":"ask <@UBOT>"}]}}`,
-			MessageEvent{Kind: Edited, HasPrevious: true, Previous: "x\n[forwarded message]\nask @myao", Mention: true,
-				Message: message(func(m *chat.Message) {
-					m.Text, m.Revision = "<@UBOT>\n[forwarded message]\nask @myao", "1700000009.000000"
-				})}},
+			edited("1700000009.000000", "x\n[forwarded message]\nask @myao", mention(person("<@UBOT>\n[forwarded message]\nask @myao")))},
 
 		{"deletion", `{"type":"message","subtype":"message_deleted","hidden":true,"channel":"C1","ts":"1700000009.000200","deleted_ts":"1700000000.000100","channel_type":"channel",
 			"previous_message":{"user":"U1","text":"<@UBOT> x","ts":"1700000000.000100","thread_ts":"1699999999.000100","edited":{"ts":"1700000005.000000"}}}`,
