@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// gemini speaks v1beta generateContent. With ints it sends enums as numbers, as
-// Google does for generative-ai-go's own query.
-type gemini struct{ ints bool }
+// gemini speaks v1beta generateContent.
+type gemini struct{}
 
 func (gemini) read(r *http.Request, body []byte) (Call, error) {
 	var in struct {
@@ -96,7 +95,7 @@ func (gemini) failure(r Reply) any {
 	return map[string]any{"error": e}
 }
 
-func (g gemini) success(c Call, r Reply) any {
+func (gemini) success(c Call, r Reply) any {
 	out := map[string]any{"usageMetadata": map[string]any{
 		"promptTokenCount":     r.InputTokens,
 		"candidatesTokenCount": r.OutputTokens,
@@ -104,27 +103,20 @@ func (g gemini) success(c Call, r Reply) any {
 		"totalTokenCount":      r.InputTokens + r.OutputTokens + r.ThoughtTokens,
 	}, "modelVersion": c.Model}
 	if r.Blocked {
-		out["promptFeedback"] = map[string]any{"blockReason": g.enum("SAFETY", 1)}
+		out["promptFeedback"] = map[string]any{"blockReason": "SAFETY"}
 		return out
 	}
 	content := map[string]any{"role": "model"}
-	finish := g.enum("STOP", 1)
+	finish := "STOP"
 	switch parts, ok := geminiParts(c, r); {
 	case !ok:
-		finish = g.enum("MALFORMED_FUNCTION_CALL", 10)
+		finish = "MALFORMED_FUNCTION_CALL"
 	case len(parts) > 0:
 		content["parts"] = parts
 	}
 	if r.Cut {
-		finish = g.enum("MAX_TOKENS", 2)
+		finish = "MAX_TOKENS"
 	}
 	out["candidates"] = []any{map[string]any{"content": content, "finishReason": finish, "index": 0}}
 	return out
-}
-
-func (g gemini) enum(name string, number int) any {
-	if g.ints {
-		return number
-	}
-	return name
 }

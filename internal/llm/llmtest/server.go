@@ -97,7 +97,7 @@ func protocolOf(r *http.Request) protocol {
 	switch {
 	case r.Method != http.MethodPost:
 	case strings.Contains(r.URL.Path, "/v1beta/") && strings.HasSuffix(r.URL.Path, ":generateContent"):
-		return gemini{ints: strings.Contains(r.URL.Query().Get("$alt"), "enum-encoding=int")}
+		return gemini{}
 	case strings.HasSuffix(r.URL.Path, "/chat/completions"):
 		return openai{}
 	case strings.HasSuffix(r.URL.Path, "/v1/messages"):

@@ -75,18 +75,6 @@ func TestRecordsEveryProtocol(t *testing.T) {
 	}
 }
 
-func TestEnumsByNameAndNumber(t *testing.T) {
-	t.Parallel()
-	s := New(t, Script(Text("hi")))
-	plain := strings.ReplaceAll(geminiAsk, `,"responseMimeType":"application/json","responseSchema":{"type":6}`, "")
-	if _, body, _ := post(t, s, geminiPath, plain); !strings.Contains(body, `"finishReason":"STOP"`) {
-		t.Errorf("got %s", body)
-	}
-	if _, body, _ := post(t, s, geminiPath+"?%24alt=json%3Benum-encoding%3Dint", plain); !strings.Contains(body, `"finishReason":1`) {
-		t.Errorf("got %s", body)
-	}
-}
-
 func TestRefusesWhatProvidersRefuse(t *testing.T) {
 	t.Parallel()
 	s := New(t, nil)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -123,29 +122,5 @@ func TestDemoModelSearches(t *testing.T) {
 	if len(all) != 2 || all[0].Answer != `→ search_messages {"author":"bob","query":"lunch"}` || !strings.HasSuffix(all[1].LookedUp, "← [3] 2024-02-29 12:00 #general bob: At noon.\n[PDF: plan.pdf, 7 kB]") ||
 		all[1].Prompt != "Answer now.\n[image: menu.png, 7 kB]" {
 		t.Errorf("kept %+v", all)
-	}
-}
-
-func TestDemoModelDownAndUpAgain(t *testing.T) {
-	t.Parallel()
-	tap := Demo()
-	bot := adapter(t, "openai", serve(t, tap))
-	for round, id := range []string{"first", "second"} {
-		tap.SetDown(true)
-		if !tap.Down() {
-			t.Error("the model is not down")
-		}
-		e := fails(t, bot, request(id), llm.ErrUnavailable, http.StatusServiceUnavailable, "switched off")
-		if !e.Retryable() {
-			t.Errorf("%v is not retryable", e)
-		}
-		tap.SetDown(false)
-		if _, err := bot.Generate(t.Context(), request(id)); err != nil || tap.Down() {
-			t.Errorf("up again: %v, down: %v", err, tap.Down())
-		}
-		all := tap.Exchanges(id)
-		if len(all) != 2 || all[0].Error == "" || all[0].Answer != "" || all[0].Prompt != "Answer now." || all[1].Error != "" || all[1].Answer == "" {
-			t.Errorf("round %d: kept %+v", round, all)
-		}
 	}
 }
