@@ -83,6 +83,7 @@ func TestTokensAreChecked(t *testing.T) {
 		{"bot token for sockets", "apps.connections.open", object, "", "xoxb-sandbox", "invalid_auth"},
 		{"no such method", "chat.shout", form, "token=xoxb-sandbox", "", "unknown_method"},
 		{"broken JSON", "auth.test", object, "{", "xoxb-sandbox", "invalid_json"},
+		{"no such type", "users.conversations", form, "types=public_channel,im,rooms", "xoxb-sandbox", "invalid_types"},
 	} {
 		if got := call(c.method, c.contentType, c.body, c.bearer); got != c.want {
 			t.Errorf("%s: error %q, want %q", c.name, got, c.want)
@@ -110,7 +111,9 @@ func TestChannelsAreListedByTypeAndMembership(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, c := range page {
-				out = append(out, c.ID)
+				if out = append(out, c.ID); c.IsMember { // the examples in its reference do not say so
+					t.Errorf("users.conversations tells is_member of %s", c.ID)
+				}
 			}
 			if cursor = next; cursor == "" {
 				return out
