@@ -49,6 +49,10 @@ func TestUsersAndBotsCanBeLookedUp(t *testing.T) {
 	if err != nil || len(all) != 3 {
 		t.Errorf("users.list = %d users, %v", len(all), err)
 	}
+	b.Deactivate(b.bob)
+	if u, err := b.api.GetUserInfo(b.bob); err != nil || !u.Deleted {
+		t.Errorf("users.info of a closed account = %+v, %v", u, err)
+	}
 	bot, err := b.api.GetBotInfo(slack.GetBotInfoParameters{Bot: b.Bot().BotID})
 	if err != nil || bot.UserID != b.Bot().UserID {
 		t.Errorf("bots.info = %+v, %v", bot, err)
