@@ -4,6 +4,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,11 @@ type Operator struct {
 	Store  *store.Store
 	// Attributes reports whether the server knows our search attributes.
 	Attributes func() bool
+	// reachTimeout bounds each check of what an unanswered order needs; 0 means 2 seconds.
+	reachTimeout time.Duration
 }
+
+const defaultReachTimeout = 2 * time.Second
 
 var (
 	// ErrNoWorker is returned when no worker answered within the context's time. The next worker
@@ -142,7 +147,7 @@ func (o *Operator) classify(ctx context.Context, err error) error {
 
 // serverAnswers reports whether the server answers at all, after the context's time is up.
 func (o *Operator) serverAnswers(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(o.reachTimeout, defaultReachTimeout))
 	defer cancel()
 	_, err := o.Client.CheckHealth(ctx, &client.CheckHealthRequest{})
 	return err == nil
@@ -150,7 +155,7 @@ func (o *Operator) serverAnswers(ctx context.Context) bool {
 
 // unwritable is why the database takes no writes, or nil, after the context's time is up.
 func (o *Operator) unwritable(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(o.reachTimeout, defaultReachTimeout))
 	defer cancel()
 	return o.Store.Writable(ctx)
 }

@@ -251,31 +251,41 @@ func TestLostQueryIsRepeated(t *testing.T) {
 	w.says(thread, 3600, conversation.Waiting)
 	l := &lossy{w.Client, []error{serviceerror.NewFailedPrecondition("no poller seen"), serviceerror.NewDeadlineExceeded("too late")}}
 	w.Client = l
-	if s, running, err := w.State(within(t, 10*time.Second), thread); err != nil || !running || s.Phase != conversation.Waiting {
+	if s, running, err := w.State(t.Context(), thread); err != nil || !running || s.Phase != conversation.Waiting {
 		t.Errorf("%+v, %v, %v", s, running, err)
 	}
 	l.lost = []error{serviceerror.NewInternal("broken")}
-	if _, _, err := w.State(within(t, 10*time.Second), thread); err == nil || errors.Is(err, ErrNoWorker) || len(l.lost) > 0 {
+	if _, _, err := w.State(t.Context(), thread); err == nil || errors.Is(err, ErrNoWorker) || len(l.lost) > 0 {
 		t.Errorf("what is broken: %v", err)
 	}
+}
+
+// brief is a client whose orders are given up after a second. The database has as long as it needs.
+type brief struct{ client.Client }
+
+func (b brief) UpdateWithStartWorkflow(ctx context.Context, o client.UpdateWithStartWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	return b.Client.UpdateWithStartWorkflow(ctx, o)
 }
 
 func TestOrderWithoutWorker(t *testing.T) {
 	w := newWorld(t, false)
 	w.stop()
-	if err := w.Order(within(t, time.Second), thread, conversation.UpdateMute, carol, ""); !errors.Is(err, ErrNoWorker) {
+	w.Client, w.reachTimeout = brief{w.Client}, time.Minute
+	if err := w.Order(t.Context(), thread, conversation.UpdateMute, carol, ""); !errors.Is(err, ErrNoWorker) {
 		t.Errorf("no worker: %v", err)
 	}
 	if _, _, err := w.State(within(t, time.Second), thread); !errors.Is(err, ErrNoWorker) || errors.Is(err, ErrUnwritable) {
 		t.Errorf("no worker: %v", err)
 	}
 	unlock := testserver.LockSQLite(t, w.database)
-	if err := w.Order(within(t, time.Second), thread, conversation.UpdateMute, carol, ""); !errors.Is(err, ErrNoWorker) || !errors.Is(err, ErrUnwritable) {
+	if err := w.Order(t.Context(), thread, conversation.UpdateMute, carol, ""); !errors.Is(err, ErrNoWorker) || !errors.Is(err, ErrUnwritable) {
 		t.Errorf("a database that is locked: %v", err)
 	}
 	_ = unlock()
-	w.Client = dial(t, "127.0.0.1:1", "default")
-	if err := w.Order(within(t, time.Second), thread, conversation.UpdateMute, carol, ""); !errors.Is(err, ErrNoServer) {
+	w.Client, w.reachTimeout = brief{dial(t, "127.0.0.1:1", "default")}, time.Second
+	if err := w.Order(t.Context(), thread, conversation.UpdateMute, carol, ""); !errors.Is(err, ErrNoServer) {
 		t.Errorf("no server: %v", err)
 	}
 	if _, _, err := w.State(within(t, time.Second), thread); !errors.Is(err, ErrNoServer) {
