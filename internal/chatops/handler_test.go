@@ -82,8 +82,13 @@ func setup(t *testing.T) *bundle {
 // say types a text after the command and returns the answer.
 func (b *bundle) say(t *testing.T, user, text string) (answer, result string) {
 	t.Helper()
+	return b.sayIn(t, "C1", user, text)
+}
+
+func (b *bundle) sayIn(t *testing.T, channel, user, text string) (answer, result string) {
+	t.Helper()
 	answer, _, result = b.Answer(t.Context(), slack.Command{
-		Request: slack.Request{User: user, Channel: "C1", ID: "1.2.x"}, Name: "/myao", Text: text,
+		Request: slack.Request{User: user, Channel: channel, ID: "1.2.x"}, Name: "/myao", Text: text,
 	}, own, strings.HasPrefix(user, "UOUT"))
 	return answer, result
 }
@@ -106,6 +111,21 @@ func (b *bundle) propose(t *testing.T, in chat.Conversation) {
 	}
 }
 
+// share has people of another company in the channel, or only its own.
+func (b *bundle) share(t *testing.T, external bool) {
+	t.Helper()
+	must(t, b.Store.SaveChannel(t.Context(), "T1", store.Channel{ID: "C1", Name: "one", Member: true, External: external}))
+}
+
+// record stores a message, and hands on what it changes.
+func (b *bundle) record(t *testing.T, m chat.Message, handled bool, changes ...store.Change) {
+	t.Helper()
+	_, err := b.Store.Record(t.Context(), m, func(store.Known) store.Entry {
+		return store.Entry{Message: &m, Handled: handled, Changes: changes}
+	})
+	must(t, err)
+}
+
 // promise has a promise that is confirmed, due some hours after noon.
 func (b *bundle) promise(t *testing.T, p store.Promise, hours int) {
 	t.Helper()
@@ -117,6 +137,13 @@ func (b *bundle) promise(t *testing.T, p store.Promise, hours int) {
 		t.Fatal(err)
 	}
 	if _, err := b.Store.ShowPromises(t.Context(), p.Decision, "1772366401.000100"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
 		t.Fatal(err)
 	}
 }
@@ -197,15 +224,7 @@ func TestOutsiders(t *testing.T) {
 		t.Helper()
 		ts := chat.TS(time.Now())
 		d := store.Decision{Key: reason, WorkflowID: here.ID(), TriggerTS: ts, Source: "judgment", Reason: reason, Outcome: conversation.Silent}
-		if err := errors.Join(b.Store.SaveHistory(t.Context(), []chat.Message{{Team: "T1", Channel: "C1", TS: ts, UserID: "U1", Text: "hello"}}), b.Store.Decide(t.Context(), d)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	share := func(external bool) {
-		t.Helper()
-		if err := b.Store.SaveChannel(t.Context(), "T1", store.Channel{ID: "C1", Name: "one", Member: true, External: external}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(b.Store.SaveHistory(t.Context(), []chat.Message{{Team: "T1", Channel: "C1", TS: ts, UserID: "U1", Text: "hello"}}), b.Store.Decide(t.Context(), d)))
 	}
 	reads := func(when string, outsiderReads ...string) {
 		t.Helper()
@@ -222,13 +241,13 @@ func TestOutsiders(t *testing.T) {
 		}
 	}
 	decide("the merger")
-	share(true)
-	share(true)
+	b.share(t, true)
+	b.share(t, true)
 	decide("the party")
 	reads("shared since the first", "the party")
-	share(false)
+	b.share(t, false)
 	reads("not shared")
-	share(true)
+	b.share(t, true)
 	reads("shared anew")
 }
 
@@ -269,9 +288,7 @@ func TestElsewhere(t *testing.T) {
 		if order.anywhere {
 			continue
 		}
-		answer, _, result := b.Answer(t.Context(), slack.Command{
-			Request: slack.Request{User: "UBOSS", Channel: "CELSEWHERE"}, Name: "/myao", Text: what,
-		}, own, false)
+		answer, result := b.sayIn(t, "CELSEWHERE", "UBOSS", what)
 		if result != refused || len(b.operator.orders) > 0 {
 			t.Errorf("%s: %s, ordered %q", what, result, b.operator.orders)
 		}
@@ -411,13 +428,9 @@ func TestStatus(t *testing.T) {
 	}
 	b.directory.settings.Mode, b.directory.settings.DailyCalls, b.directory.settings.DailyTokens, b.directory.settings.QuietHours = config.ModeMention, 2, 0, quiet
 	for range 2 {
-		if err := b.Store.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C1"}, TokensIn: 40, TokensOut: 2, Ended: noon}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Store.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C1"}, TokensIn: 40, TokensOut: 2, Ended: noon}))
 	}
-	if err := b.Store.ApplyOrder(t.Context(), store.Order{ID: "1", Scope: chat.Scope(here), Kind: conversation.UpdateSnooze, Until: noon.Add(2 * time.Hour)}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Store.ApplyOrder(t.Context(), store.Order{ID: "1", Scope: chat.Scope(here), Kind: conversation.UpdateSnooze, Until: noon.Add(2 * time.Hour)}))
 	b.propose(t, thread)
 	answer, result = b.say(t, "U1", "status")
 	if result != done {
@@ -442,9 +455,7 @@ func TestStatus(t *testing.T) {
 		t.Errorf("an outsider is told %q", answer)
 	}
 
-	if err := b.Store.ApplyOrder(t.Context(), store.Order{ID: "2", Scope: chat.Scope(here), Kind: conversation.UpdateMute, Until: noon.AddDate(100, 0, 0)}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Store.ApplyOrder(t.Context(), store.Order{ID: "2", Scope: chat.Scope(here), Kind: conversation.UpdateMute, Until: noon.AddDate(100, 0, 0)}))
 	b.operator.err = errors.New("unavailable")
 	answer, result = b.say(t, "U1", "status")
 	if result != failed {
@@ -473,9 +484,7 @@ func TestPromises(t *testing.T) {
 	b.promise(t, store.Promise{ID: "look", ThreadTS: thread.Thread, Asker: "U1", What: "the <!channel> & <@U9>", Unless: "it is <out>"}, 26)
 	b.promise(t, store.Promise{ID: "weekly", Asker: "U2", What: "stand-up", Every: "week"}, 1)
 	b.promise(t, store.Promise{ID: "elsewhere", ChannelID: "C2", What: "of another channel"}, 1)
-	if err := b.Store.HoldPromises(t.Context(), here, noon.Add(3*time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Store.HoldPromises(t.Context(), here, noon.Add(3*time.Hour)))
 	answer, result := b.say(t, "U1", "promises")
 	want := "• <https://example.slack.com/archives/C1/p1772366401000100|every week, next Sun 1 Mar 2026, 14:00 (Europe/Berlin)>, " +
 		"held up until <!date^1772377200^{date_short_pretty} {time_secs}|2026-03-01 16:00:00 CET>: stand-up – <@U2>\n" +
@@ -500,12 +509,6 @@ func TestPromises(t *testing.T) {
 func TestPromisesForOutsiders(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	share := func(external bool) {
-		t.Helper()
-		if err := b.Store.SaveChannel(t.Context(), "T1", store.Channel{ID: "C1", Name: "one", Member: true, External: external}); err != nil {
-			t.Fatal(err)
-		}
-	}
 	sees := func(when, user string, want ...string) {
 		t.Helper()
 		answer, result := b.say(t, user, "promises")
@@ -523,13 +526,13 @@ func TestPromisesForOutsiders(t *testing.T) {
 	sees("not shared", "UOUT")
 	answer, _ := b.say(t, "UOUT", "promises")
 	wants(t, answer, "since this channel has been shared")
-	share(true)
+	b.share(t, true)
 	b.promise(t, store.Promise{ID: "2", Asker: "U1", What: "the party"}, 2)
 	b.promise(t, store.Promise{ID: "3", Asker: "UOUT", What: "my visit"}, 3)
 	sees("shared", "U1", "the merger", "the party", "my visit")
 	sees("shared", "UOUT", "the party", "my visit")
 	sees("shared", "UOUT2", "the party", "my visit")
-	share(false)
+	b.share(t, false)
 	sees("not shared any more", "UOUT", "my visit")
 }
 
@@ -537,17 +540,13 @@ func TestStatusOfAChannelWithANewID(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.Config.Channels = map[string]config.Channel{"G1": {Mode: config.ModeOff}}
-	if err := b.Store.MoveChannel(t.Context(), store.Move{Team: "T1", From: "G1", To: "C1", Mute: noon.AddDate(100, 0, 0)}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Store.MoveChannel(t.Context(), store.Move{Team: "T1", From: "G1", To: "C1", Mute: noon.AddDate(100, 0, 0)}))
 	answer, _ := b.say(t, "U1", "status")
 	wants(t, answer, "I am muted here until somebody types `unmute`.", "another id", "under the old one, `G1`", "to `C1`")
 	b.Config.Channels["C1"] = config.Channel{}
 	answer, _ = b.say(t, "U1", "status")
 	wants(t, answer, "muted here", "The old id was `G1`.")
-	if err := b.Store.ApplyOrder(t.Context(), store.Order{ID: "1", Scope: chat.Scope(here), Kind: conversation.UpdateUnmute}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Store.ApplyOrder(t.Context(), store.Order{ID: "1", Scope: chat.Scope(here), Kind: conversation.UpdateUnmute}))
 	if answer, _ = b.say(t, "U1", "status"); strings.Contains(answer, "another id") {
 		t.Errorf("%q", answer)
 	}
@@ -600,9 +599,7 @@ func TestAnswersInJapanese(t *testing.T) {
 	b = setup(t)
 	b.Config.Language = config.Japanese
 	b.Config.Channels = map[string]config.Channel{"G1": {Mode: config.ModeOff}}
-	if err := b.Store.MoveChannel(t.Context(), store.Move{Team: "T1", From: "G1", To: "C1", Mute: noon.AddDate(100, 0, 0)}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Store.MoveChannel(t.Context(), store.Move{Team: "T1", From: "G1", To: "C1", Mute: noon.AddDate(100, 0, 0)}))
 	thread := here
 	thread.Thread = "1772366400.000100"
 	for _, phase := range []conversation.Phase{conversation.Waiting, conversation.Judging, conversation.Delaying, conversation.Replying, operator.Unknown, operator.Paused} {
@@ -617,23 +614,17 @@ func TestAnswersInJapanese(t *testing.T) {
 	b.directory.settings.Mode, b.directory.settings.DailyTokens, b.directory.settings.QuietHours = config.ModeMention, 1, quiet
 	b.propose(t, thread)
 	b.promise(t, store.Promise{ID: "1", ThreadTS: thread.Thread, Asker: "U1", What: "明日の会議", Unless: "終わった", Every: "weekday"}, 1)
-	if err := b.Store.HoldPromises(t.Context(), thread, noon.Add(3*time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Store.HoldPromises(t.Context(), thread, noon.Add(3*time.Hour)))
 	says("U1", "promises")
 	says("UOUT", "promises")
 	says("U1", "status")
-	if err := b.Store.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C1"}, TokensIn: 40, TokensOut: 2, Ended: noon}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Store.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C1"}, TokensIn: 40, TokensOut: 2, Ended: noon}))
 	b.directory.settings.DailyCalls, b.directory.settings.DailyTokens = 1, 0
 	b.Config.Channels["C1"] = config.Channel{}
 	says("U1", "status")
-	if err := b.Store.ApplyOrder(t.Context(), store.Order{ID: "1", Scope: chat.Scope(here), Kind: conversation.UpdateSnooze, Until: noon.Add(time.Hour)}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Store.ApplyOrder(t.Context(), store.Order{ID: "1", Scope: chat.Scope(here), Kind: conversation.UpdateSnooze, Until: noon.Add(time.Hour)}))
 	says("U1", "status")
-	answer, _, _ := b.Answer(t.Context(), slack.Command{Request: slack.Request{User: "U1", Channel: "CELSEWHERE"}, Name: "/myao", Text: "status"}, own, false)
+	answer, _ := b.sayIn(t, "CELSEWHERE", "U1", "status")
 	if left := englishWords(answer); len(left) > 0 {
 		t.Errorf("%q", answer)
 	}
@@ -666,9 +657,7 @@ func TestWhyByMode(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	m := chat.Message{Team: "T1", Channel: "C1", TS: chat.TS(noon), UserID: "U1", Text: "hello?"}
-	if _, err := b.Store.Record(t.Context(), m, func(store.Known) store.Entry { return store.Entry{Message: &m, Handled: true} }); err != nil {
-		t.Fatal(err)
-	}
+	b.record(t, m, true)
 	for mode, want := range map[config.Mode]string{
 		config.ModeOff: "its mode is `off`", config.ModeMention: "its mode is `mention`", config.ModeJudge: "I have decided nothing about that yet.",
 	} {
@@ -679,9 +668,7 @@ func TestWhyByMode(t *testing.T) {
 		}
 	}
 	decision := store.Decision{Key: "1", WorkflowID: here.ID(), TriggerTS: chat.TS(noon.Add(-time.Minute)), Source: "addressed", Reason: "somebody addressed the bot", Outcome: conversation.Sent}
-	if err := b.Store.Decide(t.Context(), decision); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Store.Decide(t.Context(), decision))
 	b.directory.settings.Mode = config.ModeMention
 	answer, _ := b.say(t, "U1", "why")
 	wants(t, answer, "somebody addressed the bot", "its mode is `mention`")
@@ -709,9 +696,7 @@ func TestWhyOfAThreadWithoutItsParent(t *testing.T) {
 		noon.AddDate(0, 0, -1000): "That is too long ago: I no longer have a record of it.",
 	} {
 		reply := chat.Message{Team: "T1", Channel: "C1", TS: chat.TS(parent.Add(time.Minute)), ThreadTS: chat.TS(parent), UserID: "U1", Text: "hello?"}
-		if _, err := b.Store.Record(t.Context(), reply, func(store.Known) store.Entry { return store.Entry{Message: &reply, Handled: true} }); err != nil {
-			t.Fatal(err)
-		}
+		b.record(t, reply, true)
 		for _, ts := range []string{reply.ThreadTS, reply.TS} {
 			if answer, result := b.say(t, "U1", "why "+ts); result != done || answer != want {
 				t.Errorf("%s: %s, %q, want %q", ts, result, answer, want)
@@ -726,11 +711,7 @@ func TestWhyOfAnEditAlone(t *testing.T) {
 	b := setup(t)
 	edited := chat.Message{Team: "T1", Channel: "C1", TS: chat.TS(noon.Add(-time.Hour)), UserID: "U1", Text: "hello?", Revision: chat.TS(noon)}
 	change := store.Change{Conversation: here, Change: conversation.Change{TS: edited.TS, Kind: conversation.Edited, Revision: edited.Revision}}
-	if _, err := b.Store.Record(t.Context(), edited, func(store.Known) store.Entry {
-		return store.Entry{Message: &edited, Changes: []store.Change{change}}
-	}); err != nil {
-		t.Fatal(err)
-	}
+	b.record(t, edited, false, change)
 	answer, result := b.say(t, "U1", "why "+edited.TS)
 	if want := "only an edit of that message"; result != done || !strings.Contains(answer, want) {
 		t.Errorf("%s, %q, want %q", result, answer, want)
@@ -741,9 +722,7 @@ func TestWhyOfAnEditAlone(t *testing.T) {
 func TestWithoutADatabase(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	if err := b.Store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Store.Close())
 	for _, text := range []string{"status", "why", "forget yes"} {
 		answer, result := b.say(t, "UBOSS", text)
 		if result != failed {
@@ -759,12 +738,8 @@ func TestForget(t *testing.T) {
 	b := setup(t)
 	scope := chat.Scope{Team: "T1", Channel: "C1"}
 	memory := store.Memory{Scope: scope, Term: chat.ShortTerm, Text: "they talk of cats", Made: noon}
-	if err := b.Store.SaveDraft(t.Context(), memory, store.Cursor{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Store.SaveMemories(t.Context(), store.MemoryUpdate{Scope: scope, Long: store.KeepMemory, Short: store.PromoteDraft, Read: noon}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Store.SaveDraft(t.Context(), memory, store.Cursor{}))
+	must(t, b.Store.SaveMemories(t.Context(), store.MemoryUpdate{Scope: scope, Long: store.KeepMemory, Short: store.PromoteDraft, Read: noon}))
 	remembered := func() bool {
 		standing, err := b.Store.CurrentMemory(t.Context(), scope)
 		if err != nil {
