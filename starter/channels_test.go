@@ -63,15 +63,15 @@ channels:
 	if err := db.SeeOutsiders(t.Context(), "T1", "C00000007", map[string]time.Time{"U1": time.Now(), "U2": time.Now()}); err != nil {
 		t.Fatal(err)
 	}
-	// In this channel's time zone the day began at another time.
-	if err := db.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C00000002"}, TokensIn: 5}); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1"}, Purpose: "memory", TokensIn: 55}); err != nil {
-		t.Fatal(err)
-	}
-	for _, ended := range []time.Time{{}, time.Now().AddDate(0, 0, -2)} {
-		if err := db.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C00000001"}, TokensIn: 70, TokensOut: 7, Ended: ended}); err != nil {
+	// A day has no end here. So what is still to come counts as today, even if midnight is near.
+	today, before := time.Now().AddDate(0, 0, 2), time.Now().AddDate(0, 0, -2)
+	for _, call := range []store.Call{
+		{Scope: chat.Scope{Team: "T1", Channel: "C00000002"}, TokensIn: 5, Ended: today}, // in another time zone
+		{Scope: chat.Scope{Team: "T1"}, Purpose: "memory", TokensIn: 55, Ended: today},
+		{Scope: chat.Scope{Team: "T1", Channel: "C00000001"}, TokensIn: 70, TokensOut: 7, Ended: today},
+		{Scope: chat.Scope{Team: "T1", Channel: "C00000001"}, TokensIn: 70, TokensOut: 7, Ended: before},
+	} {
+		if err := db.SaveCall(t.Context(), call); err != nil {
 			t.Fatal(err)
 		}
 	}

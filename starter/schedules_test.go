@@ -103,6 +103,26 @@ func newScheduler(c client.Client) *starter {
 	}
 }
 
+// runWork has a starter do what it does beside serving, until the test ends.
+func (s *starter) runWork(t *testing.T) {
+	t.Helper()
+	_, slackAPI := newWorkspace(t)
+	s.Config.Database.URL = sqlite(t)
+	s.slack = slack.New(slack.Config{Token: "xoxb-1", APIURL: slackAPI})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.work(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("ended with %v", err)
+		}
+		if db := s.store.Load(); db != nil {
+			_ = db.Close()
+		}
+	})
+}
+
 // schedules returns the interval of each schedule by its id.
 func schedules(t *testing.T, c client.Client) map[string]time.Duration {
 	t.Helper()
@@ -258,26 +278,14 @@ func TestAttributesDoNotWaitForSchedules(t *testing.T) {
 	t.Parallel()
 	g := &interceptor{}
 	g.shut.Store(true)
-	_, slackAPI := newWorkspace(t)
 	s := newScheduler(dial(t, testserver.Temporal(t), "default", g))
-	s.Config.Database.URL = sqlite(t)
-	s.slack = slack.New(slack.Config{Token: "xoxb-1", APIURL: slackAPI})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- s.work(ctx) }()
+	s.runWork(t)
 	for range 2 {
 		eventually(t, "the attributes", func() bool { return s.registered.Load() && s.attributes.Load() && g.refused.Load() > 0 })
 		s.attributes.Store(false) // so that it is seen when they are registered
 		s.reregister()
 	}
 	eventually(t, "the attributes", s.attributes.Load)
-	cancel()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("ended with %v", err)
-	}
-	if db := s.store.Load(); db != nil {
-		_ = db.Close()
-	}
 }
 
 // Attributes that the server does not list are used until it refuses a signal because of them.
@@ -291,22 +299,10 @@ func TestRefusedAttributesAreLeftOut(t *testing.T) {
 	g.unlisted.Store(true)
 	t.Setenv("TEMPORAL_NAMESPACE", ns)
 	s := newScheduler(dial(t, testserver.Temporal(t), ns, g))
-	_, slackAPI := newWorkspace(t)
-	s.Config.Database.URL = sqlite(t)
-	s.slack = slack.New(slack.Config{Token: "xoxb-1", APIURL: slackAPI})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- s.work(ctx) }()
+	s.runWork(t)
 	eventually(t, "the attributes to be used", func() bool { return s.registered.Load() && s.attributes.Load() })
 	s.reregister()
 	eventually(t, "the attributes to be left out", func() bool { return s.registered.Load() && !s.attributes.Load() })
-	cancel()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("ended with %v", err)
-	}
-	if db := s.store.Load(); db != nil {
-		_ = db.Close()
-	}
 }
 
 // A server that was set up anew gets its schedules again, at the latest with the next message.
@@ -324,6 +320,14 @@ func TestANewTemporalServerGetsItsSchedules(t *testing.T) {
 	}
 	w.await("the schedules", scheduled)
 	w.await("the starter to be ready", func() bool { return w.missing() == nil })
+	created := func() time.Time {
+		d, err := c.ScheduleClient().GetHandle(t.Context(), temporal.MemorySchedule).Describe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Info.CreatedAt
+	}
+	first := created()
 	server.Kill()
 	old, err := filepath.Glob(files + "*")
 	if err != nil || len(old) == 0 {
@@ -335,11 +339,11 @@ func TestANewTemporalServerGetsItsSchedules(t *testing.T) {
 		}
 	}
 	server.Restart()
-	if scheduled() {
-		t.Fatal("the server has lost nothing")
-	}
 	workspace.Say(general, alice.ID, "hello?")
 	w.await("the schedules again", scheduled)
+	if again := created(); !again.After(first) {
+		t.Errorf("the server has lost nothing: its schedule is of %s, as before", again)
+	}
 	w.await("the starter to be ready again", func() bool { return w.missing() == nil })
 	t.Logf("caught up: %v", catchUps(t, c))
 	w.stop()

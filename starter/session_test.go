@@ -20,17 +20,17 @@ func TestErrorsWithoutTemporal(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = mute.Close() })
-	for _, test := range []struct{ name, address, tls, why string }{
-		{"refused", nowhere, "false", "connection refused"},
-		{"an unknown host", "temporal.invalid:7233", "false", "lookup temporal.invalid"},
-		{"no address", "notanaddress", "false", "missing port in address"},
-		{"TLS against plain text", plain.Listener.Addr().String(), "true", "first record does not look like a TLS handshake"},
-		{"silence", mute.Addr().String(), "false", " did not answer within 500ms. Check that it runs"},
+	for _, test := range []struct{ name, address, tls, timeout, why string }{
+		{"refused", nowhere, "false", "1h", "connection refused"},
+		{"an unknown host", "temporal.invalid:7233", "false", "1h", "lookup temporal.invalid"},
+		{"no address", "notanaddress", "false", "1h", "missing port in address"},
+		{"TLS against plain text", plain.Listener.Addr().String(), "true", "1h", "first record does not look like a TLS handshake"},
+		{"silence", mute.Addr().String(), "false", "500ms", " did not answer within 500ms. Check that it runs"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv("TEMPORAL_ADDRESS", test.address)
 			t.Setenv("TEMPORAL_TLS", test.tls)
-			status, _, said := o.command("mute", "general", "--timeout", "500ms")
+			status, _, said := o.command("mute", "general", "--timeout", test.timeout)
 			if status != 1 || !strings.Contains(said, "temporal at "+test.address+" did not answer") || !strings.Contains(said, test.why) {
 				t.Errorf("status %d, want 1 and %q: %s", status, test.why, said)
 			}

@@ -46,7 +46,8 @@ func TestShadowCommand(t *testing.T) {
 	o.opinion("d/4", "C2", no)
 	o.opinion("d/3", "C1", yes)
 	o.opinion("d/3", "C1", store.Opinion{Judge: "broken", Error: "auth"})
-	o.must(o.SaveCall(t.Context(), store.Call{Purpose: "shadow"}))
+	// It counts as today's, even if midnight is near.
+	o.must(o.SaveCall(t.Context(), store.Call{Purpose: "shadow", Ended: time.Now().AddDate(0, 0, 2)}))
 	o.must(o.SaveSnapshot(t.Context(), store.Snapshot{Decision: "d/5", Team: "T1", Channel: "C1", Data: []byte{0}, Read: time.Now()}))
 
 	o.prints([]string{"shadow"}, []string{
