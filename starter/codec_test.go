@@ -6,10 +6,8 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -84,22 +82,12 @@ func TestCodecServes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			stdout := &logbook{}
-			cmd := exec.Command(os.Args[0], "--config", withKey(t), "codec", "--address", c.address)
-			cmd.Dir = t.TempDir()
-			cmd.Env = append(os.Environ(), "MYAO_TEST_MAIN=1", tokenVariable+"="+c.token)
-			cmd.Stdout, cmd.Stderr = stdout, stdout
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			w := &bundle{t: t, cmd: cmd, stopped: make(chan error, 1)}
-			go func() { w.stopped <- cmd.Wait() }()
-			t.Cleanup(func() { _ = cmd.Process.Kill() })
-			w.await("its address", func() bool { return strings.Contains(stdout.String(), "\n") })
-			_, address, _ := strings.Cut(strings.TrimSpace(stdout.String()), "http://")
+			w := startProcess(t, []string{tokenVariable + "=" + c.token}, "--config", withKey(t), "codec", "--address", c.address)
+			w.await("its address", func() bool { return strings.Contains(w.log.String(), "\n") })
+			_, address, _ := strings.Cut(strings.TrimSpace(w.log.String()), "http://")
 			_, port, err := net.SplitHostPort(address)
 			if err != nil {
-				t.Fatalf("it says %q", stdout)
+				t.Fatalf("it says %q", w.log)
 			}
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1:"+port+"/encode", strings.NewReader(`{"payloads":[{"data":"YQ=="}]}`))
 			if err != nil {
@@ -117,17 +105,12 @@ func TestCodecServes(t *testing.T) {
 			if resp.StatusCode != c.want {
 				t.Errorf("status %d, want %d", resp.StatusCode, c.want)
 			}
-			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-				t.Fatal(err)
-			}
-			if err := <-w.stopped; err != nil {
-				t.Errorf("ended with %v", err)
-			}
-			if files, err := filepath.Glob(cmd.Dir + "/*"); err != nil || len(files) > 0 {
+			w.stop()
+			if files, err := filepath.Glob(w.cmd.Dir + "/*"); err != nil || len(files) > 0 {
 				t.Errorf("it left %q behind, %v", files, err)
 			}
-			if strings.Contains(stdout.String(), token) {
-				t.Errorf("it tells its token: %s", stdout)
+			if strings.Contains(w.log.String(), token) {
+				t.Errorf("it tells its token: %s", w.log)
 			}
 		})
 	}
