@@ -101,10 +101,7 @@ func TestLabelCommand(t *testing.T) {
 		o.must(o.SaveLabel(ctx, store.Label{TeamID: "T1", ChannelID: "C1", Decision: key, Truth: truth, LabelledBy: "cli:carol"}))
 	}
 	o.judged("z", trigger, false, 0.5, label.Label{Kind: label.Waited, Weight: 0.6}, label.Label{Kind: label.Mentioned, Weight: 0.9})
-	var lines []string
-	for _, line := range strings.Split(o.prints([]string{"label"}, nil, nil), "\n") {
-		lines = append(lines, strings.Join(strings.Fields(line), " "))
-	}
+	lines := squeezed(o.prints([]string{"label"}, nil, nil))
 	for _, want := range []string{
 		"EVIDENCE SAYS LABELS PEOPLE AGREE WEIGHT",
 		"mentioned speak 1 – an assumption, until people have checked 5",

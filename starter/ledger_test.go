@@ -108,6 +108,27 @@ func (o *ledgerBundle) prints(args, has, lacks []string) string {
 	return out
 }
 
+// ids returns the ids in what a command lists as JSON.
+func (o *ledgerBundle) ids(command string, flags ...string) (ids []string) {
+	o.t.Helper()
+	var reports []struct {
+		ID string `json:"id"`
+	}
+	o.must(json.Unmarshal([]byte(o.prints(append([]string{command, "list", "--json"}, flags...), nil, nil)), &reports))
+	for _, r := range reports {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+// squeezed returns the lines of a table, with one space between words.
+func squeezed(table string) (lines []string) {
+	for line := range strings.SplitSeq(table, "\n") {
+		lines = append(lines, strings.Join(strings.Fields(line), " "))
+	}
+	return lines
+}
+
 // fails checks the exit status of a command and its one-line error.
 func (o *ledgerBundle) fails(status int, args []string, part string) {
 	o.t.Helper()
@@ -205,13 +226,6 @@ func TestUsageCommand(t *testing.T) {
 		t.Fatal(voted, err)
 	}
 	between := []string{"--since", "2026-04-03", "--until", "2026-04-07"}
-	fields := func(args []string) (lines []string) {
-		t.Helper()
-		for _, line := range strings.Split(o.prints(append(append([]string{"usage"}, args...), between...), nil, nil), "\n") {
-			lines = append(lines, strings.Join(strings.Fields(line), " "))
-		}
-		return lines
-	}
 	for by, want := range map[string]string{
 		"day": `DAY CALLS FAILED TOKENS IN TOKENS OUT COST UP DOWN
 2026-04-03 1 0 100000 10000 0.30 0 0
@@ -230,7 +244,8 @@ openai small 4 1 400000 40000 1.20 1 0
 total 5 1 500000 50000 1.20 and more 1 0`,
 	} {
 		want = "from 2026-04-03T00:00:00+13:00 until 2026-04-07T00:00:00+12:00\n\n" + want + "\n\n" + `not in the cost, because llm.prices lacks them: la\x1brge` + "\n"
-		if got := strings.Join(fields([]string{"--by", by}), "\n"); got != want {
+		table := o.prints(append([]string{"usage", "--by", by}, between...), nil, nil)
+		if got := strings.Join(squeezed(table), "\n"); got != want {
 			t.Errorf("by %s:\n%s\nwant\n%s", by, got, want)
 		}
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"strconv"
 	"testing"
 	"time"
@@ -29,19 +28,10 @@ func TestPromisesCommand(t *testing.T) {
 	later := o.promise(store.Promise{ID: "later", ChannelID: "C1", ThreadTS: root.TS, TriggerTS: root.TS, What: "the release \x1b[2J <b>", Unless: "it is out", Every: "week", Zone: "Asia/Tokyo"}, 5)
 	soon := o.promise(store.Promise{ID: "soon", ChannelID: "C2", TriggerTS: root.TS, What: "stand-up", Zone: "UTC"}, 1)
 	o.must(o.HoldPromises(t.Context(), soon.Conversation(), time.Now().Add(3*time.Hour)))
-	list := func(flags ...string) (ids []string) {
-		t.Helper()
-		reports := []promiseReport{}
-		o.must(json.Unmarshal([]byte(o.prints(append([]string{"promises", "list", "--json"}, flags...), nil, nil)), &reports))
-		for _, r := range reports {
-			ids = append(ids, r.ID)
-		}
-		return ids
-	}
-	if got := list(); len(got) != 2 || got[0] != "soon" {
+	if got := o.ids("promises"); len(got) != 2 || got[0] != "soon" {
 		t.Errorf("those due first come first: %q", got)
 	}
-	if got := list("--channel", "random"); len(got) != 1 || got[0] != "soon" {
+	if got := o.ids("promises", "--channel", "random"); len(got) != 1 || got[0] != "soon" {
 		t.Errorf("of one channel: %q", got)
 	}
 	o.prints([]string{"promises", "list", "--json"}, []string{
@@ -60,7 +50,7 @@ func TestPromisesCommand(t *testing.T) {
 	if n := len(changes); n != 1 || changes[0].Kind != conversation.Moved || changes[0].Revision != "later/1/"+strconv.FormatInt(moved.DueUS, 10) || changes[0].By != "cli:carol" {
 		t.Errorf("its conversation hears %+v", changes)
 	}
-	if got := list(); got[1] != "later" {
+	if got := o.ids("promises"); got[1] != "later" {
 		t.Errorf("after the move: %q", got)
 	}
 	o.fails(1, []string{"promises", "move", "later", "2020-01-01 09:00"}, "not in the future")
@@ -76,7 +66,7 @@ func TestPromisesCommand(t *testing.T) {
 	o.fails(1, []string{"promises", "move", "soon", "in 3d"}, "promise soon is cancelled already")
 	o.fails(1, []string{"promises", "cancel", "none"}, "there is no promise none: `starter promises list --all` shows them")
 	o.fails(1, []string{"promises", "move", "none", "in 3d"}, "there is no promise none")
-	if open, all := list(), list("--all"); len(open) != 1 || len(all) != 2 {
+	if open, all := o.ids("promises"), o.ids("promises", "--all"); len(open) != 1 || len(all) != 2 {
 		t.Errorf("%d open, %d in all", len(open), len(all))
 	}
 	o.prints([]string{"promises", "list", "--all", "--json"}, []string{`"state": "cancelled"`, `"ended_by": "cli:carol"`, `"ended": "`}, nil)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
@@ -24,19 +23,10 @@ func TestProposalsCommand(t *testing.T) {
 	o.must(err)
 	_, err = o.ShowProposals(t.Context(), "r/1", o.ts(9))
 	o.must(err)
-	list := func(flags ...string) (ids []string) {
-		t.Helper()
-		var reports []proposalReport
-		o.must(json.Unmarshal([]byte(o.prints(append([]string{"proposals", "list", "--json"}, flags...), nil, nil)), &reports))
-		for _, r := range reports {
-			ids = append(ids, r.ID)
-		}
-		return ids
-	}
-	if got := list("--channel", "general"); len(got) != 2 {
+	if got := o.ids("proposals", "--channel", "general"); len(got) != 2 {
 		t.Errorf("open: %q", got)
 	}
-	if got := list("--channel", "random"); len(got) != 0 {
+	if got := o.ids("proposals", "--channel", "random"); len(got) != 0 {
 		t.Errorf("of another channel: %q", got)
 	}
 	o.prints([]string{"proposals", "list", "--json"}, []string{
@@ -58,7 +48,7 @@ func TestProposalsCommand(t *testing.T) {
 	}
 	o.fails(1, decline, "is cancelled already")
 	o.fails(1, []string{"proposals", "decline", "none"}, "there is no proposal none: `starter proposals list --all` shows them")
-	if open, all := list(), list("--all"); len(open) != 1 || len(all) != 2 {
+	if open, all := o.ids("proposals"), o.ids("proposals", "--all"); len(open) != 1 || len(all) != 2 {
 		t.Errorf("%d open, %d in all", len(open), len(all))
 	}
 	o.fails(2, []string{"proposals", "list", "--limit", "0"}, "1 to 10000")

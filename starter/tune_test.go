@@ -72,10 +72,7 @@ func TestTuneCommand(t *testing.T) {
 		"warning: the prompt has changed: 35 of 115 decisions are not by today's, " + today + ", but by an unknown one; what fits one prompt may not fit another; --since 20",
 		"paste into the configuration:\n\nresponse:\n  min_confidence: 0.61\n",
 	}, []string{"random\":"}) // its own threshold costs no more
-	var lines []string
-	for _, line := range strings.Split(out, "\n") {
-		lines = append(lines, strings.Join(strings.Fields(line), " "))
-	}
+	lines := squeezed(out)
 	for _, want := range []string{
 		"everywhere 45 70 100 % today 0.2 0.0 % (", "best 0.61 (", "#general 40 40 100 % today 0.2 0.0 % 100.0 % 1.000", "best 0.61 0.0 % 0.0 % 0.000", "#random 5 30 17 % today 0.7 100.0 % 0.0 % 0.060", "best 0.61 100.0 % 0.0 % 0.060",
 	} {
