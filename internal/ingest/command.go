@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,7 +22,7 @@ type CommandHandler interface {
 
 // command handles a slash command, and returns the immediate answer.
 func (d *Door) command(ctx context.Context, c slack.Command) (json.RawMessage, error) {
-	ctx, cancel := context.WithTimeout(ctx, replyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(d.patience, replyTimeout))
 	defer cancel()
 	own, err := d.identity(ctx)
 	if err != nil {

@@ -68,6 +68,9 @@ type Door struct {
 	// Tracer starts the trace of each delivery; nil: nothing is traced.
 	Tracer trace.Tracer
 
+	// patience, unless it is zero, replaces eventTimeout and replyTimeout. Tests set it.
+	patience time.Duration
+
 	pending    sync.WaitGroup // work that goes on after the acknowledgement
 	homes      homes
 	unverified unverified
@@ -115,7 +118,7 @@ func (d *Door) missed(reason string) {
 // receive handles one envelope of the Events API. When it returns nil the event is committed, or
 // left out for good. An error means that Slack should send the event again.
 func (d *Door) receive(ctx context.Context, env slack.Envelope) error {
-	ctx, cancel := context.WithTimeout(withEvent(ctx, env.EventID), eventTimeout)
+	ctx, cancel := context.WithTimeout(withEvent(ctx, env.EventID), cmp.Or(d.patience, eventTimeout))
 	defer cancel()
 	err := d.handle(ctx, env)
 	switch {

@@ -33,7 +33,6 @@ import (
 	"myao/internal/slack"
 	"myao/internal/store"
 	"myao/internal/store/storetest"
-	"myao/internal/testserver"
 )
 
 const secret = "shh"
@@ -195,6 +194,7 @@ func setup(t testing.TB) *bundle {
 		Store: db, Slack: b.directory, Config: config.Config{Slack: config.Slack{SigningSecret: secret, Introduce: true}}, Introducer: b.introducer, Dropper: b.dropper,
 		Relay: b.notified, CommandHandler: b.commands, Responder: b.answers, Clock: clock, Logger: discard, Metrics: NewMetrics(b.counters),
 	}
+	b.patience = time.Hour
 	b.channels = &channels.Directory{Store: db, Slack: b.directory, Config: &b.Door.Config, Clock: clock, Logger: discard}
 	b.Directory, b.Recorder = b.channels, &record.Recorder{Store: db, Directory: b.channels}
 	mux := http.NewServeMux()
@@ -224,19 +224,8 @@ func (b *bundle) post(t testing.TB, body string, header http.Header, chunked boo
 	return b.postTo(t, events, body, header, chunked)
 }
 
-// postTo sends a request. If it is refused because the machine stood still for longer than an event may
-// take, it sends the request again, like Slack.
+// postTo sends a request.
 func (b *bundle) postTo(t testing.TB, path, body string, header http.Header, chunked bool) (status int, answer string) {
-	t.Helper()
-	stood := testserver.MeasureStalls()
-	status, answer = b.postOnce(t, path, body, header, chunked)
-	if status == http.StatusServiceUnavailable && stood() > eventTimeout/2 {
-		return b.postTo(t, path, body, header, chunked)
-	}
-	return status, answer
-}
-
-func (b *bundle) postOnce(t testing.TB, path, body string, header http.Header, chunked bool) (status int, answer string) {
 	t.Helper()
 	var reader io.Reader = strings.NewReader(body)
 	if chunked {

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -11,7 +12,7 @@ import (
 // interaction handles the use of a shortcut, a button or a view. It is answered at its
 // response_url alone, once everything about it is committed.
 func (d *Door) interaction(ctx context.Context, i slack.Interaction) error {
-	ctx, cancel := context.WithTimeout(ctx, replyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(d.patience, replyTimeout))
 	defer cancel()
 	own, err := d.identity(ctx)
 	if err != nil {
