@@ -2,8 +2,11 @@ package tap
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -123,4 +126,53 @@ func TestDemoModelSearches(t *testing.T) {
 		all[1].Prompt != "Answer now.\n[image: menu.png, 7 kB]" {
 		t.Errorf("kept %+v", all)
 	}
+}
+
+func TestUnknownSchemas(t *testing.T) {
+	t.Parallel()
+	tap := Demo()
+	bot := adapter(t, "openai", serve(t, tap))
+	r := request("other")
+	r.Schema = &llm.Schema{Name: "other", Properties: []llm.Property{
+		{Name: "z", Type: llm.String}, {Name: "b", Type: llm.String, Enum: []string{"x", "y"}}, {Name: "c", Type: llm.Boolean},
+		{Name: "d", Type: llm.Integer, Description: "from 0 to many"}, {Name: "e", Type: llm.Number, Nullable: true},
+		{Name: "f", Type: llm.String, Nullable: true, Enum: []string{"x"}},
+	}}
+	got, err := bot.Generate(t.Context(), r)
+	if want := `{"z":"demo","b":"x","c":false,"d":0,"e":null,"f":null}`; err != nil || got.Text != want {
+		t.Errorf("got %s, %v, want %s", got.Text, err, want)
+	}
+	for _, schema := range []string{`[]`, `{"properties":{"a":{}}}`, `{"properties":{"a":{"type":7}}}`} {
+		body := `{"model":"demo","messages":[{"role":"user","content":"hi"}],
+			"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":` + schema + `}}}`
+		if status, answer := post(t, serve(t, tap)+"/chat/completions", body); status != http.StatusBadRequest || !strings.Contains(answer, "read the schema") {
+			t.Errorf("%s: got %d %s", schema, status, answer)
+		}
+	}
+}
+
+// The demo model answers only by OpenAI's protocol.
+func TestDemoModelByAnotherProtocol(t *testing.T) {
+	t.Parallel()
+	tap := Demo()
+	fails(t, adapter(t, "gemini", serve(t, tap)), request("odd"), llm.ErrInvalid, http.StatusNotFound, "OpenAI's protocol")
+	if x := one(t, tap, "odd"); !strings.Contains(x.Error, "OpenAI's protocol") || x.Answer != "" {
+		t.Errorf("kept %+v", x)
+	}
+}
+
+// A model's failure is a retryable error in the provider's form.
+func TestFailingModelInThisProcess(t *testing.T) {
+	t.Parallel()
+	tap := newTap(modelBackend(broken{}))
+	fails(t, adapter(t, "openai", serve(t, tap)), request("x"), llm.ErrUnavailable, http.StatusServiceUnavailable, "out of rules")
+	if x := one(t, tap, "x"); !strings.Contains(x.Error, "out of rules") {
+		t.Errorf("kept %+v", x)
+	}
+}
+
+type broken struct{ llm.Model }
+
+func (broken) Generate(ctx context.Context, r llm.Request) (llm.Response, error) {
+	return llm.Response{}, errors.New("out of rules")
 }

@@ -204,6 +204,16 @@ func TestProviderSwitchedOff(t *testing.T) {
 	})
 }
 
+// Switching the model off does not interrupt a running request.
+func TestSwitchedOffDuringARequest(t *testing.T) {
+	each(t, func(t *testing.T, b bundle) {
+		b.provider.Handle(func(llmtest.Call) llmtest.Reply { b.SetDown(true); return llmtest.Text("still here") })
+		if got, err := b.bot.Generate(t.Context(), request("x")); err != nil || got.Text != "still here" {
+			t.Errorf("got %q, %v", got.Text, err)
+		}
+	})
+}
+
 func TestBotHangsUp(t *testing.T) {
 	each(t, func(t *testing.T, b bundle) {
 		ctx, hangUp := context.WithCancel(t.Context())
@@ -238,6 +248,43 @@ func TestCompressedAnswer(t *testing.T) {
 	got, err := adapter(t, "openai", serve(t, tap)).Generate(t.Context(), request("x"))
 	if x := one(t, tap, "x"); err != nil || got.Text != "unpacked" || x.Answer != got.Text || x.Error != "" {
 		t.Errorf("got %q, %v, kept %+v", got.Text, err, x)
+	}
+}
+
+// The status alone shows a refusal; an incomplete success is an error.
+func TestIncompleteAnswer(t *testing.T) {
+	t.Parallel()
+	for status, c := range map[int]struct {
+		kind   error
+		status int
+	}{429: {llm.ErrRateLimited, 429}, 200: {llm.ErrUnavailable, http.StatusBadGateway}} {
+		broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			w.WriteHeader(status)
+			_, _ = w.Write([]byte(`{"choices":[{"message":`))
+		}))
+		t.Cleanup(broken.Close)
+		tap := proxy(t, broken.URL)
+		fails(t, adapter(t, "openai", serve(t, tap)), request("x"), c.kind, c.status, "")
+		if x := one(t, tap, "x"); x.Error == "" || x.Answer != "" {
+			t.Errorf("%d: kept %+v", status, x)
+		}
+	}
+}
+
+// The tap reads an answer even after the bot has hung up.
+func TestReadingAfterTheBotHungUp(t *testing.T) {
+	t.Parallel()
+	ctx, hangUp := context.WithCancel(t.Context())
+	hangUp()
+	res := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}}
+	for provider, body := range map[string]string{
+		"openai": `{"choices":[{"message":{"content":"hi"}}]}`,
+		"gemini": `{"candidates":[{"content":{"parts":[{"text":"hm","thought":true},{"text":"hi"}]}}]}`,
+	} {
+		if text, fault := newReader().read(ctx, llmtest.Call{Provider: provider}, res, []byte(body)); text != "hi" || fault != "" {
+			t.Errorf("%s: got %q, %q", provider, text, fault)
+		}
 	}
 }
 

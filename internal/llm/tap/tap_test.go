@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"myao/internal/llm/llmtest"
@@ -119,4 +120,57 @@ func TestTheNewestExchangesAreKept(t *testing.T) {
 			t.Errorf("of question %d %d are kept, want %d", i, got, want)
 		}
 	}
+}
+
+func TestExchangesAreBoundedInBytes(t *testing.T) {
+	t.Parallel()
+	var r history
+	const size = maxBytes / 10
+	for i := range 100 {
+		r.add(fmt.Sprint(i), Exchange{System: strings.Repeat("s", size/2), Answer: strings.Repeat("a", size/2)})
+		sum := 0
+		for _, k := range r.entries {
+			sum += k.bytes()
+		}
+		if sum != r.bytes || sum > maxBytes {
+			t.Fatalf("after %d: %d bytes, counted as %d", i+1, sum, r.bytes)
+		}
+	}
+	if n := len(r.entries); n != 9 || r.entries[8].decision != "99" {
+		t.Errorf("%d are kept", n)
+	}
+	r.add("small", Exchange{Answer: "a"})
+	if len(r.of("small")) != 1 || len(r.of("99")) != 1 {
+		t.Error("a small one drove a large one out, or is not kept")
+	}
+}
+
+func TestConcurrentRequests(t *testing.T) {
+	each(t, func(t *testing.T, b bundle) {
+		b.provider.Handle(func(c llmtest.Call) llmtest.Reply { return llmtest.Text("re: " + c.User) })
+		var wg sync.WaitGroup
+		for i := range 40 {
+			wg.Go(func() {
+				r := request(fmt.Sprint("id", i%4))
+				r.Prompt = fmt.Sprint("question ", i)
+				if got, err := b.bot.Generate(t.Context(), r); err != nil || got.Text != "re: "+r.Prompt {
+					t.Errorf("got %q, %v", got.Text, err)
+				}
+				b.Exchanges("id0")
+				b.Down()
+			})
+		}
+		wg.Wait()
+		for i := range 4 {
+			all := b.Exchanges(fmt.Sprint("id", i))
+			if len(all) != 10 {
+				t.Errorf("%d of 10 are kept", len(all))
+			}
+			for _, x := range all {
+				if x.Answer != "re: "+x.Prompt {
+					t.Errorf("to %q was answered %q", x.Prompt, x.Answer)
+				}
+			}
+		}
+	})
 }
