@@ -58,6 +58,7 @@ func TestExitStatus(t *testing.T) {
 		{"no file", []string{"--config", filepath.Join(t.TempDir(), "none.yaml")}, 1, []string{"none.yaml"}},
 		{"a wrong configuration", []string{"--config", write(t, "provider: demo}", "provider: parrot}")}, 1,
 			[]string{"agents.response.provider", "parrot", "agents.judgment.provider", "agents.memory.provider"}},
+		{"a provider that cannot be created", []string{"--config", write(t, "response: {provider: demo}", "response: {provider: gemini}")}, 1, []string{"gemini"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -95,15 +96,6 @@ func TestAWrongConfigurationGetsALineForEachFault(t *testing.T) {
 	}
 	if len(lines) > 6 { // and a headline, perhaps
 		t.Errorf("%d lines for five faults:\n%s", len(lines), &stderr)
-	}
-}
-
-func TestAProviderThatCannotBeCreatedEndsTheWorker(t *testing.T) {
-	t.Parallel()
-	path := write(t, "response: {provider: demo}", "response: {provider: gemini}")
-	var stderr bytes.Buffer
-	if status := run(t.Context(), []string{"--config", path}, &stderr); status != 1 || !strings.Contains(stderr.String(), "gemini") {
-		t.Errorf("status %d\n%s", status, &stderr)
 	}
 }
 

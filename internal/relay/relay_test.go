@@ -284,7 +284,7 @@ func TestMetricsOfWhatDoesNotGetOn(t *testing.T) {
 	r.Notify(store.Target{Conversation: thread})
 	b.run(r)
 	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
-	oldest, youngest := now.Sub(before).Seconds(), now.Sub(time.Now()).Seconds()
+	oldest, youngest := now.Sub(before).Seconds(), time.Until(now).Seconds()
 	if age := b.counted("myao_unfinished_age_seconds"); age < youngest || age > oldest { // of the decision, the first by name
 		t.Errorf("what was not answered is %v s old, want between %v and %v", age, youngest, oldest)
 	}
