@@ -249,8 +249,10 @@ func opened(t *testing.T, name string, access config.Access, transport http.Roun
 }
 
 // captured returns the request to a host that a test must not reach, and its body.
-func captured(t *testing.T, name string, access config.Access, r llm.Request) (asked *http.Request, body map[string]any) {
+func captured(t *testing.T, name string, access config.Access, r llm.Request) (*http.Request, map[string]any) {
 	t.Helper()
+	var asked *http.Request
+	var body map[string]any
 	m, err := opened(t, name, access, roundTrip(func(r *http.Request) (*http.Response, error) {
 		asked = r
 		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
