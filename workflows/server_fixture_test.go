@@ -20,6 +20,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"myao/activities"
@@ -269,15 +270,21 @@ func (s *server) await(what string, done func() bool) {
 	}
 }
 
+// send sends a signal. Like the relay, it sends it again when the SDK gives up: after ten seconds, which
+// a starved server may take.
 func (s *server) send(c chat.Conversation, p conversation.Policy, changes ...conversation.Change) error {
 	signal, in := conversation.Signal{Policy: p, Changes: changes}, s.with
 	in.Conversation = c
 	if in.Attributes {
 		in.Phase = signal.InitialPhase(c)
 	}
-	_, err := s.client.SignalWithStartWorkflow(s.t.Context(), c.ID(), conversation.SignalName, signal,
-		client.StartWorkflowOptions{TaskQueue: conversation.TaskQueue}, conversation.WorkflowType, in)
-	return err
+	for deadline := time.Now().Add(s.timeout); ; {
+		_, err := s.client.SignalWithStartWorkflow(s.t.Context(), c.ID(), conversation.SignalName, signal,
+			client.StartWorkflowOptions{TaskQueue: conversation.TaskQueue}, conversation.WorkflowType, in)
+		if serviceerror.ToStatus(err).Code() != codes.DeadlineExceeded || time.Now().After(deadline) {
+			return err
+		}
+	}
 }
 
 // closed waits until no run of the conversation is running.
