@@ -130,10 +130,14 @@ func TestOnlyLastingPhasesAreUpserted(t *testing.T) {
 		t.Fatalf("search attributes registered: %v, %v", known, err)
 	}
 	s.judge = func(in activities.JudgeInput) ending[activities.JudgeOutput] {
-		if in.Trigger == ts(2) {
+		switch in.Trigger {
+		case ts(1):
+			return yes(0)
+		case ts(2):
 			return yes(1)
+		default:
+			return no()
 		}
-		return no()
 	}
 	p := conversation.Policy{MinWait: 1, MaxWait: 60, MaxDelay: 10, IdleClose: 1}
 	open := p
@@ -148,22 +152,28 @@ func TestOnlyLastingPhasesAreUpserted(t *testing.T) {
 		})
 	}
 	at := func(n int) chat.Conversation { return chat.Conversation{Team: "T1", Channel: "C1", Thread: ts(n)} }
+	send(at(1), p, said(1))
 	send(at(2), p, said(2))
+	send(at(3), p, said(3))
+	send(at(4), p, addressed(4))
 	send(at(5), open, said(5))
 	fifth := &pathRunner{server: s, c: at(5)}
 	fifth.sees("judge " + ts(5))
 	fifth.is(conversation.Idle)
 	send(at(5), p, addressed(6))
 	for n, want := range map[int]string{
+		1: "waiting, idle",                 // judged, and answered at once
 		2: "waiting, delaying, idle",       // judged, held back, and answered
-		5: "waiting, idle, replying, idle", // judged no, and addressed when it was idle
+		3: "waiting, idle",                 // judged no
+		4: "replying, idle",                // addressed
+		5: "waiting, idle, replying, idle", // addressed when it was idle
 	} {
 		s.closed(at(n))
 		if got := strings.Join(phasesShown(t, s.history(at(n).ID(), "")), ", "); got != want {
 			t.Errorf("conversation %d shows %s, want %s", n, got, want)
 		}
 	}
-	replay(t, s.histories(2))
+	replay(t, s.histories(5))
 }
 
 // phasesShown returns the values of the phase's search attribute in order.
