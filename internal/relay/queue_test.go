@@ -355,48 +355,6 @@ func TestStormIsSpreadOverTime(t *testing.T) {
 	}
 }
 
-// Throttling one channel does not hold up others.
-func TestThrottlingIsPerChannel(t *testing.T) {
-	t.Parallel()
-	q, clock := setupQueue()
-	for n := range channelBurst + 2 {
-		q.push(thread(fmt.Sprint("A", n)), normal)
-	}
-	for n := range channelBurst {
-		if got := q.tryTake(t); got != fmt.Sprint("A", n) {
-			t.Fatalf("taken %q", got)
-		}
-		q.done(thread(fmt.Sprint("A", n)), false)
-	}
-	if got := q.tryTake(t); got != "" {
-		t.Errorf("taken %q while throttled", got)
-	}
-	q.push(thread("B1"), normal)
-	if got := q.tryTake(t); got != "B1" {
-		t.Errorf("taken %q, want the other channel's", got)
-	}
-	clock.advance(channelInterval)
-	if got, then := q.tryTake(t), q.tryTake(t); got != "A10" || then != "" {
-		t.Errorf("taken %q and %q after channelInterval, want one more", got, then)
-	}
-}
-
-func TestTakeEndsWithItsContext(t *testing.T) {
-	t.Parallel()
-	q, _ := setupQueue()
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan bool)
-	for range 3 {
-		go func() { _, ok := q.take(ctx); ended <- ok }()
-	}
-	cancel()
-	for range 3 {
-		if <-ended {
-			t.Error("something was taken")
-		}
-	}
-}
-
 // Under concurrent use, everything pushed is taken afterwards, nothing is in flight twice, and
 // no channel exceeds its concurrency.
 func TestQueueUnderConcurrentUse(t *testing.T) {

@@ -454,27 +454,6 @@ func TestRefusedChangesWaitForTheSweep(t *testing.T) {
 	}
 }
 
-// A conversation that the server always refuses does not hold up others.
-func TestARefusedConversationHoldsUpNoOther(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	b.refuse = func(c chat.Conversation) error {
-		if c == in(0) {
-			return errors.New("never")
-		}
-		return nil
-	}
-	b.say(in(0), 0)
-	for n := range 60 {
-		b.say(in(n+1), 0)
-	}
-	b.run(b.relay(b.store))
-	b.await("the others to be relayed", func() bool { return b.backlog() == 1 })
-	if got := b.taken(in(0)); got != nil {
-		t.Errorf("the refused one was sent %v", got)
-	}
-}
-
 // While the server is away, the workers back off after each failure, until one succeeds.
 func TestWorkersBackOffWhileTheServerIsAway(t *testing.T) {
 	t.Parallel()
@@ -807,26 +786,6 @@ func TestAStopDuringAClaim(t *testing.T) {
 	}
 	if got := b.taken(in(1)); len(got) > 0 {
 		t.Errorf("%q was sent after the stop", got)
-	}
-}
-
-func TestFloodOfNotificationsLosesNothing(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	r := b.relay(b.store)
-	for n := range 2 * queueLimit { // no worker runs yet, and Notify does not block
-		r.Notify(store.Target{Conversation: in(n % 500)})
-	}
-	for n := range 30 {
-		b.say(in(1000+n), 1, 2) // their notifications are dropped
-		r.Notify(store.Target{Conversation: in(1000 + n)})
-	}
-	b.run(r)
-	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
-	for n := range 30 {
-		if got := b.taken(in(1000 + n)); !slices.Equal(got, names(1, 3)) {
-			t.Errorf("%s was sent %v", in(1000+n).ID(), got)
-		}
 	}
 }
 
