@@ -75,7 +75,7 @@ func TestMemoriesRespectVisibility(t *testing.T) {
 	}
 	shows := func(id string, want ...string) {
 		t.Helper()
-		e := w.open("?channel=" + id).next()
+		e := w.open("?channel="+id).await("the database's answer", func(e event) bool { return !strings.Contains(e.Problem, "database") })
 		var got []string
 		for _, m := range e.Memories {
 			got = append(got, m.Scope+" "+m.Text)

@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -67,19 +68,22 @@ func TestConversationIsFollowed(t *testing.T) {
 		!strings.HasPrefix(e.URL, w.WebUI+"thread%2FT1%2FC1%2F1700000000.000100/") || strings.Contains(string(e.raw["story"]), "lunch") {
 		t.Errorf("waiting: %s", e.raw)
 	}
-	asked := e.Asked
-
-	// A new row in the ledger appears, though Temporal has nothing new.
-	if err := w.operator.Store.Decide(t.Context(), store.Decision{
-		Key: "D1", WorkflowID: thread.ID(), TriggerTS: "1700000001.000100", Source: "rule", Rule: "muted", Reason: "hush", Outcome: "silent",
-	}); err != nil {
-		t.Fatal(err)
-	}
-	e = p.await("the decision", func(e event) bool {
-		return len(e.Story.Entries) == 2 && e.Story.Entries[1].Decision != nil && e.Story.Entries[1].Decision.Key == "D1"
-	})
-	if !e.Asked.Equal(asked) {
-		t.Error("the worker was asked though nothing has changed")
+	// A new row in the ledger appears, though Temporal has nothing new. The worker is asked only until the
+	// workflow rests, which it may not have done yet.
+	asked := time.Time{}
+	for n := 1; !e.Asked.Equal(asked); n++ {
+		if asked = e.Asked; n > 10 {
+			t.Fatal("the worker was asked though nothing has changed")
+		}
+		d := store.Decision{
+			Key: fmt.Sprint("D", n), WorkflowID: thread.ID(), TriggerTS: "1700000001.000100", Source: "rule", Rule: "muted", Reason: "hush", Outcome: "silent",
+		}
+		if err := w.operator.Store.Decide(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		e = p.await("the decision", func(e event) bool {
+			return slices.ContainsFunc(e.Story.Entries, func(entry ledger.Entry) bool { return entry.Decision != nil && entry.Decision.Key == d.Key })
+		})
 	}
 
 	// An operator's orders appear as they are carried out.
@@ -124,9 +128,10 @@ func TestWorkerRestart(t *testing.T) {
 	w.done("worker", `{"do":"kill"}`)
 	e := p.await("the death", func(e event) bool { return e.Worker == Stopped })
 	if e.Problem != "the worker is stopped; this is the last known state of the conversation" || e.phase() != conversation.Waiting || !e.Open ||
-		!e.Asked.Equal(before.Asked) || !e.State.DueAt.Equal(before.State.DueAt) {
+		e.Asked.Before(before.Asked) || !e.State.DueAt.Equal(before.State.DueAt) {
 		t.Errorf("what was known is not kept: %s", e.raw)
 	}
+	before = e
 	// Something happens that only Temporal and the database see, and no worker is queried.
 	queried := w.calls.queried.Load()
 	w.keep(top, "1700000002.000100", "hello?")
