@@ -3,7 +3,6 @@ package activities
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -27,7 +26,6 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/store"
-	"myao/internal/store/storetest"
 	"myao/test/inprocess"
 )
 
@@ -383,24 +381,6 @@ func TestFailuresOfAModelAreCounted(t *testing.T) {
 	}
 }
 
-// fillTable has an SQLite database refuse rows of a table, as a full disk does, until empty is called.
-func (b *bundle) fillTable(url, table string) (empty func()) {
-	b.Helper()
-	db, err := sql.Open("sqlite3", strings.TrimPrefix(url, "sqlite:"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { _ = db.Close() })
-	execute := func(statement string) {
-		b.Helper()
-		if _, err := db.ExecContext(b.Context(), statement); err != nil {
-			b.Fatal(err)
-		}
-	}
-	execute("CREATE TRIGGER full BEFORE INSERT ON " + table + " BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END")
-	return func() { execute("DROP TRIGGER full") }
-}
-
 // If the database cannot be written, retries do not pay for calls without end.
 func TestUnsavedAnswersAreBounded(t *testing.T) {
 	t.Parallel()
@@ -417,15 +397,14 @@ func TestUnsavedAnswersAreBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url := storetest.SQLite(t)
-			b := setup(t, withDatabase(url), withModel(llmtest.Script(c.reply)))
+			b := setup(t, withModel(llmtest.Script(c.reply)))
 			task := inThread(b.say(b.Mention("how many dwarfs?")))
 			for range c.before {
 				if err := b.Store.SaveCall(t.Context(), store.Call{Decision: task.decisionKey(), Purpose: llm.PurposeResponse}); err != nil {
 					t.Fatal(err)
 				}
 			}
-			b.fillTable(url, c.table)
+			b.FillTable(c.table)
 			_, err := runWithRetries[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true})
 			if app := applicationError(t, err); app.NonRetryable() != c.final {
 				t.Errorf("ended with %v; want a final error: %v", app, c.final)
@@ -463,11 +442,10 @@ func TestUnsavedSilenceIsRetried(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url := storetest.SQLite(t)
-			b := setup(t, withDatabase(url), withModel(llmtest.Script(llmtest.No("nothing to add"))))
+			b := setup(t, withModel(llmtest.Script(llmtest.No("nothing to add"))))
 			b.settings.Mode = c.mode
 			task := atTopLevel(b.say("how many dwarfs?"))
-			empty := b.fillTable(url, "decisions")
+			empty := b.FillTable("decisions")
 			if app := applicationError(t, c.decide(b, task)); app.NonRetryable() {
 				t.Errorf("got %v, want a retryable error", app)
 			}

@@ -10,7 +10,6 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/mind"
 	"myao/internal/store"
-	"myao/internal/store/storetest"
 )
 
 // withShadow has judges of these names, each with a model of the same name, see every judgment.
@@ -75,25 +74,24 @@ func firstIsSilent(others map[string]llmtest.Reply) llmtest.Handler {
 func TestWhatIsKeptForShadow(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		set  func(b *bundle, url string)
+		set  func(b *bundle)
 		kept int
 	}{
-		"a judgment": {func(*bundle, string) {}, 1},
-		"a yes without confidence, which is silence": {func(b *bundle, _ string) {
+		"a judgment": {func(*bundle) {}, 1},
+		"a yes without confidence, which is silence": {func(b *bundle) {
 			b.settings.MinConfidence = 0.9
 			b.Model.Handle(llmtest.Script(llmtest.Yes("perhaps", 0.2, 0)))
 		}, 1},
-		"a rule's decision": {func(b *bundle, _ string) { b.settings.Mode = config.ModeMention }, 0},
-		"not sampled":       {func(b *bundle, _ string) { b.Shadow.Sample = 0 }, 0},
-		"no judges":         {func(b *bundle, _ string) { b.Mind.Shadow = nil }, 0},
-		"the table is full": {func(b *bundle, url string) { b.fillTable(url, "snapshots") }, 0},
+		"a rule's decision": {func(b *bundle) { b.settings.Mode = config.ModeMention }, 0},
+		"not sampled":       {func(b *bundle) { b.Shadow.Sample = 0 }, 0},
+		"no judges":         {func(b *bundle) { b.Mind.Shadow = nil }, 0},
+		"the table is full": {func(b *bundle) { b.FillTable("snapshots") }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url := storetest.SQLite(t)
-			b := setup(t, withDatabase(url), withModel(firstIsSilent(nil)))
+			b := setup(t, withModel(firstIsSilent(nil)))
 			b.withShadow("rival")
-			c.set(b, url)
+			c.set(b)
 			task := b.judged("does anybody know?")
 			if d := b.decision(task); d.Key == "" || b.snapshots() != c.kept {
 				t.Errorf("decided %+v, %d kept, want %d", d, b.snapshots(), c.kept)

@@ -15,11 +15,12 @@ const standingMaxAge = 7 * 24 * time.Hour
 // outsiders reports whether somebody reads the channel who may know nothing of other channels: a
 // guest, a member of another workspace, or an author whom Slack has not described yet. It saves
 // who was found, so that other readers of the database see the same. known holds the authors, as
-// Slack described them for this context.
+// Slack described them for this context. It returns an error if that cannot be saved: what a tool finds
+// later would hold for a channel without outsiders.
 //
 // In a direct message the author is the only reader. In a workspace with guests Slack is asked for
 // the channel's members, once.
-func (b *Builder) outsiders(ctx context.Context, c chat.Conversation, messages []chat.Message, known store.Names) bool {
+func (b *Builder) outsiders(ctx context.Context, c chat.Conversation, messages []chat.Message, known store.Names) (bool, error) {
 	alone, listed := known.OutsidersRead, time.Time{}
 	if known.MembersDue && !c.Direct() {
 		at := b.Clock()
@@ -51,7 +52,7 @@ func (b *Builder) outsiders(ctx context.Context, c chat.Conversation, messages [
 		}
 	}
 	if err := b.Store.SeeOutsiders(ctx, c.Team, c.Channel, seen); err != nil {
-		b.Logger.WarnContext(ctx, "outsiders not saved", "conversation", c.ID(), "error", err)
+		return true, err
 	}
-	return alone || c.Direct() && len(authors) == 0
+	return alone || c.Direct() && len(authors) == 0, nil
 }

@@ -114,6 +114,18 @@ func TestUnknownAuthorsSeeTheirChannelAlone(t *testing.T) {
 	}
 }
 
+// That an author is a stranger is saved before a tool may search for them, or nothing is searched.
+func TestUnsavedStrangersStopTheReply(t *testing.T) {
+	t.Parallel()
+	b := setupMemories(t)
+	b.slack.Err = errors.New("away")
+	b.say(chat.Message{Channel: "D1", TS: at(10), UserID: "U7", Text: "hello"})
+	b.FillTable("outsiders")
+	if _, err := b.Build(t.Context(), chat.Conversation(channel("D1")), true, at(10)); err == nil || !strings.Contains(err.Error(), "save outsiders in D1") {
+		t.Errorf("error %v", err)
+	}
+}
+
 // In a workspace with guests, who reads a channel is unknown until Slack has listed its members.
 func TestUnlistedMembersSeeTheirChannelAlone(t *testing.T) {
 	t.Parallel()

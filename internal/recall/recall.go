@@ -270,7 +270,9 @@ func (b *Builder) assemble(ctx context.Context, c chat.Conversation, own slack.I
 	r.Names = b.users(ctx, c.Team, own, who, known.Users)
 	r.Alone = known.OutsidersRead || known.MembersDue && !c.Direct()
 	if messages != nil { // otherwise the context before has asked Slack, and saved what it found out
-		r.Alone = b.outsiders(ctx, c, messages, known)
+		if r.Alone, err = b.outsiders(ctx, c, messages, known); err != nil {
+			return Recollection{}, err
+		}
 	}
 	if r.Alone {
 		maps.DeleteFunc(known.Channels, func(id, _ string) bool { return id != c.Channel })

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -31,21 +32,29 @@ func searchMessages(s Sources) tool {
 			if err != nil {
 				return "", err
 			}
-			if in.Channel != "" {
-				if q.Channel, err = s.channel(ctx, p, in.Channel); err != nil {
-					return "", err
-				}
-			}
-			if in.Author != "" {
-				if q.Authors, err = s.users(ctx, p, in.Author); err != nil {
-					return "", err
-				}
-			}
 			if q.From, err = day("from", in.From, zone, 0); err != nil {
 				return "", err
 			}
 			if q.To, err = day("to", in.To, zone, 1); err != nil {
 				return "", err
+			}
+			// From here on there is one answer to what is not there and what may not be known.
+			nothing := "No message matches."
+			if in.Channel != "" || in.Author != "" {
+				nothing += " Give names of channels and people as they stand above, or leave them out."
+			}
+			if in.Channel != "" {
+				q.Channel, err = s.channel(ctx, p, in.Channel)
+				if _, unknown := errors.AsType[mistake](err); unknown {
+					return nothing, nil
+				} else if err != nil {
+					return "", err
+				}
+			}
+			if in.Author != "" {
+				if q.Authors, err = s.users(ctx, p, in.Author); err != nil || len(q.Authors) == 0 {
+					return nothing, err
+				}
 			}
 			found, err := s.Store.Search(ctx, q)
 			if err != nil {
@@ -53,7 +62,7 @@ func searchMessages(s Sources) tool {
 			}
 			text, err := s.Render(ctx, p.Conversation, found)
 			if err == nil && text == "" {
-				text = "No message matches."
+				text = nothing
 			}
 			return text, err
 		})
@@ -72,7 +81,7 @@ func day(name, date string, zone *time.Location, later int) (time.Time, error) {
 	return t.AddDate(0, 0, later), nil
 }
 
-// users finds the ids of the users that a model names.
+// users finds the ids of the users that a model names; there may be none.
 func (s Sources) users(ctx context.Context, p Place, named string) ([]string, error) {
 	named = strings.TrimPrefix(strings.TrimSpace(named), "@")
 	ids, err := s.Store.UsersNamed(ctx, p.Conversation.Team, named)
@@ -82,5 +91,5 @@ func (s Sources) users(ctx context.Context, p Place, named string) ([]string, er
 	if m := reference.FindStringSubmatch(named); m != nil { // a name in capitals looks like an id, too
 		return []string{m[1]}, nil
 	}
-	return nil, mistakef("No person %q is known. Give the display name as it stands above, or leave author out.", named)
+	return nil, nil
 }

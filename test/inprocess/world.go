@@ -5,6 +5,7 @@ package inprocess
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -50,6 +51,7 @@ type Options struct {
 type World struct {
 	*testing.T
 	Database  *store.Store
+	url       string // of it
 	Time      *Clock
 	Workspace *sandbox.Workspace
 	API       *httptest.Server // of the workspace
@@ -89,7 +91,7 @@ func NewWithoutWorkspace(t *testing.T, o Options) *World {
 	if o.Database == "" {
 		o.Database = storetest.SQLite(t)
 	}
-	w := &World{T: t, Database: storetest.OpenURL(t, o.Database), Time: &Clock{at: o.At}}
+	w := &World{T: t, Database: storetest.OpenURL(t, o.Database), url: o.Database, Time: &Clock{at: o.At}}
 	if o.Model != nil {
 		w.Model = llmtest.New(t, o.Model)
 	}
@@ -170,6 +172,24 @@ func (w *World) SaveMemories(s chat.Scope, made time.Time, long, short string, s
 	if err := w.Database.SaveMemories(w.Context(), update); err != nil {
 		w.Fatal(err)
 	}
+}
+
+// FillTable has an SQLite database refuse rows of a table, as a full disk does, until empty is called.
+func (w *World) FillTable(table string) (empty func()) {
+	w.Helper()
+	db, err := sql.Open("sqlite3", strings.TrimPrefix(w.url, "sqlite:"))
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { _ = db.Close() })
+	execute := func(statement string) {
+		w.Helper()
+		if _, err := db.ExecContext(w.Context(), statement); err != nil {
+			w.Fatal(err)
+		}
+	}
+	execute("CREATE TRIGGER full BEFORE INSERT ON " + table + " BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END")
+	return func() { execute("DROP TRIGGER full") }
 }
 
 // WantWords fails unless a text contains the words, and lacks those that begin with a "!".
