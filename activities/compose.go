@@ -330,13 +330,16 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind
 	text, reaction := prompt.SafeReply(text, q.Shown(), a.Mind.Recall.Persona), ""
 	if name := chat.ParseReaction(text); name != "" {
 		text = chat.EmojiCharacter(name)
-		if slices.Contains(about.Reactions, name) && l.proposed == 0 && !about.Promises() && kept == nil {
+		if slices.Contains(about.Reactions, name) && l.proposed+l.unproposed == 0 && !about.Promises() && kept == nil {
 			reaction = name
 		}
 	}
 	text, err = a.linkCitations(ctx, in.Conversation, text, l.cited)
 	if err == nil && vain && about.InVain(answer.Text) {
 		text += "\n\n_" + a.words().Of(inVain) + "_"
+	}
+	if err == nil && l.unproposed > 0 {
+		text += "\n\n_" + a.words().Say(unproposed, l.unproposed, maxProposals) + "_"
 	}
 	if unseen := unseenOf(q.Attached, answer.WithoutFiles); err == nil && in.Addressed && len(unseen) > 0 {
 		var line string

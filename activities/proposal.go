@@ -21,14 +21,18 @@ import (
 	"myao/internal/tools"
 )
 
-// maxProposals limits what one reply proposes.
-const maxProposals = 5
+// maxProposals limits what is proposed because of one message, in all replies to it. Whoever reads more buttons than
+// that no longer reads what stands above each.
+const maxProposals = 2
+
+// unproposed stands under a reply that was to propose more.
+const unproposed = "There was more to propose (%d). One message gets at most %d proposals: ask me again for the rest."
 
 // The results of calls that act, for the model.
 const (
 	stepProposed    = "Proposed, not done. People see it with a button under your message, and one of them has to approve it there. Write now in a sentence what you propose, and do not say that it is done."
 	stepTooLong     = "This was not proposed: its input is too long to be shown whole, and nobody approves what they cannot see. Make it shorter."
-	stepTooMany     = "This was not proposed: one answer proposes at most five things. Leave it out."
+	stepTooMany     = "This was not proposed: one message gets at most two proposals. Leave it out; people are told that there was more."
 	callUnknown     = "(it was interrupted; whether it was done is not known)"
 	callNotMade     = "Nothing was done: the tool's server could not be asked."
 	callInterrupted = "The call took too long or its server went away in between: whether it was done is not known."

@@ -233,8 +233,11 @@ func TestProposalsThatAreNone(t *testing.T) {
 		t.Fatalf("composed %+v", out)
 	}
 	results := b.Model.Calls()[1].Turns[0].Results
-	if results[0].Text != stepTooLong || results[1].Text != "refused" || results[6].Text != stepProposed || results[7].Text != stepTooMany {
+	if results[0].Text != stepTooLong || results[1].Text != "refused" || results[3].Text != stepProposed || results[4].Text != stepTooMany {
 		t.Errorf("the model is told %+v", results)
+	}
+	if parts := b.outbox(in.Task); len(parts) != 1 || !strings.Contains(parts[0].Text, "There was more to propose (4).") {
+		t.Errorf("people are told %+v", parts)
 	}
 	out, err := runOnce[ReplyOutput](b.Post, PostInput{Task: in.Task, Addressed: true})
 	if err != nil || len(out.Opened) != maxProposals {
@@ -252,6 +255,16 @@ func TestProposalsThatAreNone(t *testing.T) {
 	if p, err := b.Store.Proposal(t.Context(), of.Proposal); err != nil || p.State != store.ProposalUnknown || len(desk.made) != 1 {
 		t.Errorf("%+v, %v after %d calls", p, err, len(desk.made))
 	}
+	more := in
+	more.Occasion = "step/" + of.Proposal
+	more.Task.Decision += "3"
+	b.Model.Handle(llmtest.Script(llmtest.Reply{Calls: []llm.Call{create("7")}}, llmtest.Text("And another one?")))
+	calls := len(b.Model.Calls())
+	b.play(more)
+	if results := b.Model.Calls()[calls+1].Turns[0].Results; results[0].Text != stepTooMany {
+		t.Errorf("a further reply to the same message is told %+v", results)
+	}
+	b.Model.Handle(llmtest.Script())
 	tell := in
 	tell.Occasion, tell.Notice = "step/"+of.Proposal, true
 	tell.Task.Decision += "2"

@@ -22,8 +22,8 @@ type looked struct {
 	turns []llm.Turn
 	by    string // the model that wrote them
 	calls int
-	// proposed are the proposals among the calls.
-	proposed int
+	// proposed are the proposals among the calls, unproposed those that were too many.
+	proposed, unproposed int
 	// chars are the characters of all results.
 	chars int
 	began time.Time // when the first round was written down
@@ -53,8 +53,11 @@ func (a *Activities) lookedFor(ctx context.Context, in ComposeInput) (looked, er
 		t := llm.Turn{Provider: row.Provider, Opaque: json.RawMessage(row.Opaque), Text: row.Text}
 		for _, st := range row.Steps {
 			text, failed := resultOf(st)
-			if st.State == store.StepProposed {
+			switch {
+			case st.State == store.StepProposed:
 				l.proposed++
+			case st.State == store.StepRefused && st.Output == stepTooMany:
+				l.unproposed++
 			}
 			text = l.fit(text, a.Limits.MaxTotalChars)
 			t.Calls = append(t.Calls, llm.Call{ID: st.CallID, Name: st.Tool, Input: json.RawMessage(st.Input)})
@@ -158,14 +161,19 @@ func (a *Activities) keepTurn(ctx context.Context, in ComposeInput, q mind.Reply
 		Decision: in.decisionKey(), Round: in.Round, Provider: answer.Turn.Provider, Model: q.Model, Text: store.Clean(answer.Turn.Text), Opaque: store.Clean(string(answer.Turn.Opaque)),
 		TokensIn: answer.Usage.Input, TokensOut: answer.Usage.Output, LatencyUS: answer.Latency.Microseconds(), ReadUS: p.began.UnixMicro(),
 	}
+	proposed, err := a.Store.ProposalsShown(ctx, in.Conversation, in.Trigger, t.Decision)
+	if err != nil {
+		return nil, err
+	}
+	proposed += before.proposed
 	for i, call := range answer.Turn.Calls {
 		st := store.Step{CallID: store.Clean(call.ID), Tool: store.Clean(call.Name), Input: store.Clean(string(call.Input)), State: store.StepWaiting}
 		if before.calls+i >= a.Limits.MaxCalls {
 			st.State, st.Output, st.Failed = store.StepRefused, stepRefused, true
 		} else if offer := p.offer(call.Name); offer.Act {
-			a.propose(&st, offer, p, before.proposed)
+			a.propose(&st, offer, p, proposed)
 			if st.State == store.StepProposed {
-				before.proposed++
+				proposed++
 			}
 		}
 		t.Steps = append(t.Steps, st)

@@ -120,6 +120,16 @@ func (s *Store) ProposalsOf(ctx context.Context, decision string) ([]Proposal, e
 	return rows, nil
 }
 
+// ProposalsShown counts the proposals that one message has asked for and people have seen, except those of a decision.
+func (s *Store) ProposalsShown(ctx context.Context, c chat.Conversation, trigger, except string) (int, error) {
+	var n int64
+	if err := s.db.WithContext(ctx).Model(&Proposal{}).Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND trigger_ts = ? AND shown_ts <> '' AND decision <> ?",
+		c.Team, c.Channel, c.Thread, trigger, except).Count(&n).Error; err != nil {
+		return 0, fmt.Errorf("count proposals for %s in %s: %w", trigger, c.ID(), err)
+	}
+	return int(n), nil
+}
+
 // ProposalsFor returns the proposals of some decisions, by their keys.
 func (s *Store) ProposalsFor(ctx context.Context, decisions []string) ([]Proposal, error) {
 	if len(decisions) == 0 {
