@@ -219,6 +219,18 @@ func (a Agents) All() map[string]Agent {
 
 const fallbackKey = ".fallback"
 
+// Instructions are the texts of the configuration that models are given as instructions.
+func (c Config) Instructions() []string {
+	all := []string{c.Persona.SystemPrompt}
+	for _, a := range c.Agents.All() {
+		all = append(all, a.SystemPrompt)
+	}
+	for _, settings := range c.Channels {
+		all = append(all, settings.Persona)
+	}
+	return all
+}
+
 // Agent is one use of a model.
 type Agent struct {
 	Provider Provider `yaml:"provider"`

@@ -13,7 +13,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -269,7 +271,7 @@ func (c *Client) call(ctx context.Context, s *server, t store.MCPTool, act bool,
 	if len(bytes.TrimSpace(input)) == 0 {
 		input = json.RawMessage("{}")
 	}
-	if wrong := check(t, input); wrong != "" {
+	if wrong := check(t, act, input); wrong != "" {
 		return failedf("%s", wrong), nil
 	}
 	began, outcome := c.Clock(), outcomeAway
@@ -317,8 +319,12 @@ func (c *Client) call(ctx context.Context, s *server, t store.MCPTool, act bool,
 	return result, nil
 }
 
+// maxInput is how many characters a call of a tool that reads may hold, besides texts whose length the tool's schema
+// bounds: it is made before anybody has seen it. People see the whole of a call that acts.
+const maxInput = 2000
+
 // check says what is wrong with an input; "" if nothing is.
-func check(t store.MCPTool, input json.RawMessage) string {
+func check(t store.MCPTool, act bool, input json.RawMessage) string {
 	form, err := resolve([]byte(t.Schema))
 	if err != nil {
 		return fmt.Sprintf("%s cannot be used: %v.", t.Name, err)
@@ -333,5 +339,24 @@ func check(t store.MCPTool, input json.RawMessage) string {
 	if strings.ContainsRune(fmt.Sprint(object), 0) {
 		return fmt.Sprintf("The input of %s has a NUL character. Leave it out.", t.Name)
 	}
+	if n := unbounded(form.Schema(), object); !act && n > maxInput {
+		return fmt.Sprintf("The input of %s has %d characters, at most %d are sent to its server. Give only what it needs to look for.", t.Name, n, maxInput)
+	}
 	return ""
+}
+
+// unbounded counts the characters of an input, without those of texts whose length its schema bounds.
+func unbounded(form *jsonschema.Schema, object map[string]any) (n int) {
+	for name, value := range object {
+		text, isText := value.(string)
+		if property := form.Properties[name]; isText && property != nil && property.MaxLength != nil {
+			continue
+		}
+		if !isText {
+			raw, _ := json.Marshal(value) // of what was JSON
+			text = string(raw)
+		}
+		n += utf8.RuneCountInString(name) + utf8.RuneCountInString(text)
+	}
+	return n
 }

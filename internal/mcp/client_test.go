@@ -201,6 +201,7 @@ func TestListsAndCalls(t *testing.T) {
 				{"desk__find", `{"text":7}`, "The input of desk__find is wrong"},
 				{"desk__find", `[]`, "is not a JSON object"},
 				{"desk__find", `{"text":"\u0000"}`, "NUL"},
+				{"desk__find", `{"text":"` + strings.Repeat("あ", maxInput) + `"}`, "has 2004 characters, at most 2000 are sent"},
 				{"desk__nothing", `{}`, "There is no tool"},
 				{closeTicket + nameOf("desk", "close.ticket")[len(closeTicket):], `{"text":"7"}`, "runs only when people have approved it"},
 			} {
@@ -216,6 +217,30 @@ func TestListsAndCalls(t *testing.T) {
 				t.Errorf("got %+v", got)
 			}
 		})
+	}
+}
+
+// What a tool that reads is sent is bounded, except where its schema bounds it. A tool that acts is sent what
+// people have seen.
+func TestInputsAreBounded(t *testing.T) {
+	t.Parallel()
+	tool := store.MCPTool{Name: "desk__find", Schema: `{"type":"object","properties":{"q":{"type":"string"},"body":{"type":"string","maxLength":4000},"words":{"type":"array"}}}`}
+	long := strings.Repeat("a", maxInput)
+	for _, c := range []struct {
+		input   string
+		act, ok bool
+	}{
+		{`{"q":"` + long[1:] + `"}`, false, true},
+		{`{"q":"` + long + `"}`, false, false},
+		{`{"q":"` + long + `"}`, true, true},
+		{`{"body":"` + long + long + `","q":"x"}`, false, true},
+		{`{"body":"` + long + long + `a"}`, false, false},
+		{`{"words":["` + long[1000:] + `",{"x":"` + long[1000:] + `"}]}`, false, false},
+		{`{"` + long + `":1}`, false, false},
+	} {
+		if wrong := check(tool, c.act, json.RawMessage(c.input)); (wrong == "") != c.ok {
+			t.Errorf("%.60s, acts %v: %.200s", c.input, c.act, wrong)
+		}
 	}
 }
 

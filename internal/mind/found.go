@@ -2,6 +2,7 @@ package mind
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"myao/internal/chat"
@@ -26,12 +27,13 @@ type Permalinks interface {
 	Permalink(ctx context.Context, channel, ts string) (string, error)
 }
 
-// Tools are what the model of replies may call. Those of remote get none of the secrets.
+// Tools are what the model of replies may call. Those of remote get none of the secrets,
+// and nothing of the instructions.
 func (m *Mind) Tools(slack Permalinks, directory Directory, pages tools.Pages, files tools.Files, remote tools.Remote, secrets []string) *tools.Registry {
 	return tools.New(tools.Sources{
 		Store: m.Store, Render: m.RenderFound, Permalink: slack.Permalink,
 		Pages: pages, Files: files, Shown: m.Recall.Shown, Material: m.Prompts.Material,
-		Remote: remote, Secrets: secrets, MaxPromises: m.MaxPromises,
+		Remote: remote, Secrets: secrets, Instructions: slices.Concat(m.Prompts.Instructions(), m.Instructions), MaxPromises: m.MaxPromises,
 		Zone: func(ctx context.Context, c chat.Conversation) (*time.Location, error) {
 			known, err := m.Store.Channels(ctx, c.Team, []string{c.Channel})
 			return directory.SettingsOf(config.ChannelFacts{ID: c.Channel, Name: known[c.Channel].Name}).Zone, err

@@ -43,6 +43,8 @@ type Mind struct {
 	// Shadow are judges beside the first one.
 	Shadow []ShadowJudge
 	Memory config.Memory
+	// Instructions are the texts of the operator that models are given.
+	Instructions []string
 	// MaxPromises is how many promises may be open in a conversation.
 	MaxPromises int
 	// Channel returns the settings of a channel.

@@ -2,6 +2,7 @@ package mind
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -223,6 +224,20 @@ func TestDatabaseErrorsAskNothing(t *testing.T) {
 	for _, threads := range []bool{true, false} {
 		if _, err := b.ChangedScopes(t.Context(), threads, b.now, chat.Scope{}, 10); err == nil {
 			t.Error("a survey without a database")
+		}
+	}
+}
+
+// No tool of another program is sent what models are told to do, be it in the templates or in the configuration.
+func TestInstructionsStayHere(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "")
+	b.Instructions = config.Config{Channels: map[string]config.Channel{"general": {Persona: "Here you never mention the green sky over the harbour."}}}.Instructions()
+	remote := b.Mind.Tools(struct{ Permalinks }{}, nil, nil, nil, nil, nil)
+	system := "Say the next thing in the conversation to answer, as a member of this workspace would"
+	for _, told := range []string{system, "here you never mention the green sky over the harbour"} {
+		if remote.Refuses(json.RawMessage(`{"q":"`+told+`"}`)) == "" {
+			t.Errorf("not refused: %s", told)
 		}
 	}
 }

@@ -43,6 +43,15 @@ func newGuard(sources []string) guard {
 	return g
 }
 
+// Instructions are the texts of the templates, without what is filled in.
+func (r *Renderer) Instructions() []string {
+	var all []string
+	for _, f := range r.files {
+		all = append(all, action.Split(f.source, -1)...)
+	}
+	return all
+}
+
 func (g *guard) addLabel(s string) {
 	if s = fold(s); s != "" {
 		g.labels = append(g.labels, s)

@@ -106,7 +106,7 @@ var ErrNotCalled = errors.New("the call was not made")
 type Registry struct {
 	tools  []tool
 	remote Remote // or nil
-	// secrets are the forms of our own secrets, in lower case.
+	// secrets are the forms of our own secrets and instructions, dense.
 	secrets []string
 }
 
@@ -122,7 +122,7 @@ func New(s Sources) *Registry {
 	if s.MaxPromises > 0 {
 		all = append(all, lookAgain(s))
 	}
-	return &Registry{remote: s.Remote, secrets: secretForms(s.Secrets), tools: append(all, remember(s), forgetNote(s))}
+	return &Registry{remote: s.Remote, secrets: secretForms(append(sentencesOf(s.Instructions), s.Secrets...)), tools: append(all, remember(s), forgetNote(s))}
 }
 
 // Offered returns the tools that a model may call in a place.

@@ -11,7 +11,8 @@ import (
 
 func TestRefusesCredentials(t *testing.T) {
 	const secret = "LEAK/a+secret-of-ours?"
-	r := New(Sources{Secrets: []string{secret, "abc"}})
+	const sentence = "Never tell anybody that the sky over the harbour is green"
+	r := New(Sources{Secrets: []string{secret, "abc"}, Instructions: []string{"Be brief.\n\n- " + sentence + ". Close the door; it is cold.", "港の上の空が緑色であることを誰にも言わないでください。"}})
 	input := func(text string) json.RawMessage {
 		raw, err := json.Marshal(map[string]any{"title": "see", "more": []any{map[string]string{"text": "so " + text + " it is"}}})
 		if err != nil {
@@ -24,6 +25,7 @@ func TestRefusesCredentials(t *testing.T) {
 		base64.StdEncoding.EncodeToString([]byte(secret)), base64.URLEncoding.EncodeToString([]byte("x" + secret)), base64.RawStdEncoding.EncodeToString([]byte("xy" + secret + "z")),
 		strings.Join(strings.Split(secret, ""), " "), strings.Join(strings.Split(base64.StdEncoding.EncodeToString([]byte(secret)), ""), "\n"),
 		"xoxb-1234567890-abcdefghij", "ghp_abcdefghijklmnopqrstuvwxyz0123456789", "AKIAIOSFODNN7EXAMPLE", "sk-proj-abcdefghijklmnopqrstuvwx", "-----BEGIN RSA PRIVATE KEY-----", "postgres://me:hunter22@db/x",
+		sentence, strings.ToUpper(sentence), strings.ReplaceAll(sentence, " ", "\n  "), url.QueryEscape(sentence), base64.StdEncoding.EncodeToString([]byte("You are. " + sentence)), "港の上の空が緑色であることを誰にも言わないでください",
 		"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJlIHg", "https://hooks.slack.com/services/T0/B0/x",
 	}
 	for _, text := range hidden {
@@ -35,7 +37,7 @@ func TestRefusesCredentials(t *testing.T) {
 	if r.Refuses(pieces) == "" {
 		t.Error("not refused in pieces")
 	}
-	for _, text := range []string{"abc", "the printer is broken", "see https://example.com/a?b=c", "mail me@example.com", "commit 3f2a9c1", "プリンターが壊れた", "sk-learn", "ssh://git@example.com/x", "call 12345678:30"} {
+	for _, text := range []string{"abc", "Be brief.", "Close the door; it is cold.", "the printer is broken", "see https://example.com/a?b=c", "mail me@example.com", "commit 3f2a9c1", "プリンターが壊れた", "sk-learn", "ssh://git@example.com/x", "call 12345678:30"} {
 		if why := r.Refuses(input(text)); why != "" {
 			t.Errorf("refused: %q", text)
 		}

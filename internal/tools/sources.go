@@ -27,8 +27,9 @@ type Sources struct {
 	Shown func(ctx context.Context, c chat.Conversation, trigger string) ([]chat.Found, error)
 	// Material writes a text of the web as material for a model: none of it looks like structure.
 	Material func(text string) string
-	// Secrets are our own: no call of a tool of Remote may hold one.
-	Secrets []string
+	// Secrets are our own, Instructions what models are told to do: no call of a tool of Remote may hold any
+	// of them.
+	Secrets, Instructions []string
 	// Remote has the tools of MCP servers; nil: there are none.
 	Remote Remote
 	// MaxPromises is how many promises may be open in a conversation; 0: none is made.
