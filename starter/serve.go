@@ -131,6 +131,7 @@ func (s *starter) work(ctx context.Context) error {
 	s.heart.Store, s.heart.Clock, s.heart.Logger = db, time.Now, s.Logger
 	s.heart.Opened = func() { request(s.gapOpened) }
 	s.heart.Session = s.eventSession
+	s.heart.Ending = door.Ending
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {

@@ -36,7 +36,7 @@ type Store interface {
 	OpenGap(ctx context.Context) error
 }
 
-// Heartbeat is that of one starter. All exported fields are required except Session and Opened.
+// Heartbeat is that of one starter. All exported fields are required except Session, Opened and Ending.
 type Heartbeat struct {
 	Store Store
 	// Session returns 0 while events cannot arrive, and otherwise a number that changes whenever some
@@ -44,6 +44,8 @@ type Heartbeat struct {
 	Session func() int64
 	// Opened is called after a gap was opened because no starter was there.
 	Opened func()
+	// Ending is called before Run returns. It may call Missed.
+	Ending func()
 	Clock  func() time.Time
 	Logger *slog.Logger
 
@@ -66,6 +68,9 @@ func (h *Heartbeat) Run(ctx context.Context, tick <-chan time.Time) error {
 		h.try(ctx, h.next)
 		select {
 		case <-ctx.Done():
+			if h.Ending != nil {
+				h.Ending()
+			}
 			h.try(context.WithoutCancel(ctx), h.end)
 			return ctx.Err()
 		case <-tick:
@@ -111,8 +116,8 @@ func (h *Heartbeat) next(ctx context.Context) error {
 }
 
 // apart is the time between two instants, by the clock that shows more: one of them stands still
-// while the machine sleeps.
-func apart(a, b time.Time) time.Duration { return max(b.Sub(a), b.Round(0).Sub(a.Round(0))) }
+// while the machine sleeps. A clock that was set back was wrong, and the door refused what came.
+func apart(a, b time.Time) time.Duration { return max(b.Sub(a), b.Round(0).Sub(a.Round(0)).Abs()) }
 
 // begin notes which starters are there. Those that have not settled do not count: they may be as new
 // as this one.

@@ -54,7 +54,7 @@ func (d database) OpenGap(ctx context.Context) error {
 
 // play lets five seconds pass for each word, and then has the starters that it names do something:
 // "a" has a send a heartbeat, "-a" end it, "!a" miss an event, "?a" lose its connection and "=a" get it
-// again; "down" and "up" are the database. "+60" lets a minute pass.
+// again; "down" and "up" are the database. "+60" lets a minute pass, and "back" sets the clock back by ten.
 func (w *world) play(script string) (gaps int64) {
 	w.Helper()
 	before := w.newest()
@@ -65,6 +65,9 @@ func (w *world) play(script string) (gaps int64) {
 			continue
 		case word == "+60":
 			w.now = w.now.Add(time.Minute)
+			continue
+		case word == "back":
+			w.now = w.now.Add(-10 * time.Minute)
 			continue
 		}
 		w.now = w.now.Add(Interval)
@@ -125,6 +128,7 @@ func TestGaps(t *testing.T) {
 		"the other one is killed before this is sure": {"a", "b a,b c c c c c", 1, 1},
 		"an event fails":                              {"a", "!a a a", 1, 0},
 		"events fail as it ends":                      {"a a,b a,b a,b", "a,b !b a,-b a a", 1, 0},
+		"the clock is set back":                       {"a", "back a a a", 1, 1},
 		"both freeze, and wake up":                    {"a a,b a,b a,b", "+60 a,b a,b a,b a,b a,b", 1, 1},
 		"one of two freezes":                          {"a a,b a,b a,b", "a a a a a a a a a a a a a a,b a,b a,b a,b", 0, 0},
 		"the database is away":                        {"a", "down a a a a a a a a a a a a a up a a", 1, 1},
@@ -151,6 +155,7 @@ func TestRunEnds(t *testing.T) {
 	t.Parallel()
 	db := storetest.OpenURL(t, storetest.SQLite(t))
 	h := &Heartbeat{Store: db, Clock: time.Now, Logger: slog.New(slog.DiscardHandler)}
+	h.Ending = func() { h.Missed("requests were refused until the end") }
 	ctx, cancel := context.WithCancel(t.Context())
 	h.Opened = cancel
 	if err := h.Run(ctx, nil); !errors.Is(err, context.Canceled) {
@@ -158,5 +163,8 @@ func TestRunEnds(t *testing.T) {
 	}
 	if left, err := db.Starters(t.Context()); err != nil || len(left) > 0 {
 		t.Errorf("%+v are left, %v", left, err)
+	}
+	if gap, err := db.NewestGap(t.Context()); err != nil || gap != 2 {
+		t.Errorf("%d gaps, %v; want one as it began and one as it ended", gap, err)
 	}
 }

@@ -74,6 +74,7 @@ type Door struct {
 	pending    sync.WaitGroup // work that goes on after the acknowledgement
 	homes      homes
 	unverified unverified
+	refusals   refusals
 }
 
 // Receive handles what Socket Mode delivers, and returns the payload of the acknowledgement. On an

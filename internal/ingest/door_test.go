@@ -337,10 +337,7 @@ func TestDoorTellsOfMissedEvents(t *testing.T) {
 		{message, sign(message, secret, noon), errors.New("Slack is away"), "an event failed"},
 		{message, sign(message, secret, noon), nil, ""},
 		{dropped, sign(dropped, secret, noon), nil, "Slack drops events"},
-		{message, sign(message, "former", noon), nil, "a request was refused"},
-		{message, sign(message, secret, noon.Add(-time.Hour)), nil, "a request was refused"},
-		{`7`, sign(`7`, secret, noon), nil, "a request was refused"},
-		{message, http.Header{}, nil, ""}, // anybody may send such requests
+		{`7`, sign(`7`, secret, noon), nil, "an event was not understood"},
 		{callback(`{"type":"message","channel":"C1","user":"U1","text":"no ts"}`), nil, nil, "an event was not understood"},
 		{strings.Replace(message, `"T1"`, `"T2"`, 1), nil, nil, ""},
 	} {
@@ -353,6 +350,95 @@ func TestDoorTellsOfMissedEvents(t *testing.T) {
 		if got := strings.Join(slices.Compact(missed), ", "); got != test.want {
 			t.Errorf("%s: %q, want %q", test.body, got, test.want)
 		}
+	}
+}
+
+// Anybody may send requests that are refused. They open a gap only while none of Slack's passes, as with a wrong
+// signing secret, and one an hour at most.
+func TestRefusedRequestsOpenFewGaps(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	now := noon
+	b.Clock = func() time.Time { return now }
+	gaps := 0
+	b.Missed = func(string) { gaps++ }
+	body := callback(hello)
+	for _, step := range []struct {
+		what   string
+		after  time.Duration
+		header func() http.Header
+		status int
+		gaps   int
+	}{
+		{"the first stale one", 0, func() http.Header { return sign(body, secret, now.Add(-time.Hour)) }, 401, 0},
+		{"the first repeated one", 0, func() http.Header { return twice(sign(body, secret, now), slack.TimestampHeader) }, 401, 0},
+		{"the first unsigned one", 0, func() http.Header { return http.Header{} }, 401, 0},
+		{"the first forged one", 0, func() http.Header { return sign(body, "former", now) }, 401, 1},
+		{"forged five minutes later", 5 * time.Minute, func() http.Header { return sign(body, "former", now) }, 401, 0},
+		{"forged again after an hour", 55 * time.Minute, func() http.Header { return sign(body, "former", now) }, 401, 1},
+		{"stale after another", time.Hour, func() http.Header { return sign(body, secret, now.Add(-time.Hour)) }, 401, 0},
+		{"Slack's", 0, func() http.Header { return sign(body, secret, now) }, 200, 0},
+		{"forged while Slack's pass", 59 * time.Minute, func() http.Header { return sign(body, "former", now) }, 401, 0},
+		{"forged when none has passed for an hour", time.Minute, func() http.Header { return sign(body, "former", now) }, 401, 1},
+	} {
+		gaps, now = 0, now.Add(step.after)
+		if status, answer := b.post(t, body, step.header(), false); status != step.status || gaps != step.gaps {
+			t.Errorf("%s: status %d, %q, %d gaps; want %d and %d", step.what, status, answer, gaps, step.status, step.gaps)
+		}
+	}
+	// A door that ends while it refuses what may be Slack's leaves no doubt behind.
+	for _, step := range []struct {
+		secret string
+		gaps   int
+	}{{secret, 0}, {"former", 1}} {
+		gaps = 0
+		b.post(t, body, sign(body, step.secret, now), false)
+		if b.Ending(); gaps != step.gaps {
+			t.Errorf("it ends after a request with the secret %q: %d gaps, want %d", step.secret, gaps, step.gaps)
+		}
+	}
+}
+
+// Ten thousand requests a minute that Slack has not signed change neither what Slack's get nor what Slack is asked.
+func TestUnverifiedRequestsChangeNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	now, gaps := noon, 0
+	b.Clock, b.Missed = func() time.Time { return now }, func(string) { gaps++ }
+	door := b.Events()
+	send := func(body string, header http.Header) int {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, events, strings.NewReader(body))
+		r.Header = header
+		w := httptest.NewRecorder()
+		door.ServeHTTP(w, r)
+		return w.Code
+	}
+	const requests, every = 10_000, 500
+	stranger := callback(hello)
+	for i := range requests {
+		now = noon.Add(time.Minute * time.Duration(i) / requests)
+		if i%every == 0 {
+			ts := fmt.Sprintf("200.%06d", i)
+			body := strings.Replace(callback(hello), "100.000001", ts, 1)
+			if status := send(body, sign(body, secret, now)); status != http.StatusOK || !b.stored(t, ts) {
+				t.Fatalf("Slack's request after %d others: status %d", i, status)
+			}
+		}
+		header := sign(stranger, "guessed", now)
+		switch i % 4 {
+		case 1:
+			header = sign(stranger, "guessed", now.Add(-time.Hour))
+		case 2:
+			header = twice(header, slack.SignatureHeader)
+		case 3:
+			header = http.Header{}
+		}
+		if status := send(stranger, header); status != http.StatusUnauthorized {
+			t.Fatalf("request %d: status %d, want 401", i, status)
+		}
+	}
+	if gaps != 0 || b.stored(t, "100.000001") {
+		t.Errorf("%d gaps were opened; want none, and nothing stored", gaps)
 	}
 }
 

@@ -16,6 +16,7 @@ func (d *Door) Events() http.Handler {
 	return d.verified(func(w http.ResponseWriter, r *http.Request, body []byte) {
 		env, err := slack.ParseEnvelope(body)
 		if err != nil {
+			d.missed("an event was not understood")
 			d.refuse(w, r, http.StatusBadRequest, err)
 			return
 		}
@@ -79,12 +80,16 @@ func (d *Door) unavailable(w http.ResponseWriter, r *http.Request, kind string, 
 func (d *Door) refuse(w http.ResponseWriter, r *http.Request, status int, why error) {
 	w.Header().Set("Connection", "close")
 	d.Metrics.refused(r.URL.Path, status, why)
-	// Slack signs its requests; with a wrong signing secret, all of them are refused.
-	if r.URL.Path == manifest.EventsPath && !errors.Is(why, slack.ErrUnsigned) {
-		d.missed("a request was refused")
-	}
 	d.Logger.WarnContext(r.Context(), "request refused", "path", r.URL.Path, "status", status, "reason", why)
 	http.Error(w, why.Error(), status)
+}
+
+// refuseUnverified is refuse for a request whose signature was not checked, or is wrong.
+func (d *Door) refuseUnverified(w http.ResponseWriter, r *http.Request, status int, why error) {
+	if r.URL.Path == manifest.EventsPath && d.refusals.opensGap(why, d.Clock()) {
+		d.missed("a request was refused")
+	}
+	d.refuse(w, r, status, why)
 }
 
 // verified passes on only requests that Slack has signed. The cheapest check comes first: headers,
@@ -93,7 +98,7 @@ func (d *Door) verified(next func(http.ResponseWriter, *http.Request, []byte)) h
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := d.Clock()
 		if err := slack.CheckHeaders(r.Header, d.Clock()); err != nil {
-			d.refuse(w, r, http.StatusUnauthorized, err)
+			d.refuseUnverified(w, r, http.StatusUnauthorized, err)
 			return
 		}
 		body, err := d.unverified.readVerified(w, r, func(body []byte) error {
@@ -101,16 +106,17 @@ func (d *Door) verified(next func(http.ResponseWriter, *http.Request, []byte)) h
 		})
 		switch {
 		case err == nil:
+			d.refusals.verified(d.Clock())
 			d.traced(w, r, began, func(w http.ResponseWriter, r *http.Request) { next(w, r, body) })
 		case errors.Is(err, errTooLarge):
-			d.refuse(w, r, http.StatusRequestEntityTooLarge, err)
+			d.refuseUnverified(w, r, http.StatusRequestEntityTooLarge, err)
 		case errors.Is(err, errEndedEarly):
-			d.refuse(w, r, http.StatusBadRequest, err)
+			d.refuseUnverified(w, r, http.StatusBadRequest, err)
 		case errors.Is(err, errCrowded):
 			w.Header().Set("Retry-After", "1")
-			d.refuse(w, r, http.StatusServiceUnavailable, err)
+			d.refuseUnverified(w, r, http.StatusServiceUnavailable, err)
 		default:
-			d.refuse(w, r, http.StatusUnauthorized, err)
+			d.refuseUnverified(w, r, http.StatusUnauthorized, err)
 		}
 	})
 }
