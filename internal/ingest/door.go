@@ -68,7 +68,7 @@ type Door struct {
 	// Tracer starts the trace of each delivery; nil: nothing is traced.
 	Tracer trace.Tracer
 
-	// patience, unless it is zero, replaces eventTimeout and replyTimeout. Tests set it.
+	// patience, unless it is zero, replaces eventTimeout, replyTimeout and bodyTimeout. Tests set it.
 	patience time.Duration
 
 	pending    sync.WaitGroup // work that goes on after the acknowledgement

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -101,7 +102,7 @@ func (d *Door) verified(next func(http.ResponseWriter, *http.Request, []byte)) h
 			d.refuseUnverified(w, r, http.StatusUnauthorized, err)
 			return
 		}
-		body, err := d.unverified.readVerified(w, r, func(body []byte) error {
+		body, err := d.unverified.readVerified(w, r, cmp.Or(d.patience, bodyTimeout), func(body []byte) error {
 			return slack.Verify(r.Header, body, string(d.Config.Slack.SigningSecret), d.Clock())
 		})
 		switch {
@@ -112,6 +113,8 @@ func (d *Door) verified(next func(http.ResponseWriter, *http.Request, []byte)) h
 			d.refuseUnverified(w, r, http.StatusRequestEntityTooLarge, err)
 		case errors.Is(err, errEndedEarly):
 			d.refuseUnverified(w, r, http.StatusBadRequest, err)
+		case errors.Is(err, errSlow):
+			d.refuseUnverified(w, r, http.StatusRequestTimeout, err)
 		case errors.Is(err, errCrowded):
 			w.Header().Set("Retry-After", "1")
 			d.refuseUnverified(w, r, http.StatusServiceUnavailable, err)

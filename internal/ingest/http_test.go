@@ -244,63 +244,111 @@ func TestDoorDoesNotReadWhatItRefuses(t *testing.T) {
 	}
 }
 
-// Bodies that never come take no more memory than is set apart for bodies without a checked signature.
-// Requests beyond are told to come again before their body is read, and those of Slack's size pass.
-func TestDoorBoundsBodiesThatAreNotVerified(t *testing.T) {
+// holdBack sends the header of a request that Slack could have signed, and a part of the body that it announces. The
+// answer is nil if the connection is reset before it is read.
+func (b *bundle) holdBack(t *testing.T, path string, announced, sent int, answers chan<- *http.Response) {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(b.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n", path, announced)
+	for key, values := range sign("x", secret, noon) {
+		head += key + ": " + values[0] + "\r\n"
+	}
+	_, err = io.WriteString(conn, head+"\r\n"+strings.Repeat("x", sent))
+	go func() {
+		resp, failed := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err = errors.Join(err, failed); err != nil {
+			resp = nil
+		}
+		answers <- resp
+	}()
+}
+
+// However many bodies are held back, and however large they claim to be, Slack's requests pass, from the same address.
+// The oldest of the others are cut off once they take more than the memory for bodies without a checked signature.
+func TestBodiesThatAreHeldBackKeepNobodyOut(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name                      string
+		requests, announced, sent int
+		cut                       int // how many there is no room for
+	}{
+		{name: "small ones, a byte at a time", requests: 400, announced: 64 << 10, sent: 1},
+		{name: "large ones, a byte at a time", requests: 100, announced: bodyLimit, sent: 1},
+		{name: "large ones, but for the last byte", requests: 40, announced: bodyLimit, sent: bodyLimit - 1, cut: 40 - unverifiedLimit/bodyLimit},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			answers := make(chan *http.Response, test.requests)
+			for i := range test.requests {
+				b.holdBack(t, addresses[i%len(addresses)].path, test.announced, test.sent, answers)
+			}
+			for range test.cut {
+				if resp := <-answers; resp != nil && (resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") != "1" || !resp.Close) {
+					t.Errorf("got %+v; want 503 with Retry-After, and the end of the connection", resp)
+				}
+			}
+			good, full := callback(hello), addresses[0].full(bodyLimit)
+			for _, body := range []string{good, full} {
+				for _, chunked := range []bool{false, true} {
+					if status, answer := b.post(t, body, sign(body, secret, noon), chunked); status != http.StatusOK {
+						t.Errorf("%d bytes, chunked %t: %d %s", len(body), chunked, status, answer)
+					}
+				}
+			}
+			b.unverified.mu.Lock()
+			defer b.unverified.mu.Unlock()
+			if got := b.unverified.size; got > unverifiedLimit {
+				t.Errorf("%d bytes are held, want %d at most", got, unverifiedLimit)
+			}
+		})
+	}
+}
+
+// Who holds a body back has two seconds.
+func TestASlowBodyIsCutOff(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	const stalled = 100
-	fit := int(largeBodies / bodyLimit)
-	answers := make(chan *http.Response, stalled)
-	var conns []net.Conn
-	for i := range stalled {
-		conn, err := net.Dial("tcp", strings.TrimPrefix(b.url, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = conn.Close() }()
-		conns = append(conns, conn)
-		head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n", addresses[i%len(addresses)].path, bodyLimit)
-		for key, values := range sign("x", secret, noon) {
-			head += key + ": " + values[0] + "\r\n"
-		}
-		if _, err := io.WriteString(conn, head+"\r\nx"); err != nil {
-			t.Fatal(err)
-		}
-		go func() {
-			if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil {
-				answers <- resp
-			}
-		}()
-	}
-	for range stalled - fit {
-		if resp := <-answers; resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") != "1" || !resp.Close {
-			t.Errorf("got %+v; want 503 with Retry-After, and the end of the connection", resp)
-		}
-	}
-	good, full := callback(hello), addresses[0].full(bodyLimit)
-	for _, chunked := range []bool{false, true} {
-		if status, answer := b.post(t, good, sign(good, secret, noon), chunked); status != http.StatusOK {
-			t.Errorf("a signed event: %d %s", status, answer)
-		}
-		if status, _ := b.post(t, full, sign(full, secret, noon), chunked); status != http.StatusServiceUnavailable {
-			t.Errorf("a large one, chunked %t: %d, want 503", chunked, status)
-		}
-	}
+	b.patience = 0
+	answers := make(chan *http.Response, 1)
+	b.holdBack(t, events, 1000, 1, answers)
 	select {
 	case resp := <-answers:
-		t.Errorf("one of %d that fit is answered: %+v", fit, resp)
-	default:
-	}
-	for _, conn := range conns {
-		_ = conn.Close()
-	}
-	for deadline := time.Now().Add(time.Minute); ; {
-		if status, _ := b.post(t, full, sign(full, secret, noon), false); status == http.StatusOK {
-			break
-		} else if status != http.StatusServiceUnavailable || time.Now().After(deadline) {
-			t.Fatalf("once the others are gone: %d", status)
+		if resp == nil || resp.StatusCode != http.StatusRequestTimeout || !resp.Close || b.counted(t, "myao_requests_refused_total", "slow") != 1 {
+			t.Errorf("got %+v; want 408, and the end of the connection", resp)
 		}
+	case <-time.After(time.Minute):
+		t.Error("no answer within a minute")
+	}
+}
+
+// Room is made by the network that holds the most. An IPv6 network of 64 bits is one.
+func TestTheLargestNetworkMakesRoom(t *testing.T) {
+	t.Parallel()
+	var u unverified
+	var cut []string
+	enter := func(from string, size int64) {
+		b := &unverifiedBody{network: networkOf(&http.Request{RemoteAddr: from}), cut: func() { cut = append(cut, from) }}
+		u.grow(b, size)
+	}
+	const half = unverifiedLimit / 2
+	enter("192.0.2.1:1", 1000)
+	enter("[2001:db8::1]:1", half/2)
+	enter("[2001:db8::2]:1", half/2)
+	enter("[2001:db8:0:1::1]:1", half/4)
+	enter("192.0.2.2:1", half/4)
+	enter("192.0.2.3:1", half/2)
+	if want := "[2001:db8::1]:1"; strings.Join(cut, " ") != want {
+		t.Errorf("cut off are %q, want %q", cut, want)
+	}
+	cut = nil
+	enter("192.0.2.3:2", half-1000)
+	if want := "192.0.2.3:1"; strings.Join(cut, " ") != want {
+		t.Errorf("cut off are %q, want %q", cut, want)
 	}
 }
 

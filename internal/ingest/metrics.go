@@ -27,7 +27,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "myao_events_total", Help: "Events and requests of Slack by what became of them: posted, edited, deleted, reacted, hushed, ordered, rated, moved, member, opened, uninstalled, ignored, foreign, rate_limited, unusable, unreadable, failed.",
 		}, []string{"result"}),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_requests_refused_total", Help: "Requests refused at the door, by path, HTTP status and reason: unsigned, repeated, stale, forged, large, crowded, unreadable.",
+			Name: "myao_requests_refused_total", Help: "Requests refused at the door, by path, HTTP status and reason: unsigned, repeated, stale, forged, large, slow, crowded, unreadable.",
 		}, []string{"path", "status", "reason"}),
 		orders: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "myao_slack_orders_total",
@@ -52,7 +52,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	for _, path := range []string{manifest.EventsPath, manifest.InteractionsPath, manifest.CommandsPath} {
 		for reason, status := range map[string]int{
 			"unsigned": http.StatusUnauthorized, "repeated": http.StatusUnauthorized, "stale": http.StatusUnauthorized, "forged": http.StatusUnauthorized,
-			"large": http.StatusRequestEntityTooLarge, "crowded": http.StatusServiceUnavailable, "unreadable": http.StatusBadRequest,
+			"large": http.StatusRequestEntityTooLarge, "slow": http.StatusRequestTimeout, "crowded": http.StatusServiceUnavailable, "unreadable": http.StatusBadRequest,
 		} {
 			m.requests.WithLabelValues(path, strconv.Itoa(status), reason)
 		}
@@ -98,6 +98,8 @@ func reason(why error) string {
 		return "forged"
 	case errors.Is(why, errTooLarge):
 		return "large"
+	case errors.Is(why, errSlow):
+		return "slow"
 	case errors.Is(why, errCrowded):
 		return "crowded"
 	}

@@ -28,11 +28,11 @@ func TestMetricsStartAtZero(t *testing.T) {
 	}
 	for name, want := range map[string][]string{
 		"myao_requests_refused_total": {
-			"/slack/commands crowded 503 ", "/slack/commands forged 401 ", "/slack/commands large 413 ", "/slack/commands repeated 401 ", "/slack/commands stale 401 ",
+			"/slack/commands crowded 503 ", "/slack/commands forged 401 ", "/slack/commands large 413 ", "/slack/commands repeated 401 ", "/slack/commands slow 408 ", "/slack/commands stale 401 ",
 			"/slack/commands unreadable 400 ", "/slack/commands unsigned 401 ",
-			"/slack/events crowded 503 ", "/slack/events forged 401 ", "/slack/events large 413 ", "/slack/events repeated 401 ", "/slack/events stale 401 ",
+			"/slack/events crowded 503 ", "/slack/events forged 401 ", "/slack/events large 413 ", "/slack/events repeated 401 ", "/slack/events slow 408 ", "/slack/events stale 401 ",
 			"/slack/events unreadable 400 ", "/slack/events unsigned 401 ",
-			"/slack/interactions crowded 503 ", "/slack/interactions forged 401 ", "/slack/interactions large 413 ", "/slack/interactions repeated 401 ", "/slack/interactions stale 401 ",
+			"/slack/interactions crowded 503 ", "/slack/interactions forged 401 ", "/slack/interactions large 413 ", "/slack/interactions repeated 401 ", "/slack/interactions slow 408 ", "/slack/interactions stale 401 ",
 			"/slack/interactions unreadable 400 ", "/slack/interactions unsigned 401 ",
 		},
 		"myao_feedback_total":         {"down ", "up "},
