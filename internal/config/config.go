@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"maps"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -385,6 +386,9 @@ type Tools struct {
 	MaxTotalChars  int `yaml:"max_total_chars"`
 	// ApprovalHours is how long people have to decide about what a reply proposes.
 	ApprovalHours int `yaml:"approval_hours"`
+	// DenyAddresses are public addresses and networks that open_link does not connect to. Others than public ones
+	// are refused anyway.
+	DenyAddresses []string `yaml:"deny_addresses"`
 }
 
 // toolRemember is not offered where nothing is to be remembered.
@@ -393,6 +397,41 @@ const toolRemember = "remember"
 // ToolNames are the names of all tools.
 func ToolNames() []string {
 	return []string{"search_messages", "read_thread", "read_channel", "open_link", "read_file", "look_again", toolRemember, "forget_note"}
+}
+
+// Denied is DenyAddresses as networks.
+func (t Tools) Denied() []netip.Prefix {
+	denied := make([]netip.Prefix, 0, len(t.DenyAddresses))
+	for _, a := range t.DenyAddresses {
+		if network, err := parseNetwork(a); err == nil { // which the rules have made sure of
+			denied = append(denied, network)
+		}
+	}
+	return denied
+}
+
+// parseNetwork reads an IP address, or a network in CIDR notation.
+func parseNetwork(s string) (netip.Prefix, error) {
+	if addr, err := netip.ParseAddr(s); err == nil {
+		addr = addr.Unmap().WithZone("")
+		return netip.PrefixFrom(addr, addr.BitLen()), nil
+	}
+	network, err := netip.ParsePrefix(s)
+	return network.Masked(), err
+}
+
+// cloudAddresses are where clouds serve their machines: metadata, keys and consoles. Most lie outside of the public
+// ranges, and are refused anyway; they stand here for whoever looks for them.
+func cloudAddresses() []string {
+	return []string{
+		"168.63.129.16",   // Azure
+		"100.100.100.200", // Alibaba Cloud
+		"192.0.0.192",     // Oracle Cloud
+		"fd00:ec2::254",   // AWS
+		"fd20:ce::254",    // Google Cloud
+		"161.26.0.0/16",   // IBM Cloud
+		"166.8.0.0/14",    // IBM Cloud
+	}
 }
 
 // Approval is ApprovalHours as a duration.

@@ -54,7 +54,7 @@ func basics() Config {
 			ShortTermSummaryMaxTokens: 300,
 			SearchResults:             8, ScopesAtOnce: 4,
 		},
-		Tools:     Tools{Enabled: ToolNames(), MaxRounds: 8, MaxCalls: 24, MaxSeconds: 180, MaxResultChars: 20_000, MaxTotalChars: 60_000, ApprovalHours: 24},
+		Tools:     Tools{Enabled: ToolNames(), MaxRounds: 8, MaxCalls: 24, MaxSeconds: 180, MaxResultChars: 20_000, MaxTotalChars: 60_000, ApprovalHours: 24, DenyAddresses: cloudAddresses()},
 		Promises:  Promises{MaxOpen: 20},
 		MCP:       MCP{Servers: map[string]MCPServer{}},
 		Shadow:    Shadow{DailyCalls: 1000, Judges: []ShadowJudge{}},

@@ -109,6 +109,7 @@ var rules = map[string]rule{
 	"Tools.MaxResultChars": whole(500, 1_000_000),
 	"Tools.MaxTotalChars":  whole(500, 1_000_000),
 	"Tools.ApprovalHours":  whole(1, 24*30),
+	"Tools.DenyAddresses":  text(network),
 	"Promises.MaxOpen":     whole(1, 200),
 
 	"Shadow.Sample":             number(0, 1),
@@ -283,6 +284,12 @@ func webURL(f *faults, key, v string) {
 	u, err := url.Parse(v)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
 		f.add(key, redactURL(v), "must be an http:// or https:// address")
+	}
+}
+
+func network(f *faults, key, v string) {
+	if _, err := parseNetwork(v); err != nil {
+		f.add(key, v, "must be an IP address such as 203.0.113.7, or a network such as 203.0.113.0/24 or 2001:db8::/32")
 	}
 }
 

@@ -58,13 +58,18 @@ func (r *Refused) Error() string { return r.Reason }
 
 func refused(format string, args ...any) error { return &Refused{fmt.Sprintf(format, args...)} }
 
-// Options are not an operator's: nothing that is configured reaches them.
+// Options are what a Fetcher may be told.
 type Options struct {
 	// PDF reads PDF files; nil: a reader of its own does.
 	PDF *pdf.Reader
+	// Denied are addresses that are not connected to although they are public.
+	Denied []netip.Prefix
 	// Allowed are IPv4 addresses that may be connected to although they are not public. With them any
-	// port is allowed. It is for tests alone.
+	// port is allowed. It is for tests alone: nothing that is configured reaches it.
 	Allowed []netip.Prefix
+
+	// interfaces, unless nil, replaces net.InterfaceAddrs.
+	interfaces func() ([]net.Addr, error)
 }
 
 // Fetcher fetches pages. It is safe for concurrent use.
@@ -79,11 +84,7 @@ type Fetcher struct {
 
 // New makes a Fetcher.
 func New(o Options) *Fetcher {
-	var allowed []ssrf.Option
-	if len(o.Allowed) > 0 {
-		allowed = []ssrf.Option{ssrf.WithAllowedV4Prefixes(o.Allowed...), ssrf.WithAnyPort()}
-	}
-	dialer := &net.Dialer{Timeout: timeout, Control: ssrf.New(allowed...).Safe}
+	dialer := &net.Dialer{Timeout: timeout, Control: newGuard(o).check}
 	transport := &http.Transport{ // without a proxy: it would connect in our place
 		DialContext: dialer.DialContext, DisableKeepAlives: true, ForceAttemptHTTP2: true,
 		MaxResponseHeaderBytes: maxHeaderBytes, TLSHandshakeTimeout: timeout,
@@ -131,7 +132,7 @@ func (f *Fetcher) Get(ctx context.Context, address string) (Page, error) {
 		return Page{}, ctx.Err()
 	case ok:
 		return Page{}, reason
-	case errors.Is(err, ssrf.ErrProhibitedIP), errors.Is(err, ssrf.ErrProhibitedPort), errors.Is(err, ssrf.ErrProhibitedNetwork):
+	case errors.Is(err, errDenied), errors.Is(err, ssrf.ErrProhibitedIP), errors.Is(err, ssrf.ErrProhibitedPort), errors.Is(err, ssrf.ErrProhibitedNetwork):
 		return Page{}, refused("Only public addresses are opened, at the usual ports 80 and 443.")
 	case errors.Is(err, context.DeadlineExceeded):
 		return Page{}, refused("The page took longer than %s.", f.timeout)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -16,6 +17,7 @@ import (
 
 	"golang.org/x/text/encoding/japanese"
 
+	"myao/internal/config"
 	"myao/internal/pdf"
 )
 
@@ -174,6 +176,29 @@ func TestOnlyPublicAddresses(t *testing.T) {
 	if n := hits.Load(); n != 0 {
 		t.Errorf("loopback was reached %d times", n)
 	}
+}
+
+// Addresses that are public and still nobody's business: what is denied, and the machine's own.
+func TestDeniedAddresses(t *testing.T) {
+	t.Parallel()
+	const notPublic = "Only public addresses are opened"
+	f := New(Options{Denied: config.Default().Tools.Denied(), interfaces: func() ([]net.Addr, error) {
+		return []net.Addr{
+			&net.IPNet{IP: net.IPv4(8, 8, 4, 4), Mask: net.CIDRMask(24, 32)},
+			&net.IPNet{IP: net.ParseIP("2600::1"), Mask: net.CIDRMask(64, 128)},
+		}, nil
+	}})
+	for _, address := range []string{
+		"http://168.63.129.16/metadata", "http://100.100.100.200/", "http://192.0.0.192/", "http://[fd00:ec2::254]/", "http://[fd20:ce::254]/",
+		"http://161.26.0.10/", "http://166.11.1.1/", "http://8.8.4.4/", "http://[2600::1]/",
+	} {
+		wantRefused(t, f, address, address, notPublic)
+	}
+	own := serve(t, func(w http.ResponseWriter, r *http.Request) { t.Error("it was reached") })
+	loopback := []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+	wantRefused(t, New(Options{Allowed: loopback, Denied: loopback}), "what is allowed and denied", own, notPublic)
+	blind := New(Options{interfaces: func() ([]net.Addr, error) { return nil, errors.New("not allowed") }})
+	wantRefused(t, blind, "where the machine's addresses are not known", "http://8.8.8.8/", notPublic)
 }
 
 func TestRedirects(t *testing.T) {
