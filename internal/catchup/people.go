@@ -20,6 +20,9 @@ const (
 	// and maxMemberLists in how many channels after one listing of channels.
 	membersInterval = 24 * time.Hour
 	maxMemberLists  = 50
+	// memberListTimeout bounds the part of a listing that is made of one channel at a time, so that large channels
+	// leave time for others.
+	memberListTimeout = 10 * time.Second
 )
 
 // refreshPeople has Slack list the users and the members of channels, as far as it is time to, and
@@ -134,17 +137,22 @@ func (r *Reader) refreshMembers(ctx context.Context, team string) {
 		r.Logger.WarnContext(ctx, "cannot tell in which channels guests may be", "error", err)
 		return
 	}
+	listed := 0
 	for _, id := range ids {
-		_, err := r.Directory.RefreshMembers(ctx, team, id, peopleTimeout)
-		if err == nil {
+		_, _, err := r.Directory.RefreshMembers(ctx, team, id, memberListTimeout)
+		switch {
+		case err == nil:
+			listed++
+			continue
+		case ctx.Err() == nil && errors.Is(err, channels.ErrUnfinished):
 			continue
 		}
 		r.Logger.WarnContext(ctx, "cannot tell whether guests are in a channel", "channel", id, "error", err)
-		if e, ok := errors.AsType[*slack.Error](err); !ok || e.Kind != slack.Final {
+		if e, ok := errors.AsType[*slack.Error](err); ctx.Err() != nil || !ok || e.Kind == slack.RateLimited {
 			return // the others would fail as well
 		}
 	}
 	if len(ids) > 0 {
-		r.Logger.InfoContext(ctx, "members of channels listed", "channels", len(ids))
+		r.Logger.InfoContext(ctx, "members of channels listed", "channels", listed, "unfinished", len(ids)-listed)
 	}
 }

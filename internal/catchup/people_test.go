@@ -1,10 +1,13 @@
 package catchup
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"myao/internal/channels"
 	"myao/internal/sandbox"
 	"myao/internal/store"
 	"myao/test/inprocess"
@@ -91,6 +94,34 @@ func TestMembersAreListedWhereGuestsMayBe(t *testing.T) {
 	}
 	b.Time.Set(noon.Add(25 * hours))
 	in("a day later", 0)
+}
+
+// unfinished is a Directory that does not get to the end of a channel's members.
+type unfinished struct {
+	Directory
+	channel string
+}
+
+func (u unfinished) RefreshMembers(ctx context.Context, team, channel string, within time.Duration) (int, time.Time, error) {
+	if channel == u.channel {
+		return 0, time.Time{}, fmt.Errorf("list members: %w", channels.ErrUnfinished)
+	}
+	return u.Directory.RefreshMembers(ctx, team, channel, within)
+}
+
+// A channel with too many members keeps no other from being listed.
+func TestManyMembersStarveNoOtherChannel(t *testing.T) {
+	t.Parallel()
+	b := prepare(t, options{})
+	guest := b.Workspace.AddUserAs(sandbox.User{Name: "gil", Guest: true})
+	other := b.Workspace.AddChannel(sandbox.Public, "other", b.Workspace.Bot().UserID, guest.ID)
+	b.Workspace.Join(b.General, guest.ID)
+	b.Directory = unfinished{b.Directory, b.General}
+	b.sync()
+	got, err := b.Store.OutsidersIn(t.Context(), "T1")
+	if err != nil || got[b.General] != 0 || got[other] != 1 {
+		t.Errorf("got %v, %v; want the guest in the other channel", got, err)
+	}
 }
 
 // A listing of users that Slack's rate limit interrupts goes on where it ended.

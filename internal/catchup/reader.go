@@ -36,8 +36,8 @@ type Directory interface {
 	Settings(ctx context.Context, team, channel string) config.ChannelSettings
 	// RefreshUnwatched saves how Slack describes a channel that the bot is not in.
 	RefreshUnwatched(ctx context.Context, team, channel string, within time.Duration) error
-	// RefreshMembers saves which outsiders are in a channel, according to Slack.
-	RefreshMembers(ctx context.Context, team, channel string, within time.Duration) (outsiders int, err error)
+	// RefreshMembers saves which outsiders are in a channel, according to Slack, as of an instant.
+	RefreshMembers(ctx context.Context, team, channel string, within time.Duration) (outsiders int, asked time.Time, err error)
 }
 
 // Reader reads what the door missed. All exported fields are required. A Reader is safe for concurrent

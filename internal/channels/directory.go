@@ -37,7 +37,8 @@ type Directory struct {
 	Clock  func() time.Time
 	Logger *slog.Logger
 
-	names names
+	names    names
+	listings memberListings
 }
 
 const (

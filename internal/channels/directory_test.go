@@ -20,6 +20,8 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 type fakeSlack struct {
 	err   error
 	asked int
+	// members, unless nil, answers for the members of a channel.
+	members func(ctx context.Context, channel, cursor string) ([]string, string, error)
 }
 
 func (f *fakeSlack) Channel(_ context.Context, id string) (slack.Channel, error) {
@@ -30,7 +32,10 @@ func (f *fakeSlack) Channel(_ context.Context, id string) (slack.Channel, error)
 	return slack.Channel{ID: id, Name: "general", Member: id != "CELSEWHERE"}, nil
 }
 
-func (f *fakeSlack) Members(context.Context, string, string) ([]string, string, error) {
+func (f *fakeSlack) Members(ctx context.Context, channel, cursor string) ([]string, string, error) {
+	if f.members != nil {
+		return f.members(ctx, channel, cursor)
+	}
 	return nil, "", f.err
 }
 

@@ -5,34 +5,105 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"sync"
 	"time"
 
 	"myao/internal/slack"
 	"myao/internal/store"
 )
 
-// maxMemberPages bounds the members of a channel: a hundred thousand, at 200 a page.
-const maxMemberPages = 500
+const (
+	// maxMemberPages bounds the members of a channel: a hundred thousand, at 200 a page.
+	maxMemberPages = 500
+	// listingPause is how long a listing of members rests after a part of it, which has taken its caller's time.
+	listingPause = time.Minute
+	// listingLifetime is how long an incomplete listing is kept.
+	listingLifetime = time.Hour
+)
+
+// ErrUnfinished: the listing of a channel's members is not complete yet. A later call goes on with it.
+var ErrUnfinished = errors.New("the members are not all listed yet")
+
+// memberListings keeps the listings of members that are not complete, by team and channel. The zero value is ready.
+// They are not worth a table: a process that has none begins anew.
+type memberListings struct {
+	mu    sync.Mutex
+	begun map[string]*memberListing
+}
+
+// memberListing is how far the listing of a channel's members has come.
+type memberListing struct {
+	began  time.Time
+	rests  time.Time // until then
+	busy   bool
+	cursor string
+	pages  int
+	ids    []string
+}
+
+// take returns the listing of a channel for the caller to go on with, unless another one does or it rests.
+func (m *memberListings) take(key string, now time.Time) (*memberListing, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.DeleteFunc(m.begun, func(_ string, l *memberListing) bool { return !l.busy && now.Sub(l.began) > listingLifetime })
+	l := m.begun[key]
+	switch {
+	case l == nil:
+		l = &memberListing{began: now}
+	case l.busy, now.Before(l.rests):
+		return nil, false
+	}
+	if m.begun == nil {
+		m.begun = map[string]*memberListing{}
+	}
+	l.busy, m.begun[key] = true, l
+	return l, true
+}
+
+// put gives a listing back, which rests until a time, or drops it if that is zero.
+func (m *memberListings) put(key string, l *memberListing, rests time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if l.busy, l.rests = false, rests; rests.IsZero() {
+		delete(m.begun, key)
+	}
+}
 
 // RefreshMembers has Slack list who is in a channel, for as long as within, and saves the outsiders
-// among them. It returns how many there are. An incomplete list changes nothing. Errors of Slack are
-// wrapped.
-func (d *Directory) RefreshMembers(ctx context.Context, team, id string, within time.Duration) (outsiders int, err error) {
+// among them. It returns how many there are, as of an instant. Where the time or Slack's rate limit ends it, what was
+// listed is kept, and a call after a pause goes on with it: so a large channel costs few replies their time, and is
+// listed in the end. Until then the error is ErrUnfinished, or Slack's, wrapped, and nothing changes.
+func (d *Directory) RefreshMembers(ctx context.Context, team, id string, within time.Duration) (outsiders int, asked time.Time, err error) {
+	key := team + "/" + id
+	l, ok := d.listings.take(key, d.Clock())
+	if !ok {
+		return 0, time.Time{}, fmt.Errorf("list members of %s: %w", id, ErrUnfinished)
+	}
+	var rests time.Time
+	defer func() { d.listings.put(key, l, rests) }()
 	ask, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	asked := d.Clock()
-	var members []string
-	for page, cursor := 0, ""; ; page++ {
-		if page == maxMemberPages {
-			return 0, fmt.Errorf("list members of %s: %w", id, errors.New("slack returns too many pages"))
+	for {
+		ids, next, err := d.Slack.Members(ask, id, l.cursor)
+		refused, ok := errors.AsType[*slack.Error](err)
+		switch {
+		case err != nil && ask.Err() != nil:
+			rests = d.Clock().Add(listingPause)
+			return 0, time.Time{}, fmt.Errorf("list members of %s: %w", id, ErrUnfinished)
+		case err != nil:
+			if ok && refused.Kind == slack.RateLimited {
+				rests = d.Clock().Add(listingPause)
+			}
+			return 0, time.Time{}, fmt.Errorf("list members of %s: %w", id, err)
 		}
-		ids, next, err := d.Slack.Members(ask, id, cursor)
-		if err != nil {
-			return 0, fmt.Errorf("list members of %s: %w", id, err)
+		l.ids, l.cursor = append(l.ids, ids...), next
+		if l.pages++; l.pages == maxMemberPages && next != "" {
+			return 0, time.Time{}, fmt.Errorf("list members of %s: %w", id, errors.New("slack returns too many pages"))
 		}
-		members = append(members, ids...)
-		if cursor = next; cursor == "" {
-			return d.Store.SaveMembers(ctx, team, id, members, asked)
+		if next == "" {
+			outsiders, err := d.Store.SaveMembers(ctx, team, id, l.ids, l.began)
+			return outsiders, l.began, err
 		}
 	}
 }

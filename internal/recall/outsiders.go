@@ -23,8 +23,7 @@ const standingMaxAge = 7 * 24 * time.Hour
 func (b *Builder) outsiders(ctx context.Context, c chat.Conversation, messages []chat.Message, known store.Names) (bool, error) {
 	alone, listed := known.OutsidersRead, time.Time{}
 	if known.MembersDue && !c.Direct() {
-		at := b.Clock()
-		switch n, err := b.Directory.RefreshMembers(ctx, c.Team, c.Channel, nameTimeout); {
+		switch n, at, err := b.Directory.RefreshMembers(ctx, c.Team, c.Channel, nameTimeout); {
 		case err != nil:
 			b.Logger.WarnContext(ctx, "cannot tell whether guests read the channel; nothing of other channels is shown", "conversation", c.ID(), "error", err)
 			alone = true

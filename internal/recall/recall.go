@@ -29,9 +29,9 @@ type Users interface {
 type Directory interface {
 	// Refresh reads a channel from Slack and saves it. It gives up after within.
 	Refresh(ctx context.Context, team, channel string, within time.Duration) (store.Channel, error)
-	// RefreshMembers reads from Slack who is in a channel, and saves how many outsiders are. It
+	// RefreshMembers reads from Slack who is in a channel, and saves how many outsiders are, as of an instant. It
 	// gives up after within.
-	RefreshMembers(ctx context.Context, team, channel string, within time.Duration) (outsiders int, err error)
+	RefreshMembers(ctx context.Context, team, channel string, within time.Duration) (outsiders int, asked time.Time, err error)
 }
 
 // Threads reads threads from Slack, a page at a time.

@@ -55,8 +55,8 @@ func (directory) Refresh(context.Context, string, string, time.Duration) (store.
 	return store.Channel{}, fmt.Errorf("a channel was asked for")
 }
 
-func (directory) RefreshMembers(context.Context, string, string, time.Duration) (int, error) {
-	return 0, fmt.Errorf("members were asked for")
+func (directory) RefreshMembers(context.Context, string, string, time.Duration) (int, time.Time, error) {
+	return 0, time.Time{}, fmt.Errorf("members were asked for")
 }
 
 func openContextDB(b *bench, name string, messages, channels int) *contextDB {
