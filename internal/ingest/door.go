@@ -128,7 +128,9 @@ func (d *Door) receive(ctx context.Context, env slack.Envelope) error {
 		return nil
 	case err != nil:
 		d.Metrics.event("failed")
-		d.missed("an event failed")
+		if !errors.Is(err, errWhoIs) {
+			d.missed("an event failed")
+		}
 	}
 	return err
 }

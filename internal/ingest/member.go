@@ -15,6 +15,10 @@ import (
 // userMaxAge is how long what Slack said about a user counts at the door.
 const userMaxAge = 24 * time.Hour
 
+// errWhoIs: Slack does not say who somebody is. Their event opens no gap, since reading channels again would not tell
+// either: they count as an outsider until Slack lists them, and it sends the event again.
+var errWhoIs = errors.New("slack does not say who it is")
+
 // memberJoined records that an outsider joined a channel. While Slack does not say who joined, they
 // count as one, and the event fails, so that Slack sends it again. When the bot joins, nobody knows
 // who is there, and it introduces itself.
@@ -37,7 +41,7 @@ func (d *Door) memberJoined(ctx context.Context, m slack.Membership, own slack.I
 		return err
 	}
 	if refused, ok := errors.AsType[*slack.Error](unknown); unknown != nil && !(ok && refused.Kind == slack.Final) {
-		return fmt.Errorf("learn who joined channel %s: %w", m.Channel, unknown)
+		return fmt.Errorf("learn who joined channel %s: %w: %w", m.Channel, errWhoIs, unknown)
 	}
 	d.Metrics.event("member")
 	return nil
@@ -75,7 +79,7 @@ func (d *Door) memberLeft(ctx context.Context, m slack.Membership, own slack.Ide
 // guestChanged asks Slack about a user who became a guest, or is one no longer.
 func (d *Door) guestChanged(ctx context.Context, e slack.GuestChanged, own slack.Identity) error {
 	if _, err := d.refreshUser(ctx, own.TeamID, e.User); err != nil {
-		return fmt.Errorf("learn whether user %s is a guest: %w", e.User, err)
+		return fmt.Errorf("learn whether user %s is a guest: %w: %w", e.User, errWhoIs, err)
 	}
 	d.Metrics.event("member")
 	return nil

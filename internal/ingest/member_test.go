@@ -62,6 +62,26 @@ func TestMembers(t *testing.T) {
 	step("somebody whom Slack does not know joins", b.member(t, joined, "UNOBODY", "C1", 5), http.StatusOK, 1)
 }
 
+// However many join of whom Slack does not say who they are, no channel is read for that: they count as outsiders.
+func TestUnknownMembersOpenNoGap(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Missed = func(reason string) { t.Errorf("a gap: %s", reason) }
+	b.directory.failUsers(&slack.Error{Code: "ratelimited", Kind: slack.RateLimited})
+	const joined = 1000
+	for i := range joined {
+		if status := b.member(t, "member_joined_channel", fmt.Sprint("UNEW", i), "C1", 1); status != http.StatusServiceUnavailable {
+			t.Fatalf("answered %d", status)
+		}
+	}
+	if n := b.outsiders(t, "C1"); n != joined {
+		t.Errorf("%d count as outsiders, want all", n)
+	}
+	if status := b.deliver(t, callback(`{"type":"user_guest_status_changed","user":{"id":"U1"}}`)); status != http.StatusServiceUnavailable {
+		t.Errorf("answered %d while Slack does not say who it is", status)
+	}
+}
+
 func TestGuestChanged(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
