@@ -24,8 +24,8 @@ const (
 	// in characters.
 	maxHomeLines = 15
 	maxHomeNote  = 150
-	// maxHomeRows is how many promises, proposals and conversations of the workspace are looked through for those
-	// that the viewer may see.
+	// maxHomeRows is how many promises, proposals and conversations are read and counted, of the channels that the
+	// viewer may know of.
 	maxHomeRows = 100
 	// homeTemporalTimeout is how long Temporal may take to say what waits.
 	homeTemporalTimeout = 3 * time.Second
@@ -153,6 +153,15 @@ func find(watched []homeChannel, id string) *homeChannel {
 	return nil
 }
 
+// idsOf is the ids of channels, and never nil.
+func idsOf(watched []homeChannel) []string {
+	ids := make([]string, len(watched))
+	for i, c := range watched {
+		ids[i] = c.ID
+	}
+	return ids
+}
+
 // addWaiting asks Temporal what waits, adds it to the channels, and returns the section that lists it.
 func (h *Home) addWaiting(ctx context.Context, v Viewer, watched []homeChannel) slack.HomeSection {
 	section := slack.HomeSection{Title: h.say("What is waiting")}
@@ -163,7 +172,7 @@ func (h *Home) addWaiting(ctx context.Context, v Viewer, watched []homeChannel) 
 	ask, cancel := context.WithTimeout(ctx, homeTemporalTimeout)
 	defer cancel()
 	all, err := h.Operator.Conversations(ask, operator.Filter{
-		Team: v.Own.TeamID, Limit: maxHomeRows,
+		Team: v.Own.TeamID, Channels: idsOf(watched), Limit: maxHomeRows,
 		Phases: []conversation.Phase{conversation.Waiting, conversation.Judging, conversation.Delaying, conversation.Replying},
 	})
 	if err != nil {
@@ -187,7 +196,7 @@ func (h *Home) addWaiting(ctx context.Context, v Viewer, watched []homeChannel) 
 
 // proposals is the section of proposals that may still come to something, without their inputs.
 func (h *Home) proposals(ctx context.Context, v Viewer, watched []homeChannel) (slack.HomeSection, error) {
-	all, err := h.Store.Proposals(ctx, store.ProposalFilter{Team: v.Own.TeamID, Limit: maxHomeRows})
+	all, err := h.Store.Proposals(ctx, store.ProposalFilter{Team: v.Own.TeamID, Channels: idsOf(watched), Limit: maxHomeRows})
 	if err != nil {
 		return slack.HomeSection{}, err
 	}
@@ -202,14 +211,19 @@ func (h *Home) proposals(ctx context.Context, v Viewer, watched []homeChannel) (
 
 // promises is the section of open promises, those due first.
 func (h *Home) promises(ctx context.Context, v Viewer, watched []homeChannel) (slack.HomeSection, error) {
-	all, err := h.Store.Promises(ctx, store.PromiseFilter{Team: v.Own.TeamID, Limit: maxHomeRows})
+	f := store.PromiseFilter{Team: v.Own.TeamID, Channels: idsOf(watched), Limit: maxHomeRows}
+	sees := func(store.Promise, *homeChannel) bool { return true }
+	if v.Outsider && !h.Config.Slack.IsOperator(v.User) {
+		f.Asker = v.User
+		sees = func(p store.Promise, c *homeChannel) bool { return forOutsider(p, v.User, c.Shared) }
+	}
+	all, err := h.Store.Promises(ctx, f)
 	if err != nil {
 		return slack.HomeSection{}, err
 	}
 	var lines []string
 	for _, p := range all {
-		c := find(watched, p.ChannelID)
-		if c != nil && (!v.Outsider || h.Config.Slack.IsOperator(v.User) || forOutsider(p, v.User, c.Shared)) {
+		if c := find(watched, p.ChannelID); c != nil && sees(p, c) {
 			lines = append(lines, h.line(v, c, p.Conversation(), fmt.Sprintf("%s – %s (<@%s>)", slackTime(p.Due(), c.settings.Zone), shortened(p.What), p.Asker)))
 		}
 	}
@@ -221,11 +235,7 @@ func (h *Home) homeNotes(ctx context.Context, v Viewer, watched []homeChannel) (
 	if !h.may(v, config.MayNotes) {
 		return slack.HomeSection{}, nil
 	}
-	ids := make([]string, len(watched))
-	for i, c := range watched {
-		ids[i] = c.ID
-	}
-	notes, in, err := h.Store.NewestNotes(ctx, v.Own.TeamID, ids, maxHomeLines+1)
+	notes, in, err := h.Store.NewestNotes(ctx, v.Own.TeamID, idsOf(watched), maxHomeLines+1)
 	if err != nil {
 		return slack.HomeSection{}, err
 	}

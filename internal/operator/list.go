@@ -62,7 +62,9 @@ type Listed struct {
 type Filter struct {
 	Team    string
 	Channel string // id
-	Phases  []conversation.Phase
+	// Channels are the ids of the channels that count; nil: all.
+	Channels []string
+	Phases   []conversation.Phase
 	// Limit is how many are returned at most; 0 means 50.
 	Limit int
 }
@@ -84,7 +86,7 @@ func (o *Operator) Conversations(ctx context.Context, f Filter) ([]Listed, error
 	if len(all) == 0 && len(f.Phases) > 0 {
 		// The server knows phases from the worker, and nothing about what came since a worker last
 		// ran.
-		if all, err = o.running(ctx, Filter{Team: f.Team, Channel: f.Channel, Limit: f.Limit}); err != nil {
+		if all, err = o.running(ctx, Filter{Team: f.Team, Channel: f.Channel, Channels: f.Channels, Limit: f.Limit}); err != nil {
 			return nil, o.classify(ctx, err)
 		}
 		asked = min(1, len(all))
@@ -194,6 +196,10 @@ func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "
 func (o *Operator) list(ctx context.Context, query string, f Filter, most int) ([]Listed, error) {
 	var found []Listed
 	var page []byte
+	wanted := make(map[string]bool, len(f.Channels))
+	for _, id := range f.Channels {
+		wanted[id] = true
+	}
 	for {
 		r, err := o.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 			Query: query, PageSize: pageSize, NextPageToken: page,
@@ -204,7 +210,7 @@ func (o *Operator) list(ctx context.Context, query string, f Filter, most int) (
 		for _, info := range r.GetExecutions() {
 			id := info.GetExecution().GetWorkflowId()
 			c, err := chat.ParseConversation(id)
-			if err != nil || (f.Team != "" && c.Team != f.Team) || (f.Channel != "" && c.Channel != f.Channel) {
+			if err != nil || (f.Team != "" && c.Team != f.Team) || (f.Channel != "" && c.Channel != f.Channel) || (f.Channels != nil && !wanted[c.Channel]) {
 				continue
 			}
 			found = append(found, Listed{

@@ -108,6 +108,9 @@ func TestPlansUseIndexes(t *testing.T) {
 				{name: "Proposals", run: func(s *Store) error {
 					return errOf(s.Proposals(ctx, ProposalFilter{Team: team, Limit: 20}))
 				}},
+				{name: "Proposals of channels", run: func(s *Store) error {
+					return errOf(s.Proposals(ctx, ProposalFilter{Team: team, Channels: []string{channel, "CG1"}, Limit: 20}))
+				}},
 				{name: "ShowProposals", run: func(s *Store) error { return errOf(s.ShowProposals(ctx, "d7", at(1))) }},
 				{name: "BeginProposal", run: func(s *Store) error {
 					_, _, err := s.BeginProposal(ctx, stepID("d7", 0, 0))
@@ -123,6 +126,9 @@ func TestPlansUseIndexes(t *testing.T) {
 				{name: "PromisesOf", run: func(s *Store) error { return errOf(s.PromisesOf(ctx, "d7", "d8")) }},
 				{name: "Promises", run: func(s *Store) error {
 					return errOf(s.Promises(ctx, PromiseFilter{Team: team, Limit: 20}))
+				}},
+				{name: "Promises of channels", run: func(s *Store) error {
+					return errOf(s.Promises(ctx, PromiseFilter{Team: team, Channels: []string{channel, "CG1"}, Limit: 20}))
 				}},
 				{name: "Promises of a thread", run: func(s *Store) error {
 					return errOf(s.Promises(ctx, PromiseFilter{Team: team, Channel: channel, Thread: at(0), Limit: 20}))

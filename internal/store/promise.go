@@ -196,6 +196,10 @@ type PromiseFilter struct {
 	// Channel and Thread narrow it to a place; "" is any. TopLevel narrows it to the top level of Channel.
 	Channel, Thread string
 	TopLevel        bool
+	// Channels narrows it to some channels; nil is any.
+	Channels []string
+	// Asker narrows it to what somebody asked for; "" is anybody.
+	Asker string
 	// All includes those that have ended.
 	All bool
 	// Limit is how many: those that are due first, and with All the newest.
@@ -213,6 +217,12 @@ func (s *Store) Promises(ctx context.Context, f PromiseFilter) ([]Promise, error
 	}
 	if f.Channel != "" {
 		q = q.Where("channel_id = ?", f.Channel)
+	}
+	if f.Channels != nil {
+		q = q.Where("?", s.inList("channel_id", f.Channels))
+	}
+	if f.Asker != "" {
+		q = q.Where("asker = ?", f.Asker)
 	}
 	if f.Thread != "" || f.TopLevel {
 		q = q.Where("thread_ts = ?", f.Thread)

@@ -306,6 +306,9 @@ func TestPromisesAreListed(t *testing.T) {
 		} {
 			row := db.promise(p.id)
 			row.ChannelID, row.ThreadTS = p.channel, p.thread
+			if p.id == "a" {
+				row.Asker = "U2"
+			}
 			row.DueUS -= int64(i) * 1e6 // those made first are due last
 			db.made(t, row, p.shown)
 			db.clock.advance(time.Millisecond)
@@ -321,6 +324,9 @@ func TestPromisesAreListed(t *testing.T) {
 			"a channel":   {PromiseFilter{Team: team, Channel: "C1", Limit: 10}, []string{"b", "a"}},
 			"a thread":    {PromiseFilter{Team: team, Channel: "C1", Thread: at(1), Limit: 10}, []string{"a"}},
 			"a top level": {PromiseFilter{Team: team, Channel: "C1", TopLevel: true, Limit: 10}, []string{"b"}},
+			"of channels": {PromiseFilter{Team: team, Channels: []string{"C2", "C3"}, Limit: 1}, []string{"c"}},
+			"of none":     {PromiseFilter{Team: team, Channels: []string{}, Limit: 10}, nil},
+			"of somebody": {PromiseFilter{Team: team, Asker: "U2", Limit: 1}, []string{"a"}},
 			"elsewhere":   {PromiseFilter{Team: "T2", Limit: 10}, nil},
 		} {
 			rows, err := db.Promises(t.Context(), test.filter)

@@ -147,6 +147,8 @@ type ProposalFilter struct {
 	Team string
 	// Channel and Thread narrow it to a place; "" is any.
 	Channel, Thread string
+	// Channels narrows it to some channels; nil is any.
+	Channels []string
 	// All includes those that have ended.
 	All bool
 	// Limit is how many: the newest.
@@ -161,6 +163,9 @@ func (s *Store) Proposals(ctx context.Context, f ProposalFilter) ([]Proposal, er
 	}
 	if f.Channel != "" {
 		q = q.Where("channel_id = ?", f.Channel)
+	}
+	if f.Channels != nil {
+		q = q.Where("?", s.inList("channel_id", f.Channels))
 	}
 	if f.Thread != "" {
 		q = q.Where("thread_ts = ?", f.Thread)
