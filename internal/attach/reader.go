@@ -222,13 +222,15 @@ func (r *Reader) content(ctx context.Context, info slack.File, body []byte, l li
 		return content{}, refusef("cannot be read: it is no text, no PDF and no picture (PNG, JPEG, WebP, GIF)")
 	case int64(len(body)) > l.text:
 		return content{}, tooLarge("texts", l.text)
-	case info.Canvas():
-		text = r.canvas(text)
+	}
+	cut := false
+	if info.Canvas() {
+		text, cut = canvas(text)
 	}
 	if strings.TrimSpace(text) == "" {
 		return content{}, refusef("has no text")
 	}
-	return content{text: text}, nil
+	return content{text: text, cut: cut}, nil
 }
 
 // document is a PDF, with its text.

@@ -2,15 +2,15 @@ package attach
 
 import (
 	"bytes"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	htmltomarkdown "github.com/JohannesKaufmann/html-to-markdown/v2"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/japanese"
 	textunicode "golang.org/x/text/encoding/unicode"
+
+	"myao/internal/markup"
 )
 
 // decode returns a file's text; false if it is none.
@@ -75,19 +75,12 @@ func likely(text string) (n int) {
 	return n
 }
 
-// The limits of a canvas that is parsed; a larger one stays HTML. A hostile one takes a hundred times its size.
-const maxCanvas, maxTags = 1 << 20, 100_000
-
-// canvas is the text of a canvas, which Slack serves as HTML.
-func (r *Reader) canvas(html string) string {
-	if len(html) > maxCanvas || strings.Count(html, "<") > maxTags {
-		return html
-	}
-	r.decoding <- struct{}{}
-	defer func() { <-r.decoding }()
-	text, err := htmltomarkdown.ConvertString(html)
+// canvas is the text of a canvas, which Slack serves as HTML. One that cannot be read as such stays HTML.
+func canvas(html string) (text string, cut bool) {
+	document, err := markup.Parse(html)
 	if err != nil {
-		return html
+		return html, false
 	}
-	return strings.TrimSpace(text)
+	text = markup.Markdown(document.Body, utf8.UTFMax*(maxCharacters+1))
+	return text, document.Cut
 }
