@@ -154,7 +154,7 @@ func newActivities(ctx context.Context, p launch.Program, s *store.Store, client
 			FirstWindow: p.Config.Memory.ShortTermWindow(), ThreadWindow: p.Config.Response.ThreadMemory(),
 			Clock: time.Now, Logger: p.Logger,
 		},
-		Tools: m.Tools(client, directory, webpage.New(webpage.Options{PDF: documents, Denied: p.Config.Tools.Denied()}), files, remote, p.Config.Secrets()), Limits: p.Config.Tools, Budget: spent, Retention: p.Config.Retention, SecondLook: p.Config.Response.SecondLook, Feedback: p.Config.Slack.Feedback, Shadow: p.Config.Shadow, StartOfDay: p.Config.StartOfDay, Promises: &activities.Turnstile{}, AtOnce: &activities.AtOnce{Off: !p.Config.Worker.PostsAtOnce}, Language: p.Config.Language,
+		Tools: m.Tools(client, directory, webpage.New(webpage.Options{PDF: documents, Memory: files.Memory, Denied: p.Config.Tools.Denied()}), files, remote, p.Config.Secrets()), Limits: p.Config.Tools, Budget: spent, Retention: p.Config.Retention, SecondLook: p.Config.Response.SecondLook, Feedback: p.Config.Slack.Feedback, Shadow: p.Config.Shadow, StartOfDay: p.Config.StartOfDay, Promises: &activities.Turnstile{}, AtOnce: &activities.AtOnce{Off: !p.Config.Worker.PostsAtOnce}, Language: p.Config.Language,
 		Statuses: statuses, Clock: time.Now, Logger: p.Logger, Metrics: activities.NewMetrics(p.Telemetry.Registry),
 	}, closeAll, nil
 }

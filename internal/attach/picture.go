@@ -3,15 +3,15 @@ package attach
 import (
 	"bytes"
 	"context"
+	"errors"
 	"image"
-	"image/color"
 	_ "image/gif" // decodes GIF
 	"image/jpeg"
 	"image/png"
 
-	"golang.org/x/image/draw"
 	_ "golang.org/x/image/webp" // decodes WebP
 
+	"myao/internal/decoding"
 	"myao/internal/llm"
 	"myao/internal/slack"
 )
@@ -21,11 +21,10 @@ const (
 	maxSide = 1568
 	// maxBytes is how large a picture is shown: Anthropic takes 5 MB in base64.
 	maxBytes = 3_700_000
-	// maxPixels bounds what is decoded. Some kinds take more memory for a pixel: WebP and 16 bits a color, and
-	// progressive JPEG.
-	maxPixels            = 50_000_000
-	maxPixelsDeep        = 25_000_000
-	maxPixelsProgressive = 16_000_000
+	// encodingBytes is what the result takes: its pixels, its file, and what encoders need; lineBytes what a
+	// line or column takes while it is made smaller, a pixel.
+	encodingBytes = 4*maxSide*maxSide + maxBytes + 2<<20
+	lineBytes     = 32
 )
 
 // picture checks a picture by decoding it, and scales it down where providers take no larger one.
@@ -34,21 +33,33 @@ func (r *Reader) picture(ctx context.Context, info slack.File, body []byte) (con
 	if err != nil {
 		return content{}, refusef("cannot be read: the picture is damaged")
 	}
-	if pixels := int64(config.Width) * int64(config.Height); pixels == 0 || pixels > maxDecoded(config, format, body) {
-		return content{}, refusef("is too large: it has %d × %d pixels", config.Width, config.Height)
-	}
-	select {
-	case r.decoding <- struct{}{}:
-		defer func() { <-r.decoding }()
-	case <-ctx.Done():
-		return content{}, ctx.Err()
-	}
-	decoded, _, err := image.Decode(bytes.NewReader(body))
-	if err != nil {
-		return content{}, refusef("cannot be read: the picture is damaged, or of a rare kind")
-	}
 	shown := llm.File{Name: info.Name, MIME: "image/" + format, Data: body}
-	if max(config.Width, config.Height) > maxSide || len(body) > maxBytes {
+	large := max(config.Width, config.Height) > maxSide || len(body) > maxBytes
+	pixels, needed := int64(config.Width)*int64(config.Height), decodedBytes(config, format, body)
+	if large {
+		needed += encodingBytes + lineBytes*int64(config.Width+config.Height)
+	}
+	switch {
+	case pixels <= 0 || pixels > maxPixels:
+		return content{}, refusef("is too large: it has %d × %d pixels", config.Width, config.Height)
+	case needed > decoding.MaxScratch && large:
+		return content{}, refusef("is too large: it has %d × %d pixels, which take too much memory to be made smaller. As a JPEG, or with fewer pixels, it could be read",
+			config.Width, config.Height)
+	case needed > decoding.MaxScratch: // whoever shows it decodes it
+		return content{shown: &shown}, nil
+	}
+	release, err := r.Memory.Scratch(ctx, needed)
+	if err != nil {
+		return content{}, err
+	}
+	defer release()
+	decoded, _, err := image.Decode(&interrupted{ctx, bytes.NewReader(body)})
+	switch {
+	case ctx.Err() != nil:
+		return content{}, ctx.Err()
+	case err != nil:
+		return content{}, refusef("cannot be read: the picture is damaged, or of a rare kind")
+	case large:
 		if shown.MIME, shown.Data, err = encode(scaled(decoded), format); err != nil {
 			return content{}, refusef("cannot be read: it could not be made smaller")
 		}
@@ -56,64 +67,54 @@ func (r *Reader) picture(ctx context.Context, info slack.File, body []byte) (con
 	return content{shown: &shown}, nil
 }
 
-// maxDecoded is how many pixels a picture may have.
-func maxDecoded(config image.Config, format string, body []byte) int64 {
-	switch {
-	case format == "jpeg" && progressive(body):
-		return maxPixelsProgressive
-	case format == "webp", config.ColorModel == color.NRGBA64Model, config.ColorModel == color.RGBA64Model, config.ColorModel == color.Gray16Model:
-		return maxPixelsDeep
-	}
-	return maxPixels
+// interrupted is a reader whose end is that of a context: a picture of a few megabytes can have millions of
+// passes.
+type interrupted struct {
+	ctx  context.Context
+	from *bytes.Reader
 }
 
-// progressive reports whether a JPEG file is not of the plain kind, whose lines are decoded one by one.
-func progressive(body []byte) bool {
-	for i := 2; i+4 <= len(body) && body[i] == 0xFF; {
-		switch marker := body[i+1]; marker {
-		case 0xFF: // padding
-			i++
-		case 0xC0, 0xC1: // the beginning of a plain picture
-			return false
-		case 0xC2, 0xDA: // that of a progressive one, or of its data
-			return true
-		default:
-			i += 2 + int(body[i+2])<<8 + int(body[i+3])
-		}
+func (r *interrupted) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
 	}
-	return true
+	return r.from.Read(p)
 }
 
-// scaled is a picture with sides of at most maxSide.
-func scaled(from image.Image) image.Image {
-	b := from.Bounds()
-	w, h := b.Dx(), b.Dy()
-	if longest := max(w, h); longest > maxSide {
-		w, h = max(1, w*maxSide/longest), max(1, h*maxSide/longest)
+// bounded takes what is written up to maxBytes.
+type bounded struct{ written []byte }
+
+var errLarge = errors.New("the picture is too large")
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if len(b.written)+len(p) > maxBytes {
+		return 0, errLarge
 	}
-	to := image.NewNRGBA(image.Rect(0, 0, w, h))
-	draw.CatmullRom.Scale(to, to.Bounds(), from, b, draw.Src, nil)
-	return to
+	b.written = append(b.written, p...)
+	return len(p), nil
 }
 
-// encode writes a picture as it was, as far as that is small: a photograph as JPEG, any other as PNG.
-func encode(m image.Image, format string) (mime string, data []byte, err error) {
-	var out bytes.Buffer
+// encode writes a picture as it was, as far as that is small: a photograph as JPEG, any other as PNG. It may
+// change the picture.
+func encode(m *image.RGBA, format string) (mime string, data []byte, err error) {
+	out := bounded{make([]byte, 0, maxBytes)}
 	if format != "jpeg" {
-		if err := png.Encode(&out, m); err != nil || out.Len() <= maxBytes {
-			return "image/png", out.Bytes(), err
+		if err := png.Encode(&out, m); !errors.Is(err, errLarge) {
+			return "image/png", out.written, err
 		}
-		out.Reset()
-		m = onWhite(m)
+		out.written = out.written[:0]
+		putOnWhite(m)
 	}
 	err = jpeg.Encode(&out, m, &jpeg.Options{Quality: 85})
-	return "image/jpeg", out.Bytes(), err
+	return "image/jpeg", out.written, err
 }
 
-// onWhite is a picture without transparency, which JPEG lacks.
-func onWhite(m image.Image) image.Image {
-	to := image.NewNRGBA(m.Bounds())
-	draw.Draw(to, to.Bounds(), image.White, image.Point{}, draw.Src)
-	draw.Draw(to, to.Bounds(), m, m.Bounds().Min, draw.Over)
-	return to
+// putOnWhite takes the transparency from a picture, which JPEG lacks.
+func putOnWhite(m *image.RGBA) {
+	for i := 0; i+3 < len(m.Pix); i += 4 {
+		missing := 255 - m.Pix[i+3]
+		for k := range 4 {
+			m.Pix[i+k] += missing
+		}
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"myao/internal/chat"
+	"myao/internal/decoding"
 	"myao/internal/llm"
 	"myao/internal/pdf"
 	"myao/internal/slack"
@@ -42,13 +43,13 @@ type Reader struct {
 	// material writes text from elsewhere as material for a model: none of it looks like structure.
 	material func(string) string
 	logger   *slog.Logger
-	// decoding is held while a picture is decoded: one may take hundreds of megabytes.
-	decoding chan struct{}
+	// Memory is what files take while they are read. A process that reads pages as well has one for both.
+	Memory *decoding.Memory
 }
 
 // New makes a Reader.
 func New(s Slack, p PDF, material func(string) string, logger *slog.Logger) *Reader {
-	return &Reader{slack: s, pdf: p, material: material, logger: logger, decoding: make(chan struct{}, 1)}
+	return &Reader{slack: s, pdf: p, material: material, logger: logger, Memory: decoding.New()}
 }
 
 // Available reports whether files can be read at all.
@@ -82,6 +83,10 @@ func tooLarge(what string, most int64) error {
 // limits bound what is downloaded of a file, in bytes, by what it is.
 type limits struct{ picture, pdf, text int64 }
 
+// textBytes is what a text takes while it is read, a byte: it is decoded in several ways, or is the HTML of
+// a canvas.
+const textBytes = 50
+
 // maxCharacters bounds what is written as material of a text, which takes time.
 const maxCharacters = 200_000
 
@@ -104,8 +109,12 @@ func Name(f chat.File) string { return fmt.Sprintf("The file %q", f.Name) }
 
 // written is a file as a model gets it.
 func (r *Reader) written(f chat.File, c content) (text string, files []llm.File) {
-	if runes := []rune(c.text); len(runes) > maxCharacters {
-		c.text, c.cut = string(runes[:maxCharacters]), true
+	n := 0
+	for at := range c.text {
+		if n++; n > maxCharacters {
+			c.text, c.cut = c.text[:at], true
+			break
+		}
 	}
 	text = Name(f)
 	if c.shown != nil {
@@ -151,6 +160,11 @@ func (r *Reader) read(ctx context.Context, f chat.File, l limits) (content, erro
 	if limit == 0 {
 		return content{}, refusef("cannot be read: it is %s. No more is known of it than its name", kindOf(info))
 	}
+	release, err := r.Memory.Body(ctx, limit)
+	if err != nil {
+		return content{}, err
+	}
+	defer release()
 	body, err := r.slack.Download(ctx, info, limit)
 	if err != nil {
 		err = r.refusal(ctx, err, info, limit)
@@ -214,6 +228,11 @@ func (r *Reader) content(ctx context.Context, info slack.File, body []byte, l li
 		}
 		return r.picture(ctx, info, body)
 	}
+	release, err := r.Memory.Scratch(ctx, int64(len(body))*textBytes)
+	if err != nil {
+		return content{}, err
+	}
+	defer release()
 	text, ok := decode(body)
 	switch {
 	case !ok && kindOf(info) != "":
@@ -238,6 +257,11 @@ func (r *Reader) document(ctx context.Context, info slack.File, body []byte, l l
 	if int64(len(body)) > l.pdf {
 		return content{}, tooLarge("PDF files", l.pdf)
 	}
+	release, err := r.Memory.Scratch(ctx, decoding.MaxScratch)
+	if err != nil {
+		return content{}, err
+	}
+	defer release()
 	text, err := r.pdf.Text(ctx, body)
 	switch {
 	case errors.Is(err, pdf.ErrUnreadable):

@@ -49,8 +49,24 @@ func (r *Reader) compile() {
 	defer close(r.compiled)
 	runtime := wazero.NewRuntimeConfig().WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesExceptionHandling).
 		WithCloseOnContextDone(true).WithMemoryLimitPages(memoryPages)
-	r.pool, r.failed = webassembly.Init(webassembly.Config{MaxIdle: 1, MaxTotal: 1, RuntimeConfig: runtime})
+	ctx := experimental.WithMemoryAllocator(context.Background(), experimental.MemoryAllocatorFunc(func(uint64, uint64) experimental.LinearMemory {
+		return &memory{make([]byte, memoryPages<<16)}
+	}))
+	r.pool, r.failed = webassembly.Init(webassembly.Config{Context: ctx, MaxIdle: 1, MaxTotal: 1, RuntimeConfig: runtime})
 }
+
+// memory is that of one file. It is there as a whole from the beginning: what grows is copied again and again,
+// and takes several times as much.
+type memory struct{ whole []byte }
+
+func (m *memory) Reallocate(size uint64) []byte {
+	if size > uint64(len(m.whole)) {
+		return nil
+	}
+	return m.whole[:size]
+}
+
+func (m *memory) Free() { m.whole = nil }
 
 // Text returns the text of a file, page by page, up to its limits. It is empty if the file has only
 // pictures. It returns ErrUnreadable, or the context's error if that ends first.

@@ -169,14 +169,19 @@ func (c *Client) get(ctx context.Context, at *url.URL, header http.Header, limit
 	case resp.ContentLength > limit:
 		return nil, nil, tooLarge(limit)
 	}
-	body, err = io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	announced := resp.ContentLength
+	if announced < 0 {
+		announced = limit
+	}
+	read := bytes.NewBuffer(make([]byte, 0, announced+bytes.MinRead)) // at once: what grows takes several times as much
+	_, err = read.ReadFrom(io.LimitReader(resp.Body, limit+1))
 	switch {
 	case err != nil:
 		return nil, nil, transportError(downloadMethod, withContextError(ctx, err), true)
-	case int64(len(body)) > limit:
+	case int64(read.Len()) > limit:
 		return nil, nil, tooLarge(limit)
 	}
-	return body, nil, nil
+	return read.Bytes(), nil, nil
 }
 
 // serves reports whether an address is one that Slack serves files at: a host of Slack's over HTTPS,

@@ -106,7 +106,7 @@ func TestMemoryOfPages(t *testing.T) {
 	for name, source := range hostilePages() {
 		cases[name] = func() { _, _ = readHTML(source, at) }
 	}
-	peak.Of(t, cases)
+	peak.Of(t, nil, cases)
 }
 
 // allocated is how many bytes the process has ever allocated.

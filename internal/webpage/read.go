@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/net/html/charset"
 
+	"myao/internal/decoding"
 	"myao/internal/pdf"
 )
 
@@ -22,17 +23,30 @@ func (f *Fetcher) read(ctx context.Context, at *url.URL, contentType string, bod
 		claimed, contentType = "", ""
 	}
 	found, _, _ := strings.Cut(http.DetectContentType(body), ";")
+	html := claimed == "text/html" || claimed == "application/xhtml+xml" || untyped(claimed) && found == "text/html"
 	switch {
+	case found == "application/pdf" && cut:
+		return Page{}, refused("The PDF is larger than %d MiB.", maxBytes>>20)
 	case found == "application/pdf":
-		return f.readPDF(ctx, body, cut)
 	case !strings.HasPrefix(found, "text/"):
 		return Page{}, refused("The page is of type %q, which is not read.", either(found, "application/octet-stream", claimed))
-	case claimed == "text/html", claimed == "application/xhtml+xml", untyped(claimed) && found == "text/html":
-		return f.parse(ctx, decoded(body, contentType), at)
-	case textual(claimed), untyped(claimed):
-		return Page{Text: decoded(body, contentType)}, nil
+	case !html && !textual(claimed) && !untyped(claimed):
+		return Page{}, refused("The page is of type %q, which is not read.", claimed)
 	}
-	return Page{}, refused("The page is of type %q, which is not read.", claimed)
+	bounded, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	release, err := f.memory.Scratch(bounded, decoding.MaxScratch)
+	if err != nil {
+		return Page{}, bounded.Err()
+	}
+	defer release()
+	switch {
+	case found == "application/pdf":
+		return f.readPDF(ctx, bounded, body)
+	case html:
+		return readHTML(decoded(body, contentType), at)
+	}
+	return Page{Text: decoded(body, contentType)}, nil
 }
 
 // either is the type that says more.
@@ -61,25 +75,8 @@ func decoded(body []byte, contentType string) string {
 	return strings.TrimPrefix(strings.ToValidUTF8(string(text), "\uFFFD"), "\uFEFF")
 }
 
-// parse is readHTML, one page at a time.
-func (f *Fetcher) parse(ctx context.Context, source string, at *url.URL) (Page, error) {
-	bounded, cancel := context.WithTimeout(ctx, f.timeout)
-	defer cancel()
-	select {
-	case f.parsing <- struct{}{}:
-		defer func() { <-f.parsing }()
-		return readHTML(source, at)
-	case <-bounded.Done():
-		return Page{}, bounded.Err()
-	}
-}
-
-func (f *Fetcher) readPDF(ctx context.Context, body []byte, cut bool) (Page, error) {
-	if cut {
-		return Page{}, refused("The PDF is larger than %d MiB.", maxBytes>>20)
-	}
-	bounded, cancel := context.WithTimeout(ctx, f.timeout)
-	defer cancel()
+// readPDF reads a PDF until bounded ends, which ends with ctx.
+func (f *Fetcher) readPDF(ctx, bounded context.Context, body []byte) (Page, error) {
 	text, err := f.pdf.Text(bounded, body)
 	switch {
 	case ctx.Err() != nil:

@@ -3,6 +3,7 @@
 package webpage
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,10 +14,10 @@ import (
 	"net/url"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"code.dny.dev/ssrf"
 
+	"myao/internal/decoding"
 	"myao/internal/pdf"
 )
 
@@ -25,8 +26,9 @@ const (
 	timeout = 10 * time.Second
 	// maxRedirects is how many redirects are followed.
 	maxRedirects = 5
-	// maxBytes is how much is read of a page, unpacked.
-	maxBytes = 2 << 20
+	// maxBytes is how much is read of a page, unpacked, maxFetches how many pages are fetched at once.
+	maxBytes   = 2 << 20
+	maxFetches = 8
 	// maxHeaderBytes bounds the header of a response.
 	maxHeaderBytes = 64 << 10
 	// maxCharacters bounds Page.Text, maxTitle Page.Title.
@@ -64,6 +66,8 @@ type Options struct {
 	PDF *pdf.Reader
 	// Denied are addresses that are not connected to although they are public.
 	Denied []netip.Prefix
+	// Memory is what pages take while they are read; nil: one of its own.
+	Memory *decoding.Memory
 	// Allowed are IPv4 addresses that may be connected to although they are not public. With them any
 	// port is allowed. It is for tests alone: nothing that is configured reaches it.
 	Allowed []netip.Prefix
@@ -77,9 +81,9 @@ type Fetcher struct {
 	client  *http.Client
 	pdf     *pdf.Reader
 	timeout time.Duration
-	// parsing has room for as many pages as are parsed at once: one, since a hostile page takes
-	// a hundred times its size.
-	parsing chan struct{}
+	memory  *decoding.Memory
+	// fetching has room for as many pages as are fetched at once.
+	fetching chan struct{}
 }
 
 // New makes a Fetcher.
@@ -92,7 +96,13 @@ func New(o Options) *Fetcher {
 	if o.PDF == nil {
 		o.PDF = pdf.NewReader()
 	}
-	return &Fetcher{pdf: o.PDF, timeout: timeout, parsing: make(chan struct{}, 1), client: &http.Client{Transport: transport, CheckRedirect: redirect}}
+	if o.Memory == nil {
+		o.Memory = decoding.New()
+	}
+	return &Fetcher{
+		client: &http.Client{Transport: transport, CheckRedirect: redirect}, pdf: o.PDF, timeout: timeout, memory: o.Memory,
+		fetching: make(chan struct{}, maxFetches),
+	}
 }
 
 func redirect(r *http.Request, via []*http.Request) error {
@@ -143,6 +153,12 @@ func (f *Fetcher) Get(ctx context.Context, address string) (Page, error) {
 }
 
 func (f *Fetcher) fetch(ctx context.Context, u *url.URL) (Page, error) {
+	select {
+	case f.fetching <- struct{}{}:
+		defer func() { <-f.fetching }()
+	case <-ctx.Done():
+		return Page{}, ctx.Err()
+	}
 	bounded, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(bounded, http.MethodGet, u.String(), nil)
@@ -162,12 +178,12 @@ func (f *Fetcher) fetch(ctx context.Context, u *url.URL) (Page, error) {
 	if packed := response.Header.Get("Content-Encoding"); packed != "" { // which we did not ask for
 		return Page{}, refused("The page is packed as %q, which is not read.", packed)
 	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxBytes+1))
-	if err != nil {
+	body := bytes.NewBuffer(make([]byte, 0, maxBytes+bytes.MinRead)) // at once: what grows takes several times as much
+	if _, err := body.ReadFrom(io.LimitReader(response.Body, maxBytes+1)); err != nil {
 		return Page{}, err
 	}
-	cut := len(body) > maxBytes
-	page, err := f.read(ctx, response.Request.URL, response.Header.Get("Content-Type"), body[:min(len(body), maxBytes)], cut)
+	cut := body.Len() > maxBytes
+	page, err := f.read(ctx, response.Request.URL, response.Header.Get("Content-Type"), body.Bytes()[:min(body.Len(), maxBytes)], cut)
 	if err != nil {
 		return Page{}, err
 	}
@@ -179,8 +195,11 @@ func (f *Fetcher) fetch(ctx context.Context, u *url.URL) (Page, error) {
 
 // shortened is at most so many characters of a text.
 func shortened(text string, most int) string {
-	if utf8.RuneCountInString(text) <= most {
-		return text
+	n := 0
+	for at := range text {
+		if n++; n > most {
+			return strings.Clone(text[:at])
+		}
 	}
-	return string([]rune(text)[:most])
+	return text
 }

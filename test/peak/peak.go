@@ -25,13 +25,17 @@ var line = regexp.MustCompile(`(?m)^peak of (.*): (\d+)$`)
 
 // Of measures by how many bytes the resident memory of a process rises at most in each case, and fails
 // the test where that is more than Most. The cases run one after the other in a process of their own: the
-// test's own program, which runs this very test again. So a test calls it once.
-func Of(t *testing.T, cases map[string]func()) {
+// test's own program, which runs this very test again. So a test calls it once. What prepare takes, which may be nil,
+// is not counted.
+func Of(t *testing.T, prepare func(), cases map[string]func()) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skip("measures by /proc")
 	}
 	if os.Getenv(variable) != "" {
+		if prepare != nil {
+			prepare()
+		}
 		for name, run := range cases {
 			fmt.Printf("\npeak of %s: %d\n", name, one(t, run))
 		}
