@@ -37,7 +37,8 @@ func (r noteRow) note() chat.Note {
 }
 
 // AddNote saves a note of a channel and returns it with its id. step identifies the call that makes
-// it: repeated, it returns the same note. It returns ErrTooManyNotes if there is no room.
+// it: repeated, it returns the same note. It returns ErrTooManyNotes if there is no room, and ErrDeleted if
+// the message that asks is gone.
 func (s *Store) AddNote(ctx context.Context, team, channel, step string, n chat.Note) (chat.Note, error) {
 	row := noteRow{
 		Step: step, TeamID: team, ChannelID: channel, TS: n.TS, Author: n.Author, Text: n.Text, Permalink: n.Permalink, NotedUS: s.nowMicros(),
@@ -50,6 +51,14 @@ func (s *Store) AddNote(ctx context.Context, team, channel, step string, n chat.
 		if made.ID != 0 {
 			row = made
 			return nil
+		}
+		// The lock has a deletion wait, which then takes the note with it.
+		var asks []messageRow
+		if err := s.locked(tx).Where("team_id = ? AND channel_id = ? AND ts = ?", team, channel, n.TS).Find(&asks).Error; err != nil {
+			return err
+		}
+		if first(asks).Deleted {
+			return ErrDeleted
 		}
 		var count int64
 		if err := tx.Model(&noteRow{}).Where("team_id = ? AND channel_id = ?", team, channel).Count(&count).Error; err != nil {
@@ -75,12 +84,11 @@ func (s *Store) Notes(ctx context.Context, team, channel string) ([]chat.Note, e
 	return mapRows(rows, noteRow.note), nil
 }
 
-// notesQuery asks for the notes of a channel c, none if it is withheld. A note whose message was deleted is left out.
+// notesQuery asks for the notes of a channel c, none if it is withheld.
 func notesQuery(team, channel string, withheld clause.Expr, into *[]noteRow) query {
 	return query{fmt.Sprintf(`
-		SELECT n.id, n.ts, n.author, n.text, n.permalink, n.noted_us FROM notes n WHERE n.team_id = ? AND n.channel_id = ? AND NOT EXISTS (
-			SELECT 1 FROM messages m WHERE m.team_id = n.team_id AND m.channel_id = n.channel_id AND m.ts = n.ts AND m.deleted
-		) AND NOT EXISTS (SELECT 1 FROM channels c WHERE c.team_id = n.team_id AND c.channel_id = n.channel_id AND ?)
+		SELECT n.id, n.ts, n.author, n.text, n.permalink, n.noted_us FROM notes n WHERE n.team_id = ? AND n.channel_id = ?
+		AND NOT EXISTS (SELECT 1 FROM channels c WHERE c.team_id = n.team_id AND c.channel_id = n.channel_id AND ?)
 		ORDER BY n.id LIMIT %d`, MaxNotes), []any{team, channel, withheld}, into}
 }
 

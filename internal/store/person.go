@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -183,7 +184,7 @@ func blank(tx *gorm.DB, c chat.Conversation, ts []string, also ...string) error 
 	if err := tx.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND ts IN ?", c.Team, c.Channel, ts).Updates(update).Error; err != nil {
 		return err
 	}
-	return unindex(tx, c.Team, c.Channel, ts...)
+	return errors.Join(unindex(tx, c.Team, c.Channel, ts...), dropWith(tx, c.Team, c.Channel, ts...))
 }
 
 // isForgotten is the condition that a message was a forgotten person's.

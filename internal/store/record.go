@@ -236,6 +236,11 @@ func (s *Store) insert(tx *gorm.DB, group ...*recording) error {
 func (s *Store) finish(tx *gorm.DB, group []*recording) error {
 	var changes []changeRow
 	for _, n := range group {
+		if w := n.written; w != nil && w.Deleted {
+			if err := dropWith(tx, w.TeamID, w.ChannelID, w.TS); err != nil {
+				return fmt.Errorf("drop what goes with message %s: %w", w.TS, err)
+			}
+		}
 		for _, c := range n.entry.Changes {
 			changes = append(changes, changeRow{
 				WorkflowID: c.Conversation.ID(), TS: c.TS, SentUS: micros(chat.Time(c.TS)), Kind: string(c.Kind),

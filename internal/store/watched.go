@@ -33,7 +33,6 @@ func (s *Store) NewestNotes(ctx context.Context, team string, channels []string,
 	}
 	var rows []noteRow
 	if err := s.db.WithContext(ctx).Table("notes n").Where("n.team_id = ? AND ?", team, s.inList("n.channel_id", channels)).
-		Where("NOT EXISTS (SELECT 1 FROM messages m WHERE m.team_id = n.team_id AND m.channel_id = n.channel_id AND m.ts = n.ts AND m.deleted)").
 		Order("n.id DESC").Limit(most).Find(&rows).Error; err != nil {
 		return nil, nil, fmt.Errorf("read the newest notes: %w", err)
 	}

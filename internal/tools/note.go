@@ -32,6 +32,9 @@ func remember(s Sources) tool {
 			if errors.Is(err, store.ErrTooManyNotes) {
 				return "", mistakef("There are %d notes here already, which is the limit. Somebody must take one back first.", store.MaxNotes)
 			}
+			if errors.Is(err, store.ErrDeleted) {
+				return "", mistake("The message that asks for it was deleted. Nothing is remembered.")
+			}
 			if err != nil {
 				return "", err
 			}
