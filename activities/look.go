@@ -58,7 +58,7 @@ func (a *Activities) look(ctx context.Context, in LookInput) error {
 	tried := st.Attempts - 1
 	if tried >= maxStepAttempts || tried >= minStepAttempts && a.Clock().Sub(st.Began()) > maxStepTime {
 		a.Logger.WarnContext(ctx, "step given up", "conversation", in.Conversation.ID(), "step", st.ID, "attempts", tried)
-		return a.Store.EndStep(ctx, st.ID, stepFailed, true)
+		return a.Store.EndStep(ctx, st.ID, store.StepResult{Output: stepFailed, Failed: true})
 	}
 	settings, err := a.Directory.Resolve(ctx, in.Conversation.Team, config.ChannelFacts{ID: in.Conversation.Channel, Name: st.ChannelName})
 	if err != nil {
@@ -82,7 +82,12 @@ func (a *Activities) look(ctx context.Context, in LookInput) error {
 	for _, f := range result.Files {
 		files = append(files, store.StepFile{Name: store.Clean(f.Name), MIME: f.MIME, Data: f.Data})
 	}
-	return a.Store.EndStep(ctx, st.ID, clipped(store.Clean(result.Text), a.Limits.MaxResultChars), result.Failed, files...)
+	text := clipped(store.Clean(result.Text), a.Limits.MaxResultChars)
+	var quotes []store.Quote
+	for _, shown := range append(tools.References(text), result.Shown...) {
+		quotes = append(quotes, store.Quote(shown))
+	}
+	return a.Store.EndStep(ctx, st.ID, store.StepResult{Output: text, Failed: result.Failed, Files: files, Quotes: quotes})
 }
 
 // placeOf is where and for whom a task's reply is written. A reply that keeps a promise is not asked for now,

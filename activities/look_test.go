@@ -239,7 +239,7 @@ func TestResultsAreHidden(t *testing.T) {
 		switch since {
 		case "deleted":
 			b.record(chat.Message{Team: asked.Team, Channel: other.ID, TS: asked.TS, UserID: b.Alice.ID, Deleted: true})
-			want = []string{resultHidden, "[1] seven"}
+			want = []string{"(left out: it was deleted)", "[1] seven"}
 		case "shared":
 			if err := b.Store.SaveChannel(t.Context(), asked.Team, store.Channel{ID: asked.Channel, Name: "general", Member: true, External: true}); err != nil {
 				t.Fatal(err)

@@ -72,6 +72,8 @@ func (a *Activities) checkPromise(ctx context.Context, in CheckInput) (CheckOutp
 	}
 	now := a.Clock()
 	switch {
+	case p.State == store.PromiseWithdrawn: // its message was deleted, which the conversation has not heard
+		return CheckOutput{Result: conversation.CheckWithdraw}, nil
 	case p.State != store.PromiseOpen:
 		return CheckOutput{Result: conversation.CheckOver}, nil
 	case p.Number != number, p.Due().Sub(now) > time.Second: // the workflow's clock is another machine's

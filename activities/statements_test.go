@@ -96,7 +96,7 @@ func TestStatementsOfAReply(t *testing.T) {
 	}{
 		{"to compose", composed, []string{"BEGIN", "SELECT 0", "INSERT 0 1", "INSERT 0 1", "COMMIT"}},
 		{"before the call", before, []string{"UPDATE 1"}},
-		{"after the call", w.take(), []string{"BEGIN", "UPDATE 1", "INSERT 0 1", "INSERT 0 0", "UPDATE 1", "COMMIT"}},
+		{"after the call", w.take(), []string{"BEGIN", "UPDATE 1", "INSERT 0 1", "INSERT 0 0", "UPDATE 1", "SELECT 1", "COMMIT"}},
 	} {
 		if !slices.Equal(c.got, c.want) {
 			t.Errorf("%s: %q, want %q", c.when, c.got, c.want)

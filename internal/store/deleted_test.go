@@ -3,8 +3,10 @@ package store
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"myao/internal/chat"
+	"myao/internal/conversation"
 )
 
 // deleted is a message as the event of its deletion leaves it.
@@ -45,5 +47,148 @@ func TestNotesGoWithTheirMessage(t *testing.T) {
 		if err != nil || len(home) != 1 || home[0].TS != stays.TS {
 			t.Errorf("on Home: %+v, %v", home, err)
 		}
+	})
+}
+
+const secret = "kingfisher"
+
+// lookedUp saves a turn of a decision that answers a message, with one call and its result, and returns the call's id.
+func (db database) lookedUp(t *testing.T, decision, trigger string, r StepResult) string {
+	t.Helper()
+	steps, err := db.SaveTurn(t.Context(), chat.Conversation{Team: team, Channel: channel, Thread: trigger}, trigger, Turn{
+		Decision: decision, Text: secret, Opaque: secret, Steps: []Step{{CallID: "c", Tool: "search_messages", Input: `{"query":"` + secret + `"}`, State: StepWaiting}},
+	})
+	must(t, err)
+	must(t, errOf(db.BeginStep(t.Context(), steps[0].ID)))
+	r.Output += secret
+	r.Files = []StepFile{{Name: secret, MIME: "image/png", Data: []byte(secret)}}
+	must(t, db.EndStep(t.Context(), steps[0].ID, r))
+	return steps[0].ID
+}
+
+func (db database) outcome(t *testing.T, decision string, as conversation.Outcome) {
+	t.Helper()
+	must(t, db.Decide(t.Context(), Decision{Key: decision, Outcome: conversation.Pending}))
+	if as != conversation.Pending {
+		must(t, db.Settle(t.Context(), decision, as, ""))
+	}
+}
+
+// secrets is the tables in which the secret stands, with the number of their rows that have it.
+func (db database) secrets(t *testing.T) map[string]int {
+	t.Helper()
+	found := map[string]int{}
+	for table, columns := range map[string]string{
+		"messages": "text", "steps": "input || output", "turns": "text || opaque", "step_files": "name", "proposals": "input || output", "promises": "what || unless",
+	} {
+		if n := db.count(t, table, columns+" LIKE ?", "%"+secret+"%"); n > 0 {
+			found[table] = n
+		}
+	}
+	return found
+}
+
+// What was looked up in answer to a message, or shows it, is empty once the message goes: deleted in Slack, edited,
+// purged with its channel, or pruned. So are the proposals and promises that it asked for.
+func TestTextsGoWithTheirMessage(t *testing.T) {
+	gone := map[string]func(t *testing.T, db database, m chat.Message){
+		"deleted": func(t *testing.T, db database, m chat.Message) { db.record(t, m, keep(deleted(m))) },
+		"purged": func(t *testing.T, db database, _ chat.Message) {
+			must(t, db.PurgeChannel(t.Context(), team, "C2", operator, "p", noStep))
+		},
+		"forgotten": func(t *testing.T, db database, _ chat.Message) {
+			must(t, db.ForgetPerson(t.Context(), chat.Person{Team: team, User: "U1"}, operator, "f", noStep))
+		},
+		"pruned": func(t *testing.T, db database, _ chat.Message) { db.prune(t, Cutoffs{Messages: day(keptDays)}) },
+		"edited": func(t *testing.T, db database, m chat.Message) {
+			m.Text, m.Revision = "something else", chat.TS(noon)
+			db.record(t, m, keep(m))
+		},
+	}
+	for how, goes := range gone {
+		t.Run(how, func(t *testing.T) {
+			eachDatabase(t, func(t *testing.T, db database) {
+				db.sync(t, Channel{ID: channel, Name: "one"}, Channel{ID: "C2", Name: "two"})
+				// The message is in another channel than the reply that shows it.
+				m := in("C2", said(chat.TS(day(90)), ""))
+				m.Text = secret
+				asks := in("C1", said(chat.TS(day(1)), ""))
+				asks.UserID = "U2"
+				db.store(t, m, asks)
+				db.lookedUp(t, "run/1", asks.TS, StepResult{Quotes: []Quote{{"C2", m.TS}, {"C2", m.TS}}})
+				db.outcome(t, "run/1", conversation.Sent)
+				if got := db.secrets(t); got["steps"] != 1 || got["turns"] != 1 || got["step_files"] != 0 {
+					t.Errorf("once it was answered, the text stands in %v", got)
+				}
+				goes(t, db, m)
+				if got := db.secrets(t); len(got) > 0 {
+					t.Errorf("the text stands in %v", got)
+				}
+			})
+		})
+	}
+}
+
+// What a message asked for is withdrawn with it, without its texts. Who decided, and what has become of it, stays.
+func TestDeletedRequests(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		db.store(t, said(at(1), ""), said(at(2), at(1)))
+		input := `{"title":"` + secret + `"}`
+		proposal := func(id string, state ProposalState) {
+			db.insert(t, &Proposal{ID: id, TeamID: team, ChannelID: channel, ThreadTS: at(1), TriggerTS: at(2), Input: input, Output: secret, State: state, Idempotent: true, DecidedBy: "slack:U9", LapsesUS: db.nowMicros() + 1000})
+		}
+		proposal("open", ProposalOpen)
+		proposal("approved", ProposalApproved)
+		proposal("begun", ProposalBegun)
+		proposal("done", ProposalDone)
+		p := db.promise("promised")
+		p.What, p.Unless = secret, secret
+		db.made(t, p, at(3))
+		db.lookedUp(t, "run/1", at(2), StepResult{})
+		db.record(t, said(at(2), at(1)), keep(deleted(said(at(2), at(1)))))
+		for id, want := range map[string]ProposalState{"open": ProposalWithdrawn, "approved": ProposalWithdrawn, "begun": ProposalBegun, "done": ProposalDone} {
+			got, err := db.Proposal(t.Context(), id)
+			if err != nil || got.State != want || got.DecidedBy != "slack:U9" || (got.Input == input) != (id == "begun") {
+				t.Errorf("%s is %+v, %v", id, got, err)
+			}
+		}
+		if got, err := db.Promise(t.Context(), "promised"); err != nil || got.State != PromiseWithdrawn || got.What+got.Unless != "" || got.Asker != "U1" {
+			t.Errorf("the promise is %+v, %v", got, err)
+		}
+		must(t, db.EndProposal(t.Context(), "begun", ProposalDone, secret))
+		// The reply that is under way finds out. A result that comes after its end is not kept.
+		db.outcome(t, "run/1", conversation.Dropped)
+		db.outcome(t, "run/2", conversation.Dropped)
+		db.exec(t, "UPDATE messages SET deleted = FALSE")
+		db.lookedUp(t, "run/2", at(1), StepResult{})
+		if got := db.secrets(t); len(got) > 0 {
+			t.Errorf("the text stands in %v", got)
+		}
+	})
+}
+
+// A message that a reply under way has been shown is taken out of its results at once, and out of the rest when the
+// reply has ended. Files end with the reply, or two days later if its run was lost.
+func TestTextsOfAReplyUnderWay(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		m := said(at(1), "")
+		db.store(t, m, said(at(2), ""), said(at(3), ""))
+		shows := db.lookedUp(t, "run/1", at(2), StepResult{Quotes: []Quote{{channel, m.TS}}})
+		db.lookedUp(t, "lost", at(3), StepResult{})
+		db.outcome(t, "run/1", conversation.Pending)
+		db.record(t, m, keep(deleted(m)))
+		turns, err := db.Turns(t.Context(), "run/1")
+		if err != nil || turns[0].Opaque != secret || turns[0].Steps[0].Output != hiddenOutput {
+			t.Errorf("under way: %+v, %v", turns, err)
+		}
+		if files, err := db.StepFiles(t.Context(), "run/1"); err != nil || len(files[shows]) > 0 {
+			t.Errorf("under way it shows %+v, %v", files, err)
+		}
+		must(t, db.Settle(t.Context(), "run/1", conversation.Sent, ""))
+		db.wantRows(t, 0, "turns", "decision = 'run/1' AND text || opaque <> ''")
+		db.wantRows(t, 1, "step_files", "TRUE")
+		db.clock.advance(49 * time.Hour)
+		db.prune(t, Cutoffs{})
+		db.wantRows(t, 0, "step_files", "TRUE")
 	})
 }

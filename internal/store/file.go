@@ -8,10 +8,16 @@ import (
 	"myao/internal/chat"
 )
 
+// StoredFile is a file, and the ts of the message that has it.
+type StoredFile struct {
+	chat.File
+	TS string
+}
+
 // Files is the files of messages in a conversation's channel, each once: those of its thread first, then
 // the newest of the channel. Those of deleted and forgotten messages are left out. Each part reads at most
 // limit messages.
-func (s *Store) Files(ctx context.Context, c chat.Conversation, limit int) ([]chat.File, error) {
+func (s *Store) Files(ctx context.Context, c chat.Conversation, limit int) ([]StoredFile, error) {
 	var replies, parent, channel []messageRow
 	const shared = "SELECT m.* FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.files <> '' AND NOT m.deleted AND " + unforgotten
 	newest := fmt.Sprintf(" ORDER BY m.sent_us DESC LIMIT %d", limit)
@@ -24,13 +30,13 @@ func (s *Store) Files(ctx context.Context, c chat.Conversation, limit int) ([]ch
 	if err := runBatch(s.db.WithContext(ctx), queries...); err != nil {
 		return nil, fmt.Errorf("read the files of %s: %w", c.ID(), err)
 	}
-	var found []chat.File
+	var found []StoredFile
 	seen := map[string]bool{}
 	for _, m := range messages(slices.Concat(replies, parent, channel)) {
 		for _, f := range m.Files {
 			if f.ID != "" && !seen[f.ID] {
 				seen[f.ID] = true
-				found = append(found, f)
+				found = append(found, StoredFile{f, m.TS})
 			}
 		}
 	}

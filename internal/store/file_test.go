@@ -31,7 +31,7 @@ func TestFiles(t *testing.T) {
 		must(t, db.db.Create(&forgottenRow{TeamID: team, ChannelID: channel, TS: at(7)}).Error)
 		for thread, want := range map[string][]string{"": {"F5", "F2", "F4", "F3", "F1"}, at(1): {"F2", "F3", "F1", "F5", "F4"}} {
 			files, err := db.Files(t.Context(), chat.Conversation{Team: team, Channel: channel, Thread: thread}, 20)
-			got := mapRows(files, func(f chat.File) string { return f.ID })
+			got := mapRows(files, func(f StoredFile) string { return f.ID })
 			if err != nil || !slices.Equal(got, want) {
 				t.Errorf("in %q: %v, %v; want %v", thread, got, err, want)
 			}

@@ -116,6 +116,9 @@ func (s *Store) settle(tx *gorm.DB, key string, outcome conversation.Outcome, by
 		Updates(map[string]any{"outcome": outcome, "outcome_by": by, "settled_us": s.nowMicros()}).Error; err != nil {
 		return nil, fmt.Errorf("settle decision %s: %w", key, err)
 	}
+	if err := endLookups(tx, key); err != nil {
+		return nil, fmt.Errorf("end what was looked up for decision %s: %w", key, err)
+	}
 	if len(settled) == 0 {
 		return nil, nil
 	}

@@ -144,7 +144,7 @@ func (e *eraser) channel(c chat.Conversation) error {
 		if len(theirs) > 0 && since == "" {
 			since = theirs[0].TS
 		}
-		if err := blank(tx, c, timestamps(gone)); err != nil {
+		if err := e.blank(tx, c, timestamps(gone)); err != nil {
 			return 0, err
 		}
 		return len(rows), e.withdraw(tx, c, theirs)
@@ -159,7 +159,7 @@ func (e *eraser) channel(c chat.Conversation) error {
 		return err
 	}
 	return sweep[messageRow, string](e.sweeper, "messages", within, "ts", where("user_id = ?", e.User), func(tx *gorm.DB, rows []messageRow) (int, error) {
-		return len(rows), blank(tx, c, timestamps(rows), "user_id")
+		return len(rows), e.blank(tx, c, timestamps(rows), "user_id")
 	})
 }
 
@@ -173,7 +173,7 @@ func ofMessage(tx *gorm.DB, r messageRow) *gorm.DB {
 
 // blank takes away what messages said, as if they had been deleted, and empties the columns also.
 // The rows stay, so that nothing brings the texts back.
-func blank(tx *gorm.DB, c chat.Conversation, ts []string, also ...string) error {
+func (s *Store) blank(tx *gorm.DB, c chat.Conversation, ts []string, also ...string) error {
 	if len(ts) == 0 {
 		return nil
 	}
@@ -184,7 +184,7 @@ func blank(tx *gorm.DB, c chat.Conversation, ts []string, also ...string) error 
 	if err := tx.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND ts IN ?", c.Team, c.Channel, ts).Updates(update).Error; err != nil {
 		return err
 	}
-	return errors.Join(unindex(tx, c.Team, c.Channel, ts...), dropWith(tx, c.Team, c.Channel, ts...))
+	return errors.Join(unindex(tx, c.Team, c.Channel, ts...), s.dropWith(tx, c.Team, c.Channel, ts...))
 }
 
 // isForgotten is the condition that a message was a forgotten person's.
@@ -224,7 +224,7 @@ func (e *eraser) withdraw(tx *gorm.DB, c chat.Conversation, theirs []messageRow)
 				if err := tx.Where("team_id = ? AND channel_id = ? AND trigger_ts = ? AND decision = ?", c.Team, c.Channel, d.TriggerTS, d.Key).Find(&replies).Error; err != nil {
 					return err
 				}
-				if err := blankReplies(tx, replies); err != nil {
+				if err := e.blankReplies(tx, replies); err != nil {
 					return err
 				}
 				if err := blankDecisions(tx, d.Key); err != nil {
@@ -268,7 +268,7 @@ func (e *eraser) opinions() error {
 }
 
 // blankReplies empties replies in the outbox, and the bot's own messages that they became.
-func blankReplies(tx *gorm.DB, rows []outboxRow) error {
+func (s *Store) blankReplies(tx *gorm.DB, rows []outboxRow) error {
 	for _, r := range rows {
 		if err := tx.Model(&outboxRow{}).Where("key = ?", r.Key).Update("text", "").Error; err != nil {
 			return err
@@ -276,7 +276,7 @@ func blankReplies(tx *gorm.DB, rows []outboxRow) error {
 		if r.SentTS == "" {
 			continue
 		}
-		if err := blank(tx, chat.Conversation{Team: r.TeamID, Channel: r.ChannelID}, []string{r.SentTS}); err != nil {
+		if err := s.blank(tx, chat.Conversation{Team: r.TeamID, Channel: r.ChannelID}, []string{r.SentTS}); err != nil {
 			return err
 		}
 	}
@@ -350,7 +350,7 @@ func (e *eraser) outbox() error {
 			answers, names := forgotten[[2]string{r.ChannelID, r.TriggerTS}], e.names(r.Text)
 			switch {
 			case answers || names && r.State != Composed && r.State != Sending:
-				err = blankReplies(tx, []outboxRow{r})
+				err = e.blankReplies(tx, []outboxRow{r})
 			case names: // somebody else waits for it
 				err = tx.Model(&outboxRow{}).Where("key = ?", r.Key).Update("text", e.anonymous(r.Text)).Error
 			default:

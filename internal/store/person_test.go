@@ -44,6 +44,7 @@ var personal = map[string]map[string]string{
 		"id": "a hash", "team_id": workspaceID, "channel_id": placeID, "thread_ts": tsOnly, "trigger_ts": tsOnly, "decision": "a key of decisions",
 		"call_id": "of a provider", "tool": "of a tool, or what a model took for one", "input": seeded, "state": ourWord, "output": seeded,
 	},
+	"quotes":     {"step_id": "a hash", "team_id": workspaceID, "channel_id": placeID, "ts": tsOnly},
 	"step_files": {"step_id": "a hash", "name": seeded, "mime": "of a file", "data": "a picture or document"},
 	"turns": {
 		"decision": "a key of decisions", "team_id": workspaceID, "channel_id": placeID, "provider": ourWord, "model": "of a model", "text": seeded, "opaque": seeded,

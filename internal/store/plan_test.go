@@ -78,7 +78,10 @@ func TestPlansUseIndexes(t *testing.T) {
 				{name: "Facts of a long thread", run: facts(long)},
 				{name: "Turns", run: func(s *Store) error { return errOf(s.Turns(ctx, "d7")) }},
 				{name: "BeginStep", run: func(s *Store) error { return errOf(s.BeginStep(ctx, stepID("d7", 0, 0))) }},
-				{name: "EndStep", run: func(s *Store) error { return s.EndStep(ctx, stepID("d7", 0, 0), "x", false) }},
+				{name: "EndStep", run: func(s *Store) error { return s.EndStep(ctx, stepID("d7", 0, 0), StepResult{Output: "x"}) }},
+				{name: "Record of a deletion", run: func(s *Store) error {
+					return errOf(s.Record(ctx, said(at(8), ""), keep(deleted(said(at(8), "")))))
+				}},
 				{name: "StepFiles", run: func(s *Store) error { return errOf(s.StepFiles(ctx, "d7")) }},
 				{name: "SaveVote", run: func(s *Store) error {
 					return errOf(s.SaveVote(ctx, team, channel, at(15), "r7/1", "U1", VoteUp, noon))
@@ -657,6 +660,7 @@ func (db database) seedLedger(t *testing.T, n int) {
 	var turns []Turn
 	var steps []Step
 	var files []StepFile
+	var quotes []quoteRow
 	var proposals []Proposal
 	var promises []Promise
 	var votes []Vote
@@ -684,6 +688,7 @@ func (db database) seedLedger(t *testing.T, n int) {
 	for i := range steps {
 		st := steps[i]
 		files = append(files, StepFile{StepID: st.ID, Data: []byte{0}})
+		quotes = append(quotes, quoteRow{StepID: st.ID, TeamID: team, ChannelID: channel, TS: at(i)})
 		state, promise := ProposalDone, PromiseKept
 		if i%100 == 0 {
 			state, promise = ProposalOpen, PromiseOpen
@@ -695,7 +700,7 @@ func (db database) seedLedger(t *testing.T, n int) {
 	}
 	for _, insert := range []*gorm.DB{
 		db.db.CreateInBatches(proposals, 500), db.db.CreateInBatches(promises, 500), db.db.CreateInBatches(decisions, 500), db.db.CreateInBatches(calls, 500), db.db.CreateInBatches(orders, 500), db.db.CreateInBatches(lost, 500),
-		db.db.CreateInBatches(turns, 500), db.db.CreateInBatches(steps, 500), db.db.CreateInBatches(files, 500), db.db.CreateInBatches(votes, 500), db.db.CreateInBatches(labels, 500), db.db.CreateInBatches(snapshots, 500), db.db.CreateInBatches(opinions, 500),
+		db.db.CreateInBatches(turns, 500), db.db.CreateInBatches(steps, 500), db.db.CreateInBatches(files, 500), db.db.CreateInBatches(quotes, 500), db.db.CreateInBatches(votes, 500), db.db.CreateInBatches(labels, 500), db.db.CreateInBatches(snapshots, 500), db.db.CreateInBatches(opinions, 500),
 	} {
 		if insert.Error != nil {
 			t.Fatal(insert.Error)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -238,16 +239,14 @@ func (s *Store) BeginProposal(ctx context.Context, id string) (p Proposal, run b
 			return nil
 		}
 		var deleted int64
-		if before == ProposalApproved {
-			if err := tx.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND ts = ? AND deleted", p.TeamID, p.ChannelID, p.TriggerTS).Count(&deleted).Error; err != nil {
-				return err
-			}
+		if err := p.asks(tx).Where("deleted").Count(&deleted).Error; err != nil {
+			return err
 		}
 		now := s.nowMicros()
 		switch {
-		case deleted > 0:
+		case deleted > 0 && before == ProposalApproved:
 			p.State, p.EndedUS = ProposalWithdrawn, now
-		case before == ProposalBegun && !p.Idempotent:
+		case before == ProposalBegun && (!p.Idempotent || deleted > 0):
 			p.State, p.EndedUS = ProposalUnknown, now
 		default:
 			p.State, run = ProposalBegun, true
@@ -267,15 +266,40 @@ func (s *Store) BeginProposal(ctx context.Context, id string) (p Proposal, run b
 	return p, run, nil
 }
 
+// asks is the row of the message that asked.
+func (p Proposal) asks(tx *gorm.DB) *gorm.DB {
+	return tx.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND ts = ?", p.TeamID, p.ChannelID, p.TriggerTS)
+}
+
 // EndProposal saves what came of a call that has begun: ProposalDone, ProposalFailed or ProposalUnknown.
-// The first end stays.
+// The first end stays. If the message that asked was deleted meanwhile, the texts go.
 func (s *Store) EndProposal(ctx context.Context, id string, state ProposalState, output string) error {
-	ended := s.db.WithContext(ctx).Model(&Proposal{}).Where("id = ? AND state = ?", id, ProposalBegun).
-		Updates(map[string]any{"state": state, "output": output, "ended_us": s.nowMicros()})
-	if ended.Error != nil {
-		return fmt.Errorf("end proposal %s: %w", id, ended.Error)
+	changed := int64(0)
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
+		end := map[string]any{"state": state, "output": output, "ended_us": s.nowMicros()}
+		p, err := s.oneProposal(tx, id)
+		if errors.Is(err, ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		// The lock has a deletion wait, which then blanks what has ended.
+		var asks []messageRow
+		if err := s.locked(p.asks(tx)).Find(&asks).Error; err != nil {
+			return err
+		}
+		if first(asks).Deleted {
+			end["input"], end["output"] = noInput, ""
+		}
+		ended := tx.Model(&Proposal{}).Where("id = ? AND state = ?", id, ProposalBegun).Updates(end)
+		changed = ended.RowsAffected
+		return ended.Error
+	})
+	if err != nil {
+		return fmt.Errorf("end proposal %s: %w", id, err)
 	}
-	s.metrics.end(state, ended.RowsAffected)
+	s.metrics.end(state, changed)
 	return nil
 }
 

@@ -81,12 +81,16 @@ func (p purger) begin() error {
 func (p purger) messages() error {
 	if err := inSteps[string](p.sweeper, "messages", p.own(), "ts", func(part func(*gorm.DB) *gorm.DB) (deleted int, err error) {
 		err = p.transaction(p.ctx, func(tx *gorm.DB) error {
+			var ts []string
+			if err := part(tx).Pluck("ts", &ts).Error; err != nil {
+				return err
+			}
 			gone := part(tx).Delete(nil)
 			deleted = int(gone.RowsAffected)
 			if gone.Error != nil {
 				return gone.Error
 			}
-			return unindexAbsent(tx, p.own())
+			return errors.Join(unindexAbsent(tx, p.own()), p.blankWith(tx, true, p.Team, p.Channel, ts...))
 		})
 		return deleted, err
 	}); err != nil {

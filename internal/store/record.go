@@ -197,6 +197,11 @@ func (s *Store) commitAlone(n *recording) error {
 			if err := clearDeletedReply(tx, row); err != nil {
 				return err
 			}
+			if old := n.existing; old != nil && old.Text != row.Text && !row.Deleted {
+				if err := s.blankWith(tx, false, row.TeamID, row.ChannelID, row.TS); err != nil {
+					return err
+				}
+			}
 			n.written = &row
 		}
 		if err := s.recordOrder(tx, n.message, n.existing != nil || n.written != nil, n.entry.Order); err != nil {
@@ -237,7 +242,7 @@ func (s *Store) finish(tx *gorm.DB, group []*recording) error {
 	var changes []changeRow
 	for _, n := range group {
 		if w := n.written; w != nil && w.Deleted {
-			if err := dropWith(tx, w.TeamID, w.ChannelID, w.TS); err != nil {
+			if err := s.dropWith(tx, w.TeamID, w.ChannelID, w.TS); err != nil {
 				return fmt.Errorf("drop what goes with message %s: %w", w.TS, err)
 			}
 		}

@@ -36,13 +36,14 @@ const pruneChunk = 500
 // as old as its newest reply and stays whole. Messages that memory has yet to read stay for twice
 // as long.
 func (s *Store) Prune(ctx context.Context, h Cutoffs, step func(table string, rows int) error) error {
-	p := pruning{db: s.db.WithContext(ctx), now: s.now(), step: step}
+	p := pruning{store: s, db: s.db.WithContext(ctx), now: s.now(), step: step}
 	for _, table := range []struct {
 		name  string
 		prune func() error
 	}{
 		{"messages", func() error { return p.messages(h.Messages) }},
 		{"snapshots", p.snapshots},
+		{"step_files", p.files},
 		{"ledger", func() error { return p.ledger(h) }},
 		{"memories", func() error { return p.memories(h.MemoryVersions) }},
 		{"conversations", func() error { return p.conversations(h.Messages) }},
@@ -56,9 +57,10 @@ func (s *Store) Prune(ctx context.Context, h Cutoffs, step func(table string, ro
 
 // pruning is one run of Prune.
 type pruning struct {
-	db   *gorm.DB
-	now  time.Time
-	step func(table string, rows int) error
+	store *Store
+	db    *gorm.DB
+	now   time.Time
+	step  func(table string, rows int) error
 }
 
 // prunable selects the rows of a table that may be deleted.
@@ -313,7 +315,10 @@ func (p pruning) channel(c chat.Scope, before int64, horizon time.Time) error {
 		condition: where("COALESCE((SELECT MAX(reply.sent_us) FROM messages reply WHERE "+of("reply")+" AND NOT reply.deleted), 0) < ? "+
 			"AND COALESCE((SELECT scope.updated_us FROM memory_scopes scope WHERE "+of("scope")+"), 0) < ?", before, micros(horizon)),
 		along: func(tx *gorm.DB, after, upTo any) error {
-			return unindexAbsent(tx, where("team_id = ? AND channel_id = ? AND ts > ? AND ts <= ?", c.Team, c.Channel, after, upTo))
+			if err := unindexAbsent(tx, where("team_id = ? AND channel_id = ? AND ts > ? AND ts <= ?", c.Team, c.Channel, after, upTo)); err != nil {
+				return err
+			}
+			return p.blankPruned(tx, c, after, upTo)
 		},
 	}, before); err != nil {
 		return err
@@ -322,6 +327,36 @@ func (p pruning) channel(c chat.Scope, before int64, horizon time.Time) error {
 		table: "reactions", walkColumn: "ts", ageColumn: "added_us", within: where("team_id = ? AND channel_id = ?", c.Team, c.Channel),
 		condition: where("NOT EXISTS (SELECT 1 FROM messages m WHERE m.team_id = reactions.team_id AND m.channel_id = reactions.channel_id AND m.ts = reactions.ts)"),
 	}, before)
+}
+
+// blankPruned empties what quotes messages of a channel, from after one ts and up to another, that are not there any more.
+func (p pruning) blankPruned(tx *gorm.DB, c chat.Scope, after, upTo any) error {
+	const span = " WHERE team_id = ? AND channel_id = ? AND {ts} > ? AND {ts} <= ? AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.team_id = {from}.team_id AND m.channel_id = {from}.channel_id AND m.ts = {from}.{ts})"
+	var parts []string
+	var args []any
+	for _, from := range [][2]string{{"quotes", "ts"}, {"steps", "trigger_ts"}, {"proposals", "trigger_ts"}, {"promises", "trigger_ts"}} {
+		parts = append(parts, strings.NewReplacer("{from}", from[0], "{ts}", from[1]).Replace("SELECT {ts} AS ts FROM {from}"+span))
+		args = append(args, c.Team, c.Channel, after, upTo)
+	}
+	var gone []string
+	if err := tx.Raw(strings.Join(parts, " UNION "), args...).Scan(&gone).Error; err != nil || len(gone) == 0 {
+		return err
+	}
+	return p.store.blankWith(tx, true, c.Team, c.Channel, gone...)
+}
+
+// files deletes those that no reply needs any more, although its decision has no outcome: its run was lost.
+func (p pruning) files() error {
+	for {
+		lost := p.db.Exec(`DELETE FROM step_files WHERE step_id IN (
+			SELECT f.step_id FROM step_files f JOIN steps s ON s.id = f.step_id WHERE s.stored_us < ? LIMIT 20)`, micros(p.now.Add(-maxReplyAge)))
+		if lost.Error != nil || lost.RowsAffected == 0 {
+			return lost.Error
+		}
+		if err := p.step("step_files", int(lost.RowsAffected)); err != nil {
+			return err
+		}
+	}
 }
 
 // ChangeRecordedSince reports whether a message's change was recorded for a conversation since a

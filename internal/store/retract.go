@@ -71,7 +71,7 @@ func (s *Store) MarkRetracted(ctx context.Context, key string, m chat.Message) e
 		}).Create(&row).Error; err != nil {
 			return err
 		}
-		if err := errors.Join(unindex(tx, m.Team, m.Channel, m.TS), dropWith(tx, m.Team, m.Channel, m.TS)); err != nil || key == "" {
+		if err := errors.Join(unindex(tx, m.Team, m.Channel, m.TS), s.dropWith(tx, m.Team, m.Channel, m.TS)); err != nil || key == "" {
 			return err
 		}
 		return tx.Model(&outboxRow{}).Where("key = ?", key).

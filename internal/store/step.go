@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"myao/internal/chat"
+	"myao/internal/conversation"
 )
 
 // Turn is a model's answer that asked for tools before it wrote a reply.
@@ -136,6 +137,14 @@ func (s *Store) SaveTurn(ctx context.Context, c chat.Conversation, trigger strin
 		}
 	}
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
+		if ended, err := s.hasOutcome(tx, t.Decision); err != nil {
+			return err
+		} else if ended { // nobody needs the texts
+			t.Text, t.Opaque, proposals = "", "", nil
+			for i := range steps {
+				steps[i].Input = noInput
+			}
+		}
 		created := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&t)
 		if created.Error != nil {
 			return created.Error
@@ -271,24 +280,73 @@ func (s *Store) BeginStep(ctx context.Context, id string) (BegunStep, error) {
 	return begun, nil
 }
 
-// EndStep saves what a step has found, with the files that the result shows. The first result stays.
-func (s *Store) EndStep(ctx context.Context, id, output string, failed bool, files ...StepFile) error {
-	rows := slices.Clone(files)
-	for i := range rows {
-		rows[i].StepID, rows[i].Position = id, i
-	}
+// StepResult is what a step has found.
+type StepResult struct {
+	Output string
+	Failed bool
+	// Files are what it shows besides.
+	Files []StepFile
+	// Quotes are the messages that it shows, or whose files.
+	Quotes []Quote
+}
+
+// Quote names a message by its channel and ts.
+type Quote struct{ Channel, TS string }
+
+// quoteRow is a message that a step's result shows. It is deleted with its step.
+type quoteRow struct {
+	StepID    string `gorm:"primaryKey"`
+	TeamID    string
+	ChannelID string `gorm:"primaryKey"`
+	TS        string `gorm:"primaryKey;column:ts"`
+}
+
+func (quoteRow) TableName() string { return "quotes" }
+
+// EndStep saves what a step has found. The first result stays. Of a reply that nobody waits for any more
+// nothing is kept but that the step has ended.
+func (s *Store) EndStep(ctx context.Context, id string, r StepResult) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
+		var st Step
+		if err := tx.Where("id = ?", id).Select("team_id, decision").Limit(1).Find(&st).Error; err != nil {
+			return err
+		}
+		given, err := s.hasOutcome(tx, st.Decision)
+		if err != nil {
+			return err
+		}
+		if given {
+			r = StepResult{Failed: r.Failed}
+		}
 		ended := tx.Model(&Step{}).Where("id = ? AND state = ?", id, StepRunning).
-			Updates(map[string]any{"state": StepDone, "output": output, "failed": failed, "ended_us": s.nowMicros()})
-		if ended.Error != nil || ended.RowsAffected == 0 || len(rows) == 0 {
+			Updates(map[string]any{"state": StepDone, "output": r.Output, "failed": r.Failed, "ended_us": s.nowMicros()})
+		if ended.Error != nil || ended.RowsAffected == 0 {
 			return ended.Error
 		}
-		return tx.Create(&rows).Error
+		for i, f := range r.Files {
+			f.StepID, f.Position = id, i
+			if err := tx.Create(&f).Error; err != nil {
+				return err
+			}
+		}
+		if len(r.Quotes) == 0 {
+			return nil
+		}
+		quotes := mapRows(r.Quotes, func(q Quote) quoteRow { return quoteRow{StepID: id, TeamID: st.TeamID, ChannelID: q.Channel, TS: q.TS} })
+		return tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&quotes).Error
 	})
 	if err != nil {
 		return fmt.Errorf("end step %s: %w", id, err)
 	}
 	return nil
+}
+
+// hasOutcome reports whether nobody waits for what a decision looks up any more. It locks the decision, so that
+// endLookups comes before it or after this transaction.
+func (s *Store) hasOutcome(tx *gorm.DB, decision string) (bool, error) {
+	var rows []Decision
+	err := s.locked(tx).Where("key = ?", decision).Select("outcome").Find(&rows).Error
+	return len(rows) > 0 && rows[0].Outcome != conversation.Pending, err
 }
 
 // StopThread keeps the bot out of a thread from the time on when a message was recorded that told it

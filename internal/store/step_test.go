@@ -34,7 +34,7 @@ func TestSteps(t *testing.T) {
 			}
 		}
 		for _, output := range []string{"found", "found otherwise, too late"} {
-			must(t, db.EndStep(t.Context(), first[0].ID, output, false, StepFile{Name: output, MIME: "image/png", Data: []byte("\x00\xff")}, StepFile{Name: "b", Data: []byte{1}}))
+			must(t, db.EndStep(t.Context(), first[0].ID, StepResult{Output: output, Files: []StepFile{{Name: output, MIME: "image/png", Data: []byte("\x00\xff")}, {Name: "b", Data: []byte{1}}}}))
 		}
 		if files, err := db.StepFiles(t.Context(), turn.Decision); err != nil || len(files) != 1 || len(files[first[0].ID]) != 2 ||
 			!reflect.DeepEqual(files[first[0].ID][0], StepFile{StepID: first[0].ID, Name: "found", MIME: "image/png", Data: []byte("\x00\xff")}) {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// StepFile is a picture or a document that the result of a step shows to the model. It is deleted with
-// its step.
+// StepFile is a picture or a document that the result of a step shows to the model. It is deleted when
+// its decision has an outcome.
 type StepFile struct {
 	StepID   string `gorm:"primaryKey"`
 	Position int    `gorm:"primaryKey;autoIncrement:false"` // from 0

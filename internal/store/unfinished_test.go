@@ -67,7 +67,7 @@ func TestUnfinished(t *testing.T) {
 		_, err = db.BeginStep(t.Context(), steps[0].ID)
 		ok(err)
 		is("still", 2*time.Second, none, 3*time.Second)
-		ok(db.EndStep(t.Context(), steps[0].ID, "found", false))
+		ok(db.EndStep(t.Context(), steps[0].ID, StepResult{Output: "found"}))
 		is("it found something", 2*time.Second, none, none)
 		second() // 4
 		d := Decision{Key: "run/1", WorkflowID: thread.ID(), TriggerTS: mention.TS, Source: "addressed", ShouldRespond: true, Outcome: conversation.Pending}

@@ -46,7 +46,7 @@ func (b *bundle) did(t *testing.T, round int, steps ...store.Step) string {
 		if _, err := b.BeginStep(t.Context(), st.ID); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.EndStep(t.Context(), st.ID, outputs[i].Output, outputs[i].Failed); err != nil {
+		if err := b.EndStep(t.Context(), st.ID, store.StepResult{Output: outputs[i].Output, Failed: outputs[i].Failed}); err != nil {
 			t.Fatal(err)
 		}
 	}

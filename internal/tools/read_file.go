@@ -14,6 +14,7 @@ import (
 	"myao/internal/attach"
 	"myao/internal/chat"
 	"myao/internal/llm"
+	"myao/internal/store"
 )
 
 // Files reads files of Slack.
@@ -53,11 +54,11 @@ func readFile(s Sources) tool {
 			if !found {
 				return Result{}, unknownFile(known, in.Name)
 			}
-			text, files, err := s.Files.Read(ctx, f)
+			text, files, err := s.Files.Read(ctx, f.File)
 			if refused, ok := errors.AsType[*attach.Refused](err); ok {
-				return Result{}, mistakef("%s %s. Say so, and do not guess what is in it.", attach.Name(f), refused.Reason)
+				return Result{}, mistakef("%s %s. Say so, and do not guess what is in it.", attach.Name(f.File), refused.Reason)
 			}
-			return Result{Text: text, Files: files}, err
+			return Result{Text: text, Files: files, Shown: []Reference{{p.Conversation.Channel, f.TS}}}, err
 		})
 	t.available = s.Files.Available
 	return t
@@ -72,7 +73,7 @@ var (
 
 // fileNamed finds the file that a model names, by its name, its id, or its name and its number among files of
 // that name.
-func fileNamed(known []chat.File, name string) (chat.File, bool) {
+func fileNamed(known []store.StoredFile, name string) (store.StoredFile, bool) {
 	name = strings.TrimSpace(name)
 	if m := fileLabel.FindStringSubmatch(name); m != nil {
 		name = m[1]
@@ -84,15 +85,15 @@ func fileNamed(known []chat.File, name string) (chat.File, bool) {
 		n, _ := strconv.Atoi(m[2]) // which are digits
 		return nthNamed(known, m[1], n)
 	}
-	return chat.File{}, false
+	return store.StoredFile{}, false
 }
 
 // nthNamed finds the n-th file of a name, or the file of an id. Names that are written alike are
 // the same if none is just so.
-func nthNamed(known []chat.File, name string, n int) (chat.File, bool) {
-	for _, same := range []func(f chat.File) bool{
-		func(f chat.File) bool { return f.Name == name || f.ID == name },
-		func(f chat.File) bool { return folded(f.Name) == folded(name) },
+func nthNamed(known []store.StoredFile, name string, n int) (store.StoredFile, bool) {
+	for _, same := range []func(f store.StoredFile) bool{
+		func(f store.StoredFile) bool { return f.Name == name || f.ID == name },
+		func(f store.StoredFile) bool { return folded(f.Name) == folded(name) },
 	} {
 		left := n
 		for _, f := range known {
@@ -103,7 +104,7 @@ func nthNamed(known []chat.File, name string, n int) (chat.File, bool) {
 			}
 		}
 	}
-	return chat.File{}, false
+	return store.StoredFile{}, false
 }
 
 // folded is a name without what gets lost where a model repeats it: case, blanks, and the form in which
@@ -112,7 +113,7 @@ func folded(name string) string {
 	return strings.ToLower(strings.Join(strings.Fields(norm.NFKC.String(name)), " "))
 }
 
-func unknownFile(known []chat.File, name string) error {
+func unknownFile(known []store.StoredFile, name string) error {
 	if len(known) == 0 {
 		return mistakef("No message in this channel has a file, as far as is known. Say so.")
 	}

@@ -67,6 +67,8 @@ type Result struct {
 	Files []llm.File
 	// Failed is set if Text is an error that the model can correct.
 	Failed bool
+	// Shown are messages whose content it has, besides those that Text has markers of.
+	Shown []Reference
 }
 
 // Remote has the tools of other programs.

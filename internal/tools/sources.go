@@ -48,7 +48,7 @@ type Store interface {
 	Seen(ctx context.Context, team, here string, channels []string) (map[string]bool, error)
 	// MessagesByTS includes deleted messages.
 	MessagesByTS(ctx context.Context, team, channel string, ts []string) ([]store.StoredMessage, error)
-	Files(ctx context.Context, c chat.Conversation, limit int) ([]chat.File, error)
+	Files(ctx context.Context, c chat.Conversation, limit int) ([]store.StoredFile, error)
 	StepsBefore(ctx context.Context, id string) ([]store.Step, error)
 	Notes(ctx context.Context, team, channel string) ([]chat.Note, error)
 	AddNote(ctx context.Context, team, channel, step string, n chat.Note) (chat.Note, error)
