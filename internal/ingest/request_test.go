@@ -321,6 +321,22 @@ func TestShortcutIsRefused(t *testing.T) {
 	}
 }
 
+// The shortcut carries the message. It does not store again what a person had said who was forgotten since.
+func TestShortcutOnAForgottenMessage(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.mayAll()
+	if err := b.Store.ForgetPerson(t.Context(), chat.Person{Team: "T1", User: "U2"}, "cli:ann", "o", func(string, int, int) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.click(t, shortcut("U1", "C1", "100.000001", "")); got != replyDeleted {
+		t.Errorf("%q, want %q", got, replyDeleted)
+	}
+	if m, err := b.Store.Message(t.Context(), "T1", "C1", "100.000001"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("stored: %+v, %v", m, err)
+	}
+}
+
 // A click that cannot be stored is not acknowledged, so that the user sees the failure. A click in another
 // workspace is acknowledged and does nothing.
 func TestShortcutThatCannotBeStored(t *testing.T) {

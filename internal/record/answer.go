@@ -40,7 +40,7 @@ func answerNow(m chat.Message, known store.Known, order store.Order) (entry stor
 	switch {
 	case m.Own:
 		return store.Entry{}, OwnMessage
-	case m.Deleted:
+	case m.Deleted, known.Erased:
 		return store.Entry{}, DeletedMessage
 	case known.Addressed:
 		return store.Entry{}, AlreadyAddressed

@@ -192,3 +192,63 @@ func TestTextsOfAReplyUnderWay(t *testing.T) {
 		db.wantRows(t, 0, "step_files", "TRUE")
 	})
 }
+
+// Late events, edits and orders about old messages store nothing of a person who was forgotten since, nor of a
+// channel that was purged since.
+func TestEventsDoNotBringBackWhatWasErased(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		db.sync(t, Channel{ID: "C1", Name: "one"}, Channel{ID: "C2", Name: "two"})
+		db.insert(t, &userRow{TeamID: team, UserID: canaryUser, Name: canaryName})
+		theirs := func(channel string, n int) chat.Message {
+			return in(channel, chat.Message{Team: team, TS: at(n), UserID: canaryUser, Name: canaryName, Text: canaryText})
+		}
+		purged := in("C2", said(at(3), ""))
+		purged.Text = canaryText
+		others := in("C1", said(at(4), ""))
+		db.store(t, theirs("C1", 0), purged, others)
+		db.clock.advance(time.Hour)
+		must(t, db.ForgetPerson(t.Context(), canary, operator, "o", noStep))
+		must(t, db.PurgeChannel(t.Context(), team, "C2", operator, "p", noStep))
+
+		edited := func(m chat.Message) chat.Message {
+			m.Revision = chat.TS(db.clock.now())
+			return m
+		}
+		old := []chat.Message{theirs("C1", 0), theirs("C1", 10), theirs("C1", 11), purged, in("C2", said(at(12), ""))}
+		for i, m := range append(old, edited(old[0]), edited(old[1]), edited(purged)) {
+			erased := false
+			targets, err := db.Record(t.Context(), m, func(known Known) Entry {
+				erased = known.Erased || known.Message != nil && known.Message.Deleted
+				if m.Revision == "" && i%2 == 0 { // as the shortcut does it
+					return Entry{Message: &m, Handled: true, Order: &Order{ID: "order/" + m.TS, Kind: "answer-now"}, Changes: keep(m, conversation.Addressed)(known).Changes}
+				}
+				return keep(m, conversation.Said)(known)
+			})
+			if err != nil || len(targets) > 0 || !erased {
+				t.Errorf("%s in %s: erased %v, to be told %v, %v", m.TS, m.Channel, erased, targets, err)
+			}
+		}
+		others.Text = "thanks, <@" + canaryUser + ">"
+		db.record(t, edited(others), keep(edited(others)))
+		late := in("C1", said(at(13), ""))
+		late.Text = others.Text
+		db.record(t, late, keep(late))
+		for _, ts := range []string{others.TS, late.TS} {
+			if m, err := db.Message(t.Context(), team, "C1", ts); err != nil || m.Text != "thanks, @"+nobody {
+				t.Errorf("what others wrote is %+v, %v", m, err)
+			}
+		}
+		if got := db.traces(t); len(got) > 0 {
+			t.Errorf("back in %v", got)
+		}
+		db.wantRows(t, 0, "messages", "channel_id = 'C2'")
+		db.wantRows(t, 0, "orders", "kind = 'answer-now'")
+		// What they write later is stored as ever.
+		db.clock.advance(time.Hour)
+		later := theirs("C2", int(db.clock.now().Sub(noon).Seconds()))
+		db.store(t, later)
+		if m, err := db.Message(t.Context(), team, "C2", later.TS); err != nil || m.Text != canaryText || m.UserID != canaryUser {
+			t.Errorf("later: %+v, %v", m, err)
+		}
+	})
+}

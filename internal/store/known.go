@@ -44,6 +44,8 @@ type lookupResult struct {
 	Private  bool   `json:"private"`
 	External bool   `json:"external"`
 	ActiveUS int64  `gorm:"column:active_us" json:"active_us"`
+	// ErasedUS is until when anything was forgotten or purged in the workspace.
+	ErasedUS int64 `gorm:"column:erased_us" json:"erased_us"`
 	// Tail is a JSON array of threadMessages, or empty.
 	Tail string `json:"tail"`
 }
@@ -95,6 +97,7 @@ func (s *Store) readKnown(tx *gorm.DB, group []*recording) error {
 			COALESCE((SELECT c.private FROM channels c WHERE c.team_id = q.team_id AND c.channel_id = q.channel_id), FALSE) AS private,
 			COALESCE((SELECT c.external FROM channels c WHERE c.team_id = q.team_id AND c.channel_id = q.channel_id), FALSE) AS external,
 			COALESCE((SELECT c.active_us FROM channels c WHERE c.team_id = q.team_id AND c.channel_id = q.channel_id), 0) AS active_us,
+			COALESCE((SELECT MAX(e.until_us) FROM erased e WHERE e.team_id = q.team_id), 0) AS erased_us,
 			COALESCE((SELECT CAST(%s(%s(ts, user_id, bot_id, CASE WHEN own THEN 'own' ELSE '' END, CASE WHEN own THEN %s ELSE '' END)) AS TEXT) FROM (
 				SELECT * FROM (
 					SELECT * FROM messages m WHERE q.thread_ts <> '' AND m.team_id = q.team_id AND m.channel_id = q.channel_id
@@ -125,6 +128,7 @@ func (s *Store) readKnown(tx *gorm.DB, group []*recording) error {
 	for _, a := range results {
 		n := group[a.N]
 		n.existing, n.private, n.external, n.active = existing[n.key], a.Private, a.External, a.ActiveUS
+		n.old = micros(n.message.Time()) <= a.ErasedUS
 		n.known = Known{}
 		if n.known.Before, n.known.Answered, err = threadBefore(n.message, a.Tail); err != nil {
 			return err

@@ -29,6 +29,9 @@ type Known struct {
 	// Before are the newest earlier messages of its thread, in order of time and without their
 	// texts; empty at the top level.
 	Before []chat.Message
+	// Erased is set if its author was forgotten since it was sent, or its channel purged. Then nothing of the
+	// message is stored, and nobody is told of it.
+	Erased bool
 	// Answered is the author of the message that the bot's newest message in Before answers; empty
 	// if there is none, or if the outbox does not know it.
 	Answered string
@@ -82,6 +85,7 @@ type recording struct {
 	private   bool  // the channel is known to be private
 	external  bool  // the channel is known to be shared
 	active    int64 // when the channel was last active
+	old       bool  // something was forgotten or purged since it was sent
 	entry     Entry
 	written   *messageRow
 	ungrouped bool // it needs a transaction of its own
@@ -147,6 +151,14 @@ func (s *Store) commit(ctx context.Context, group []*recording) error {
 		}
 		var settled []*recording
 		for _, n := range group {
+			if n.old {
+				if n.ungrouped = true; n.inserted {
+					if err := tx.Delete(n.written).Error; err != nil {
+						return err
+					}
+				}
+				continue
+			}
 			n.entry = n.decide(n.known)
 			if n.ungrouped = !n.inserted && (n.existing == nil || n.entry.writes()); !n.ungrouped {
 				settled = append(settled, n)
@@ -180,7 +192,9 @@ func (s *Store) commitAlone(n *recording) error {
 		if err := s.readKnown(tx, group); err != nil {
 			return err
 		}
-		n.entry = n.decide(n.known)
+		if err := s.decideStorable(tx, n); err != nil {
+			return err
+		}
 		if n.entry.Message != nil && !n.inserted {
 			row, err := newMessageRow(*n.entry.Message, n.entry.Handled, s.nowMicros())
 			if err != nil {
@@ -209,6 +223,44 @@ func (s *Store) commitAlone(n *recording) error {
 		}
 		return s.finish(tx, group)
 	})
+}
+
+// decideStorable decides what to store of an event. What was forgotten or purged is not stored again, whoever
+// brings it: a late event, an edit, or an order about the message.
+func (s *Store) decideStorable(tx *gorm.DB, n *recording) error {
+	if !n.old {
+		n.entry = n.decide(n.known)
+		return nil
+	}
+	if n.inserted {
+		if err := tx.Delete(n.written).Error; err != nil {
+			return err
+		}
+		n.inserted, n.written = false, nil
+	}
+	decided := n.decide(n.known)
+	about := []chat.Message{n.message}
+	if decided.Message != nil {
+		about = append(about, *decided.Message)
+	}
+	erased, err := erasuresOf(tx, about)
+	if err != nil {
+		return err
+	}
+	for i := range about {
+		storable := false
+		about[i], storable = erased.storable(about[i])
+		n.known.Erased = n.known.Erased || !storable
+	}
+	if n.known.Erased {
+		n.entry = n.decide(n.known)
+		n.entry = Entry{Private: n.entry.Private, External: n.entry.External}
+		return nil
+	}
+	if n.entry = decided; decided.Message != nil {
+		n.entry.Message = &about[1]
+	}
+	return nil
 }
 
 // insert inserts rows for messages that were never seen, and notes which of them were new.
