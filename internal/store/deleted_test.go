@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -250,5 +251,47 @@ func TestEventsDoNotBringBackWhatWasErased(t *testing.T) {
 		if m, err := db.Message(t.Context(), team, "C2", later.TS); err != nil || m.Text != canaryText || m.UserID != canaryUser {
 			t.Errorf("later: %+v, %v", m, err)
 		}
+	})
+}
+
+// Memories outlive the messages that they were made of. Since when somebody wrote where outlives them, too, so that
+// forgetting and the export find the memories.
+func TestForgettingFindsMemoriesOfPrunedMessages(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		db.sync(t, Channel{ID: "C1", Name: "one"}, Channel{ID: "C2", Name: "two"}, Channel{ID: "C3", Name: "three"})
+		theirs := func(channel string, days int) chat.Message {
+			return in(channel, chat.Message{Team: team, TS: chat.TS(day(days)), UserID: "U1", Text: secret})
+		}
+		other := in("C3", said(chat.TS(day(95)), ""))
+		other.UserID = "U2"
+		db.store(t, theirs("C1", 90), theirs("C1", 85), theirs("C1", 1), theirs("C2", 90), other)
+		for _, c := range []string{"C1", "C2", "C3"} {
+			db.clock.at = day(100)
+			db.make(t, chat.Scope{Team: team, Channel: c}, chat.LongTerm, "from before "+c)
+			db.clock.at = day(70)
+			db.make(t, chat.Scope{Team: team, Channel: c}, chat.LongTerm, "of then "+c)
+		}
+		db.clock.at = noon
+		for range 2 {
+			db.prune(t, Cutoffs{Messages: day(keptDays)})
+		}
+		db.wantRows(t, 1, "messages", "TRUE")
+		x, err := db.ExportPerson(t.Context(), chat.Person{Team: team, User: "U1"}, noStep)
+		memories := mapRows(x.Memories, func(m ExportedMemory) string { return m.Text })
+		if want := []string{"of then C1", "of then C2"}; err != nil || !slices.Equal(memories, want) {
+			t.Errorf("exported are %q, %v; want %q", memories, err, want)
+		}
+		if want := []ExportedWriting{{"C1", day(90)}, {"C2", day(90)}}; !slices.Equal(x.Wrote, want) {
+			t.Errorf("they wrote in %+v, want %+v", x.Wrote, want)
+		}
+		must(t, db.ForgetPerson(t.Context(), chat.Person{Team: team, User: "U1"}, operator, "o", noStep))
+		left := db.left(t, "memories", "text")
+		if want := []string{"", "", "from before C1", "from before C2", "from before C3", "of then C3"}; !slices.Equal(left, want) {
+			t.Errorf("left are %q, want %q", left, want)
+		}
+		if x, err = db.ExportPerson(t.Context(), chat.Person{Team: team, User: "U1"}, noStep); err != nil || len(x.Wrote)+len(x.Memories) > 0 {
+			t.Errorf("after they were forgotten: %+v, %v", x, err)
+		}
+		db.wantRows(t, 1, "writers", "user_id = 'U2'")
 	})
 }

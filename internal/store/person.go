@@ -88,28 +88,34 @@ func (e *eraser) anonymous(text string) string {
 }
 
 func (e *eraser) channels() error {
-	for _, table := range []string{"messages", "reactions"} {
-		ids, err := e.channelsIn(table, e.Team)
-		if err != nil {
+	wrote, err := wroteSince(e.db.WithContext(e.ctx), e.Person)
+	if err != nil {
+		return err
+	}
+	stored, err := e.channelsIn("messages", e.Team)
+	if err != nil {
+		return err
+	}
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(slices.AppendSeq(stored, maps.Keys(wrote))))) {
+		if err := e.channel(chat.Conversation{Team: e.Team, Channel: id}, wrote[id]); err != nil {
 			return err
 		}
-		for _, id := range ids {
-			if table == "reactions" {
-				err = e.reactions(id)
-			} else {
-				err = e.channel(chat.Conversation{Team: e.Team, Channel: id})
-			}
-			if err != nil {
-				return err
-			}
+	}
+	reacted, err := e.channelsIn("reactions", e.Team)
+	if err != nil {
+		return err
+	}
+	for _, id := range reacted {
+		if err := e.reactions(id); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// channel erases a person from a channel's messages and memories. The id goes from the messages last:
-// until then another run finds what is left to do by it.
-func (e *eraser) channel(c chat.Conversation) error {
+// channel erases a person from a channel's messages and memories. since is when they wrote the first message that was
+// deleted for its age; zero if none was. The id goes last: until then another run finds what is left to do by it.
+func (e *eraser) channel(c chat.Conversation, since time.Time) error {
 	within := where("team_id = ? AND channel_id = ?", c.Team, c.Channel)
 	within.sql, within.args = within.sql+" AND sent_us <= ?", append(within.args, e.until)
 	match := where("user_id = ? OR "+e.contains("text")+" OR own AND text <> '' AND ? <> '' AND "+e.contains("text"), e.User, e.User, e.name, e.name)
@@ -122,7 +128,6 @@ func (e *eraser) channel(c chat.Conversation) error {
 			match = where("text <> '' OR user_id = ?", e.User)
 		}
 	}
-	var since string // ts of the first of their messages
 	if err := sweep[messageRow, string](e.sweeper, "messages", within, "ts", match, func(tx *gorm.DB, rows []messageRow) (int, error) {
 		var theirs, gone []messageRow
 		for _, r := range rows {
@@ -141,21 +146,24 @@ func (e *eraser) channel(c chat.Conversation) error {
 				}
 			}
 		}
-		if len(theirs) > 0 && since == "" {
-			since = theirs[0].TS
+		if len(theirs) > 0 && (since.IsZero() || instant(theirs[0].SentUS).Before(since)) {
+			since = instant(theirs[0].SentUS)
 		}
 		if err := e.blank(tx, c, timestamps(gone)); err != nil {
 			return 0, err
 		}
 		return len(rows), e.withdraw(tx, c, theirs)
-	}); err != nil || since == "" {
+	}); err != nil || since.IsZero() {
 		return err
 	}
 	if err := e.transaction(e.ctx, func(tx *gorm.DB) error {
 		return e.forgetIn(tx, forgetting{
-			scope: chat.Scope{Team: c.Team, Channel: c.Channel}, ts: []string{noMessage}, from: chat.Time(since), by: e.by,
+			scope: chat.Scope{Team: c.Team, Channel: c.Channel}, ts: []string{noMessage}, from: since, by: e.by,
 		}, &ForgetResult{})
 	}); err != nil {
+		return err
+	}
+	if err := e.db.WithContext(e.ctx).Delete(&writerRow{TeamID: c.Team, UserID: e.User, ChannelID: c.Channel}).Error; err != nil {
 		return err
 	}
 	return sweep[messageRow, string](e.sweeper, "messages", within, "ts", where("user_id = ?", e.User), func(tx *gorm.DB, rows []messageRow) (int, error) {

@@ -28,6 +28,8 @@ type PersonExport struct {
 	Guest    bool               `json:"guest,omitempty"`
 	Stranger bool               `json:"stranger,omitempty"`
 	Outside  []ExportedPresence `json:"outside,omitempty"`
+	// Wrote is the channels in which messages of theirs were deleted for their age.
+	Wrote []ExportedWriting `json:"wrote,omitempty"`
 	// Forgotten is when the person was last forgotten; zero for never.
 	Forgotten time.Time          `json:"forgotten,omitzero"`
 	Messages  []ExportedMessage  `json:"messages"`
@@ -44,7 +46,8 @@ type PersonExport struct {
 	Proposals []ExportedProposal `json:"proposals"`
 	// Promises are those that the person asked for, and those that the person ended.
 	Promises []ExportedPromise `json:"promises"`
-	// Memories have one of their messages among their sources, or one of these memories.
+	// Memories have one of their messages among their sources, or one of these memories. Where messages of theirs were
+	// deleted for their age, these are all since the first of those.
 	Memories []ExportedMemory `json:"memories"`
 	// Notes are those that the person asked for.
 	Notes []ExportedNote `json:"notes"`
@@ -57,6 +60,12 @@ type ExportedPresence struct {
 	Channel string    `json:"channel"`
 	Seen    time.Time `json:"seen,omitzero"`
 	Left    time.Time `json:"left,omitzero"`
+}
+
+// ExportedWriting is when the person sent the first message in a channel that was deleted for its age.
+type ExportedWriting struct {
+	Channel string    `json:"channel"`
+	Since   time.Time `json:"since"`
 }
 
 // ExportedMessage is a message of the person. A deleted one has no text.
@@ -228,7 +237,8 @@ func (s *Store) ExportPerson(ctx context.Context, p chat.Person, step SweepStep)
 type exporter struct {
 	sweeper
 	PersonExport
-	theirs map[[2]string]bool // their messages, by channel and ts
+	theirs map[[2]string]bool   // their messages, by channel and ts
+	wrote  map[string]time.Time // since when, by channel (wroteSince)
 }
 
 // read is sweep without a change.
@@ -254,6 +264,13 @@ func (x *exporter) person() error {
 	var outside []outsiderRow
 	if err := db.Where("team_id = ? AND user_id = ?", x.Team, x.User).Order("channel_id").Find(&outside).Error; err != nil {
 		return err
+	}
+	var err error
+	if x.wrote, err = wroteSince(db, chat.Person{Team: x.Team, User: x.User}); err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(x.wrote)) {
+		x.Wrote = append(x.Wrote, ExportedWriting{id, x.wrote[id]})
 	}
 	x.Name, x.Forgotten = first(names).Name, instantOrZero(first(marks).UntilUS)
 	x.Zone, x.Guest, x.Stranger = first(names).TimeZone, first(names).GuestUS > 0, first(names).Stranger
@@ -400,7 +417,8 @@ func (x *exporter) memories() error {
 	return read[memoryRow, int64](x, "memories", condition{}, "id", where("team_id = ? AND version > 0 AND text <> ''", x.Team), func(r memoryRow) {
 		m := r.memory()
 		continues := m.Term == chat.LongTerm || r.ThreadTS != ""
-		if !(continues && goesOn[m.Scope]) && !slices.ContainsFunc(m.Sources, func(source string) bool {
+		since, pruned := x.wrote[r.ChannelID]
+		if !(continues && goesOn[m.Scope]) && !(pruned && !instant(r.MadeUS).Before(since)) && !slices.ContainsFunc(m.Sources, func(source string) bool {
 			return made[source] || r.ChannelID != "" && x.theirs[[2]string{r.ChannelID, source}]
 		}) {
 			return

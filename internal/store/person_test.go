@@ -82,6 +82,7 @@ var personal = map[string]map[string]string{
 	"search":        {"team_id": workspaceID, "channel_id": placeID, "ts": tsOnly, "terms": seeded},
 	"search_common": {"term": "in hundreds of messages"},
 	"search_state":  {},
+	"writers":       {"team_id": workspaceID, "user_id": seeded, "channel_id": placeID},
 	"outsiders":     {"team_id": workspaceID, "channel_id": placeID, "user_id": seeded},
 	"notes": {
 		"step": "a key of decisions, a round and a position", "team_id": workspaceID, "channel_id": placeID, "ts": tsOnly, "author": seeded, "text": seeded,
@@ -234,6 +235,7 @@ func (db database) seedPerson(t *testing.T) {
 		&reactionRow{TeamID: team, ChannelID: "C1", TS: at(1), UserID: "U2", Name: "eyes"},
 		&outsiderRow{TeamID: team, ChannelID: "C1", UserID: canaryUser, SeenUS: 1}, &outsiderRow{TeamID: team, ChannelID: "D1", UserID: canaryUser, SeenUS: 1},
 		&userRow{TeamID: team, UserID: canaryUser, Name: canaryName, TimeZone: canaryZone, GuestUS: 1}, &userRow{TeamID: team, UserID: "U2", Name: "Bea"},
+		&writerRow{TeamID: team, UserID: canaryUser, ChannelID: "C9", SinceUS: micros(noon)}, &writerRow{TeamID: team, UserID: "U2", ChannelID: "C9", SinceUS: micros(noon)},
 		&noteRow{Step: "a", TeamID: team, ChannelID: "C1", TS: at(1), Author: canaryUser, Text: "the " + canaryText},
 		&Vote{TeamID: team, ChannelID: "C1", Part: "key0", UserID: canaryUser, Value: VoteDown, Reason: canaryText, VotedUS: micros(noon)},
 		&Vote{TeamID: team, ChannelID: "C1", Part: "key0", UserID: "U2", Value: VoteDown, Reason: "rude to " + canaryName, VotedUS: micros(noon)},
@@ -279,6 +281,9 @@ func TestExportPerson(t *testing.T) {
 		}
 		if !x.Guest || len(x.Outside) != 2 || x.Outside[0].Channel != "C1" {
 			t.Errorf("guest %v, of %+v", x.Guest, x.Outside)
+		}
+		if want := []ExportedWriting{{"C9", noon}}; !slices.Equal(x.Wrote, want) {
+			t.Errorf("they wrote in %+v, want %+v", x.Wrote, want)
 		}
 		if m := x.Messages[0]; m.Text != "our "+canaryText+" is ill" || len(m.Files) != 1 || m.Channel != "C1" {
 			t.Errorf("a message: %+v", m)
@@ -356,6 +361,7 @@ func TestForgetPerson(t *testing.T) {
 			"users|name = 'Bea'":                                1,
 			"outsiders|channel_id = 'C1' AND left_us < seen_us": 1,
 			"outsiders|channel_id = 'D1'":                       0,
+			"writers|user_id = 'U2'":                            1,
 			"feedback|reason = 'rude to " + nobody + "'":        1,
 			"promises|what = 'ask Bea'":                         1,
 			"promises|what = 'ask " + nobody + "'":              1,

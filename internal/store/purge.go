@@ -164,6 +164,9 @@ func (p purger) remembered() error {
 			return err
 		}
 	}
+	if err := p.own().apply(p.db.WithContext(p.ctx)).Delete(&writerRow{}).Error; err != nil {
+		return err
+	}
 	// The mark of the whole channel stays, and includes these.
 	return p.own().apply(p.db.WithContext(p.ctx)).Where("thread_ts <> '' OR ts <> ''").Delete(&forgottenRow{}).Error
 }

@@ -77,6 +77,8 @@ type prunable struct {
 	condition condition
 	// groupColumn, if set, makes rows with the same value be deleted together.
 	groupColumn string
+	// first, if set, is called with the rows before they are deleted, in the same transaction. Then along is set, too.
+	first func(tx, old *gorm.DB) error
 	// along, if set, deletes what must go in the same transaction as the rows with walkColumn after
 	// one value and up to another.
 	along func(tx *gorm.DB, after, upTo any) error
@@ -116,12 +118,20 @@ func walk[K int64 | string](p pruning, rows prunable, before int64) error {
 		}
 		deleted := int64(0)
 		remove := func(db *gorm.DB) error {
-			old := rows.condition.apply(rows.within.apply(db.Table(rows.table))).
-				Where(rows.walkColumn+" > ? AND "+rows.walkColumn+" <= ? AND "+rows.ageColumn+" < ?", after, window.Last, before)
-			if rows.groupColumn != "" {
-				old = db.Table(rows.table).Where(rows.groupColumn+" IN (?)", old.Select(rows.groupColumn))
+			old := func() *gorm.DB {
+				return rows.condition.apply(rows.within.apply(db.Table(rows.table))).
+					Where(rows.walkColumn+" > ? AND "+rows.walkColumn+" <= ? AND "+rows.ageColumn+" < ?", after, window.Last, before)
 			}
-			gone := old.Delete(nil)
+			if rows.first != nil {
+				if err := rows.first(db, old()); err != nil {
+					return err
+				}
+			}
+			going := old()
+			if rows.groupColumn != "" {
+				going = db.Table(rows.table).Where(rows.groupColumn+" IN (?)", old().Select(rows.groupColumn))
+			}
+			gone := going.Delete(nil)
 			deleted = gone.RowsAffected
 			return gone.Error
 		}
@@ -314,6 +324,7 @@ func (p pruning) channel(c chat.Scope, before int64, horizon time.Time) error {
 		table: "messages", walkColumn: "ts", ageColumn: "sent_us", within: where("team_id = ? AND channel_id = ?", c.Team, c.Channel),
 		condition: where("COALESCE((SELECT MAX(reply.sent_us) FROM messages reply WHERE "+of("reply")+" AND NOT reply.deleted), 0) < ? "+
 			"AND COALESCE((SELECT scope.updated_us FROM memory_scopes scope WHERE "+of("scope")+"), 0) < ?", before, micros(horizon)),
+		first: keepWriters,
 		along: func(tx *gorm.DB, after, upTo any) error {
 			if err := unindexAbsent(tx, where("team_id = ? AND channel_id = ? AND ts > ? AND ts <= ?", c.Team, c.Channel, after, upTo)); err != nil {
 				return err
