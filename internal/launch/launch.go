@@ -35,8 +35,12 @@ type Program struct {
 	openStatus *atomic.Value
 }
 
-// Main runs a program until it ends or gets SIGINT or SIGTERM, and exits with its status.
+// Main runs a program until it ends or gets SIGINT or SIGTERM, and exits with its status. All programs hold secrets, so
+// it keeps them private first, before anything else is started.
 func Main(run func(ctx context.Context, args []string, stderr io.Writer) int) {
+	if err := keepPrivate(); err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, "warning: other programs of this user can read this one's memory:", err)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	status := run(ctx, os.Args[1:], os.Stderr)
 	stop()
