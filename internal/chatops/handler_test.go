@@ -281,6 +281,38 @@ func TestForgetMe(t *testing.T) {
 	}
 }
 
+// Whoever was forgotten is told when they may be again.
+func TestForgetMeOnceADay(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	guest := chat.Person{Team: "T1", User: "UGUEST"}
+	if err := b.Store.ForgetPerson(t.Context(), guest, "slack:UGUEST", "o", func(string, int, int) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	last, err := b.Store.Forgotten(t.Context(), guest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, language := range []config.Language{config.English, config.Japanese} {
+		b.Config.Language = language
+		b.Clock = func() time.Time { return last.Add(24*time.Hour - time.Second) }
+		for _, text := range []string{"forget me", "forget me yes"} {
+			answer, result := b.say(t, guest.User, text)
+			if result != refused || len(b.operator.orders) > 0 {
+				t.Errorf("%s: %s, ordered %q", text, result, b.operator.orders)
+			}
+			wants(t, answer, fmt.Sprintf("<!date^%d^", last.Add(24*time.Hour).Unix()))
+		}
+	}
+	if _, result := b.say(t, "U1", "forget me yes"); result != done {
+		t.Errorf("somebody else: %s", result)
+	}
+	b.Clock = func() time.Time { return last.Add(24 * time.Hour) }
+	if _, result := b.say(t, guest.User, "forget me yes"); result != done || len(b.operator.orders) != 2 {
+		t.Errorf("a day later: %s, ordered %q", result, b.operator.orders)
+	}
+}
+
 func TestElsewhere(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

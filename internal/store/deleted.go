@@ -62,23 +62,9 @@ func (s *Store) blankWithFew(tx *gorm.DB, hide bool, team, channel string, ts []
 	); err != nil {
 		return err
 	}
-	oldest := map[string]int64{} // step, by decision
-	for _, st := range append(steps, showing...) {
-		if at, ok := oldest[st.Decision]; !ok || st.StoredUS < at {
-			oldest[st.Decision] = st.StoredUS
-		}
-	}
-	if len(oldest) == 0 {
-		return nil
-	}
-	var ended []string
-	if err := tx.Model(&Decision{}).Where("key IN ? AND outcome <> 'pending'", slices.Collect(maps.Keys(oldest))).Pluck("key", &ended).Error; err != nil {
+	ended, _, err := s.lookupsEnded(tx, append(steps, showing...))
+	if err != nil {
 		return err
-	}
-	for decision, at := range oldest {
-		if at < s.nowMicros()-maxReplyAge.Microseconds() { // its run was lost
-			ended = append(ended, decision)
-		}
 	}
 	if err := blankLookups(tx, ended); err != nil || !hide || len(shown) == 0 {
 		return err
@@ -87,6 +73,48 @@ func (s *Store) blankWithFew(tx *gorm.DB, hide bool, team, channel string, ts []
 		tx.Where("step_id IN ?", shown).Delete(&StepFile{}).Error,
 		tx.Model(&Step{}).Where("id IN ? AND decision NOT IN ?", shown, append(ended, "")).Update("output", hiddenOutput).Error,
 	)
+}
+
+// lookupsEnded returns the decisions of some steps: those that have an outcome, or whose run was lost, and those whose
+// reply is still written.
+func (s *Store) lookupsEnded(tx *gorm.DB, steps []Step) (ended, underWay []string, err error) {
+	oldest := map[string]int64{} // step, by decision
+	for _, st := range steps {
+		if at, ok := oldest[st.Decision]; !ok || st.StoredUS < at {
+			oldest[st.Decision] = st.StoredUS
+		}
+	}
+	if len(oldest) == 0 {
+		return nil, nil, nil
+	}
+	if err := tx.Model(&Decision{}).Where("key IN ? AND outcome <> 'pending'", slices.Collect(maps.Keys(oldest))).Pluck("key", &ended).Error; err != nil {
+		return nil, nil, err
+	}
+	for _, decision := range ended {
+		delete(oldest, decision)
+	}
+	for decision, at := range oldest {
+		if at < s.nowMicros()-maxReplyAge.Microseconds() {
+			ended = append(ended, decision)
+		} else {
+			underWay = append(underWay, decision)
+		}
+	}
+	return ended, underWay, nil
+}
+
+// blankSteps empties what was looked up for the decisions of some steps, or has endLookups do it where the reply is
+// still written: it goes on with what it has.
+func (s *Store) blankSteps(tx *gorm.DB, steps []Step) error {
+	ended, underWay, err := s.lookupsEnded(tx, steps)
+	if err != nil {
+		return err
+	}
+	if err := blankLookups(tx, ended); err != nil || len(underWay) == 0 {
+		return err
+	}
+	return tx.Exec("INSERT INTO quotes (step_id, team_id, channel_id, ts) SELECT id, team_id, channel_id, CAST(? AS TEXT) FROM steps WHERE decision IN ? ON CONFLICT DO NOTHING",
+		noMessage, underWay).Error
 }
 
 const (
@@ -114,15 +142,16 @@ func dropFiles(tx *gorm.DB, decisions ...string) error {
 }
 
 // endLookups takes away what nobody needs once a decision has its outcome: the files, and all texts if a message that
-// was answered or shown has been deleted or edited since.
+// was answered or shown has been deleted or edited since, or if blankSteps asked for that.
 func endLookups(tx *gorm.DB, decision string) error {
 	const changed = "(m.deleted OR m.revision <> '' AND m.stored_us > s.stored_us)"
 	var looked struct{ Steps, Stale int64 }
 	if err := tx.Raw(`SELECT COUNT(*) AS steps, COALESCE(SUM(CASE WHEN
 			EXISTS (SELECT 1 FROM messages m WHERE m.team_id = s.team_id AND m.channel_id = s.channel_id AND m.ts = s.trigger_ts AND `+changed+`)
 			OR EXISTS (SELECT 1 FROM quotes q JOIN messages m ON m.team_id = q.team_id AND m.channel_id = q.channel_id AND m.ts = q.ts WHERE q.step_id = s.id AND `+changed+`)
+			OR EXISTS (SELECT 1 FROM quotes q WHERE q.step_id = s.id AND q.ts = ?)
 			THEN 1 ELSE 0 END), 0) AS stale
-		FROM steps s WHERE s.decision = ?`, decision).Scan(&looked).Error; err != nil || looked.Steps == 0 {
+		FROM steps s WHERE s.decision = ?`, noMessage, decision).Scan(&looked).Error; err != nil || looked.Steps == 0 {
 		return err
 	}
 	if looked.Stale > 0 {

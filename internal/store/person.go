@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -27,9 +28,9 @@ const (
 )
 
 // ForgetPerson takes a person out of the database: the texts of all messages of theirs; whatever was
-// remembered in their channels since they first wrote there, and in the workspace from that; the
-// replies to them and those that name them; what the ledger says of them; reactions, and the id
-// wherever it stands. The display name goes from what models wrote. The rows of messages stay
+// remembered or looked up in their channels since they first wrote there, and in the workspace from that; the
+// replies to them and those that name them; what the ledger says of them; what they asked for; reactions, and the id
+// wherever it stands. What others asked for and decided stays. The display name goes from what models wrote. The rows of messages stay
 // without text and author, as those of deleted messages, so that Slack's history brings nothing
 // back. What the person writes later is stored as ever.
 //
@@ -41,7 +42,7 @@ func (s *Store) ForgetPerson(ctx context.Context, p chat.Person, by, id string, 
 	if by == e.orderedBy() {
 		e.by = orderedByNobody
 	}
-	for _, do := range []func() error{e.begin, e.snapshots, e.promises, e.channels, e.decisions, e.opinions, e.outbox, e.steps, e.changes, e.orders, e.memories, e.notes, e.feedback, func() error { return e.end(id) }} {
+	for _, do := range []func() error{e.begin, e.snapshots, e.promises, e.channels, e.decisions, e.opinions, e.outbox, e.steps, e.proposals, e.changes, e.orders, e.memories, e.notes, e.feedback, func() error { return e.end(id) }} {
 		if err := do(); err != nil {
 			return fmt.Errorf("forget a person: %w", err)
 		}
@@ -161,6 +162,9 @@ func (e *eraser) channel(c chat.Conversation, since time.Time) error {
 			scope: chat.Scope{Team: c.Team, Channel: c.Channel}, ts: []string{noMessage}, from: since, by: e.by,
 		}, &ForgetResult{})
 	}); err != nil {
+		return err
+	}
+	if err := e.lookups(c, since); err != nil {
 		return err
 	}
 	if err := e.db.WithContext(e.ctx).Delete(&writerRow{TeamID: c.Team, UserID: e.User, ChannelID: c.Channel}).Error; err != nil {
@@ -373,22 +377,87 @@ func (e *eraser) outbox() error {
 	})
 }
 
-// steps deletes what was looked up and proposed for the workspace's replies: any of it may quote the
-// person. A reply that is being written goes on with what it has, and the buttons of a proposal lead to
-// nothing.
+// lookups empties what was looked up for replies in a channel since the person wrote there: any of it may quote them.
+func (e *eraser) lookups(c chat.Conversation, since time.Time) error {
+	within := where("team_id = ? AND channel_id = ?", c.Team, c.Channel)
+	match := where("stored_us >= ? AND stored_us <= ? AND (input <> ? OR output <> '')", micros(since), e.until, noInput)
+	return sweep[Step, string](e.sweeper, "steps", within, "id", match, func(tx *gorm.DB, rows []Step) (int, error) {
+		return len(rows), e.blankSteps(tx, rows)
+	})
+}
+
+// steps empties what was looked up for other replies, where it names the person.
 func (e *eraser) steps() error {
-	for table, column := range map[string]string{"steps": "id", "turns": "decision", "proposals": "id"} {
-		ids, err := e.channelsIn(table, e.Team)
-		if err != nil {
-			return err
-		}
-		for _, id := range ids {
-			if err := remove[string](e.sweeper, table, where("team_id = ? AND channel_id = ?", e.Team, id), column, condition{}); err != nil {
-				return err
+	if err := eraseIn(e, "steps", "id", e.mentioned("input", "output"), func(tx *gorm.DB, rows []Step) (int, error) {
+		named := slices.DeleteFunc(rows, func(st Step) bool { return !e.names(st.Input + "\n" + st.Output) })
+		return len(named), e.blankSteps(tx, named)
+	}); err != nil {
+		return err
+	}
+	return eraseIn(e, "turns", "decision", e.mentioned("text", "opaque"), func(tx *gorm.DB, rows []Turn) (int, error) {
+		var named []Step
+		for _, t := range rows {
+			if e.names(t.Text + "\n" + t.Opaque) {
+				named = append(named, Step{Decision: t.Decision, StoredUS: t.MadeUS})
 			}
 		}
+		return len(named), e.blankSteps(tx, named)
+	})
+}
+
+// proposals empties those that the person asked for, and withdraws them if they wait for a decision or their call. So it
+// is with those of others that wait and name the person: a call is not changed that people have read. From all others
+// only the name goes. What others decided stays.
+func (e *eraser) proposals() error {
+	match := e.mentioned("input", "output")
+	match = where("asker = ? OR decided_by = ? OR "+match.sql, append([]any{e.User, e.orderedBy()}, match.args...)...)
+	return eraseIn(e, "proposals", "id", match, func(tx *gorm.DB, rows []Proposal) (changed int, err error) {
+		for _, p := range rows {
+			theirs, waits := p.Asker == e.User, p.State == ProposalOpen || p.State == ProposalApproved
+			update := map[string]any{"input": e.anonymous(p.Input), "output": e.anonymous(p.Output)}
+			if theirs {
+				update["asker"] = ""
+			}
+			if p.DecidedBy == e.orderedBy() {
+				update["decided_by"] = orderedByNobody
+			}
+			if theirs || waits && e.names(p.Input) {
+				update["input"], update["output"] = noInput, ""
+				if waits {
+					update["state"], update["ended_us"] = ProposalWithdrawn, e.nowMicros()
+					e.metrics.end(ProposalWithdrawn, 1)
+				}
+			}
+			if p.State == ProposalBegun && update["input"] != p.Input { // it is not repeated otherwise than people have read it
+				update["idempotent"] = false
+			}
+			if err := tx.Model(&Proposal{}).Where("id = ?", p.ID).Updates(update).Error; err != nil {
+				return 0, err
+			}
+		}
+		return len(rows), nil
+	})
+}
+
+// mentioned is the condition that one of some columns may name the person.
+func (e *eraser) mentioned(columns ...string) condition {
+	var parts []string
+	var args []any
+	for _, c := range columns {
+		parts, args = append(parts, e.contains(c), "? <> '' AND "+e.contains(c)), append(args, e.User, e.name, e.name)
 	}
-	return nil
+	return where(strings.Join(parts, " OR "), args...)
+}
+
+// eraseIn is sweep for the part of a table that each channel has.
+func eraseIn[R any](e *eraser, table, column string, match condition, do func(tx *gorm.DB, rows []R) (changed int, err error)) error {
+	ids, err := e.channelsIn(table, e.Team)
+	for _, id := range ids {
+		if err == nil {
+			err = sweep[R, string](e.sweeper, table, where("team_id = ? AND channel_id = ?", e.Team, id), column, match, do)
+		}
+	}
+	return err
 }
 
 func (e *eraser) changes() error {
@@ -546,4 +615,13 @@ func (e *eraser) unnameOutsider(tx *gorm.DB) error {
 		return unnamed.Error
 	}
 	return tx.Model(&userRow{}).Where("team_id = ? AND is_bot", e.Team).Update("refreshed_us", 0).Error
+}
+
+// Forgotten is when a person was last forgotten; zero for never.
+func (s *Store) Forgotten(ctx context.Context, p chat.Person) (time.Time, error) {
+	var marks []erasedRow
+	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = '' AND person = ?", p.Team, PersonKey(p)).Find(&marks).Error; err != nil {
+		return time.Time{}, fmt.Errorf("read when a person was forgotten: %w", err)
+	}
+	return instantOrZero(first(marks).UntilUS), nil
 }

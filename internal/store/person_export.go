@@ -254,11 +254,7 @@ func read[R any, K int64 | string](x *exporter, table string, within condition, 
 func (x *exporter) person() error {
 	db := x.db.WithContext(x.ctx)
 	var names []userRow
-	var marks []erasedRow
 	if err := db.Where("team_id = ? AND user_id = ?", x.Team, x.User).Find(&names).Error; err != nil {
-		return err
-	}
-	if err := db.Where("team_id = ? AND channel_id = '' AND person = ?", x.Team, PersonKey(chat.Person{Team: x.Team, User: x.User})).Find(&marks).Error; err != nil {
 		return err
 	}
 	var outside []outsiderRow
@@ -266,13 +262,16 @@ func (x *exporter) person() error {
 		return err
 	}
 	var err error
+	if x.Forgotten, err = x.sweeper.Forgotten(x.ctx, chat.Person{Team: x.Team, User: x.User}); err != nil {
+		return err
+	}
 	if x.wrote, err = wroteSince(db, chat.Person{Team: x.Team, User: x.User}); err != nil {
 		return err
 	}
 	for _, id := range slices.Sorted(maps.Keys(x.wrote)) {
 		x.Wrote = append(x.Wrote, ExportedWriting{id, x.wrote[id]})
 	}
-	x.Name, x.Forgotten = first(names).Name, instantOrZero(first(marks).UntilUS)
+	x.Name = first(names).Name
 	x.Zone, x.Guest, x.Stranger = first(names).TimeZone, first(names).GuestUS > 0, first(names).Stranger
 	x.Outside = mapRows(outside, func(r outsiderRow) ExportedPresence {
 		return ExportedPresence{r.ChannelID, instantOrZero(r.SeenUS), instantOrZero(r.LeftUS)}

@@ -11,8 +11,11 @@ var japanese = Words{
 	"take you out of my database, wherever you type it":                     "あなたについての記録をデータベースから消します。どこで入力しても構いません",
 	"This takes you out of my database for good: the texts of all your messages, what I remember of them, my answers to you, " +
 		"your reactions and orders, and your name. Slack keeps its own copy, and what you write afterwards I store as before. " +
-		"`%s forget me yes` does it.": "あなたについての記録をデータベースから完全に消します。すべてのメッセージの本文、そこから覚えたこと、あなたへの返事、リアクションと指示、名前です。" +
-		"Slack 側のメッセージは残ります。このあとに書かれたものは、これまでどおり保存します。消すには `%s forget me yes` と入力してください。",
+		"You can have that once a day. `%s forget me yes` does it.": "あなたについての記録をデータベースから完全に消します。すべてのメッセージの本文、そこから覚えたこと、あなたへの返事、リアクションと指示、名前です。" +
+		"Slack 側のメッセージは残ります。このあとに書かれたものは、これまでどおり保存します。消せるのは一日一回です。消すには `%s forget me yes` と入力してください。",
+	"I have forgotten you within the last day, and do so once a day. You can ask again from %s. " +
+		"Until then, delete in Slack what shall be gone: I keep no text of a deleted message.": "あなたについての記録は、この一日のうちに消しました。消せるのは一日一回で、次は %s からです。" +
+		"それまでに消したいものは、Slack で削除してください。削除されたメッセージの本文は残しません。",
 	"I am forgetting you. I will write you a direct message when that is done.": "あなたについての記録を消しています。終わったらダイレクトメッセージでお知らせします。",
 	"I have forgotten you, as you asked: what you wrote, what I remembered of it, and my answers to you are no longer in my database. " +
 		"Slack keeps its own copy. What you write from now on I store as before.": "ご依頼のとおり、あなたについての記録を消しました。書かれたこと、そこから覚えたこと、あなたへの返事は、もうデータベースにありません。" +
