@@ -327,7 +327,8 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind
 	if err != nil {
 		return written{rounds: len(l.turns)}, err
 	}
-	text, reaction := prompt.SafeReply(text, q.Shown(), a.Mind.Recall.Persona), ""
+	place := a.placeOf(in.Task, in.Addressed, asker, known.ChannelName, known.Readers, known.Settings)
+	text, reaction := prompt.SafeReply(text, q.Shown(), a.writtenFor(ctx, in, place, known.Settings.Persona), a.Mind.Recall.Persona), ""
 	if name := chat.ParseReaction(text); name != "" {
 		text = chat.EmojiCharacter(name)
 		if slices.Contains(about.Reactions, name) && l.proposed+l.unproposed == 0 && !about.Promises() && kept == nil {

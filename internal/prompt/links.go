@@ -32,14 +32,14 @@ var (
 const maxReveals = 4
 
 // revealLinks rewrites the links in a model's Markdown that hide where they lead: the address then
-// follows the text in brackets. A link stays if its text is its address, or if the address is known
-// and the text names no other host. Slack's own form of a link never stays.
+// follows the text in brackets. A link stays if its text is its address, or if somebody has written the
+// address and the text names no other host. Slack's own form of a link never stays.
 //
 // Without this, a message with instructions for the model could have it put what it has read into
 // an address behind a harmless text. Whoever follows the link would send it there.
-func revealLinks(text string, known func(address string) bool) string {
+func revealLinks(text string, written func(address string) bool) string {
 	for range maxReveals {
-		revealed := revealOnce(text, known)
+		revealed := revealOnce(text, written)
 		if revealed == text {
 			return text
 		}
@@ -48,18 +48,18 @@ func revealLinks(text string, known func(address string) bool) string {
 	return disjoint.Replace(text)
 }
 
-func revealOnce(text string, known func(address string) bool) string {
+func revealOnce(text string, written func(address string) bool) string {
 	var b strings.Builder
 	last := 0
 	for _, code := range fencedPattern.FindAllStringSubmatchIndex(text, -1) {
 		if unsurePattern.MatchString(text[last:code[0]]) || strings.Contains(text[code[2]:code[3]], "```") {
 			break // the rest is not code for every reader
 		}
-		b.WriteString(revealInProse(text[last:code[0]], known))
+		b.WriteString(revealInProse(text[last:code[0]], written))
 		b.WriteString(revealTokens(text[code[0]:code[1]], true))
 		last = code[1]
 	}
-	b.WriteString(revealInProse(text[last:], known))
+	b.WriteString(revealInProse(text[last:], written))
 	return b.String()
 }
 
@@ -87,7 +87,7 @@ func besides(label, address string) string {
 	return label + " (" + address + ")"
 }
 
-func revealInProse(prose string, known func(address string) bool) string {
+func revealInProse(prose string, written func(address string) bool) string {
 	prose = revealTokens(prose, false)
 	var b strings.Builder
 	last := 0
@@ -99,7 +99,7 @@ func revealInProse(prose string, known func(address string) bool) string {
 		b.WriteString(separateAddresses(prose[last:m[0]]))
 		last = m[1]
 		bare := schemePattern.ReplaceAllString(address, "")
-		if schemePattern.ReplaceAllString(label, "") == bare || (known(address) || known(bare)) && honest(label, address) {
+		if schemePattern.ReplaceAllString(label, "") == bare || written(address) && honest(label, address) {
 			b.WriteString("[" + label + "](" + address + ")") // without a title, in which a reader may see the address
 		} else {
 			b.WriteString(besides(label, address))

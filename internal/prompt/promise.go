@@ -37,7 +37,7 @@ func (r *Renderer) promiseView(p *Promise, names map[string]string) *promiseView
 // PromiseText returns the words of a promise as they may be posted without a model: one line, with the
 // address of each link in sight.
 func PromiseText(text string, p chat.Persona) string {
-	return SafeReply(cleanLine(text, maxPromiseShown), "", p)
+	return SafeReply(cleanLine(text, maxPromiseShown), "", Unwritten, p)
 }
 
 // maxPromiseShown is more than a promise's words have, in characters.

@@ -12,12 +12,15 @@ import (
 const timePattern = `\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}`
 
 // SafeReply returns the reply of a model as it may be posted: without invisible characters, without
-// a speaker label, without invented messages, with the address of each link in sight, and with at
-// most maxMentions people mentioned. shown is the prompt that the model answered.
-func SafeReply(reply, shown string, p chat.Persona) string {
+// a speaker label, without invented messages, with the address of each link in sight that nobody has
+// written, and with at most maxMentions people mentioned. shown is the prompt that the model answered.
+func SafeReply(reply, shown string, written func(address string) bool, p chat.Persona) string {
 	reply = cutInventedMessages(stripSpeakerLabel(clean(reply), p), shown)
-	return limitMentions(revealLinks(reply, func(address string) bool { return strings.Contains(shown, address) }))
+	return limitMentions(revealLinks(reply, written))
 }
+
+// Unwritten is for a text whose addresses count for nothing, whoever wrote them.
+func Unwritten(string) bool { return false }
 
 // maxMentions bounds how many people a reply notifies, in all its parts together.
 const maxMentions = 5

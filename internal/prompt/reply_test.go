@@ -82,7 +82,7 @@ func TestSafeReplyMentionsFew(t *testing.T) {
 	for n := range 40 {
 		b.WriteString(strings.Repeat("x ", 1000) + "<@U" + strings.Repeat("1", n+1) + ">\n\n")
 	}
-	if got := strings.Count(SafeReply(b.String(), "", chat.Persona{}), "<@"); got != maxMentions {
+	if got := strings.Count(SafeReply(b.String(), "", Unwritten, chat.Persona{}), "<@"); got != maxMentions {
 		t.Errorf("%d people are mentioned, want %d", got, maxMentions)
 	}
 }

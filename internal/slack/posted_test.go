@@ -45,7 +45,7 @@ func FuzzPosted(f *testing.F) {
 	client := slack.New(slack.Config{Token: "xoxb-1", HTTPClient: &http.Client{Transport: form, Timeout: time.Minute}})
 	f.Fuzz(func(t *testing.T, text string, limit uint8) {
 		people := map[string]bool{}
-		for _, part := range slack.Split(prompt.SafeReply(text, "https://known.example/a", chat.Persona{}), int(limit)) {
+		for _, part := range slack.Split(prompt.SafeReply(text, "", func(address string) bool { return address == "https://known.example/a" }, chat.Persona{}), int(limit)) {
 			if _, err := client.Post(t.Context(), slack.Post{Channel: "C1", Text: part, Key: "k"}); err != nil {
 				t.Fatal(err)
 			}

@@ -40,14 +40,12 @@ type Sources struct {
 
 // Store reads and writes messages and notes.
 type Store interface {
+	WrittenStore
 	Search(ctx context.Context, q store.SearchQuery) ([]chat.Found, error)
 	Page(ctx context.Context, r store.PageRequest) (page []chat.Message, more bool, err error)
 	Channels(ctx context.Context, team string, ids []string) (map[string]store.Channel, error)
 	ChannelsNamed(ctx context.Context, team, name string) ([]store.Channel, error)
 	UsersNamed(ctx context.Context, team, name string) ([]string, error)
-	Seen(ctx context.Context, team, here string, channels []string) (map[string]bool, error)
-	// MessagesByTS includes deleted messages.
-	MessagesByTS(ctx context.Context, team, channel string, ts []string) ([]store.StoredMessage, error)
 	Files(ctx context.Context, c chat.Conversation, limit int) ([]store.StoredFile, error)
 	StepsBefore(ctx context.Context, id string) ([]store.Step, error)
 	Notes(ctx context.Context, team, channel string) ([]chat.Note, error)

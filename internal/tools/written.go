@@ -1,126 +1,312 @@
 package tools
 
 import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"myao/internal/chat"
+	"myao/internal/store"
 )
 
-// The rule on addresses: what open_link fetches was written by a person or returned by a tool, byte for
-// byte. An address that a model composes could carry what it has read to whoever owns the host, so that
-// no other spelling of a written address is taken for it either.
+// Writer is whose words an address is in.
+type Writer int
+
+// The writers. What the bot has said, noted, promised or handed to a tool, and what a model has summed up,
+// has none of them.
+const (
+	Nobody Writer = iota
+	Operator
+	Person
+	// App is an app of Slack, or a message that somebody forwarded.
+	App
+	// Program is a tool of an MCP server.
+	Program
+	// Page is a page of the web, or a file.
+	Page
+)
+
+// Written is the one rule on addresses: what open_link may fetch and what a link with a text may lead to was
+// written by people, or by a source that does not repeat what a model or the bot has told it. An address that
+// a model composes could carry what it has read to whoever owns the host.
+type Written struct {
+	store    WrittenStore
+	team     string
+	messages []chat.Message
+	results  []returned
+	operator []string
+	decision string    // whose steps results knows
+	earlier  []earlier // the oldest first; nil: not read yet
+}
+
+// WrittenStore reads what Written is made of.
+type WrittenStore interface {
+	Seen(ctx context.Context, team, here string, channels []string) (map[string]bool, error)
+	// MessagesByTS includes deleted messages.
+	MessagesByTS(ctx context.Context, team, channel string, ts []string) ([]store.StoredMessage, error)
+	// Mentioning returns messages whose text has a word, whatever its case, the oldest first.
+	Mentioning(ctx context.Context, team, word string, limit int) ([]chat.Message, error)
+	// Told returns calls of other programs' tools in other decisions, without their results, the newest first.
+	Told(ctx context.Context, team, decision string, limit int) ([]store.Step, error)
+	Steps(ctx context.Context, decision string) ([]store.Step, error)
+}
+
+// returned is the result of one call, and what was told to other programs until then.
+type returned struct {
+	text string
+	by   Writer
+	told told
+}
+
+// maxTold is how many calls of other decisions are known, the newest, within maxToldBytes of inputs.
+// maxMentioning is how many messages are looked through for who said an address first.
+const maxTold, maxToldBytes, maxMentioning = 1000, 1 << 20, 1000
+
+// ReadWritten makes the set of addresses for a reply: of the messages that its model is shown, and of what
+// earlier steps have returned. Messages among the results are read anew, because a result does not tell who
+// wrote it, and readers may see them no more.
+func ReadWritten(ctx context.Context, s WrittenStore, p Place, shown []chat.Found, steps []store.Step) (*Written, error) {
+	listed, err := listed(ctx, s, p.Conversation, steps)
+	if err != nil {
+		return nil, err
+	}
+	w := &Written{store: s, team: p.Conversation.Team}
+	for _, f := range slices.Concat(shown, listed) {
+		if !f.Own && !f.Deleted && (f.Channel == p.Conversation.Channel || !p.Outsiders) {
+			w.messages = append(w.messages, f.Message)
+		}
+	}
+	for _, st := range steps {
+		w.decision = st.Decision
+		by := writerOf(st.Tool)
+		if by == Nobody || st.Failed || st.State != store.StepDone {
+			continue
+		}
+		w.results = append(w.results, returned{st.Output, by, newTold(inputsUntil(steps, st.Round))})
+	}
+	return w, nil
+}
+
+// Act adds the result of a call that people approved, which other steps came before.
+func (w *Written) Act(call store.Step, before []store.Step) {
+	if writerOf(call.Tool) == Program && !call.Failed {
+		w.results = append(w.results, returned{call.Output, Program, newTold(inputsUntil(append(slices.Clone(before), call), call.Round))})
+	}
+}
+
+// Instruct adds texts of the operator.
+func (w *Written) Instruct(texts ...string) { w.operator = append(w.operator, texts...) }
+
+// inputsUntil are the inputs of calls of other programs in rounds up to one. All calls of a round are
+// written before any of them is made.
+func inputsUntil(steps []store.Step, round int) (inputs []string) {
+	for _, st := range steps {
+		if st.Round <= round && writerOf(st.Tool) == Program {
+			inputs = append(inputs, st.Input)
+		}
+	}
+	return inputs
+}
+
+// messageTools return messages.
+var messageTools = []string{"search_messages", "read_thread", "read_channel"}
+
+// writerOf is whose words a tool returns; Nobody for one of messages, which are read anew, for one that says
+// only what the model told it, and for one that does not exist.
+func writerOf(tool string) Writer {
+	switch {
+	case tool == openLinkName, tool == ReadFile:
+		return Page
+	case strings.Contains(tool, "__"):
+		return Program
+	}
+	return Nobody
+}
+
+// listed are the messages that steps have returned, as far as readers in a conversation may still see them.
+func listed(ctx context.Context, s WrittenStore, c chat.Conversation, steps []store.Step) (found []chat.Found, err error) {
+	byChannel := map[string][]string{}
+	for _, st := range steps {
+		if !slices.Contains(messageTools, st.Tool) {
+			continue
+		}
+		for _, r := range References(st.Output) {
+			byChannel[r.Channel] = append(byChannel[r.Channel], r.TS)
+		}
+	}
+	if len(byChannel) == 0 {
+		return nil, nil
+	}
+	seen, err := s.Seen(ctx, c.Team, c.Channel, slices.Collect(maps.Keys(byChannel)))
+	if err != nil {
+		return nil, err
+	}
+	for channel := range seen {
+		read, err := s.MessagesByTS(ctx, c.Team, channel, byChannel[channel])
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range read {
+			found = append(found, chat.Found{Message: m.Message})
+		}
+	}
+	return found, nil
+}
+
+// Find says who wrote an address, and returns it with its scheme, which people leave out.
+func (w *Written) Find(ctx context.Context, given string) (address string, by Writer, err error) {
+	for _, text := range w.operator {
+		if stands(text, given) {
+			return given, Operator, nil
+		}
+	}
+	relayed := ""
+	for _, m := range w.messages {
+		said, passedOn := relayedFrom(m.Text)
+		if m.BotID != "" {
+			said, passedOn = "", m.Text
+		}
+		if address, found := inSlack(said, given); found {
+			return address, Person, nil
+		}
+		if address, found := inSlack(passedOn, given); found {
+			relayed = cmp.Or(relayed, address)
+		}
+	}
+	if relayed != "" {
+		composed, err := w.composed(ctx, relayed)
+		if err != nil || !composed {
+			return relayed, App, err
+		}
+	}
+	by = Nobody
+	for _, r := range w.results {
+		if (by == Nobody || r.by < by) && stands(r.text, given) && !r.told.repeats(given) {
+			by = r.by
+		}
+	}
+	if by == Nobody {
+		return "", Nobody, nil
+	}
+	if composed, err := w.toldBefore(ctx, given); err != nil || composed {
+		return "", Nobody, err
+	}
+	return given, by, nil
+}
+
+// inSlack finds an address, a mail address or a telephone in a message.
+func inSlack(message, given string) (address string, found bool) {
+	if isContact.MatchString(given) {
+		return given, inWords(slackEntities.Replace(message), given)
+	}
+	return inMessage(message, given)
+}
+
+// stands reports whether an address stands in a text that is not Slack's.
+func stands(text, given string) bool {
+	return isContact.MatchString(given) && inWords(text, given) || inText(text, given)
+}
 
 var (
-	// slackToken matches Slack's markup, slackEntities is how it writes these characters elsewhere
-	// (docs.slack.dev/messaging/formatting-message-text).
-	slackToken    = regexp.MustCompile(`<([^<>\n]+)>`)
-	slackEntities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
-	scheme        = regexp.MustCompile(`(?i)https?://`)
+	isContact = regexp.MustCompile(`^(?:mailto|tel):`)
+	// forwardedHead matches the line above what somebody has forwarded. No person can write it.
+	forwardedHead = regexp.MustCompile(`(?m)^\[forwarded message\b`)
 )
 
-// inMessage finds an address in a message, in Slack's markup, and returns it with its scheme. People
-// leave that out, and Slack shows the address so.
-func inMessage(message, address string) (whole string, found bool) {
-	if address == "" {
-		return "", false
+// relayedFrom separates what a person wrote from what they forwarded, which may be the bot's.
+func relayedFrom(text string) (said, passedOn string) {
+	if at := forwardedHead.FindStringIndex(text); at != nil {
+		return text[:at[0]], text[at[0]:]
 	}
-	for _, token := range slackToken.FindAllStringSubmatch(message, -1) {
-		target, label, _ := strings.Cut(token[1], "|")
-		target, label = slackEntities.Replace(target), slackEntities.Replace(label)
-		at := scheme.FindStringIndex(target)
-		switch {
-		case at == nil || at[0] > 0:
-		case target == address, label == address && label == target[at[1]:]:
-			return target, true
-		}
-	}
-	rest := slackToken.ReplaceAllStringFunc(message, func(token string) string {
-		_, label, _ := strings.Cut(token[1:len(token)-1], "|")
-		return "\u200b " + label + " " // so that what stands directly before is no address: it goes on in the token
-	})
-	return address, inText(slackEntities.Replace(rest), address)
+	return text, ""
 }
 
-// inText reports whether an address stands in a text, by itself.
-func inText(text, address string) bool {
-	if at := scheme.FindStringIndex(address); at == nil || at[0] > 0 || !strings.Contains(text, address) {
-		return false
+// composed reports whether the bot was the first to say an address in the workspace, or a model handed it to
+// a program: an app, or somebody who forwards, then repeats it.
+func (w *Written) composed(ctx context.Context, address string) (bool, error) {
+	switch by, err := w.first(ctx, address); {
+	case err != nil || by == Person:
+		return false, err
+	case by == bot:
+		return true, nil
 	}
-	for from := 0; ; {
-		start, end := nextAddress(text, from)
-		if start < 0 {
-			return false
-		}
-		from = end
-		bare := strings.TrimRight(text[start:end], sentenceEnds)
-		switch {
-		case strings.HasSuffix(text[start:end], "..") || strings.HasPrefix(text[end:], "…"): // a beginning
-		case address == bare, start > 0 && strings.IndexByte(emphasis, text[start-1]) >= 0 && address == strings.TrimRight(bare, sentenceEnds+text[start-1:start]):
-			return true
-		}
-	}
+	return w.toldBefore(ctx, address)
 }
 
-const (
-	// sentenceEnds are what people write behind an address, emphasis is what Markdown puts there.
-	sentenceEnds = ".,:;!?'"
-	emphasis     = "*_~"
-	// outside are the ASCII characters that no address has (RFC 3986, appendix A).
-	outside = "\"<>\\^`{|}"
-)
+// bot is the Writer of the bot's own messages, which Find never returns.
+const bot Writer = -1
 
-// nextAddress is where the first address in a text begins and ends, from a position on; start is -1 if
-// there is none.
-func nextAddress(text string, from int) (start, end int) {
-	for {
-		at := scheme.FindStringIndex(text[from:])
-		if at == nil {
-			return -1, -1
-		}
-		start, end = from+at[0], from+at[1]
-		if start == 0 || !partOfScheme(text[start-1]) {
-			break
-		}
-		from = end
+// first is who said an address first in a message that is known; Nobody if none has it, or it was only
+// forwarded.
+func (w *Written) first(ctx context.Context, address string) (Writer, error) {
+	_, bare, _ := strings.Cut(address, ":")
+	host := strings.FieldsFunc(bare, func(r rune) bool { return strings.ContainsRune("/?#", r) })
+	if len(host) == 0 {
+		return Nobody, nil
 	}
-	open := map[rune]int{}
-	for end < len(text) {
-		r, size := utf8.DecodeRuneInString(text[end:])
+	said, err := w.store.Mentioning(ctx, w.team, host[0], maxMentioning)
+	if err != nil {
+		return Nobody, fmt.Errorf("read who said an address first: %w", err)
+	}
+	whole := plain(address)
+	for _, m := range said {
+		words, _ := relayedFrom(m.Text)
 		switch {
-		case r <= ' ' || r == 0x7f || strings.ContainsRune(outside, r):
-			return start, end
-		case r == '(' || r == '[':
-			open[r]++
-		case r == ')' || r == ']':
-			opening := map[rune]rune{')': '(', ']': '['}[r]
-			if open[opening] == 0 {
-				return start, end
+		case !newTold([]string{slackEntities.Replace(words)}).holds(whole):
+		case m.Own:
+			return bot, nil
+		case m.BotID != "":
+			return App, nil
+		default:
+			return Person, nil
+		}
+	}
+	return Nobody, nil
+}
+
+// earlier is a call in another decision, and what it told.
+type earlier struct {
+	store.Step
+	told
+}
+
+// toldBefore reports whether a model handed an address to a program in another decision, where neither a
+// person nor a source had it before. A program may keep it, and return it to anybody.
+func (w *Written) toldBefore(ctx context.Context, address string) (bool, error) {
+	if w.earlier == nil {
+		calls, err := w.store.Told(ctx, w.team, w.decision, maxTold)
+		if err != nil {
+			return false, fmt.Errorf("read what programs were told: %w", err)
+		}
+		w.earlier = make([]earlier, 0, len(calls))
+		size := 0
+		for _, call := range calls {
+			if size += len(call.Input); size > maxToldBytes {
+				break
 			}
-			open[opening]--
-		case r > unicode.MaxASCII && (unicode.IsSpace(r) || unicode.IsPunct(r) || unicode.IsSymbol(r)):
-			return start, end
+			w.earlier = append(w.earlier, earlier{call, newTold([]string{call.Input})})
 		}
-		end += size
+		slices.Reverse(w.earlier)
 	}
-	return start, end
-}
-
-// partOfScheme reports whether a character before "http" makes another scheme of it.
-func partOfScheme(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("+-.", c) >= 0
-}
-
-// withoutCutAddress removes from the end of a text an address that may have been cut there.
-func withoutCutAddress(text string) string {
-	for from := 0; ; {
-		start, end := nextAddress(text, from)
-		switch {
-		case start < 0:
-			return text
-		case end == len(text):
-			return text[:start]
-		}
-		from = end
+	whole := plain(address)
+	i := slices.IndexFunc(w.earlier, func(e earlier) bool { return e.holds(whole) })
+	if i < 0 {
+		return false, nil
 	}
+	if by, err := w.first(ctx, address); err != nil || by == Person || by == bot {
+		return by == bot, err
+	}
+	call := w.earlier[i] // the first that told it
+	steps, err := w.store.Steps(ctx, call.Decision)
+	if err != nil {
+		return false, err
+	}
+	return !slices.ContainsFunc(steps, func(st store.Step) bool {
+		return st.Round < call.Round && !st.Failed && st.State == store.StepDone && writerOf(st.Tool) != Nobody && stands(st.Output, address) &&
+			!newTold(inputsUntil(steps, st.Round)).repeats(address)
+	}), nil
 }
