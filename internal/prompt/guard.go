@@ -84,7 +84,7 @@ var (
 	rule      = regexp.MustCompile("^[-=_*~#+|:` ]*[-=_*~`][-=_*~#+|:` ]*$")
 	fence     = regexp.MustCompile("^(?:```|~~~)")
 	emphasis  = regexp.MustCompile(`^[*_]\s*[*_]`)
-	html      = regexp.MustCompile(`^< *[a-z!/?|]`) // an HTML block includes the lines after it
+	tag       = regexp.MustCompile(`^< *[a-z!/?|]`) // an HTML block includes the lines after it
 	// dated matches a date and a time of day, the beginning of a message line, and the number before that of a message
 	// that was found.
 	dated = regexp.MustCompile(`^(?:\[\s*\d{1,4}\s*\]\s*)?[*_\[(「【 ]*\d{4}\D{1,3}\d{1,2}\D{1,3}\d{1,2}\D{1,6}\d{1,2}\D{1,2}\d{1,2}`)
@@ -105,7 +105,7 @@ func (g guard) structural(s string) bool {
 	}
 	for nested := 0; s != ""; nested++ {
 		if nested == maxNested || s[0] == '#' || rule.MatchString(s) || fence.MatchString(s) ||
-			emphasis.MatchString(s) || html.MatchString(s) || g.labelled(s) {
+			emphasis.MatchString(s) || tag.MatchString(s) || g.labelled(s) {
 			return true
 		}
 		inside := container.FindString(s)

@@ -1,9 +1,13 @@
 package prompt
 
 import (
+	"cmp"
+	"html"
 	"net/url"
 	"regexp"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 var (
@@ -20,8 +24,11 @@ var (
 	openerPattern = regexp.MustCompile(`<([A-Za-z][A-Za-z0-9+.-]*:)`)
 	// linkedPattern matches the addresses that Slack makes links of.
 	linkedPattern = regexp.MustCompile(`^(?i:[a-z][a-z0-9+.-]*://|mailto:|tel:)`)
-	// hostPattern matches a host in the text of a link, or what looks like one.
-	hostPattern = regexp.MustCompile(`[\pL\pN-]+(?:\.[\pL\pN-]+)*\.\pL{2,}`)
+	// argumentsPattern matches what stands in brackets behind others in code, as in f[i](x).
+	argumentsPattern = regexp.MustCompile(`^[A-Za-z0-9_ ,+*-]*$`)
+	// hostPattern matches a host in the text of a link, or what looks like one: a name, one with a port, an
+	// address in numbers, and whatever follows a scheme.
+	hostPattern = regexp.MustCompile(`://+([^\s/?#]+)|[\pL\pN-]+(?:\.[\pL\pN-]+)*\.\pL{2,}|(?:\d{1,3}\.){3}\d{1,3}|0x[0-9a-fA-F]{2,}|\b\d{9,10}\b|\pL[\pL\pN-]*(:\d{2,5})`)
 	// schemePattern matches what people often leave out of an address.
 	schemePattern = regexp.MustCompile(`^(?i:https?://|mailto:|tel:)`)
 	// disjoint takes all links of Markdown apart.
@@ -93,13 +100,13 @@ func revealInProse(prose string, written func(address string) bool) string {
 	last := 0
 	for _, m := range maskedPattern.FindAllStringSubmatchIndex(prose, -1) {
 		label, address := strings.TrimSpace(prose[m[2]:m[3]]), prose[m[4]:m[5]]
-		if !strings.ContainsAny(address, `./:&\`) {
-			continue // as in f[i](x)
+		if argumentsPattern.MatchString(address) {
+			continue
 		}
 		b.WriteString(separateAddresses(prose[last:m[0]]))
 		last = m[1]
 		bare := schemePattern.ReplaceAllString(address, "")
-		if schemePattern.ReplaceAllString(label, "") == bare || written(address) && honest(label, address) {
+		if schemePattern.ReplaceAllString(label, "") == bare && strings.ContainsAny(bare, "./@") || written(address) && honest(label, address) {
 			b.WriteString("[" + label + "](" + address + ")") // without a title, in which a reader may see the address
 		} else {
 			b.WriteString(besides(label, address))
@@ -110,8 +117,9 @@ func revealInProse(prose string, written func(address string) bool) string {
 }
 
 // separateAddresses puts a space between a closing bracket and an address behind it. That breaks
-// the forms of links that maskedPattern does not know, and definitions of addresses that links
-// elsewhere refer to (spec.commonmark.org/0.31.2/#links, #link-reference-definitions).
+// the forms of links that maskedPattern does not know, such as those with brackets in a text or title, and
+// definitions of addresses that links elsewhere refer to (spec.commonmark.org/0.31.2/#links,
+// #link-reference-definitions).
 func separateAddresses(s string) string {
 	var b strings.Builder
 	for {
@@ -126,31 +134,48 @@ func separateAddresses(s string) string {
 			continue
 		}
 		const most = 200 // bytes, enough to recognise an address
-		first := strings.TrimLeft(s[1:], " \t\n<")
-		first = first[:min(len(first), most)]
-		if end := strings.IndexAny(first, " \t\n)"); end >= 0 {
+		rest := s[1:min(len(s), most)]
+		if s[0] == '(' {
+			if inner, _, closed := strings.Cut(rest, ")"); !closed || !argumentsPattern.MatchString(inner) {
+				b.WriteByte(' ')
+			}
+			continue
+		}
+		first := strings.TrimLeft(rest, " \t\n<")
+		if end := strings.IndexAny(first, " \t\n"); end >= 0 && !strings.HasPrefix(strings.TrimLeft(rest, " \t\n"), "<") {
 			first = first[:end]
 		}
-		switch {
-		case s[0] == '(' && strings.ContainsAny(first, `./:&\`):
-			b.WriteByte(' ')
-		case s[0] == ':' && (strings.ContainsAny(first, `:&\`) || strings.Contains(first, "//") || hostPattern.MatchString(first)):
+		if first = readable(first); strings.ContainsAny(first, `:&\`) || strings.Contains(first, "//") || hostPattern.MatchString(first) {
 			b.WriteByte(' ')
 			s = strings.TrimLeft(s[1:], " ")
 		}
 	}
 }
 
-// honest reports whether the text of a link names only the host of its address, or a parent domain of it.
+// honest reports whether the text of a link names only the host of its address, or a parent domain of it, in
+// whatever spelling.
 func honest(label, address string) bool {
 	var host string
 	if u, err := url.Parse(address); err == nil {
 		host = "." + strings.ToLower(u.Hostname())
 	}
-	for _, named := range hostPattern.FindAllString(label, -1) {
-		if !strings.HasSuffix(host, "."+strings.ToLower(named)) {
+	for _, m := range hostPattern.FindAllStringSubmatch(readable(label), -1) {
+		if named := strings.ToLower(cmp.Or(m[1], m[0])); m[2] != "" || !strings.HasSuffix(host, "."+named) {
 			return false
 		}
 	}
 	return true
 }
+
+// readable is a text as people and browsers read it: without Markdown's marks and escapes, entities and encoded
+// bytes as characters, and each dot, slash and colon of another script as that of ASCII.
+func readable(s string) string {
+	if decoded, err := url.PathUnescape(s); err == nil {
+		s = decoded
+	}
+	return spellings.Replace(norm.NFKC.String(html.UnescapeString(s)))
+}
+
+// spellings are what people and browsers take for another character, and marks that nobody sees
+// (unicode.org/reports/tr46/#Notation).
+var spellings = strings.NewReplacer("*", "", "`", "", "\\", "", "~", "", "_", "", "。", ".", "｡", ".", "۔", ".", "․", ".", "∶", ":", "∕", "/", "⁄", "/", "⧸", "/")
