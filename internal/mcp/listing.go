@@ -13,6 +13,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/store"
 )
@@ -30,10 +31,14 @@ func listed(server string, t *sdk.Tool) (store.MCPTool, error) {
 	if t.Name == "" || len(t.Name) > maxToolName || strings.ContainsRune(t.Name, 0) {
 		return store.MCPTool{}, fmt.Errorf("a name of 1 to %d bytes is wanted", maxToolName)
 	}
+	if chat.Printable(t.Name) != t.Name {
+		return store.MCPTool{}, errors.New("its name has characters that cannot be seen")
+	}
 	schema, err := json.Marshal(t.InputSchema)
 	if err != nil {
 		return store.MCPTool{}, err
 	}
+	schema = chat.PrintableJSON(schema)
 	if _, err := resolve(schema); err != nil {
 		return store.MCPTool{}, err
 	}
@@ -41,13 +46,13 @@ func listed(server string, t *sdk.Tool) (store.MCPTool, error) {
 	if t.Annotations != nil {
 		annotations = *t.Annotations
 	}
-	annotations.Title = store.Clean(cut(annotations.Title, maxDescription))
+	annotations.Title = cut(chat.Printable(annotations.Title), maxDescription)
 	noted, err := json.Marshal(annotations)
 	if err != nil {
 		return store.MCPTool{}, err
 	}
 	row := store.MCPTool{
-		Server: server, Tool: t.Name, Name: nameOf(server, t.Name), Description: store.Clean(cut(t.Description, maxDescription)),
+		Server: server, Tool: t.Name, Name: nameOf(server, t.Name), Description: cut(chat.Printable(t.Description), maxDescription),
 		Schema: string(schema), Annotations: string(noted), Reads: annotations.ReadOnlyHint,
 	}
 	// What is cut off counts as well: it may be all that has changed.

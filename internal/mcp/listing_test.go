@@ -120,3 +120,22 @@ func TestMerge(t *testing.T) {
 		}
 	}
 }
+
+// What a server says of a tool comes in without what nobody sees, in its description, title and schema alike,
+// and a tool whose name has such characters is none.
+func TestNothingInvisibleIsListed(t *testing.T) {
+	t.Parallel()
+	const hidden = "\u202e\U000E0041\u200b\U000E007F"
+	tool := &sdk.Tool{
+		Name: "find", Description: "Finds" + hidden + " it.", Annotations: &sdk.ToolAnnotations{Title: "Find" + hidden},
+		InputSchema: map[string]any{"type": "object", "description": "a" + hidden, "properties": map[string]any{"q" + hidden: map[string]any{"type": "string", "enum": []any{"b" + hidden}}}},
+	}
+	row, err := listed("desk", tool)
+	if err != nil || row.Description != "Finds it." || !strings.Contains(row.Annotations, `"title":"Find"`) || row.Schema != `{"description":"a","properties":{"q":{"enum":["b"],"type":"string"}},"type":"object"}` {
+		t.Errorf("%+v, %v", row, err)
+	}
+	tool.Name = "find\u200b"
+	if row, err := listed("desk", tool); err == nil {
+		t.Errorf("%+v is taken", row)
+	}
+}

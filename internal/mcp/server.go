@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/store"
 )
@@ -234,7 +235,7 @@ func (s *server) list(ctx context.Context) (now []store.MCPTool, out map[string]
 				row, err := listed(s.name, t)
 				switch {
 				case err != nil:
-					out[cut(store.Clean(t.Name), maxToolName)] = err.Error()
+					out[cut(chat.Printable(t.Name), maxToolName)] = err.Error()
 				case len(now) == maxTools:
 					out[t.Name] = fmt.Sprintf("only the first %d tools are taken", maxTools)
 				default:

@@ -4,9 +4,10 @@ import (
 	"context"
 	"io"
 	"log/slog"
-	"strings"
+	"slices"
 	"time"
 
+	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/llm"
 	"myao/internal/llm/providers"
@@ -30,9 +31,21 @@ func (a Agent) request(r llm.Request) llm.Request {
 // ask makes one call. An answer that calls no tool and has no visible character is llm.ErrEmpty.
 func (a Agent) ask(ctx context.Context, r llm.Request) (llm.Response, error) {
 	answer, err := a.Model.Generate(ctx, r)
-	answer.Text = strings.ReplaceAll(answer.Text, "\x00", "") // Postgres refuses NUL
-	if len(r.Tools) == 0 {
+	if r.Schema != nil {
+		answer.Text = string(chat.PrintableJSON([]byte(answer.Text)))
+	}
+	answer.Text = chat.Printable(answer.Text) // nobody can check what they cannot see, and Postgres refuses NUL
+	switch {
+	case answer.Turn == nil:
+	case len(r.Tools) == 0:
 		answer.Turn = nil // nobody would carry it out
+	default:
+		turn := *answer.Turn
+		turn.Text, turn.Calls = chat.Printable(turn.Text), slices.Clone(turn.Calls)
+		for i, call := range turn.Calls {
+			turn.Calls[i].Name, turn.Calls[i].Input = chat.Printable(call.Name), chat.PrintableJSON(call.Input)
+		}
+		answer.Turn = &turn
 	}
 	if err == nil && answer.Turn == nil && !prompt.Visible(answer.Text) {
 		err = &llm.Error{Kind: llm.ErrEmpty, Message: "the model wrote nothing"}

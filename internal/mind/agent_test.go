@@ -151,7 +151,7 @@ func TestInvisibleAnswersAreErrors(t *testing.T) {
 		kept string
 	}{
 		{"yes", nil, nil, "yes"}, {" ", nil, llm.ErrEmpty, " "}, {"\x00", nil, llm.ErrEmpty, ""}, {"a\x00b", nil, nil, "ab"}, {"", down, llm.ErrUnavailable, ""},
-		{"\u200b\ufeff", nil, llm.ErrEmpty, "\u200b\ufeff"}, {" \u202e\n", nil, llm.ErrEmpty, " \u202e\n"}, {"\u200bhm", nil, nil, "\u200bhm"}, {"❤️", nil, nil, "❤️"},
+		{"\u200b\ufeff", nil, llm.ErrEmpty, ""}, {" \u202e\n", nil, llm.ErrEmpty, " \n"}, {"\u200bhm", nil, nil, "hm"}, {"❤️", nil, nil, "❤️"},
 	} {
 		answer, err := Agent{Model: scripted{llm.Response{Text: c.text}, c.err}}.ask(t.Context(), llm.Request{})
 		if !errors.Is(err, c.want) || answer.Text != c.kept {

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"myao/internal/chat"
 )
 
 // guard escapes text from people, so that it cannot become structure of the prompt. It does not
@@ -62,7 +64,7 @@ func (g *guard) addLabel(s string) {
 // blank lines, and makes all line breaks "\n".
 func (g guard) text(s string) string {
 	var lines []string
-	for line := range strings.SplitSeq(clean(s), "\n") {
+	for line := range strings.SplitSeq(chat.Printable(s), "\n") {
 		line = strings.TrimRightFunc(line, isSpace)
 		start := strings.IndexFunc(line, func(r rune) bool { return !isBlank(r) })
 		switch {

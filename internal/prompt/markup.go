@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"myao/internal/chat"
 )
 
 // Slack's markup: <@U1>, <@U1|label>, <#C1|name>, <!here>, <!subteam^S1|@team>,
@@ -104,7 +106,7 @@ func BareMention(text, bot string) bool {
 		return false
 	}
 	called := false
-	rest := markup.ReplaceAllStringFunc(clean(text), func(token string) string {
+	rest := markup.ReplaceAllStringFunc(chat.Printable(text), func(token string) string {
 		id, _, _ := strings.Cut(strings.Trim(token, "<>"), "|")
 		if id != "@"+bot {
 			return token

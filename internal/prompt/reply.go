@@ -15,7 +15,7 @@ const timePattern = `\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}`
 // a speaker label, without invented messages, with the address of each link in sight that nobody has
 // written, and with at most maxMentions people mentioned. shown is the prompt that the model answered.
 func SafeReply(reply, shown string, written func(address string) bool, p chat.Persona) string {
-	reply = cutInventedMessages(stripSpeakerLabel(clean(reply), p), shown)
+	reply = cutInventedMessages(stripSpeakerLabel(chat.Printable(reply), p), shown)
 	return limitMentions(revealLinks(reply, written))
 }
 

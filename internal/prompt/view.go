@@ -302,7 +302,7 @@ func (r *Renderer) messages(messages []chat.Message, n names, o Options) []messa
 			continue
 		}
 		// Cut before guarding, because the rest of a cut line may look like a rule.
-		text, between, end := cutMiddle(n.resolve(clean(m.Text), r.location), maxMessageCharacters, maxEndCharacters)
+		text, between, end := cutMiddle(n.resolve(chat.Printable(m.Text), r.location), maxMessageCharacters, maxEndCharacters)
 		v := messageView{
 			ts:   m.TS,
 			own:  m.Own,
