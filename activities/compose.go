@@ -79,7 +79,7 @@ func (a *Activities) Compose(ctx context.Context, in ComposeInput) (ReplyOutput,
 	out, err := a.composeReply(ctx, in)
 	a.composed(ctx, in, out.Result, err)
 	if err != nil {
-		return ReplyOutput{}, classify(fmt.Errorf("compose: %w", err))
+		return ReplyOutput{}, ended(ctx, classify(fmt.Errorf("compose: %w", err)))
 	}
 	return out, nil
 }
@@ -268,10 +268,16 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind
 	if err != nil {
 		return written{}, err
 	}
+	if err := a.checkLost(ctx, in.Task); err != nil {
+		return written{}, err
+	}
 	if in.Addressed && in.Round == 0 && known.Trigger != nil && slices.Contains(known.Settings.Tools, tools.ReadFile) && a.Mind.ReadsFiles() {
 		known.Trigger.Files = a.Mind.Recall.CompleteFiles(ctx, *known.Trigger)
 	}
-	about := mind.Reply{Conversation: in.Conversation, Trigger: in.Trigger, Until: in.Until, Addressed: in.Addressed, Turns: l.turns, By: l.by, ShowsFiles: in.Occasion == ""}
+	about := mind.Reply{Conversation: in.Conversation, Trigger: in.Trigger, Until: in.Until, Addressed: in.Addressed, Turns: l.turns, By: l.by}
+	attempt := attemptOf(ctx, in.Task)
+	attempt.Kept = len(l.turns)
+	about.ShowsFiles = in.Occasion == "" && !attempt.LeavesFiles
 	about.Follows = in.Addressed && in.Round > 0 && known.Settings.Mode == config.ModeMention // there a conversation hears only of mentions
 	if in.Occasion == "" && !in.Ordered {
 		about.Reactions = a.Mind.Reactions()
@@ -291,6 +297,9 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind
 	}
 	if a.Tools != nil && !l.last(a.Limits, in.Round, began) {
 		place := a.placeOf(in.Task, in.Addressed, asker, known.ChannelName, known.Readers, known.Settings)
+		if attempt.LeavesFiles {
+			place.Allowed = tools.WithoutFiles(place.Allowed)
+		}
 		if place.Addressed && slices.Contains(place.Allowed, tools.LookAgain) {
 			place.Zone = a.Mind.ZoneOf(ctx, in.Conversation.Team, asker, known.AuthorZone, known.Settings)
 		}
@@ -299,8 +308,6 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind
 		}
 		about.Tools = offers
 	}
-	attempt := attemptOf(ctx, in.Task)
-	attempt.Kept = len(l.turns)
 	q, answer, err := a.Mind.AskReply(ctx, about, attempt)
 	vain := err == nil && answer.Turn == nil && about.InVain(answer.Text)
 	if vain {
@@ -342,7 +349,13 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind
 	if err == nil && l.unproposed > 0 {
 		text += "\n\n_" + a.words().Say(unproposed, l.unproposed, maxProposals) + "_"
 	}
-	if unseen := unseenOf(q.Attached, answer.WithoutFiles); err == nil && in.Addressed && len(unseen) > 0 {
+	unseen := unseenOf(q.Attached, answer.WithoutFiles)
+	if attempt.LeavesFiles && known.Trigger != nil && in.Occasion == "" {
+		for _, f := range known.Trigger.Files {
+			unseen = append(unseen, f.Name)
+		}
+	}
+	if err == nil && in.Addressed && len(unseen) > 0 {
 		var line string
 		line, err = a.Mind.Prompts.Unseen(unseen)
 		text, reaction = text+"\n\n"+line, ""

@@ -28,7 +28,8 @@ func heartbeat(ctx context.Context) (_ context.Context, stop func()) {
 		return context.WithCancel(ctx)
 	}
 	interval := heartbeatIntervalFor(activity.GetInfo(ctx).HeartbeatTimeout)
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(withProgress(ctx))
+	told := progressOf(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -37,7 +38,7 @@ func heartbeat(ctx context.Context) (_ context.Context, stop func()) {
 		for {
 			select {
 			case <-ticker.C:
-				activity.RecordHeartbeat(ctx)
+				activity.RecordHeartbeat(ctx, told)
 			case <-ctx.Done():
 				return
 			}

@@ -35,7 +35,7 @@ func (a *Activities) Judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 	defer stop()
 	out, err := a.judge(ctx, in)
 	if err != nil {
-		return JudgeOutput{}, classify(fmt.Errorf("judge: %w", err))
+		return JudgeOutput{}, ended(ctx, classify(fmt.Errorf("judge: %w", err)))
 	}
 	return out, nil
 }
@@ -47,6 +47,9 @@ func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 	}
 	if d := known.Decision; d != nil && d.HasVerdict() {
 		return decidedOutput(*d), nil
+	}
+	if err := a.checkLost(ctx, in.Task); err != nil {
+		return JudgeOutput{}, err
 	}
 	pending := in.Pending
 	if len(pending) == 0 {

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -22,8 +23,10 @@ const (
 
 // The texts for the model where a tool has none.
 const (
-	stepFailed   = "This could not be done: the tool does not work at the moment. Do without it."
-	stepUnknown  = "This was not done: it took too long. Do without it."
+	stepFailed  = "This could not be done: the tool does not work at the moment. Do without it."
+	stepUnknown = "This was not done: it took too long. Do without it."
+	stepLost    = "This was not done: the program that did it ended, or hung. It is not tried again. " +
+		"Say that it could not be done, and do not guess what would have come of it."
 	stepRefused  = "This was not done: too many calls for one answer. Write the answer with what you have."
 	resultsOver  = "(left out: the results of one answer are limited)"
 	resultHidden = "(left out: it may not be shown here any more)"
@@ -44,7 +47,7 @@ func (a *Activities) Look(ctx context.Context, in LookInput) error {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
 	if err := a.look(ctx, in); err != nil {
-		return classify(fmt.Errorf("look: %w", err))
+		return ended(ctx, classify(fmt.Errorf("look: %w", err)))
 	}
 	return nil
 }
@@ -59,6 +62,11 @@ func (a *Activities) look(ctx context.Context, in LookInput) error {
 	if tried >= maxStepAttempts || tried >= minStepAttempts && a.Clock().Sub(st.Began()) > maxStepTime {
 		a.Logger.WarnContext(ctx, "step given up", "conversation", in.Conversation.ID(), "step", st.ID, "attempts", tried)
 		return a.Store.EndStep(ctx, st.ID, store.StepResult{Output: stepFailed, Failed: true})
+	}
+	if lost := progressOf(ctx).Lost; lost >= maxLostSteps || lost > 0 && tools.ReadsForeign(st.Tool) {
+		a.Logger.WarnContext(ctx, "step given up: an attempt never ended: its worker died, or it hung",
+			"conversation", in.Conversation.ID(), "step", st.ID, "tool", st.Tool, "lost", lost)
+		return errors.Join(a.Store.SaveLost(ctx, in.Conversation), a.Store.EndStep(ctx, st.ID, store.StepResult{Output: stepLost, Failed: true}))
 	}
 	settings, err := a.Directory.Resolve(ctx, in.Conversation.Team, config.ChannelFacts{ID: in.Conversation.Channel, Name: st.ChannelName})
 	if err != nil {

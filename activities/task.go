@@ -63,7 +63,7 @@ func setCost(d *store.Decision, answer mind.Answer) {
 
 // attemptOf tells package mind for which decision, and in which attempt, an activity asks a model.
 func attemptOf(ctx context.Context, t Task) mind.Attempt {
-	return mind.Attempt{Decision: t.decisionKey(), Number: attemptNumber(ctx)}
+	return mind.Attempt{Decision: t.decisionKey(), Number: attemptNumber(ctx), LeavesFiles: progressOf(ctx).Lost > 0}
 }
 
 // attemptNumber is 1 for the first attempt, and outside activities.

@@ -212,7 +212,13 @@ func (l limits) of(f slack.File) int64 {
 }
 
 // content reads a file whose bytes are known.
-func (r *Reader) content(ctx context.Context, info slack.File, body []byte, l limits) (content, error) {
+func (r *Reader) content(ctx context.Context, info slack.File, body []byte, l limits) (c content, err error) {
+	defer func() {
+		if recover() != nil { // of a decoder that a hostile file has outwitted
+			r.logger.ErrorContext(ctx, "a file made its decoder fail", "file", info.ID)
+			c, err = content{}, refusef("cannot be read: it is damaged")
+		}
+	}()
 	kind := http.DetectContentType(body)
 	if strings.HasPrefix(string(body), pdf.Magic) {
 		kind = "application/pdf"

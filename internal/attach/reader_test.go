@@ -65,6 +65,9 @@ func (s *fakeSlack) Lacks(string) bool { return s.lacks }
 type fakePDF struct{}
 
 func (fakePDF) Text(_ context.Context, file []byte) (string, error) {
+	if bytes.Contains(file, []byte("outwits")) {
+		panic("index out of range")
+	}
 	if bytes.Contains(file, []byte("locked")) {
 		return "", pdf.ErrUnreadable
 	}
@@ -236,6 +239,7 @@ func TestWhatCannotBeRead(t *testing.T) {
 		"a PDF as picture":        {named("a.png", "image/png"), append([]byte("%PDF-1.7"), make([]byte, 11<<20)...), "only PDF files of at most 10 MiB"},
 		"a large PDF":             {slack.File{File: chat.File{Name: "a.pdf", MIME: "application/pdf"}, Size: 11 << 20}, nil, "only PDF files of at most 10 MiB"},
 		"a locked PDF":            {named("a.pdf", "application/pdf"), []byte("%PDF-1.7 locked"), "needs a password"},
+		"one that outwits us":     {named("a.pdf", "application/pdf"), []byte("%PDF-1.7 outwits"), "it is damaged"},
 		"deleted":                 {slack.File{Deleted: true}, nil, "was deleted"},
 		"on another server":       {slack.File{External: true, Mode: "external"}, nil, "another server"},
 		"denied":                  {slack.File{Denied: true}, nil, "does not let this app see it"},
@@ -326,6 +330,7 @@ func TestShown(t *testing.T) {
 	if len(files) != 1 || files[0].Name != "cat.png" || text != want {
 		t.Errorf("got %d files and\n%s\nwant\n%s", len(files), text, want)
 	}
+	add(&more, named("evil.pdf", "application/pdf"), []byte("%PDF-1.7 outwits")) // in a goroutine of its own
 	add(&more, named("long.txt", "text/plain"), []byte(strings.Repeat("x", maxText+1)))
 	add(&more, named("whole.txt", "text/plain"), []byte(strings.Repeat("あ", maxText)))
 	if _, text := reader(s).Shown(t.Context(), chat.Conversation{}, more); !strings.Contains(text, `"long.txt" is too long`) || strings.Count(text, "あ") != maxText {

@@ -236,6 +236,27 @@ func (e *examination) unfinished(ctx context.Context) Finding {
 	}
 }
 
+// lost looks for conversations for which work never ended: what they have read may end each worker that reads it.
+func (e *examination) lost(ctx context.Context) Finding {
+	if why := e.noTables(ctx); why != "" {
+		return skip("%s", why)
+	}
+	if v, err := e.db.Version(ctx); err == nil && len(v.Pending) > 0 {
+		return skip("its column may be among the pending migrations")
+	}
+	named, err := e.db.Lost(ctx, maxNamed+1)
+	switch {
+	case err != nil:
+		return fail("check the database", "%v", err)
+	case len(named) == 0:
+		return ok("all work of the last day has ended")
+	case len(named) > maxNamed:
+		named = append(named[:maxNamed], "and more")
+	}
+	return warn("look at the last files and links there, and at the workers' memory and log: \"an attempt never ended\"",
+		"for these conversations work of the last day never ended: their workers died, or it hung: %s", strings.Join(named, ", "))
+}
+
 // muted tells whether somebody has muted the bot in the whole workspace.
 func (e *examination) muted(ctx context.Context) Finding {
 	if why := e.noTables(ctx); why != "" {

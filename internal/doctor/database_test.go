@@ -252,6 +252,23 @@ func TestChannelIDs(t *testing.T) {
 	expect(t, e.ids(t.Context()), Warn, "the bot muted them: G2 is CG2 now → move")
 }
 
+func TestLostWork(t *testing.T) {
+	t.Parallel()
+	s, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "myao.db"))
+	testserver.Must(t, err)
+	defer func() { _ = s.Close() }()
+	e := &examination{Doctor: Doctor{Config: config.Default()}}
+	expect(t, e.lost(t.Context()), Skip, "no database yet")
+	e.db = s
+	expect(t, e.lost(t.Context()), Skip, "no tables yet")
+	migrate(s, "", nil)
+	expect(t, e.lost(t.Context()), OK, "has ended")
+	c := chat.Conversation{Team: "T1", Channel: "C1", Thread: "1.000000"}
+	testserver.Must(t, s.SaveLost(t.Context(), c))
+	testserver.Must(t, s.SaveLost(t.Context(), c))
+	expect(t, e.lost(t.Context()), Warn, "it hung: "+c.ID()+" → look at the last files")
+}
+
 func TestBacklog(t *testing.T) {
 	t.Parallel()
 	url := "sqlite:" + filepath.Join(t.TempDir(), "myao.db")

@@ -164,6 +164,7 @@ func (e *examination) checks() []check {
 	}
 	checks = append(checks,
 		check{name: "migrations", needs: "database", run: e.migrations},
+		check{name: "lost work", needs: "migrations", run: e.lost},
 		check{name: "backlog", needs: "migrations", run: e.backlog},
 		check{name: "search index", needs: "migrations", run: e.searchIndex},
 		check{name: "busiest channel", needs: "migrations", run: e.busiest},

@@ -75,7 +75,7 @@ func (f File) String() string {
 	kind, size := "image", ""
 	if f.MIME == PDF {
 		kind = "PDF"
-	} else if c, _, err := image.DecodeConfig(bytes.NewReader(f.Data)); err == nil {
+	} else if c, ok := f.pixels(); ok {
 		size = fmt.Sprintf(", %d×%d", c.Width, c.Height)
 	}
 	name := strings.Trim(f.shownName(), `"`)
@@ -83,6 +83,17 @@ func (f File) String() string {
 		return fmt.Sprintf("[%s: %s%s, %d bytes]", kind, name, size, len(f.Data))
 	}
 	return fmt.Sprintf("[%s: %s%s, %d kB]", kind, name, size, (len(f.Data)+500)/1000)
+}
+
+// pixels reads the size of a picture. A decoder that a hostile one outwits has no say.
+func (f File) pixels() (c image.Config, ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false
+		}
+	}()
+	c, _, err := image.DecodeConfig(bytes.NewReader(f.Data))
+	return c, err == nil
 }
 
 // fileFault says why no provider could be shown the files of a request; "": nothing is wrong.

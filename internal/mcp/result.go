@@ -79,7 +79,12 @@ func resultOf(r *sdk.CallToolResult) tools.Result {
 }
 
 // fileOf is a file as models are shown it. Its bytes say what it is.
-func fileOf(mime string, data []byte) (llm.File, bool) {
+func fileOf(mime string, data []byte) (f llm.File, ok bool) {
+	defer func() {
+		if recover() != nil { // of a decoder that a hostile file has outwitted
+			f, ok = llm.File{}, false
+		}
+	}()
 	if len(data) == 0 || len(data) > maxFile {
 		return llm.File{}, false
 	}

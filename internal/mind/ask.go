@@ -21,6 +21,8 @@ type Attempt struct {
 	Number int
 	// Kept is how many answers for the decision were saved: they are no lost ones.
 	Kept int
+	// LeavesFiles is set if an earlier attempt never ended: a file that it read may be the cause.
+	LeavesFiles bool
 }
 
 // Answer is what a model answered.

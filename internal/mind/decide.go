@@ -41,7 +41,7 @@ func (m *Mind) Decide(ctx context.Context, c chat.Conversation, pending []string
 		return Decision{Verdict: chat.Verdict{Reason: facts.Reason(rule), Confidence: 1}, Rule: rule}, nil
 	}
 	asked := &Asked{Read: m.Clock()}
-	judgment, err := m.Judgment(ctx, c, pending, maxDelay)
+	judgment, err := m.judgment(ctx, c, pending, maxDelay, !a.LeavesFiles)
 	if err != nil {
 		return Decision{}, err
 	}

@@ -35,14 +35,17 @@ func (m *Mind) shownOf(ctx context.Context, s config.ChannelSettings, c chat.Con
 	return m.Files.Shown(ctx, c, said)
 }
 
-// showPicture shows the judge the newest of the pending messages if that is nothing but a picture.
-func (j *Judgment) showPicture(ctx context.Context, s config.ChannelSettings, c chat.Conversation) {
+// showPicture shows the judge the newest of the pending messages if that is nothing but a picture. If it is not to
+// be shown, the judge is told that there is one.
+func (j *Judgment) showPicture(ctx context.Context, s config.ChannelSettings, c chat.Conversation, shows bool) {
 	for _, said := range j.read.Target() {
 		if len(j.pending) == 0 || said.TS != j.pending[len(j.pending)-1] || said.Deleted || !pictureAlone(said) {
 			continue
 		}
+		if j.pictureAlone = true; !shows {
+			continue
+		}
 		files, _ := j.mind.shownOf(ctx, s, c, said, false)
-		j.pictureAlone = true
 		j.files = slices.DeleteFunc(files, func(f llm.File) bool { return f.MIME == llm.PDF })
 	}
 }

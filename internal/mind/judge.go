@@ -36,6 +36,10 @@ type Judgment struct {
 // Judgment reads the context to judge by. pending are the ts of the messages that are judged.
 // maxDelay is the longest delay, in seconds, that the model may choose.
 func (m *Mind) Judgment(ctx context.Context, c chat.Conversation, pending []string, maxDelay int) (Judgment, error) {
+	return m.judgment(ctx, c, pending, maxDelay, true)
+}
+
+func (m *Mind) judgment(ctx context.Context, c chat.Conversation, pending []string, maxDelay int, showsFiles bool) (Judgment, error) {
 	r, settings, err := m.recall(ctx, c, false, "")
 	if err != nil {
 		return Judgment{}, err
@@ -45,7 +49,7 @@ func (m *Mind) Judgment(ctx context.Context, c chat.Conversation, pending []stri
 		BotID: r.Bot, BotName: r.Persona.Name, Members: members(r.Conversation.All()),
 	}
 	j := Judgment{Signals: scene.Signals(), mind: m, scope: chat.Scope(c), read: r, pending: pending, maxDelay: maxDelay, tools: settings.Tools}
-	j.showPicture(ctx, settings, c)
+	j.showPicture(ctx, settings, c, showsFiles)
 	return j, nil
 }
 

@@ -37,6 +37,7 @@ type conversationRow struct {
 	ClaimedUS  int64 `gorm:"column:claimed_us"`
 	SilencedUS int64 `gorm:"column:silenced_us"`
 	StoppedUS  int64 `gorm:"column:stopped_us"` // StopThread
+	LostUS     int64 `gorm:"column:lost_us"`    // SaveLost
 }
 
 func (conversationRow) TableName() string { return "conversations" }

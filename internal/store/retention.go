@@ -239,12 +239,12 @@ func (p pruning) memories(horizon time.Time) error {
 const leaseGrace = time.Hour
 
 // conversations deletes rows without lease and silence. They are created again when needed. A stop
-// stays as long as messages do.
+// stays as long as messages do, and what SaveLost saved for a day.
 func (p pruning) conversations(messages time.Time) error {
 	return walk[string](p, prunable{
 		table: "conversations", walkColumn: "workflow_id", ageColumn: "claimed_us",
-		condition: where("silenced_us < ? AND stopped_us <= ? AND NOT EXISTS (SELECT 1 FROM changes c WHERE c.workflow_id = conversations.workflow_id AND c.relayed_us IS NULL)",
-			micros(p.now), microsOrZero(messages)),
+		condition: where("silenced_us < ? AND stopped_us <= ? AND lost_us < ? AND NOT EXISTS (SELECT 1 FROM changes c WHERE c.workflow_id = conversations.workflow_id AND c.relayed_us IS NULL)",
+			micros(p.now), microsOrZero(messages), micros(p.now.Add(-lostKept))),
 	}, micros(p.now.Add(-leaseGrace)))
 }
 

@@ -39,6 +39,9 @@ func WithoutFiles(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == ReadFile })
 }
 
+// ReadsForeign reports whether a tool has a program of ours read bytes that strangers wrote.
+func ReadsForeign(name string) bool { return name == ReadFile || name == openLinkName }
+
 type readFileInput struct {
 	Name string `json:"name" jsonschema:"name of the file as it stands in brackets at its message, such as notes.txt; the newest of this name is read, and with (2) behind it the one before"`
 }

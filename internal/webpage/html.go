@@ -23,15 +23,10 @@ const (
 
 // readHTML makes Markdown of the article of a page, or of the whole page if it has none.
 func readHTML(source string, at *url.URL) (page Page, err error) {
-	broken := refused("The page cannot be read: its HTML is broken.")
-	defer func() {
-		if recover() != nil { // of a library that a hostile page has outwitted
-			page, err = Page{}, broken
-		}
-	}()
+	defer recovered(&page, &err)
 	document, err := markup.Parse(source)
 	if err != nil {
-		return Page{}, broken
+		return Page{}, errBroken
 	}
 	for n := range document.Root.Descendants() {
 		if n.DataAtom == atom.A {

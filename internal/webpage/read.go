@@ -17,7 +17,8 @@ import (
 
 // read makes a page of what a site has sent. The content decides together with its claimed type: what is
 // no text is not read as text, whatever it is called.
-func (f *Fetcher) read(ctx context.Context, at *url.URL, contentType string, body []byte, cut bool) (Page, error) {
+func (f *Fetcher) read(ctx context.Context, at *url.URL, contentType string, body []byte, cut bool) (page Page, err error) {
+	defer recovered(&page, &err)
 	claimed, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
 		claimed, contentType = "", ""
@@ -47,6 +48,15 @@ func (f *Fetcher) read(ctx context.Context, at *url.URL, contentType string, bod
 		return readHTML(decoded(body, contentType), at)
 	}
 	return Page{Text: decoded(body, contentType)}, nil
+}
+
+var errBroken = refused("The page cannot be read: it is broken.")
+
+// recovered ends a panic of a library that a hostile page has outwitted. The page is refused then.
+func recovered(page *Page, err *error) {
+	if recover() != nil {
+		*page, *err = Page{}, errBroken
+	}
 }
 
 // either is the type that says more.
