@@ -426,7 +426,7 @@ func TestStopKeepsOutOfTheThread(t *testing.T) {
 		now := time.Now().UnixMicro()
 		if _, err := b.Store.AddPromise(t.Context(), store.Promise{
 			ID: "p", TeamID: "T1", ChannelID: b.General, ThreadTS: root.TS, TriggerTS: said.Trigger, Asker: b.Alice.ID, What: "the parcel", Zone: "UTC", FirstUS: now, DueUS: now,
-		}, 20); err != nil {
+		}, store.PromiseLimits{Conversation: 20}); err != nil {
 			t.Fatal(err)
 		}
 		promised := said

@@ -245,7 +245,9 @@ func (a *Activities) endPromise(ctx context.Context, in EndPromiseInput) (EndPro
 		if now.Before(p.Due()) { // this clock is behind the workflow's
 			now = p.Due()
 		}
-		next = promise.Next(p, now)
+		if in.End == conversation.Skipped || !promise.Last(p, in.Number) {
+			next = promise.Next(p, now)
+		}
 	}
 	if p, err = a.Store.EndPromise(ctx, p.ID, in.Number, state, in.By, next); err != nil {
 		return EndPromiseOutput{}, err

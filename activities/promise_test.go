@@ -65,7 +65,7 @@ func TestRulesOfAPromise(t *testing.T) {
 			if _, err := b.Store.AddPromise(t.Context(), store.Promise{
 				ID: "p", TeamID: "T1", ChannelID: b.General, ThreadTS: asked.TS, TriggerTS: asked.TS, Asker: b.Alice.ID, What: "the parcel",
 				Unless: c.unless, Zone: "UTC", FirstUS: due, DueUS: due,
-			}, 20); err != nil {
+			}, store.PromiseLimits{Conversation: 20}); err != nil {
 				t.Fatal(err)
 			}
 			if c.given != nil {
@@ -128,5 +128,31 @@ func TestForgottenPromise(t *testing.T) {
 	}
 	if got, err := runOnce[EndPromiseOutput](b.EndPromise, EndPromiseInput{Conversation: task.Conversation, Promise: "gone", Number: 1, End: conversation.NotKept}); err != nil || !got.Next.IsZero() {
 		t.Errorf("ended: %+v, %v", got, err)
+	}
+}
+
+// What comes every day ends with its ninetieth time, which says so, whether it could be posted or not. One that is
+// skipped is no last one.
+func TestLastTimeOfAPromise(t *testing.T) {
+	t.Parallel()
+	for end, goesOn := range map[conversation.PromiseEnd]bool{conversation.Kept: false, conversation.NotKept: false, conversation.Skipped: true} {
+		b := setup(t)
+		asked := b.say("remind me every day")
+		if _, err := b.Store.AddPromise(t.Context(), store.Promise{
+			ID: "p", TeamID: "T1", ChannelID: b.General, ThreadTS: asked.TS, TriggerTS: asked.TS, Asker: b.Alice.ID, What: "the parcel", Every: "day",
+			Zone: "UTC", DueUS: b.Clock().UnixMicro(),
+		}, store.PromiseLimits{}); err != nil {
+			t.Fatal(err)
+		}
+		for number := 1; number <= 90; number++ {
+			as := conversation.Kept
+			if number == 90 {
+				as = end
+			}
+			out, err := runOnce[EndPromiseOutput](b.EndPromise, EndPromiseInput{Conversation: asked.Conversation(), Trigger: asked.TS, Promise: "p", Number: number, End: as})
+			if want := number < 90 || goesOn; err != nil || out.Next.IsZero() == want {
+				t.Fatalf("%s, time %d: %+v, %v", end, number, out, err)
+			}
+		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 func (o *ledgerBundle) promise(p store.Promise, hours int) store.Promise {
 	o.t.Helper()
 	p.TeamID, p.Asker, p.Decision, p.DueUS = "T1", "U1", "r/"+p.ID, time.Now().Add(time.Duration(hours)*time.Hour).UnixMicro()
-	made, err := o.AddPromise(o.t.Context(), p, 20)
+	made, err := o.AddPromise(o.t.Context(), p, store.PromiseLimits{Conversation: 20})
 	o.must(err)
 	_, err = o.ShowPromises(o.t.Context(), p.Decision, o.ts(9))
 	o.must(err)

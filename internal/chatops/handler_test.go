@@ -133,7 +133,7 @@ func (b *bundle) promise(t *testing.T, p store.Promise, hours int) {
 	if p.ChannelID == "" {
 		p.ChannelID = "C1"
 	}
-	if _, err := b.Store.AddPromise(t.Context(), p, 50); err != nil {
+	if _, err := b.Store.AddPromise(t.Context(), p, store.PromiseLimits{Conversation: 50}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.Store.ShowPromises(t.Context(), p.Decision, "1772366401.000100"); err != nil {

@@ -444,6 +444,11 @@ func (t Tools) Longest() time.Duration { return seconds(t.MaxSeconds) }
 type Promises struct {
 	// MaxOpen limits the open promises of a conversation.
 	MaxOpen int `yaml:"max_open"`
+	// MaxPerChannel limits those of a channel with its threads.
+	MaxPerChannel int `yaml:"max_per_channel"`
+	// MaxPerPerson limits those that one person has asked for, MaxPerGuest those of a guest or somebody from elsewhere.
+	MaxPerPerson int `yaml:"max_per_person"`
+	MaxPerGuest  int `yaml:"max_per_guest"`
 }
 
 // Retention is how long the database keeps rows that are no longer in use; 0 is for ever.

@@ -55,7 +55,7 @@ func basics() Config {
 			SearchResults:             8, ScopesAtOnce: 4,
 		},
 		Tools:     Tools{Enabled: ToolNames(), MaxRounds: 8, MaxCalls: 24, MaxSeconds: 180, MaxResultChars: 20_000, MaxTotalChars: 60_000, ApprovalHours: 24, DenyAddresses: cloudAddresses()},
-		Promises:  Promises{MaxOpen: 20},
+		Promises:  Promises{MaxOpen: 20, MaxPerChannel: 200, MaxPerPerson: 50, MaxPerGuest: 5},
 		MCP:       MCP{Servers: map[string]MCPServer{}},
 		Shadow:    Shadow{DailyCalls: 1000, Judges: []ShadowJudge{}},
 		Retention: Retention{LedgerDays: 400}, // more than a year, for yearly sums

@@ -97,7 +97,7 @@ func TestCancelAfterAMove(t *testing.T) {
 	b.mayAll()
 	if _, err := b.Store.AddPromise(t.Context(), store.Promise{
 		ID: "p", TeamID: "T1", ChannelID: "G1", TriggerTS: "1700000000.000200", Decision: "run/1", Asker: "U1", What: "call", Zone: "UTC", DueUS: time.Now().Add(time.Hour).UnixMicro(),
-	}, 20); err != nil {
+	}, store.PromiseLimits{Conversation: 20}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.Store.ShowPromises(t.Context(), "run/1", "1700000000.000300"); err != nil {

@@ -33,7 +33,7 @@ func (m *Mind) Tools(slack Permalinks, directory Directory, pages tools.Pages, f
 	return tools.New(tools.Sources{
 		Store: m.Store, Render: m.RenderFound, Permalink: slack.Permalink,
 		Pages: pages, Files: files, Shown: m.Recall.Shown, Material: m.Prompts.Material,
-		Remote: remote, Secrets: secrets, Instructions: slices.Concat(m.Prompts.Instructions(), m.Instructions), MaxPromises: m.MaxPromises,
+		Remote: remote, Secrets: secrets, Instructions: slices.Concat(m.Prompts.Instructions(), m.Instructions), Promises: m.Promises,
 		Zone: func(ctx context.Context, c chat.Conversation) (*time.Location, error) {
 			known, err := m.Store.Channels(ctx, c.Team, []string{c.Channel})
 			return directory.SettingsOf(config.ChannelFacts{ID: c.Channel, Name: known[c.Channel].Name}).Zone, err

@@ -45,8 +45,8 @@ type Mind struct {
 	Memory config.Memory
 	// Instructions are the texts of the operator that models are given.
 	Instructions []string
-	// MaxPromises is how many promises may be open in a conversation.
-	MaxPromises int
+	// Promises are how many promises may be open.
+	Promises store.PromiseLimits
 	// Channel returns the settings of a channel.
 	Channel func(config.ChannelFacts) config.ChannelSettings
 	Clock   func() time.Time

@@ -45,7 +45,7 @@ func Open(ctx context.Context, c config.Config, s *store.Store, client *slack.Cl
 			ActiveChannel: c.Response.ActiveChannel(), ThreadMemory: c.Response.ThreadMemory(),
 			Clock: time.Now, Logger: logger,
 		},
-		Prompts: prompts, Agents: agents, Shadow: shadow, Memory: c.Memory, Instructions: c.Instructions(), MaxPromises: c.Promises.MaxOpen, Channel: c.Channel, Clock: time.Now, Logger: logger,
+		Prompts: prompts, Agents: agents, Shadow: shadow, Memory: c.Memory, Instructions: c.Instructions(), Promises: store.PromiseLimits{Conversation: c.Promises.MaxOpen, Channel: c.Promises.MaxPerChannel, Person: c.Promises.MaxPerPerson, Guest: c.Promises.MaxPerGuest}, Channel: c.Channel, Clock: time.Now, Logger: logger,
 		FilesOff: func() bool { return client.Lacks(attach.Scope) },
 		Reacts:   func() bool { return c.Slack.React && !client.Lacks(slack.ScopeReact) },
 	}, close, nil

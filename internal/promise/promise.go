@@ -18,6 +18,15 @@ const uncancellable = "Slack refused the button. `/myao promises` lists what I h
 // askAfter is after how many times people are asked whether a reminder without an end is still wanted.
 const askAfter = 10
 
+// lastTime is how many times a promise is kept that comes every day or weekday. Whoever still wants it asks again.
+const lastTime = 90
+
+// Last reports whether a promise ends with its number-th time.
+func Last(p store.Promise, number int) bool {
+	every := when.Every(p.Every)
+	return (every == when.Day || every == when.Weekday) && number >= lastTime
+}
+
 // lateAfter is from when on a promise that is kept late says so.
 const lateAfter = 5 * time.Minute
 
@@ -75,7 +84,7 @@ func Outcome(w words.Words, p store.Promise) string {
 // StillWanted is the question under a reminder that is kept for the number-th time, whether it is still
 // wanted; false if it need not be asked.
 func StillWanted(w words.Words, p store.Promise, number int) (slack.Choice, bool) {
-	if p.Every == "" || p.Unless != "" || number%askAfter != 0 {
+	if p.Every == "" || p.Unless != "" || number%askAfter != 0 || Last(p, number) {
 		return slack.Choice{}, false
 	}
 	c := Shown(w, p)
@@ -84,7 +93,7 @@ func StillWanted(w words.Words, p store.Promise, number int) (slack.Choice, bool
 }
 
 // Keep completes the text by which a promise is kept: a reminder names whoever asked, and what is late says
-// so. now is when it is posted.
+// so, and what ends with this time. now is when it is posted.
 func Keep(w words.Words, p store.Promise, text string, now time.Time) string {
 	if asker := "<@" + p.Asker + ">"; p.Unless == "" && p.Asker != "" && !strings.Contains(text, asker) {
 		text = asker + " " + text
@@ -92,7 +101,15 @@ func Keep(w words.Words, p store.Promise, text string, now time.Time) string {
 	if now.Sub(p.Due()) > lateAfter {
 		text += "\n\n_" + w.Say("This was due on %s.", Time(w, p.Due(), p.Location())) + "_"
 	}
-	return text
+	return text + ending(w, p)
+}
+
+// ending says under a promise that it ends with this time, and how it goes on; "" if it does not end so.
+func ending(w words.Words, p store.Promise) string {
+	if !Last(p, p.Number) {
+		return ""
+	}
+	return "\n\n_" + w.Say("This was the last of %d times. If it is still wanted, mention me where you asked and ask again.", p.Number) + "_"
 }
 
 // Plain is a promise in its own words, for where no model writes them. what is Promise.What as it may be
@@ -110,7 +127,7 @@ func Plain(w words.Words, p store.Promise, what string) string {
 
 // Elsewhere is Plain for a direct message to whoever asked, because it could not be posted where it was made.
 func Elsewhere(w words.Words, p store.Promise, what string) string {
-	return Plain(w, p, what) + "\n\n" + w.Say("I could not post it in <#%s>, where you asked.", p.ChannelID)
+	return Plain(w, p, what) + "\n\n" + w.Say("I could not post it in <#%s>, where you asked.", p.ChannelID) + ending(w, p)
 }
 
 // Next is when a promise that repeats is due again after now; zero if it does not repeat.

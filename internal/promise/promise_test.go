@@ -28,9 +28,11 @@ func TestWords(t *testing.T) {
 				all = append(all, ask.Text)
 			}
 		}
+		last := reminder
+		last.Every, last.Number = "weekday", lastTime
 		look, nobodys := reminder, reminder
 		look.Unless, nobodys.Asker = "終わった", ""
-		all = append(all, Shown(w, look).Text, Plain(w, look, look.What), Plain(w, nobodys, "会議"), Elsewhere(w, reminder, "会議"), Keep(w, reminder, "会議です", due.Add(time.Hour)))
+		all = append(all, Shown(w, look).Text, Plain(w, look, look.What), Plain(w, nobodys, "会議"), Elsewhere(w, reminder, "会議"), Keep(w, reminder, "会議です", due.Add(time.Hour)), Keep(w, last, "会議です", due), Elsewhere(w, last, "会議"))
 		for state, by := range map[store.PromiseState]string{
 			store.PromiseKept: "", store.PromiseReleased: "", store.PromiseWithdrawn: "", store.PromiseFailed: "", store.PromiseCancelled: "slack:U1",
 		} {
@@ -58,9 +60,27 @@ func TestWords(t *testing.T) {
 	english := strings.Join(everywhere(nil), "\n")
 	for _, want := range []string{
 		"every weekday, next Fri 27 Nov 2026, 09:30 (Asia/Tokyo)", "cancelled by <@U1>", "cancelled: the conversation is muted", "<@U1> 会議です\n\n_This was due on Fri 27 Nov 2026, 09:30 (Asia/Tokyo)._",
+		"<@U1> 会議です\n\n_This was the last of 90 times.", "where you asked.\n\n_This was the last of 90 times.",
 	} {
 		if !strings.Contains(english, want) {
 			t.Errorf("lacks %q:\n%s", want, english)
+		}
+	}
+}
+
+// What comes every day ends after ninety times, and does not ask then whether it is wanted.
+func TestLast(t *testing.T) {
+	t.Parallel()
+	for every, ends := range map[string]bool{"": false, "day": true, "weekday": true, "week": false, "month": false} {
+		p := store.Promise{Every: every, Number: lastTime - 1}
+		if Last(p, lastTime-1) || Last(p, lastTime) != ends || Last(p, lastTime+1) != ends {
+			t.Errorf("every %q: ends %v, want %v", every, Last(p, lastTime), ends)
+		}
+		if _, asks := StillWanted(nil, p, lastTime); asks != (every != "" && !ends) {
+			t.Errorf("every %q: asks %v", every, asks)
+		}
+		if strings.Contains(Keep(nil, p, "x", p.Due()), "last") {
+			t.Errorf("every %q: the time before says that it is the last", every)
 		}
 	}
 }

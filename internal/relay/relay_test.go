@@ -879,7 +879,7 @@ func TestOverduePromisesAreRelayed(t *testing.T) {
 	b := setup(t)
 	late, err := b.store.AddPromise(t.Context(), store.Promise{
 		ID: "p", TeamID: in(1).Team, ChannelID: in(1).Channel, TriggerTS: at(1), Decision: "d", Asker: "U1", DueUS: time.Now().Add(-time.Hour).UnixMicro(),
-	}, 1)
+	}, store.PromiseLimits{Conversation: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

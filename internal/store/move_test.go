@@ -181,3 +181,16 @@ func TestMoveWithoutSilence(t *testing.T) {
 		}
 	})
 }
+
+// A button may be clicked long after its channel got another id: the ledger does not forget that.
+func TestMovesAreKept(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		db.clock.at = day(900)
+		must(t, db.MoveChannel(t.Context(), Move{Team: team, From: "C1", To: "G1"}))
+		db.clock.at = noon
+		db.prune(t, all)
+		if same, err := db.Became(t.Context(), team, "C1", "G1"); err != nil || !same {
+			t.Errorf("the click counts: %v, %v", same, err)
+		}
+	})
+}

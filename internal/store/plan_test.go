@@ -124,7 +124,7 @@ func TestPlansUseIndexes(t *testing.T) {
 					return s.Rehear(ctx, Order{ID: "rehear", Scope: chat.Scope{Team: team, Channel: channel}, Kind: "rehear"}, []Told{{WorkflowID: "channel/" + team + "/" + channel, TS: at(1)}}, []string{"d1", "d2"})
 				}},
 				{name: "AddPromise", run: func(s *Store) error {
-					return errOf(s.AddPromise(ctx, Promise{ID: "new", TeamID: team, ChannelID: channel, ThreadTS: at(0)}, 20))
+					return errOf(s.AddPromise(ctx, Promise{ID: "new", TeamID: team, ChannelID: channel, ThreadTS: at(0)}, PromiseLimits{Conversation: 20}))
 				}},
 				{name: "PromisesOf", run: func(s *Store) error { return errOf(s.PromisesOf(ctx, "d7", "d8")) }},
 				{name: "Promises", run: func(s *Store) error {

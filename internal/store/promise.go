@@ -31,8 +31,23 @@ const (
 // promiseEnds are the states in which nothing more comes of a promise.
 var promiseEnds = []PromiseState{PromiseKept, PromiseReleased, PromiseWithdrawn, PromiseCancelled, PromiseFailed}
 
-// ErrTooManyPromises is returned where a conversation has as many open promises as it may have.
+// ErrTooManyPromises is returned where as many promises are open as may be: a TooManyPromises.
 var ErrTooManyPromises = errors.New("too many promises are open")
+
+// PromiseLimits are how many promises may be open in a conversation, in a channel with its threads, and for a person or a
+// guest who asked, wherever that was. 0 is no limit.
+type PromiseLimits struct{ Conversation, Channel, Person, Guest int }
+
+// TooManyPromises says which limit is reached: that of a Conversation, a Channel, or otherwise of who asks.
+type TooManyPromises struct {
+	Limit                 int
+	Conversation, Channel bool
+}
+
+func (e TooManyPromises) Error() string { return fmt.Sprintf("%v: %d", ErrTooManyPromises, e.Limit) }
+
+// Unwrap makes it an ErrTooManyPromises.
+func (TooManyPromises) Unwrap() error { return ErrTooManyPromises }
 
 // Promise is something that the bot has said it will do at a time.
 type Promise struct {
@@ -117,8 +132,8 @@ func (p Promise) change(kind conversation.Kind, revision string, now int64) chan
 }
 
 // AddPromise saves a promise whose first time is due at DueUS, unless its step has made it before. It
-// returns ErrTooManyPromises if most are open in the conversation.
-func (s *Store) AddPromise(ctx context.Context, p Promise, most int) (Promise, error) {
+// returns a TooManyPromises if as many are open as may be. Somebody whom Slack has never described counts as a guest.
+func (s *Store) AddPromise(ctx context.Context, p Promise, most PromiseLimits) (Promise, error) {
 	p.State, p.Number, p.FirstUS, p.StoredUS = PromiseOpen, 1, p.DueUS, s.nowMicros()
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		if err := s.lockChannel(tx, chat.Scope(p.Conversation())); err != nil { // calls of one turn run side by side
@@ -128,12 +143,29 @@ func (s *Store) AddPromise(ctx context.Context, p Promise, most int) (Promise, e
 			p = made
 			return err
 		}
-		var count int64
-		if err := openPromisesIn(tx, p.Conversation()).Count(&count).Error; err != nil {
+		var asker []userRow // locked, since the same person may ask in two channels at once
+		if err := s.locked(tx).Where("team_id = ? AND user_id = ?", p.TeamID, p.Asker).Find(&asker).Error; err != nil {
 			return err
 		}
-		if count >= int64(most) {
-			return ErrTooManyPromises
+		if u := first(asker); u.UserID == "" || u.GuestUS > 0 || u.Stranger {
+			most.Person = most.Guest
+		}
+		open := tx.Model(&Promise{}).Where("team_id = ? AND state = 'open'", p.TeamID).Session(&gorm.Session{})
+		for _, of := range []struct {
+			open *gorm.DB
+			full TooManyPromises
+		}{
+			{open.Where("channel_id = ? AND thread_ts = ?", p.ChannelID, p.ThreadTS), TooManyPromises{Limit: most.Conversation, Conversation: true}},
+			{open.Where("channel_id = ?", p.ChannelID), TooManyPromises{Limit: most.Channel, Channel: true}},
+			{open.Where("asker = ?", p.Asker), TooManyPromises{Limit: most.Person}},
+		} {
+			var count int64
+			if err := of.open.Count(&count).Error; err != nil {
+				return err
+			}
+			if of.full.Limit > 0 && count >= int64(of.full.Limit) {
+				return of.full
+			}
 		}
 		return tx.Create(&p).Error
 	})
@@ -375,8 +407,8 @@ func (s *Store) CountPromises(ctx context.Context) (PromiseCounts, error) {
 // unshownPromises is how long after its time a promise waits for the reply that confirms it.
 const unshownPromises = 24 * time.Hour
 
-// HandOverPromises tells conversations of their promises that are late, once for each time: their runs may
-// have been terminated, or lost with their namespace. It returns the conversations that have a new change.
+// HandOverPromises tells conversations of their promises that are late: their runs may have been terminated, or lost
+// with their namespace. It tells them again an hour after the last time. It returns the conversations that have a new change.
 // Promises whose reply was never posted are withdrawn.
 func (s *Store) HandOverPromises(ctx context.Context) (targets []Target, err error) {
 	now := s.nowMicros()
@@ -390,14 +422,14 @@ func (s *Store) HandOverPromises(ctx context.Context) (targets []Target, err err
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		var late []Promise
 		if err := tx.Where("state = 'open' AND shown_ts <> '' AND due_us < ? AND held_us < ?", before, before).
-			Where("NOT EXISTS (SELECT 1 FROM changes c WHERE c.workflow_id = "+workflowOf+" AND c.ts = trigger_ts AND c.kind = ? AND c.revision = promises.id || '/' || number || '/' || due_us)", conversation.Due).
+			Where("NOT EXISTS (SELECT 1 FROM changes c WHERE c.workflow_id = "+workflowOf+" AND c.ts = trigger_ts AND c.kind = ? AND c.revision = promises.id || '/' || number || '/' || due_us AND "+toldLately+")", conversation.Due, now-handOverAgain.Microseconds()).
 			Order("due_us").Limit(overdueLimit).Find(&late).Error; err != nil {
 			return err
 		}
 		targets = nil
 		for _, p := range late {
 			c := p.change(conversation.Due, p.reference(), s.nowMicros())
-			added := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&c)
+			added := s.tellAgain(tx, &c)
 			if added.Error != nil {
 				return added.Error
 			}

@@ -24,7 +24,7 @@ func (db database) promise(id string) Promise {
 // made saves a promise, and shows it if ts is set.
 func (db database) made(t *testing.T, p Promise, ts string) Promise {
 	t.Helper()
-	p, err := db.AddPromise(t.Context(), p, 20)
+	p, err := db.AddPromise(t.Context(), p, PromiseLimits{Conversation: 20})
 	if err == nil && ts != "" {
 		var shown []Promise
 		if shown, err = db.ShowPromises(t.Context(), p.Decision, ts); len(shown) == 1 {
@@ -54,19 +54,19 @@ func TestAddPromise(t *testing.T) {
 		first := db.made(t, db.promise("a"), "")
 		other := db.promise("a")
 		other.What, other.DueUS = "something else", 1
-		if got, err := db.AddPromise(t.Context(), other, 1); err != nil || got != first {
+		if got, err := db.AddPromise(t.Context(), other, PromiseLimits{Conversation: 1}); err != nil || got != first {
 			t.Errorf("its step once more: %+v, %v", got, err)
 		}
-		if _, err := db.AddPromise(t.Context(), db.promise("b"), 1); !errors.Is(err, ErrTooManyPromises) {
+		if _, err := db.AddPromise(t.Context(), db.promise("b"), PromiseLimits{Conversation: 1}); !errors.Is(err, ErrTooManyPromises) {
 			t.Errorf("one too many: %v", err)
 		}
 		elsewhere := db.promise("c")
 		elsewhere.ThreadTS = ""
-		if _, err := db.AddPromise(t.Context(), elsewhere, 1); err != nil {
+		if _, err := db.AddPromise(t.Context(), elsewhere, PromiseLimits{Conversation: 1}); err != nil {
 			t.Errorf("in another conversation: %v", err)
 		}
 		must(t, errOf(db.EndPromise(t.Context(), "a", 1, PromiseKept, "", time.Time{})))
-		if _, err := db.AddPromise(t.Context(), db.promise("b"), 1); err != nil {
+		if _, err := db.AddPromise(t.Context(), db.promise("b"), PromiseLimits{Conversation: 1}); err != nil {
 			t.Errorf("after another has ended: %v", err)
 		}
 		if _, err := db.Promise(t.Context(), "none"); !errors.Is(err, ErrNotFound) {
@@ -81,7 +81,7 @@ func TestAddPromisesAtOnce(t *testing.T) {
 		db.store(t, said(at(1), ""))
 		refused := 0
 		for _, err := range concurrently(12, func(i int) error {
-			_, err := db.AddPromise(t.Context(), db.promise(fmt.Sprint(i%6)), 3)
+			_, err := db.AddPromise(t.Context(), db.promise(fmt.Sprint(i%6)), PromiseLimits{Conversation: 3})
 			return err
 		}) {
 			if errors.Is(err, ErrTooManyPromises) {
@@ -338,5 +338,91 @@ func TestPromisesAreListed(t *testing.T) {
 		if got := mapRows(of, func(p Promise) string { return p.ID }); err != nil || !slices.Equal(got, []string{"a", "hidden"}) {
 			t.Errorf("of decisions: %q, %v", got, err)
 		}
+	})
+}
+
+// Each mention opens a conversation of its own, and a person may ask in many channels: promises are counted for who asks,
+// and for the channel.
+func TestPromiseLimits(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		db.insert(t, &userRow{TeamID: team, UserID: "U1", Name: "Ann"}, &userRow{TeamID: team, UserID: "U3", Name: "Bo"}, &userRow{TeamID: team, UserID: "UGUEST", GuestUS: 1},
+			&userRow{TeamID: team, UserID: "USTRANGER", Stranger: true})
+		most, made := PromiseLimits{Conversation: 2, Channel: 4, Person: 3, Guest: 1}, 0
+		add := func(asker, channel string) (Promise, error) {
+			made++
+			p := db.promise(fmt.Sprint(made))
+			p.Asker, p.ChannelID, p.ThreadTS = asker, channel, at(made) // of another mention each
+			return db.AddPromise(t.Context(), p, most)
+		}
+		for i, c := range []struct {
+			asker, channel string
+			want           TooManyPromises
+		}{
+			{"U1", "C1", TooManyPromises{}}, {"U1", "C2", TooManyPromises{}}, {"U1", "D1", TooManyPromises{}}, {"U1", "C1", TooManyPromises{Limit: 3}},
+			{"UGUEST", "C1", TooManyPromises{}}, {"UGUEST", "C2", TooManyPromises{Limit: 1}},
+			{"USTRANGER", "C2", TooManyPromises{}}, {"USTRANGER", "C1", TooManyPromises{Limit: 1}},
+			{"U3", "C1", TooManyPromises{}}, {"U3", "C1", TooManyPromises{}}, {"U3", "C1", TooManyPromises{Limit: 4, Channel: true}}, {"U3", "C2", TooManyPromises{}},
+			{"UNEVERDESCRIBED", "C2", TooManyPromises{}}, {"UNEVERDESCRIBED", "D2", TooManyPromises{Limit: 1}},
+		} {
+			_, err := add(c.asker, c.channel)
+			if full, _ := errors.AsType[TooManyPromises](err); full != c.want || errors.Is(err, ErrTooManyPromises) != (c.want.Limit > 0) {
+				t.Errorf("%d, %s in %s: %v, want %+v", i, c.asker, c.channel, err, c.want)
+			}
+		}
+		must(t, errOf(db.EndPromise(t.Context(), "1", 1, PromiseKept, "", time.Time{})))
+		if _, err := add("U1", "D1"); err != nil {
+			t.Errorf("after one has ended: %v", err)
+		}
+		here := db.promise("here")
+		here.Asker, here.ChannelID = "U8", "C8"
+		db.insert(t, &userRow{TeamID: team, UserID: "U8"})
+		for i := range 3 {
+			here.ID = fmt.Sprint("here", i)
+			_, err := db.AddPromise(t.Context(), here, most)
+			if full, _ := errors.AsType[TooManyPromises](err); (full == TooManyPromises{Limit: 2, Conversation: true}) != (i == 2) {
+				t.Errorf("in one conversation, %d: %v", i, err)
+			}
+		}
+	})
+}
+
+// A conversation that is lost again after it was told is told again, an hour later.
+func TestLostAgain(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		db.store(t, said(at(1), ""), said(at(2), at(1)))
+		late := db.made(t, db.promise("a"), at(9))
+		proposed := db.propose(t, "run/1", at(2), false)
+		tells := func(when string, want int) {
+			t.Helper()
+			promises, err := db.HandOverPromises(t.Context())
+			if err != nil || len(promises) != want {
+				t.Errorf("%s: promises are handed over to %v, %v; want %d", when, promises, err, want)
+			}
+			proposals, err := db.HandOverProposals(t.Context())
+			if err != nil || len(proposals) != want {
+				t.Errorf("%s: proposals are handed over to %v, %v; want %d", when, proposals, err, want)
+			}
+			if want > 0 {
+				if waits := db.pending(t, late.Conversation()); len(waits) != 2 {
+					t.Errorf("%s: to be relayed are %+v", when, waits)
+				}
+			}
+		}
+		db.clock.advance(2 * time.Hour)
+		tells("late", 1)
+		tells("once more", 0)
+		db.clock.advance(2 * time.Hour)
+		tells("not relayed yet", 0)
+		db.exec(t, "UPDATE changes SET relayed_us = ?", db.nowMicros())
+		db.clock.advance(handOverAgain - time.Second)
+		tells("relayed lately", 0)
+		db.clock.advance(time.Second)
+		tells("lost again", 1)
+		tells("lost again, once more", 0)
+		db.exec(t, "UPDATE changes SET relayed_us = ?", db.nowMicros())
+		db.clock.advance(handOverAgain)
+		must(t, errOf(db.EndPromise(t.Context(), late.ID, 1, PromiseKept, "", time.Time{})))
+		must(t, errOf(db.CloseProposal(t.Context(), proposed.ID, ProposalLapsed)))
+		tells("ended", 0)
 	})
 }

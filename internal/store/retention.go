@@ -210,9 +210,9 @@ func (p pruning) ledger(h Cutoffs) error {
 		return err
 	}
 	// Mutes and snoozes stay: a workflow that is reset gives them again, and ApplyOrder must know
-	// that they were carried out.
+	// that they were carried out. Moves stay: a button may be clicked in the channel's new id (Became).
 	return walk[int64](p, prunable{
-		table: "orders", walkColumn: "ordered_us", ageColumn: "ordered_us", condition: where("kind NOT IN ('mute', 'snooze', 'unmute')"),
+		table: "orders", walkColumn: "ordered_us", ageColumn: "ordered_us", condition: where("kind NOT IN ('mute', 'snooze', 'unmute', 'move')"),
 	}, before)
 }
 

@@ -51,9 +51,15 @@ func lookAgain(s Sources) tool {
 		promise, err := s.Store.AddPromise(ctx, store.Promise{
 			ID: step, TeamID: c.Team, ChannelID: c.Channel, ThreadTS: c.Thread, TriggerTS: p.Trigger, Decision: p.Decision, Asker: p.Asker,
 			What: what, Unless: unless, Every: string(in.Every), Zone: p.zone().String(), DueUS: due.UnixMicro(),
-		}, s.MaxPromises)
-		if errors.Is(err, store.ErrTooManyPromises) {
-			return "", mistakef("%d promises are open here already, which is the limit. Somebody must cancel one first.", s.MaxPromises)
+		}, s.Promises)
+		if full, ok := errors.AsType[store.TooManyPromises](err); ok {
+			switch {
+			case full.Conversation:
+				return "", mistakef("%d promises are open here already, which is the limit. Somebody must cancel one first.", full.Limit)
+			case full.Channel:
+				return "", mistakef("%d promises are open in this channel already, which is the limit. Somebody must cancel one first.", full.Limit)
+			}
+			return "", mistakef("Whoever asks has %d open promises already, here and elsewhere, which is the limit for them. They must cancel one first.", full.Limit)
 		}
 		if err != nil {
 			return "", err

@@ -121,7 +121,7 @@ func New(s Sources) *Registry {
 	if s.Files != nil {
 		all = append(all, readFile(s))
 	}
-	if s.MaxPromises > 0 {
+	if s.Promises.Conversation > 0 {
 		all = append(all, lookAgain(s))
 	}
 	return &Registry{remote: s.Remote, secrets: secretForms(append(sentencesOf(s.Instructions), s.Secrets...)), tools: append(all, remember(s), forgetNote(s))}

@@ -32,8 +32,8 @@ type Sources struct {
 	Secrets, Instructions []string
 	// Remote has the tools of MCP servers; nil: there are none.
 	Remote Remote
-	// MaxPromises is how many promises may be open in a conversation; 0: none is made.
-	MaxPromises int
+	// Promises are how many promises may be open; without one in a conversation none is made.
+	Promises store.PromiseLimits
 	// Zone is the time zone of the dates that a model writes in a channel.
 	Zone func(ctx context.Context, c chat.Conversation) (*time.Location, error)
 }
@@ -50,7 +50,7 @@ type Store interface {
 	StepsBefore(ctx context.Context, id string) ([]store.Step, error)
 	Notes(ctx context.Context, team, channel string) ([]chat.Note, error)
 	AddNote(ctx context.Context, team, channel, step string, n chat.Note) (chat.Note, error)
-	AddPromise(ctx context.Context, p store.Promise, most int) (store.Promise, error)
+	AddPromise(ctx context.Context, p store.Promise, most store.PromiseLimits) (store.Promise, error)
 	ForgetNote(ctx context.Context, scope chat.Scope, id int64, step, by string) (found bool, err error)
 }
 
