@@ -17,8 +17,11 @@ import (
 
 	"github.com/google/generative-ai-go/genai"
 	"google.golang.org/api/option"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 
 	"myao/internal/llm"
+	httponly "myao/internal/llm/gemini/option"
 )
 
 const provider = "gemini"
@@ -39,6 +42,7 @@ type Config struct {
 // Model is Gemini as an llm.Model.
 type Model struct {
 	client    *genai.Client
+	unused    *grpc.ClientConn
 	transport *llm.Transport
 
 	mu       sync.Mutex
@@ -74,20 +78,26 @@ func New(ctx context.Context, c Config) (*Model, error) {
 	if key != "" {
 		t.Credentials.Set("X-Goog-Api-Key", key)
 	}
-	// The endpoint is always a URL with its scheme. The library also opens a gRPC
-	// client for caches, which we never use; it cannot dial a URL, and so never
-	// connects.
+	// The library also opens a gRPC client for caches, which we never use. Left to itself it would
+	// connect to a proxy, and run the helper program of a client certificate that it finds on this
+	// machine. So it gets a connection that is none.
+	none, err := grpc.NewClient("passthrough:///none", grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return nil, fmt.Errorf("open gemini: %w", err)
+	}
 	client, err := genai.NewClient(ctx,
-		option.WithEndpoint(endpoint),
+		option.WithGRPCConn(none),
+		httponly.WithoutGRPCConn(),
 		option.WithHTTPClient(&http.Client{Transport: t}),
+		option.WithEndpoint(endpoint), // always a URL with its scheme
 		option.WithoutAuthentication(),
 		// Otherwise an environment variable could make it log whole prompts.
 		option.WithLogger(slog.New(slog.DiscardHandler)),
 	)
 	if err != nil {
-		return nil, fmt.Errorf("open gemini: %w", err)
+		return nil, errors.Join(fmt.Errorf("open gemini: %w", err), none.Close())
 	}
-	return &Model{client: client, transport: t, refusals: map[string]refusals{}}, nil
+	return &Model{client: client, unused: none, transport: t, refusals: map[string]refusals{}}, nil
 }
 
 // complete turns the library's body into the one that is sent.
@@ -110,7 +120,7 @@ func namedEnums(r *http.Request) {
 // Close closes idle connections. It does not interrupt running calls.
 func (m *Model) Close() error {
 	m.transport.CloseIdleConnections()
-	if err := m.client.Close(); err != nil {
+	if err := errors.Join(m.client.Close(), m.unused.Close()); err != nil {
 		return fmt.Errorf("close gemini: %w", err)
 	}
 	return nil
