@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -326,30 +327,29 @@ func TestASlowBodyIsCutOff(t *testing.T) {
 	}
 }
 
-// Room is made by the network that holds the most. An IPv6 network of 64 bits is one.
-func TestTheLargestNetworkMakesRoom(t *testing.T) {
+// Room is made by the oldest body, but first by a network that holds more than its share. An IPv6 network of 64 bits
+// is one.
+func TestWhoHoldsMoreThanAShareMakesRoom(t *testing.T) {
 	t.Parallel()
 	var u unverified
 	var cut []string
-	enter := func(from string, size int64) {
-		b := &unverifiedBody{network: networkOf(&http.Request{RemoteAddr: from}), cut: func() { cut = append(cut, from) }}
-		u.grow(b, size)
+	enter := func(from string, size int64, want ...string) {
+		t.Helper()
+		cut = nil
+		u.grow(&unverifiedBody{network: networkOf(&http.Request{RemoteAddr: from}), cut: func() { cut = append(cut, from) }}, size)
+		if !slices.Equal(cut, want) {
+			t.Errorf("after %d bytes from %s, cut off are %q, want %q", size, from, cut, want)
+		}
 	}
-	const half = unverifiedLimit / 2
 	enter("192.0.2.1:1", 1000)
-	enter("[2001:db8::1]:1", half/2)
-	enter("[2001:db8::2]:1", half/2)
-	enter("[2001:db8:0:1::1]:1", half/4)
-	enter("192.0.2.2:1", half/4)
-	enter("192.0.2.3:1", half/2)
-	if want := "[2001:db8::1]:1"; strings.Join(cut, " ") != want {
-		t.Errorf("cut off are %q, want %q", cut, want)
+	enter("192.0.2.1:2", 1000)
+	for i := range 5 {
+		enter(fmt.Sprintf("[2001:db8:0:%d::1]:1", i), networkShare/2)
 	}
-	cut = nil
-	enter("192.0.2.3:2", half-1000)
-	if want := "192.0.2.3:1"; strings.Join(cut, " ") != want {
-		t.Errorf("cut off are %q, want %q", cut, want)
-	}
+	enter("[2001:db8:0:4::2]:1", networkShare/2)                     // as much as a share, and no more
+	enter("192.0.2.2:1", networkShare, "192.0.2.1:1", "192.0.2.1:2") // full to the last byte
+	enter("[2001:db8:0:4::3]:1", 1000, "[2001:db8:0:4::1]:1")
+	enter("192.0.2.3:1", networkShare/2, "[2001:db8:0:0::1]:1")
 }
 
 // A recorded request that is sent again is accepted for five minutes, and changes nothing. Then it is

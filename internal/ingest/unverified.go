@@ -18,6 +18,8 @@ const (
 	bodyTimeout = 2 * time.Second
 	// unverifiedLimit bounds, in bytes, the bodies that are being read, or wait for the check of their signature.
 	unverifiedLimit = 24 << 20
+	// networkShare is what one network may hold of that without being cut off first.
+	networkShare = unverifiedLimit / 4
 	// firstRead is how much room a body gets for its first bytes; it doubles as often as it is full.
 	firstRead = 4 << 10
 )
@@ -31,11 +33,11 @@ var (
 
 // unverified holds the bodies whose signature has not been checked yet. Anybody may send them.
 //
-// A body takes room for what has come of it, whatever it announces. Where there is no more room, the oldest body of
-// the network that holds the most makes some: it is cut off, and the newest goes on. So no network gets more than its
-// share while others send. Slack's requests also get in where all come from the one address of a proxy: Slack sends a
-// body at once, so that the oldest, which are cut off, are those that somebody holds back. A fixed share for an address
-// would let whoever fills the proxy's share keep Slack out.
+// A body takes room for what has come of it, whatever it announces. Where there is no more room, the oldest body makes
+// some: it is cut off, and the newest goes on. Slack sends a body at once, so the oldest are those that somebody holds
+// back, however many networks they come from. A network that holds more than its share makes room first, which never
+// is Slack's unless all come from the one address of a proxy; and then its oldest are cut off, too. Requests beyond a
+// share that were turned away would let whoever fills the proxy's share keep Slack out.
 type unverified struct {
 	mu     sync.Mutex
 	bodies []*unverifiedBody // the oldest first
@@ -64,10 +66,10 @@ func (u *unverified) grow(b *unverifiedBody, size int64) bool {
 	}
 	u.resize(b, size)
 	for u.size > unverifiedLimit {
-		oldest := u.oldestOfLargest()
-		u.remove(oldest)
-		oldest.isCut = true
-		oldest.cut()
+		dispensable := u.dispensable()
+		u.remove(dispensable)
+		dispensable.isCut = true
+		dispensable.cut()
 	}
 	return !b.isCut
 }
@@ -82,15 +84,9 @@ func (u *unverified) leave(b *unverifiedBody) bool {
 	return !b.isCut
 }
 
-// oldestOfLargest is the oldest body of the network that holds the most.
-func (u *unverified) oldestOfLargest() *unverifiedBody {
-	var largest netip.Prefix
-	for network, size := range u.sizes {
-		if size > u.sizes[largest] {
-			largest = network
-		}
-	}
-	return u.bodies[slices.IndexFunc(u.bodies, func(b *unverifiedBody) bool { return b.network == largest })]
+// dispensable is the oldest body of a network that holds more than its share, or else the oldest of all.
+func (u *unverified) dispensable() *unverifiedBody {
+	return u.bodies[max(0, slices.IndexFunc(u.bodies, func(b *unverifiedBody) bool { return u.sizes[b.network] > networkShare }))]
 }
 
 func (u *unverified) remove(b *unverifiedBody) {
