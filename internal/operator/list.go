@@ -26,6 +26,8 @@ const (
 	queryTimeout = 3 * time.Second
 	// queryLimit is how many are queried if the server cannot tell which ones match.
 	queryLimit = 500
+	// channelsInQuery is how many channels a query may name.
+	channelsInQuery = 100
 	// pageSize is how many conversations Temporal lists per request.
 	pageSize = 200
 )
@@ -77,6 +79,9 @@ type Filter struct {
 func (o *Operator) Conversations(ctx context.Context, f Filter) ([]Listed, error) {
 	if f.Limit <= 0 {
 		f.Limit = defaultLimit
+	}
+	if f.Channels != nil && len(f.Channels) == 0 {
+		return nil, nil
 	}
 	all, err := o.running(ctx, f)
 	if err != nil {
@@ -162,6 +167,13 @@ func (o *Operator) listByStatus(ctx context.Context, f Filter, status string) ([
 		if value != "" {
 			where += fmt.Sprintf(" AND (%s = %s OR %s IS NULL)", name, quoted(value), name)
 		}
+	}
+	if n := len(f.Channels); n > 0 && n <= channelsInQuery { // with more of them, most of what is listed is wanted
+		in := make([]string, n)
+		for i, id := range f.Channels {
+			in[i] = quoted(id)
+		}
+		where += fmt.Sprintf(" AND (%s IN (%s) OR %[1]s IS NULL)", conversation.AttributeChannel, strings.Join(in, ", "))
 	}
 	const unknown = conversation.AttributePhase + " IS NULL"
 	idle := quoted(string(conversation.Idle))
