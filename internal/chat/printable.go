@@ -74,7 +74,9 @@ func isInvisible(r rune) bool {
 // else stays as it is written. What is no JSON is one text.
 func PrintableJSON(raw []byte) []byte {
 	if !json.Valid(raw) {
-		return []byte(Printable(string(raw)))
+		if raw = []byte(Printable(string(raw))); !json.Valid(raw) { // which a control character may have been in the way of
+			return raw
+		}
 	}
 	var b bytes.Buffer
 	for len(raw) > 0 {

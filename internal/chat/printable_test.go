@@ -38,7 +38,7 @@ func TestPrintable(t *testing.T) {
 }
 
 func FuzzPrintableJSON(f *testing.F) {
-	for _, seed := range []string{`{"z":"a\u202eb","a\udb40\udc41":[1.50,"\"\\",null]}`, `"a\u2028"`, "not\u202e json", `{"a":"<b>&"}`, `"\ud800"`, ``} {
+	for _, seed := range []string{`{"z":"a\u202eb","a\udb40\udc41":[1.50,"\"\\",null]}`, `"a\u2028"`, "not\u202e json", `{"a":"<b>&"}`, `"\ud800"`, ``, "\"\\u202e\x01\""} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
