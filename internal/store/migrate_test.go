@@ -280,7 +280,7 @@ func TestMigrationLockEndsWithItsProcess(t *testing.T) {
 func TestModelsMatchTheTables(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		tables := map[string]bool{"goose_db_version": true}
-		for _, model := range []any{&messageRow{}, &changeRow{}, &conversationRow{}, &outboxRow{}, &Decision{}, &userRow{}, &channelRow{}, &memoryRow{}, &scopeRow{}, &callRow{}, &orderRow{}, &forgottenRow{}, &reactionRow{}, &erasedRow{}, &searchRow{}, &searchState{}, &commonRow{}, &outsiderRow{}, &Turn{}, &Step{}, &noteRow{}, &Proposal{}, &StepFile{}, &MCPTool{}, &Vote{}, &Promise{}, &Label{}, &hindsightRow{}, &snapshotRow{}, &Opinion{}, &revokedRow{}, &starterRow{}, &gapRow{}, &runRow{}} {
+		for _, model := range []any{&messageRow{}, &changeRow{}, &conversationRow{}, &outboxRow{}, &Decision{}, &userRow{}, &channelRow{}, &memoryRow{}, &scopeRow{}, &callRow{}, &orderRow{}, &forgottenRow{}, &reactionRow{}, &erasedRow{}, &searchRow{}, &searchState{}, &commonRow{}, &outsiderRow{}, &Turn{}, &Step{}, &noteRow{}, &Proposal{}, &StepFile{}, &MCPTool{}, &Vote{}, &Promise{}, &Label{}, &hindsightRow{}, &snapshotRow{}, &Opinion{}, &revokedRow{}, &starterRow{}, &gapRow{}, &runRow{}, &quoteRow{}, &writerRow{}} {
 			s, err := schema.Parse(model, &sync.Map{}, db.db.NamingStrategy)
 			if err != nil {
 				t.Fatal(err)
