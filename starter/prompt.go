@@ -77,7 +77,7 @@ func (c *promptCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 	m.Files = files
 	remote := mcp.New(mcp.Options{Servers: p.Config.MCP.Servers, Store: db, Material: m.Prompts.Material, Clock: time.Now, Logger: p.Logger, Remembered: true})
 	defer remote.Close()
-	questions, err := c.questions(ctx, p.Config, db, m, m.Tools(client, directory, webpage.New(webpage.Options{Denied: p.Config.Tools.Denied()}), files, remote, p.Config.Secrets()), own)
+	questions, err := c.questions(ctx, p.Config, db, m, m.Tools(client, directory, webpage.New(webpage.Options{Memory: files.Memory, Denied: p.Config.Tools.Denied()}), files, remote, p.Config.Secrets()), own)
 	if err != nil {
 		return err
 	}

@@ -131,6 +131,12 @@ func hostilePictures(t *testing.T) map[string][]byte {
 
 // No picture takes much memory, whatever it is, and however many there are at once.
 func TestMemoryOfPictures(t *testing.T) {
+	peak.Of(t, func() map[string]func() { return readings(t) })
+}
+
+// readings read what takes memory.
+func readings(t *testing.T) map[string]func() {
+	t.Helper()
 	pictures := hostilePictures(t)
 	cases := map[string]func(){}
 	for name, body := range pictures {
@@ -157,7 +163,7 @@ func TestMemoryOfPictures(t *testing.T) {
 	for name, body := range texts {
 		cases[name] = func() { _, _ = read(t, named("a.txt", "text/plain"), []byte(body)) }
 	}
-	peak.Of(t, nil, cases)
+	return cases
 }
 
 // What is counted for a picture is what its decoder allocates at least.

@@ -101,12 +101,22 @@ func hostilePages() map[string]string {
 
 // No page takes much memory, whatever stands in it.
 func TestMemoryOfPages(t *testing.T) {
-	at, _ := url.Parse("https://x.example/")
-	cases := map[string]func(){}
-	for name, source := range hostilePages() {
-		cases[name] = func() { _, _ = readHTML(source, at) }
-	}
-	peak.Of(t, nil, cases)
+	peak.Of(t, func() map[string]func() {
+		at, _ := url.Parse("https://x.example/")
+		cases := map[string]func(){}
+		for name, source := range hostilePages() {
+			cases[name] = func() { _, _ = readHTML(source, at) }
+		}
+		f := New(Options{})
+		for charset, source := range map[string]string{
+			"windows-1252": "\xe9", "shift_jis": "\x82\xa0", "utf-16": "\x42\x30", "utf-8": "\xff",
+		} {
+			cases[charset] = func() {
+				_, _ = f.read(t.Context(), at, "text/html; charset="+charset, []byte(filled(source)), true)
+			}
+		}
+		return cases
+	})
 }
 
 // allocated is how many bytes the process has ever allocated.

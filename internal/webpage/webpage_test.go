@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -300,4 +301,37 @@ func TestASlowSite(t *testing.T) {
 	}
 	f.timeout = 100 * time.Millisecond
 	wantRefused(t, f, "a body that never ends", host+"/slow", "took longer than")
+}
+
+// So many pages are fetched at once, and no more.
+func TestFetchesAtOnce(t *testing.T) {
+	t.Parallel()
+	var now, most atomic.Int32
+	entered, leave := make(chan struct{}, 3*maxFetches), make(chan struct{})
+	host := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if n := now.Add(1); n > most.Load() {
+			most.Store(n)
+		}
+		defer now.Add(-1)
+		entered <- struct{}{}
+		<-leave
+		fmt.Fprint(w, "done")
+	})
+	f := local()
+	var wg sync.WaitGroup
+	for range 3 * maxFetches {
+		wg.Go(func() {
+			if page, err := f.Get(t.Context(), host); err != nil || page.Text != "done" {
+				t.Errorf("%q, %v", page.Text, err)
+			}
+		})
+	}
+	for range maxFetches {
+		<-entered
+	}
+	close(leave)
+	wg.Wait()
+	if n := most.Load(); n > maxFetches {
+		t.Errorf("%d pages at once, want at most %d", n, maxFetches)
+	}
 }

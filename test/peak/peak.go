@@ -24,19 +24,16 @@ const (
 var line = regexp.MustCompile(`(?m)^peak of (.*): (\d+)$`)
 
 // Of measures by how many bytes the resident memory of a process rises at most in each case, and fails
-// the test where that is more than Most. The cases run one after the other in a process of their own: the
-// test's own program, which runs this very test again. So a test calls it once. What prepare takes, which may be nil,
-// is not counted.
-func Of(t *testing.T, prepare func(), cases map[string]func()) {
+// the test where that is more than Most. The cases are prepared, which is not counted, and run one after
+// the other, in a process of their own: the test's own program, which runs this very test again. So a test
+// calls it once.
+func Of(t *testing.T, prepare func() map[string]func()) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skip("measures by /proc")
 	}
 	if os.Getenv(variable) != "" {
-		if prepare != nil {
-			prepare()
-		}
-		for name, run := range cases {
+		for name, run := range prepare() {
 			fmt.Printf("\npeak of %s: %d\n", name, one(t, run))
 		}
 		os.Exit(0)
@@ -45,8 +42,8 @@ func Of(t *testing.T, prepare func(), cases map[string]func()) {
 	c.Env = append(os.Environ(), variable+"=1", goal)
 	out, err := c.CombinedOutput()
 	found := line.FindAllStringSubmatch(string(out), -1)
-	if err != nil || len(found) != len(cases) {
-		t.Fatalf("measured %d of %d: %v\n%s", len(found), len(cases), err, out)
+	if err != nil || len(found) == 0 {
+		t.Fatalf("measured %d cases: %v\n%s", len(found), err, out)
 	}
 	for _, m := range found {
 		n, err := strconv.ParseInt(m[2], 10, 64)
