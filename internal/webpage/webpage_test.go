@@ -329,6 +329,9 @@ func TestFetchesAtOnce(t *testing.T) {
 	for range maxFetches {
 		<-entered
 	}
+	if len(f.fetching) != maxFetches || cap(f.fetching) != maxFetches {
+		t.Errorf("%d of %d pages are being fetched, want %d", len(f.fetching), cap(f.fetching), maxFetches)
+	}
 	close(leave)
 	wg.Wait()
 	if n := most.Load(); n > maxFetches {
