@@ -217,3 +217,25 @@ func TestBodiesWait(t *testing.T) {
 		t.Errorf("%d files, %v", len(files), err)
 	}
 }
+
+// webpOf is the header of a WebP without loss, with so many bytes that mean nothing.
+func webpOf(w, h uint32, size int) []byte {
+	chunk := binary.LittleEndian.AppendUint32([]byte{0x2f}, (w-1)|(h-1)<<14)
+	chunk = append(chunk, make([]byte, size)...)
+	out := binary.LittleEndian.AppendUint32([]byte("RIFF"), uint32(len(chunk)+12))
+	return append(binary.LittleEndian.AppendUint32(append(out, "WEBPVP8L"...), uint32(len(chunk))), chunk...)
+}
+
+// What a WebP without loss takes is known only from what is in it. It is not decoded where it may be too much.
+func TestWebPWithoutLoss(t *testing.T) {
+	t.Parallel()
+	small := webpOf(1500, 1500, 400_000)
+	got, err := read(t, named("a.webp", "image/webp"), small)
+	if err != nil || !bytes.Equal(got.shown.Data, small) {
+		t.Errorf("one that need not be made smaller: %v", err)
+	}
+	_, err = read(t, named("a.webp", "image/webp"), webpOf(3000, 3000, 400_000))
+	if refused, ok := errors.AsType[*Refused](err); !ok || !strings.Contains(refused.Reason, "As a JPEG") {
+		t.Errorf("one that must be made smaller: %v", err)
+	}
+}
