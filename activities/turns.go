@@ -161,11 +161,14 @@ func (a *Activities) keepTurn(ctx context.Context, in ComposeInput, q mind.Reply
 		Decision: in.decisionKey(), Round: in.Round, Provider: answer.Turn.Provider, Model: q.Model, Text: store.Clean(answer.Turn.Text), Opaque: store.Clean(string(answer.Turn.Opaque)),
 		TokensIn: answer.Usage.Input, TokensOut: answer.Usage.Output, LatencyUS: answer.Latency.Microseconds(), ReadUS: p.began.UnixMicro(),
 	}
-	proposed, err := a.Store.ProposalsShown(ctx, in.Conversation, in.Trigger, t.Decision)
-	if err != nil {
-		return nil, err
+	proposed := before.proposed
+	if slices.ContainsFunc(answer.Turn.Calls, func(call llm.Call) bool { return p.offer(call.Name).Act }) {
+		shown, err := a.Store.ProposalsShown(ctx, in.Conversation, in.Trigger, t.Decision)
+		if err != nil {
+			return nil, err
+		}
+		proposed += shown
 	}
-	proposed += before.proposed
 	for i, call := range answer.Turn.Calls {
 		st := store.Step{CallID: store.Clean(call.ID), Tool: store.Clean(call.Name), Input: store.Clean(string(call.Input)), State: store.StepWaiting}
 		if before.calls+i >= a.Limits.MaxCalls {
