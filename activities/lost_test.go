@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -12,10 +13,13 @@ import (
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"myao/internal/codec"
+	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/llm"
 	"myao/internal/llm/llmtest"
@@ -44,10 +48,25 @@ func TestLostBefore(t *testing.T) {
 	}
 }
 
-// The attempts of an activity tell each other through Temporal which of them never ended.
+// The attempts of an activity tell each other through Temporal which of them never ended, also where payloads are
+// encrypted.
 func TestAttemptsThatNeverEnd(t *testing.T) {
 	t.Parallel()
-	c, err := client.Dial(client.Options{HostPort: testserver.Temporal(t), Logger: quiet{}})
+	key := config.Secret(base64.StdEncoding.EncodeToString(make([]byte, 32)))
+	bound, err := codec.New(config.Encryption{ActiveKey: "key", Keys: map[string]config.Secret{"key": key}, BindPayloads: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, in := range map[string]converter.DataConverter{"lost": converter.GetDefaultDataConverter(), "lost-encrypted": bound.DataConverter()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testAttemptsThatNeverEnd(t, name, in)
+		})
+	}
+}
+
+func testAttemptsThatNeverEnd(t *testing.T, queue string, in converter.DataConverter) {
+	c, err := client.Dial(client.Options{HostPort: testserver.Temporal(t), Logger: quiet{}, DataConverter: in})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,14 +94,14 @@ func TestAttemptsThatNeverEnd(t *testing.T) {
 		})
 		return workflow.ExecuteActivity(ctx, "attempt").Get(ctx, nil)
 	}
-	w := worker.New(c, "lost", worker.Options{})
+	w := worker.New(c, queue, worker.Options{})
 	w.RegisterActivityWithOptions(attempt, activity.RegisterOptions{Name: "attempt"})
 	w.RegisterWorkflowWithOptions(flow, workflow.RegisterOptions{Name: "flow"})
 	if err := w.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer w.Stop()
-	run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{TaskQueue: "lost"}, "flow")
+	run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{TaskQueue: queue}, "flow")
 	if err == nil {
 		err = run.Get(t.Context(), nil)
 	}
