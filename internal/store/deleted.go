@@ -30,27 +30,30 @@ func (s *Store) dropWith(tx *gorm.DB, team, channel string, ts ...string) error 
 	return s.blankWith(tx, true, team, channel, ts...)
 }
 
-// blankWith empties what quotes messages of a channel that are gone, by their ts: what was looked up in answer to them or
-// shows them, and the proposals and promises that they asked for, as far as these have ended. A reply that is still
-// written goes on without the results that show them, if hide is set; its other texts go when it ends (endLookups).
-func (s *Store) blankWith(tx *gorm.DB, hide bool, team, channel string, ts ...string) error {
+// blankWith empties what quotes messages of a channel that were edited or are gone, by their ts: what was looked up in
+// answer to them or shows them and, if they are gone, the proposals and promises that they asked for, as far as these have
+// ended. A reply that is still written goes on without the results that show what is gone; its other texts go when it ends
+// (endLookups).
+func (s *Store) blankWith(tx *gorm.DB, gone bool, team, channel string, ts ...string) error {
 	for some := range slices.Chunk(ts, 20) { // of more than that, the databases would read whole tables
-		if err := s.blankWithFew(tx, hide, team, channel, some); err != nil {
+		if err := s.blankWithFew(tx, gone, team, channel, some); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Store) blankWithFew(tx *gorm.DB, hide bool, team, channel string, ts []string) error {
+func (s *Store) blankWithFew(tx *gorm.DB, gone bool, team, channel string, ts []string) error {
 	of := func(column string) *gorm.DB {
 		return tx.Where("team_id = ? AND channel_id = ? AND "+column+" IN ?", team, channel, ts)
 	}
-	if err := errors.Join(
-		of("trigger_ts").Model(&Proposal{}).Where("NOT "+unfinished).Updates(map[string]any{"input": noInput, "output": ""}).Error,
-		of("trigger_ts").Model(&Promise{}).Where("state <> 'open'").Updates(map[string]any{"what": "", "unless": ""}).Error,
-	); err != nil {
-		return err
+	if gone {
+		if err := errors.Join(
+			of("trigger_ts").Model(&Proposal{}).Where("NOT "+unfinished).Updates(map[string]any{"input": noInput, "output": ""}).Error,
+			of("trigger_ts").Model(&Promise{}).Where("state <> 'open'").Updates(map[string]any{"what": "", "unless": ""}).Error,
+		); err != nil {
+			return err
+		}
 	}
 	var shown []string // steps that show them
 	if err := of("ts").Model(&quoteRow{}).Pluck("step_id", &shown).Error; err != nil {
@@ -66,7 +69,7 @@ func (s *Store) blankWithFew(tx *gorm.DB, hide bool, team, channel string, ts []
 	if err != nil {
 		return err
 	}
-	if err := blankLookups(tx, ended); err != nil || !hide || len(shown) == 0 {
+	if err := blankLookups(tx, ended); err != nil || !gone || len(shown) == 0 {
 		return err
 	}
 	return errors.Join(

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ import (
 	"gorm.io/gorm/schema"
 
 	"myao/internal/chat"
+	"myao/internal/conversation"
 	"myao/internal/testserver"
 )
 
@@ -280,7 +282,7 @@ func TestMigrationLockEndsWithItsProcess(t *testing.T) {
 func TestModelsMatchTheTables(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		tables := map[string]bool{"goose_db_version": true}
-		for _, model := range []any{&messageRow{}, &changeRow{}, &conversationRow{}, &outboxRow{}, &Decision{}, &userRow{}, &channelRow{}, &memoryRow{}, &scopeRow{}, &callRow{}, &orderRow{}, &forgottenRow{}, &reactionRow{}, &erasedRow{}, &searchRow{}, &searchState{}, &commonRow{}, &outsiderRow{}, &Turn{}, &Step{}, &noteRow{}, &Proposal{}, &StepFile{}, &MCPTool{}, &Vote{}, &Promise{}, &Label{}, &hindsightRow{}, &snapshotRow{}, &Opinion{}, &revokedRow{}, &starterRow{}, &gapRow{}, &runRow{}, &quoteRow{}, &writerRow{}} {
+		for _, model := range []any{&messageRow{}, &changeRow{}, &conversationRow{}, &outboxRow{}, &Decision{}, &userRow{}, &channelRow{}, &memoryRow{}, &scopeRow{}, &callRow{}, &orderRow{}, &forgottenRow{}, &reactionRow{}, &erasedRow{}, &searchRow{}, &searchState{}, &commonRow{}, &outsiderRow{}, &Turn{}, &Step{}, &noteRow{}, &Proposal{}, &StepFile{}, &quoteRow{}, &writerRow{}, &MCPTool{}, &Vote{}, &Promise{}, &Label{}, &hindsightRow{}, &snapshotRow{}, &Opinion{}, &revokedRow{}, &starterRow{}, &gapRow{}, &runRow{}} {
 			s, err := schema.Parse(model, &sync.Map{}, db.db.NamingStrategy)
 			if err != nil {
 				t.Fatal(err)
@@ -481,6 +483,53 @@ func TestColumnsAddedWhileInUse(t *testing.T) {
 		for i, after := range ask() {
 			if after != before[i] {
 				t.Errorf("%s\nbefore the column was added %s", after, before[i])
+			}
+		}
+	})
+}
+
+// What went with messages that are gone already is deleted or emptied when the tables are brought up to date. What is
+// open, or still written, stays.
+func TestMigrationEmptiesWhatIsGone(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		dialect, dir := goose.DialectPostgres, "postgres"
+		if db.sqlite != "" {
+			dialect, dir = goose.DialectSQLite3, "sqlite"
+		}
+		m, err := migrator(dialect, dir, db.pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		must(t, errOf(m.DownTo(t.Context(), 39)))
+		db.insert(t, &messageRow{TeamID: team, ChannelID: channel, TS: at(1), Deleted: true}, &messageRow{TeamID: team, ChannelID: channel, TS: at(2), Text: "here"})
+		looked := func(key, trigger, tool, output string, outcome conversation.Outcome) {
+			db.insert(t, &Decision{Key: key, Outcome: outcome}, &Turn{Decision: key, Text: "t", Opaque: "{}"},
+				&Step{ID: key, TeamID: team, ChannelID: channel, TriggerTS: trigger, Decision: key, Tool: tool, Input: "i", Output: output}, &StepFile{StepID: key, Data: []byte{0}})
+		}
+		for i, ts := range []string{at(1), at(2)} {
+			db.insert(t, &noteRow{Step: ts, TeamID: team, ChannelID: channel, TS: ts, Text: "n"})
+			for _, state := range []ProposalState{ProposalOpen, ProposalDone} {
+				db.insert(t, &Proposal{ID: fmt.Sprint(i, state), TeamID: team, ChannelID: channel, TriggerTS: ts, Input: "i", Output: "o", State: state})
+			}
+			for _, state := range []PromiseState{PromiseOpen, PromiseKept} {
+				db.insert(t, &Promise{ID: fmt.Sprint(i, state), TeamID: team, ChannelID: channel, TriggerTS: ts, What: "w", Unless: "u", State: state})
+			}
+		}
+		looked("of a deleted message", at(1), "open_link", "o", conversation.Sent)
+		looked("shows messages", at(2), "search_messages", "\x01C1/"+at(2)+"\x01 o", conversation.Sent)
+		looked("shows a file", at(2), "read_file", "o", conversation.Sent)
+		looked("shows a page", at(2), "open_link", "o", conversation.Sent)
+		looked("still written", at(2), "search_messages", "\x01C1/"+at(2)+"\x01 o", conversation.Pending)
+		must(t, errOf(db.Migrate(t.Context())))
+		for table, want := range map[string][]string{
+			"notes WHERE text <> ''": {at(2)}, "proposals WHERE output <> ''": {"0open", "1done", "1open"}, "promises WHERE what || unless <> ''": {"0open", "1kept", "1open"},
+			"steps WHERE output <> '' AND input <> '{}'": {"shows a page", "still written"}, "turns WHERE text || opaque <> ''": {"shows a page", "still written"}, "step_files WHERE TRUE": {"still written"},
+		} {
+			column := map[string]string{"notes": "ts", "turns": "decision", "step_files": "step_id"}[strings.Fields(table)[0]]
+			var got []string
+			must(t, db.db.Raw("SELECT "+cmp.Or(column, "id")+" FROM "+table).Scan(&got).Error)
+			if slices.Sort(got); !slices.Equal(got, want) {
+				t.Errorf("left with texts in %s: %q, want %q", table, got, want)
 			}
 		}
 	})
