@@ -323,6 +323,9 @@ func (c *Client) call(ctx context.Context, s *server, t store.MCPTool, act bool,
 // bounds: it is made before anybody has seen it. People see the whole of a call that acts.
 const maxInput = 2000
 
+// maxBoundedText is up to which maxLength a schema bounds a text: whoever runs the server writes the schema.
+const maxBoundedText = 20_000
+
 // check says what is wrong with an input; "" if nothing is.
 func check(t store.MCPTool, act bool, input json.RawMessage) string {
 	form, err := resolve([]byte(t.Schema))
@@ -349,7 +352,7 @@ func check(t store.MCPTool, act bool, input json.RawMessage) string {
 func unbounded(form *jsonschema.Schema, object map[string]any) (n int) {
 	for name, value := range object {
 		text, isText := value.(string)
-		if property := form.Properties[name]; isText && property != nil && property.MaxLength != nil {
+		if property := form.Properties[name]; isText && property != nil && property.MaxLength != nil && *property.MaxLength <= maxBoundedText {
 			continue
 		}
 		if !isText {

@@ -224,7 +224,7 @@ func TestListsAndCalls(t *testing.T) {
 // people have seen.
 func TestInputsAreBounded(t *testing.T) {
 	t.Parallel()
-	tool := store.MCPTool{Name: "desk__find", Schema: `{"type":"object","properties":{"q":{"type":"string"},"body":{"type":"string","maxLength":4000},"words":{"type":"array"}}}`}
+	tool := store.MCPTool{Name: "desk__find", Schema: `{"type":"object","properties":{"q":{"type":"string"},"body":{"type":"string","maxLength":4000},"all":{"type":"string","maxLength":20001},"words":{"type":"array"}}}`}
 	long := strings.Repeat("a", maxInput)
 	for _, c := range []struct {
 		input   string
@@ -235,6 +235,7 @@ func TestInputsAreBounded(t *testing.T) {
 		{`{"q":"` + long + `"}`, true, true},
 		{`{"body":"` + long + long + `","q":"x"}`, false, true},
 		{`{"body":"` + long + long + `a"}`, false, false},
+		{`{"all":"` + long + `"}`, false, false},
 		{`{"words":["` + long[1000:] + `",{"x":"` + long[1000:] + `"}]}`, false, false},
 		{`{"` + long + `":1}`, false, false},
 	} {
