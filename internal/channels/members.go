@@ -22,7 +22,7 @@ const (
 	listingLifetime = time.Hour
 )
 
-// ErrUnfinished: the listing of a channel's members is not complete yet. A later call goes on with it.
+// ErrUnfinished is returned while the listing of a channel's members is not complete. A later call goes on with it.
 var ErrUnfinished = errors.New("the members are not all listed yet")
 
 // memberListings keeps the listings of members that are not complete, by team and channel. The zero value is ready.

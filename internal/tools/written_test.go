@@ -196,17 +196,15 @@ func FuzzEcho(f *testing.F) {
 				for i, input := range c.inputs {
 					steps = append(steps, call("d", i, tool, input, output))
 				}
-				last := steps[len(steps)-1:]
 				for i := range steps[:len(steps)-1] {
 					steps[i].Output = "nothing yet"
 				}
-				if pageTool := writerOf(tool) == Page; pageTool { // which repeats what a program was told
+				if writerOf(tool) == Page { // which repeats what a program was told
 					for i := range steps {
 						steps[i].Tool = "echo__look"
 					}
 					steps[len(steps)-1].Output = ""
-					last = []store.Step{call("d", len(steps), tool, `{}`, output)}
-					steps = append(steps, last...)
+					steps = append(steps, call("d", len(steps), tool, `{}`, output))
 				}
 				if by := (said{steps: map[string][]store.Step{"d": steps}}).find(t, c.given); by != Nobody {
 					t.Errorf("%s: %q of %s counts as written by %d, although it was told %q", form, c.given, tool, by, c.inputs)
