@@ -200,7 +200,7 @@ func testClicks(t *testing.T, w *world) {
 // Messages that arrive while the page reloads its state are not lost.
 func testLoading(t *testing.T, w *world) {
 	tb := w.open(t, desktop)
-	call(tb, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*/sandbox/state", RequestStage: fetch.RequestStageResponse}}})
+	tb.holdBack("sandbox/state")
 	// A change of the faults makes the page reload its state.
 	w.Post("misbehave", map[string]any{"name": "order", "on": false})
 	// Without an answer it tries again.

@@ -33,6 +33,7 @@ type tab struct {
 	requests []string
 	troubles []string
 	paused   []fetch.RequestID // held back by the test
+	probed   fetch.RequestID   // the probe of holdBack that was held back
 }
 
 // look describes a visitor's screen.
@@ -86,6 +87,29 @@ func (w *world) open(t *testing.T, l look) *tab {
 // loads is an expression for how often the page has loaded its state.
 const loads = `performance.getEntriesByType("resource").filter(e => e.name.endsWith("/sandbox/state")).length`
 
+// probe marks requests that are only to be held back, at an address that the server answers as without it.
+const probe = "?probe"
+
+// holdBack holds the answers back to the page's requests for a path from now on, until fetch.Disable. Chrome
+// answers before the page's own process knows, which then still sends what it is asked for: so the page sends
+// one probe after the other until one is held back.
+func (tb *tab) holdBack(path string) {
+	tb.t.Helper()
+	held := func(path string) *fetch.RequestPattern {
+		return &fetch.RequestPattern{URLPattern: "*/" + path, RequestStage: fetch.RequestStageResponse}
+	}
+	call(tb, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{held(path), held(path + probe)}})
+	if !holds(tb.t, within, func() bool {
+		eval[bool](tb, fmt.Sprintf("!!(window.probing ||= fetch(%q).finally(() => window.probing = null))", path+probe))
+		tb.mu.Lock()
+		defer tb.mu.Unlock()
+		return tb.probed != ""
+	}) {
+		tb.t.Fatalf("requests for %s are not held back\n%s", path, tb.sight())
+	}
+	call(tb, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: tb.probed})
+}
+
 // request waits for the nth request that the test holds back.
 func (tb *tab) request(nth int) (id fetch.RequestID) {
 	tb.t.Helper()
@@ -109,7 +133,11 @@ func (tb *tab) hear(event any) {
 	case *network.EventRequestWillBeSent:
 		tb.requests = append(tb.requests, e.Request.URL)
 	case *fetch.EventRequestPaused:
-		tb.paused = append(tb.paused, e.RequestID)
+		if strings.HasSuffix(e.Request.URL, probe) {
+			tb.probed = e.RequestID
+		} else {
+			tb.paused = append(tb.paused, e.RequestID)
+		}
 	case *network.EventWebSocketCreated:
 		tb.requests = append(tb.requests, e.URL)
 	case *page.EventJavascriptDialogOpening:
