@@ -295,8 +295,8 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind
 	if known.Trigger != nil {
 		asker = known.Trigger.UserID
 	}
+	place := a.placeOf(in.Task, in.Addressed, asker, known.ChannelName, known.Readers, known.Settings)
 	if a.Tools != nil && !l.last(a.Limits, in.Round, began) {
-		place := a.placeOf(in.Task, in.Addressed, asker, known.ChannelName, known.Readers, known.Settings)
 		if attempt.LeavesFiles {
 			place.Allowed = tools.WithoutFiles(place.Allowed)
 		}
@@ -334,7 +334,6 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind
 	if err != nil {
 		return written{rounds: len(l.turns)}, err
 	}
-	place := a.placeOf(in.Task, in.Addressed, asker, known.ChannelName, known.Readers, known.Settings)
 	text, reaction := prompt.SafeReply(text, q.Shown(), a.writtenFor(ctx, in, place, known.Settings.Persona), a.Mind.Recall.Persona), ""
 	if name := chat.ParseReaction(text); name != "" {
 		text = chat.EmojiCharacter(name)
