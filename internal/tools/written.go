@@ -119,7 +119,7 @@ var messageTools = []string{"search_messages", "read_thread", "read_channel"}
 // only what the model told it, and for one that does not exist.
 func writerOf(tool string) Writer {
 	switch {
-	case tool == openLinkName, tool == ReadFile:
+	case ReadsForeign(tool):
 		return Page
 	case strings.Contains(tool, "__"):
 		return Program
