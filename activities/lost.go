@@ -72,8 +72,8 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// checkLost gives an activity up of which too many attempts never ended. From the second one on the doctor
-// names the conversation.
+// checkLost returns a final error once too many attempts of an activity never ended. From the second such attempt
+// on, the doctor names the conversation.
 func (a *Activities) checkLost(ctx context.Context, t Task) error {
 	lost := progressOf(ctx).Lost
 	if lost == 0 {

@@ -147,7 +147,7 @@ func TestFilesAreLeftOutAfterALostAttempt(t *testing.T) {
 	}
 }
 
-// An activity of which too many attempts never ended is given up, and the conversation is known.
+// An activity is given up once too many attempts never ended, and its conversation is saved for the doctor.
 func TestLostAttemptsAreBounded(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, url option) {
 		b := setup(t, url)

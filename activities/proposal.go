@@ -21,8 +21,8 @@ import (
 	"myao/internal/tools"
 )
 
-// maxProposals limits what is proposed because of one message, in all replies to it. Whoever reads more buttons than
-// that no longer reads what stands above each.
+// maxProposals limits what is proposed because of one message, in all replies to it. People who see more buttons
+// press them without reading the text above each.
 const maxProposals = 2
 
 // unproposed stands under a reply that was to propose more.

@@ -57,7 +57,7 @@ func pngOf(t *testing.T, w, h uint32, depth, kind, interlaced byte, more ...stri
 	return out
 }
 
-// jpegOf is a JPEG of so many components, each of which is sampled as often as the byte says. Its data ends at once.
+// jpegOf returns a JPEG without pixel data. sampled has one byte for each component: its sampling factors.
 func jpegOf(w, h uint16, progressive bool, adobe string, sampled ...byte) []byte {
 	out := []byte("\xff\xd8" + adobe)
 	marker, each := byte(0xC0), len(sampled)

@@ -62,7 +62,7 @@ func TestMembers(t *testing.T) {
 	step("somebody whom Slack does not know joins", b.member(t, joined, "UNOBODY", "C1", 5), http.StatusOK, 1)
 }
 
-// However many join of whom Slack does not say who they are, no channel is read for that: they count as outsiders.
+// People whom Slack does not describe count as outsiders. No channel is read again when they join, however many do.
 func TestUnknownMembersOpenNoGap(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -34,7 +34,7 @@ type writer struct {
 	blank   bool
 	// prefix begins each line, lead the next one in its place if it is set.
 	prefix, lead string
-	// marked are the marks of emphasis around the next word, the first open of which are written.
+	// marked are the marks of emphasis around the next word. The first ones, as many as open says, are written.
 	marked []string
 	open   int
 	nested int
@@ -54,7 +54,7 @@ func (w *writer) block(gap int) {
 	w.gap = max(w.gap, gap)
 }
 
-// word writes what stands on one line.
+// word writes a text without line breaks, after the line breaks, prefix and marks that are due before it.
 func (w *writer) word(s string) {
 	if w.full() {
 		return
@@ -307,8 +307,8 @@ func (w *writer) preformatted(n *html.Node) {
 	w.block(2)
 }
 
-// fenceOf is what stands around a code: more backticks than are in it next to each other, and at least so
-// many.
+// fenceOf returns the backticks that enclose a code: more than stand next to each other in it, and at least
+// atLeast.
 func fenceOf(text string, atLeast int) string {
 	run := 0
 	for _, r := range text {

@@ -24,7 +24,7 @@ var (
 	openerPattern = regexp.MustCompile(`<([A-Za-z][A-Za-z0-9+.-]*:)`)
 	// linkedPattern matches the addresses that Slack makes links of.
 	linkedPattern = regexp.MustCompile(`^(?i:[a-z][a-z0-9+.-]*://|mailto:|tel:)`)
-	// argumentsPattern matches what stands in brackets behind others in code, as in f[i](x).
+	// argumentsPattern matches the arguments of a call in code, such as x in f[i](x): no address.
 	argumentsPattern = regexp.MustCompile(`^[A-Za-z0-9_ ,+*-]*$`)
 	// hostPattern matches a host in the text of a link, or what looks like one: a name, one with a port, an
 	// address in numbers, and whatever follows a scheme.
