@@ -140,8 +140,7 @@ func TestBadClients(t *testing.T) {
 	t.Parallel()
 	f := open(t, patient)
 	body := strings.Repeat("x", 1000)
-	signed := signature(body)
-	slowBody := fmt.Sprintf("%s%sContent-Length: %d\r\n\r\n", head, signed, len(body))
+	slowBody := fmt.Sprintf("%s%sContent-Length: %d\r\n\r\n", head, signature(body), len(body))
 	for _, c := range []struct {
 		name string
 		do   func(net.Conn)
@@ -152,7 +151,7 @@ func TestBadClients(t *testing.T) {
 			}
 		}, http.StatusRequestHeaderFieldsTooLarge},
 		{"a body that ends early", func(conn net.Conn) {
-			_, _ = fmt.Fprintf(conn, "%s%sContent-Length: %d\r\n\r\n%s", head, signed, len(body)+1, body)
+			_, _ = fmt.Fprintf(conn, "%s%sContent-Length: %d\r\n\r\n%s", head, signature(body), len(body)+1, body)
 			_ = conn.(*net.TCPConn).CloseWrite()
 		}, http.StatusBadRequest},
 		{"unsigned, a huge body announced", func(conn net.Conn) {
@@ -190,7 +189,6 @@ func TestBadClients(t *testing.T) {
 // What one client can use is limited in time.
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	signed := signature("x")
 	for _, c := range []struct {
 		name  string
 		limit func(*web.Limits) *time.Duration
@@ -203,11 +201,11 @@ func TestLimits(t *testing.T) {
 			writeSlowly(conn, "X")
 		}},
 		{"a slow body", nil, http.StatusRequestTimeout, func(conn net.Conn) {
-			_, _ = fmt.Fprintf(conn, "%s%sContent-Length: 1000\r\n\r\n", head, signed)
+			_, _ = fmt.Fprintf(conn, "%s%sContent-Length: 1000\r\n\r\n", head, signature("x"))
 			writeSlowly(conn, "x")
 		}},
 		{"a slow body in chunks", nil, http.StatusRequestTimeout, func(conn net.Conn) {
-			_, _ = fmt.Fprintf(conn, "%s%sTransfer-Encoding: chunked\r\n\r\n", head, signed)
+			_, _ = fmt.Fprintf(conn, "%s%sTransfer-Encoding: chunked\r\n\r\n", head, signature("x"))
 			writeSlowly(conn, "1\r\nx\r\n")
 		}},
 		{"asked, and then idle", func(l *web.Limits) *time.Duration { return &l.Idle }, http.StatusOK, func(conn net.Conn) {

@@ -42,6 +42,7 @@ type look struct {
 	dark, phone   bool
 	still         bool   // prefers reduced motion
 	newcomer      bool   // has never seen the tour, which may then start itself
+	away          bool   // the page believes that it is hidden, until comeBack
 	hash          string // of the address
 }
 
@@ -78,10 +79,19 @@ func (w *world) open(t *testing.T, l look) *tab {
 	if !l.newcomer {
 		call(tb, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `if (location.protocol === "http:") localStorage.setItem("tour", "seen")`})
 	}
+	if l.away {
+		call(tb, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `window.away = true; Object.defineProperty(document, "hidden", { get: () => window.away })`})
+	}
 	tb.do("open the page", chromedp.Navigate(w.URL+"/"+l.hash))
 	// Once connected, the page loads its state again.
 	tb.await("the page to be connected", `document.getElementById("status").textContent === "connected" && `+loads+" > 0")
 	return tb
+}
+
+// comeBack shows the page to a visitor who was away.
+func (tb *tab) comeBack() {
+	tb.t.Helper()
+	eval[bool](tb, `window.away = false, document.dispatchEvent(new Event("visibilitychange"))`)
 }
 
 // loads is an expression for how often the page has loaded its state.
