@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"myao/internal/charset"
 	"myao/internal/chat"
 	"myao/internal/decoding"
 	"myao/internal/llm"
@@ -60,6 +61,8 @@ type content struct {
 	// text is its text, not yet written as material; cut is set if that is only its beginning.
 	text string
 	cut  bool
+	// guess is the encoding that the text was read in, if that is a guess.
+	guess string
 	// shown is the picture or the PDF itself; nil for a text.
 	shown *llm.File
 }
@@ -83,8 +86,7 @@ func tooLarge(what string, most int64) error {
 // limits bound what is downloaded of a file, in bytes, by what it is.
 type limits struct{ picture, pdf, text int64 }
 
-// textBytes is what a text takes while it is read, a byte: it is decoded in several ways, or is the HTML of
-// a canvas.
+// textBytes is what a text takes while it is read, a byte: it is decoded, or is the HTML of a canvas.
 const textBytes = 50
 
 // maxCharacters bounds what is written as material of a text, which takes time.
@@ -117,6 +119,9 @@ func (r *Reader) written(f chat.File, c content) (text string, files []llm.File)
 		}
 	}
 	text = Name(f)
+	if c.guess != "" {
+		text += fmt.Sprintf(" (read as %s, a guess)", c.guess)
+	}
 	if c.shown != nil {
 		text += " is shown itself."
 		files = []llm.File{*c.shown}
@@ -239,7 +244,7 @@ func (r *Reader) content(ctx context.Context, info slack.File, body []byte, l li
 		return content{}, err
 	}
 	defer release()
-	text, ok := decode(body)
+	read, ok := charset.Read(body, "", false)
 	switch {
 	case !ok && kindOf(info) != "":
 		return content{}, refusef("cannot be read: it is %s", kindOf(info))
@@ -248,14 +253,14 @@ func (r *Reader) content(ctx context.Context, info slack.File, body []byte, l li
 	case int64(len(body)) > l.text:
 		return content{}, tooLarge("texts", l.text)
 	}
-	cut := false
+	c = content{text: read.Text, guess: read.Guess}
 	if info.Canvas() {
-		text, cut = canvas(text)
+		c.text, c.cut = canvas(c.text)
 	}
-	if strings.TrimSpace(text) == "" {
+	if strings.TrimSpace(c.text) == "" {
 		return content{}, refusef("has no text")
 	}
-	return content{text: text, cut: cut}, nil
+	return c, nil
 }
 
 // document is a PDF, with its text.

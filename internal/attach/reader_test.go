@@ -160,6 +160,29 @@ func TestTexts(t *testing.T) {
 	}
 }
 
+// A text whose encoding nobody says is read as what it looks like, and the model is told that this is a guess.
+func TestGuessedEncodings(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		file       slack.File
+		body, want string
+	}{
+		"a table":         {named("a.csv", "text/csv"), "Artikel;Menge\r\nK\xe4se;12\r\nB\xe4r;3\r\n", "The file \"a.csv\" (read as Windows-1252, a guess):\n\nArtikel;Menge\r\nKäse;12\r\nBär;3\r\n"},
+		"UTF-16, no mark": {named("a.csv", "text/csv"), "K\x00\xe4\x00s\x00e\x00", "The file \"a.csv\" (read as UTF-16LE, a guess):\n\nKäse"},
+		"a snippet":       {slack.File{File: chat.File{Name: "a.yaml"}, Mode: "snippet"}, "imi\xea: \xa3ukasz\n", "The file \"a.yaml\" (read as Windows-1250, a guess):\n\nimię: Łukasz\n"},
+		"an e-mail":       {slack.File{File: chat.File{Name: "mail"}, Mode: "email"}, "\xb7\xef\xcc\xbe: \xc5\xc4\xc3\xe6\n", "The file \"mail\" (read as EUC-JP, a guess):\n\n件名: 田中\n"},
+		"a canvas":        {slack.File{File: chat.File{Name: "Plan"}, Type: "quip"}, `<div class="quip-canvas-content"><p>K` + "\xe4" + `se</p></div>`, "The file \"Plan\" (read as Windows-1252, a guess):\n\nKäse"},
+		"a page":          {named("a.html", "text/html"), "<meta charset=iso-8859-2><p>\xe6", "The file \"a.html\":\n\n<meta charset=iso-8859-2><p>ć"},
+		"UTF-8":           {named("a.csv", "text/csv"), "Käse", "The file \"a.csv\":\n\nKäse"},
+	} {
+		c.file.ID, c.file.URL = "F1", "https://files.slack.com/f"
+		s := &fakeSlack{files: map[string]slack.File{"F1": c.file}, bodies: map[string][]byte{"F1": []byte(c.body)}}
+		if got, _, err := reader(s).Read(t.Context(), chat.File{ID: "F1", Name: c.file.Name}); err != nil || got != c.want {
+			t.Errorf("%s: got %q, %v; want %q", what, got, err, c.want)
+		}
+	}
+}
+
 func TestPictures(t *testing.T) {
 	t.Parallel()
 	small, wide := encoded(t, picture(40, 30), "png"), encoded(t, picture(3136, 100), "png")

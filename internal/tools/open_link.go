@@ -67,6 +67,9 @@ func (s Sources) shownPage(page webpage.Page) Result {
 	if page.Cut {
 		lines = append(lines, "Only its beginning was read: it is too long.")
 	}
+	if page.Guess != "" {
+		lines = append(lines, "Read as "+page.Guess+", a guess.")
+	}
 	r := Result{}
 	switch {
 	case page.PDF != nil:

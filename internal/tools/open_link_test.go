@@ -176,6 +176,7 @@ func TestWhatAPageIsTo(t *testing.T) {
 	}{
 		{webpage.Page{Title: "Plan", Text: "# Friday"}, "Page: " + address + "\nTitle: material: Plan\n\nmaterial: # Friday"},
 		{webpage.Page{Text: "long", Cut: true}, "Page: " + address + "\nOnly its beginning was read: it is too long.\n\nmaterial: long"},
+		{webpage.Page{Text: "Käse", Guess: "Windows-1252"}, "Page: " + address + "\nRead as Windows-1252, a guess.\n\nmaterial: Käse"},
 		{webpage.Page{Text: " \n"}, "Page: " + address + "\n\nIt has no text."},
 		{webpage.Page{PDF: []byte("%PDF-")}, "Page: " + address + "\n\nIt is a PDF file without text that could be read here."},
 	} {

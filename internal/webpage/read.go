@@ -9,8 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/net/html/charset"
-
+	"myao/internal/charset"
 	"myao/internal/decoding"
 	"myao/internal/pdf"
 )
@@ -19,9 +18,9 @@ import (
 // no text is not read as text, whatever it is called.
 func (f *Fetcher) read(ctx context.Context, at *url.URL, contentType string, body []byte, cut bool) (page Page, err error) {
 	defer recovered(&page, &err)
-	claimed, _, err := mime.ParseMediaType(contentType)
+	claimed, params, err := mime.ParseMediaType(contentType)
 	if err != nil {
-		claimed, contentType = "", ""
+		claimed, params = "", nil
 	}
 	found, _, _ := strings.Cut(http.DetectContentType(body), ";")
 	html := claimed == "text/html" || claimed == "application/xhtml+xml" || untyped(claimed) && found == "text/html"
@@ -29,10 +28,8 @@ func (f *Fetcher) read(ctx context.Context, at *url.URL, contentType string, bod
 	case found == "application/pdf" && cut:
 		return Page{}, refused("The PDF is larger than %d MiB.", maxBytes>>20)
 	case found == "application/pdf":
-	case !strings.HasPrefix(found, "text/"):
-		return Page{}, refused("The page is of type %q, which is not read.", either(found, "application/octet-stream", claimed))
 	case !html && !textual(claimed) && !untyped(claimed):
-		return Page{}, refused("The page is of type %q, which is not read.", claimed)
+		return Page{}, unread(found, claimed)
 	}
 	bounded, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
@@ -41,13 +38,19 @@ func (f *Fetcher) read(ctx context.Context, at *url.URL, contentType string, bod
 		return Page{}, bounded.Err()
 	}
 	defer release()
-	switch {
-	case found == "application/pdf":
+	if found == "application/pdf" {
 		return f.readPDF(ctx, bounded, body)
-	case html:
-		return readHTML(decoded(body, contentType), at)
 	}
-	return Page{Text: decoded(body, contentType)}, nil
+	text, ok := charset.Read(body, params["charset"], cut)
+	if !ok && !strings.HasPrefix(found, "text/") {
+		return Page{}, unread(found, claimed)
+	}
+	page = Page{Text: text.Text}
+	if html {
+		page, err = readHTML(text.Text, at)
+	}
+	page.Guess = text.Guess
+	return page, err
 }
 
 var errBroken = refused("The page cannot be read: it is broken.")
@@ -59,12 +62,12 @@ func recovered(page *Page, err *error) {
 	}
 }
 
-// either is the type that says more.
-func either(found, vague, claimed string) string {
-	if found == vague && claimed != "" {
-		return claimed
+// unread refuses a page by the type that says more. What is no text has neither type of one.
+func unread(found, claimed string) error {
+	if (found == "application/octet-stream" || strings.HasPrefix(found, "text/")) && claimed != "" {
+		found = claimed
 	}
-	return found
+	return refused("The page is of type %q, which is not read.", found)
 }
 
 func untyped(claimed string) bool { return claimed == "" || claimed == "application/octet-stream" }
@@ -73,16 +76,6 @@ func untyped(claimed string) bool { return claimed == "" || claimed == "applicat
 func textual(claimed string) bool {
 	return strings.HasPrefix(claimed, "text/") || strings.HasSuffix(claimed, "+json") || strings.HasSuffix(claimed, "+xml") ||
 		slices.Contains([]string{"application/json", "application/xml", "application/yaml", "application/x-yaml", "application/toml", "application/javascript"}, claimed)
-}
-
-// decoded is a text in UTF-8.
-func decoded(body []byte, contentType string) string {
-	encoding, _, _ := charset.DetermineEncoding(body[:min(len(body), 1024)], contentType)
-	text, err := encoding.NewDecoder().Bytes(body)
-	if err != nil {
-		text = body
-	}
-	return strings.TrimPrefix(strings.ToValidUTF8(string(text), "\uFFFD"), "\uFEFF")
 }
 
 // readPDF reads a PDF until bounded ends, which ends with ctx.

@@ -49,6 +49,8 @@ type Page struct {
 	Text string
 	// Cut is set if the page is longer than Text.
 	Cut bool
+	// Guess is the encoding that the page was read in, if neither the site nor the page says it.
+	Guess string
 	// PDF is a PDF file without text that can be read; Text is empty then.
 	PDF []byte
 }

@@ -338,3 +338,36 @@ func TestFetchesAtOnce(t *testing.T) {
 		t.Errorf("%d pages at once, want at most %d", n, maxFetches)
 	}
 }
+
+// A page is read as the whole of it says, not as its beginning does, and a guess is told.
+func TestEncodings(t *testing.T) {
+	t.Parallel()
+	ascii := strings.Repeat("plain text ", 200)
+	f := local()
+	for what, c := range map[string]struct{ contentType, body, want, guess string }{
+		"text":                    {"text/plain", ascii + "Käse, 日本", "Käse, 日本", ""},
+		"JSON":                    {"application/json", `{"pad":"` + ascii + `","name":"Käse"}`, `"name":"Käse"`, ""},
+		"Markdown":                {"text/markdown", "# Plan\n\n" + ascii + "\n\nKäse", "Käse", ""},
+		"YAML":                    {"application/yaml", "pad: " + ascii + "\nname: Käse\n", "name: Käse", ""},
+		"HTML":                    {"text/html", "<p>" + ascii + "<p>Käse", "Käse", ""},
+		"untyped":                 {"", ascii + "Käse", "Käse", ""},
+		"declared as Latin-1":     {"text/html; charset=iso-8859-1", "<p>" + ascii + "<p>Käse", "Käse", ""},
+		"cut within a character":  {"text/plain", "x" + strings.Repeat("ä", maxBytes/2), strings.Repeat("ä", 100), ""},
+		"Latin-1":                 {"text/plain", ascii + "K\xe4se", "Käse", "Windows-1252"},
+		"Latin-1, a meta late":    {"text/html", "<p>" + ascii + "<meta charset=iso-8859-1><p>K\xe4se", "Käse", ""},
+		"Latin-1 called UTF-8":    {"text/csv; charset=utf-8", "Artikel;Menge\nK\xe4se;12\nB\xe4r;3\n", "Käse;12\nBär;3", "Windows-1252"},
+		"Shift_JIS":               {"text/csv", "\x8f\xa4\x95i,\x90\x94\x97\xca\n", "商品,数量", "Shift_JIS"},
+		"UTF-16 without a mark":   {"text/plain", "K\x00\xe4\x00s\x00e\x00", "Käse", "UTF-16LE"},
+		"UTF-16, declared":        {"text/plain; charset=utf-16be", "\x00K\x00\xe4\x00s\x00e", "Käse", ""},
+		"HTML in UTF-16, no mark": {"text/html", "<\x00p\x00>\x00K\x00\xe4\x00s\x00e\x00", "Käse", "UTF-16LE"},
+	} {
+		host := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header()["Content-Type"] = []string{c.contentType}
+			_, _ = w.Write([]byte(c.body))
+		})
+		page, err := f.Get(t.Context(), host)
+		if err != nil || !strings.Contains(page.Text, c.want) || page.Guess != c.guess || strings.Contains(page.Text, "\uFFFD") {
+			t.Errorf("%s: %.99q by the guess %q, %v; want %.99q by %q", what, page.Text, page.Guess, err, c.want, c.guess)
+		}
+	}
+}
