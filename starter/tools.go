@@ -33,7 +33,7 @@ type toolsList struct {
 func (toolsList) Help() string {
 	return `A tool of kind look reads, and is carried out at once. One of kind act is only proposed to people.
 One that acts and has changed is withheld until it is allowed. A server that does not answer is
-shown as it is remembered.
+shown as it is remembered. What of an input is not checked here, its server checks: see "unchecked".
 
   starter tools list
   starter tools list --json | jq '.[] | select(.kind == "withheld")'`
@@ -51,6 +51,8 @@ type toolOfServer struct {
 	Seen        time.Time       `json:"seen,omitzero"`
 	// Fault says why the tool cannot be used, or why its server was not asked.
 	Fault string `json:"fault,omitempty"`
+	// Unchecked says what of an input is not checked before a call, with its place: its server checks it.
+	Unchecked []string `json:"unchecked,omitempty"`
 }
 
 func (c *toolsList) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
@@ -77,7 +79,7 @@ func (c *toolsList) run(ctx context.Context, p launch.Program, stdout io.Writer)
 			}
 			reports = append(reports, toolOfServer{
 				Server: t.Server, Tool: t.Tool, Name: t.Name, Kind: string(mcp.KindOf(t, server)), Description: t.Description, Schema: json.RawMessage(t.Schema),
-				Seen: time.UnixMicro(t.SeenUS).UTC(), Fault: faults[t.Server],
+				Seen: time.UnixMicro(t.SeenUS).UTC(), Fault: faults[t.Server], Unchecked: mcp.Unchecked(t),
 			})
 		}
 		for _, name := range slices.Sorted(maps.Keys(faults)) {
@@ -93,6 +95,14 @@ func (c *toolsList) run(ctx context.Context, p launch.Program, stdout io.Writer)
 			rows := [][]string{{"KIND", "SERVER", "TOOL", "WHAT ITS SERVER SAYS OF IT"}}
 			for _, r := range reports {
 				what := r.Description
+				var places []string
+				for _, u := range r.Unchecked {
+					place, _, _ := strings.Cut(u, ": ")
+					places = append(places, place)
+				}
+				if len(places) > 0 {
+					what = strings.TrimSpace("(not checked here: " + strings.Join(places, ", ") + ") " + what)
+				}
 				if r.Fault != "" {
 					what = strings.TrimSpace("(" + r.Fault + ") " + what)
 				}

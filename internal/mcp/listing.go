@@ -1,16 +1,15 @@
 package mcp
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"myao/internal/chat"
@@ -23,7 +22,6 @@ const (
 	maxPages, maxTools, maxRemembered = 20, 200, 1000
 	maxToolName                       = 200
 	maxDescription                    = 1000 // characters
-	maxSchema                         = 32 << 10
 )
 
 // listed is a tool as its server has just listed it. It fails with a reason for which it cannot be used.
@@ -39,7 +37,8 @@ func listed(server string, t *sdk.Tool) (store.MCPTool, error) {
 		return store.MCPTool{}, err
 	}
 	schema = chat.PrintableJSON(schema)
-	if _, err := resolve(schema); err != nil {
+	kept, err := remembered(schema)
+	if err != nil {
 		return store.MCPTool{}, err
 	}
 	annotations := sdk.ToolAnnotations{}
@@ -53,12 +52,41 @@ func listed(server string, t *sdk.Tool) (store.MCPTool, error) {
 	}
 	row := store.MCPTool{
 		Server: server, Tool: t.Name, Name: nameOf(server, t.Name), Description: cut(chat.Printable(t.Description), maxDescription),
-		Schema: string(schema), Annotations: string(noted), Reads: annotations.ReadOnlyHint,
+		Schema: string(kept), Annotations: string(noted), Reads: annotations.ReadOnlyHint,
 	}
 	// What is cut off counts as well: it may be all that has changed.
-	hash := sha256.Sum256([]byte(fmt.Sprintf("%q %q %q", t.Description, row.Schema, row.Annotations)))
+	hash := sha256.Sum256([]byte(fmt.Sprintf("%q %q %q", t.Description, schema, row.Annotations)))
 	row.Fingerprint = hex.EncodeToString(hash[:16])
 	return row, nil
+}
+
+// remembered is what is kept of a schema: all of it, unless it is too large.
+func remembered(schema []byte) ([]byte, error) {
+	f, err := read(schema)
+	if err != nil || len(schema) <= maxSchema {
+		return schema, err
+	}
+	upper := maps.Clone(f.plain)
+	upper["$comment"] = fmt.Sprintf("%s %d bytes", shortened, len(schema))
+	return json.Marshal(upper)
+}
+
+// shortened begins the comment in a schema of which only the upper levels are kept.
+const shortened = "Only the upper levels are kept of"
+
+// Unchecked says what of a tool's input only its server checks, with the place of each.
+func Unchecked(t store.MCPTool) []string {
+	var schema struct {
+		Comment string `json:"$comment"`
+	}
+	f, err := read([]byte(t.Schema))
+	if err != nil || json.Unmarshal([]byte(t.Schema), &schema) != nil {
+		return nil
+	}
+	if of, ok := strings.CutPrefix(schema.Comment, shortened); ok {
+		return append([]string{"most of a schema of" + of}, f.unchecked...)
+	}
+	return f.unchecked
 }
 
 // merge says what is remembered of a server's tools after a listing:
@@ -127,32 +155,6 @@ func KindOf(t store.MCPTool, c config.MCPServer) Kind {
 		return Withheld
 	}
 	return Act
-}
-
-// resolve checks a schema of a tool's input, and makes it ready to check inputs.
-func resolve(raw []byte) (*jsonschema.Resolved, error) {
-	if len(raw) > maxSchema {
-		return nil, fmt.Errorf("its schema has %d bytes: at most %d are taken", len(raw), maxSchema)
-	}
-	var form map[string]any
-	if err := json.Unmarshal(raw, &form); err != nil || form["type"] != "object" {
-		return nil, errors.New("its schema is not that of an object")
-	}
-	if bytes.IndexByte(raw, 0) >= 0 || strings.Contains(string(raw), `\u0000`) {
-		return nil, errors.New("its schema has a NUL character")
-	}
-	if err := bounded(form); err != nil {
-		return nil, err
-	}
-	var schema jsonschema.Schema
-	if err := json.Unmarshal(raw, &schema); err != nil {
-		return nil, fmt.Errorf("its schema cannot be read: %w", err)
-	}
-	resolved, err := schema.Resolve(nil)
-	if err != nil {
-		return nil, fmt.Errorf("its schema cannot be resolved: %w", err)
-	}
-	return resolved, nil
 }
 
 // cut is at most so many characters of a text.

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -181,15 +183,23 @@ func (m *Mind) AskReply(ctx context.Context, about Reply, a Attempt) (ReplyQuest
 	return q, answer, err
 }
 
+// toolPlace matches how providers name a tool by its place in the request: Anthropic ("tools.3.custom.input_schema"),
+// Gemini ("tools[0].function_declarations[3].parameters"), OpenAI ("tools[3].function.parameters").
+var toolPlace = regexp.MustCompile(`\btools\.(\d+)\.|function_declarations\[(\d+)\]|\btools\[(\d+)\]\.function\b`)
+
 // suspects are the tools of other programs for which a provider may have refused a request: those that it
 // names, or all of them.
 func suspects(offered []llm.Tool, message string) (suspects []string) {
+	named := map[string]bool{}
+	for _, m := range toolPlace.FindAllStringSubmatch(message, -1) {
+		named[m[1]+m[2]+m[3]] = true
+	}
 	var remote []string
-	for _, t := range offered {
+	for i, t := range offered {
 		if !strings.Contains(t.Name, "__") {
 			continue
 		}
-		if remote = append(remote, t.Name); strings.Contains(message, t.Name) {
+		if remote = append(remote, t.Name); strings.Contains(message, t.Name) || named[strconv.Itoa(i)] {
 			suspects = append(suspects, t.Name)
 		}
 	}

@@ -2,6 +2,7 @@ package mind
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,6 +36,16 @@ func TestRefusedSchemas(t *testing.T) {
 		q, answer, err := b.AskReply(t.Context(), about, Attempt{})
 		if err != nil || answer.Text != "hi" || len(q.Tools) != 2 || len(b.Model.Calls()) > most {
 			t.Errorf("reply %d: %q with %d tools after %d requests, %v", i, answer.Text, len(q.Tools), len(b.Model.Calls()), err)
+		}
+	}
+	// A provider may name a tool by its place alone.
+	for i, refusal := range []string{
+		"tools.2.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'",
+		"Invalid value at 'tools[0].function_declarations[2].parameters.properties[1].value.enum[0]' (TYPE_STRING), 0",
+		"tools[2].function.parameters: array schema missing items",
+	} {
+		if got := suspects([]llm.Tool{{Name: "search_messages"}, {Name: "desk__good"}, {Name: "desk__bad"}}, refusal); !slices.Equal(got, []string{"desk__bad"}) {
+			t.Errorf("refusal %d: %q are left out", i, got)
 		}
 	}
 	// Where the provider does not say which, all of other programs are left out.

@@ -51,7 +51,7 @@ func withTools(ctx context.Context, body []byte) ([]byte, error) {
 		Declarations []declaration `json:"functionDeclarations"`
 	}
 	for _, t := range r.Tools {
-		tool.Declarations = append(tool.Declarations, declaration{t.Name, t.Description, t.Schema})
+		tool.Declarations = append(tool.Declarations, declaration{t.Name, t.Description, parameters(t.Schema)})
 	}
 	var err error
 	if request["tools"], err = json.Marshal([]any{tool}); err != nil {

@@ -76,3 +76,23 @@ func TestEndsOfCalls(t *testing.T) {
 		}
 	}
 }
+
+// A schema is sent with the keywords that Gemini documents alone. One that has no other is sent as it is written.
+func TestParameters(t *testing.T) {
+	t.Parallel()
+	for schema, want := range map[string]string{
+		`{"type":"object","properties":{"b":{"type":"string","maxLength":9},"a":{"type":["string","null"]}},"required":["b"]}`:                                                              "",
+		`{"type":"object","properties":{"n":{"type":"integer","exclusiveMinimum":0,"exclusiveMaximum":2.5,"multipleOf":1}}}`:                                                                `{"properties":{"n":{"maximum":2,"minimum":1,"type":"integer"}},"type":"object"}`,
+		`{"type":"object","properties":{"n":{"type":"number","exclusiveMinimum":0}}}`:                                                                                                       `{"properties":{"n":{"minimum":0,"type":"number"}},"type":"object"}`,
+		`{"type":"object","properties":{"const":{"enum":["a",null,true,1],"const":1},"x":{"enum":[null]}}}`:                                                                                 `{"properties":{"const":{"enum":["a",1]},"x":{}},"type":"object"}`,
+		`{"type":"object","properties":{"l":{"type":"array","uniqueItems":true,"items":{"not":{}}},"o":{"anyOf":[{"const":1},{"type":"object","additionalProperties":{"examples":[1]}}]}}}`: `{"properties":{"l":{"items":{},"type":"array"},"o":{"anyOf":[{},{"additionalProperties":{},"type":"object"}]}},"type":"object"}`,
+		`no JSON`: "",
+	} {
+		if want == "" {
+			want = schema
+		}
+		if got := string(parameters(json.RawMessage(schema))); got != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", schema, got, want)
+		}
+	}
+}

@@ -11,6 +11,9 @@ import (
 var strictKeywords = []string{"type", "description", "title", "properties", "required", "additionalProperties", "items", "enum",
 	"pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems", "maxItems"}
 
+// strictFormats are the formats of texts that it takes.
+var strictFormats = []string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
+
 // strict returns the schema of a tool's input in the form that strict mode demands: no other
 // properties, and all of them required. Optional ones may be null instead. ok is false if the
 // schema cannot have that form.
@@ -69,14 +72,15 @@ func strictProperty(p map[string]json.RawMessage) bool {
 			return false
 		}
 	}
-	if p["type"] == nil {
+	var format string
+	if p["type"] == nil || p["format"] != nil && (json.Unmarshal(p["format"], &format) != nil || !slices.Contains(strictFormats, format)) {
 		return false
 	}
 	if p["items"] != nil {
 		var items map[string]json.RawMessage
 		return json.Unmarshal(p["items"], &items) == nil && strictProperty(items)
 	}
-	return p["properties"] == nil && string(p["type"]) != `"object"`
+	return p["properties"] == nil && !bytes.Contains(p["type"], []byte(`"object"`))
 }
 
 // allowNull adds null to a property.
