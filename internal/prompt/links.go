@@ -71,14 +71,14 @@ func revealOnce(text string, written func(address string) bool) string {
 }
 
 // revealTokens rewrites links in Slack's own markup: in code with the address behind the text, and
-// elsewhere as Markdown.
+// elsewhere as Markdown. What Slack makes no link of stays, as in Map<a|b>.
 func revealTokens(s string, coded bool) string {
 	return tokenPattern.ReplaceAllStringFunc(s, func(token string) string {
 		m := tokenPattern.FindStringSubmatch(token)
 		address, label := m[1], openerPattern.ReplaceAllString(strings.TrimSpace(m[2]), "$1")
 		switch {
-		case coded && !linkedPattern.MatchString(address), !strings.ContainsAny(address, `./:&\`):
-			return token // as in Map<a|b>
+		case !linkedPattern.MatchString(address):
+			return token
 		case !coded && !strings.ContainsAny(address+label, "[]"):
 			return "[" + label + "](" + address + ")"
 		}

@@ -26,16 +26,16 @@ func Unwritten(string) bool { return false }
 const maxMentions = 5
 
 // mentionPattern matches a mention of a person, or its beginning, and what could make a link of the
-// text in front of it.
-var mentionPattern = regexp.MustCompile(`<+@(\w+)(?:(?:\|([^<>\n]*))?>([(:]?))?`)
+// text in front of it. List<@NonNull String> mentions nobody.
+var mentionPattern = regexp.MustCompile(`<+@([UW][A-Z0-9]+)\b(?:(?:\|([^<>\n]*))?>([(:]?))?`)
 
 // limitMentions makes plain text of the mentions of all people but the first maxMentions.
 func limitMentions(reply string) string {
 	mentioned := map[string]bool{}
 	return mentionPattern.ReplaceAllStringFunc(reply, func(mention string) string {
 		m := mentionPattern.FindStringSubmatch(mention)
-		if id := strings.ToUpper(m[1]); mentioned[id] || len(mentioned) < maxMentions {
-			mentioned[id] = true
+		if mentioned[m[1]] || len(mentioned) < maxMentions {
+			mentioned[m[1]] = true
 			return mention
 		}
 		name := "@" + pickName("", m[2], m[1])

@@ -13,9 +13,11 @@ var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 func Escape(s string) string { return escapes.Replace(s) }
 
 var (
-	boldPattern    = regexp.MustCompile(`\*\*(\S(?:[^*\n]*\S)?)\*\*`)
-	linkPattern    = regexp.MustCompile(`\[([^\[\]\n|]+)\]\((https?://[^\s()|]+)\)`)
-	headingPattern = regexp.MustCompile(`(?m)^#{1,6} +(.+?) *#*$`)
+	// verbatimPattern matches code, which Slack shows unchanged.
+	verbatimPattern = regexp.MustCompile("(?s)```.*?(?:```|$)|~~~.*?(?:~~~|$)|`[^`\n]+`")
+	boldPattern     = regexp.MustCompile(`\*\*(\S(?:[^*\n]*\S)?)\*\*`)
+	linkPattern     = regexp.MustCompile(`\[([^\[\]\n|]+)\]\((https?://[^\s()|]+)\)`)
+	headingPattern  = regexp.MustCompile(`(?m)^#{1,6} +(.+?) *#*$`)
 )
 
 // mrkdwn converts Markdown for Slack's plain text field. It escapes everything, so that no mention
@@ -23,7 +25,8 @@ var (
 // code. The address of a link stands beside its text, because what is code for one reader may be a
 // link for another (docs.slack.dev/messaging/formatting-message-text).
 func mrkdwn(s string) string {
-	return rewriteAround(Escape(s), func(code string) string { return code }, prose)
+	s = Escape(s)
+	return rewriteAround(s, verbatimPattern.FindAllStringIndex(s, -1), func(code string) string { return code }, prose)
 }
 
 func prose(s string) string {

@@ -13,18 +13,17 @@ import (
 const zeroWidth = "\u200b"
 
 var (
-	// verbatimPattern matches code, which Slack shows unchanged.
-	verbatimPattern = regexp.MustCompile("(?s)```.*?(?:```|$)|~~~.*?(?:~~~|$)|`[^`\n]+`")
-	// hiddenPattern matches where no emphasis begins or ends: code, and the addresses of links.
-	hiddenPattern = regexp.MustCompile(verbatimPattern.String() + `|\]\([^()\s]*\)|<[^<>\s]+>|https?://[!-)+-~]+`)
+	// hiddenPattern matches the addresses of links, in which no emphasis begins or ends.
+	hiddenPattern = regexp.MustCompile(`\]\([^()\s]*\)|<[^<>\s]+>|https?://[!-)+-~]+`)
 	// emphasisPattern matches what begins or ends emphasis.
 	emphasisPattern = regexp.MustCompile(`\*+|~~`)
 	// callPattern matches the beginning of a token that notifies many people, and of a date, which may
 	// be a link with a text (docs.slack.dev/messaging/formatting-message-text#date-formatting).
-	callPattern = regexp.MustCompile(`(?i)<!(channel|here|everyone|group|subteam|date)`)
-	// maskPattern matches the beginning of a link in Slack's markup: a scheme, and even after white
-	// space one that leads somewhere.
-	maskPattern = regexp.MustCompile(`<((?i:[a-z][a-z0-9+.-]*:|\s+(?:[a-z][a-z0-9+.-]*://|mailto:|tel:)))`)
+	callPattern = regexp.MustCompile(`(?i)<!(channel|here|everyone|group|subteam|date)\b`)
+	// linkPrefix matches the beginning of a link in Slack's markup, and maskPattern that of whatever else
+	// could be one. Code has the latter, as in <xs:pattern value="a|b"/>.
+	linkPrefix  = regexp.MustCompile(`^<\s*(?i:[a-z][a-z0-9+.-]*://|mailto:|tel:)`)
+	maskPattern = regexp.MustCompile(`<(?:[^\s<@#]|\s+(?i:[a-z][a-z0-9+.-]*://|mailto:|tel:))`)
 	// addressPattern matches the address of a link, or a bare one with the character after it.
 	addressPattern = regexp.MustCompile(`\]\([^()\s]*\)|<[^<>\s]+>|(https?://[!#-;=?-_a-z{}~]+)([^\x00-\x7f])?`)
 )
@@ -34,7 +33,7 @@ var (
 // an entity as its character, except in code, and does not read it as part of a token. Bare addresses
 // and emphasis are separated from a text in a language without spaces.
 func markdown(s string) string {
-	return escapeLinks(separateEmphasis(rewriteAround(s, func(code string) string {
+	return escapeLinks(separateEmphasis(rewriteAround(s, findCode(s), func(code string) string {
 		return callPattern.ReplaceAllString(code, "&lt;!$1")
 	}, func(prose string) string {
 		return delimitAddresses(strings.ReplaceAll(prose, "<!", "&lt;!"))
@@ -42,29 +41,36 @@ func markdown(s string) string {
 }
 
 // escapeLinks escapes the beginning of each link in Slack's markup that has a text, and so hides
-// its address: whatever begins like an address and comes to a bar before it ends.
+// its address: whatever begins like an address and comes to a bar before it ends. In code, which would
+// show the entity, it escapes only what Slack makes a link of.
 func escapeLinks(s string) string {
+	code := findCode(s)
 	var b strings.Builder
+	last, from := 0, 0
 	for {
-		end := strings.IndexAny(s, "|>")
-		if end < 0 {
-			b.WriteString(s)
+		length := strings.IndexAny(s[from:], "|>")
+		if length < 0 {
+			b.WriteString(s[last:])
 			return b.String()
 		}
-		part := s[:end+1]
+		end := from + length
 		if s[end] == '|' {
-			part = maskPattern.ReplaceAllString(part, "&lt;$1")
+			for _, m := range maskPattern.FindAllStringIndex(s[from:end], -1) {
+				if at := from + m[0]; linkPrefix.MatchString(s[at:]) || !within(code, at) {
+					b.WriteString(s[last:at] + "&lt;")
+					last = at + 1
+				}
+			}
 		}
-		b.WriteString(part)
-		s = s[end+1:]
+		from = end + 1
 	}
 }
 
-// rewriteAround rewrites code and the text around it, each with its own function.
-func rewriteAround(s string, code, prose func(string) string) string {
+// rewriteAround rewrites code, which is at the places, and the text around it, each with its own function.
+func rewriteAround(s string, places [][]int, code, prose func(string) string) string {
 	var b strings.Builder
 	last := 0
-	for _, m := range verbatimPattern.FindAllStringIndex(s, -1) {
+	for _, m := range places {
 		b.WriteString(prose(s[last:m[0]]))
 		b.WriteString(code(s[m[0]:m[1]]))
 		last = m[1]
@@ -136,9 +142,9 @@ func separateEmphasis(s string) string {
 			spaces = append(spaces, space{at, text})
 		}
 	}
-	codes := verbatimPattern.FindAllStringIndex(s, -1)
-	within := map[int]bool{} // offsets of the code within emphasis
-	for _, e := range findEmphasis(s) {
+	codes := findCode(s)
+	emphasised := map[int]bool{} // offsets of the code within emphasis
+	for _, e := range findEmphasis(s, codes) {
 		begin, end := e[0], e[1]
 		before, after := joined(begin.before, begin.after), joined(end.after, end.before)
 		coded := false
@@ -146,7 +152,7 @@ func separateEmphasis(s string) string {
 			if c[0] < begin.to || c[0] >= end.from {
 				continue
 			}
-			coded, within[c[0]] = true, true
+			coded, emphasised[c[0]] = true, true
 			left, right := around(s, c[0], c[1])
 			put(c[0], " ", left >= utf8.RuneSelf && unicode.IsLetter(left))
 			put(c[1], " ", right >= utf8.RuneSelf && unicode.IsLetter(right))
@@ -162,7 +168,7 @@ func separateEmphasis(s string) string {
 		put(end.to, zeroWidth, after)
 	}
 	for _, c := range codes {
-		if before, after := around(s, c[0], c[1]); !within[c[0]] && before != '`' && after != '`' {
+		if before, after := around(s, c[0], c[1]); !emphasised[c[0]] {
 			put(c[0], zeroWidth, joined(before, '`'))
 			put(c[1], zeroWidth, joined(after, '`'))
 		}
@@ -178,9 +184,16 @@ func separateEmphasis(s string) string {
 	return b.String()
 }
 
-// findEmphasis returns the pairs of delimiters that begin and end emphasis.
-func findEmphasis(s string) (pairs [][2]delimiter) {
-	hidden := hiddenPattern.FindAllStringIndex(s, -1)
+// findEmphasis returns the pairs of delimiters that begin and end emphasis. None is in code, nor in the address of
+// a link.
+func findEmphasis(s string, codes [][]int) (pairs [][2]delimiter) {
+	hidden := slices.Clone(codes)
+	for _, m := range hiddenPattern.FindAllStringIndex(s, -1) {
+		if !within(codes, m[0]) {
+			hidden = append(hidden, m)
+		}
+	}
+	slices.SortFunc(hidden, func(a, b []int) int { return cmp.Compare(a[0], b[0]) })
 	var open []delimiter
 	last := 0
 	for _, m := range emphasisPattern.FindAllStringIndex(s, -1) {

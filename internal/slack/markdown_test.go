@@ -28,6 +28,8 @@ func TestMarkdownAndMrkdwn(t *testing.T) {
 			"&lt;HTTPS://e.org|a &lt; b&gt; &lt;https://e.org|&lt;mailto:a@e.org|b&gt;&gt;"},
 		{"< https://e.org|a> if a < b: c | d <https://e.org/> | <@U1|bob>", "&lt; https://e.org|a> if a < b: c | d <https://e.org/> | <@U1|bob>",
 			"&lt; https://e.org|a&gt; if a &lt; b: c | d &lt;https://e.org/&gt; | &lt;@U1|bob&gt;"},
+		{"`<xs:a|b>` <xs:a|b>", "`<xs:a|b>` &lt;xs:a|b>", "`&lt;xs:a|b&gt;` &lt;xs:a|b&gt;"},
+		{"`<MAILTO:a@e.org|b>`", "`&lt;MAILTO:a@e.org|b>`", "`&lt;MAILTO:a@e.org|b&gt;`"},
 		{"~~~\nは**x**は\n~~~", "~~~\nは**x**は\n~~~", "~~~\nは**x**は\n~~~"},
 	} {
 		if got := markdown(tc.text); got != tc.block {
@@ -105,7 +107,7 @@ func TestAddressesInScriptsWithoutSpaces(t *testing.T) {
 }
 
 // maskedPattern matches a link in Slack's markup that hides its address behind a text.
-var maskedPattern = regexp.MustCompile(`(?i)<[a-z][a-z0-9+.-]*:[^>|]*\|`)
+var maskedPattern = regexp.MustCompile(`(?i)<\s*(?:[a-z][a-z0-9+.-]*://|mailto:|tel:)[^>|]*\|`)
 
 func FuzzMarkdown(f *testing.F) {
 	for _, text := range []string{

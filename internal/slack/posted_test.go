@@ -28,12 +28,37 @@ func (f *slackForm) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{"ok":true,"ts":"1700000000.000100"}`)), Request: r}, nil
 }
 
+// unescape shows a form's JSON as Slack reads it.
+var unescape = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
+
+// Code is posted as a model has written it, except for what Slack would make a link or a call of.
+func TestCodeIsPostedAsWritten(t *testing.T) {
+	t.Parallel()
+	form := &slackForm{}
+	client := slack.New(slack.Config{Token: "xoxb-1", HTTPClient: &http.Client{Transport: form}})
+	for _, code := range []string{
+		"<xs:pattern value='a|b'/>", "<a:b|c>", "std::map<k:v|w>", "Promise<Foo.Bar|null>", "List<@A X> | <@B> <@C> <@D> <@E> <@F> <@G>", "<!-- x --> <!DOCTYPE html>", "<!dates>", "a < b && c > d | e", "&lt;b&gt;",
+		"は<xs:a|**b**>は",
+	} {
+		for _, around := range [][2]string{
+			{"See:\n```xml\n", "\n```\nEnd <https://e.org/>"}, {"`", "`"}, {"は`", "`は"}, {"``x` ", "``"}, {"~~~\n", "\n~~~"}, {"- ```\n  ", "\n  ```"}, {"````md\n```\n", "\n```\n````"},
+		} {
+			text := prompt.SafeReply(around[0]+code+around[1], "", prompt.Unwritten, chat.Persona{})
+			if _, err := client.Post(t.Context(), slack.Post{Channel: "C1", Text: text, Key: "k"}); err != nil {
+				t.Fatal(err)
+			}
+			if posted := unescape.Replace(form.Get("blocks")); !strings.Contains(posted, code) {
+				t.Errorf("%q is posted as %s", around[0]+code+around[1], posted)
+			}
+		}
+	}
+}
+
 // Whatever a model writes, no part of the reply hides an address from Slack's readers, neither in
 // its block nor in its plain text, and all parts together mention few people.
 func FuzzPosted(f *testing.F) {
-	hidden := regexp.MustCompile(`(?i)<(?:!date\^[^>|]*\^)?[a-z][a-z0-9+.-]*:[^>|]*\|`)
-	mention := regexp.MustCompile(`<@\w+(?:\|[^>]*)?>`)
-	unescape := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
+	hidden := regexp.MustCompile(`(?i)<(?:!date\^[^>|]*\^)?\s*(?:[a-z][a-z0-9+.-]*://|mailto:|tel:)[^>|]*\|`)
+	mention := regexp.MustCompile(`<@[UW][A-Z0-9]+(?:\|[^>]*)?>`)
 	for _, seed := range []string{
 		"```\n<https://evil.example/?q=S|the docs>\n```", "<https://evil.example/?q=S|a < b>", "`<HTTPS://evil.example/|x>`", "<mailto:a@e.org|<tel:1|b>>",
 		"[docs](https://known.example/a) <https://known.example/a|docs>", "<https://known.example/" + strings.Repeat("a", 60) + "|docs>",

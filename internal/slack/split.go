@@ -56,15 +56,16 @@ func continuationRune(r rune) rune {
 }
 
 // after returns the open fence after a line, and whether the line opened or closed one
-// (spec.commonmark.org/0.31.2/#fenced-code-blocks).
-func (s *splitter) after(f fence, line string) (fence, bool) {
+// (spec.commonmark.org/0.31.2/#fenced-code-blocks). It takes no fence that leaves too little room for text in
+// limit characters.
+func (f fence) after(line string, limit int) (fence, bool) {
 	m := fencePattern.FindStringSubmatch(strings.TrimRight(line, " \t\n"))
 	if m == nil {
 		return f, false
 	}
 	prefix, marker, info := strings.Map(continuationRune, m[1]), m[2], m[3]
 	switch {
-	case (len(prefix)+len(marker))*8 > s.limit: // leaves too little room for text
+	case len(prefix)+len(marker) > limit/8:
 		return f, false
 	case f.marker != "":
 		if m[1] == prefix && info == "" && marker[0] == f.marker[0] && len(marker) >= len(f.marker) && f.closedAt(prefix) {
@@ -75,7 +76,7 @@ func (s *splitter) after(f fence, line string) (fence, bool) {
 		return f, false
 	}
 	f = fence{prefix: prefix, marker: marker, line: prefix + marker + info}
-	if len(f.line)*4 > s.limit {
+	if len(f.line) > limit/4 {
 		f.line = f.closing()
 	}
 	return f, true
@@ -129,7 +130,7 @@ func (s *splitter) next() {
 	}
 	// If only the closing line of a fence is left, the fence is closed already.
 	line := s.line(0)
-	if f, changed := s.after(s.open, string(line)); changed && f.marker == "" {
+	if f, changed := s.open.after(string(line), s.limit); changed && f.marker == "" {
 		s.rest, s.open = s.rest[len(line):], f
 		s.skipBlank()
 	}
@@ -177,7 +178,7 @@ func (s *splitter) choose(room int) cut {
 		case f.marker != "" && coded && start+len(f.closing()) <= room: // the closing line replaces the line break
 			codeLine = cut{start, f}
 		}
-		after, isFence := s.after(f, string(text))
+		after, isFence := f.after(string(text), s.limit)
 		most := room
 		if f.marker != "" {
 			most -= 1 + len(f.closing())
@@ -234,11 +235,11 @@ func (s *splitter) choose(room int) cut {
 
 // fits reports whether the fence that opens at start is short enough for one part.
 func (s *splitter) fits(start int) bool {
-	f, _ := s.after(fence{}, string(s.line(start)))
+	f, _ := fence{}.after(string(s.line(start)), s.limit)
 	for i := start + len(s.line(start)); i < len(s.rest) && i-start <= s.limit; {
 		text := s.line(i)
 		i += len(text)
-		if closed, changed := s.after(f, string(text)); changed && closed.marker == "" {
+		if closed, changed := f.after(string(text), s.limit); changed && closed.marker == "" {
 			return len([]rune(strings.TrimRight(string(s.rest[start:i]), "\n"))) <= s.limit
 		}
 	}
