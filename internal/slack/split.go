@@ -12,8 +12,9 @@ const DefaultLimit = 3900
 
 // Split cuts Markdown into parts of at most limit characters (runes; DefaultLimit if not positive). It
 // prefers to cut between paragraphs, then lines, then sentences or words. It keeps a code fence whole
-// if possible; otherwise it closes the fence and opens it again in the next part. It loses only white
-// space. No part is empty, and blank text has no parts.
+// if possible; otherwise it closes the fence and opens it again in the next part. A table goes on below its header
+// again, and a numbered list with its next number. A part has one table at most, as Slack wants it. Split
+// loses only white space. No part is empty, and blank text has no parts.
 func Split(text string, limit int) []string {
 	if limit <= 0 {
 		limit = DefaultLimit
@@ -31,7 +32,10 @@ type splitter struct {
 	parts []string
 	rest  []rune
 	open  fence  // the fence that is open where rest begins
-	lead  string // the fence's prefix if rest begins within a line
+	table table  // the table that is open there
+	lists lists  // the lists that are open there
+	apart int    // how many tables have a part of their own, in place of one with the table before
+	lead  string // the prefix of the fence or quote if rest begins within a line
 }
 
 // fence is an open code fence; without a marker there is none.
@@ -88,44 +92,58 @@ func (f fence) closedAt(prefix string) bool {
 	return strings.Count(prefix, ">") <= strings.Count(f.prefix, ">") && len(prefix) <= len(f.prefix)+3
 }
 
-// cut is a place to cut: at runes into rest, inside the fence f if that is open.
+// cut is a place to cut: at runes into rest, inside the fence f, table t and lists l if these are open.
 type cut struct {
 	at int
 	f  fence
+	t  table
+	l  lists
 }
+
+// quotePattern matches the prefix of a line in a quote.
+var quotePattern = regexp.MustCompile(`^[ \t>]*>[ \t]?`)
 
 // next moves one part from rest to parts.
 func (s *splitter) next() {
-	head := ""
+	head := s.table.head
 	if s.open.marker != "" {
-		head = s.open.line + "\n" + s.lead
+		head = s.open.line + "\n"
 	}
-	room := s.limit - len([]rune(head))
-	if len(s.rest) <= room {
-		s.parts = append(s.parts, head+strings.TrimRightFunc(string(s.rest), unicode.IsSpace))
-		s.rest = nil
-		return
-	}
-	c := s.choose(room)
-	if body := strings.TrimRightFunc(string(s.rest[:c.at]), unicode.IsSpace); body != "" {
+	head += s.lead
+	c := s.choose(s.limit - len([]rune(head)))
+	body := strings.TrimRightFunc(string(s.rest[:c.at]), unicode.IsSpace)
+	if body != "" {
 		part := head + body
-		if c.f.marker != "" {
+		if c.f.marker != "" && c.at < len(s.rest) {
 			part += "\n" + c.f.closing()
 		}
 		s.parts = append(s.parts, part)
 	}
+	if c.at == len(s.rest) {
+		s.rest = nil
+		return
+	}
+	lead := s.lead
+	if i := strings.LastIndexByte(body, '\n'); i >= 0 || lead == "" {
+		lead = quotePattern.FindString(body[i+1:])
+	}
 	inLine := s.rest[c.at-1] != '\n'
-	s.rest, s.open, s.lead = s.rest[c.at:], c.f, ""
+	s.rest, s.open, s.table, s.lists, s.lead = s.rest[c.at:], c.f, c.t.again(), c.l, ""
 	if inLine {
 		for len(s.rest) > 0 && s.rest[0] != '\n' && unicode.IsSpace(s.rest[0]) {
 			s.rest = s.rest[1:]
 		}
 		if len(s.rest) > 0 && s.rest[0] != '\n' {
-			s.lead = s.open.prefix
+			if s.lead = s.open.prefix; s.open.marker == "" && len(lead)*8 <= s.limit {
+				s.lead = lead
+			}
 		}
 	}
 	s.skipBlank()
 	if s.open.marker == "" {
+		if !inLine {
+			s.number()
+		}
 		return
 	}
 	// If only the closing line of a fence is left, the fence is closed already.
@@ -133,6 +151,15 @@ func (s *splitter) next() {
 	if f, changed := s.open.after(string(line), s.limit); changed && f.marker == "" {
 		s.rest, s.open = s.rest[len(line):], f
 		s.skipBlank()
+	}
+}
+
+// number writes the number of the list item that rest begins with, if it is not the one that readers see.
+func (s *splitter) number() {
+	line := strings.TrimRight(string(s.line(0)), " \t\n")
+	if _, number := s.lists.after(line, true); number != "" {
+		m := itemPattern.FindStringSubmatchIndex(line)
+		s.rest = append([]rune(line[:m[4]]+number), s.rest[m[5]:]...) // in ASCII up to there
 	}
 }
 
@@ -159,24 +186,46 @@ func (s *splitter) line(from int) []rune {
 	return s.rest[from:end]
 }
 
-// choose returns the best cut that leaves a part of at most room runes.
+// choose returns the best cut that leaves a part of at most room runes. It cuts at the end if that is one.
 func (s *splitter) choose(room int) cut {
-	var paragraph, line, word, codeLine, codeWord, hard cut
-	f := s.open
-	opened := 0          // where f was opened, if in this part
-	said := false        // this part has text
-	coded := false       // this part has text inside f
-	blankBefore := false // the line before is blank
-	for start := 0; start < room; {
+	var paragraph, line, word, codeLine, codeWord, hard, caption cut
+	f, t, l := s.open, s.table, s.lists
+	opened := 0            // where f was opened, if in this part
+	said := false          // this part has text
+	coded := false         // this part has text inside f
+	blankBefore := false   // the line before is blank
+	tabled := t.head != "" // this part has a table
+	for start := 0; start < room && start < len(s.rest); {
 		text := s.line(start)
 		end := start + len(text)
+		before := cut{at: start, f: f, l: l}
+		torn := false // a cut before this line would tear a table's head
+		if f.marker == "" {
+			next, goesOn := t.after(string(text), string(s.line(end)), s.limit/2)
+			switch {
+			case goesOn && t.full():
+				before.t = t
+				return before
+			case goesOn:
+				before.t, torn = t, t.lines < 3
+			case next.head != "" && tabled && said && s.apart < maxApart:
+				s.apart++
+				if caption.at > 0 {
+					return caption
+				}
+				return before
+			}
+			t, tabled = next, tabled || next.head != ""
+			l, _ = l.after(string(text), blankBefore)
+		}
 		switch {
+		case torn:
 		case f.marker == "" && said && blankBefore:
-			paragraph, line = cut{start, f}, cut{start, f}
+			paragraph, line = before, before
 		case f.marker == "" && said:
-			line = cut{start, f}
+			line = before
 		case f.marker != "" && coded && start+len(f.closing()) <= room: // the closing line replaces the line break
-			codeLine = cut{start, f}
+			codeLine = before
 		}
 		after, isFence := f.after(string(text), s.limit)
 		most := room
@@ -184,21 +233,24 @@ func (s *splitter) choose(room int) cut {
 			most -= 1 + len(f.closing())
 		}
 		if most = min(end, most); most > start {
-			hard = cut{start + whole(text, most-start), f}
+			hard = cut{start + whole(text, most-start), f, before.t, l}
 			at := 0
 			if !isFence {
 				at = wordEnd(text, most-start)
 			}
 			switch {
 			case at > 0 && f.marker == "":
-				word = cut{start + at, f}
+				word = cut{start + at, f, before.t, l}
 			case at > len(f.prefix):
-				codeWord = cut{start + at, f}
+				codeWord = cut{start + at, f, before.t, l}
 			}
 		}
-		blankBefore = strings.TrimSpace(string(text)) == ""
-		if !blankBefore {
-			said, coded = true, true
+		switch blankBefore = strings.TrimSpace(string(text)) == ""; {
+		case blankBefore:
+		case said && captionPattern.MatchString(strings.TrimRight(string(text), "\n")):
+			caption, said, coded = before, true, true
+		default:
+			caption, said, coded = cut{}, true, true
 		}
 		if isFence {
 			opened, coded = start, false
@@ -206,12 +258,15 @@ func (s *splitter) choose(room int) cut {
 		}
 		f, start = after, end
 	}
+	if len(s.rest) <= room {
+		return cut{at: len(s.rest)}
+	}
 
 	quarter := room / 4
 	switch {
 	case paragraph.at > 0 && paragraph.at >= quarter:
 		return paragraph
-	case line.at > 0 && line.at >= quarter:
+	case line.at > 0 && (line.at >= quarter || line.t.head != ""):
 		return line
 	case f.marker != "":
 		if line.at > 0 && line.at == opened && s.fits(opened) {

@@ -60,6 +60,22 @@ func TestSplit(t *testing.T) {
 			[]string{"```md\n- a:\n\n    ```\n> ```\n> c\n" + strings.Repeat("line\n", 5) + "```", "```md\n" + strings.Repeat("line\n", 3) + "```\nend"}},
 		{"nor does what is shorter, of the other kind, or no marker alone", "````md\n```go\n- ````\n~~~~~\n```\n````x\n" + strings.Repeat("line\n", 4) + "````\nend of it all", 50,
 			[]string{"````md\n```go\n- ````\n~~~~~\n```\n````x\nline\nline\n````", "````md\nline\nline\n````\nend of it all"}},
+		{"a table goes on below its header", "Intro:\n\n| a | b |\n|---|:-:|\n" + strings.Repeat("| 1 | 2 |\n", 6) + "\nend", 56,
+			[]string{"Intro:\n\n| a | b |\n|---|:-:|\n| 1 | 2 |\n| 1 | 2 |", "| a | b |\n|---|:-:|\n| 1 | 2 |\n| 1 | 2 |\n| 1 | 2 |", "| a | b |\n|---|:-:|\n| 1 | 2 |\n\nend"}},
+		{"a table of a quote, without pipes at its sides", "> a | b\n> -- | --\n" + strings.Repeat("> 1 | 2\n", 4), 40,
+			[]string{"> a | b\n> -- | --\n> 1 | 2\n> 1 | 2", "> a | b\n> -- | --\n> 1 | 2\n> 1 | 2"}},
+		{"no table", "a | b\n" + strings.Repeat("1 | 2\n", 6) + "--|--|--\nx", 24,
+			[]string{"a | b\n1 | 2\n1 | 2", "1 | 2\n1 | 2\n1 | 2", "1 | 2\n--|--|--\nx"}},
+		{"a table in code", "```\n| a |\n|---|\n" + strings.Repeat("| 1 |\n", 4) + "```", 32,
+			[]string{"```\n| a |\n|---|\n| 1 |\n| 1 |\n```", "```\n| 1 |\n| 1 |\n```"}},
+		{"a long row", "| a |\n|---|\n| 1 |\n| " + strings.Repeat("x ", 12) + "|\n| 2 |", 40,
+			[]string{"| a |\n|---|\n| 1 |", "| a |\n|---|\n| " + strings.Repeat("x ", 12) + "|", "| a |\n|---|\n| 2 |"}},
+		{"one table a part", "| a |\n|---|\n| 1 |\nnote\n\n## B\n\n| b |\n|---|\n| 2 |\nend", 400,
+			[]string{"| a |\n|---|\n| 1 |\nnote", "## B\n\n| b |\n|---|\n| 2 |\nend"}},
+		{"numbers of a list", "1. one\n1. two\n   more\n\n1. three\n1. four\n", 18, []string{"1. one\n1. two", "   more", "3. three\n1. four"}},
+		{"numbers of lists in a list", "3) one\n3) two\n   1. a\n   1. b\n3) three\n\ntext\n\n3) three", 22, []string{"3) one\n3) two", "   1. a\n   1. b", "5) three\n\ntext", "3) three"}},
+		{"numbers that count", "9. one\n10. two\n12. x", 16, []string{"9. one\n10. two", "12. x"}},
+		{"a quote with one long line", "> " + strings.Repeat("word ", 6) + "word\n> end", 20, []string{"> word word word", "> word word word", "> word\n> end"}},
 		{"inline code is no fence", "```a``` b\n" + strings.Repeat("c ", 20), 32,
 			[]string{"```a``` b", strings.TrimSpace(strings.Repeat("c ", 16)), "c c c c"}},
 	} {
@@ -70,6 +86,14 @@ func TestSplit(t *testing.T) {
 			}
 		})
 	}
+	// Slack takes tables of up to 100 rows.
+	rows := strings.Repeat("| x |\n", 120)
+	if got, want := Split("| a |\n|---|\n"+rows, 0), []string{"| a |\n|---|\n" + rows[:99*6-1], "| a |\n|---|\n" + rows[:21*6-1]}; !reflect.DeepEqual(got, want) {
+		t.Errorf("a table of 120 rows: %q", got)
+	}
+	if got := Split(strings.Repeat("| a |\n|---|\n\n", 100), 0); len(got) != 1+maxApart {
+		t.Errorf("many tables: %d parts", len(got))
+	}
 	if got := Split(strings.Repeat("word ", 2000), 0); len(got) != 3 {
 		t.Errorf("default limit: %d parts", len(got))
 	}
@@ -77,7 +101,7 @@ func TestSplit(t *testing.T) {
 
 func FuzzSplit(f *testing.F) {
 	for _, seed := range []string{"one two\n\nthree", "```go\na\nb\n```\nc", "~~~\nx\n~~~~", "   \n    code\n```", "> - ```x\n>   y\n>   ```\nz", "1. a\n\n    ~~~\n    b c\n    ~~~\n", "a```b\n```\n" + strings.Repeat("x", 80), "。。 、x", "「。」」！？", "👍🏽🇯🇵🇯🇵か\u3099👩‍👩‍👧",
-		"```golang\na b c d\ne f g h\n```"} {
+		"```golang\na b c d\ne f g h\n```", "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n| 5 | 6 |\n| 7 | 8 |\n\n|x|\n|-|", "1. a\n1. b\n   1) c\n   1) d\n1. e f g h i j", "> a b c d e f g h i\n> j", "1. 0\n1.\n"} {
 		f.Add(seed, 24)
 		f.Add(seed, 3)
 		f.Add(seed, 60)
@@ -101,15 +125,16 @@ func FuzzSplit(f *testing.F) {
 			}
 		}
 		joined := strings.Join(parts, "")
-		if !strings.Contains(text, "```") && !strings.Contains(text, "~~~") {
+		if !strings.Contains(text, "```") && !strings.ContainsAny(text, "~|>.)") {
 			if got, want := strings.Map(solid(""), joined), strings.Map(solid(""), text); got != want {
 				t.Fatalf("%q at %d lost something: %q", text, limit, parts)
 			}
 			return
 		}
-		// Fences are closed and opened again; everything between them is kept.
-		rest := []rune(strings.Map(solid("`~"), joined))
-		for _, r := range strings.Map(solid("`~"), text) {
+		// Fences are closed and opened again, the heads of tables and quotes repeated, and items numbered; everything
+		// else is kept.
+		rest := []rune(strings.Map(solid("`~0123456789"), joined))
+		for _, r := range strings.Map(solid("`~0123456789"), text) {
 			for len(rest) > 0 && rest[0] != r {
 				rest = rest[1:]
 			}
