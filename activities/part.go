@@ -37,6 +37,8 @@ const (
 	// maxSlotWait is how long an attempt waits for the part's slot, keeping a worker busy. With a
 	// longer wait it ends and is retried.
 	maxSlotWait = 3 * time.Second
+	// answersPerForm is after how many errors of Slack's own a plainer form of a part is sent.
+	answersPerForm = 2
 	// writeTimeout bounds saving the outcome of an attempt.
 	writeTimeout = 5 * time.Second
 )
@@ -111,7 +113,8 @@ func (a *Activities) deliver(ctx context.Context, p store.Part) (ts string, err 
 	if err != nil {
 		return "", err
 	}
-	return a.Slack.Post(ctx, slack.Post{Channel: p.Channel, ThreadTS: p.Thread, Text: p.Text, Key: p.Key, Choices: shown, Feedback: a.feedbackUnder(p)})
+	return a.Slack.Post(ctx, slack.Post{Channel: p.Channel, ThreadTS: p.Thread, Text: p.Text, Key: p.Key, Choices: shown, Feedback: a.feedbackUnder(p),
+		Plainer: p.FormErrors / answersPerForm})
 }
 
 // beginSend begins an attempt when the part's slot in its channel has come, and returns the context for
@@ -182,6 +185,8 @@ func (a *Activities) markUnsent(ctx context.Context, p store.Part, began time.Ti
 			state, until = store.Failed, time.Time{}
 		case e.TimedOut():
 			until = began.Add(maxEffectDelay)
+		case e.OfSlack():
+			p.FormErrors++
 		}
 	}
 	a.Metrics.postFailed(reasonOf(cause))

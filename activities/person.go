@@ -52,6 +52,7 @@ func (a *Activities) TellForgotten(ctx context.Context, in ForgetPersonInput) er
 		a.Logger.InfoContext(ctx, "forgot a person without telling them", "muted_everywhere", muted != nil)
 		return classify(err)
 	}
-	_, err := a.Slack.Post(ctx, slack.Post{Channel: in.Person.User, Text: words.In(a.Language).Of(forgotten), Key: in.ID})
+	_, err := a.Slack.Post(ctx, slack.Post{Channel: in.Person.User, Text: words.In(a.Language).Of(forgotten), Key: in.ID,
+		Plainer: (attemptNumber(ctx) - 1) / answersPerForm})
 	return classify(err)
 }

@@ -152,6 +152,43 @@ func TestPostedExactlyOnceUnderEveryFault(t *testing.T) {
 	})
 }
 
+// Slack may fail at one form of a message, and take a plainer one. It is looked for each time before.
+func TestPlainerFormAfterErrorsOfSlack(t *testing.T) {
+	t.Parallel()
+	blocks := func(c sandbox.Call) bool { return c.Args.Get("blocks") != "" }
+	for name, c := range map[string]struct {
+		faults []sandbox.Fault
+		failed int
+		plain  bool
+	}{
+		"internal_error":              {[]sandbox.Fault{{Error: "internal_error", Match: blocks}}, 2, true},
+		"503":                         {[]sandbox.Fault{{Status: 503, Match: blocks}}, 2, true},
+		"fatal_error, then refused":   {[]sandbox.Fault{{Error: "fatal_error", Times: 1}, {Error: "invalid_blocks", Match: blocks}}, 1, true},
+		"once":                        {[]sandbox.Fault{{Error: "internal_error", Times: 1}}, 1, false},
+		"posted at the second":        {[]sandbox.Fault{{Error: "internal_error", Times: 1}, {Error: "internal_error", Times: 1, AfterEffect: true}}, 2, false},
+		"between limits and timeouts": {[]sandbox.Fault{{Error: "internal_error", Times: 1}, {Status: 429, RetryAfter: "1", Times: 2}, {LoseAnswer: true, Times: 1}}, 4, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			task := inThread(b.say("hello?"))
+			b.compose(task, "Hello **alice**.")
+			for _, fault := range c.faults {
+				fault.Method = postMessage
+				b.Workspace.Faults().Add(fault)
+			}
+			got, errs := runUntilDone[ReplyOutput](t, b.Post, PostInput{Task: task})
+			b.wantPostedOnce(task, got, errs, c.failed)
+			if p := b.Workspace.Posts()[0]; (len(p.Blocks) == 0) != c.plain || p.Text != "Hello *alice*." {
+				t.Errorf("posted %q with blocks %s", p.Text, p.Blocks)
+			}
+			if looked := len(b.Workspace.Calls("conversations.replies")); looked == 0 {
+				t.Error("not looked for")
+			}
+		})
+	}
+}
+
 // A message that is a day older than its answer is not a reason to read a day of the channel.
 func TestLateReplyIsLookedForFromItsFirstAttempt(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, url option) {

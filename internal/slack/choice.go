@@ -2,14 +2,17 @@ package slack
 
 import (
 	"context"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	slackapi "github.com/slack-go/slack"
 
 	"myao/internal/chat"
+	"myao/internal/pause"
 )
 
 // The action ids of buttons: those under a proposal, and that under a promise. Their value is Choice.ID.
@@ -75,7 +78,7 @@ type Update struct {
 
 // Update changes a message (docs.slack.dev/reference/methods/chat.update). Mentions in it notify nobody.
 // existed is false if Slack has no such message any more. Update may be repeated after any error that is
-// not Final.
+// not Final. After two errors of Slack's own (OfSlack) it sends a plainer form.
 func (c *Client) Update(ctx context.Context, u Update) (existed bool, err error) {
 	const method = "chat.update"
 	switch {
@@ -87,8 +90,16 @@ func (c *Client) Update(ctx context.Context, u Update) (existed bool, err error)
 		return false, &Error{Method: method, Code: "no_text", Kind: Final}
 	}
 	for _, options := range forms(u.Text, u.Key, u.Choices, u.Feedback, maxUpdate) {
-		_, _, _, err = c.api.UpdateMessageContext(ctx, u.Channel, u.TS, options...)
-		if err = c.fail(method, err); !blockRefused(err) {
+		var failed bool
+		for try := range triesOfForm {
+			_, _, _, err = c.api.UpdateMessageContext(ctx, u.Channel, u.TS, options...)
+			err = c.fail(method, err)
+			e, ok := errors.AsType[*Error](err)
+			if failed = ok && e.OfSlack(); !failed || try+1 < triesOfForm && !pause.For(ctx, pauseOfForm) {
+				break
+			}
+		}
+		if !failed && !blockRefused(err) || ctx.Err() != nil {
 			break
 		}
 	}
@@ -97,6 +108,13 @@ func (c *Client) Update(ctx context.Context, u Update) (existed bool, err error)
 	}
 	return err == nil, err
 }
+
+const (
+	// triesOfForm is how often a form of an update is tried if Slack fails.
+	triesOfForm = 2
+	// pauseOfForm is the pause between two tries.
+	pauseOfForm = 300 * time.Millisecond
+)
 
 // namedPattern matches the person whom a message names first.
 var namedPattern = regexp.MustCompile(`^<@[UW][A-Z0-9]+>`)

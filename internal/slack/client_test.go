@@ -535,6 +535,24 @@ func TestChoices(t *testing.T) {
 		calls[2].form.Has("blocks") || !strings.HasSuffix(calls[2].form.Get("text"), done.Outcome) {
 		t.Errorf("calls %v", calls)
 	}
+	// A form at which Slack fails twice gives way to the next, here or in the next call.
+	fails := says(`{"ok":false,"error":"internal_error"}`)
+	f, c = newFake(t, fails, fails, fails, says(posted))
+	if existed, err := c.Update(t.Context(), Update{Channel: "C1", TS: "1700000000.000100", Text: "**hi**", Key: "k1", Choices: []Choice{done}}); err != nil || !existed {
+		t.Errorf("updated: %v, %v", existed, err)
+	}
+	if calls := f.seen(); len(calls) != 4 || calls[1].form.Get("blocks") != calls[0].form.Get("blocks") || calls[3].form.Get("blocks") != calls[2].form.Get("blocks") || calls[2].form.Get("blocks") == calls[1].form.Get("blocks") {
+		t.Errorf("calls %v", calls)
+	}
+	for plainer, want := range []string{`"type":"markdown"`, `"type":"section","text":{"type":"mrkdwn","text":"*hi*"`, "", ""} {
+		f, c = newFake(t, fails)
+		if ts, err := c.Post(t.Context(), Post{Channel: "C1", Text: "**hi**", Key: "k1", Choices: []Choice{open}, Plainer: plainer}); ts != "" || err == nil || len(f.seen()) != 1 {
+			t.Errorf("posted %q, %v", ts, err)
+		}
+		if got := f.seen()[0].form.Get("blocks"); !strings.Contains(got, want) || (want == "") != (got == "") {
+			t.Errorf("form %d: %s", plainer, got)
+		}
+	}
 	// Slack refuses a longer text, even where blocks are shown in its place.
 	f, c = newFake(t, says(posted), says(posted), says(`{"ok":false,"error":"message_not_found"}`))
 	long := done

@@ -81,6 +81,12 @@ func (e *Error) Unwrap() error { return e.cause }
 // afterwards.
 func (e *Error) TimedOut() bool { return e.Code == codeTimeout || e.Code == codeCanceled }
 
+// OfSlack reports whether Slack answered that it failed itself. It may do so whenever a message has the same form,
+// while it takes a plainer one.
+func (e *Error) OfSlack() bool {
+	return e.Kind == Ambiguous && e.Code != codeUnreadable && (e.Status == http.StatusOK || e.Status >= http.StatusInternalServerError)
+}
+
 // Retryable reports whether the same call may simply be made again after RetryAfter: if it had no
 // effect and the cause can pass, or if the answer was lost and the method only reads.
 func (e *Error) Retryable() bool {

@@ -40,12 +40,14 @@ type Post struct {
 	Choices []Choice
 	// Feedback asks people below everything else what they think of the text.
 	Feedback Feedback
+	// Plainer is how many forms of the message are left out, the best first. The plainest is always sent.
+	Plainer int
 }
 
 // Post sends a message and returns its ts (docs.slack.dev/reference/methods/chat.postMessage). The text
 // is sent as a markdown block, with plain text for notifications and old clients. If Slack refuses
 // the block, nothing is posted, and a further call sends a plainer form (forms). After an Ambiguous
-// error the message may be there; FindPost tells.
+// error the message may be there; FindPost tells. If it is not, and the error was OfSlack, a plainer form may do.
 func (c *Client) Post(ctx context.Context, p Post) (ts string, err error) {
 	const method = "chat.postMessage"
 	switch {
@@ -58,7 +60,8 @@ func (c *Client) Post(ctx context.Context, p Post) (ts string, err error) {
 	case strings.TrimSpace(p.Text) == "":
 		return "", &Error{Method: method, Code: "no_text", Kind: Final}
 	}
-	for _, options := range forms(p.Text, p.Key, p.Choices, p.Feedback, maxText) {
+	all := forms(p.Text, p.Key, p.Choices, p.Feedback, maxText)
+	for _, options := range all[min(p.Plainer, len(all)-1):] {
 		if p.ThreadTS != "" {
 			options = append(options, slackapi.MsgOptionTS(p.ThreadTS))
 		}
@@ -91,7 +94,8 @@ func blockRefused(err error) bool {
 		return false
 	}
 	switch e.Code {
-	case "invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "blocks_too_long", "unsupported_block_type", "invalid_attachments":
+	case "invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "blocks_too_long", "unsupported_block_type",
+		"invalid_attachments", "too_many_attachments", "attachment_payload_limit_exceeded":
 		return true
 	}
 	return false

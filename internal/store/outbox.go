@@ -51,6 +51,8 @@ type Part struct {
 	Text     string
 	State    Delivery
 	Attempts int
+	// FormErrors counts Slack's answers that a plainer form of the message may not get.
+	FormErrors int
 	// LeasedUntil is how long an attempt may still be under way, here or at Slack.
 	LeasedUntil time.Time
 	// Tried is when the first attempt began; zero if none has, or if nobody has written it down.
@@ -96,28 +98,29 @@ func (p Part) newer(other Part) bool {
 }
 
 type outboxRow struct {
-	Key       string `gorm:"primaryKey"`
-	Reply     string
-	Part      int
-	TeamID    string
-	ChannelID string
-	ThreadTS  string `gorm:"column:thread_ts"`
-	TriggerTS string `gorm:"column:trigger_ts"`
-	Text      string
-	State     Delivery
-	Attempts  int
-	LeasedUS  int64  `gorm:"column:leased_us"`
-	TriedUS   int64  `gorm:"column:tried_us"`
-	SlotUS    int64  `gorm:"column:turn_us"`
-	SentTS    string `gorm:"column:sent_ts"`
-	Error     string
-	SawUS     int64 `gorm:"column:saw_us"`
-	Decision  string
-	Epoch     int
-	StoredUS  int64 `gorm:"column:stored_us"` // Part.Read
-	Proposes  bool
-	Feedback  bool
-	Reaction  string
+	Key        string `gorm:"primaryKey"`
+	Reply      string
+	Part       int
+	TeamID     string
+	ChannelID  string
+	ThreadTS   string `gorm:"column:thread_ts"`
+	TriggerTS  string `gorm:"column:trigger_ts"`
+	Text       string
+	State      Delivery
+	Attempts   int
+	FormErrors int
+	LeasedUS   int64  `gorm:"column:leased_us"`
+	TriedUS    int64  `gorm:"column:tried_us"`
+	SlotUS     int64  `gorm:"column:turn_us"`
+	SentTS     string `gorm:"column:sent_ts"`
+	Error      string
+	SawUS      int64 `gorm:"column:saw_us"`
+	Decision   string
+	Epoch      int
+	StoredUS   int64 `gorm:"column:stored_us"` // Part.Read
+	Proposes   bool
+	Feedback   bool
+	Reaction   string
 }
 
 func (outboxRow) TableName() string { return "outbox" }
@@ -125,7 +128,7 @@ func (outboxRow) TableName() string { return "outbox" }
 func (r outboxRow) part() Part {
 	return Part{
 		Key: r.Key, Reply: r.Reply, Number: r.Part, Team: r.TeamID, Channel: r.ChannelID, Thread: r.ThreadTS,
-		Trigger: r.TriggerTS, Text: r.Text, State: r.State, Attempts: r.Attempts, LeasedUntil: instant(r.LeasedUS),
+		Trigger: r.TriggerTS, Text: r.Text, State: r.State, Attempts: r.Attempts, FormErrors: r.FormErrors, LeasedUntil: instant(r.LeasedUS),
 		Tried: instantOrZero(r.TriedUS), SentTS: r.SentTS, Error: r.Error, Saw: instant(r.SawUS), Read: instant(r.StoredUS), Decision: r.Decision, Epoch: r.Epoch, Proposes: r.Proposes, Feedback: r.Feedback,
 		Reaction: r.Reaction,
 	}
@@ -218,7 +221,7 @@ func (s *Store) SentPart(ctx context.Context, team, channel, ts string) (Part, e
 
 // EndSend records how the attempt begun by BeginSend(p) ended, if no message is known to exist. The
 // state is Composed after an error without effect, Sending after one that may have had an effect,
-// and Failed after a permanent one. A request that may still reach Slack holds the part until the
+// and Failed after a permanent one. p.FormErrors is saved, too. A request that may still reach Slack holds the part until the
 // given time; the zero time means that none can. A part that was retracted meanwhile stays so.
 // EndSend does nothing if another attempt has begun since.
 func (s *Store) EndSend(ctx context.Context, p Part, state Delivery, until time.Time, reason string) error {
@@ -229,7 +232,7 @@ func (s *Store) EndSend(ctx context.Context, p Part, state Delivery, until time.
 	if err := s.db.WithContext(ctx).Model(&outboxRow{}).
 		Where("key = ? AND state IN ? AND attempts = ?", p.Key, []Delivery{Sending, Retracted}, p.Attempts+1).
 		Updates(map[string]any{
-			"state": gorm.Expr("CASE WHEN state = ? THEN state ELSE ? END", Retracted, state), "leased_us": leased, "error": reason,
+			"state": gorm.Expr("CASE WHEN state = ? THEN state ELSE ? END", Retracted, state), "leased_us": leased, "error": reason, "form_errors": p.FormErrors,
 		}).Error; err != nil {
 		return fmt.Errorf("end attempt to send %s: %w", p.Key, err)
 	}
