@@ -415,7 +415,7 @@ func TestSettle(t *testing.T) {
 // The reasons of our own are translated.
 func TestReasonsAreTranslated(t *testing.T) {
 	t.Parallel()
-	for _, reason := range []string{addressedReason, noticeReason, refusedReason, unjudgedReason, reminderReason, promiseReason, elsewhereReason, inVain, unproposed} {
+	for _, reason := range []string{addressedReason, noticeReason, refusedReason, unjudgedReason, reminderReason, promiseReason, elsewhereReason, movedUpReason, movedDownReason, movedDirectReason, notInThread, inVain, unproposed} {
 		if words.In(config.Japanese)[reason] == "" {
 			t.Errorf("no Japanese: %s", reason)
 		}

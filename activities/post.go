@@ -54,7 +54,11 @@ func (a *Activities) Post(ctx context.Context, in PostInput) (ReplyOutput, error
 	}
 	ctx, stop := heartbeat(ctx)
 	defer stop()
-	result, proposes, err := a.postReply(ctx, in.Task)
+	post := a.postReply
+	if in.Addressed {
+		post = a.postReadable
+	}
+	result, proposes, err := post(ctx, in.Task)
 	if in.Addressed && (result == conversation.Failed || refusedBySlack(err)) {
 		result, err = a.postNote(ctx, in.Task, result, err)
 		proposes = false
@@ -115,7 +119,7 @@ func (a *Activities) postInstead(ctx context.Context, t Task, n store.Notice, re
 	if !replaced {
 		return result, cause
 	}
-	result, _, err = a.postReply(ctx, t)
+	result, _, err = a.postReadable(ctx, t)
 	return result, err
 }
 

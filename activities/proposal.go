@@ -249,12 +249,12 @@ func (a *Activities) showProposal(ctx context.Context, in ProposalInput) (err er
 		if made, err = a.Store.Promise(ctx, in.Proposal); errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
-		p.TeamID, p.ChannelID, p.ShownTS = made.TeamID, made.ChannelID, made.ShownTS
+		p.Decision, p.ShownTS = made.Decision, made.ShownTS
 	}
 	if err != nil || p.ShownTS == "" {
 		return err
 	}
-	part, err := a.Store.SentPart(ctx, p.TeamID, p.ChannelID, p.ShownTS)
+	part, err := a.Store.ShownAt(ctx, p.Decision, p.ShownTS)
 	if errors.Is(err, store.ErrNotFound) || err == nil && part.Text == "" { // deleted, or forgotten
 		return nil
 	}
@@ -267,7 +267,7 @@ func (a *Activities) showProposal(ctx context.Context, in ProposalInput) (err er
 		return err
 	}
 	for { // another update may have overtaken this one, which then shows what is no longer so
-		if _, err := a.Slack.Update(ctx, slack.Update{Channel: p.ChannelID, TS: p.ShownTS, Text: part.Text, Key: part.Key, Choices: shown, Feedback: a.feedbackUnder(part)}); err != nil {
+		if _, err := a.Slack.Update(ctx, slack.Update{Channel: part.Channel, TS: p.ShownTS, Text: part.Text, Key: part.Key, Choices: shown, Feedback: a.feedbackUnder(part)}); err != nil {
 			return err
 		}
 		now, err := a.choicesUnder(ctx, part)

@@ -217,6 +217,34 @@ func TestRefusedRepliesOfProposals(t *testing.T) {
 	}
 }
 
+// Where Slack takes no answer, the proposal stands in a direct message, and shows there what has become of it.
+func TestProposalInADirectMessage(t *testing.T) {
+	t.Parallel()
+	b := setup(t, withModel(llmtest.Script(llmtest.Reply{Calls: []llm.Call{create("Seven")}}, llmtest.Text("Shall I?"))))
+	b.Tools = &deskTools{fakeTools: b.withTools()}
+	in := ComposeInput{Task: inThread(b.say(b.Mention("open a ticket"))), Addressed: true}
+	b.Workspace.Faults().Add(sandbox.Fault{Method: postMessage, Error: "restricted_action_read_only_channel", Match: func(c sandbox.Call) bool {
+		return c.Args.Get("channel") == in.Conversation.Channel
+	}})
+	p := b.propose(in)
+	post := b.Workspace.Posts()[0]
+	if post.Channel == in.Conversation.Channel || p.ShownTS != post.TS || !strings.Contains(string(post.Blocks), `"myao_approve"`) {
+		t.Errorf("posted %+v", post)
+	}
+	if here, err := b.Store.StandsIn(t.Context(), p.Decision, post.Channel); err != nil || !here {
+		t.Errorf("it stands there: %v, %v", here, err)
+	}
+	if _, _, _, err := b.Store.DecideProposal(t.Context(), p.ID, conversation.Declined, "slack:"+b.Alice.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := runOnce[any](b.ShowProposal, ProposalInput{Conversation: in.Conversation, Trigger: in.Trigger, Proposal: p.ID}); err != nil {
+		t.Fatal(err)
+	}
+	if after := b.Held(post.Channel, p.ShownTS); strings.Contains(string(after.Blocks), "myao_approve") || !strings.Contains(string(after.Blocks), "declined") {
+		t.Errorf("after it: %s", after.Blocks)
+	}
+}
+
 // What nobody could decide about is not proposed, and what came of a call is told without a model, too.
 func TestProposalsThatAreNone(t *testing.T) {
 	t.Parallel()

@@ -75,6 +75,10 @@ func (d *Door) cancelPromise(ctx context.Context, b slack.BlockAction, own slack
 		return "", "", err
 	}
 	here, err := d.Store.Became(ctx, p.TeamID, p.ChannelID, b.Channel)
+	moved := err == nil && here && p.ChannelID != b.Channel
+	if err == nil && !here { // Slack took no answer there
+		here, err = d.Store.StandsIn(ctx, p.Decision, b.Channel)
+	}
 	if err != nil {
 		return "", "", err
 	}
@@ -99,7 +103,7 @@ func (d *Door) cancelPromise(ctx context.Context, b slack.BlockAction, own slack
 	switch {
 	case !first:
 		return w.Say(replyEnded, promise.Outcome(w, p)), "refused", nil
-	case p.ChannelID != b.Channel: // Slack changes no message under the channel's old id
+	case moved: // Slack changes no message under the channel's old id
 		return promise.Outcome(w, p), "done", nil
 	}
 	return "", "done", nil
@@ -116,8 +120,14 @@ func (d *Door) decide(ctx context.Context, b slack.BlockAction, own slack.Identi
 	if err != nil {
 		return "", "", err
 	}
+	here := p.ChannelID == b.Channel
+	if !here { // Slack took no answer there
+		if here, err = d.Store.StandsIn(ctx, p.Decision, b.Channel); err != nil {
+			return "", "", err
+		}
+	}
 	// The value of a button is no secret. A message whose ts is not known yet was posted just now.
-	if p.TeamID != own.TeamID || p.ChannelID != b.Channel || p.ShownTS != "" && p.ShownTS != b.MessageTS {
+	if p.TeamID != own.TeamID || !here || p.ShownTS != "" && p.ShownTS != b.MessageTS {
 		return "", "", fmt.Errorf("%w: the button of another message", slack.ErrIgnored)
 	}
 	outsider, err := d.outsider(ctx, own, b.User, b.UserTeam, b.Channel)

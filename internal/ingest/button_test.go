@@ -88,6 +88,16 @@ func TestButtons(t *testing.T) {
 		t.Errorf("a guest: %q", got)
 	}
 	state(fourth, store.ProposalOpen)
+
+	// Slack took no answer in the channel: the buttons are in a direct message.
+	fifth := propose(5)
+	if err := b.Store.Compose(t.Context(), []store.Part{{Key: "r/0", Reply: "r", Team: "T1", Channel: "D1", Text: "Shall I?", Decision: "run/5"}}, store.Decision{Key: "run/5"}); err != nil {
+		t.Fatal(err)
+	}
+	quiet(press("U1", "D2", message, "myao_approve", fifth.ID))
+	state(fifth, store.ProposalOpen)
+	quiet(press("U1", "D1", message, "myao_approve", fifth.ID))
+	state(fifth, store.ProposalApproved)
 }
 
 // A channel that has another id now has the buttons of its promises, too.

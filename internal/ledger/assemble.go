@@ -129,7 +129,11 @@ func (r rows) decision(d store.Decision) *Decision {
 	}
 	for _, p := range r.parts {
 		if p.Decision == d.Key {
-			decision.Parts = append(decision.Parts, Part{State: p.State, TS: p.SentTS, Tries: p.Attempts, Error: p.Error, Reaction: p.Reaction})
+			part := Part{State: p.State, TS: p.SentTS, Tries: p.Attempts, Error: p.Error, Reaction: p.Reaction}
+			if c, err := chat.ParseConversation(d.WorkflowID); err == nil && (p.Channel != c.Channel || p.Thread != c.Thread) {
+				part.Channel, part.Thread = p.Channel, p.Thread
+			}
+			decision.Parts = append(decision.Parts, part)
 		}
 	}
 	decision.Feedback = r.feedback(d.Key)

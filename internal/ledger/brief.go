@@ -60,7 +60,11 @@ func brief(e Entry, zone *time.Location, link func(ts, text string) string, w wo
 	if e.Thread != "" {
 		end = w.Say("%s in a thread", end)
 	}
-	reason := w.Of(cmp.Or(d.SilentFor, mrkdwn(d.Reason), "no reason is known"))
+	ours, refusal, refused := strings.Cut(cmp.Or(d.SilentFor, mrkdwn(d.Reason), "no reason is known"), ": slack ")
+	reason := w.Of(ours)
+	if refused {
+		reason += ": slack " + refusal
+	}
 	by := w.Of(d.Source)
 	if d.Rule != "" {
 		by = w.Say("rule %s", d.Rule)

@@ -93,11 +93,11 @@ func (r *rows) read(ctx context.Context, s *store.Store) (err error) {
 	if err := r.readAbsent(ctx, s); err != nil {
 		return err
 	}
-	var triggers, keys, users []string
+	var keys, users []string
 	for _, d := range r.decisions {
-		triggers, keys = append(triggers, d.TriggerTS), append(keys, d.Key)
+		keys = append(keys, d.Key)
 	}
-	if r.parts, err = s.PartsFor(ctx, team, channel, triggers); err != nil {
+	if r.parts, err = s.PartsOf(ctx, keys); err != nil {
 		return err
 	}
 	if r.calls, err = s.CallsFor(ctx, keys); err != nil {

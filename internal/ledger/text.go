@@ -361,6 +361,12 @@ func (t *text) outcome(at time.Time, d Decision) {
 		case p.State == store.Retracted && p.TS != "":
 			state += ", was in Slack as " + p.TS
 		}
+		switch {
+		case p.Thread != "":
+			state += ", in thread " + p.Thread
+		case p.Channel != "":
+			state += ", at the top level of " + p.Channel
+		}
 		line := fmt.Sprintf("part %d of %d: %s, %s", i+1, len(d.Parts), state, tries(p.Tries))
 		if p.Error != "" {
 			line += ", last error: " + Plain(p.Error)

@@ -242,8 +242,11 @@ type Proposal struct {
 type Part struct {
 	State store.Delivery `json:"state"`
 	TS    string         `json:"ts,omitempty"` // once it is sent
-	Tries int            `json:"tries"`
-	Error string         `json:"error,omitempty"`
+	// Channel and Thread are where it is posted, if that is not the place of the conversation.
+	Channel string `json:"channel,omitempty"`
+	Thread  string `json:"thread,omitempty"`
+	Tries   int    `json:"tries"`
+	Error   string `json:"error,omitempty"`
 	// Reaction is the name of the emoji under the trigger, if the reply is none of words.
 	Reaction string `json:"reaction,omitempty"`
 }

@@ -108,6 +108,38 @@ func isRead(method string) bool {
 	return method == "users.conversations" || method == openMethod || method == downloadMethod
 }
 
+// PlaceRefusal is what a refused post may not go to.
+type PlaceRefusal string
+
+const (
+	// ThreadRefused: nothing can be posted in the thread.
+	ThreadRefused PlaceRefusal = "thread"
+	// TopLevelRefused: only replies can be posted in the channel.
+	TopLevelRefused PlaceRefusal = "top level"
+	// ChannelRefused: the bot may read the channel, and not write there.
+	ChannelRefused PlaceRefusal = "channel"
+)
+
+var refusedPostPattern = regexp.MustCompile(`^slack chat\.postMessage: ([a-z0-9_]+)`)
+
+// RefusedPlace reads from the text of a Final error of Post which place was refused; "" if it was not the place
+// (docs.slack.dev/reference/methods/chat.postMessage#errors).
+func RefusedPlace(text string) PlaceRefusal {
+	m := refusedPostPattern.FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	switch code := m[1]; {
+	case code == "restricted_action_thread_only_channel":
+		return TopLevelRefused
+	case strings.Contains(code, "thread"), code == "cannot_reply_to_message", code == "message_not_found":
+		return ThreadRefused
+	case strings.HasPrefix(code, "restricted_action"):
+		return ChannelRefused
+	}
+	return ""
+}
+
 // Wait waits for as long as Slack said to wait before another try, or for fallback if it did
 // not say. Wait returns false, and at once, if the context would end first.
 func (e *Error) Wait(ctx context.Context, fallback time.Duration) bool {

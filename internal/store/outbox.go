@@ -18,7 +18,8 @@ import (
 //
 //	composed → sending → sent
 //	              ↓ ↑      a definite error: back to composed, or failed
-//	            failed   ReplaceWithNotice makes it composed again, with another text
+//	            failed   ReplaceWithNotice makes it composed again, with another text,
+//	                     and RelocateReply in another place
 //
 // Any of them becomes retracted when an operator takes the reply back: the part is no longer in
 // Slack, and is not posted any more. An attempt that had begun before makes it sent once more, until
@@ -207,16 +208,37 @@ func (s *Store) Parts(ctx context.Context, reply string) ([]Part, error) {
 	return mapRows(rows, outboxRow.part), nil
 }
 
-// SentPart is the part that was sent as a message, or ErrNotFound.
-func (s *Store) SentPart(ctx context.Context, team, channel, ts string) (Part, error) {
+// PartsOf is the parts of the replies that some decisions have composed, ordered by reply and part.
+func (s *Store) PartsOf(ctx context.Context, decisions []string) ([]Part, error) {
+	if len(decisions) == 0 {
+		return nil, nil
+	}
 	var rows []outboxRow
-	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND sent_ts <> '' AND sent_ts = ?", team, channel, ts).Find(&rows).Error; err != nil {
+	if err := s.db.WithContext(ctx).Where("decision IN ?", decisions).Order("reply, part").Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read replies of decisions: %w", err)
+	}
+	return mapRows(rows, outboxRow.part), nil
+}
+
+// ShownAt is the part of a decision's reply that was sent as a message, or ErrNotFound.
+func (s *Store) ShownAt(ctx context.Context, decision, ts string) (Part, error) {
+	var rows []outboxRow
+	if err := s.db.WithContext(ctx).Where("decision = ? AND sent_ts = ?", decision, ts).Find(&rows).Error; err != nil {
 		return Part{}, fmt.Errorf("read what was sent as %s: %w", ts, err)
 	}
-	if len(rows) == 0 {
+	if ts == "" || len(rows) == 0 {
 		return Part{}, fmt.Errorf("what was sent as %s: %w", ts, ErrNotFound)
 	}
 	return rows[0].part(), nil
+}
+
+// StandsIn reports whether a decision's reply is, or is to be, in a channel.
+func (s *Store) StandsIn(ctx context.Context, decision, channel string) (bool, error) {
+	var rows []outboxRow
+	if err := s.db.WithContext(ctx).Select("key").Where("decision = ? AND channel_id = ?", decision, channel).Limit(1).Find(&rows).Error; err != nil {
+		return false, fmt.Errorf("read where the reply of %s is: %w", decision, err)
+	}
+	return len(rows) > 0, nil
 }
 
 // EndSend records how the attempt begun by BeginSend(p) ended, if no message is known to exist. The
@@ -279,6 +301,43 @@ func (s *Store) ReplaceWithNotice(ctx context.Context, reply string, n Notice) (
 		return false, fmt.Errorf("replace reply %s with a notice: %w", reply, err)
 	}
 	return replaced, nil
+}
+
+// Relocation is another place for the rest of a reply.
+type Relocation struct {
+	// From is the first part that goes there. Slack refused it.
+	From            Part
+	Channel, Thread string
+	// Text takes the place of From's text.
+	Text string
+	// Reason becomes the decision's reason, followed by why the part was refused.
+	Reason string
+}
+
+// RelocateReply has a part that was refused, and those after it, posted in another place. It returns ErrUnderWay if the
+// part is no longer as m has it.
+func (s *Store) RelocateReply(ctx context.Context, m Relocation) error {
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
+		var rest []outboxRow
+		if err := s.locked(tx).Where("reply = ? AND part >= ?", m.From.Reply, m.From.Number).Order("part").Find(&rest).Error; err != nil {
+			return err
+		}
+		if len(rest) == 0 || rest[0].State != Failed || rest[0].Attempts != m.From.Attempts || rest[0].ChannelID != m.From.Channel || rest[0].ThreadTS != m.From.Thread {
+			return ErrUnderWay
+		}
+		if err := tx.Model(&outboxRow{}).Where("reply = ? AND part >= ? AND state IN ?", m.From.Reply, m.From.Number, []Delivery{Composed, Failed}).
+			Updates(map[string]any{"state": Composed, "channel_id": m.Channel, "thread_ts": m.Thread, "turn_us": 0}).Error; err != nil {
+			return err
+		}
+		if err := tx.Model(&outboxRow{}).Where("key = ?", m.From.Key).Update("text", m.Text).Error; err != nil {
+			return err
+		}
+		return tx.Model(&Decision{}).Where("key = ?", m.From.Decision).Update("reason", m.Reason+": "+m.From.Error).Error
+	})
+	if err != nil {
+		return fmt.Errorf("relocate reply %s: %w", m.From.Reply, err)
+	}
+	return nil
 }
 
 // MarkPosted records in one transaction that a part is in Slack: in the outbox and as a message, so

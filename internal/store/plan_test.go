@@ -156,8 +156,10 @@ func TestPlansUseIndexes(t *testing.T) {
 				{name: "HandOverPromises", run: func(s *Store) error { return errOf(s.HandOverPromises(ctx)) }},
 				{name: "Unfinished", run: func(s *Store) error { return errOf(s.Unfinished(ctx, lately)) }},
 				{name: "LastRuns", survey: true, run: func(s *Store) error { return errOf(s.LastRuns(ctx)) }},
-				{name: "SentPart", run: func(s *Store) error {
-					if _, err := s.SentPart(ctx, team, channel, at(1)); err != nil && !errors.Is(err, ErrNotFound) {
+				{name: "PartsOf", run: func(s *Store) error { return errOf(s.PartsOf(ctx, []string{"d1", "d2"})) }},
+				{name: "StandsIn", run: func(s *Store) error { return errOf(s.StandsIn(ctx, "d1", channel)) }},
+				{name: "ShownAt", run: func(s *Store) error {
+					if _, err := s.ShownAt(ctx, "d1", at(1)); err != nil && !errors.Is(err, ErrNotFound) {
 						return err
 					}
 					return nil

@@ -195,6 +195,9 @@ var japanese = Words{
 	"a reminder that somebody asked for is due":                                                   "頼まれたリマインダーの時刻になった",
 	"a promise is due, and no judgment about it could be had":                                     "約束の時刻になったが、判断が得られなかった",
 	"it could not be posted where it was promised, so whoever asked was told in a direct message": "約束した場所に投稿できず、頼んだ人にダイレクトメッセージで伝えた",
+	"Slack took no answer in the thread, so it was posted at the top level of the channel":        "スレッドには答えを投稿できず、チャンネルのトップレベルに投稿した",
+	"Slack took no answer at the top level of the channel, so it was posted in a thread":          "チャンネルのトップレベルには答えを投稿できず、スレッドに投稿した",
+	"Slack took no answer in the channel, so whoever asked was told in a direct message":          "チャンネルには答えを投稿できず、尋ねた人にダイレクトメッセージで伝えた",
 	"no judgment was had":                                                                         "判断が得られなかった",
 
 	// proposals and their buttons (internal/proposal, internal/ingest)
@@ -308,6 +311,7 @@ var japanese = Words{
 	"%s, you asked me to look at this again: %s": "%s さん、もう一度確かめるように頼まれていたことです: %s",
 	"This was due on %s.":                        "本来の期限は %s でした。",
 	"This was the last of %d times. If it is still wanted, mention me where you asked and ask again.":   "%d 回続いたので、これで終わりにします。まだ必要なら、頼んだ場所で私にメンションして、もう一度頼んでください。",
+	"I could not post this in the thread, so it is here.":                                               "スレッドには投稿できなかったので、こちらに投稿します。",
 	"I could not post it in <#%s>, where you asked.":                                                    "頼まれた場所の <#%s> には投稿できませんでした。",
 	"I have reminded you of this %d times. If it is no longer wanted, cancel it.":                       "これを %d 回お知らせしました。もう必要なければ、取り消してください。",
 	"I have set no reminder for this. Ask me for one with a time.":                                      "これについてのリマインダーは設定していません。必要なら、時刻を添えて頼んでください。",

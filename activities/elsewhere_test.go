@@ -1,0 +1,147 @@
+package activities
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"myao/internal/conversation"
+	"myao/internal/sandbox"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+func TestNextSpot(t *testing.T) {
+	t.Parallel()
+	thread, top, other := spot{"C1", "1.1"}, spot{"C1", ""}, spot{"D1", ""}
+	for _, c := range []struct {
+		home, at spot
+		refused  slack.PlaceRefusal
+		next     spot
+		direct   bool
+	}{
+		{thread, thread, slack.ThreadRefused, top, false},
+		{thread, thread, slack.ChannelRefused, spot{}, true},
+		{thread, top, slack.TopLevelRefused, spot{}, true},
+		{thread, top, slack.ChannelRefused, spot{}, true},
+		{thread, other, slack.ChannelRefused, spot{}, false},
+		{thread, thread, "", spot{}, false},
+		{top, top, slack.TopLevelRefused, spot{"C1", "1.2"}, false},
+		{top, top, slack.ChannelRefused, spot{}, true},
+		{top, spot{"C1", "1.2"}, slack.ThreadRefused, spot{}, true},
+	} {
+		if next, direct := nextSpot(c.home, c.at, "1.2", c.refused); next != c.next || direct != c.direct {
+			t.Errorf("from %v, of %v, %s: %v, %v", c.at, c.home, c.refused, next, direct)
+		}
+	}
+}
+
+// What Slack does not take in its place is posted once where whoever asked can read it, and names them.
+func TestReplyGoesWhereItCanBeRead(t *testing.T) {
+	t.Parallel()
+	refuse := func(code string, match func(sandbox.Call) bool) sandbox.Fault {
+		return sandbox.Fault{Error: code, Match: match}
+	}
+	inThreads := func(c sandbox.Call) bool { return c.Args.Get("thread_ts") != "" }
+	above := func(c sandbox.Call) bool { return c.Args.Get("thread_ts") == "" }
+	inChannel := func(c sandbox.Call) bool { return strings.HasPrefix(c.Args.Get("channel"), "C") }
+	const thread, top, direct, nowhere = "thread", "top level", "direct message", ""
+	for name, c := range map[string]struct {
+		place  string
+		faults []sandbox.Fault
+		want   string
+		reason string
+	}{
+		"a message that takes no replies":   {thread, []sandbox.Fault{refuse("cannot_reply_to_message", inThreads)}, top, movedUpReason},
+		"a channel without threads":         {thread, []sandbox.Fault{refuse("restricted_action_non_threadable_channel", inThreads)}, top, movedUpReason},
+		"a locked thread":                   {thread, []sandbox.Fault{refuse("restricted_action_thread_locked", inThreads)}, top, movedUpReason},
+		"no thread":                         {thread, []sandbox.Fault{refuse("thread_not_found", inThreads)}, top, movedUpReason},
+		"a locked thread, and threads only": {thread, []sandbox.Fault{refuse("restricted_action_thread_locked", inThreads), refuse("restricted_action_thread_only_channel", func(c sandbox.Call) bool { return above(c) && inChannel(c) })}, direct, movedDirectReason},
+		"a channel to read":                 {thread, []sandbox.Fault{refuse("restricted_action_read_only_channel", inChannel)}, direct, movedDirectReason},
+		"an old policy":                     {top, []sandbox.Fault{refuse("restricted_action", inChannel)}, direct, movedDirectReason},
+		"threads only":                      {top, []sandbox.Fault{refuse("restricted_action_thread_only_channel", above)}, thread, movedDownReason},
+		"nowhere":                           {thread, []sandbox.Fault{refuse("restricted_action_read_only_channel", nil)}, nowhere, ""},
+		"a connection that breaks there":    {thread, []sandbox.Fault{refuse("restricted_action_thread_locked", inThreads), {Times: 1, LoseAnswer: true, AfterEffect: true, Match: above}}, top, movedUpReason},
+	} {
+		for _, first := range []string{"", "at once", "before a crash"} {
+			t.Run(name+" "+first, func(t *testing.T) {
+				t.Parallel()
+				b := setup(t)
+				asked := b.say(b.Mention("hello?"))
+				task := inThread(asked)
+				if c.place == top {
+					task = atTopLevel(asked)
+				}
+				b.compose(task, "Hello.\n\n```\nx\n```")
+				for _, fault := range c.faults {
+					fault.Method = postMessage
+					b.Workspace.Faults().Add(fault)
+				}
+				switch first {
+				case "at once":
+					if got, err := runOnce[ReplyOutput](b.PostAtOnce, PostInput{Task: task, Addressed: true}); err == nil {
+						t.Errorf("at once: %+v", got)
+					}
+				case "before a crash": // the refusal is saved, and nothing more
+					if got, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task}); err == nil {
+						t.Errorf("before the crash: %+v", got)
+					}
+				}
+				in := PostInput{Task: task, Addressed: true}
+				got, _ := runUntilDone[ReplyOutput](t, b.Post, in)
+				posts := b.Workspace.Posts()
+				if c.want == nowhere {
+					if len(posts) != 0 {
+						t.Errorf("posted %+v", posts)
+					}
+					return
+				}
+				if got.Result != conversation.Done || len(posts) != 1 {
+					t.Fatalf("got %+v, posted %+v", got, posts)
+				}
+				p := posts[0]
+				where := map[bool]string{true: top, false: thread}[p.ThreadTS == ""]
+				if p.Channel != b.General {
+					where = direct
+				}
+				if where != c.want || !strings.HasPrefix(p.Text, "<@"+b.Alice.ID+">") || strings.Count(p.Text, b.Alice.ID) != 1 || !strings.HasSuffix(p.Text, "\n\nHello.\n\n```\nx\n```") {
+					t.Errorf("posted in the %s, want the %s: %q", where, c.want, p.Text)
+				}
+				if d := b.decision(task); d.Outcome != "posted" || !strings.HasPrefix(d.Reason, c.reason+": slack chat.postMessage: ") {
+					t.Errorf("the ledger has %+v", d)
+				}
+				if row := b.outbox(task)[0]; row.State != store.Sent || row.SentTS != p.TS || row.Channel != p.Channel || row.Thread != p.ThreadTS {
+					t.Errorf("the outbox has %+v", row)
+				}
+				if again, err := runOnce[ReplyOutput](b.Post, in); err != nil || again.Result != conversation.Done || len(b.Workspace.Posts()) != 1 {
+					t.Errorf("again: %+v, %v", again, err)
+				}
+			})
+		}
+	}
+}
+
+// The rest of a reply follows its refused part. A reply that nobody waits for ends.
+func TestRestOfAReplyGoesElsewhere(t *testing.T) {
+	t.Parallel()
+	for _, addressed := range []bool{true, false} {
+		b := setup(t)
+		task := inThread(b.say(b.Mention("hello?")))
+		b.compose(task, "One.", "Two.", "Three.")
+		b.Workspace.Faults().Add(sandbox.Fault{Method: postMessage, Error: "restricted_action_thread_locked", Match: func(c sandbox.Call) bool {
+			return c.Args.Get("thread_ts") != "" && c.Args.Get("text") != "One."
+		}})
+		_, _ = runUntilDone[ReplyOutput](t, b.Post, PostInput{Task: task, Addressed: addressed})
+		var got []string
+		for _, p := range b.Workspace.Posts() {
+			got = append(got, map[bool]string{true: "top: ", false: "thread: "}[p.ThreadTS == ""]+p.Text)
+		}
+		want := []string{"thread: One."}
+		if addressed {
+			want = append(want, "top: <@"+b.Alice.ID+"> "+notInThread+"\n\nTwo.", "top: Three.")
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("addressed %v: posted %q", addressed, got)
+		}
+	}
+}
