@@ -78,6 +78,10 @@ func (a *Activities) relocate(ctx context.Context, t Task) (bool, error) {
 	if next.channel == "" && !direct {
 		return false, nil
 	}
+	// Where it goes may not be muted, while the place of the conversation is.
+	if silenced, err := a.Store.SilencedUntil(ctx, t.Conversation); err != nil || silenced.After(a.Clock()) {
+		return false, err
+	}
 	asker, err := a.askerOf(ctx, t)
 	if err != nil || direct && asker == "" {
 		return false, err

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"myao/internal/conversation"
 	"myao/internal/sandbox"
@@ -118,6 +119,23 @@ func TestReplyGoesWhereItCanBeRead(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A mute between the refusal and the next place is one of the conversation.
+func TestMutedReplyGoesNowhere(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	task := inThread(b.say(b.Mention("hello?")))
+	b.compose(task, "Hello.")
+	b.Workspace.Faults().Add(sandbox.Fault{Method: postMessage, Error: "restricted_action_thread_locked", Match: func(c sandbox.Call) bool { return c.Args.Get("thread_ts") != "" }})
+	if got, err := runOnce[ReplyOutput](b.PostAtOnce, PostInput{Task: task, Addressed: true}); err == nil {
+		t.Errorf("at once: %+v", got)
+	}
+	b.mute(task.Conversation, time.Hour)
+	got, _ := runUntilDone[ReplyOutput](t, b.Post, PostInput{Task: task, Addressed: true})
+	if posts := b.Workspace.Posts(); got.Result != conversation.Silenced || len(posts) != 0 {
+		t.Errorf("got %+v, posted %+v", got, posts)
 	}
 }
 

@@ -126,6 +126,14 @@ type outboxRow struct {
 
 func (outboxRow) TableName() string { return "outbox" }
 
+// asked is the channel and ts of the trigger. A reply that was posted elsewhere has its channel in its key alone.
+func (r outboxRow) asked() [2]string {
+	if key := strings.Split(r.Reply, "/"); len(key) > 3 && key[0] == r.TeamID {
+		return [2]string{key[1], r.TriggerTS}
+	}
+	return [2]string{r.ChannelID, r.TriggerTS}
+}
+
 func (r outboxRow) part() Part {
 	return Part{
 		Key: r.Key, Reply: r.Reply, Number: r.Part, Team: r.TeamID, Channel: r.ChannelID, Thread: r.ThreadTS,

@@ -352,14 +352,14 @@ func (e *eraser) outbox() error {
 	return sweep[outboxRow, string](e.sweeper, "outbox", condition{}, "key", where("team_id = ? AND text <> ''", e.Team), func(tx *gorm.DB, rows []outboxRow) (changed int, err error) {
 		triggers := map[string][]string{}
 		for _, r := range rows {
-			triggers[r.ChannelID] = append(triggers[r.ChannelID], r.TriggerTS)
+			triggers[r.asked()[0]] = append(triggers[r.asked()[0]], r.TriggerTS)
 		}
 		forgotten, err := e.aboutForgottenMessages(tx, triggers)
 		if err != nil {
 			return 0, err
 		}
 		for _, r := range rows {
-			answers, names := forgotten[[2]string{r.ChannelID, r.TriggerTS}], e.names(r.Text)
+			answers, names := forgotten[r.asked()], e.names(r.Text)
 			switch {
 			case answers || names && r.State != Composed && r.State != Sending:
 				err = e.blankReplies(tx, []outboxRow{r})

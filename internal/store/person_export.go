@@ -357,7 +357,7 @@ func (x *exporter) snapshots() error {
 
 func (x *exporter) replies() error {
 	return read[outboxRow, string](x, "outbox", condition{}, "key", where("team_id = ?", x.Team), func(r outboxRow) {
-		if x.theirs[[2]string{r.ChannelID, r.TriggerTS}] {
+		if x.theirs[r.asked()] {
 			x.Replies = append(x.Replies, ExportedReply{r.ChannelID, r.ThreadTS, r.TriggerTS, r.SentTS, string(r.State), r.Text})
 		}
 	})

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -212,8 +213,9 @@ func (db database) seedPerson(t *testing.T) {
 		{TriggerTS: at(2), ChannelID: "C2", SentTS: at(6), Text: canaryName + " said so", State: Sent},
 		{TriggerTS: at(2), ChannelID: "C2", Text: "ask <@" + canaryUser + "> soon", State: Composed},
 		{TriggerTS: at(2), ChannelID: "C2", Text: "to somebody else", State: Sent},
+		{TriggerTS: at(0), ChannelID: "D1", Text: "the rest, elsewhere: " + canaryText, State: Sent, Reply: team + "/C1//" + at(0) + "/"},
 	} {
-		r.Key, r.Reply, r.TeamID, r.StoredUS = fmt.Sprint("key", i), fmt.Sprint("reply", i), team, micros(noon)
+		r.Key, r.Reply, r.TeamID, r.StoredUS = fmt.Sprint("key", i), cmp.Or(r.Reply, fmt.Sprint("reply", i)), team, micros(noon)
 		db.insert(t, &r)
 	}
 	relayed := int64(1)
@@ -268,7 +270,7 @@ func TestExportPerson(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := fmt.Sprintf("%s: %d messages, %d reactions, %d orders, %d decisions, %d replies, %d steps, %d proposals, %d promises, %d notes, %d votes", x.Name, len(x.Messages), len(x.Reactions), len(x.Orders), len(x.Decisions), len(x.Replies), len(x.Steps), len(x.Proposals), len(x.Promises), len(x.Notes), len(x.Feedback))
-		if want := "Kana Ria: 3 messages, 2 reactions, 1 orders, 1 decisions, 1 replies, 1 steps, 2 proposals, 2 promises, 1 notes, 1 votes"; got != want {
+		if want := "Kana Ria: 3 messages, 2 reactions, 1 orders, 1 decisions, 2 replies, 1 steps, 2 proposals, 2 promises, 1 notes, 1 votes"; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 		if files := x.Steps[0].Files; !slices.Equal(files, []ExportedFile{{canaryText + ".png", "image/png", 2}}) {

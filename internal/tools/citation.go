@@ -58,7 +58,7 @@ var (
 	// in adjacent pairs, and the characters around them, which tell a link from a citation.
 	citation = regexp.MustCompile(`[^!]?(?:\[\d{1,3}(?:\s*[,、]\s*\d{1,3})*\])+[(\[:]?`)
 	// code matches what is shown as it stands.
-	code = regexp.MustCompile("(?s)```.*?(?:```|$)|`[^`\n]*`")
+	code = regexp.MustCompile("(?s)```.*?(?:```|$)|~~~.*?(?:~~~|$)|`[^`\n]*`")
 )
 
 // Link turns the citations of a reply into links, except in code. link returns the address of a
