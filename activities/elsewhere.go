@@ -8,6 +8,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
+	"myao/internal/failpoint"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -106,6 +107,7 @@ func (a *Activities) relocate(ctx context.Context, t Task) (bool, error) {
 	if err := a.Store.RelocateReply(ctx, m); err != nil {
 		return false, err
 	}
+	failpoint.Here("post: elsewhere")
 	a.Logger.InfoContext(ctx, "reply goes elsewhere", "key", p.Key, "channel", m.Channel, "thread", m.Thread, "refused", p.Error)
 	return true, nil
 }
