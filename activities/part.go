@@ -113,8 +113,10 @@ func (a *Activities) deliver(ctx context.Context, p store.Part) (ts string, err 
 	if err != nil {
 		return "", err
 	}
-	return a.Slack.Post(ctx, slack.Post{Channel: p.Channel, ThreadTS: p.Thread, Text: p.Text, Key: p.Key, Choices: shown, Feedback: a.feedbackUnder(p),
-		Plainer: p.FormErrors / answersPerForm})
+	return a.Slack.Post(ctx, slack.Post{
+		Channel: p.Channel, ThreadTS: p.Thread, Text: p.Text, Key: p.Key, Choices: shown, Feedback: a.feedbackUnder(p),
+		Plainer: p.FormErrors / answersPerForm,
+	})
 }
 
 // beginSend begins an attempt when the part's slot in its channel has come, and returns the context for

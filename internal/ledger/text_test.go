@@ -72,6 +72,7 @@ func full(text bool) Timeline {
 		},
 		parts: []store.Part{
 			{Decision: "yes", State: store.Sent, SentTS: ts(35), Attempts: 1}, {Decision: "yes", State: store.Failed, Attempts: 3, Error: "channel_not_found"},
+			{Decision: "yes", State: store.Sent, SentTS: ts(36), Attempts: 1, Channel: "D7"},
 		},
 		orders: []store.Order{{Kind: "snooze", By: "slack:U2", At: mute.Time().Add(2 * time.Hour), Until: second(100_000)}},
 		users:  map[string]store.User{"U1": {ID: "U1", Name: "Bob"}},
@@ -118,8 +119,9 @@ there are earlier messages: use --limit and --since to see them
                      proposed desk__close as p2: open, lapses at 2026-03-03 00:46:40
                      promised as l1: open, due at 2026-03-03 00:46:40, every week, held up until 2026-03-03 00:47:40
                      → posted at 21:00:30
-                       part 1 of 2: in Slack as 1772366435.000000, 1 try
-                       part 2 of 2: failed, 3 tries, last error: channel_not_found
+                       part 1 of 3: in Slack as 1772366435.000000, 1 try
+                       part 2 of 3: failed, 3 tries, last error: channel_not_found
+                       part 3 of 3: in Slack as 1772366436.000000, at the top level of D7, 1 try
                      in shadow rival decided to be silent, confidence 0.85 of at least 0.90, wanted to answer: perhaps` + shown + `
                      shadow of small: 90 tokens in, 10 out, 2s, cost 0.00019
                      in shadow other decided to answer in 2m0s, confidence 0.85: as the first

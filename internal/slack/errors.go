@@ -84,7 +84,8 @@ func (e *Error) TimedOut() bool { return e.Code == codeTimeout || e.Code == code
 // OfSlack reports whether Slack answered that it failed itself. It may do so whenever a message has the same form,
 // while it takes a plainer one.
 func (e *Error) OfSlack() bool {
-	return e.Kind == Ambiguous && e.Code != codeUnreadable && (e.Status == http.StatusOK || e.Status >= http.StatusInternalServerError)
+	answered := e.Status == http.StatusOK || e.Status >= http.StatusInternalServerError
+	return e.Kind == Ambiguous && e.Code != codeUnreadable && answered
 }
 
 // Retryable reports whether the same call may simply be made again after RetryAfter: if it had no

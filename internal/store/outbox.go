@@ -243,7 +243,8 @@ func (s *Store) ShownAt(ctx context.Context, decision, ts string) (Part, error) 
 // StandsIn reports whether a decision's reply is, or is to be, in a channel.
 func (s *Store) StandsIn(ctx context.Context, decision, channel string) (bool, error) {
 	var rows []outboxRow
-	if err := s.db.WithContext(ctx).Select("key").Where("decision = ? AND channel_id = ?", decision, channel).Limit(1).Find(&rows).Error; err != nil {
+	if err := s.db.WithContext(ctx).Select("key").Where("decision = ? AND channel_id = ?", decision, channel).Limit(1).
+		Find(&rows).Error; err != nil {
 		return false, fmt.Errorf("read where the reply of %s is: %w", decision, err)
 	}
 	return len(rows) > 0, nil
@@ -251,7 +252,8 @@ func (s *Store) StandsIn(ctx context.Context, decision, channel string) (bool, e
 
 // EndSend records how the attempt begun by BeginSend(p) ended, if no message is known to exist. The
 // state is Composed after an error without effect, Sending after one that may have had an effect,
-// and Failed after a permanent one. p.FormErrors is saved, too. A request that may still reach Slack holds the part until the
+// and Failed after a permanent one. p.FormErrors is saved, too.
+// A request that may still reach Slack holds the part until the
 // given time; the zero time means that none can. A part that was retracted meanwhile stays so.
 // EndSend does nothing if another attempt has begun since.
 func (s *Store) EndSend(ctx context.Context, p Part, state Delivery, until time.Time, reason string) error {
@@ -327,20 +329,23 @@ type Relocation struct {
 func (s *Store) RelocateReply(ctx context.Context, m Relocation) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		var rest []outboxRow
-		if err := s.locked(tx).Where("reply = ? AND part >= ?", m.From.Reply, m.From.Number).Order("part").Find(&rest).Error; err != nil {
+		from := m.From
+		if err := s.locked(tx).Where("reply = ? AND part >= ?", from.Reply, from.Number).Order("part").Find(&rest).Error; err != nil {
 			return err
 		}
-		if len(rest) == 0 || rest[0].State != Failed || rest[0].Attempts != m.From.Attempts || rest[0].ChannelID != m.From.Channel || rest[0].ThreadTS != m.From.Thread {
+		if len(rest) == 0 || rest[0].State != Failed || rest[0].Attempts != from.Attempts ||
+			rest[0].ChannelID != from.Channel || rest[0].ThreadTS != from.Thread {
 			return ErrUnderWay
 		}
-		if err := tx.Model(&outboxRow{}).Where("reply = ? AND part >= ? AND state IN ?", m.From.Reply, m.From.Number, []Delivery{Composed, Failed}).
+		if err := tx.Model(&outboxRow{}).
+			Where("reply = ? AND part >= ? AND state IN ?", from.Reply, from.Number, []Delivery{Composed, Failed}).
 			Updates(map[string]any{"state": Composed, "channel_id": m.Channel, "thread_ts": m.Thread, "turn_us": 0}).Error; err != nil {
 			return err
 		}
-		if err := tx.Model(&outboxRow{}).Where("key = ?", m.From.Key).Update("text", m.Text).Error; err != nil {
+		if err := tx.Model(&outboxRow{}).Where("key = ?", from.Key).Update("text", m.Text).Error; err != nil {
 			return err
 		}
-		return tx.Model(&Decision{}).Where("key = ?", m.From.Decision).Update("reason", m.Reason+": "+m.From.Error).Error
+		return tx.Model(&Decision{}).Where("key = ?", from.Decision).Update("reason", m.Reason+": "+from.Error).Error
 	})
 	if err != nil {
 		return fmt.Errorf("relocate reply %s: %w", m.From.Reply, err)
