@@ -9,6 +9,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/failpoint"
+	"myao/internal/promise"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -99,6 +100,9 @@ func (a *Activities) relocate(ctx context.Context, t Task) (bool, error) {
 			return false, nil
 		}
 		line, m.Reason = a.words().Say(notInPlace, p.Channel), movedDirectReason
+		if t.Occasion != "" {
+			return a.replaceDirect(ctx, t, next.channel, asker, line)
+		}
 		p.Text = strings.TrimPrefix(p.Text, headed(asker, upper, ""))
 	case next.thread == "":
 		line, m.Reason = upper, movedUpReason
@@ -110,6 +114,24 @@ func (a *Activities) relocate(ctx context.Context, t Task) (bool, error) {
 	failpoint.Here("post: elsewhere")
 	a.Logger.InfoContext(ctx, "reply goes elsewhere", "key", p.Key, "channel", m.Channel, "thread", m.Thread, "refused", p.Error)
 	return true, nil
+}
+
+// replaceDirect has what is kept of a promise, or came of a call, told in a direct message in words of our own: whoever
+// asked, perhaps long ago, may not read the channel any more, while a model wrote the reply with what is said there.
+func (a *Activities) replaceDirect(ctx context.Context, t Task, direct, asker, line string) (bool, error) {
+	n := store.Notice{Reason: elsewhereReason, Channel: direct}
+	kept, _, err := a.promiseOf(ctx, t.Occasion)
+	if err == nil && kept != nil {
+		n.Text = promise.Elsewhere(a.words(), *kept, a.promiseText(*kept))
+	} else if err == nil {
+		n.Reason = movedDirectReason
+		n.Text, err = a.actedNotice(ctx, t)
+		n.Text = headed(asker, line, n.Text)
+	}
+	if err != nil {
+		return false, err
+	}
+	return a.Store.ReplaceWithNotice(ctx, t.replyKey(), n)
 }
 
 // headed is a text below a line that names whoever it is for; asker may be empty. A text that names them first has the

@@ -139,6 +139,41 @@ func TestMutedReplyGoesNowhere(t *testing.T) {
 	}
 }
 
+// Whoever asked for a promise long ago is not told what a model wrote with what is said in the channel.
+func TestPromiseInADirectMessage(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		code, want string
+		direct     bool
+	}{
+		{"restricted_action_thread_locked", "The parcel came on Monday.", false},
+		{"restricted_action_read_only_channel", "you asked me to remind you: the parcel", true},
+	} {
+		b := setup(t)
+		task := inThread(b.say(b.Mention("remind me")))
+		task.Occasion = conversation.PromiseKey("p", 1)
+		if _, err := b.Store.AddPromise(t.Context(), store.Promise{
+			ID: "p", TeamID: "T1", ChannelID: b.General, ThreadTS: task.Trigger, TriggerTS: task.Trigger, Asker: b.Alice.ID, What: "the parcel", Zone: "UTC",
+			DueUS: b.Clock().UnixMicro(),
+		}, store.PromiseLimits{Conversation: 20}); err != nil {
+			t.Fatal(err)
+		}
+		name := "<@" + b.Alice.ID + ">"
+		b.compose(task, name+" The parcel came on Monday.", "And more.")
+		b.Workspace.Faults().Add(sandbox.Fault{Method: postMessage, Error: c.code, Match: func(call sandbox.Call) bool {
+			return call.Args.Get("channel") == b.General && (c.direct || call.Args.Get("thread_ts") != "")
+		}})
+		got, errs := runUntilDone[ReplyOutput](t, b.Post, PostInput{Task: task, Addressed: true})
+		posts := b.Workspace.Posts()
+		if got.Result != conversation.Done || len(posts) != map[bool]int{true: 1, false: 2}[c.direct] {
+			t.Fatalf("%s: got %+v, %v, posted %+v", c.code, got, errs, posts)
+		}
+		if p := posts[0]; (p.Channel != b.General) != c.direct || !strings.HasPrefix(p.Text, name) || !strings.Contains(p.Text, c.want) {
+			t.Errorf("%s: posted %+v", c.code, p)
+		}
+	}
+}
+
 // The rest of a reply follows its refused part. A reply that nobody waits for ends.
 func TestRestOfAReplyGoesElsewhere(t *testing.T) {
 	t.Parallel()
