@@ -26,7 +26,8 @@ var (
 	ErrBlocked = errors.New("blocked")
 	// ErrCut: the answer reached the token limit; Text holds its beginning, which may be empty.
 	ErrCut = errors.New("cut at the token limit")
-	// ErrEmpty: an answer without text and without a stated cause.
+	// ErrEmpty: an answer without text and without a stated cause, or one whose text calls tools in a
+	// way that cannot be taken.
 	ErrEmpty = errors.New("empty answer")
 )
 
@@ -49,8 +50,10 @@ type Error struct {
 	RetryAfter time.Duration
 	// Message is one line of bounded length that says what happened.
 	Message string
-	// Text is the partial answer of ErrCut.
+	// Text is the partial answer of ErrCut, or what stands beside the calls that Fault is about.
 	Text string
+	// Fault says, to the model, what to do better in a second attempt; empty: there is nothing to say.
+	Fault string
 	// Usage is what the provider counted, if it did.
 	Usage Usage
 	// Err is the cause, for errors.Is and errors.As; it may be nil.

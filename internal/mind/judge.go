@@ -122,7 +122,10 @@ func (m *Mind) verdict(ctx context.Context, question func(fault string) (Questio
 	all, err = m.askReadable(ctx, "verdict", question, a, func(answer string) error {
 		v, err = chat.ParseVerdict(answer, longest)
 		longest = anyDelay
-		return err
+		if llm.WritesCall(v.Gist) {
+			v.Gist = ""
+		}
+		return errors.Join(err, readable(v.Reason))
 	})
 	if err != nil {
 		return chat.Verdict{}, all, err
@@ -131,6 +134,14 @@ func (m *Mind) verdict(ctx context.Context, question func(fault string) (Questio
 		*v.DelaySeconds = min(*v.DelaySeconds, maxDelay)
 	}
 	return v, all, nil
+}
+
+// readable returns an error for a reason that is no words.
+func readable(reason string) error {
+	if llm.WritesCall(reason) {
+		return errors.New("reason is a call of a tool: one line of text")
+	}
+	return nil
 }
 
 // askReadable asks a question until read takes the answer, at most twice. The second time it tells the

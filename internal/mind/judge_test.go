@@ -36,6 +36,27 @@ func TestJudgeKnowsWhatAReplyCanDo(t *testing.T) {
 	}
 }
 
+// A call of a tool is no reason, and nothing that the bot would add.
+func TestJudgeWritesNoCalls(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "")
+	b.addChannels(public("C1", "general"))
+	b.say("C1", time.Hour, "how many dwarfs?")
+	j, err := b.Judgment(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, nil, 600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const call = `<tool_call>{"name": "search_messages", "arguments": {"query": "dwarfs"}}</tool_call>`
+	b.Model.Handle(llmtest.Script(llmtest.Text(call), llmtest.Verdict(chat.Verdict{Reason: "seven", Gist: call})))
+	if v, _, err := b.Judge(t.Context(), j, Attempt{}); err != nil || v.Reason != "seven" || v.Gist != "" {
+		t.Errorf("got %+v, %v", v, err)
+	}
+	b.Model.Handle(llmtest.Script(llmtest.Verdict(chat.Verdict{Reason: call}), llmtest.Verdict(chat.Verdict{Reason: "they ask about <tool_call>"})))
+	if v, _, err := b.Judge(t.Context(), j, Attempt{}); err != nil || v.Reason != "they ask about <tool_call>" {
+		t.Errorf("got %+v, %v", v, err)
+	}
+}
+
 // Judge needs neither an activity nor a row in the ledger, and its calls count for no decision.
 func TestJudgeWithoutADecision(t *testing.T) {
 	t.Parallel()

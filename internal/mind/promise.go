@@ -2,6 +2,7 @@ package mind
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"myao/internal/chat"
@@ -43,7 +44,7 @@ func (m *Mind) CheckPromise(ctx context.Context, c PromiseCheck, a Attempt) (v c
 	}
 	all, err = m.askReadable(ctx, "verdict on a promise", question, a, func(answer string) (err error) {
 		v, err = chat.ParseVerdict(answer, anyDelay)
-		return err
+		return errors.Join(err, readable(v.Reason))
 	})
 	v.DelaySeconds = nil
 	return v, all, err

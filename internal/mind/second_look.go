@@ -2,6 +2,7 @@ package mind
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"myao/internal/chat"
@@ -49,7 +50,7 @@ func (m *Mind) LookAgain(ctx context.Context, l SecondLook, a Attempt) (chat.Sec
 	var look chat.SecondLook
 	_, err = m.askReadable(ctx, "second look", question, a, func(answer string) (err error) {
 		look, err = chat.ParseSecondLook(answer)
-		return err
+		return errors.Join(err, readable(look.Reason))
 	})
 	if err != nil {
 		return chat.SecondLook{}, err

@@ -24,6 +24,9 @@ func summary(text string, err error, tokens int) (string, error) {
 		}
 		text, err = whole, nil
 	}
+	if calls, ok := errors.AsType[*llm.Error](err); ok && calls.Fault != "" && HasWord(calls.Text) {
+		text, err = calls.Text, nil
+	}
 	if err != nil {
 		return "", err
 	}

@@ -44,6 +44,8 @@ func TestSummary(t *testing.T) {
 		"too long in the last line":  {text: line + "\n" + strings.Repeat("x", 100), tokens: 5, want: line},
 		"too long in the only line":  {text: strings.Repeat("x", 100), tokens: 5, want: strings.Repeat("x", 30)},
 		"too long in another script": {text: strings.Repeat("記", 100), tokens: 6, want: strings.Repeat("記", 12)},
+		"calls beside it":            {err: &llm.Error{Kind: llm.ErrEmpty, Text: "- a", Fault: "it calls f"}, tokens: 100, want: "- a"},
+		"calls alone":                {err: &llm.Error{Kind: llm.ErrEmpty, Text: "- ", Fault: "it calls f"}, tokens: 100, kind: llm.ErrEmpty},
 		"too long inside of a rune":  {text: "x" + strings.Repeat("記", 100), tokens: 6, want: "x" + strings.Repeat("記", 11)},
 	} {
 		got, err := summary(c.text, c.err, c.tokens)

@@ -21,20 +21,27 @@ func outcome(r llm.Request, m *sdk.Message) (llm.Response, error) {
 		res.Text = text
 		return res, &llm.Error{Kind: kind, Provider: provider, Message: message, Text: text, Usage: res.Usage}
 	}
-	text := text(m)
+	written, called := llm.Read(r, text(m)), turnOf(m)
+	if called == nil {
+		called = turnOfWritten(m, written)
+	}
+	text := written.Text
 	switch m.StopReason {
 	case sdk.StopReasonRefusal:
 		// Its explanation may quote the prompt; the category is one word.
 		return failed(llm.ErrBlocked, fmt.Sprintf("stop reason refusal %.32s", m.StopDetails.Category), "")
 	case sdk.StopReasonMaxTokens, sdk.StopReasonModelContextWindowExceeded:
-		if slices.ContainsFunc(m.Content, func(b sdk.ContentBlockUnion) bool { return b.Type == "tool_use" }) {
+		if called != nil || written.Fault != "" || slices.ContainsFunc(m.Content, isCall) {
 			text = "" // it leads up to a call that is not whole
 		}
 		return failed(llm.ErrCut, "", text)
 	case sdk.StopReasonEndTurn, sdk.StopReasonStopSequence, sdk.StopReasonToolUse, "": // another server may omit the reason
-		if called := turnOf(m); called != nil && len(r.Tools) > 0 {
+		if called != nil && len(r.Tools) > 0 {
 			res.Turn = called
 			return res, nil
+		}
+		if written.Fault != "" {
+			return res, written.Unusable(provider, res.Usage)
 		}
 		if m.StopReason == sdk.StopReasonToolUse {
 			return failed(llm.ErrEmpty, "the answer calls a tool that was not declared", "")

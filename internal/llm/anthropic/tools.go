@@ -47,14 +47,14 @@ func turn(t llm.Turn) []sdk.MessageParam {
 // turnOf reads the calls of an answer; nil: it has none, or one without a name. Opaque is the list of its blocks,
 // without blank texts, which the API writes but does not take back.
 func turnOf(m *sdk.Message) *llm.Turn {
-	t := &llm.Turn{Provider: provider, Text: text(m)}
+	t := &llm.Turn{Provider: provider, Text: llm.WithoutThoughts(text(m))}
 	var blocks []json.RawMessage
 	for _, block := range m.Content {
 		if block.Type == "text" && strings.TrimSpace(block.Text) == "" {
 			continue
 		}
 		blocks = append(blocks, json.RawMessage(block.RawJSON()))
-		if block.Type == "tool_use" {
+		if isCall(block) {
 			if block.Name == "" {
 				return nil
 			}
@@ -70,6 +70,29 @@ func turnOf(m *sdk.Message) *llm.Turn {
 	}
 	t.Opaque = encoded(blocks)
 	return t
+}
+
+func isCall(b sdk.ContentBlockUnion) bool { return b.Type == "tool_use" }
+
+// turnOfWritten is a turn with calls that stood in the text, as blocks of their own; nil: there are none.
+// Thoughts stay as they are, since they are signed.
+func turnOfWritten(m *sdk.Message, w llm.Written) *llm.Turn {
+	if len(w.Calls) == 0 {
+		return nil
+	}
+	var blocks []json.RawMessage
+	for _, block := range m.Content {
+		if block.Type != "text" {
+			blocks = append(blocks, json.RawMessage(block.RawJSON()))
+		}
+	}
+	if w.Text != "" {
+		blocks = append(blocks, encoded(sdk.NewTextBlock(w.Text)))
+	}
+	for _, c := range w.Calls {
+		blocks = append(blocks, encoded(sdk.NewToolUseBlock(c.ID, c.Input, c.Name)))
+	}
+	return &llm.Turn{Provider: provider, Opaque: encoded(blocks), Text: w.Text, Calls: w.Calls}
 }
 
 // encoded encodes parts of a message, which were JSON before.

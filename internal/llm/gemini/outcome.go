@@ -22,21 +22,30 @@ func (a answer) response(r llm.Request, text string) (llm.Response, error) {
 	if a.candidates == 0 {
 		return failed(llm.ErrEmpty, "no candidates")
 	}
+	written := llm.Read(r, text)
+	text = written.Text
+	called := turnOf(r, a.content, text)
+	if called == nil {
+		called = turnOfWritten(written)
+	}
 	switch a.finish {
 	case "STOP", "": // a proxy may omit the reason
-		if called := turnOf(r, a.content, text); called != nil && len(r.Tools) > 0 {
+		if called != nil && len(r.Tools) > 0 {
 			res.Turn = called
 			return res, nil
 		}
+		if written.Fault != "" {
+			return res, written.Unusable(provider, a.usage)
+		}
 	case "MAX_TOKENS":
-		if turnOf(r, a.content, text) != nil {
+		if called != nil || written.Fault != "" {
 			text = "" // it leads up to a call that is not whole
 		}
 		res.Text = text
 		return res, &llm.Error{Kind: llm.ErrCut, Provider: provider, Text: text, Usage: a.usage}
 	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE":
 		// The model went astray; another attempt often succeeds.
-		return failed(llm.ErrEmpty, "finish reason "+a.finish)
+		return res, &llm.Error{Kind: llm.ErrEmpty, Provider: provider, Message: "finish reason " + a.finish, Fault: "its call of a tool was malformed", Usage: a.usage}
 	case "MISSING_THOUGHT_SIGNATURE": // a turn has lost it, and would do so each time
 		return failed(llm.ErrInvalid, "finish reason "+a.finish)
 	default:

@@ -104,7 +104,7 @@ func unusable(message string) error {
 }
 
 type functionCall struct {
-	ID   string          `json:"id"`
+	ID   string          `json:"id,omitempty"`
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args"`
 }
@@ -146,4 +146,38 @@ func turnOf(r llm.Request, raw json.RawMessage, text string) *llm.Turn {
 		return nil
 	}
 	return t
+}
+
+// unsigned stands in the place of the signature of a call that the model did not sign
+// (ai.google.dev/gemini-api/docs/thought-signatures#faqs).
+const unsigned = "skip_thought_signature_validator"
+
+// turnOfWritten is a turn with calls that stood in the text, as parts of their own; nil: there are none.
+func turnOfWritten(w llm.Written) *llm.Turn {
+	if len(w.Calls) == 0 {
+		return nil
+	}
+	type signed struct {
+		part
+		Signature string `json:"thoughtSignature,omitempty"`
+	}
+	said := struct {
+		Role  string   `json:"role"`
+		Parts []signed `json:"parts"`
+	}{Role: "model"}
+	if w.Text != "" {
+		said.Parts = append(said.Parts, signed{part: part{Text: &w.Text}})
+	}
+	for i, c := range w.Calls {
+		call := signed{part: part{Call: &functionCall{Name: c.Name, Args: c.Input}}}
+		if i == 0 {
+			call.Signature = unsigned
+		}
+		said.Parts = append(said.Parts, call)
+	}
+	opaque, err := json.Marshal(said)
+	if err != nil {
+		return nil // the arguments are JSON already
+	}
+	return &llm.Turn{Provider: provider, Opaque: opaque, Text: w.Text, Calls: w.Calls}
 }

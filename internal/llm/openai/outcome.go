@@ -42,7 +42,8 @@ func outcome(r llm.Request, c *sdk.ChatCompletion) (llm.Response, error) {
 		return failed(llm.ErrEmpty, "no choices", "")
 	}
 	said := c.Choices[0].Message
-	text := text(said)
+	written := llm.Read(r, text(said))
+	text := written.Text
 	if r.Schema != nil && strings.TrimSpace(text) == "" {
 		text = verdictInThoughts(said)
 	}
@@ -51,18 +52,23 @@ func outcome(r llm.Request, c *sdk.ChatCompletion) (llm.Response, error) {
 	if len(r.Tools) > 0 {
 		called = turnOf(r, said)
 	}
+	if called == nil {
+		called = turnOfWritten(r, written)
+	}
 	switch {
 	case finish == "content_filter":
 		return failed(llm.ErrBlocked, "finish reason content_filter", "")
 	case said.Refusal != "": // its text may quote the prompt, so the error leaves it out
 		return failed(llm.ErrBlocked, "the model refused", "")
-	case isOneOf(cutReasons, finish) && called != nil: // its text leads up to a call that is not whole
+	case isOneOf(cutReasons, finish) && (called != nil || written.Fault != ""): // its text leads up to a call that is not whole
 		return failed(llm.ErrCut, "", "")
 	case isOneOf(cutReasons, finish):
 		return failed(llm.ErrCut, "", text)
 	case called != nil && (isOneOf(finishedReasons, finish) || isOneOf(callingReasons, finish)):
 		res.Turn = called
 		return res, nil
+	case written.Fault != "":
+		return res, written.Unusable(provider, res.Usage)
 	case !isOneOf(finishedReasons, finish):
 		// "abort" and other reasons, or calls of tools that were not declared: not a finished answer.
 		return failed(llm.ErrEmpty, fmt.Sprintf("the answer did not finish: %.32q", finish), "")

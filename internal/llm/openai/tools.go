@@ -143,7 +143,7 @@ func turnOf(r llm.Request, m sdk.ChatCompletionMessage) *llm.Turn {
 			delete(fields, name)
 		}
 	}
-	t := &llm.Turn{Provider: provider, Text: text(m)}
+	t := &llm.Turn{Provider: provider, Text: llm.WithoutThoughts(text(m))}
 	used := map[string]bool{}
 	for i, call := range calls {
 		f := functionOf(call)
@@ -170,6 +170,37 @@ func turnOf(r llm.Request, m sdk.ChatCompletionMessage) *llm.Turn {
 	fields["role"], fields["tool_calls"] = encoded("assistant"), encoded(calls)
 	t.Opaque = encoded(fields)
 	return t
+}
+
+// turnOfWritten is a turn with calls that stood in the text, as the server would have returned it; nil:
+// there are none.
+func turnOfWritten(r llm.Request, w llm.Written) *llm.Turn {
+	if len(w.Calls) == 0 {
+		return nil
+	}
+	type call struct {
+		ID       string `json:"id"`
+		Type     string `json:"type"`
+		Function struct {
+			Name      string `json:"name"`
+			Arguments string `json:"arguments"`
+		} `json:"function"`
+	}
+	var said struct {
+		Role    string  `json:"role"`
+		Content *string `json:"content"`
+		Calls   []call  `json:"tool_calls"`
+	}
+	if said.Role = "assistant"; w.Text != "" {
+		said.Content = &w.Text
+	}
+	for i, c := range w.Calls {
+		w.Calls[i].Input = withoutNulls(c.Input, schemaOf(r, c.Name))
+		wire := call{ID: c.ID, Type: "function"}
+		wire.Function.Name, wire.Function.Arguments = c.Name, string(c.Input)
+		said.Calls = append(said.Calls, wire)
+	}
+	return &llm.Turn{Provider: provider, Opaque: encoded(said), Text: w.Text, Calls: w.Calls}
 }
 
 func schemaOf(r llm.Request, name string) json.RawMessage {
