@@ -125,6 +125,8 @@ type Reply struct {
 	Promised string
 	// ShowsFiles is set if the files of the message that is answered are shown at once.
 	ShowsFiles bool
+	// fault says why the model's last answer was not posted; empty for the first one.
+	fault string
 }
 
 // Shown is all that the model is shown, except for the instruction.
@@ -139,9 +141,35 @@ func (q ReplyQuestion) Shown() string {
 }
 
 // AskReply asks for a reply: the answer has a text, or a Turn that calls tools. It returns the question
-// that was asked in the end. A provider that refuses the tools, or turns of its own, is asked without:
-// the results then stand in the prompt.
+// that was asked in the end. Where the answer is of no use, it is asked for once more with what was wrong,
+// if anything can be said of that, and then without tools: what they found stands in the prompt then. The
+// usage and the latency are those of all calls.
 func (m *Mind) AskReply(ctx context.Context, about Reply, a Attempt) (ReplyQuestion, Answer, error) {
+	var all Answer
+	for {
+		q, answer, err := m.askTaken(ctx, about, a)
+		answer.Usage, answer.Latency = all.Usage.Add(answer.Usage), all.Latency+answer.Latency
+		all = answer
+		final, failure := (*FinalError)(nil), (*llm.Error)(nil)
+		if errors.As(err, &final) || !errors.As(err, &failure) || !errors.Is(err, llm.ErrEmpty) {
+			return q, answer, err
+		}
+		switch {
+		case failure.Fault != "" && about.fault == "":
+			about.fault = failure.Fault
+		case len(q.Tools) > 0:
+			about.Tools = nil
+		default:
+			return q, answer, err
+		}
+		m.Logger.WarnContext(ctx, "the model's answer is of no use; asking once more", "conversation", about.Conversation.ID(), "model", q.Model,
+			"calls_as_text", failure.Fault != "", "tools", len(about.Tools))
+	}
+}
+
+// askTaken asks for a reply. A provider that refuses the tools, or turns of its own, is asked without: the
+// results then stand in the prompt.
+func (m *Mind) askTaken(ctx context.Context, about Reply, a Attempt) (ReplyQuestion, Answer, error) {
 	about.Tools = slices.DeleteFunc(slices.Clone(about.Tools), func(t tools.Offer) bool {
 		_, refused := m.refusedTools.Load(t.Name + string(t.Schema))
 		return refused
@@ -239,7 +267,7 @@ func (m *Mind) ReplyTo(ctx context.Context, about Reply) (ReplyQuestion, error) 
 	for _, f := range files {
 		attached = append(attached, f.Name)
 	}
-	o.Acted, o.Promise, o.Promised = about.Acted, about.Promise, about.Promised
+	o.Acted, o.Promise, o.Promised, o.Fault = about.Acted, about.Promise, about.Promised, about.fault
 	for _, said := range r.Target() {
 		o.BareMention = o.BareMention || (said.TS == trigger && len(said.Files) == 0 && prompt.BareMention(said.Text, own.UserID))
 	}

@@ -53,7 +53,7 @@ func (r *Renderer) checkTemplates(faults *Faults) {
 	}
 	alone := options
 	alone.PictureShown, alone.Signals, alone.LastVerdict = false, &conversation.Signals{Pending: 1, SinceOwn: -1}, nil
-	names := []string{"response.tmpl", "response_user.tmpl", "judgment.tmpl", "judgment_user.tmpl", "second_look.tmpl", "second_look_user.tmpl", "promise.tmpl", "promise_user.tmpl", "promised.tmpl", "memory_user.tmpl"}
+	names := []string{"response.tmpl", "response_user.tmpl", "judgment.tmpl", "judgment_user.tmpl", "second_look.tmpl", "second_look_user.tmpl", "promise.tmpl", "promise_user.tmpl", "promised.tmpl", "fault.tmpl", "memory_user.tmpl"}
 	for _, kind := range memoryKinds {
 		names = append(names, string(kind)+".tmpl")
 	}

@@ -82,7 +82,8 @@ type Options struct {
 	// PictureAlone is set if the newest message to judge is nothing but a picture, and PictureShown if
 	// that comes with the question.
 	PictureAlone, PictureShown bool
-	// Fault says why the last verdict could not be read; empty for the first attempt.
+	// Fault says why the last verdict could not be read, or the last reply could not be posted; empty for
+	// the first attempt. For a reply, it stands at the end of the user turn.
 	Fault string
 	// Names maps user ids to display names, for mentions in texts. It may lack the authors of the
 	// context's messages.
@@ -191,6 +192,11 @@ func (r *Renderer) Response(c chat.Context, o Options) (system, user string, err
 		v.Draft = r.guard.text(o.Promised)
 		var again string
 		again, err = r.render("promised.tmpl", v)
+		user += "\n\n" + again
+	}
+	if err == nil && o.Fault != "" {
+		var again string
+		again, err = r.render("fault.tmpl", v)
 		user += "\n\n" + again
 	}
 	return system, user, err
