@@ -3,12 +3,15 @@ package doctor
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/gorilla/websocket"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"google.golang.org/grpc"
@@ -143,6 +146,43 @@ func TestSlack(t *testing.T) {
 			expect(t, e.token(t.Context()), OK, "workspace Sandbox (T0SANDBOX), bot myao (U0BOT)")
 			expect(t, tc.check(e, t.Context()), tc.status, tc.says)
 		})
+	}
+}
+
+// An app may have ten connections. Whoever has taken them is asked for.
+func TestTooManySockets(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		says   []string
+		status Status
+		want   string
+	}{
+		{[]string{`{"type":"hello","num_connections":2}`}, OK, "connections open with it: 2"},
+		{[]string{`{"type":"hello","num_connections":10}`}, Fail, "who else uses this app token?"},
+		{[]string{`{"type":"hello","num_connections":1}`, `{"type":"disconnect","reason":"too_many_websockets"}`}, Fail, "who else uses this app token?"},
+		{[]string{`{"type":"disconnect","reason":"link_disabled"}`}, Fail, "link_disabled"},
+	} {
+		var server *httptest.Server
+		server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.URL.Path, "/api/") {
+				fmt.Fprintf(w, `{"ok":true,"url":"ws%s/link"}`, strings.TrimPrefix(server.URL, "http"))
+				return
+			}
+			upgrader := websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
+			conn, err := upgrader.Upgrade(w, r, nil)
+			if err != nil {
+				return
+			}
+			defer func() { _ = conn.Close() }()
+			for _, message := range c.says {
+				_ = conn.WriteMessage(websocket.TextMessage, []byte(message))
+			}
+			_, _, _ = conn.ReadMessage()
+		}))
+		t.Cleanup(server.Close)
+		_, e := slackOf(t, sandbox.Config{Scopes: needed()})
+		e.Config.Slack.APIURL = server.URL + "/api/"
+		expect(t, e.socket(t.Context()), c.status, c.want)
 	}
 }
 

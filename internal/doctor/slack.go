@@ -185,12 +185,20 @@ func count(n int, thing string) string {
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
-// socket asks Slack for an address for Socket Mode.
+// socket opens a connection of Socket Mode for a moment.
 func (e *examination) socket(ctx context.Context) Finding {
 	s := slack.NewSocket(slack.SocketConfig{AppToken: string(e.Config.Slack.AppToken), APIURL: e.Config.Slack.APIURL})
-	if err := s.Check(ctx); err != nil {
+	connections, err := s.Check(ctx)
+	if refused := (*slack.Error)(nil); err != nil && !errors.As(err, &refused) {
+		return fail("let the starter connect to wss://wss-primary.slack.com, through HTTPS_PROXY if there is one; and see that Socket Mode is on", "%v", err)
+	}
+	if err != nil {
 		return e.slackFailed(err, "set slack.app_token to a token (xapp-…) with the scope connections:write, under Basic Information, "+
 			"App-Level Tokens; and enable Socket Mode under Socket Mode")
 	}
-	return ok("Slack accepts the app token and offers a connection")
+	if connections >= slack.MaxConnections {
+		return fail("stop the other programs that use slack.app_token, or make a new app-level token and revoke this one",
+			"%d connections are open, as many as an app may have: who else uses this app token? Each gets some of the events, commands and clicks", connections)
+	}
+	return ok("Slack accepts the app token and offers a connection; connections open with it: %d", connections)
 }

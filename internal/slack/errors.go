@@ -180,7 +180,7 @@ func statusError(method string, status int, retryAfter time.Duration) *Error {
 	e := &Error{Method: method, Code: "http_" + strconv.Itoa(status), Status: status, RetryAfter: retryAfter, Kind: Ambiguous}
 	if status == http.StatusTooManyRequests {
 		e.Code, e.Kind = "ratelimited", RateLimited
-		// socketmode looks for this error, and waits as long as it says.
+		// So errors.As finds slack-go's own error, with how long to wait.
 		e.cause = &slackapi.RateLimitedError{RetryAfter: retryAfter}
 	}
 	return e

@@ -3,17 +3,18 @@ package slack
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
-	"log"
+	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/gorilla/websocket"
 	slackapi "github.com/slack-go/slack"
-	"github.com/slack-go/slack/socketmode"
+
+	"myao/internal/pause"
 )
 
 const (
@@ -28,9 +29,9 @@ const (
 	// maxReconnect is how long it may take to replace a connection, as Slack wants it every few hours.
 	// After a longer time without a connection, deliveries may have been missed.
 	maxReconnect = 5 * time.Second
-	// maxConnections is how many connections an app may have open at once
+	// MaxConnections is how many connections an app may have open at once
 	// (docs.slack.dev/apis/events-api/using-socket-mode#connections).
-	maxConnections = 10
+	MaxConnections = 10
 )
 
 // SocketConfig is what a Socket needs.
@@ -53,6 +54,7 @@ type SocketConfig struct {
 type Socket struct {
 	config    SocketConfig
 	log       *slog.Logger
+	reopening *reopening
 	connected atomic.Bool
 
 	mu sync.Mutex
@@ -70,6 +72,7 @@ func NewSocket(c SocketConfig) *Socket {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
+	s.reopening = &reopening{wait: pause.For, jitter: rand.Float64, now: time.Now, log: s.log}
 	return s
 }
 
@@ -113,12 +116,41 @@ func (s *Socket) api() *slackapi.Client {
 		slackapi.OptionAppLevelToken(s.config.AppToken))...)
 }
 
-// Check asks Slack for the address of a connection, without connecting. It shows whether Listen could
-// connect (docs.slack.dev/reference/methods/apps.connections.open). Its errors are *Error.
-func (s *Socket) Check(ctx context.Context) error {
-	_, _, err := s.api().StartSocketModeContext(ctx)
-	return (&Client{token: s.config.AppToken}).fail(openMethod, err)
+// Check opens a connection for a moment, and returns how many the app has then, by what Slack says, with that one.
+// It shows whether Listen could connect. Slack sends again what it delivers to the connection meanwhile, except for
+// a command or a click (docs.slack.dev/apis/events-api/using-socket-mode). The errors of apps.connections.open are *Error.
+func (s *Socket) Check(ctx context.Context) (connections int, err error) {
+	conn, err := s.connect(ctx, s.api())
+	if err != nil {
+		return 0, (&Client{token: s.config.AppToken}).fail(openMethod, err)
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetReadDeadline(time.Now().Add(defaultTimeout))
+	for {
+		var said struct {
+			Type, Reason   string
+			NumConnections int `json:"num_connections"`
+		}
+		switch err := conn.ReadJSON(&said); {
+		case err != nil && connections == 0:
+			return 0, fmt.Errorf("hear from Slack by the websocket: %w", err)
+		case err != nil: // it stays open
+			return connections, nil
+		case said.Type == "disconnect" && said.Reason == reasonTooMany:
+			return max(connections, MaxConnections), nil
+		case said.Type == "disconnect" && said.Reason != reasonRefresh && said.Reason != reasonWarning:
+			return 0, fmt.Errorf("Slack has ended the connection at once: %s", logName(said.Reason))
+		case said.Type == "hello":
+			if connections = max(1, said.NumConnections); connections >= MaxConnections {
+				return connections, nil
+			}
+			_ = conn.SetReadDeadline(time.Now().Add(goodbyeTime))
+		}
+	}
 }
+
+// goodbyeTime is how long Slack may take, after its greeting, to say that there are too many connections.
+const goodbyeTime = 500 * time.Millisecond
 
 // Delivery is what Slack delivers by the socket.
 type Delivery struct {
@@ -130,9 +162,9 @@ type Delivery struct {
 
 // The kinds of delivery (docs.slack.dev/apis/events-api/using-socket-mode#events).
 const (
-	DeliveredEvent       = socketmode.RequestTypeEventsAPI
-	DeliveredCommand     = socketmode.RequestTypeSlashCommands
-	DeliveredInteraction = socketmode.RequestTypeInteractive
+	DeliveredEvent       = "events_api"
+	DeliveredCommand     = "slash_commands"
+	DeliveredInteraction = "interactive"
 )
 
 // Handle handles a delivery. The answer is sent with the acknowledgement.
@@ -149,49 +181,73 @@ type Handle func(ctx context.Context, d Delivery) (answer json.RawMessage, err e
 func (s *Socket) Listen(ctx context.Context, handle Handle) error {
 	var aside sync.WaitGroup
 	defer aside.Wait()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	defer s.open(false)
-
-	api := s.api()
-	for ctx.Err() == nil {
-		client := socketmode.New(api,
-			socketmode.OptionPingInterval(s.config.Ping),
-			socketmode.OptionReadLimit(maxFrame),
-			socketmode.OptionLog(log.New(io.Discard, "", 0)))
-		l := connection{client: client, handle: handle, aside: &aside}
-		run, stop := context.WithCancel(ctx)
-		ended := make(chan error, 1)
-		go func() {
-			defer stop()
-			ended <- client.RunContext(run)
-		}()
-		for open := true; open; {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	l := listener{handle: handle, aside: &aside, inbox: make(chan request, inboxSize), outbox: make(chan acknowledgement)}
+	aside.Go(func() {
+		for {
 			select {
-			case event := <-client.Events:
-				if err := s.receive(run, l, event); err != nil {
-					cancel(err)
-				}
-			case <-run.Done():
-				open = false
+			case r := <-l.inbox:
+				s.accept(ctx, l, r)
+			case <-ctx.Done():
+				return
 			}
 		}
-		s.open(false)
-		if err := <-ended; ctx.Err() == nil {
-			s.log.Warn("socket mode stopped; starting again", "error", classify(openMethod, err))
+	})
+	api := s.api()
+	for failed := 0; ctx.Err() == nil; {
+		if !s.reopening.before(ctx) {
+			break
 		}
-	}
-	if refusal, ok := errors.AsType[*Error](context.Cause(ctx)); ok {
-		return refusal
+		conn, err := s.connect(ctx, api)
+		switch e := classify(openMethod, err); {
+		case ctx.Err() != nil:
+		case e != nil && e.Kind == Final:
+			return e // Slack itself has refused
+		case e != nil:
+			failed++
+			d := max(e.RetryAfter, pauseAfter(failed, "", s.reopening.jitter()))
+			s.log.Warn("socket mode connection failed", "error", e, "next_try_in", d)
+			s.reopening.opened = time.Time{}
+			s.reopening.wait(ctx, d)
+			continue
+		}
+		if conn != nil {
+			failed, s.reopening.opened = 0, s.reopening.now()
+			s.serve(ctx, l, conn)
+			s.open(false)
+		}
 	}
 	return nil
 }
 
-// connection is one connection and the handler of its deliveries.
-type connection struct {
-	client *socketmode.Client
+// connect opens a connection. Its errors are those of the call or of the websocket.
+func (s *Socket) connect(ctx context.Context, api *slackapi.Client) (*websocket.Conn, error) {
+	_, address, err := api.StartSocketModeContext(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: defaultTimeout}
+	conn, resp, err := dialer.DialContext(ctx, address, http.Header{"Origin": {"https://api.slack.com"}})
+	if resp != nil && resp.Body != nil {
+		_ = resp.Body.Close()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the websocket: %w", err)
+	}
+	return conn, nil
+}
+
+// inboxSize is how many requests wait for their turn. While it is full nothing is read, not even pings.
+const inboxSize = 100
+
+// listener is what all connections of one Listen share.
+type listener struct {
 	handle Handle
 	aside  *sync.WaitGroup // handlers that run concurrently with the events
+	inbox  chan request
+	outbox chan acknowledgement
 }
 
 // request is an envelope of Slack's.
@@ -201,69 +257,90 @@ type request struct {
 	answers        bool // the acknowledgement may carry an answer
 }
 
-// receive handles one event of the library. It returns an error if connecting again is pointless.
-func (s *Socket) receive(ctx context.Context, l connection, event socketmode.Event) error {
-	switch event.Type {
-	case socketmode.EventTypeConnected:
+// acknowledgement is what a request is answered with.
+type acknowledgement struct {
+	Envelope string          `json:"envelope_id"`
+	Payload  json.RawMessage `json:"payload,omitempty"`
+}
+
+// serve receives by a connection until that ends, and closes it.
+func (s *Socket) serve(ctx context.Context, l listener, conn *websocket.Conn) {
+	ctx, stop := context.WithCancel(ctx)
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	defer func() { _ = conn.Close() }()
+	var lasting <-chan time.Time // fires when the door counts as open again
+	if s.reopening.failed > 1 {
+		lasting = time.After(lastingTime)
+	} else {
 		s.open(true)
-		s.log.Info("socket mode connected")
-	case socketmode.EventTypeHello:
-		s.logHello(event.Request)
-	case socketmode.EventTypeConnecting:
-		s.open(false)
-	case socketmode.EventTypeConnectionError:
-		s.open(false)
-		failed, ok := event.Data.(*slackapi.ConnectionErrorEvent)
-		if !ok {
-			return nil
+	}
+	s.log.Info("socket mode connected")
+	var writing sync.WaitGroup
+	defer writing.Wait()
+	defer stop()
+	writing.Go(func() {
+		for {
+			select {
+			case a := <-l.outbox:
+				_ = conn.SetWriteDeadline(time.Now().Add(defaultTimeout))
+				if err := conn.WriteJSON(a); err != nil {
+					s.log.Warn("socket mode acknowledgement not sent; the event will come again", "envelope", a.Envelope)
+					stop()
+				}
+			case <-lasting:
+				s.open(true)
+			case <-ctx.Done():
+				return
+			}
 		}
-		e := classify(openMethod, failed.ErrorObj)
-		if e != nil && e.Kind == Final {
-			return e // Slack itself has refused
+	})
+	conn.SetReadLimit(maxFrame)
+	alive := func() { _ = conn.SetReadDeadline(time.Now().Add(s.config.Ping)) }
+	conn.SetPingHandler(func(data string) error {
+		alive()
+		_ = conn.WriteControl(websocket.PongMessage, []byte(data), time.Now().Add(time.Second))
+		return nil
+	})
+	for alive(); ; {
+		_, message, err := conn.ReadMessage()
+		if err != nil {
+			return
 		}
-		s.log.Warn("socket mode connection failed", "error", e, "next_try_in", failed.Backoff)
-	case socketmode.EventTypeErrorWriteFailed:
-		s.log.Warn("socket mode acknowledgement not sent; the event will come again")
-	case socketmode.EventTypeErrorBadMessage:
-		// The library parses events by type, and fails on a type that it does not know. We need only
-		// the envelope.
-		if bad, ok := event.Data.(*socketmode.ErrorBadMessage); ok {
-			s.deliver(ctx, l, bad.Message)
-		}
-	default:
-		if event.Request != nil && event.Request.EnvelopeID != "" {
-			s.accept(ctx, l, request{event.Request.Type, event.Request.EnvelopeID, event.Request.Payload, event.Request.AcceptsResponsePayload})
+		o, ok := parseObject(message)
+		switch kind := o.text("type"); {
+		case ok && kind == "hello":
+			s.logHello(o)
+		case ok && kind == "disconnect":
+			s.reopening.reason = o.text("reason")
+			return
+		case !ok || o.text("envelope_id") == "":
+			s.log.Warn("socket mode message not understood", "bytes", len(message))
+		default:
+			select {
+			case l.inbox <- request{kind, o.text("envelope_id"), o["payload"], o.flag("accepts_response_payload")}:
+			case <-ctx.Done():
+				return
+			}
 		}
 	}
-	return nil
 }
 
 // logHello logs how many connections Slack counts. Those whose end Slack has not noticed yet count, and
 // Slack sends deliveries to them, too.
-func (s *Socket) logHello(hello *socketmode.Request) {
-	if hello == nil {
-		return
-	}
-	s.log.Info("socket mode greeted by Slack", "connections", hello.NumConnections)
-	if hello.NumConnections >= maxConnections {
+func (s *Socket) logHello(hello object) {
+	var connections int
+	_ = json.Unmarshal(hello["num_connections"], &connections)
+	s.log.Info("socket mode greeted by Slack", "connections", connections)
+	if connections >= MaxConnections {
 		s.log.Warn("Slack counts as many connections as an app may have; it sends each delivery to one of them; "+
 			"if that connection is gone, an event arrives late, and a command or click is lost",
-			"connections", hello.NumConnections, "limit", maxConnections)
+			"connections", connections, "limit", MaxConnections)
 	}
-}
-
-func (s *Socket) deliver(ctx context.Context, l connection, message []byte) {
-	o, ok := parseObject(message)
-	if !ok || o.text("envelope_id") == "" {
-		s.log.Warn("socket mode message not understood", "bytes", len(message))
-		return
-	}
-	s.accept(ctx, l, request{o.text("type"), o.text("envelope_id"), o["payload"], o.flag("accepts_response_payload")})
 }
 
 // accept handles a request and acknowledges it. A request of another kind is acknowledged without
 // effect, since resending it would not help.
-func (s *Socket) accept(ctx context.Context, l connection, r request) {
+func (s *Socket) accept(ctx context.Context, l listener, r request) {
 	_, readable := parseObject(r.payload)
 	switch {
 	case readable && r.kind == DeliveredEvent:
@@ -276,7 +353,7 @@ func (s *Socket) accept(ctx context.Context, l connection, r request) {
 	}
 }
 
-func (s *Socket) handle(ctx context.Context, l connection, r request) {
+func (s *Socket) handle(ctx context.Context, l listener, r request) {
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), handleTimeout)
 	defer cancel()
 	answer, err := l.handle(own, Delivery{Kind: r.kind, Body: r.payload})
@@ -287,16 +364,22 @@ func (s *Socket) handle(ctx context.Context, l connection, r request) {
 	s.acknowledge(ctx, l, r, answer)
 }
 
-// acknowledge does not wait until the acknowledgement is sent. Without a connection that takes long,
-// and the library stops connecting if nobody receives its events meanwhile.
-func (s *Socket) acknowledge(ctx context.Context, l connection, r request, answer json.RawMessage) {
-	var payload any
-	if answer != nil && r.answers {
-		payload = answer
+// acknowledge does not wait until the acknowledgement is sent: without a connection that takes long.
+func (s *Socket) acknowledge(ctx context.Context, l listener, r request, answer json.RawMessage) {
+	a := acknowledgement{Envelope: r.envelope}
+	if r.answers && len(answer) < maxAnswerSent {
+		a.Payload = answer
+	} else if r.answers {
+		s.log.Warn("the answer to a delivery is longer than Slack takes", "type", logName(r.kind), "bytes", len(answer))
 	}
 	l.aside.Go(func() {
-		if err := l.client.AckCtx(ctx, r.envelope, payload); err != nil {
+		select {
+		case l.outbox <- a:
+		case <-ctx.Done():
 			s.log.Warn("socket mode acknowledgement not sent; an event will come again", "envelope", r.envelope)
 		}
 	})
 }
+
+// maxAnswerSent bounds an answer. Slack drops acknowledgements of 20 KB or more without a word.
+const maxAnswerSent = 19_000

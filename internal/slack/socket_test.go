@@ -2,6 +2,7 @@ package slack
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -316,7 +318,7 @@ func TestSocketHandlesWithoutAConnection(t *testing.T) {
 
 func TestSocketLogsConnectionCount(t *testing.T) {
 	t.Parallel()
-	for connections, warned := range map[int]bool{2: false, maxConnections: true} {
+	for connections, warned := range map[int]bool{2: false, MaxConnections: true} {
 		server := newSocketServer(t)
 		server.connections = connections
 		var log bytes.Buffer
@@ -330,6 +332,96 @@ func TestSocketLogsConnectionCount(t *testing.T) {
 		}
 		if got := log.String(); !strings.Contains(got, fmt.Sprintf("connections=%d", connections)) || strings.Contains(got, "limit=") != warned {
 			t.Errorf("Slack counts %d connections; logged:\n%s", connections, got)
+		}
+	}
+}
+
+// A door that Slack closes at once is not opened again at once, and does not count as open. The pauses grow, and one
+// connection that lasts ends them.
+func TestSocketThatDoesNotStayOpen(t *testing.T) {
+	t.Parallel()
+	for reason, says := range map[string]string{
+		reasonTooMany: "other programs use this app-level token", reasonDisabled: "turned off in the app's settings",
+		reasonRefresh: "did not last", reasonWarning: "did not last", "": "did not last", "new_in_2027": "did not last",
+	} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			server := newSocketServer(t)
+			var log bytes.Buffer
+			socket := NewSocket(SocketConfig{AppToken: "xapp-1-secret", APIURL: server.URL + "/api/", Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			waits := make(chan time.Duration)
+			socket.reopening.jitter = func() float64 { return 0.5 }
+			socket.reopening.wait = func(ctx context.Context, d time.Duration) bool {
+				select {
+				case waits <- d:
+				case <-ctx.Done():
+				}
+				return ctx.Err() == nil
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			ended := make(chan error, 1)
+			taken := make(chan struct{}, 1)
+			go func() {
+				ended <- socket.Listen(ctx, bodies(func(context.Context, []byte) error { taken <- struct{}{}; return nil }))
+			}()
+			goodbye := func() {
+				t.Helper()
+				conn := next(t, server.conns, "connection")
+				if reason != "" {
+					send(conn, `{"type":"disconnect","reason":"`+reason+`","debug_info":{"host":"wss-111.slack.com"}}`)
+				}
+				_ = conn.Close()
+			}
+			goodbye()
+			var got []time.Duration
+			if reason == reasonRefresh || reason == reasonWarning { // one is as usual
+				got = append(got, 0)
+				goodbye()
+			}
+			for len(got) < 6 {
+				got = append(got, next(t, waits, "pause"))
+				goodbye()
+			}
+			want := []time.Duration{750 * time.Millisecond, 1500 * time.Millisecond, 3 * time.Second, 6 * time.Second, 11250 * time.Millisecond, 11250 * time.Millisecond}
+			switch reason {
+			case reasonDisabled:
+				want = slices.Repeat([]time.Duration{11250 * time.Millisecond}, 6)
+			case reasonRefresh, reasonWarning:
+				want[0] = 0
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("waited %s, want %s", got, want)
+			}
+			next(t, waits, "pause")
+			send(next(t, server.conns, "connection"), events("E1", `{"type":"event_callback"}`))
+			next(t, taken, "event")
+			socket.mu.Lock()
+			if socket.lost.IsZero() || socket.connected.Load() {
+				t.Error("a connection that may not last counts as open")
+			}
+			socket.mu.Unlock()
+			cancel()
+			if err := next(t, ended, "end"); err != nil {
+				t.Error(err)
+			}
+			if text := log.String(); !strings.Contains(text, says) || !strings.Contains(text, "reason="+cmp.Or(reason, "(none)")) {
+				t.Errorf("logged:\n%s", text)
+			}
+		})
+	}
+}
+
+// One connection that lasts ends the pauses.
+func TestPausesEnd(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	r := &reopening{jitter: func() float64 { return 0 }, now: func() time.Time { return now }, log: slog.New(slog.DiscardHandler)}
+	for i, c := range []struct{ lasted, want time.Duration }{
+		{time.Second, 500 * time.Millisecond}, {time.Second, time.Second}, {9 * time.Second, 2 * time.Second}, {lastingTime, 0}, {time.Second, 500 * time.Millisecond},
+	} {
+		r.opened, r.reason = now.Add(-c.lasted), reasonTooMany
+		if got := r.pause(); got != c.want {
+			t.Errorf("connection %d: %s, want %s", i, got, c.want)
 		}
 	}
 }

@@ -64,20 +64,22 @@ func TestSocketCheck(t *testing.T) {
 	w := sandbox.New(sandbox.Config{AppToken: "xapp-1"})
 	server := httptest.NewServer(w.Handler())
 	t.Cleanup(func() { server.Close(); w.Close() })
-	try := func(token, url string) error {
+	try := func(token, url string) (int, error) {
 		return slack.NewSocket(slack.SocketConfig{AppToken: token, APIURL: url + "/api/"}).Check(t.Context())
 	}
-	if err := try("xapp-1", server.URL); err != nil {
-		t.Errorf("with the right token: %v", err)
+	for range 2 { // it does not stay open
+		if n, err := try("xapp-1", server.URL); err != nil || n != 1 {
+			t.Errorf("with the right token: %d connections, %v", n, err)
+		}
 	}
-	if n := len(w.Calls("apps.connections.open")); n != 1 {
-		t.Errorf("%d calls, want 1", n)
+	if n := len(w.Calls("apps.connections.open")); n != 2 {
+		t.Errorf("%d calls, want 2", n)
 	}
 	var refused *slack.Error
-	if err := try("xapp-2", server.URL); !errors.As(err, &refused) || refused.Code != "invalid_auth" || strings.Contains(err.Error(), "xapp-2") {
+	if _, err := try("xapp-2", server.URL); !errors.As(err, &refused) || refused.Code != "invalid_auth" || strings.Contains(err.Error(), "xapp-2") {
 		t.Errorf("with a wrong token: %v", err)
 	}
-	if err := try("xapp-1", "http://127.0.0.1:1"); !errors.As(err, &refused) || refused.Code != "connection_failed" {
+	if _, err := try("xapp-1", "http://127.0.0.1:1"); !errors.As(err, &refused) || refused.Code != "connection_failed" {
 		t.Errorf("with nobody there: %v", err)
 	}
 }
