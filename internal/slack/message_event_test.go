@@ -143,8 +143,11 @@ func TestDecodeMessage(t *testing.T) {
 		{"odd unused fields", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","team":7,"blocks":{"x":1},"attachments":[7],"files":"none","edited":"yes","event_ts":9.5,"reactions":0,"message":4}`,
 			person("hello")},
 		{"a person's attachments are no text", said("", `"attachments":[{"text":"<@UBOT>"}]`), person("")},
-		{"a preview of a message is no text", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","attachments":[{"is_msg_unfurl":true,"from_url":"https://example.slack.com/archives/C2/p1","author_name":"Bob","text":"the DB is down"}]}`,
-			person("hello")},
+		{"preview of a message", `{"type":"message","channel":"C1","user":"U1","text":"<@UBOT> and this?","ts":"1700000000.000100","attachments":[
+			{"is_msg_unfurl":true,"from_url":"https://example.slack.com/archives/C2/p1","channel_id":"C2","author_name":"Bob","text":"the DB is down\n[linked message by Al]"},
+			{"is_msg_unfurl":true,"author_name":"Alerts","text":"Triggered","message_blocks":[{"message":{"blocks":[{"type":"section","text":{"type":"mrkdwn","text":"disk full on node-9, ask <@UBOT>"}}]}}],"fields":[{"title":"Host","value":"node-9"}]},
+			{"is_msg_unfurl":true,"private_channel_prompt":true,"channel_id":"C3","author_name":"Carol","text":"salaries"},{"is_msg_unfurl":true,"author_name":"Dan","text":""}]}`,
+			mention(person("<@UBOT> and this?\n[linked message by Bob]\nthe DB is down\n\\[linked message by Al]\n[linked message by Alerts]\nTriggered\ndisk full on node-9, ask @myao\nHost: node-9"))},
 		{"forward without a word", `{"type":"message","channel":"D1","user":"U1","text":"","ts":"1700000000.000100","attachments":[{"is_msg_unfurl":true,"is_share":true,"from_url":"https://example.slack.com/archives/C2/p1","author_name":"Bob\n<3","text":"the DB is down\nsince noon","fallback":"[March 1st] Bob: the DB"}]}`,
 			direct(person("[forwarded message by Bob &lt;3]\nthe DB is down\nsince noon"))},
 		{"forward with a mention", `{"type":"message","channel":"C1","user":"U1","text":"<@UBOT> what do you say?","ts":"1700000000.000100","attachments":[{"is_share":true,"author_name":"Bob","text":"the DB is down"},{"title":"a preview"},{"is_share":true,"text":"and up again"}]}`,
@@ -182,7 +185,7 @@ func TestDecodeMessage(t *testing.T) {
 			person("hello")},
 		{"bot with a text and a table", `{"type":"message","channel":"C1","bot_id":"B9","text":"Load","ts":"1700000000.000100","blocks":[{"type":"header","text":{"type":"plain_text","text":"Load of today"}},
 			{"type":"table","rows":[[{"type":"raw_text","text":"db-7"},{"type":"raw_number","text":"42"}]]}]}`,
-			bot("", "Load\ndb-7 | 42")},
+			bot("", "Load of today\ndb-7 | 42")},
 		{"own table, which the text has", `{"type":"message","channel":"C1","user":"UBOT","bot_id":"BBOT","text":"| a | b |","ts":"1700000000.000100","blocks":[{"type":"table","rows":[[{"type":"raw_text","text":"a"},{"type":"raw_text","text":"b"}]]}]}`,
 			own(person("| a | b |"))},
 		{"NUL in the text", `{"type":"message","channel":"C1","user":"U1","text":"he\u0000llo","ts":"1700000000.000100"}`,
@@ -209,14 +212,47 @@ func TestDecodeMessage(t *testing.T) {
 		{"bot with text and attachments", `{"type":"message","subtype":"bot_message","channel":"C1","bot_id":"B9","text":"Alert\nCPU","ts":"1700000000.000100","attachments":[
 			{"fallback":"Alert","title":"CPU","text":"the DB is down"},{"fallback":"Alert"},{"from_url":"https://e.org","title":"E"},{"original_url":"https://e.org","title":"E"},{"is_msg_unfurl":true,"text":"x"},
 			{"is_share":true,"author_name":"Bob","text":"Alert"},{"text":"<@UBOT>"}]}`,
-			bot("", "Alert\nCPU\nthe DB is down\n[forwarded message by Bob]\nAlert\n@myao")},
+			mention(bot("", "Alert\nCPU\nthe DB is down\n<@UBOT>\n[linked message]\nx\n[forwarded message by Bob]\nAlert"))},
+		{"app with a short text and blocks", `{"type":"message","channel":"C1","bot_id":"B9","text":"Triggered","ts":"1700000000.000100","blocks":[
+			{"type":"header","text":{"type":"plain_text","text":"Latency <high>"}},{"type":"section","text":{"type":"mrkdwn","text":"p99 4210 ms on pay-7"},"fields":[{"type":"mrkdwn","text":"*Host*\npay-7"},{"type":"plain_text","text":"*prod*"}],
+			"accessory":{"type":"button","text":{"type":"plain_text","text":"Runbook"},"url":"https://e.org/run?a=1"}},
+			{"type":"context","elements":[{"type":"image","image_url":"https://e.org/1.png","alt_text":"red"},{"type":"mrkdwn","text":"ask <@UBOT>"}]},
+			{"type":"actions","elements":[{"type":"button","text":{"type":"plain_text","text":"Acknowledge"}},{"type":"static_select","placeholder":{"type":"plain_text","text":"Severity"},"options":[{"text":{"type":"plain_text","text":"hidden"},"value":"1"}]}]}]}`,
+			mention(bot("", "Triggered\nLatency &lt;high&gt;\np99 4210 ms on pay-7\n*Host*\npay-7\n*prod*\n<https://e.org/run?a=1|Runbook>\nred\nask <@UBOT>\nAcknowledge\nSeverity"))},
+		{"app whose text Slack has made of its blocks", `{"type":"message","channel":"C1","bot_id":"B9","text":"Disk full :fire: db-7 since 10:00 • one • two","ts":"1700000000.000100","blocks":[
+			{"type":"header","text":{"type":"plain_text","text":"Disk full 🔥"}},{"type":"section","text":{"type":"mrkdwn","text":"*db-7* since \u00602023\u0060"}}]}`,
+			bot("", "Disk full :fire: db-7 since 10:00 • one • two\nDisk full 🔥\n*db-7* since `2023`")},
+		{"app with a text that its blocks have", `{"type":"message","channel":"C1","bot_id":"B9","text":"*Disk full* on <https://e.org|db-7>\n• one\n• two","ts":"1700000000.000100","blocks":[
+			{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"Disk full","style":{"bold":true}},{"type":"text","text":" on "},{"type":"link","url":"https://e.org","text":"db-7"}]},
+			{"type":"rich_text_list","style":"bullet","elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"one"}]},{"type":"rich_text_section","elements":[{"type":"text","text":"two"}]}]}]}]}`,
+			bot("", "Disk full on <https://e.org|db-7>\n• one\n• two")},
+		{"app with a text that has its blocks", `{"type":"message","channel":"C1","bot_id":"B9","text":"Deploy failed: 3 of 40 hosts, see below","ts":"1700000000.000100","blocks":[
+			{"type":"header","text":{"type":"plain_text","text":"Deploy failed"}},{"type":"section","text":{"type":"mrkdwn","text":"*3 of 40 hosts*"}},{"type":"context","elements":[{"type":"mrkdwn","text":"by alice"}]}]}`,
+			bot("", "Deploy failed: 3 of 40 hosts, see below\nby alice")},
+		{"app with newer blocks", `{"type":"message","channel":"C1","bot_id":"B9","text":"Report","ts":"1700000000.000100","blocks":[
+			{"type":"video","title":{"type":"plain_text","text":"Demo"},"alt_text":"Demo","author_name":"Al & Bo","provider_name":"Tube","description":{"type":"plain_text","text":"two minutes"}},
+			{"type":"card","icon":{"type":"image","alt_text":"i"},"title":{"type":"mrkdwn","text":"*Card*"},"subtitle":{"type":"mrkdwn","text":"small"},"body":{"type":"mrkdwn","text":"body"},"actions":[{"type":"button","text":{"type":"plain_text","text":"Open"},"url":"https://e.org"}]},
+			{"type":"container","title":{"type":"plain_text","text":"no"},"rich_text_title":{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"Box"}]}]},"child_blocks":[{"type":"section","text":{"type":"mrkdwn","text":"inside"}}]},
+			{"type":"plan","title":"Plan","tasks":[{"type":"task_card","title":"Step 1","details":{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"look"}]}]},"sources":[{"type":"url","url":"https://e.org/s","text":"source"}]}]},
+			{"type":"data_visualization","title":"Load","chart":{"type":"bar","series":[{"name":"Mon","data":[{"label":"db-7","value":42}]}]}},
+			{"type":"rich_text","elements":[{"type":"rich_text_list","style":"ordered","indent":1,"offset":2,"elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"third"}]}]}]}]}`,
+			bot("", "Report\nDemo\nAl &amp; Bo\nTube\ntwo minutes\n*Card*\nsmall\nbody\n<https://e.org|Open>\nBox\ninside\nPlan\nStep 1\nlook\n<https://e.org/s|source>\nLoad\nMon\ndb-7: 42\n3. third")},
+		{"app with an attachment of all parts", `{"type":"message","channel":"C1","bot_id":"B9","text":"","ts":"1700000000.000100","attachments":[{"fallback":"f","pretext":"New","author_name":"alice","title":"#7 Fix","title_link":"https://e.org/7","text":"<@UBOT> look","fields":[{"title":"State","value":"open"}],
+			"actions":[{"type":"button","text":"View","url":"https://e.org/v"}],"footer":"repo"},{"fallback":"f","text":"same","blocks":[{"type":"section","text":{"type":"mrkdwn","text":"*same*, and more"}}]}]}`,
+			mention(bot("", "New\nalice\n<https://e.org/7|#7 Fix>\n<@UBOT> look\nState: open\n<https://e.org/v|View>\nrepo\n*same*, and more"))},
+		{"person whose mention is in blocks alone", `{"type":"message","channel":"C1","user":"U1","text":"whose cat?","ts":"1700000000.000100","blocks":[{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[
+			{"type":"user","user_id":"UBOT"},{"type":"text","text":" whose cat?"}]}]}]}`,
+			mention(person("<@UBOT> whose cat?"))},
+		{"person whose text is written otherwise in blocks", `{"type":"message","channel":"C1","user":"U1","text":"see \u0060\u0060\u0060a  b\u0060\u0060\u0060 <!date^1720710212^{date}|July 11> &amp; <@U2|bob>","ts":"1700000000.000100","blocks":[{"type":"rich_text","elements":[
+			{"type":"rich_text_preformatted","elements":[{"type":"text","text":"a   b"}]},{"type":"rich_text_section","elements":[{"type":"user","user_id":"U2"},{"type":"link","url":"https://e.org"}]}]}]}`,
+			person("see ```a  b``` <!date^1720710212^{date}|July 11> &amp; <@U2|bob>")},
 		{"bot with blocks only", `{"type":"message","channel":"C1","bot_id":"B9","ts":"1700000000.000100","blocks":[
 			{"type":"header","text":{"type":"plain_text","text":"A & B"}},{"type":"divider"},
 			{"type":"section","text":{"type":"mrkdwn","text":"*x*"},"fields":[{"type":"mrkdwn","text":"y"}],"accessory":{"type":"button","text":{"type":"plain_text","text":"no"}}},
 			{"type":"markdown","text":"**m**"},{"type":"never_seen","elements":[{"type":"mrkdwn","text":"z"}]},
 			{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"hi "},{"type":"user","user_id":"U2"},{"type":"emoji","name":"tada"}]},
 			{"type":"rich_text_list","elements":[{"type":"rich_text_section","elements":[{"type":"link","url":"https://e.org","text":"e"}]},{"type":"rich_text_section","elements":[{"type":"channel","channel_id":"C2"}]}]}]}]}`,
-			bot("", "A &amp; B\n*x*\ny\n**m**\nz\nhi <@U2>:tada:\n<https://e.org|e>\n<#C2>")},
+			bot("", "A &amp; B\n*x*\ny\nno\n**m**\nz\nhi <@U2>:tada:\n<https://e.org|e>\n<#C2>")},
 		{"bot whose text Slack has filled in", `{"bot_id":"B9","type":"message","channel":"C1","text":"This content can't be displayed.","user":"U9","ts":"1700000000.000100","team":"T1","blocks":[
 			{"type":"section","block_id":"b1","text":{"type":"mrkdwn","text":"*db-7* is down","verbatim":false}},{"type":"divider","block_id":"b2"},
 			{"type":"context","block_id":"b3","elements":[{"type":"mrkdwn","text":"since noon"}]}]}`,
@@ -275,6 +311,15 @@ func TestDecodeMessage(t *testing.T) {
 			"previous_message":{"user":"U1","text":"x","ts":"1700000000.000100","attachments":[{"is_share":true,"text":"ask <@UBOT>"}]}}`,
 			edited("1700000009.000000", "x\n[forwarded message]\nask @myao", mention(person("<@UBOT>\n[forwarded message]\nask @myao")))},
 
+		{"preview that Slack adds", `{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200",
+			"message":{"user":"U1","text":"<@UBOT> this?","ts":"1700000000.000100","attachments":[{"is_msg_unfurl":true,"text":"disk full"}]},
+			"previous_message":{"user":"U1","text":"<@UBOT> this?","ts":"1700000000.000100"}}`,
+			func() MessageEvent {
+				e := edited("1700000009.000200", "<@UBOT> this?", mention(person("<@UBOT> this?\n[linked message]\ndisk full")))
+				e.Previewed, e.PreviousMention = true, true
+				return e
+			}()},
+
 		{"deletion", `{"type":"message","subtype":"message_deleted","hidden":true,"channel":"C1","ts":"1700000009.000200","deleted_ts":"1700000000.000100","channel_type":"channel",
 			"previous_message":{"user":"U1","text":"<@UBOT> x","ts":"1700000000.000100","thread_ts":"1699999999.000100","edited":{"ts":"1700000005.000000"}}}`,
 			MessageEvent{Kind: Deleted, ChannelType: "channel", HasPrevious: true, Previous: "<@UBOT> x", PreviousMention: true,
@@ -324,16 +369,33 @@ func TestAttachedTextIsBounded(t *testing.T) {
 	}
 }
 
-// A part of an attachment that is whole lines of the text is left out.
-func TestWholeLines(t *testing.T) {
+// A part says the same as a text in whatever markup both are.
+func TestSaid(t *testing.T) {
 	t.Parallel()
-	holds := wholeLines("one\n\ntwo two\nthree")
-	for part, want := range map[string]bool{
-		"one": true, "": true, "two two": true, "three": true, "two two\nthree": true, "one\n\ntwo two\nthree": true,
-		"two": false, "three\n": false, "one\ntwo two": false, "two two\nthr": false, "four": false, "four\none": false,
+	for _, tc := range []struct {
+		text, part string
+		want       bool
+	}{
+		{"one\n\ntwo two\nthree", "two two\nthree", true},
+		{"two", "two two", false},
+		{"three", "thr", false},
+		{"three", "thr…", true},
+		{"*Disk full* on `db-7`:", "Disk full on db-7", true},
+		{"a &lt; b", "a < b", true},
+		{"&gt; quoted\n&gt; twice", "quoted\ntwice", true},
+		{"1. one\n2. two", "1. one\n2. two", true},
+		{":tada: deployed", "deployed 🎉", false},
+		{"deployed", ":tada: deployed", true},
+		{"<https://e.org|db-7> is down", "db-7 is down", true},
+		{"db-7 is down", "<https://e.org|db-7> is down", false},
+		{"<https://e.org/?a=1&amp;b=2|db-7>", "<https://e.org/?a=1&b=2|db-7>", true},
+		{"hi", "<@UBOT> hi", false},
+		{"<@UBOT|myao> hi", "<@UBOT> hi", true},
+		{"balance 5", "balance -5", false},
+		{"障害発生 本番", "【障害発生】", false},
 	} {
-		if got := holds(part); got != want {
-			t.Errorf("%q: %v", part, got)
+		if got := saidIn(tc.text).holds(tc.part); got != tc.want {
+			t.Errorf("%q holds %q: %v", tc.text, tc.part, got)
 		}
 	}
 }
@@ -382,7 +444,7 @@ func TestWhatIsLeftOut(t *testing.T) {
 			"message":{"user":"U1","text":"x","ts":"1700000000.000100","edited":{"ts":"1700000005.000000"},"attachments":[{"title":"E"}]},
 			"previous_message":{"user":"U1","text":"x","ts":"1700000000.000100","edited":{"ts":"1700000005.000000"}}}`, ErrIgnored, "no change of text"},
 		{"unfurl beside a forward", `{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200",
-			"message":{"user":"U1","text":"https://e.org","ts":"1700000000.000100","attachments":[{"is_share":true,"text":"x"},{"is_msg_unfurl":true,"text":"y"},{"from_url":"https://e.org","title":"E"}]},
+			"message":{"user":"U1","text":"https://e.org","ts":"1700000000.000100","attachments":[{"is_share":true,"text":"x"},{"from_url":"https://e.org","title":"E"}]},
 			"previous_message":{"user":"U1","text":"https://e.org","ts":"1700000000.000100","attachments":[{"is_share":true,"text":"x"}]}}`, ErrIgnored, "no change of text"},
 		{"unfurl in a bot's message", `{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200",
 			"message":{"bot_id":"B9","text":"https://e.org","ts":"1700000000.000100","attachments":[{"from_url":"https://e.org","title":"E"}]},

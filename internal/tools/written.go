@@ -22,7 +22,7 @@ const (
 	Nobody Writer = iota
 	Operator
 	Person
-	// App is an app of Slack, or a message that somebody forwarded.
+	// App is an app of Slack, or a message that somebody forwarded or linked.
 	App
 	// Program is a tool of an MCP server.
 	Program
@@ -166,7 +166,7 @@ func (w *Written) Find(ctx context.Context, given string) (address string, by Wr
 	}
 	relayed := ""
 	for _, m := range w.messages {
-		said, passedOn := relayedFrom(m.Text)
+		said, passedOn := chat.SplitQuoted(m.Text)
 		if m.BotID != "" {
 			said, passedOn = "", m.Text
 		}
@@ -211,19 +211,7 @@ func stands(text, given string) bool {
 	return isContact.MatchString(given) && inWords(text, given) || inText(text, given)
 }
 
-var (
-	isContact = regexp.MustCompile(`^(?:mailto|tel):`)
-	// forwardedHead matches the line above what somebody has forwarded. No person can write it.
-	forwardedHead = regexp.MustCompile(`(?m)^\[forwarded message\b`)
-)
-
-// relayedFrom separates what a person wrote from what they forwarded, which may be the bot's.
-func relayedFrom(text string) (said, passedOn string) {
-	if at := forwardedHead.FindStringIndex(text); at != nil {
-		return text[:at[0]], text[at[0]:]
-	}
-	return text, ""
-}
+var isContact = regexp.MustCompile(`^(?:mailto|tel):`)
 
 // composed reports whether the bot was the first to say an address in the workspace, or a model handed it to
 // a program: an app, or somebody who forwards, then repeats it.
@@ -254,7 +242,7 @@ func (w *Written) first(ctx context.Context, address string) (Writer, error) {
 	}
 	whole := plain(address)
 	for _, m := range said {
-		words, _ := relayedFrom(m.Text)
+		words, _ := chat.SplitQuoted(m.Text)
 		switch {
 		case !newTold([]string{slackEntities.Replace(words)}).holds(whole):
 		case m.Own:
