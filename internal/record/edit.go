@@ -10,6 +10,9 @@ import (
 )
 
 func (p planner) edited() store.Entry {
+	if p.event.Previewed {
+		return p.previewed()
+	}
 	m := p.event.Message
 	if stored := p.known.Message; stored != nil {
 		switch {
@@ -40,6 +43,19 @@ func (p planner) edited() store.Entry {
 		entry.Changes = append(entry.Changes, p.change(c, m, kind))
 	}
 	return entry
+}
+
+// previewed stores a text to which Slack has added a preview. Nobody said anything, so nobody is told, and the
+// message keeps its revision. Whoever writes an answer reads the text then. A message that is not known in the state
+// before it, or not at all, comes by its own event, or with the preview from Slack's history.
+func (p planner) previewed() store.Entry {
+	stored := p.known.Message
+	if stored == nil || stored.Deleted || stored.Text != p.event.Previous {
+		return store.Entry{}
+	}
+	m := *stored
+	m.Text = p.event.Message.Text
+	return store.Entry{Message: &m, Handled: p.known.Handled}
 }
 
 // previous is what an edit changes.

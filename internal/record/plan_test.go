@@ -57,6 +57,13 @@ func edited(before string, change ...func(*chat.Message)) slack.MessageEvent {
 	}
 }
 
+// preview reports that Slack has added the preview of a linked message.
+func preview(before string) slack.MessageEvent {
+	e := edited(before, text(before+"\n[linked message]\nx"))
+	e.Previewed = true
+	return e
+}
+
 // blind returns an event without the text before.
 func blind(e slack.MessageEvent) slack.MessageEvent {
 	e.Previous, e.HasPrevious, e.PreviousMention = "", false, false
@@ -164,6 +171,9 @@ func TestPlan(t *testing.T) {
 		{"mode mention, deletion of an addressed message", removed("<@UBOT> hello"), addressed(mentioning), mode(config.ModeMention), keep(deletedM), true,
 			[]string{answered + " deleted ", channelC1 + " deleted "}},
 		{"mode off, deletion of an addressed message", removed("<@UBOT> hello"), addressed(mentioning), mode(config.ModeOff), keep(deletedM), true, nil},
+		{"a preview is no edit", preview("<@UBOT> see"), addressed(text("<@UBOT> see")), normal, keep(text("<@UBOT> see\n[linked message]\nx")), true, nil},
+		{"a preview of an older text", preview("<@UBOT> see"), addressed(text("<@UBOT> look"), at(rev)), normal, nil, false, nil},
+		{"a preview of an unknown message", preview("see"), nothing, normal, nil, false, nil},
 		{"the bot's own", posted(byOwn), nothing, mode(config.ModeAll), keep(byOwn), true, nil},
 		{"the bot mentions itself", posted(byOwn, mentioning), nothing, bots, keep(byOwn, mentioning), true, nil},
 		{"the bot's own in a DM", posted(byOwn, inDM), nothing, normal, keep(byOwn, inDM), true, nil},

@@ -130,6 +130,22 @@ func TestTextsGoWithTheirMessage(t *testing.T) {
 	}
 }
 
+// What was looked up stays where an edit, or a preview that Slack adds, takes nothing of the message away.
+func TestTextsStayWhereTheirMessageGrows(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		m := said(at(1), "")
+		m.Text = "see " + secret
+		db.store(t, m)
+		db.lookedUp(t, "run/1", m.TS, StepResult{})
+		db.outcome(t, "run/1", conversation.Sent)
+		m.Text += "\n[linked message]\nmore"
+		db.record(t, m, keep(m))
+		if got := db.secrets(t); got["steps"] != 1 {
+			t.Errorf("the text stands in %v", got)
+		}
+	})
+}
+
 // What a message asked for is withdrawn with it, without its texts. Who decided, and what has become of it, stays.
 func TestDeletedRequests(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
