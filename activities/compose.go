@@ -228,7 +228,10 @@ func (in ComposeInput) stopsThread() bool {
 // quiet hours, and gets a note if the budget is used up. An operator's order overrides quiet hours
 // and a silence that has ended, but not the budget.
 func (in ComposeInput) silenceRule(facts conversation.Facts) conversation.Rule {
-	if in.Addressed || in.Notice {
+	switch {
+	case in.Addressed && in.Occasion == "":
+		return facts.AnswerRule()
+	case in.Addressed || in.Notice:
 		return facts.AddressedRule()
 	}
 	if in.Ordered {

@@ -14,10 +14,11 @@ import (
 	"myao/internal/store"
 )
 
-// Slack describes channels. It returns a *slack.Error when Slack refuses.
+// Slack describes channels and users. It returns a *slack.Error when Slack refuses.
 type Slack interface {
 	Channel(ctx context.Context, id string) (slack.Channel, error)
 	Members(ctx context.Context, channel, cursor string) (ids []string, next string, err error)
+	User(ctx context.Context, id string) (slack.User, error)
 }
 
 // Config holds the settings of channels.

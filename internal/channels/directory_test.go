@@ -32,6 +32,11 @@ func (f *fakeSlack) Channel(_ context.Context, id string) (slack.Channel, error)
 	return slack.Channel{ID: id, Name: "general", Member: id != "CELSEWHERE"}, nil
 }
 
+func (f *fakeSlack) User(_ context.Context, id string) (slack.User, error) {
+	f.asked++
+	return slack.User{ID: id, Name: "name of " + id, IsBot: id == "UAPP"}, f.err
+}
+
 func (f *fakeSlack) Members(ctx context.Context, channel, cursor string) ([]string, string, error) {
 	if f.members != nil {
 		return f.members(ctx, channel, cursor)

@@ -113,3 +113,24 @@ func (d *Directory) RefreshMembers(ctx context.Context, team, id string, within 
 func User(u slack.User, asked time.Time) store.User {
 	return store.User{ID: u.ID, Name: u.Name, Bot: u.IsBot, Guest: u.Guest, Stranger: u.Stranger, Zone: cmp.Or(u.Zone, store.NoZone), Refreshed: asked}
 }
+
+// Person reports whether a user is a person and no app. Slack is asked about a user whom it has never described, for a
+// second. Who is not known to be a person then is none.
+func (d *Directory) Person(ctx context.Context, team, id string) bool {
+	known, err := d.Store.Users(ctx, team, []string{id})
+	user := known[id]
+	if err == nil && user.Refreshed.Unix() <= 0 && d.Slack != nil {
+		ask, cancel := context.WithTimeout(ctx, requestWait)
+		defer cancel()
+		asked := d.Clock()
+		var described slack.User
+		if described, err = d.Slack.User(ask, id); err == nil {
+			user = User(described, asked)
+			err = d.Store.SaveUsers(ctx, team, user)
+		}
+	}
+	if err != nil {
+		d.Logger.WarnContext(ctx, "not known whether a user is a person", "user", id, "error", err)
+	}
+	return user.Person()
+}

@@ -103,3 +103,23 @@ func TestListingOfMembersBeginsAnew(t *testing.T) {
 		}
 	}
 }
+
+// Slack is asked once who is a person. Who is not known to be one is none.
+func TestPerson(t *testing.T) {
+	t.Parallel()
+	d, s := setup(t)
+	for i, c := range []struct {
+		user  string
+		err   error
+		want  bool
+		asked int
+	}{
+		{"U1", unavailable, false, 1}, {"U1", nil, true, 2}, {"U1", unavailable, true, 2},
+		{"UAPP", nil, false, 3}, {"UAPP", nil, false, 3},
+	} {
+		s.err = c.err
+		if got := d.Person(t.Context(), "T1", c.user); got != c.want || s.asked != c.asked {
+			t.Errorf("%d: person %s is %v after %d questions, want %v and %d", i, c.user, got, s.asked, c.want, c.asked)
+		}
+	}
+}

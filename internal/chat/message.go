@@ -19,6 +19,8 @@ type Message struct {
 	UserID string
 	// BotID is set if an app wrote the message.
 	BotID string
+	// Through is the bot id of the app through which a person wrote the message; then BotID is empty.
+	Through string
 	// Name is the author's display name, or the id if no name is known.
 	Name string
 	// Own is set if this bot wrote the message.
@@ -63,6 +65,18 @@ func (m Message) Time() time.Time { return Time(m.TS) }
 
 // ByBot reports whether an app wrote the message, including this one.
 func (m Message) ByBot() bool { return m.BotID != "" || m.Own }
+
+// NamesUserAndApp reports whether a message comes from a user and an app. Slack writes both alike where an app writes
+// as its own user, and where a person writes through an app (ByPerson).
+func (m Message) NamesUserAndApp() bool {
+	return m.UserID != "" && m.BotID != "" && m.BotID != m.UserID && !m.Own
+}
+
+// ByPerson returns the message as that of a person who wrote it through the app that it names.
+func (m Message) ByPerson() Message {
+	m.BotID, m.Through = "", m.BotID
+	return m
+}
 
 // ValidTS reports whether ts has the form of Slack's message identifiers: 1 to 11 digits, a point,
 // 1 to 9 digits. With 12 digits the year could exceed 9999, which JSON times cannot represent.

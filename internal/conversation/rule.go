@@ -48,7 +48,7 @@ var reasons = map[Rule]string{
 	RuleSpokeLast:      "the newest message is the bot's own",
 	RuleTooOld:         "the message is older than max_message_age_seconds",
 	RuleAddressesOther: "every message that waits opens by addressing somebody else",
-	RuleBotBudget:      "only bots have spoken since the bot's last replies",
+	RuleBotBudget:      "only apps have written since the bot's last replies, in their own name or a person's",
 	RuleNothingLeft:    "the message is no longer there",
 	RuleQuietHours:     "it is the channel's quiet hours",
 	RuleOverBudget:     "a budget of today is used up",
@@ -75,6 +75,14 @@ const (
 
 // maxBotReplies is how often the bot answers other bots until a person speaks again.
 const maxBotReplies = 3
+
+// AppPause is how long after a message that somebody wrote through an app the bot's answers to such messages no longer
+// count. An app that writes on its own takes no such pause.
+const AppPause = time.Hour
+
+// maxThroughApps is how many such messages of a channel the bot answers within AppPause, in all threads together: each
+// mention opens one.
+const maxThroughApps = 10
 
 // Addresses reports whether a message addresses the bot. Only people do: by a mention, and
 // by anything in a channel of mode all or in a direct message.
@@ -106,6 +114,9 @@ type Facts struct {
 	UnknownOutcome bool
 	// Tail holds the newest messages of the conversation, in order of time.
 	Tail []chat.Message
+	// ThroughApps is how many messages of the channel that people had written through apps were answered within
+	// AppPause.
+	ThroughApps int
 	// Trigger is the message in question; the zero Message if it was deleted.
 	Trigger chat.Message
 	// Pending holds all messages that are judged, in order of time, the trigger among them. Empty:
@@ -140,6 +151,18 @@ func (f Facts) AddressedRule() Rule {
 		return RuleStopped
 	case f.UnknownOutcome:
 		return RuleUnknownOutcome
+	}
+	return NoRule
+}
+
+// AnswerRule is the rule that silences the answer to a message that addresses the bot. A person may write through an
+// app, and an app may answer the bot in a person's name; from one message they cannot be told apart.
+func (f Facts) AnswerRule() Rule {
+	if r := f.AddressedRule(); r != NoRule {
+		return r
+	}
+	if f.Trigger.Through != "" && (f.repliesToBots() >= maxBotReplies || f.ThroughApps >= maxThroughApps) {
+		return RuleBotBudget
 	}
 	return NoRule
 }
@@ -205,13 +228,13 @@ func (f Facts) readUntil(own chat.Message) time.Time {
 	return f.Saw
 }
 
-// repliesToBots counts the bot's replies since a person last spoke. Consecutive messages
-// count as one: a long reply is posted in parts.
+// repliesToBots counts the bot's replies since a person last spoke, or wrote through an app before a pause.
+// Consecutive messages count as one: a long reply is posted in parts.
 func (f Facts) repliesToBots() int {
 	n := 0
 	for i := len(f.Tail) - 1; i >= 0; i-- {
 		switch m := f.Tail[i]; {
-		case !m.ByBot():
+		case !m.ByBot() && (m.Through == "" || f.Now.Sub(m.Time()) > AppPause):
 			return n
 		case m.Own && (i == 0 || !f.Tail[i-1].Own):
 			n++

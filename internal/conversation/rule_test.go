@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
@@ -12,12 +13,14 @@ func TestRule(t *testing.T) {
 	person := func(n int, text string) chat.Message { return chat.Message{TS: ts(n), UserID: "U1", Text: text} }
 	own := func(n int) chat.Message { return chat.Message{TS: ts(n), UserID: "UBOT", Own: true} }
 	bot := func(n int) chat.Message { return chat.Message{TS: ts(n), BotID: "B2"} }
+	through := func(n int) chat.Message { return chat.Message{TS: ts(n), UserID: "U1", Through: "B7"} }
 	tail := func(m ...chat.Message) []chat.Message { return m }
 	for _, tt := range []struct {
 		name        string
 		f           Facts // at second 1000; Trigger is the newest message unless given
 		want        Rule
 		addressed   Rule
+		answer      Rule // addressed unless given
 		unsolicited Rule // addressed unless given
 	}{
 		{name: "none", f: Facts{Mode: ModeJudge, Tail: tail(person(0, "hello"))}},
@@ -59,6 +62,12 @@ func TestRule(t *testing.T) {
 		{name: "among bots, a few times", f: Facts{Mode: ModeJudge, Tail: tail(own(3), bot(4), own(5), bot(6))}},
 		{name: "a long answer counts once", f: Facts{Mode: ModeJudge, Tail: tail(person(0, ""), own(1), own(2), own(3), bot(4))}},
 		{name: "a person joined the bots", f: Facts{Mode: ModeJudge, Tail: tail(own(1), bot(2), own(3), person(4, ""), own(5), bot(6))}},
+		{name: "through an app", f: Facts{Mode: ModeJudge, Tail: tail(through(0), own(1), through(2), own(3), through(4))}},
+		{name: "through an app, again and again", f: Facts{Mode: ModeJudge, Tail: tail(person(0, ""), own(1), through(2), own(3), through(4), own(5), through(6))}, want: RuleBotBudget, answer: RuleBotBudget},
+		{name: "through an app, and then by hand", f: Facts{Mode: ModeJudge, Tail: tail(through(0), own(1), through(2), own(3), through(4), own(5), person(6, ""))}},
+		{name: "through an app, after a pause", f: Facts{Mode: ModeJudge, Tail: tail(own(-3000), through(-2601), own(-2000), through(2), own(3), through(4))}},
+		{name: "through an app, in ten threads", f: Facts{Mode: ModeMention, Tail: tail(through(4)), ThroughApps: 10}, want: RuleModeMention, answer: RuleBotBudget},
+		{name: "by hand, after ten threads", f: Facts{Mode: ModeJudge, Tail: tail(person(4, "")), ThroughApps: 10}},
 		{name: "quiet hours", f: Facts{Mode: ModeJudge, Quiet: true, Tail: tail(person(0, "hello"))}, want: RuleQuietHours, unsolicited: RuleQuietHours},
 		{name: "muted in quiet hours", f: Facts{Mode: ModeAll, Quiet: true, SilencedUntil: second(1001)}, want: RuleSilenced, addressed: RuleSilenced, unsolicited: RuleSilenced},
 		{name: "was muted while it waited", f: Facts{Mode: ModeJudge, Silenced: true, Quiet: true, Tail: tail(person(0, "hello"))}, want: RuleSilenced, unsolicited: RuleSilenced},
@@ -81,6 +90,9 @@ func TestRule(t *testing.T) {
 			}
 			if got := tt.f.AddressedRule(); got != tt.addressed {
 				t.Errorf("AddressedRule = %q, want %q", got, tt.addressed)
+			}
+			if want := cmp.Or(tt.answer, tt.addressed); tt.f.AnswerRule() != want {
+				t.Errorf("AnswerRule = %q, want %q", tt.f.AnswerRule(), want)
 			}
 			if tt.unsolicited == NoRule {
 				tt.unsolicited = tt.addressed

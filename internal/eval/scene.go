@@ -341,7 +341,7 @@ func (sc *scene) addressed(ctx context.Context, state *conversation.State, row *
 	if err != nil {
 		return err
 	}
-	rule := k.ForRules(sc.own.UserID).AddressedRule()
+	rule := k.ForRules(sc.own.UserID).AnswerRule()
 	if row.Spoke, row.Rule = rule == conversation.NoRule, string(rule); row.Spoke {
 		row.Rule = ruleAddressed
 	}

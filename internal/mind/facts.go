@@ -59,7 +59,7 @@ func BudgetStart(s config.ChannelSettings, now time.Time) time.Time {
 func (k Facts) ForRules(bot string) conversation.Facts {
 	f := conversation.Facts{
 		Now: k.Now, Mode: k.Settings.Mode, BotID: bot, MaxAge: k.Settings.MaxMessageAge, Quiet: k.Settings.InQuietHours(k.Now),
-		SilencedUntil: k.SilencedUntil, MutedUntil: k.MutedUntil, Silenced: k.Silenced, Stopped: k.Stopped, Tail: k.Tail, Pending: k.Pending, Saw: k.Saw,
+		SilencedUntil: k.SilencedUntil, MutedUntil: k.MutedUntil, Silenced: k.Silenced, Stopped: k.Stopped, Tail: k.Tail, ThroughApps: k.ThroughApps, Pending: k.Pending, Saw: k.Saw,
 		OverBudget: k.WorkspaceSpent || k.Settings.Budget().Exhausted(k.Calls, k.Tokens), WorkspaceBudget: k.WorkspaceSpent,
 	}
 	// The trigger may not be in the tail: much may have been said since.

@@ -44,6 +44,7 @@ func (p planner) posted() store.Entry {
 			return p.complete(*stored)
 		case stored.Revision != "" || m.Text == "":
 			m = *stored // from an edit or Slack's history, which know more
+			m.BotID, m.Through = p.event.Message.BotID, p.event.Message.Through
 		case p.event.Partial:
 			m.Files = stored.Files
 		}

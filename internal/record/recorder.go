@@ -12,9 +12,11 @@ import (
 	"myao/internal/store"
 )
 
-// Directory knows the settings of channels.
+// Directory knows the settings of channels, and who is a person.
 type Directory interface {
 	Settings(ctx context.Context, team, channel string) config.ChannelSettings
+	// Person reports whether a user is a person and no app.
+	Person(ctx context.Context, team, user string) bool
 }
 
 // Recorder commits events, live ones and those that catch-up finds later. Store and Directory are
@@ -29,6 +31,7 @@ type Recorder struct {
 // Record commits an event and returns the conversations that have something new to be
 // relayed. Recording the same event again changes nothing. own is the bot's identity.
 func (r *Recorder) Record(ctx context.Context, e slack.MessageEvent, own slack.Identity) ([]store.Target, error) {
+	e.Message = r.attribute(ctx, e.Message)
 	settings := r.Directory.Settings(ctx, e.Message.Team, e.Message.Channel)
 	stopped, err := r.stopped(ctx, e, own.UserID)
 	if err != nil {
@@ -48,6 +51,14 @@ func (r *Recorder) Record(ctx context.Context, e slack.MessageEvent, own slack.I
 		targets = append(targets, more...)
 	}
 	return targets, err
+}
+
+// attribute tells whether a person wrote a message that names a user and an app.
+func (r *Recorder) attribute(ctx context.Context, m chat.Message) chat.Message {
+	if m.NamesUserAndApp() && r.Directory.Person(ctx, m.Team, m.UserID) {
+		return m.ByPerson()
+	}
+	return m
 }
 
 // stoppable is for how long an answer that is being written can be stopped from outside its thread.

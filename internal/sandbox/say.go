@@ -36,9 +36,9 @@ func At(t time.Time) SayOption { return func(s *saying) { s.at = t } }
 // App is another app that posts messages.
 type App struct {
 	BotID, Name string
-	// UserID is the app's user. It is empty for an incoming webhook or a classic bot, whose
-	// messages have the subtype bot_message and no user
-	// (docs.slack.dev/reference/events/message/bot_message).
+	// UserID is the app's user, or a member of the channel, who then writes through the app: Slack names both in the
+	// same way. It is empty for an incoming webhook or a classic bot, whose messages have the subtype bot_message and
+	// no user (docs.slack.dev/reference/events/message/bot_message).
 	UserID string
 }
 
@@ -64,6 +64,9 @@ func (w *Workspace) SayAsApp(channel string, by App, text string, opts ...SayOpt
 	if by.UserID == "" {
 		m.Subtype, m.Username = "bot_message", by.Name
 	} else {
+		if u, c := w.user(by.UserID), w.channel(channel); u != nil && c != nil && !slices.Contains(c.Members, by.UserID) {
+			u.Bot, u.BotID = true, by.BotID
+		}
 		m.Team, m.AppID = w.cfg.Team, "A0OTHER"
 		m.BotProfile = &BotProfile{ID: by.BotID, AppID: m.AppID, Name: by.Name, TeamID: w.cfg.Team}
 	}

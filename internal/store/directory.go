@@ -42,6 +42,9 @@ const NoZone = "-"
 // Outsider reports whether the user may see only the channels that they are in.
 func (u User) Outsider() bool { return u.Guest || u.Stranger }
 
+// Person reports whether Slack has described the user as a person.
+func (u User) Person() bool { return u.Name != "" && !u.Bot }
+
 // Users is the known users among the ids.
 func (s *Store) Users(ctx context.Context, team string, ids []string) (map[string]User, error) {
 	if len(ids) == 0 {

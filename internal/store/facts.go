@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"myao/internal/chat"
+	"myao/internal/conversation"
 )
 
 // FactsRequest says for which decision or reply Facts are read.
@@ -57,10 +58,14 @@ type Facts struct {
 	Steps []Step
 	// Calls and Tokens are the results of Spent.
 	Calls, Tokens int
-	// Tail is the conversation's newest messages, in order of time and without their texts. It has
+	// Tail is the conversation's newest messages, in order of time and without their texts. If somebody has opened a
+	// thread through an app, and the trigger came through one, it begins with what came before at the top level. It has
 	// few messages if a person is among them. Otherwise it has enough to find what the bot said to
 	// other bots.
 	Tail []chat.Message
+	// ThroughApps is how many messages of the channel that people had written through apps the bot has answered within
+	// conversation.AppPause. It is only read where the trigger is such a message.
+	ThroughApps int
 	// Trigger is the message's current state, perhaps deleted; nil if it is unknown.
 	Trigger *chat.Message
 	// Pending are the messages of FactsRequest.Pending that are not deleted, in order of time: the
@@ -185,7 +190,7 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 		// Rows older than the read_us column fall back to decided_us.
 		const read = "(SELECT CASE WHEN read_us > 0 THEN read_us ELSE decided_us END FROM decisions WHERE key = ?)"
 		queries = append(queries, query{`
-			SELECT ts, thread_ts, bot_id, own FROM messages
+			SELECT ts, thread_ts, bot_id, through, own FROM messages
 			WHERE team_id = ? AND channel_id = ? AND thread_ts >= ? AND thread_ts <= ? AND NOT deleted AND NOT own AND bot_id = ''
 				AND stored_us > ` + read + ` AND sent_us > ` + read + ` - ?
 			ORDER BY thread_ts DESC, sent_us DESC LIMIT 1`,
@@ -199,7 +204,7 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 		SilencedUntil: silenced.Until(c), MutedUntil: silenced.Everywhere(c.Team), Silenced: len(since) > 0, Tail: make([]chat.Message, len(tail)),
 	}
 	for i, r := range tail {
-		f.Tail[i] = chat.Message{Team: c.Team, Channel: c.Channel, TS: r.TS, ThreadTS: r.ThreadTS, BotID: r.BotID, Own: r.Own}
+		f.Tail[i] = r.message(c)
 	}
 	slices.SortFunc(f.Tail, func(a, b chat.Message) int { return chat.CompareTS(a.TS, b.TS) })
 	f.Calls, f.Tokens = first(cost).Calls, first(cost).Tokens
@@ -225,7 +230,36 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 		}
 	}
 	slices.SortFunc(f.Pending, func(a, b chat.Message) int { return chat.CompareTS(a.TS, b.TS) })
+	if f.Trigger != nil && f.Trigger.Through != "" {
+		if err := s.readThroughApps(ctx, c, &f); err != nil {
+			return Facts{}, fmt.Errorf("read answers to messages through apps in %s: %w", c.Channel, err)
+		}
+	}
 	return f, nil
+}
+
+// readThroughApps reads what tells whether an app answers the bot in a person's name: ThroughApps, and what came at the
+// top level before a thread that such a message has opened.
+func (s *Store) readThroughApps(ctx context.Context, c chat.Conversation, f *Facts) error {
+	db := s.db.WithContext(ctx)
+	if err := db.Raw(`
+		SELECT COUNT(DISTINCT o.trigger_ts) FROM outbox o JOIN messages m ON m.team_id = o.team_id AND m.channel_id = o.channel_id AND m.ts = o.trigger_ts
+		WHERE o.team_id = ? AND o.channel_id = ? AND o.sent_ts <> '' AND o.sent_ts > ? AND m.through <> ''`,
+		c.Team, c.Channel, chat.TS(instant(s.nowMicros()).Add(-conversation.AppPause))).Scan(&f.ThroughApps).Error; err != nil {
+		return err
+	}
+	if len(f.Tail) == 0 || c.TopLevel() || f.Tail[0].TS != c.Thread || f.Tail[0].Through == "" {
+		return nil
+	}
+	var above []authorRow
+	if err := db.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND thread_ts = '' AND sent_us < ? AND NOT deleted", c.Team, c.Channel, micros(f.Tail[0].Time())).
+		Order("sent_us DESC").Limit(tailLength).Find(&above).Error; err != nil {
+		return err
+	}
+	for _, r := range above {
+		f.Tail = slices.Insert(f.Tail, 0, r.message(c))
+	}
+	return nil
 }
 
 // padded is the newest 255 of some ts and another one. The last is repeated up to 1, 4, 16, 64 or
@@ -248,17 +282,25 @@ type authorRow struct {
 	TS       string `gorm:"column:ts" json:"ts"`
 	ThreadTS string `gorm:"column:thread_ts" json:"thread_ts"`
 	BotID    string `json:"bot_id"`
+	Through  string `json:"through"`
 	Own      bool   `json:"own"`
 }
 
+func (r authorRow) message(c chat.Conversation) chat.Message {
+	return chat.Message{Team: c.Team, Channel: c.Channel, TS: r.TS, ThreadTS: r.ThreadTS, BotID: r.BotID, Through: r.Through, Own: r.Own}
+}
+
+// tailLength is how many messages the tail has if a person is among them.
+const tailLength = 20
+
 // tailQuery asks for Facts.Tail, in no order; for a thread it includes the parent.
 func tailQuery(c chat.Conversation, into *[]authorRow) query {
-	const few, many = 20, 1000
-	const columns = "SELECT m.ts, m.thread_ts, m.bot_id, m.own"
+	const few, many = tailLength, 1000
+	const columns = "SELECT m.ts, m.thread_ts, m.bot_id, m.through, m.own"
 	own := []any{c.Team, c.Channel, c.Thread}
 	return query{fmt.Sprintf(`
 		SELECT * FROM (%[1]s LIMIT (
-			SELECT CASE WHEN EXISTS (SELECT 1 FROM (%[1]s LIMIT %[2]d) n WHERE NOT n.own AND n.bot_id = '') THEN %[2]d ELSE %[3]d END
+			SELECT CASE WHEN EXISTS (SELECT 1 FROM (%[1]s LIMIT %[2]d) n WHERE NOT n.own AND n.bot_id = '' AND n.through = '') THEN %[2]d ELSE %[3]d END
 		)) n
 		UNION ALL %[4]s FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.ts = ? AND NOT m.deleted`,
 		columns+fromConversation, few, many, columns), slices.Concat(own, own, own), into}

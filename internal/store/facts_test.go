@@ -3,10 +3,12 @@ package store
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/conversation"
 )
 
 // facts is the Facts of a message, with the decision run/1 and the reply r.
@@ -224,5 +226,32 @@ func TestFactsSaw(t *testing.T) {
 		saw(thread, time.Time{})
 		db.store(t, said(at(7), ""))
 		saw(of(own), time.Time{})
+	})
+}
+
+// Where a message came through an app, its facts tell how often such messages were answered, and what was said above the
+// thread that it has opened.
+func TestFactsThroughApps(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		through := func(m chat.Message) chat.Message { m.Through = "B7"; return m }
+		own := func(m chat.Message) chat.Message { m.Own, m.BotID = true, "BBOT"; return m }
+		messages := []chat.Message{said(at(1), ""), own(said(at(2), "")), through(said(at(3), "")), own(said(at(4), at(3))), through(said(at(5), at(3)))}
+		db.store(t, messages...)
+		for i, trigger := range []string{at(3), at(3), at(5), at(1)} { // two parts of one answer; the last is to a word by hand
+			db.insert(t, &outboxRow{Key: fmt.Sprint("k", i), TeamID: team, ChannelID: channel, TriggerTS: trigger, SentTS: chat.TS(noon.Add(time.Duration(-i) * time.Minute))})
+		}
+		db.insert(t, &outboxRow{Key: "old", TeamID: team, ChannelID: channel, TriggerTS: at(5), SentTS: chat.TS(noon.Add(-2 * conversation.AppPause))})
+		c := chat.Conversation{Team: team, Channel: channel, Thread: at(3)}
+		f, err := db.Facts(t.Context(), FactsRequest{Conversation: c, Trigger: at(5)})
+		var tail []string
+		for _, m := range f.Tail {
+			tail = append(tail, m.TS)
+		}
+		if want := []string{at(1), at(2), at(3), at(4), at(5)}; err != nil || f.ThroughApps != 2 || !slices.Equal(tail, want) || f.Tail[4].Through == "" {
+			t.Errorf("%d answers, the tail %v, %v; want 2 and %v", f.ThroughApps, tail, err, want)
+		}
+		if f, err = db.Facts(t.Context(), FactsRequest{Conversation: c, Trigger: at(1)}); err != nil || f.ThroughApps != 0 || len(f.Tail) != 3 {
+			t.Errorf("of a word by hand: %d answers, a tail of %d, %v", f.ThroughApps, len(f.Tail), err)
+		}
 	})
 }

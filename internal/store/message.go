@@ -21,6 +21,7 @@ type messageRow struct {
 	ThreadTS  string `gorm:"column:thread_ts" json:"thread_ts"`
 	UserID    string `json:"user_id"`
 	BotID     string `json:"bot_id"`
+	Through   string `json:"through"`
 	Own       bool   `json:"own"`
 	Name      string `json:"name"`
 	Text      string `json:"text"`
@@ -42,7 +43,7 @@ func rowKey(team, channel, ts string) string { return team + "/" + channel + "/"
 func (r messageRow) message() chat.Message {
 	m := chat.Message{
 		Team: r.TeamID, Channel: r.ChannelID, TS: r.TS, ThreadTS: r.ThreadTS,
-		UserID: r.UserID, BotID: r.BotID, Own: r.Own, Name: r.Name, Text: r.Text,
+		UserID: r.UserID, BotID: r.BotID, Through: r.Through, Own: r.Own, Name: r.Name, Text: r.Text,
 		Revision: r.Revision, Deleted: r.Deleted,
 	}
 	if r.Files != "" {
@@ -63,7 +64,7 @@ func (r messageRow) sameContent(old messageRow) bool {
 func newMessageRow(m chat.Message, handled bool, now int64) (messageRow, error) {
 	r := messageRow{
 		TeamID: m.Team, ChannelID: m.Channel, TS: m.TS, SentUS: micros(m.Time()), ThreadTS: m.ThreadTS,
-		UserID: m.UserID, BotID: m.BotID, Own: m.Own, Name: m.Name, Text: m.Text,
+		UserID: m.UserID, BotID: m.BotID, Through: m.Through, Own: m.Own, Name: m.Name, Text: m.Text,
 		Revision: m.Revision, Deleted: m.Deleted, Handled: handled, StoredUS: now,
 	}
 	if len(m.Files) > 0 {
@@ -94,7 +95,11 @@ func (s *Store) SaveHistory(ctx context.Context, read []chat.Message) error {
 	if len(read) == 0 {
 		return nil
 	}
-	err := s.transaction(ctx, func(tx *gorm.DB) error {
+	read, err := s.attribute(ctx, read)
+	if err != nil {
+		return err
+	}
+	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		ts := make([]string, len(read))
 		for i, m := range read {
 			ts[i] = m.TS
@@ -162,6 +167,30 @@ func (s *Store) SaveHistory(ctx context.Context, read []chat.Message) error {
 		return fmt.Errorf("save %d messages of %s: %w", len(read), read[0].Channel, err)
 	}
 	return nil
+}
+
+// attribute tells which of some messages of one channel people wrote through apps, as far as is known who is a person.
+func (s *Store) attribute(ctx context.Context, read []chat.Message) ([]chat.Message, error) {
+	var ids []string
+	for _, m := range read {
+		if m.NamesUserAndApp() {
+			ids = append(ids, m.UserID)
+		}
+	}
+	if len(ids) == 0 {
+		return read, nil
+	}
+	known, err := s.Users(ctx, read[0].Team, ids)
+	if err != nil {
+		return nil, err
+	}
+	read = slices.Clone(read)
+	for i, m := range read {
+		if m.NamesUserAndApp() && known[m.UserID].Person() {
+			read[i] = m.ByPerson()
+		}
+	}
+	return read, nil
 }
 
 // Message is a message's current state, or ErrNotFound.

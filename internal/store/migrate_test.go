@@ -350,7 +350,7 @@ func TestMemoryMigrationKeepsData(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			db.insert(t, &row)
+			must(t, db.db.Omit("through").Create(&row).Error) // a later migration adds it
 		}
 		for _, when := range []string{"at first", "again"} {
 			if applied, err := db.Migrate(t.Context()); err != nil || len(applied) != len(files(t, dir))-1 {
@@ -501,7 +501,7 @@ func TestMigrationEmptiesWhatIsGone(t *testing.T) {
 			t.Fatal(err)
 		}
 		must(t, errOf(m.DownTo(t.Context(), 39)))
-		db.insert(t, &messageRow{TeamID: team, ChannelID: channel, TS: at(1), Deleted: true}, &messageRow{TeamID: team, ChannelID: channel, TS: at(2), Text: "here"})
+		must(t, db.db.Omit("through").Create([]messageRow{{TeamID: team, ChannelID: channel, TS: at(1), Deleted: true}, {TeamID: team, ChannelID: channel, TS: at(2), Text: "here"}}).Error)
 		looked := func(key, trigger, tool, output string, outcome conversation.Outcome) {
 			db.insert(t, &Decision{Key: key, Outcome: outcome}, &Turn{Decision: key, Text: "t", Opaque: "{}"},
 				&Step{ID: key, TeamID: team, ChannelID: channel, TriggerTS: trigger, Decision: key, Tool: tool, Input: "i", Output: output}, &StepFile{StepID: key, Data: []byte{0}})

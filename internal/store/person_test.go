@@ -26,7 +26,7 @@ const seeded = "seeded"
 // enter here why not.
 var personal = map[string]map[string]string{
 	"messages": {
-		"team_id": workspaceID, "channel_id": placeID, "ts": tsOnly, "thread_ts": tsOnly, "user_id": seeded, "bot_id": "of an app",
+		"team_id": workspaceID, "channel_id": placeID, "ts": tsOnly, "thread_ts": tsOnly, "user_id": seeded, "bot_id": "of an app", "through": "of an app",
 		"name": seeded, "text": seeded, "files": seeded, "revision": tsOnly,
 	},
 	"changes": {

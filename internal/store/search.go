@@ -211,6 +211,7 @@ type foundRow struct {
 	ThreadTS    string `gorm:"column:thread_ts" json:"thread_ts"`
 	UserID      string `json:"user_id"`
 	BotID       string `json:"bot_id"`
+	Through     string `json:"through"`
 	Own         bool   `json:"own"`
 	Name        string `json:"name"`
 	Text        string `json:"text"`
@@ -221,7 +222,7 @@ type foundRow struct {
 
 func (r foundRow) found() chat.Found {
 	return chat.Found{ChannelName: r.ChannelName, Message: messageRow{
-		TeamID: r.TeamID, ChannelID: r.ChannelID, TS: r.TS, ThreadTS: r.ThreadTS, UserID: r.UserID, BotID: r.BotID,
+		TeamID: r.TeamID, ChannelID: r.ChannelID, TS: r.TS, ThreadTS: r.ThreadTS, UserID: r.UserID, BotID: r.BotID, Through: r.Through,
 		Own: r.Own, Name: r.Name, Text: r.Text, Files: r.Files, Revision: r.Revision,
 	}.message()}
 }
@@ -277,7 +278,7 @@ func (s *Store) findQuery(f finding, into *[]foundRow) (query, error) {
 			) AS NUMERIC)) AS score
 			FROM counted GROUP BY id ORDER BY 2 DESC, 1 DESC LIMIT ?
 		)
-		SELECT m.team_id, m.channel_id, m.ts, m.thread_ts, m.user_id, m.bot_id, m.own, m.name, m.text, m.files, m.revision, COALESCE(c.name, '') AS channel_name
+		SELECT m.team_id, m.channel_id, m.ts, m.thread_ts, m.user_id, m.bot_id, m.through, m.own, m.name, m.text, m.files, m.revision, COALESCE(c.name, '') AS channel_name
 		FROM best b JOIN search s ON s.id = b.id
 		JOIN messages m ON m.team_id = s.team_id AND m.channel_id = s.channel_id AND m.ts = s.ts AND m.stored_us = s.stored_us AND NOT m.deleted
 		LEFT JOIN channels c ON c.team_id = s.team_id AND c.channel_id = s.channel_id

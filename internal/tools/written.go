@@ -167,7 +167,7 @@ func (w *Written) Find(ctx context.Context, given string) (address string, by Wr
 	relayed := ""
 	for _, m := range w.messages {
 		said, passedOn := chat.SplitQuoted(m.Text)
-		if m.BotID != "" {
+		if m.BotID != "" || m.Through != "" {
 			said, passedOn = "", m.Text
 		}
 		if address, found := inSlack(said, given); found {
@@ -247,7 +247,7 @@ func (w *Written) first(ctx context.Context, address string) (Writer, error) {
 		case !newTold([]string{slackEntities.Replace(words)}).holds(whole):
 		case m.Own:
 			return bot, nil
-		case m.BotID != "":
+		case m.BotID != "" || m.Through != "":
 			return App, nil
 		default:
 			return Person, nil

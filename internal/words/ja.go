@@ -180,7 +180,7 @@ var japanese = Words{
 	"the message is older than max_message_age_seconds":                                           "メッセージが max_message_age_seconds より古い",
 	"every message that waits opens by addressing somebody else":                                  "待っているメッセージがどれも他の人への呼びかけで始まる",
 	"the message opens by addressing somebody else":                                               "メッセージが他の人への呼びかけで始まる",
-	"only bots have spoken since the bot's last replies":                                          "自分の返事の後、ボットしか発言していない",
+	"only apps have written since the bot's last replies, in their own name or a person's":        "自分の返事の後、アプリからの書き込みしかない（人の名前によるものを含む）",
 	"the message is no longer there":                                                              "メッセージがもうない",
 	"it is the channel's quiet hours":                                                             "チャンネルの静かにする時間帯",
 	"the model wanted to speak, and was less sure than min_confidence":                            "話したいという判定だったが、確信度が min_confidence に届かない",

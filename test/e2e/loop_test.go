@@ -16,7 +16,7 @@ import (
 // message, then stays silent with a reason in the ledger. A person's message resets the count.
 func TestBotsThatAnswerEachOtherStop(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(1), configured("channels:\n  plain: {bots: judge}\n  mentions: {bots: judge}\n  thread: {bots: judge}\n  all: {bots: judge, mode: all}\n  chatty: {bots: judge}\n"),
+	s := start(t, sqlite(t), quiet(1), configured("channels:\n  plain: {bots: judge}\n  mentions: {bots: judge}\n  thread: {bots: judge}\n  all: {bots: judge, mode: all}\n  chatty: {bots: judge}\n  person-thread: {}\n"),
 		modelAnswers(judgeAndAnswer("and what do you say?", llmtest.Yes("a question", 1, 0))))
 	for _, test := range []struct {
 		channel string
@@ -25,11 +25,14 @@ func TestBotsThatAnswerEachOtherStop(t *testing.T) {
 		answers int
 		// thread: a person mentions our bot, which then answers in a thread.
 		thread bool
+		// person: the other bot is an app that writes in a person's name, which addresses ours.
+		person bool
 	}{
 		{channel: "plain", answers: 1},
 		{channel: "mentions", opening: s.mention(""), answers: 1},
 		{channel: "thread", opening: s.mention(""), answers: 1, thread: true},
 		{channel: "all", opening: s.mention(""), answers: 1, thread: true},
+		{channel: "person-thread", opening: s.mention(""), answers: 1, thread: true, person: true},
 		// So many that our own messages are no longer among the newest ones.
 		{channel: "chatty", answers: 21},
 	} {
@@ -37,7 +40,7 @@ func TestBotsThatAnswerEachOtherStop(t *testing.T) {
 			t.Parallel()
 			s := s.forSubtest(t)
 			channel := s.Workspace.AddChannel(sandbox.Public, test.channel, s.Workspace.Bot().UserID, s.alice.ID)
-			stop := s.otherBot(channel, func(p sandbox.Post, say func(string, ...sandbox.SayOption)) {
+			stop := s.otherBot(channel, test.person, func(p sandbox.Post, say func(string, ...sandbox.SayOption)) {
 				for i := range test.answers {
 					say(fmt.Sprint(test.opening, "I say so, ", i), sandbox.InThread(p.ThreadTS))
 				}
@@ -71,6 +74,36 @@ func TestBotsThatAnswerEachOtherStop(t *testing.T) {
 	}
 }
 
+// Somebody who writes through an app, as with a user token, is answered like anybody: Slack names the person and the app.
+func TestPersonWhoWritesThroughAnApp(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t))
+	voice := sandbox.App{BotID: "B0VOICE", Name: "voice", UserID: s.alice.ID}
+	said := map[string]string{} // by channel
+	for _, place := range []string{s.room(), s.room(), s.room(), s.Workspace.AddChannel(sandbox.DM, "", s.alice.ID)} {
+		said[place] = ""
+	}
+	i := 0
+	for place := range said {
+		switch {
+		case place[0] == 'D':
+			said[place] = s.Workspace.SayAsApp(place, voice, "hello?")
+			continue
+		case i == 0:
+			said[place] = s.Workspace.SayAsApp(place, voice, s.mention("hello?"))
+		case i == 1:
+			said[place] = s.Workspace.SayAsApp(place, voice, s.mention("hello?"), sandbox.InThread(s.Workspace.Say(place, s.bob.ID, "a thread")))
+		default:
+			said[place] = s.Workspace.SayAsApp(place, voice, "hello")
+			s.Workspace.Edit(place, said[place], s.mention("hello?"))
+		}
+		i++
+	}
+	for place := range said {
+		s.await("the answer in "+place, func() bool { return len(s.postsIn(place)) == 1 })
+	}
+}
+
 // forSubtest returns the same system for a subtest.
 func (s *system) forSubtest(t *testing.T) *system {
 	part := *s
@@ -78,10 +111,13 @@ func (s *system) forSubtest(t *testing.T) *system {
 	return &part
 }
 
-// otherBot answers each of our posts in a channel until it is stopped.
-func (s *system) otherBot(channel string, answer func(p sandbox.Post, say func(string, ...sandbox.SayOption))) (stop func()) {
+// otherBot answers each of our posts in a channel until it is stopped, in its own name or through an app in a person's.
+func (s *system) otherBot(channel string, person bool, answer func(p sandbox.Post, say func(string, ...sandbox.SayOption))) (stop func()) {
 	s.t.Helper()
-	other := sandbox.App{BotID: "B0OTHER", Name: "other", UserID: s.Workspace.AddUser("other-" + channel).ID}
+	other := sandbox.App{BotID: "B0OTHER", Name: "other", UserID: s.alice.ID}
+	if !person {
+		other.UserID = s.Workspace.AddUser("other-" + channel).ID
+	}
 	stopped := make(chan struct{})
 	var group sync.WaitGroup
 	group.Go(func() {

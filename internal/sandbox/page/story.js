@@ -12,7 +12,7 @@ import { $, count, navigate, isReply, on, problem, state } from "./state.js";
 
 export const rules = {
   mode_off: "the channel's mode is off", mode_mention: "it speaks here only when mentioned", silenced: "muted or snoozed", stopped: "told to stop in this thread", spoke_last: "it spoke last itself",
-  too_old: "the message is too old", addresses_other: "the message is for somebody else", bot_budget: "only bots have spoken", nothing_left: "the message is gone",
+  too_old: "the message is too old", addresses_other: "the message is for somebody else", bot_budget: "only apps have written", nothing_left: "the message is gone",
   quiet_hours: "quiet hours", over_budget: "today's budget is used up", low_confidence: "not sure enough", second_look: "a second look at the draft said no", lapsed: "it may have been answered already",
 };
 
