@@ -103,9 +103,8 @@ func (h *Handler) sharedSince(ctx context.Context, r request) (time.Time, error)
 	return known[r.conversation.Channel].Shared, err
 }
 
-// permalinkPattern matches a link to a message, bare or as Slack writes links in a text, and
-// the last part of one (docs.slack.dev/reference/methods/chat.getPermalink).
-var permalinkPattern = regexp.MustCompile(`^<?(?:https://[^/\s<>|]+/archives/([A-Z0-9]+)/)?p(\d{10,})(\d{6})(?:\?[^\s<>|]*)?(?:\|[^<>]*)?>?$`)
+// linkEnd matches the last part of a link to a message.
+var linkEnd = regexp.MustCompile(`^p(\d{10,})(\d{6})(?:\?\S*)?$`)
 
 // ParseMessage parses a reference to a message: its ts, or a link, which names the channel too. Of a
 // ts alone channel is empty. ok is false for anything else.
@@ -113,10 +112,13 @@ func ParseMessage(s string) (channel, ts string, ok bool) {
 	if chat.ValidTS(s) {
 		return "", s, true
 	}
-	parts := permalinkPattern.FindStringSubmatch(s)
+	if l, ok := chat.ParseLink(s); ok && l.TS != "" && !strings.HasPrefix(s, "http:") { // as Slack gives no link
+		return l.Channel, l.TS, true
+	}
+	parts := linkEnd.FindStringSubmatch(s)
 	if parts == nil {
 		return "", "", false
 	}
-	ts = parts[2] + "." + parts[3]
-	return parts[1], ts, chat.ValidTS(ts)
+	ts = parts[1] + "." + parts[2]
+	return "", ts, chat.ValidTS(ts)
 }

@@ -32,8 +32,12 @@ type Permalinks interface {
 func (m *Mind) Tools(slack Permalinks, directory Directory, pages tools.Pages, files tools.Files, remote tools.Remote, secrets []string) *tools.Registry {
 	return tools.New(tools.Sources{
 		Store: m.Store, Render: m.RenderFound, Permalink: slack.Permalink,
-		Pages: pages, Files: files, Shown: m.Recall.Shown, Material: m.Prompts.Material,
+		Pages: pages, Files: files, Shown: m.Recall.Shown, Around: m.Recall.Around, Material: m.Prompts.Material,
 		Remote: remote, Secrets: secrets, Instructions: slices.Concat(m.Prompts.Instructions(), m.Instructions), Promises: m.Promises,
+		Workspace: func(ctx context.Context) (string, error) {
+			own, err := m.Slack.Identity(ctx)
+			return own.URL, err
+		},
 		Zone: func(ctx context.Context, c chat.Conversation) (*time.Location, error) {
 			known, err := m.Store.Channels(ctx, c.Team, []string{c.Channel})
 			return directory.SettingsOf(config.ChannelFacts{ID: c.Channel, Name: known[c.Channel].Name}).Zone, err

@@ -152,18 +152,27 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 // Shown returns the messages that a context for a reply to a message has: those of the conversation and
 // around it, and those found by words of the message. It asks Slack for nothing.
 func (b *Builder) Shown(ctx context.Context, c chat.Conversation, answer string) ([]chat.Found, error) {
+	around, err := b.Around(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	found, err := b.saidBefore(ctx, c, around, answer)
+	if err != nil {
+		return nil, fmt.Errorf("read what is shown of %s: %w", c.ID(), err)
+	}
+	for _, m := range around {
+		found = append(found, chat.Found{Message: m})
+	}
+	return found, nil
+}
+
+// Around returns those messages of Shown that are of the conversation and around it.
+func (b *Builder) Around(ctx context.Context, c chat.Conversation) ([]chat.Message, error) {
 	stored, err := b.Store.Context(ctx, store.ContextRequest{Conversation: c, Messages: max(b.MessagesLimit, b.ThreadLimit+1), Around: b.MessagesLimit})
 	if err != nil {
 		return nil, fmt.Errorf("read what is shown of %s: %w", c.ID(), err)
 	}
-	found, err := b.saidBefore(ctx, c, stored.Messages, answer)
-	if err != nil {
-		return nil, fmt.Errorf("read what is shown of %s: %w", c.ID(), err)
-	}
-	for _, m := range stored.Messages {
-		found = append(found, chat.Found{Message: m})
-	}
-	return found, nil
+	return stored.Messages, nil
 }
 
 // questionMessages is how many messages up to the one to answer are searched for words: people put one

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"myao/internal/chat"
 	"myao/internal/llm"
 	"myao/internal/store"
 	"myao/internal/webpage"
@@ -41,6 +42,9 @@ func (in openLinkInput) address() string { return strings.Trim(in.URL, " \t\r\n<
 func openLink(s Sources) tool {
 	t := defineFiles(openLinkName, "Opens a page of the web and returns its text. Only an address that somebody wrote here or that a tool has returned is opened; any other is refused, also one that you know or put together.",
 		func(ctx context.Context, p Place, step string, in openLinkInput) (Result, error) {
+			if l, ok := chat.ParseLink(in.URL); ok && (l.Host == "" || ofSlack(l.Host)) {
+				return Result{}, mistake("This is a link within Slack, which is no page of the web. Read a message with read_thread, which takes the link as thread, and a channel with read_channel.")
+			}
 			address, err := s.written(ctx, p, step, in.address())
 			if err != nil {
 				return Result{}, err

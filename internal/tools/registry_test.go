@@ -23,6 +23,7 @@ type bundle struct {
 	place   Place
 	queries []store.SearchQuery
 	shown   []chat.Found
+	found   []chat.Found // by each search
 	pages   *fakePages
 	files   *fakeFiles
 }
@@ -35,7 +36,7 @@ type searching struct {
 
 func (s searching) Search(_ context.Context, q store.SearchQuery) ([]chat.Found, error) {
 	s.b.queries = append(s.b.queries, q)
-	return nil, nil
+	return slices.Clone(s.b.found), nil
 }
 
 func ts(n int) string { return fmt.Sprintf("17000000%02d.000100", n) }
@@ -55,10 +56,17 @@ func setup(t *testing.T) *bundle {
 			return strings.Join(lines, "\n"), nil
 		},
 		Pages: b.pages, Files: b.files, Material: func(text string) string { return "material: " + text },
+		Around: func(context.Context, chat.Conversation) (around []chat.Message, err error) {
+			for _, f := range b.shown {
+				around = append(around, f.Message)
+			}
+			return around, nil
+		},
 		Shown: func(context.Context, chat.Conversation, string) ([]chat.Found, error) { return b.shown, nil },
 		Permalink: func(_ context.Context, channel, ts string) (string, error) {
 			return "https://x.example/" + channel + "/" + ts, nil
 		},
+		Workspace: func(context.Context) (string, error) { return "https://x.slack.com/", nil },
 		Zone: func(context.Context, chat.Conversation) (*time.Location, error) {
 			return time.FixedZone("JST", 9*3600), nil
 		},
@@ -194,13 +202,86 @@ func TestSearchIsNarrowed(t *testing.T) {
 	}
 	text, failed := b.run(t, "s", "search_messages", `{"query": "the deploy", "channel": "GENERAL", "author": "DAVE", "from": "2026-03-01", "to": "2026-03-02"}`)
 	want := store.SearchQuery{
-		Team: "T1", Here: "C1", Text: "the deploy", Channel: "C1", Authors: []string{"U7"}, Limit: searchLimit,
+		Team: "T1", Here: "C1", Text: "the deploy", Channel: "C1", Authors: []string{"U7"}, Limit: searchLimit + 1,
 		From: time.Date(2026, 2, 28, 15, 0, 0, 0, time.UTC), To: time.Date(2026, 3, 2, 15, 0, 0, 0, time.UTC),
 	}
 	got := b.queries[0]
 	got.From, got.To = got.From.UTC(), got.To.UTC()
 	if failed || !strings.HasPrefix(text, "No message matches.") || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%q for %+v, want %+v", text, got, want)
+	}
+}
+
+// A search finds neither the message that asks nor what the model is shown of the place already.
+func TestSearchLeavesOutWhatIsShown(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	said := func(channel string, n int) chat.Found {
+		return chat.Found{Message: chat.Message{Team: "T1", Channel: channel, TS: ts(n), Text: "word"}}
+	}
+	b.shown = []chat.Found{said("C1", 40), said("C1", 42)}
+	b.found = []chat.Found{said("C1", 50), said("C1", 40), said("C1", 42), said("C1", 41), said("C2", 50)}
+	text, failed := b.run(t, "s", "search_messages", `{"query": "word"}`)
+	want := []Reference{{"C1", ts(41)}, {"C2", ts(50)}}
+	if got := References(text); failed || !slices.Equal(got, want) {
+		t.Errorf("found %v, want %v", got, want)
+	}
+	b.found = b.found[:3]
+	if text, failed := b.run(t, "s", "search_messages", `{"query": "word"}`); failed || !strings.Contains(text, "besides those of this place") {
+		t.Errorf("of nothing else: %q", text)
+	}
+	b.found = nil
+	for n := range 60 {
+		b.found = append(b.found, said("C3", n))
+	}
+	if text, _ := b.run(t, "s", "search_messages", `{"query": "word"}`); len(References(text)) != searchLimit {
+		t.Errorf("%d messages, want %d", len(References(text)), searchLimit)
+	}
+}
+
+// A link of Slack leads to its thread, where readers here may know the channel.
+func TestLinksOfSlack(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.say(t, "C2", "", 10, 12)
+	b.say(t, "C2", ts(10), 12, 70)
+	b.say(t, "G1", "", 1, 2)
+	p := func(n int) string { return "p" + strings.ReplaceAll(ts(n), ".", "") }
+	for link, want := range map[string]string{
+		"https://x.slack.com/archives/C2/" + p(11):                                          ts(11),
+		"<https://old-name.slack.com/archives/C2/" + p(11) + "|that>":                       ts(11),
+		"https://x.slack.com/archives/C2/" + p(69) + "?thread_ts=" + ts(10) + "&amp;cid=C2": ts(69),
+		"https://x.slack.com/archives/C2/" + p(12) + "?thread_ts=" + ts(10) + "&cid=C2":     ts(12), // not on the newest page
+		"https://x.slack.com/archives/C2/" + p(12):                                          ts(12),
+		"https://app.slack.com/client/T1/C2/thread/C2-" + ts(10):                            ts(10),
+		"slack://channel?team=T1&id=C2&message=" + ts(11):                                   ts(11),
+	} {
+		if text, failed := b.run(t, "s", "read_thread", fmt.Sprintf(`{"thread": %q}`, link)); failed || !strings.Contains(text+"\n", "#zoo word "+want+"\n") {
+			t.Errorf("%s: %q", link, text)
+		}
+	}
+	const another, unknown = "leads to another workspace", "a channel that is not known here"
+	for link, want := range map[string]string{
+		"https://other.slack.com/archives/C9/" + p(11):          another,
+		"https://x.slack.com/archives/C9/" + p(11):              unknown,
+		"https://x.slack.com/archives/G1/" + p(1):               unknown,
+		"https://other.slack.com/archives/G1/" + p(1):           another,
+		"https://evil.example/archives/C2/" + p(11):             another,
+		"slack://channel?team=T2&id=C2&message=" + ts(11):       another,
+		"slack://channel?team=T1&id=G1&message=" + ts(1):        unknown,
+		"https://app.slack.com/client/T2/C2/" + ts(11):          another,
+		"https://x.slack.com/archives/C2":                       "thread is",
+		"https://x.slack.com.evil.example/archives/C2/" + p(11): another,
+	} {
+		if text, failed := b.run(t, "s", "read_thread", fmt.Sprintf(`{"thread": %q}`, link)); !failed || !strings.Contains(text, want) {
+			t.Errorf("%s: %q, want %q", link, text, want)
+		}
+	}
+	if text, failed := b.run(t, "s", "read_channel", `{"channel": "https://x.slack.com/archives/C2"}`); failed || !strings.Contains(text, "#zoo word "+ts(11)) {
+		t.Errorf("a link to a channel: %q", text)
+	}
+	if text, failed := b.run(t, "s", "open_link", fmt.Sprintf(`{"url": "https://x.slack.com/archives/C2/%s"}`, p(11))); !failed || !strings.Contains(text, "read_thread") {
+		t.Errorf("opened: %q", text)
 	}
 }
 

@@ -3,9 +3,11 @@ package tools
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
+	"myao/internal/chat"
 	"myao/internal/store"
 )
 
@@ -21,7 +23,7 @@ type searchMessagesInput struct {
 }
 
 func searchMessages(s Sources) tool {
-	return define("search_messages", "Finds messages in this workspace, as far as the people in this conversation may read them: the best matches first, each with date, channel and author. "+
+	return define("search_messages", "Finds messages in this workspace besides those of this place that you are shown already, as far as the people in this conversation may read them: the best matches first, each with date, channel and author. "+
 		"Try other words, also in another language, if the first ones find nothing.",
 		func(ctx context.Context, p Place, _ string, in searchMessagesInput) (string, error) {
 			q := store.SearchQuery{Team: p.Conversation.Team, Here: p.Conversation.Channel, Text: in.Query, Limit: searchLimit}
@@ -56,16 +58,42 @@ func searchMessages(s Sources) tool {
 					return nothing, err
 				}
 			}
+			above, err := s.above(ctx, p)
+			if err != nil {
+				return "", err
+			}
+			q.Limit += len(above)
 			found, err := s.Store.Search(ctx, q)
 			if err != nil {
 				return "", err
 			}
-			text, err := s.Render(ctx, p.Conversation, found)
-			if err == nil && text == "" {
+			matches := len(found)
+			found = slices.DeleteFunc(found, func(f chat.Found) bool { return above[Reference{f.Channel, f.TS}] })
+			text, err := s.Render(ctx, p.Conversation, found[:min(len(found), searchLimit)])
+			switch {
+			case err != nil || text != "":
+			case matches > len(found):
+				text = "No message matches besides those of this place that you are shown already."
+			default:
 				text = nothing
 			}
 			return text, err
 		})
+}
+
+// above is the messages of a conversation and around it that a model is shown before it calls a tool, with the one that
+// it answers. It does not learn anything by finding them again. Those that it is shown because they have words of the
+// message are not among them: only what a tool returns has a number by which it can be cited.
+func (s Sources) above(ctx context.Context, p Place) (map[Reference]bool, error) {
+	above := map[Reference]bool{{p.Conversation.Channel, p.Trigger}: true}
+	if s.Around == nil {
+		return above, nil
+	}
+	around, err := s.Around(ctx, p.Conversation)
+	for _, m := range around {
+		above[Reference{m.Channel, m.TS}] = true
+	}
+	return above, err
 }
 
 // day parses a date and returns the beginning of the day that is later by a number of days; the zero

@@ -10,7 +10,7 @@ import (
 	"myao/internal/store"
 )
 
-// Sources is what tools read from and write to. All fields but Remote, Pages and Files are required;
+// Sources is what tools read from and write to. All fields but Remote, Pages, Files, Around and Workspace are required;
 // without Pages no link is opened, and Shown and Material are not called.
 type Sources struct {
 	Store Store
@@ -25,6 +25,9 @@ type Sources struct {
 	Files Files
 	// Shown returns the messages that a model is shown for a reply to a message, by its ts.
 	Shown func(ctx context.Context, c chat.Conversation, trigger string) ([]chat.Found, error)
+	// Around returns those of the messages that a model is shown which are of its conversation and around it; nil: it
+	// is not known.
+	Around func(ctx context.Context, c chat.Conversation) ([]chat.Message, error)
 	// Material writes a text of the web as material for a model: none of it looks like structure.
 	Material func(text string) string
 	// Secrets are our own, Instructions what models are told to do: no call of a tool of Remote may hold any
@@ -34,6 +37,8 @@ type Sources struct {
 	Remote Remote
 	// Promises are how many promises may be open; without one in a conversation none is made.
 	Promises store.PromiseLimits
+	// Workspace returns the address of the workspace, such as https://example.slack.com/; nil: it is not known.
+	Workspace func(ctx context.Context) (string, error)
 	// Zone is the time zone of the dates that a model writes in a channel.
 	Zone func(ctx context.Context, c chat.Conversation) (*time.Location, error)
 }
@@ -63,6 +68,9 @@ func (s Sources) channel(ctx context.Context, p Place, named string) (string, er
 	named = strings.TrimSpace(named)
 	if named == "" {
 		return p.Conversation.Channel, nil
+	}
+	if l, ok := chat.ParseLink(named); ok {
+		return s.linked(ctx, p, l)
 	}
 	found, err := s.Store.ChannelsNamed(ctx, p.Conversation.Team, strings.ToLower(strings.TrimPrefix(named, "#")))
 	if err != nil {
