@@ -392,6 +392,7 @@ func TestSaid(t *testing.T) {
 		{"hi", "<@UBOT> hi", false},
 		{"<@UBOT|myao> hi", "<@UBOT> hi", true},
 		{"balance 5", "balance -5", false},
+		{"## Load\n- high", "Load\nhigh", true},
 		{"障害発生 本番", "【障害発生】", false},
 	} {
 		if got := saidIn(tc.text).holds(tc.part); got != tc.want {

@@ -45,7 +45,7 @@ func saidIn(text string) said {
 	for line := range strings.SplitSeq(entities.Replace(shown), "\n") {
 		line = strings.TrimLeft(line, "> ") // a quote
 		for word := range strings.FieldsSeq(styles.Replace(emojiCode.ReplaceAllString(line, " "))) {
-			if word = strings.Trim(word, `.,:;!?…"'()[]{}|•◦▪`); word != "" && word != "-" && word != "–" && word != "—" {
+			if word = strings.Trim(word, `.,:;!?…"'()[]{}|•◦▪`); strings.Trim(word, "#") != "" && word != "-" && word != "–" && word != "—" {
 				words.WriteString(word)
 				words.WriteByte(' ')
 			}
