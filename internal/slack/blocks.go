@@ -106,7 +106,7 @@ func elementText(raw json.RawMessage, depth int) string {
 	}
 	switch {
 	case kind == "rich_text_list":
-		return list(o, parts)
+		return listItems(o, parts)
 	case strings.HasPrefix(kind, "rich_text_"):
 		return strings.Join(parts, "") // runs of one paragraph
 	}
@@ -143,8 +143,8 @@ func (o object) shown(key string, depth int) []string {
 	return found
 }
 
-// list returns the items of a list as Slack writes them in a text.
-func list(o object, items []string) string {
+// listItems returns the items of a list as Slack writes them in a text.
+func listItems(o object, items []string) string {
 	indent, _ := o.count("indent")
 	number, _ := o.count("offset")
 	lines := make([]string, len(items))

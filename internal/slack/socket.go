@@ -139,7 +139,7 @@ func (s *Socket) Check(ctx context.Context) (connections int, err error) {
 		case said.Type == "disconnect" && said.Reason == reasonTooMany:
 			return max(connections, MaxConnections), nil
 		case said.Type == "disconnect" && said.Reason != reasonRefresh && said.Reason != reasonWarning:
-			return 0, fmt.Errorf("Slack has ended the connection at once: %s", logName(said.Reason))
+			return 0, fmt.Errorf("ended by Slack at once: %s", logName(said.Reason))
 		case said.Type == "hello":
 			if connections = max(1, said.NumConnections); connections >= MaxConnections {
 				return connections, nil
