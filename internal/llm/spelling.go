@@ -3,6 +3,7 @@ package llm
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -44,6 +45,7 @@ var (
 	stopPattern = regexp.MustCompile(codeMarks + `|` + opening + `|(?m:^[ \t]*(?:[\[{]|functions\.\w|Action:))`)
 
 	gapPattern   = regexp.MustCompile(`^(?:\s|[,;]|` + mark + `|` + token + `|function<｜tool▁sep｜>)*`)
+	blockStart   = regexp.MustCompile("(?m)^[ \\t]*(?:```|~~~)[^`~]")
 	fencePattern = regexp.MustCompile(`^\s*(?:` + fence + `)[ \t]*`)
 	markPattern  = regexp.MustCompile(`(?:` + opening + `|` + token + `)`)
 	closePattern = regexp.MustCompile(`^(?:\s*(?:(?i:</` + namespace + `(?:tool|function|invoke|parameter)[\w-]*>)|` + token +
@@ -84,7 +86,24 @@ func scan(text string, offered func(name string) bool) (found scanned) {
 		found.calls = append(found.calls, s.calls...)
 		return max(s.end, end), len(s.calls) > 0
 	})
+	if len(found.calls) == 0 && !found.unreadable {
+		found = lastBlocks(text, offered)
+	}
 	return found
+}
+
+// lastBlocks finds calls of offered tools in the code blocks that a text ends with. Where text follows, or the tool is
+// another, a block is for the reader.
+func lastBlocks(text string, offered func(name string) bool) scanned {
+	for _, at := range blockStart.FindAllStringIndex(text, maxStops) {
+		block := strings.TrimRight(text[at[0]:], " \t\n")
+		s := (scanner{block, offered}).sequence(0, true)
+		unoffered := func(c writtenCall) bool { return !offered(c.name) }
+		if s.end == len(block) && len(s.calls) > 0 && !slices.ContainsFunc(s.calls, unoffered) {
+			return scanned{calls: s.calls, rest: text[:at[0]]}
+		}
+	}
+	return scanned{rest: text}
 }
 
 type scanner struct {

@@ -19,8 +19,8 @@ type Written struct {
 	Fault string
 }
 
-// Read reads the text of an answer to r. Calls that stand in a code block, beside other text, are
-// for the reader. An answer with a schema is JSON, and has no calls.
+// Read reads the text of an answer to r. Calls that stand in a code block before other text, or of a tool that is not
+// offered beside other text, are for the reader. An answer with a schema is JSON, and has no calls.
 func Read(r Request, text string) Written {
 	text = WithoutThoughts(text)
 	if r.Schema != nil {

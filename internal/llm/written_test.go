@@ -45,6 +45,7 @@ One moment.`, []string{"now {}", searches}},
 	"bare, LangChain's":         {`{"action": "search_messages", "action_input": {"query": "pay-7 \"down\""}}`, []string{searches}},
 	"a list":                    {`[{"name":"now","arguments":{}},{"name":"search_messages","arguments":{"query":"pay-7 \"down\""}}]`, []string{"now {}", searches}},
 	"a block":                   {"```json\n{\"name\":\"search_messages\",\"arguments\":{\"query\":\"pay-7 \\\"down\\\"\"}}\n```", []string{searches}},
+	"a block after a sentence":  {"I look it up:\n\n```json\n{\"name\":\"search_messages\",\"arguments\":{\"query\":\"pay-7 \\\"down\\\"\"}}\n```\n", []string{searches}},
 	"two blocks":                {"```json\n{\"name\":\"now\",\"arguments\":{}}\n```\n```json\n{\"name\":\"search_messages\",\"arguments\":{\"query\":\"pay-7 \\\"down\\\"\"}}\n```", []string{"now {}", searches}},
 	"a block without an end":    {"```\n{\"name\":\"now\",\"arguments\":{}}\n", []string{"now {}"}},
 	"a block of code for tools": {"```tool_code\nprint(search_messages(query=\"pay-7 \\\"down\\\"\"))\n```", []string{searches}},
@@ -165,8 +166,8 @@ func TestWrittenCallsThatCannotBeTaken(t *testing.T) {
 		for name, spelled := range spellings {
 			s.Handle(llmtest.Script(llmtest.Text(spelled.text)))
 			_, err := m.Generate(t.Context(), request())
-			switch { // what says no more than a name in parentheses may be a sentence
-			case name == "Llama 4", name == "ReAct", strings.HasPrefix(name, "bare, LangChain"):
+			switch { // what says no more than a name in parentheses may be a sentence, and a block may be for the reader
+			case name == "Llama 4", name == "ReAct", name == "a block after a sentence", strings.HasPrefix(name, "bare, LangChain"):
 			case !errors.Is(err, llm.ErrEmpty) || !strings.Contains(failure(t, err).Fault, "no tool can be called"):
 				t.Errorf("%s, without tools: %v", name, err)
 			}
@@ -178,7 +179,8 @@ func TestWrittenCallsThatCannotBeTaken(t *testing.T) {
 func TestAnswersAboutCalls(t *testing.T) {
 	answers := []string{
 		"Qwen writes its calls like this:\n\n```\n<tool_call>\n{\"name\": \"search_messages\", \"arguments\": {\"query\": \"a\"}}\n</tool_call>\n```\n\nThe server reads them.",
-		"A call in JSON:\n```json\n{\"name\":\"search_messages\",\"arguments\":{\"query\":\"a\"}}\n```",
+		"A call in JSON:\n```json\n{\"name\":\"search_web\",\"arguments\":{\"query\":\"a\"}}\n```",
+		"A block in a block:\n````\n```json\n{\"name\":\"now\",\"arguments\":{}}\n```\n````",
 		"```json\n{\"name\":\"search_messages\",\"arguments\":{\"query\":\"a\"}}\n```\nThat is a call in JSON.",
 		"Four marks around three:\n````\n```json\n{\"name\":\"now\",\"arguments\":{}}\n```\n<tool_call>{\"name\":\"now\"}</tool_call>\n````\nDone.",
 		"~~~\n<function=now></function>\n~~~\nLlama's.",
