@@ -33,6 +33,6 @@ func TestMCPServers(t *testing.T) {
 	expect(t, got[0], Warn, "it does not answer")
 	expect(t, got[1], OK, "it has 1 tools")
 	expect(t, got[2], Warn, "it has 1 tools, and they are used nowhere")
-	s.AddTool(&sdk.Tool{Name: "wild", InputSchema: map[string]any{"type": "object", "$ref": "#"}}, none)
+	s.AddTool(&sdk.Tool{Name: "wild\u202e", InputSchema: map[string]any{"type": "object"}}, none)
 	expect(t, ask()[1], Warn, "1 of its tools can be used, 1 cannot")
 }

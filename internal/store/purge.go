@@ -42,6 +42,12 @@ type purger struct {
 // own is the channel's part of a table.
 func (p purger) own() condition { return where("team_id = ? AND channel_id = ?", p.Team, p.Channel) }
 
+// elsewhere is the replies to the channel's messages that were posted in a direct message: their keys name the channel.
+func (p purger) elsewhere() condition {
+	key := p.Team + "/" + p.Channel
+	return where("reply > ? AND reply < ?", key+"/", key+"0") // 0 follows / in ASCII
+}
+
 // topLevel and threads are the parts of a table with workflow ids.
 func (p purger) topLevel() condition { return where("workflow_id = ?", p.ID()) }
 
@@ -56,8 +62,12 @@ func threadsOf(top chat.Conversation) condition {
 func (p purger) begin() error {
 	db := p.db.WithContext(p.ctx)
 	var busy int64
-	if err := p.own().apply(db.Table("outbox")).Where("leased_us > ?", p.nowMicros()).Count(&busy).Error; err != nil {
-		return err
+	for _, of := range []condition{p.own(), p.elsewhere()} {
+		var sending int64
+		if err := of.apply(db.Table("outbox")).Where("leased_us > ?", p.nowMicros()).Count(&sending).Error; err != nil {
+			return err
+		}
+		busy += sending
 	}
 	for _, of := range []condition{p.topLevel(), p.threads()} {
 		var waiting int64
@@ -118,6 +128,9 @@ func (p purger) ledger() error {
 		}
 	}
 	if err := remove[string](p.sweeper, "outbox", p.own(), "trigger_ts", condition{}); err != nil {
+		return err
+	}
+	if err := remove[string](p.sweeper, "outbox", p.elsewhere(), "reply", condition{}); err != nil {
 		return err
 	}
 	if err := remove[string](p.sweeper, "steps", p.own(), "id", condition{}); err != nil {
