@@ -32,10 +32,10 @@ type conversationRun struct {
 	state       *conversation.State
 	signals     workflow.ReceiveChannel
 
-	work       *work             // the judge, compose, look or post activities in flight
-	failure    string            // why the newest work failed, for the ledger
-	detached   []workflow.Future // ledger records and updates of messages in flight; only the end of the run waits for them
-	acts       []workPart        // the approved calls and the ends of promises in flight, beside the work
+	work       *work      // the judge, compose, look or post activities in flight
+	failure    string     // why the newest work failed, for the ledger
+	detached   []detached // in flight; only the end of the run waits for them
+	acts       []workPart // the approved calls and the ends of promises in flight, beside the work
 	timer      deadlineTimer
 	phase      conversation.Phase // the value of the search attribute
 	ordersDone int                // counts completed updates, to wake await
@@ -48,6 +48,12 @@ type conversationRun struct {
 type work struct {
 	parts  []workPart
 	cancel workflow.CancelFunc
+}
+
+// detached is the record of something in the ledger, or the update of a message.
+type detached struct {
+	what, trigger string
+	future        workflow.Future
 }
 
 type workPart struct {
@@ -97,8 +103,12 @@ func (r *conversationRun) run() error {
 		drained := r.drainSignals()
 		r.collectResults()
 		r.apply(conversation.Tick{})
-		closing := r.finishCancelled() || r.state.ShouldClose(r.now())
-		continuing := r.cancellable.Err() == nil && (r.deferred || shouldContinueAsNew(r.ctx) || r.state.ShouldRenew(r.now()))
+		cancelled := r.cancellable.Err() != nil
+		if cancelled {
+			r.dropCancelled()
+		}
+		closing := cancelled && r.state.Phase == conversation.Idle || r.state.ShouldClose(r.now())
+		continuing := !cancelled && (r.deferred || shouldContinueAsNew(r.ctx) || r.state.ShouldRenew(r.now()))
 		r.show()
 		if !r.quiescent() || !closing && !continuing {
 			if err := r.await(); err != nil {
@@ -138,7 +148,8 @@ func (r *conversationRun) drainSignals() bool {
 	return received
 }
 
-// collectResults applies the result of the work in flight, and of work that follows it at once.
+// collectResults applies the result of the work in flight, and of work that follows it at once. It takes in whatever
+// else await waits for, or that would not block again.
 func (r *conversationRun) collectResults() {
 	for i := r.work.ready(); i >= 0; i = r.work.ready() {
 		done := r.work.parts[i]
@@ -154,6 +165,25 @@ func (r *conversationRun) collectResults() {
 		r.acts = slices.Delete(r.acts, i, i+1)
 		r.apply(done.result(done.future))
 	}
+	r.collectDetached()
+	r.timer.clearFired()
+}
+
+// collectDetached forgets what has ended of the detached work, the oldest first. The ledger lacks what failed, so the
+// log has it.
+func (r *conversationRun) collectDetached() {
+	for len(r.detached) > 0 && r.detached[0].future.IsReady() {
+		d := r.detached[0]
+		r.detached = r.detached[1:]
+		if err := d.future.Get(r.ctx, nil); err != nil {
+			workflow.GetLogger(r.ctx).Error(d.what+" failed", "trigger", d.trigger, "error", err)
+		}
+	}
+}
+
+// detach has an activity run that the conversation does not wait for.
+func (r *conversationRun) detach(ctx workflow.Context, what, trigger string, activity, in any) {
+	r.detached = append(r.detached, detached{what, trigger, workflow.ExecuteActivity(ctx, activity, in)})
 }
 
 // apply passes an event to the policy and executes the effects.
@@ -219,12 +249,9 @@ func (r *conversationRun) defers(effect conversation.Effect) bool {
 // byCancellation stands for the operator's name when a run was cancelled.
 const byCancellation = "cancellation"
 
-// finishCancelled drops what is pending after the run was cancelled, and reports whether the
-// run can end. A post in flight is completed first.
-func (r *conversationRun) finishCancelled() bool {
-	if r.cancellable.Err() == nil {
-		return false
-	}
+// dropCancelled drops what is pending after the run was cancelled. The run can end once it is idle: a post in
+// flight is completed first.
+func (r *conversationRun) dropCancelled() {
 	if r.state.Phase != conversation.Idle && !r.state.Posting {
 		// A conversation that only waits has no decision in the ledger: this record explains it.
 		r.recordOrder(order{conversation.Order{By: byCancellation}, conversation.UpdateDrop + "/" + workflow.GetInfo(r.ctx).WorkflowExecution.RunID, conversation.UpdateDrop})
@@ -234,7 +261,6 @@ func (r *conversationRun) finishCancelled() bool {
 		r.deferred = false
 		r.resume()
 	}
-	return r.state.Phase == conversation.Idle
 }
 
 // dropAll drops what is pending, and what was kept for later. A promise waits.
@@ -246,9 +272,6 @@ func (r *conversationRun) dropAll(by string) {
 
 // quiescent reports whether nothing is in flight that would be lost with the run.
 func (r *conversationRun) quiescent() bool {
-	for len(r.detached) > 0 && r.detached[0].IsReady() {
-		r.detached = r.detached[1:]
-	}
 	return r.work == nil && len(r.acts) == 0 && len(r.detached) == 0 && workflow.AllHandlersFinished(r.ctx)
 }
 
@@ -263,7 +286,7 @@ func (r *conversationRun) await() error {
 	return workflow.Await(r.ctx, func() bool {
 		return r.signals.Len() > 0 || r.ordersDone != ordersDone || r.cancellable.Err() != cancelled || r.timer.fired() ||
 			r.work.ready() >= 0 || firstReady(r.acts) >= 0 ||
-			(len(r.detached) > 0 && r.detached[0].IsReady())
+			(len(r.detached) > 0 && r.detached[0].future.IsReady())
 	})
 }
 
@@ -490,7 +513,7 @@ func (r *conversationRun) endPromise(e conversation.EndPromise) {
 func (r *conversationRun) showProposal(e conversation.ShowProposal) {
 	ctx := workflow.WithActivityOptions(r.ctx, activityOptions(30*time.Second, time.Hour, "show what became of a proposal"))
 	in := activities.ProposalInput{Conversation: r.in.Conversation, Trigger: e.TS, Proposal: e.ID, Close: e.Close}
-	r.detached = append(r.detached, workflow.ExecuteActivity(ctx, do.ShowProposal, in))
+	r.detach(ctx, "show what became of a proposal", e.TS, do.ShowProposal, in)
 }
 
 // message is the activity's own error message, without what Temporal adds.
@@ -510,5 +533,5 @@ func (r *conversationRun) settle(e conversation.Settle) {
 	if e.Outcome == conversation.Unsent {
 		in.By = r.failure
 	}
-	r.detached = append(r.detached, workflow.ExecuteActivity(ctx, do.Settle, in))
+	r.detach(ctx, "write down the outcome "+string(e.Outcome), e.Trigger.TS, do.Settle, in)
 }

@@ -276,6 +276,21 @@ func TestAnEarlierDeadlineReplacesTheTimer(t *testing.T) {
 	s.wants("1m5s judge 2.000000, delay at most 600, /1", "1h1m5s closed")
 }
 
+// What the ledger lacks is in the log: nothing waits for its record.
+func TestAFailedRecordIsLogged(t *testing.T) {
+	s := newEnv(t, topLevel)
+	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(600) }
+	s.settle = func() ending[any] {
+		return ending[any]{err: temporal.NewNonRetryableApplicationError("the disk is full", "full", nil)}
+	}
+	s.says(0, said(1))
+	s.says(6*minute, deleted(1))
+	s.run()
+	if got := s.logged.containing("write down the outcome withdrawn failed"); len(got) != 1 {
+		t.Errorf("the log has %q", s.logged.containing(""))
+	}
+}
+
 // A ledger record in flight keeps the run open, without a timer that spins.
 func TestARunThatShouldCloseWaitsForTheLedgerWithoutTimers(t *testing.T) {
 	s := newEnv(t, topLevel)

@@ -57,6 +57,7 @@ type conversationEnv struct {
 	in conversation.Input
 
 	script
+	logged *warnings
 
 	mu        sync.Mutex
 	record    []string
@@ -137,9 +138,10 @@ func newEnv(t *testing.T, c chat.Conversation) *conversationEnv {
 
 func buildEnv(t *testing.T, in conversation.Input) *conversationEnv {
 	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	logged := &warnings{}
+	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(logged)))
 	s := &conversationEnv{
-		TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, in: in, script: allSucceed(),
+		TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, in: in, script: allSucceed(), logged: logged,
 		limits: map[string]limits{}, addressed: map[string]bool{},
 	}
 	stopWallClock(s.TestWorkflowEnvironment)

@@ -16,7 +16,6 @@ type deadlineTimer struct {
 // set makes sure that the timer fires at the given time or earlier; the zero time asks for
 // none. A timer for an earlier time is left alone: it fires early, and is then set again.
 func (d *deadlineTimer) set(ctx workflow.Context, at time.Time, summary string) {
-	d.fired()
 	if at.IsZero() || (d.future != nil && !d.at.After(at)) {
 		return
 	}
@@ -28,11 +27,12 @@ func (d *deadlineTimer) set(ctx workflow.Context, at time.Time, summary string) 
 	d.future = workflow.NewTimerWithOptions(ctx, max(at.Sub(workflow.Now(ctx)), time.Millisecond), workflow.TimerOptions{Summary: summary})
 }
 
-// fired reports whether the timer has fired, and clears it if so.
-func (d *deadlineTimer) fired() bool {
-	if d.future == nil || !d.future.IsReady() {
-		return false
+// fired reports whether the timer has fired since clearFired.
+func (d *deadlineTimer) fired() bool { return d.future != nil && d.future.IsReady() }
+
+// clearFired forgets a timer that has fired. Until then, await does not block.
+func (d *deadlineTimer) clearFired() {
+	if d.fired() {
+		d.future = nil
 	}
-	d.future = nil
-	return true
 }

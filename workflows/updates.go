@@ -125,7 +125,7 @@ func (r *conversationRun) silenceUntil(ctx workflow.Context, o order, until time
 // recordOrder records an executed order in the ledger. Nothing waits for it.
 func (r *conversationRun) recordOrder(o order) {
 	ctx := workflow.WithActivityOptions(r.ctx, activityOptions(10*time.Second, 24*time.Hour, o.String()))
-	r.detached = append(r.detached, workflow.ExecuteActivity(ctx, do.Order, r.orderInput(o, time.Time{})))
+	r.detach(ctx, "write down an order: "+o.kind, "", do.Order, r.orderInput(o, time.Time{}))
 }
 
 func (r *conversationRun) orderInput(o order, until time.Time) activities.OrderInput {
