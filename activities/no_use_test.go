@@ -16,7 +16,7 @@ func TestAnswersOfNoUse(t *testing.T) {
 		taken    = "I look.\n<tool_call>\n{\"name\": \"search_messages\", \"arguments\": {\"query\": \"a\"}}\n</tool_call>"
 		unknown  = `{"name": "search_web", "parameters": {"query": "a"}}`
 		halfOpen = `[TOOL_CALLS][{"name": "search_messages", "arguments": {"query`
-		shown    = "Write it like this:\n```\n<tool_call>\n{\"name\": \"search_messages\", \"arguments\": {\"query\": \"a\"}}\n</tool_call>\n```"
+		shown    = "Write it like this:\n```\n<tool_call>\n{\"name\": \"search_messages\", \"arguments\": {\"query\": \"a\"}}\n</tool_call>\n```\nThen the server reads it."
 	)
 	for name, tt := range map[string]struct {
 		replies []llmtest.Reply
