@@ -25,7 +25,31 @@ var (
 // saidIn reads what a text in mrkdwn says.
 func saidIn(text string) said {
 	s := said{text: text, targets: map[string]bool{}}
-	shown := markupToken.ReplaceAllStringFunc(text, func(token string) string {
+	shown := text
+	if strings.Contains(text, "<") { // expressions are slow, and a long message may have thousands of parts
+		shown = s.withoutMarkup(text)
+	}
+	var words strings.Builder
+	words.WriteByte(' ')
+	for line := range strings.SplitSeq(entities.Replace(shown), "\n") {
+		line = strings.TrimLeft(line, "> ") // a quote
+		if strings.Contains(line, ":") {
+			line = emojiCode.ReplaceAllString(line, " ")
+		}
+		for word := range strings.FieldsSeq(styles.Replace(line)) {
+			if word = strings.Trim(word, `.,:;!?…"'()[]{}|•◦▪`); strings.Trim(word, "#") != "" && word != "-" && word != "–" && word != "—" {
+				words.WriteString(word)
+				words.WriteByte(' ')
+			}
+		}
+	}
+	s.words = words.String()
+	return s
+}
+
+// withoutMarkup is a text as people see it. It notes what mentions and links lead to.
+func (s said) withoutMarkup(text string) string {
+	return markupToken.ReplaceAllStringFunc(text, func(token string) string {
 		target, label, _ := strings.Cut(token[1:len(token)-1], "|")
 		target = entities.Replace(target)
 		if strings.HasPrefix(target, "!date^") {
@@ -40,19 +64,6 @@ func saidIn(text string) said {
 		}
 		return label
 	})
-	var words strings.Builder
-	words.WriteByte(' ')
-	for line := range strings.SplitSeq(entities.Replace(shown), "\n") {
-		line = strings.TrimLeft(line, "> ") // a quote
-		for word := range strings.FieldsSeq(styles.Replace(emojiCode.ReplaceAllString(line, " "))) {
-			if word = strings.Trim(word, `.,:;!?…"'()[]{}|•◦▪`); strings.Trim(word, "#") != "" && word != "-" && word != "–" && word != "—" {
-				words.WriteString(word)
-				words.WriteByte(' ')
-			}
-		}
-	}
-	s.words = words.String()
-	return s
 }
 
 // holds reports whether a part of the text says the same as another one, which may be cut off with an ellipsis.
