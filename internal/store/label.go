@@ -272,6 +272,6 @@ func (f LabelFilter) within() condition {
 		threads := threadsOf(top)
 		return where("workflow_id = ? OR "+threads.sql, append([]any{top.ID()}, threads.args...)...)
 	}
-	return where("workflow_id > ? AND workflow_id < ? OR workflow_id > ? AND workflow_id < ?",
-		"channel/"+f.Team+"/", "channel/"+f.Team+"0", "thread/"+f.Team+"/", "thread/"+f.Team+"0")
+	channels, threads := below("workflow_id", "channel/"+f.Team), below("workflow_id", "thread/"+f.Team)
+	return where(channels.sql+" OR "+threads.sql, append(channels.args, threads.args...)...)
 }

@@ -43,10 +43,7 @@ type purger struct {
 func (p purger) own() condition { return where("team_id = ? AND channel_id = ?", p.Team, p.Channel) }
 
 // elsewhere is the replies to the channel's messages that were posted in a direct message: their keys name the channel.
-func (p purger) elsewhere() condition {
-	key := p.Team + "/" + p.Channel
-	return where("reply > ? AND reply < ?", key+"/", key+"0") // 0 follows / in ASCII
-}
+func (p purger) elsewhere() condition { return below("reply", p.Team+"/"+p.Channel) }
 
 // topLevel and threads are the parts of a table with workflow ids.
 func (p purger) topLevel() condition { return where("workflow_id = ?", p.ID()) }
@@ -55,8 +52,12 @@ func (p purger) threads() condition { return threadsOf(p.Conversation) }
 
 // threadsOf is the condition that a workflow id is that of a thread in a channel, given by its top level.
 func threadsOf(top chat.Conversation) condition {
-	all := strings.Replace(top.ID(), "channel/", "thread/", 1)
-	return where("workflow_id > ? AND workflow_id < ?", all+"/", all+"0") // 0 follows / in ASCII
+	return below("workflow_id", strings.Replace(top.ID(), "channel/", "thread/", 1))
+}
+
+// below is the condition that a column begins with a path and a slash. An index serves it.
+func below(column, path string) condition {
+	return where(column+" > ? AND "+column+" < ?", path+"/", path+"0") // 0 follows / in ASCII
 }
 
 func (p purger) begin() error {
