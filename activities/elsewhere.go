@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/failpoint"
 	"myao/internal/promise"
@@ -149,10 +148,11 @@ func headed(asker, line, text string) string {
 
 // askerOf is the user id of whoever a reply is for; "" if nobody is known.
 func (a *Activities) askerOf(ctx context.Context, t Task) (string, error) {
-	if kept, _, err := a.promiseOf(ctx, t.Occasion); err != nil || kept != nil {
-		if err != nil {
-			return "", err
-		}
+	kept, _, err := a.promiseOf(ctx, t.Occasion)
+	if err != nil {
+		return "", err
+	}
+	if kept != nil {
 		return kept.Asker, nil
 	}
 	if id, ok := strings.CutPrefix(t.Occasion, "step/"); ok {
@@ -162,7 +162,6 @@ func (a *Activities) askerOf(ctx context.Context, t Task) (string, error) {
 		}
 		return p.Asker, err
 	}
-	var m chat.Message
 	m, err := a.Store.Message(ctx, t.Conversation.Team, t.Conversation.Channel, t.Trigger)
 	if errors.Is(err, store.ErrNotFound) {
 		return "", nil
