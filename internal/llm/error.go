@@ -50,7 +50,7 @@ type Error struct {
 	RetryAfter time.Duration
 	// Message is one line of bounded length that says what happened.
 	Message string
-	// Text is the partial answer of ErrCut, or what stands beside the calls that Fault is about.
+	// Text is the partial answer of ErrCut. If Fault is about calls in the text, it is the text without them.
 	Text string
 	// Fault says, to the model, what to do better in a second attempt; empty: there is nothing to say.
 	Fault string

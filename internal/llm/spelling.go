@@ -166,8 +166,8 @@ func opens(marks string) bool {
 	return strings.Contains(last, "tool") && !strings.Contains(last, "/") && !strings.Contains(last, "end")
 }
 
-// one reads a call in one of the forms, or a list of calls. like is set if what stands there begins
-// like a call and is none.
+// one reads a call in one of the forms, or a list of calls. like is set if the text begins like a call, but cannot be
+// read as one.
 func (p scanner) one(at int, marked, whole bool) (calls []writtenCall, end int, like bool) {
 	rest := p.text[at:]
 	switch {
@@ -263,7 +263,7 @@ func (p scanner) named(at int, marked bool) (c writtenCall, end int, like bool) 
 	return c, at, like || begin == len(p.text) && p.offered(c.name)
 }
 
-// body reads what stands in the tag of a function: an object, or tags with parameters, or nothing.
+// body reads the arguments in the tag of a function: an object, tags with parameters, or nothing.
 func (p scanner) body(at int) (arguments json.RawMessage, values map[string]string, end int, ok bool) {
 	if arguments, end, ok := p.object(at); ok {
 		return arguments, nil, end, true

@@ -39,7 +39,7 @@ func (p scanner) skip(at int, what string) int {
 	return len(p.text) - len(strings.TrimLeft(p.text[at:], what))
 }
 
-// parameters reads what stands in parentheses, up to the closing one: an object, or KEY=value with commas.
+// parameters reads arguments up to the closing parenthesis: an object, or KEY=value with commas.
 func (p scanner) parameters(at int) (object json.RawMessage, end int, ok bool) {
 	at = p.skip(at, " \t\r\n")
 	if raw, end, ok := p.object(at); ok {

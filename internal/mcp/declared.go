@@ -115,8 +115,8 @@ func join(out, more map[string]any) {
 	}
 }
 
-// either adds what may fit to the schema of an object: the properties of all alternatives, of which those are required
-// that each requires.
+// either adds alternatives to the schema of an object: the properties of all of them. A property is required if each
+// alternative requires it.
 func either(out map[string]any, alternatives []any) {
 	properties, _ := out["properties"].(map[string]any)
 	if properties == nil {

@@ -71,7 +71,7 @@ func remembered(schema []byte) ([]byte, error) {
 	return json.Marshal(upper)
 }
 
-// shortened begins the comment in a schema of which only the upper levels are kept.
+// shortened begins the comment in a schema whose lower levels are left out.
 const shortened = "Only the upper levels are kept of"
 
 // Unchecked says what of a tool's input only its server checks, with the place of each.

@@ -273,7 +273,7 @@ func (p *part) exclusive(key, bound string) {
 	}
 }
 
-// parts copies the keywords that have schemas.
+// schemas copies the keywords that have schemas.
 func (p *part) schemas() {
 	items, additional := "items", "additionalItems"
 	if _, tuple := p.in[items].([]any); tuple { // as until draft 2019-09
@@ -450,7 +450,8 @@ func (p *part) negations() {
 	}
 }
 
-// reference writes out a reference. What it leads to counts besides what stands there, until draft 7 alone.
+// reference writes out a reference. The schema that it leads to counts together with the keywords beside it. Until
+// draft 7, those keywords do not count.
 func (p *part) reference() {
 	for _, key := range []string{"$dynamicRef", "$recursiveRef"} {
 		if p.in[key] != nil {

@@ -16,8 +16,8 @@ const maxAttached = 40_000
 // text returns what a message says, as mrkdwn: what its readers see, once.
 //
 //   - Slack shows blocks in place of the text, which apps keep short: both count, unless one says the other.
-//   - What somebody writes in Slack's composer has one block, of which Slack makes the text. It adds only a mention
-//     that the text lacks. Other blocks of theirs are pasted tables and pictures.
+//   - Slack's composer writes one block, and Slack makes the text from it. So that block adds only a mention that the
+//     text lacks. Other blocks of theirs are pasted tables and pictures.
 //   - The text of our own messages has all that their blocks have.
 //   - An app's attachments are its words. A person's are previews of links, which add nothing, and pasted tables.
 //   - Forwarded messages and previews of messages are quoted. Quotes and pasted tables never mention the bot: they
