@@ -103,8 +103,6 @@ func (a *Activities) Unread(ctx context.Context, in UnreadInput) (UnreadOutput, 
 // CatchUpInput names the channels to read, one after the other.
 type CatchUpInput struct {
 	Channels []string `json:"channels"`
-	// Threads asks for their threads, even if they were read recently.
-	Threads bool `json:"threads,omitempty"`
 	// PauseSeconds is the pause after each channel.
 	PauseSeconds int `json:"pause_seconds,omitempty"`
 }
@@ -131,7 +129,7 @@ func (a *Activities) CatchUp(ctx context.Context, in CatchUpInput) (CatchUpOutpu
 	defer stop()
 	var out CatchUpOutput
 	for _, channel := range in.Channels {
-		result, err := a.Missed.Channel(ctx, channel, in.Threads)
+		result, err := a.Missed.Channel(ctx, channel, true)
 		wait := time.Duration(in.PauseSeconds) * time.Second
 		if refused, ok := errors.AsType[*slack.Error](err); ok {
 			wait = max(wait, refused.RetryAfter)

@@ -116,7 +116,7 @@ func TestComposeKeepsTheJudgment(t *testing.T) {
 	t.Parallel()
 	b := setup(t, withModel(llmtest.Script(llmtest.Yes("nobody answered", 0.8, 0), llmtest.Text("Seven."))))
 	task := atTopLevel(b.say("how many dwarfs?"))
-	if _, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600}); err != nil {
+	if _, err := runOnce[JudgeOutput](b.Judge, judging(task)); err != nil {
 		t.Fatal(err)
 	}
 	before := b.decision(task)
@@ -265,7 +265,7 @@ func TestSilencedJudgedReplyIsSettled(t *testing.T) {
 	t.Parallel()
 	b := setup(t, withModel(llmtest.Script(llmtest.Yes("nobody answered", 0.8, 0))))
 	task := atTopLevel(b.say("how many dwarfs?"))
-	if _, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600}); err != nil {
+	if _, err := runOnce[JudgeOutput](b.Judge, judging(task)); err != nil {
 		t.Fatal(err)
 	}
 	b.settings.Mode = config.ModeOff

@@ -15,18 +15,14 @@ import (
 type JudgeInput struct {
 	Task
 	MaxDelay int `json:"max_delay"` // seconds
-	// Pending are the ts of all messages that are judged, in order of time. Activities scheduled by
-	// older workers lack it: then the trigger alone is judged.
-	Pending []string `json:"pending,omitempty"`
+	// Pending are the ts of all messages that are judged, in order of time; the trigger is the last.
+	Pending []string `json:"pending"`
 }
 
-// JudgeOutput is a verdict and, if no model was asked, the rule that made it. Gone is set if the
-// rule was that the message no longer exists, which says nothing about the other waiting messages.
-// A separate field, because older recorded histories carry the rule but continued differently.
+// JudgeOutput is a verdict and the rule, if one made it or overruled the model's.
 type JudgeOutput struct {
 	Verdict chat.Verdict      `json:"verdict"`
 	Rule    conversation.Rule `json:"rule,omitempty"`
-	Gone    bool              `json:"gone,omitempty"`
 }
 
 // Judge decides whether to reply: as mind.Decide does. It saves the decision in the ledger.
@@ -51,11 +47,7 @@ func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 	if err := a.checkLost(ctx, in.Task); err != nil {
 		return JudgeOutput{}, err
 	}
-	pending := in.Pending
-	if len(pending) == 0 {
-		pending = []string{in.Trigger}
-	}
-	decided, err := a.Mind.Decide(ctx, in.Conversation, pending, in.MaxDelay, known, attemptOf(ctx, in.Task))
+	decided, err := a.Mind.Decide(ctx, in.Conversation, in.Pending, in.MaxDelay, known, attemptOf(ctx, in.Task))
 	if err != nil {
 		return JudgeOutput{}, err
 	}
@@ -67,7 +59,7 @@ func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 			return JudgeOutput{}, err
 		}
 		a.Metrics.judged(v, rule)
-		return ruleOutput(v, rule), nil
+		return JudgeOutput{v, rule}, nil
 	}
 	d := in.decisionRow("judgment")
 	d.ReadUS = decided.Asked.Read.UnixMicro()
@@ -95,7 +87,7 @@ func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 	a.Logger.InfoContext(ctx, "judged", "conversation", in.Conversation.ID(), "trigger", in.Trigger,
 		"should_respond", v.ShouldRespond, "confidence", v.Confidence, "delay_seconds", delay, "reason", v.Reason, "rule", rule)
 	a.keepSnapshot(ctx, in.Task, decided.Asked)
-	return ruleOutput(v, rule), nil
+	return JudgeOutput{v, rule}, nil
 }
 
 // encode is the JSON of signals.
@@ -111,9 +103,5 @@ func decidedOutput(d store.Decision) JudgeOutput {
 	if d.Confidence != nil {
 		v.Confidence = *d.Confidence
 	}
-	return ruleOutput(v, conversation.Rule(d.Rule))
-}
-
-func ruleOutput(v chat.Verdict, rule conversation.Rule) JudgeOutput {
-	return JudgeOutput{Verdict: v, Rule: rule, Gone: rule == conversation.RuleNothingLeft}
+	return JudgeOutput{v, conversation.Rule(d.Rule)}
 }

@@ -95,15 +95,15 @@ func TestJudgmentRules(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
 			task := c.set(b)
-			got, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+			got, err := runOnce[JudgeOutput](b.Judge, judging(task))
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := JudgeOutput{Verdict: chat.Verdict{Reason: c.rule.Reason(), Confidence: 1}, Rule: c.rule, Gone: c.rule == conversation.RuleNothingLeft}
+			want := JudgeOutput{Verdict: chat.Verdict{Reason: c.rule.Reason(), Confidence: 1}, Rule: c.rule}
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("got  %+v\nwant %+v", got, want)
 			}
-			if again, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600}); err != nil || !reflect.DeepEqual(again, want) {
+			if again, err := runOnce[JudgeOutput](b.Judge, judging(task)); err != nil || !reflect.DeepEqual(again, want) {
 				t.Errorf("an attempt after that: %+v, %v", again, err)
 			}
 			d := b.decision(task)
@@ -160,7 +160,7 @@ func TestJudge(t *testing.T) {
 				b.Logger = slog.New(slog.NewTextHandler(&log, nil))
 				task := atTopLevel(b.say("does anybody know?"))
 				task.Decision, task.Revision = "run/"+c.name, "7.000000"
-				got, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+				got, err := runOnce[JudgeOutput](b.Judge, judging(task))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -226,7 +226,7 @@ func TestVerdictIsAskedForOnceMore(t *testing.T) {
 			c.second.InputTokens, c.second.OutputTokens = 20, 2
 			b := setup(t, withModel(llmtest.Script(c.first, c.second)))
 			task := atTopLevel(b.say("does anybody know?"))
-			got, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+			got, err := runOnce[JudgeOutput](b.Judge, judging(task))
 			calls := b.Model.Calls()
 			if len(calls) != 2 {
 				t.Fatalf("%d calls, want 2; %v", len(calls), err)
@@ -255,7 +255,7 @@ func TestVerdictIsAskedForOnceMore(t *testing.T) {
 	t.Run("cut twice before its first word", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, withModel(llmtest.Script(llmtest.Reply{Cut: true})))
-		_, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: atTopLevel(b.say("does anybody know?")), MaxDelay: 600})
+		_, err := runOnce[JudgeOutput](b.Judge, judging(atTopLevel(b.say("does anybody know?"))))
 		if app := applicationError(t, err); app.Type() != typeFinal || !strings.Contains(app.Error(), "cut at max_output_tokens") {
 			t.Errorf("got %v", app)
 		}
@@ -270,7 +270,7 @@ func TestFailuresOfTheModel(t *testing.T) {
 		run  func(*bundle, Task, chat.Scope) error
 	}
 	judge := activity{"judge", func(b *bundle, task Task, _ chat.Scope) error {
-		_, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+		_, err := runOnce[JudgeOutput](b.Judge, judging(task))
 		return err
 	}}
 	compose := activity{"compose", func(b *bundle, task Task, _ chat.Scope) error {
@@ -369,7 +369,7 @@ func TestFailuresOfAModelAreCounted(t *testing.T) {
 					}
 				}
 			}
-			_, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+			_, err := runOnce[JudgeOutput](b.Judge, judging(task))
 			if app := applicationError(t, err); app.NonRetryable() != c.final {
 				t.Errorf("%v; want a final error: %v", app, c.final)
 			}
@@ -424,11 +424,11 @@ func TestUnsavedSilenceIsRetried(t *testing.T) {
 		decide func(b *bundle, t Task) error
 	}{
 		"by a rule": {config.ModeOff, func(b *bundle, task Task) error {
-			_, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+			_, err := runOnce[JudgeOutput](b.Judge, judging(task))
 			return err
 		}},
 		"by the model": {config.ModeJudge, func(b *bundle, task Task) error {
-			_, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+			_, err := runOnce[JudgeOutput](b.Judge, judging(task))
 			return err
 		}},
 		"of a mention": {config.ModeOff, func(b *bundle, task Task) error {
@@ -555,7 +555,7 @@ func TestJudgeAfterALostResult(t *testing.T) {
 	}, activity.RegisterOptions{Name: "Judge"})
 	env.ExecuteWorkflow(func(ctx workflow.Context) (out JudgeOutput, err error) {
 		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
-		err = workflow.ExecuteActivity(ctx, "Judge", JudgeInput{Task: task, MaxDelay: 600}).Get(ctx, &out)
+		err = workflow.ExecuteActivity(ctx, "Judge", judging(task)).Get(ctx, &out)
 		return out, err
 	})
 	var got JudgeOutput
@@ -580,7 +580,7 @@ func TestJudgeAfterAReset(t *testing.T) {
 	t.Parallel()
 	b := setup(t, withModel(llmtest.Script(llmtest.Fail(400), llmtest.Yes("somebody asked", 0.7, 30), llmtest.No("on second thought"))))
 	judge := func(task Task) (JudgeOutput, error) {
-		return runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+		return runOnce[JudgeOutput](b.Judge, judging(task))
 	}
 	first := atTopLevel(b.say("does anybody know?"))
 	if _, err := judge(first); err == nil {
@@ -625,12 +625,12 @@ func TestSpokeLastWithoutReadingTheMessage(t *testing.T) {
 	if _, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: meanwhile, MaxDelay: 600})
+	got, err := runOnce[JudgeOutput](b.Judge, judging(meanwhile))
 	if err != nil || got.Rule != conversation.NoRule || got.Verdict.Reason != "read it" {
 		t.Errorf("got %+v, %v; want the model's judgment", got, err)
 	}
 	task.Decision = "run/3"
-	if got, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600}); err != nil || got.Rule != conversation.RuleSpokeLast {
+	if got, err := runOnce[JudgeOutput](b.Judge, judging(task)); err != nil || got.Rule != conversation.RuleSpokeLast {
 		t.Errorf("of what it had read: %+v, %v; want %s", got, err, conversation.RuleSpokeLast)
 	}
 }
@@ -645,7 +645,7 @@ func TestJudgeBelowMinConfidence(t *testing.T) {
 		b := setup(t, withModel(llmtest.Script(llmtest.Yes("nobody answered", test.confidence, 30))))
 		b.settings.MinConfidence = 0.7
 		task := atTopLevel(b.say("does anybody know?"))
-		got, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+		got, err := runOnce[JudgeOutput](b.Judge, judging(task))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -654,14 +654,14 @@ func TestJudgeBelowMinConfidence(t *testing.T) {
 			rule = conversation.NoRule
 		}
 		d := b.decision(task)
-		if got.Verdict.ShouldRespond != test.spoke || got.Rule != rule || got.Gone || (got.Verdict.DelaySeconds != nil) != test.spoke {
+		if got.Verdict.ShouldRespond != test.spoke || got.Rule != rule || (got.Verdict.DelaySeconds != nil) != test.spoke {
 			t.Errorf("at %v: %+v", test.confidence, got)
 		}
 		if d.ShouldRespond != test.spoke || d.Rule != string(rule) || !d.Wanted || d.MinConfidence != 0.7 || *d.Confidence != test.confidence || d.Reason != "nobody answered" ||
 			(d.Outcome == conversation.Silent) == test.spoke {
 			t.Errorf("at %v the ledger has %+v", test.confidence, d)
 		}
-		again, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600}) // of an attempt that was lost
+		again, err := runOnce[JudgeOutput](b.Judge, judging(task)) // of an attempt that was lost
 		if err != nil || !reflect.DeepEqual(again.Rule, got.Rule) || again.Verdict.ShouldRespond != test.spoke || len(b.Model.Calls()) != 1 {
 			t.Errorf("at %v, asked again: %+v, %v", test.confidence, again, err)
 		}

@@ -390,7 +390,7 @@ func TestStopKeepsOutOfTheThread(t *testing.T) {
 		}
 		judged := func(task Task) string {
 			t.Helper()
-			out, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task})
+			out, err := runOnce[JudgeOutput](b.Judge, judging(task))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -141,7 +141,7 @@ func TestFilesAreLeftOutAfterALostAttempt(t *testing.T) {
 		t.Errorf("nobody is told: %+v", parts)
 	}
 	alone := b.attached("", sandbox.WithFile("dog.png", "image/png", pngOf(t, 8)))
-	_, err = b.Judge(b.after(1), JudgeInput{Task: atTopLevel(alone), MaxDelay: 600})
+	_, err = b.Judge(b.after(1), judging(atTopLevel(alone)))
 	if err != nil || len(b.call(1).Files) != 0 {
 		t.Errorf("judged with %v, %v", namesOf(b.call(1).Files), err)
 	}
@@ -158,11 +158,11 @@ func TestLostAttemptsAreBounded(t *testing.T) {
 				t.Errorf("known are %q, %v; want %q", ids, err, want)
 			}
 		}
-		if _, err := b.Judge(b.after(1), JudgeInput{Task: task, MaxDelay: 600}); err != nil {
+		if _, err := b.Judge(b.after(1), judging(task)); err != nil {
 			t.Errorf("after one: %v", err)
 		}
 		known()
-		_, judged := b.Judge(b.after(maxLost), JudgeInput{Task: withDecision(task, "run/7"), MaxDelay: 600})
+		_, judged := b.Judge(b.after(maxLost), judging(withDecision(task, "run/7")))
 		_, composed := b.Compose(b.after(maxLost), ComposeInput{Task: withDecision(task, "run/8"), Addressed: true})
 		for _, err := range []error{judged, composed} {
 			failed, ok := errors.AsType[*temporal.ApplicationError](err)

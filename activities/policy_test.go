@@ -30,7 +30,7 @@ func (b *bundle) setNoon(days int) {
 
 func (b *bundle) judge(task Task) JudgeOutput {
 	b.Helper()
-	got, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+	got, err := runOnce[JudgeOutput](b.Judge, judging(task))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -492,7 +492,7 @@ func TestNothingIsDecidedBeforeTheNameIsKnown(t *testing.T) {
 	}
 	b, mention := named()
 	clear := b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.info", Status: 503})
-	_, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: mention, MaxDelay: 600})
+	_, err := runOnce[JudgeOutput](b.Judge, judging(mention))
 	if app := applicationError(t, err); app.NonRetryable() {
 		t.Errorf("judged without the name: %v, want a retryable error", err)
 	}

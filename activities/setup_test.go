@@ -161,6 +161,11 @@ func atTopLevel(m chat.Message) Task {
 	}
 }
 
+// judging asks for the judgment of a task's trigger.
+func judging(t Task) JudgeInput {
+	return JudgeInput{Task: t, MaxDelay: 600, Pending: []string{t.Trigger}}
+}
+
 // newEnvironment is where an attempt of an activity runs. Without a timeout of ours it would have three seconds.
 func newEnvironment(activity any) *testsuite.TestActivityEnvironment {
 	var suite testsuite.WorkflowTestSuite

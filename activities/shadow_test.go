@@ -27,7 +27,7 @@ func (b *bundle) withShadow(names ...string) {
 func (b *bundle) judged(text string) Task {
 	b.Helper()
 	task := atTopLevel(b.say(text))
-	if _, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600}); err != nil {
+	if _, err := runOnce[JudgeOutput](b.Judge, judging(task)); err != nil {
 		b.Fatal(err)
 	}
 	return task

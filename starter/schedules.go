@@ -47,7 +47,7 @@ func (s *starter) schedules() []temporal.Schedule {
 		},
 		{
 			ID: temporal.CatchUpSchedule, Every: catchUpInterval, CatchUp: catchUpInterval, Timeout: 24 * time.Hour,
-			Workflow: workflows.CatchUp, Args: []any{workflows.CatchUpInput{Gaps: true, PauseSeconds: catchUpPause}}, Note: "reads what was said while the door was closed",
+			Workflow: workflows.CatchUp, Args: []any{workflows.CatchUpInput{PauseSeconds: catchUpPause}}, Note: "reads what was said while the door was closed",
 		},
 		{
 			ID: "channel-sync", Every: channelSyncInterval, CatchUp: channelSyncInterval, Timeout: 6 * time.Hour,

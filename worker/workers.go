@@ -65,6 +65,7 @@ func newWorkers(c client.Client, a *activities.Activities, tracker *activityTrac
 	w.main.RegisterWorkflowWithOptions(workflows.Conversation, workflow.RegisterOptions{Name: conversation.WorkflowType})
 	w.main.RegisterWorkflow(workflows.Memory)
 	w.main.RegisterWorkflow(workflows.CatchUp)
+	w.main.RegisterWorkflow(workflows.CatchUpAll)
 	w.main.RegisterWorkflow(workflows.ChannelSync)
 	w.main.RegisterWorkflow(workflows.Retention)
 	w.main.RegisterWorkflow(workflows.Hindsight)

@@ -105,8 +105,8 @@ func TestBackgroundOnARealServer(t *testing.T) {
 		members:  []string{"C1", "C2", "C3", "C4", "C5"},
 	}
 	s.of = of
-	memory := s.begin("memory", Memory, MemoryInput{})
-	catchUp := s.begin("catch-up", CatchUp, CatchUpInput{Start: true})
+	memory := s.begin("memory", Memory, MemoryInput{AtOnce: 4})
+	catchUp := s.begin("catch-up", CatchUpAll, CatchUpAllInput{})
 	returns(s, s.begin("channel-sync", ChannelSync), activities.SyncOutput{Left: 1})
 	returns(s, catchUp, CatchUpOutput{Channels: 5, Read: 5})
 	returns(s, memory, MemoryOutput{Threads: 10, Channels: 2, Workspace: true, Failed: 1, Calls: 13})

@@ -138,9 +138,6 @@ func newBackgroundEnv(t *testing.T, of workspace) *backgroundEnv {
 	})
 	c.register("CatchUp", func(ctx context.Context, in activities.CatchUpInput) (activities.CatchUpOutput, error) {
 		what, failed := of.catchUp(in.Channels)
-		if in.Threads {
-			what += " and threads"
-		}
 		if in.PauseSeconds > 0 {
 			what += fmt.Sprintf(", pausing %d s", in.PauseSeconds)
 		}

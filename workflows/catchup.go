@@ -10,22 +10,21 @@ import (
 	"myao/activities"
 )
 
-// CatchUpInput is the input of CatchUp.
+// CatchUpInput is the input of CatchUp. The schedule sets PauseSeconds; the rest is what the earlier parts of the
+// run leave to the next one.
 type CatchUpInput struct {
-	// Gaps has only those channels read in which something may have been missed. Without it, all are.
-	Gaps bool `json:"gaps,omitempty"`
-	// Gap is the number of the gap that the earlier parts of a run by gaps read up, and Except the channels that
-	// they could not read.
-	Gap    int64    `json:"gap,omitempty"`
-	Except []string `json:"except,omitempty"`
-	// Start has the channels listed first, and all of their threads read. A run by gaps does so anyway.
-	Start bool `json:"start,omitempty"`
-	// PauseSeconds is the pause after each channel. Nobody waits for a scheduled round, so it
+	// PauseSeconds is the pause after each channel but the first ones. Nobody waits for the others, so they
 	// must not use up Slack's rate limit.
 	PauseSeconds int `json:"pause_seconds,omitempty"`
-	// Left is the channels that an earlier part of the run left to do; empty: all channels.
-	Left []string `json:"left,omitempty"`
-	// Done is what the earlier parts of the run did.
+	// Gap is the number of the gap that the run reads up to, and Except the channels that it could not read.
+	Gap    int64         `json:"gap,omitempty"`
+	Except []string      `json:"except,omitempty"`
+	Done   CatchUpOutput `json:"done"`
+}
+
+// CatchUpAllInput is what the earlier parts of a run of CatchUpAll leave to the next one; zero to begin.
+type CatchUpAllInput struct {
+	Left []string      `json:"left,omitempty"`
 	Done CatchUpOutput `json:"done"`
 }
 
@@ -44,14 +43,12 @@ const (
 	// fifty calls a minute (docs.slack.dev/apis/web-api/rate-limits, Tier 3), and replies need
 	// calls too.
 	catchUpConcurrency = 2
-	// channelsPerActivity is how many channels one activity of a scheduled round reads. Most
-	// channels have nothing new, and an activity for each would be most of the cost of a small
-	// workspace.
+	// channelsPerActivity is how many channels one activity reads in which people no longer wait for an answer.
 	channelsPerActivity = 20
-	// promptChannels is how many channels a run by gaps reads first, each in an activity of its own and
+	// promptChannels is how many channels CatchUp reads first, each in an activity of its own and
 	// without pauses, because people may wait for answers there.
 	promptChannels = 100
-	// maxExcept is how many channels a run by gaps may fail to read. With more of them, something else is
+	// maxExcept is how many channels CatchUp may fail to read. With more of them, something else is
 	// wrong, and the next run tries again.
 	maxExcept = 100
 	// channelsPerRun is how many channels are read before the workflow continues as new.
@@ -64,90 +61,72 @@ const (
 	listTimeout = 15 * time.Minute
 )
 
-// CatchUp reads what was said while the door was closed, the most recently active channels
-// first. A channel that fails stops no other. A run by gaps makes no call of Slack unless events may
-// have been missed. Then it begins with the channels that were read longest ago, so that it continues
-// where an earlier one ended.
+// CatchUp reads what was said while the door was closed. It makes no call of Slack unless events may have been missed.
+// Then it reads the channels that are unread since the newest gap, those first that were read longest ago, so that it
+// continues where an earlier run ended. A channel that fails stops no other. Gaps that open meanwhile are left to the
+// next run.
 func CatchUp(ctx workflow.Context, in CatchUpInput) (CatchUpOutput, error) {
-	c := &catchUp{ctx: ctx, in: in, size: channelsPerActivity, threads: in.Start || in.Gaps, pause: in.PauseSeconds}
-	if in.Start {
-		c.size = 1
-	}
-	if in.Gaps {
-		return c.runByGaps()
-	}
-	return c.run()
-}
-
-type catchUp struct {
-	ctx   workflow.Context
-	in    CatchUpInput
-	total int // channels in all parts of the run
-
-	size    int  // channels that one activity reads
-	threads bool // all of them are read
-	pause   int  // after each channel, in seconds
-}
-
-// runByGaps reads the channels that are unread since the newest gap, until none is left. Gaps that open
-// meanwhile are left to the next run.
-func (c *catchUp) runByGaps() (CatchUpOutput, error) {
-	prompt := c.in.Gap == 0
+	c := &catchUp{ctx: ctx, done: in.Done, except: in.Except}
+	prompt := in.Gap == 0
 	if prompt {
 		var out activities.DueOutput
-		err := workflow.ExecuteActivity(background(c.ctx, time.Minute, "look for gaps"), do.Due).Get(c.ctx, &out)
+		err := workflow.ExecuteActivity(background(ctx, time.Minute, "look for gaps"), do.Due).Get(ctx, &out)
 		if err != nil || out.Gap == 0 {
-			return c.in.Done, err
+			return c.done, err
 		}
-		c.in.Gap = out.Gap
+		in.Gap = out.Gap
 		c.listAtSlack()
 	}
 	for read := 0; read < channelsPerRun; prompt = false {
-		in := activities.UnreadInput{Gap: c.in.Gap, Except: c.in.Except, Limit: channelsPerRun - read}
-		c.size, c.pause = channelsPerActivity, c.in.PauseSeconds
+		request := activities.UnreadInput{Gap: in.Gap, Except: c.except, Limit: channelsPerRun - read}
+		size, pause := channelsPerActivity, in.PauseSeconds
 		if prompt {
-			in.Limit, c.size, c.pause = promptChannels, 1, 0
+			request.Limit, size, pause = promptChannels, 1, 0
 		}
 		var unread activities.UnreadOutput
-		err := workflow.ExecuteActivity(background(c.ctx, time.Minute, "list unread channels"), do.Unread, in).Get(c.ctx, &unread)
+		err := workflow.ExecuteActivity(background(ctx, time.Minute, "list unread channels"), do.Unread, request).Get(ctx, &unread)
 		if err != nil || len(unread.Channels) == 0 {
-			return c.in.Done, err
+			return c.done, err
 		}
-		c.total = c.in.Done.Channels + unread.Total
-		c.showProgress()
-		if err := c.readAll(unread.Channels); err != nil || len(c.in.Except) > maxExcept {
-			return c.in.Done, err
+		c.total = c.done.Channels + unread.Total
+		if err := c.readAll(unread.Channels, size, pause); err != nil || len(c.except) > maxExcept {
+			return c.done, err
 		}
 		read += len(unread.Channels)
 	}
-	return c.in.Done, continueAsNew(c.ctx, CatchUp, c.in)
+	in.Except, in.Done = c.except, c.done
+	return c.done, continueAsNew(ctx, CatchUp, in)
 }
 
-func (c *catchUp) run() (CatchUpOutput, error) {
-	if len(c.in.Left) == 0 {
-		if err := c.list(); err != nil {
-			return c.in.Done, err
-		}
-	}
-	c.total = c.in.Done.Channels + len(c.in.Left)
-	channels := c.in.Left[:min(channelsPerRun, len(c.in.Left))]
-	c.in.Left = c.in.Left[len(channels):]
-	c.showProgress()
-	if err := c.readAll(channels); err != nil || len(c.in.Left) == 0 {
-		return c.in.Done, err
-	}
-	return c.in.Done, continueAsNew(c.ctx, CatchUp, c.in)
-}
-
-// list finds the channels to read.
-func (c *catchUp) list() error {
-	if c.in.Start {
+// CatchUpAll has Slack list the channels and reads all of them, gap or not, the most recently active first. An operator
+// starts it. A channel that fails stops no other.
+func CatchUpAll(ctx workflow.Context, in CatchUpAllInput) (CatchUpOutput, error) {
+	c := &catchUp{ctx: ctx, done: in.Done}
+	if len(in.Left) == 0 {
 		c.listAtSlack()
+		var known activities.ChannelsOutput
+		err := workflow.ExecuteActivity(background(ctx, time.Minute, "list channels"), do.Channels).Get(ctx, &known)
+		if err != nil {
+			return c.done, err
+		}
+		in.Left = known.Channels
 	}
-	var known activities.ChannelsOutput
-	err := workflow.ExecuteActivity(background(c.ctx, time.Minute, "list channels"), do.Channels).Get(c.ctx, &known)
-	c.in.Left = known.Channels
-	return err
+	c.total = c.done.Channels + len(in.Left)
+	channels := in.Left[:min(channelsPerRun, len(in.Left))]
+	in.Left = in.Left[len(channels):]
+	if err := c.readAll(channels, 1, 0); err != nil || len(in.Left) == 0 {
+		return c.done, err
+	}
+	in.Done = c.done
+	return c.done, continueAsNew(ctx, CatchUpAll, in)
+}
+
+// catchUp is what both workflows do with the channels that they have found.
+type catchUp struct {
+	ctx    workflow.Context
+	done   CatchUpOutput
+	total  int      // channels in all parts of the run
+	except []string // channels that were not read to the end
 }
 
 // listAtSlack has Slack list the channels. Without that, those are read that are known.
@@ -157,50 +136,47 @@ func (c *catchUp) listAtSlack() {
 	}
 }
 
-// readAll reads channels, and once more, each in an activity of its own, those that failed.
-func (c *catchUp) readAll(channels []string) error {
+// readAll reads channels, size of them in one activity with a pause of some seconds after each. Those that failed it
+// reads once more, each in an activity of its own.
+func (c *catchUp) readAll(channels []string, size, pause int) error {
+	c.showProgress()
 	var failed [][]string
-	err := forEach(c.ctx, slices.Collect(slices.Chunk(channels, c.size)), catchUpConcurrency, func(ctx workflow.Context, channels []string) {
-		for _, channel := range c.read(ctx, channels) {
+	err := forEach(c.ctx, slices.Collect(slices.Chunk(channels, size)), catchUpConcurrency, func(ctx workflow.Context, channels []string) {
+		for _, channel := range c.read(ctx, channels, pause) {
 			failed = append(failed, []string{channel})
 		}
 	})
 	if err != nil {
 		return err
 	}
-	return forEach(c.ctx, failed, catchUpConcurrency, func(ctx workflow.Context, channels []string) { c.read(ctx, channels) })
+	return forEach(c.ctx, failed, catchUpConcurrency, func(ctx workflow.Context, channels []string) { c.read(ctx, channels, pause) })
 }
 
 // read reads channels in one activity, and returns those that it could not read.
-func (c *catchUp) read(ctx workflow.Context, channels []string) (failed []string) {
+func (c *catchUp) read(ctx workflow.Context, channels []string, pause int) (failed []string) {
 	ctx = background(ctx, 10*time.Minute, "catch up with "+channels[0])
 	if len(channels) > 1 {
 		ctx = background(ctx, 30*time.Minute, "catch up with "+count(len(channels), "channel"))
 		ctx = workflow.WithHeartbeatTimeout(ctx, catchUpHeartbeat)
 	}
 	var out activities.CatchUpOutput
-	in := activities.CatchUpInput{Channels: channels, Threads: c.threads, PauseSeconds: c.pause}
+	in := activities.CatchUpInput{Channels: channels, PauseSeconds: pause}
 	err := workflow.ExecuteActivity(ctx, do.CatchUp, in).Get(ctx, &out)
-	done := &c.in.Done
-	done.Channels += len(channels) - len(out.Failed)
-	done.Read, done.New, done.Taken = done.Read+out.Read, done.New+out.New, done.Taken+out.Taken
+	c.done.Channels += len(channels) - len(out.Failed)
+	c.done.Read, c.done.New, c.done.Taken = c.done.Read+out.Read, c.done.New+out.New, c.done.Taken+out.Taken
 	if err != nil {
 		workflow.GetLogger(ctx).Error("not caught up", "channels", channels, "error", err)
-		done.Failed += len(channels)
+		c.done.Failed += len(channels)
+		c.except = append(c.except, channels...)
 	}
-	if c.in.Gaps {
-		if err != nil {
-			c.in.Except = append(c.in.Except, channels...)
-		}
-		c.in.Except = append(c.in.Except, out.Unfinished...)
-	}
+	c.except = append(c.except, out.Unfinished...)
 	c.showProgress()
 	return out.Failed
 }
 
 // showProgress sets what Temporal's UI shows of the run.
 func (c *catchUp) showProgress() {
-	done := c.in.Done
+	done := c.done
 	workflow.SetCurrentDetails(c.ctx, fmt.Sprintf("%d of %d channels read: %s, %d of them new, %d taken up; %d failed",
 		done.Channels, c.total, count(done.Read, "message"), done.New, done.Taken, done.Failed))
 }

@@ -14,84 +14,7 @@ import (
 	"myao/internal/conversation"
 )
 
-func TestCatchUpKeepsTheOrderOfChannels(t *testing.T) {
-	t.Parallel()
-	c := newBackgroundEnv(t, workspace{members: []string{"C9", "C1", "C5", "C2", "C7"}})
-	if err := c.run(CatchUp, CatchUpInput{}); err != nil {
-		t.Fatal(err)
-	}
-	c.wants(
-		"0s channels",
-		"1s catch up together C9 C1 C5 C2 C7",
-	)
-	returned(t, c, CatchUpOutput{Channels: 5, Read: 15, New: 10, Taken: 5})
-	want := map[string]limits{
-		"Channels": {minute, time.Hour, 10 * second, conversation.TaskQueue},
-		"CatchUp":  {30 * minute, time.Hour, 15 * second, conversation.TaskQueue},
-	}
-	if !reflect.DeepEqual(c.limits, want) {
-		t.Errorf("limits %v, want %v", c.limits, want)
-	}
-}
-
-func TestCatchUpReadsSeveralChannelsInOneActivity(t *testing.T) {
-	t.Parallel()
-	var members []string
-	for n := range 5*channelsPerActivity/2 + 1 {
-		members = append(members, fmt.Sprintf("C%03d", n))
-	}
-	c := newBackgroundEnv(t, workspace{members: members})
-	if err := c.run(CatchUp, CatchUpInput{PauseSeconds: 7}); err != nil {
-		t.Fatal(err)
-	}
-	want := []string{"0s channels"}
-	for i, at := range []string{"1s", "1s", "20m1s"} {
-		want = append(want, at+" catch up together "+strings.Join(members[i*channelsPerActivity:min((i+1)*channelsPerActivity, len(members))], " ")+", pausing 7 s")
-	}
-	c.wants(want...)
-	if c.most["CatchUp"] != catchUpConcurrency {
-		t.Errorf("at most %d at a time, want %d", c.most["CatchUp"], catchUpConcurrency)
-	}
-}
-
-func TestAChannelThatFailsStopsNoOther(t *testing.T) {
-	t.Parallel()
-	c := newBackgroundEnv(t, workspace{members: []string{"C1", "C2", "C3", "C4"}, fails: refuses("catch up C1", "catch up C3")})
-	if err := c.run(CatchUp, CatchUpInput{}); err != nil {
-		t.Fatal(err)
-	}
-	c.wants("0s channels", "1s catch up together C1 C2 C3 C4", "4m1s catch up C1", "4m1s catch up C3") // once more, one by one
-	returned(t, c, CatchUpOutput{Channels: 4, Failed: 2, Read: 6, New: 4, Taken: 2})
-	var metadata sdkpb.WorkflowMetadata
-	if value, err := c.QueryWorkflow("__temporal_workflow_metadata"); err != nil || value.Get(&metadata) != nil ||
-		metadata.GetCurrentDetails() != "4 of 4 channels read: 6 messages, 4 of them new, 2 taken up; 2 failed" {
-		t.Errorf("the Web UI says %q, %v", metadata.GetCurrentDetails(), err)
-	}
-}
-
-func TestCatchUpWithNothingToReadEnds(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		in   CatchUpInput
-		want []string
-	}{
-		"no channels":          {CatchUpInput{}, []string{"0s channels"}},
-		"no channels at start": {CatchUpInput{Start: true}, []string{"0s sync", "1s channels"}},
-		"an empty list":        {CatchUpInput{Left: []string{}}, []string{"0s channels"}}, // the same as none
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := newBackgroundEnv(t, workspace{})
-			if err := c.run(CatchUp, test.in); err != nil {
-				t.Fatal(err)
-			}
-			c.wants(test.want...)
-			returned(t, c, CatchUpOutput{})
-		})
-	}
-}
-
-func TestCatchUpContinuesAsNewWithTheRest(t *testing.T) {
+func TestCatchUpAllContinuesAsNewWithTheRest(t *testing.T) {
 	t.Parallel()
 	var members []string
 	for n := range 2*channelsPerRun + 1 {
@@ -99,10 +22,10 @@ func TestCatchUpContinuesAsNewWithTheRest(t *testing.T) {
 	}
 	of := workspace{members: members, fails: refuses("catch up C0000", "catch up C1000")}
 	var got []string
-	in := CatchUpInput{Start: true}
+	in := CatchUpAllInput{}
 	for left := len(members) - channelsPerRun; ; left -= channelsPerRun {
 		c := newBackgroundEnv(t, of)
-		err := c.run(CatchUp, in)
+		err := c.run(CatchUpAll, in)
 		for _, l := range c.record {
 			got = append(got, l.what)
 		}
@@ -110,14 +33,14 @@ func TestCatchUpContinuesAsNewWithTheRest(t *testing.T) {
 			returned(t, c, CatchUpOutput{Channels: 1001, Failed: 2, Read: 3 * 999, New: 2 * 999, Taken: 999})
 			break
 		}
-		in = continuedInput[CatchUpInput](t, err, "CatchUp")
-		if !in.Start || len(in.Left) != left {
-			t.Fatalf("continues with start %v and %d channels, want true and %d", in.Start, len(in.Left), left)
+		in = continuedInput[CatchUpAllInput](t, err, "CatchUpAll")
+		if len(in.Left) != left {
+			t.Fatalf("continues with %d channels, want %d", len(in.Left), left)
 		}
 	}
 	want := []string{"sync", "channels"}
 	for _, m := range members {
-		want = append(want, "catch up "+m+" and threads")
+		want = append(want, "catch up "+m+"")
 	}
 	if d := difference(got, want); d != nil {
 		t.Errorf("not as wanted: %q", d)
@@ -134,22 +57,22 @@ func TestCatchUpContinuesAsNewWithTheRest(t *testing.T) {
 	}
 }
 
-func TestCatchUpFailsWhenTheChannelsCannotBeRead(t *testing.T) {
+func TestCatchUpAllFailsWhenTheChannelsCannotBeRead(t *testing.T) {
 	t.Parallel()
 	c := newBackgroundEnv(t, workspace{fails: refuses("channels")})
-	if err := c.run(CatchUp, CatchUpInput{}); err == nil || !strings.Contains(err.Error(), "refused") {
+	if err := c.run(CatchUpAll, CatchUpAllInput{}); err == nil || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("ended with %v", err)
 	}
 }
 
-func TestCancelledCatchUpEndsAsCancelled(t *testing.T) {
+func TestCancelledCatchUpAllEndsAsCancelled(t *testing.T) {
 	t.Parallel()
 	for call, what := range map[int]string{1: "the listing", 2: "the channels", 4: "two channels"} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			c := newBackgroundEnv(t, workspace{members: []string{"C1", "C2", "C3"}})
 			c.cancelAt = call
-			if err := c.run(CatchUp, CatchUpInput{Start: true}); !temporal.IsCanceledError(err) {
+			if err := c.run(CatchUpAll, CatchUpAllInput{}); !temporal.IsCanceledError(err) {
 				t.Errorf("ended with %v, want canceled", err)
 			}
 			if n := len(c.lines()); n != call {
@@ -159,14 +82,14 @@ func TestCancelledCatchUpEndsAsCancelled(t *testing.T) {
 	}
 }
 
-// At the start each channel has an activity of its own, with its own retries.
-func TestCatchUpAtStartReadsEachChannelAlone(t *testing.T) {
+// Each channel has an activity of its own, with its own retries.
+func TestCatchUpAllReadsEachChannelAlone(t *testing.T) {
 	t.Parallel()
 	c := newBackgroundEnv(t, workspace{members: []string{"C1", "C2", "C3"}, fails: refuses("catch up C2")})
-	if err := c.run(CatchUp, CatchUpInput{Start: true}); err != nil {
+	if err := c.run(CatchUpAll, CatchUpAllInput{}); err != nil {
 		t.Fatal(err)
 	}
-	c.wants("0s sync", "1s channels", "2s catch up C1 and threads", "2s catch up C2 and threads", "2s catch up C3 and threads")
+	c.wants("0s sync", "1s channels", "2s catch up C1", "2s catch up C2", "2s catch up C3")
 	returned(t, c, CatchUpOutput{Channels: 3, Failed: 1, Read: 6, New: 4, Taken: 2})
 	want := limits{10 * minute, time.Hour, 10 * second, conversation.TaskQueue}
 	if c.limits["CatchUp"] != want || c.most["CatchUp"] != catchUpConcurrency {
@@ -175,24 +98,24 @@ func TestCatchUpAtStartReadsEachChannelAlone(t *testing.T) {
 }
 
 // The first channels are read each alone and without pauses, the others together. One that fails stops no other.
-func TestCatchUpByGaps(t *testing.T) {
+func TestCatchUp(t *testing.T) {
 	t.Parallel()
 	var members []string
 	for n := range promptChannels + channelsPerActivity + 2 {
 		members = append(members, fmt.Sprintf("C%03d", n))
 	}
 	c := newBackgroundEnv(t, workspace{members: members, gap: &gap{}, fails: refuses("catch up C001", "catch up C101", "sync")})
-	if err := c.run(CatchUp, CatchUpInput{Gaps: true, PauseSeconds: 3}); err != nil {
+	if err := c.run(CatchUp, CatchUpInput{PauseSeconds: 3}); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]bool{"due": true, "sync": true}
 	for _, m := range members[:promptChannels] {
-		want["catch up "+m+" and threads"] = true
+		want["catch up "+m+""] = true
 	}
 	for _, together := range [][]string{members[promptChannels : promptChannels+channelsPerActivity], members[promptChannels+channelsPerActivity:]} {
-		want["catch up together "+strings.Join(together, " ")+" and threads, pausing 3 s"] = true
+		want["catch up together "+strings.Join(together, " ")+", pausing 3 s"] = true
 	}
-	want["catch up C101 and threads, pausing 3 s"] = true // once more
+	want["catch up C101, pausing 3 s"] = true // once more
 	for _, l := range c.record {
 		if !want[l.what] && l.what != "unread" {
 			t.Errorf("not wanted, or twice: %s", l.what)
@@ -204,11 +127,16 @@ func TestCatchUpByGaps(t *testing.T) {
 	}
 	n := len(members) - 2
 	returned(t, c, CatchUpOutput{Channels: n + 2, Failed: 2, Read: 3 * n, New: 2 * n, Taken: n})
+	var metadata sdkpb.WorkflowMetadata
+	if value, err := c.QueryWorkflow("__temporal_workflow_metadata"); err != nil || value.Get(&metadata) != nil ||
+		metadata.GetCurrentDetails() != "122 of 122 channels read: 360 messages, 240 of them new, 120 taken up; 2 failed" {
+		t.Errorf("the Web UI says %q, %v", metadata.GetCurrentDetails(), err)
+	}
 }
 
 // A run that is stopped and begun again goes on with the channels that are unread, and where nearly all
 // fail, it gives up.
-func TestCatchUpByGapsGoesOn(t *testing.T) {
+func TestCatchUpGoesOn(t *testing.T) {
 	t.Parallel()
 	var members []string
 	for n := range channelsPerRun + 250 {
@@ -217,7 +145,7 @@ func TestCatchUpByGapsGoesOn(t *testing.T) {
 	of := workspace{members: members, gap: &gap{}}
 	c := newBackgroundEnv(t, of)
 	c.RegisterDelayedCallback(c.CancelWorkflow, 20*time.Minute)
-	if err := c.run(CatchUp, CatchUpInput{Gaps: true}); !temporal.IsCanceledError(err) {
+	if err := c.run(CatchUp, CatchUpInput{}); !temporal.IsCanceledError(err) {
 		t.Fatal(err)
 	}
 	read := len(of.gap.read)
@@ -225,13 +153,16 @@ func TestCatchUpByGapsGoesOn(t *testing.T) {
 		t.Fatalf("%d channels read in twenty minutes, two at a time", read)
 	}
 	c = newBackgroundEnv(t, of)
-	in := continuedInput[CatchUpInput](t, c.run(CatchUp, CatchUpInput{Gaps: true}), "CatchUp")
-	if in.Gap != 7 || len(in.Left)+len(in.Except) > 0 {
+	in := continuedInput[CatchUpInput](t, c.run(CatchUp, CatchUpInput{}), "CatchUp")
+	if in.Gap != 7 || len(in.Except) > 0 {
 		t.Errorf("continues with %+v", in)
 	}
 	c = newBackgroundEnv(t, of)
 	if err := c.run(CatchUp, in); err != nil {
 		t.Fatal(err)
+	}
+	if want := (limits{30 * minute, time.Hour, 15 * second, conversation.TaskQueue}); c.limits["CatchUp"] != want {
+		t.Errorf("limits of an activity that reads several channels: %v, want %v", c.limits["CatchUp"], want)
 	}
 	slices.Sort(of.gap.read)
 	if !slices.Equal(of.gap.read, members) {
@@ -239,7 +170,7 @@ func TestCatchUpByGapsGoesOn(t *testing.T) {
 	}
 	of.gap, of.fails = &gap{}, refuses("catch up")
 	c = newBackgroundEnv(t, of)
-	if err := c.run(CatchUp, CatchUpInput{Gaps: true}); err != nil {
+	if err := c.run(CatchUp, CatchUpInput{}); err != nil {
 		t.Fatal(err)
 	}
 	var out CatchUpOutput

@@ -191,7 +191,7 @@ func TestMemoryAndCatchUpMoveToAnotherVersion(t *testing.T) {
 		many[i] = ts(i)
 	}
 	c = newBackgroundEnv(t, workspace{members: many})
-	in := continuedInput[CatchUpInput](t, c.run(CatchUp, CatchUpInput{}), "CatchUp")
+	in := continuedInput[CatchUpAllInput](t, c.run(CatchUpAll, CatchUpAllInput{}), "CatchUpAll")
 	if !errors.As(c.GetWorkflowError(), &next) || next.InitialVersioningBehavior != workflow.ContinueAsNewVersioningBehaviorAutoUpgrade {
 		t.Errorf("ended with %+v", next)
 	}

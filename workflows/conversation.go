@@ -26,9 +26,9 @@ func Conversation(ctx workflow.Context, in conversation.Input) error {
 // conversation: signals, results, time and updates become events, and effects become
 // activities.
 type conversationRun struct {
-	cancellable workflow.Context // the run's own context; it ends when the run is cancelled
-	ctx         workflow.Context // is not cancelled, so that work in flight can be completed
-	in          conversation.Input
+	cancellable workflow.Context   // the run's own context; it ends when the run is cancelled
+	ctx         workflow.Context   // is not cancelled, so that work in flight can be completed
+	in          conversation.Input // its phase is the search attribute's value
 	state       *conversation.State
 	signals     workflow.ReceiveChannel
 
@@ -37,9 +37,8 @@ type conversationRun struct {
 	detached   []detached // in flight; only the end of the run waits for them
 	acts       []workPart // the approved calls and the ends of promises in flight, beside the work
 	timer      deadlineTimer
-	phase      conversation.Phase // the value of the search attribute
-	ordersDone int                // counts completed updates, to wake await
-	deferred   bool               // an effect was left to the next run
+	ordersDone int  // counts completed updates, to wake await
+	deferred   bool // an effect was left to the next run
 
 	silenceMutex workflow.Mutex // held while the end of a silence is recorded
 }
@@ -84,10 +83,6 @@ func newConversationRun(ctx workflow.Context, in conversation.Input) *conversati
 	r.silenceMutex = workflow.NewMutex(disconnected)
 	if r.state == nil {
 		r.state = conversation.New(in.Conversation)
-	}
-	r.phase = r.state.Phase
-	if in.State == nil && in.Phase != "" {
-		r.phase = in.Phase
 	}
 	return r
 }
@@ -356,7 +351,7 @@ func (r *conversationRun) judge(e conversation.Judge) {
 			r.failure = message(err)
 			return conversation.Judged{Epoch: e.Epoch, Failed: true}
 		}
-		return conversation.Judged{Epoch: e.Epoch, Verdict: out.Verdict, Gone: out.Gone}
+		return conversation.Judged{Epoch: e.Epoch, Verdict: out.Verdict, Gone: out.Rule == conversation.RuleNothingLeft}
 	})
 }
 
@@ -411,10 +406,6 @@ func (r *conversationRun) look(e conversation.Look) {
 // activity on the queue continues, where it may wait and be retried.
 func (r *conversationRun) post(e conversation.Post) {
 	in := activities.PostInput{Task: r.taskOf(e.Epoch, e.Trigger, e.Occasion), Addressed: e.Addressed}
-	if !r.in.PostsAtOnce {
-		r.postFromQueue(e, in)
-		return
-	}
 	ctx := workflow.WithLocalActivityOptions(r.ctx, workflow.LocalActivityOptions{
 		StartToCloseTimeout: 15 * time.Second, // Slack may take eight seconds, and recording the end five
 		RetryPolicy:         &temporal.RetryPolicy{MaximumAttempts: 1},

@@ -19,8 +19,8 @@ func (r *conversationRun) show() {
 	if !r.in.Attributes || !r.phaseOutdated() {
 		return
 	}
-	r.phase = r.state.Phase
-	if err := workflow.UpsertTypedSearchAttributes(r.ctx, phaseAttribute.ValueSet(string(r.phase))); err != nil {
+	r.in.Phase = r.state.Phase
+	if err := workflow.UpsertTypedSearchAttributes(r.ctx, phaseAttribute.ValueSet(string(r.in.Phase))); err != nil {
 		workflow.GetLogger(r.ctx).Warn("phase not set as a search attribute", "error", err)
 	}
 }
@@ -29,10 +29,10 @@ func (r *conversationRun) show() {
 // as much as an activity. A phase that lasts only seconds is therefore shown only where the
 // attribute still says idle.
 func (r *conversationRun) phaseOutdated() bool {
-	if r.in.LastingPhases && !r.state.Phase.Lasts() {
-		return r.phase == conversation.Idle
+	if !r.state.Phase.Lasts() {
+		return r.in.Phase == conversation.Idle
 	}
-	return r.phase != r.state.Phase
+	return r.in.Phase != r.state.Phase
 }
 
 // details renders the state in a few lines of Markdown. They hold nothing that people wrote.

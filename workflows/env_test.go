@@ -72,7 +72,7 @@ type script struct {
 	judge   func(activities.JudgeInput) ending[activities.JudgeOutput]
 	compose func(activities.ComposeInput) ending[activities.ReplyOutput]
 	post    func(activities.PostInput) ending[activities.ReplyOutput]
-	atOnce  func(activities.PostInput) (activities.ReplyOutput, error) // the local activity before it, if the run has it
+	atOnce  func(activities.PostInput) (activities.ReplyOutput, error) // the local activity before it
 	look    func(activities.LookInput) ending[any]
 	act     func(activities.ProposalInput) ending[activities.ActOutput]
 	check   func(activities.CheckInput) ending[activities.CheckOutput]
@@ -81,16 +81,14 @@ type script struct {
 	settle  func() ending[any]
 }
 
-// allSucceed is a script in which all activities succeed, and all verdicts are no.
+// allSucceed is a script in which all activities succeed, all verdicts are no, and nothing is posted at once.
 func allSucceed() script {
 	return script{
 		judge:   func(activities.JudgeInput) ending[activities.JudgeOutput] { return no() },
 		compose: func(activities.ComposeInput) ending[activities.ReplyOutput] { return result(conversation.Done) },
 		post:    func(activities.PostInput) ending[activities.ReplyOutput] { return result(conversation.Done) },
-		atOnce: func(activities.PostInput) (activities.ReplyOutput, error) {
-			return activities.ReplyOutput{Result: conversation.Done}, nil
-		},
-		look: func(activities.LookInput) ending[any] { return ending[any]{} },
+		atOnce:  func(activities.PostInput) (activities.ReplyOutput, error) { return activities.ReplyOutput{}, nil },
+		look:    func(activities.LookInput) ending[any] { return ending[any]{} },
 		act: func(activities.ProposalInput) ending[activities.ActOutput] {
 			return ending[activities.ActOutput]{out: activities.ActOutput{Tell: true, Asker: "U1"}}
 		},
@@ -122,6 +120,11 @@ func yes(delay int) ending[activities.JudgeOutput] {
 
 func no() ending[activities.JudgeOutput] {
 	return ending[activities.JudgeOutput]{out: activities.JudgeOutput{Verdict: chat.Verdict{Reason: "lively talk", Confidence: 0.9}}}
+}
+
+// postsAtOnce is a script.atOnce that posts every reply.
+func postsAtOnce(activities.PostInput) (activities.ReplyOutput, error) {
+	return activities.ReplyOutput{Result: conversation.Done}, nil
 }
 
 func result(r conversation.Result) ending[activities.ReplyOutput] {
@@ -217,7 +220,6 @@ func buildEnv(t *testing.T, in conversation.Input) *conversationEnv {
 	}, activity.RegisterOptions{Name: "Post"})
 	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.PostInput) (activities.ReplyOutput, error) {
 		s.limit(ctx)
-		s.note("post at once %s, %s", in.Trigger+in.Revision, in.Decision)
 		s.about(in.Task, in.Addressed)
 		return s.atOnce(in)
 	}, activity.RegisterOptions{Name: "PostAtOnce"})

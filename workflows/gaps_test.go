@@ -65,7 +65,7 @@ func TestSlackCallsOfFiveThousandChannels(t *testing.T) {
 		if err := db.SaveStarter(t.Context(), store.Starter{ID: "s", Beat: time.Now(), Settled: true}); err != nil {
 			t.Fatal(err)
 		}
-		for in := (workflows.CatchUpInput{Gaps: true}); ; {
+		for in := (workflows.CatchUpInput{}); ; {
 			var suite testsuite.WorkflowTestSuite
 			suite.SetLogger(sdklog.NewStructuredLogger(discard))
 			env := suite.NewTestWorkflowEnvironment()

@@ -1,7 +1,6 @@
 package workflows
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
@@ -12,15 +11,14 @@ import (
 	"myao/internal/conversation"
 )
 
-// MemoryInput is the input of Memory. The zero value means: everything, as of now.
+// MemoryInput is the input of Memory. The zero time means: as of now.
 type MemoryInput struct {
 	// At is the cut-off time of the memories, the same for all parts of a run.
 	At time.Time `json:"at"`
 	// Channels is set once the threads are done. After is the scope to continue after.
 	Channels bool       `json:"channels,omitempty"`
 	After    chat.Scope `json:"after"`
-	// AtOnce is how many scopes are summarised at a time: conversations need the model's rate limit, too. 0, the
-	// value of earlier runs, is 4.
+	// AtOnce is how many scopes are summarised at a time: conversations need the model's rate limit, too. Less than 1 is 1.
 	AtOnce int `json:"at_once,omitempty"`
 	// Done sums up the earlier parts of the run.
 	Done MemoryOutput `json:"done"`
@@ -35,8 +33,6 @@ type MemoryOutput struct {
 	Failed int `json:"failed,omitempty"`
 	Calls  int `json:"calls"` // model calls
 }
-
-const defaultScopesAtOnce = 4
 
 // Memory updates the memories of all scopes with something new: threads, then channels, then
 // the workspace. A restarted run finds only what is left to do. A scope that fails stops no
@@ -91,7 +87,7 @@ func (m *memory) part() (next *chat.Scope, err error) {
 	m.team = found.Team
 	workflow.SetCurrentDetails(m.ctx, fmt.Sprintf("%d %s to remember in this part; so far %d threads, %d channels, %d failed",
 		len(found.Scopes), kind, m.in.Done.Threads, m.in.Done.Channels, m.in.Done.Failed))
-	return found.Next, forEach(m.ctx, found.Scopes, cmp.Or(m.in.AtOnce, defaultScopesAtOnce), m.remember)
+	return found.Next, forEach(m.ctx, found.Scopes, max(m.in.AtOnce, 1), m.remember)
 }
 
 func (m *memory) remember(ctx workflow.Context, s chat.Scope) {

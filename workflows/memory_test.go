@@ -35,7 +35,7 @@ func TestMemoryGoesFromNarrowToBroadScopes(t *testing.T) {
 		threads:  [][]chat.Scope{threads("C1", "1.0", "2.0", "3.0", "4.0", "5.0"), threads("C2", "6.0")},
 		channels: [][]chat.Scope{channels("C1"), channels("C2")},
 	})
-	if err := c.run(Memory, MemoryInput{}); err != nil {
+	if err := c.run(Memory, MemoryInput{AtOnce: 4}); err != nil {
 		t.Fatal(err)
 	}
 	c.wants(
@@ -228,7 +228,7 @@ func TestInputsInJSON(t *testing.T) {
 	}{
 		{MemoryInput{}, `{"at":"0001-01-01T00:00:00Z","after":{"team":""},"done":{"threads":0,"channels":0,"workspace":false,"calls":0}}`},
 		{CatchUpInput{}, `{"done":{"channels":0,"read":0}}`},
-		{CatchUpInput{Start: true, Left: []string{"C1"}}, `{"start":true,"left":["C1"],"done":{"channels":0,"read":0}}`},
+		{CatchUpAllInput{Left: []string{"C1"}}, `{"left":["C1"],"done":{"channels":0,"read":0}}`},
 	} {
 		if got, err := json.Marshal(test.in); err != nil || string(got) != test.want {
 			t.Errorf("%+v: %s, %v; want %s", test.in, got, err, test.want)

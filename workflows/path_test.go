@@ -19,8 +19,7 @@ import (
 // path is a path through a workflow, and how to take it.
 type path struct {
 	name string
-	in   chat.Conversation  // thread, unless given
-	with conversation.Input // server.with
+	in   chat.Conversation // thread, unless given
 	play func(*pathRunner)
 	// runs is what the history of each run must contain, in this order.
 	runs [][]string
@@ -28,6 +27,8 @@ type path struct {
 	never []string
 	// short makes the server suggest a new run after a few events.
 	short bool
+	// plain has a server that does not know the search attributes.
+	plain bool
 }
 
 // pathRunner takes a path on a real server.
@@ -91,7 +92,9 @@ func (p *pathRunner) composed(ends ...ending[activities.ReplyOutput]) {
 	}
 }
 
+// posted has replies posted from the queue.
 func (p *pathRunner) posted(ends ...ending[activities.ReplyOutput]) {
+	p.atOnce = func(activities.PostInput) (activities.ReplyOutput, error) { return activities.ReplyOutput{}, nil }
 	p.post = func(activities.PostInput) ending[activities.ReplyOutput] {
 		e := ends[0]
 		ends = ends[min(1, len(ends)-1):]
@@ -129,20 +132,23 @@ func failed[T any](err error) ending[T] { return ending[T]{err: err} }
 
 // generation is the newest generation of histories, which has every path. Raise it when the
 // workflows change, and run `make histories` to record them next to the old ones.
-const generation = 1
+const generation = 2
+
+// posts are the lines of a history in which something is posted.
+var posts = []string{"Post", "PostAtOnce: done"}
 
 var paths = []path{
 	{name: "mention", play: func(p *pathRunner) { p.says(addressed(2)) },
-		runs:  [][]string{{"started", "signal addressed", "Compose addressed", "Compose: done", "Post", "Post: done", "timer started", "timer fired", "completed"}},
+		runs:  [][]string{{"started", "signal addressed", "Compose addressed", "Compose: done", "PostAtOnce: done", "timer started", "timer fired", "completed"}},
 		never: []string{"Judge", "Settle failed"}},
 	{name: "judged-yes", in: topLevel, play: func(p *pathRunner) { p.says(said(2)) },
-		runs: [][]string{{"signal said", "timer started", "timer fired", "Judge", "Judge: yes", "Compose", "Compose: done", "Post", "Post: done", "completed"}}},
+		runs: [][]string{{"signal said", "timer started", "timer fired", "Judge", "Judge: yes", "Compose", "Compose: done", "PostAtOnce: done", "completed"}}},
 	{name: "judged-no", in: topLevel,
 		play: func(p *pathRunner) { p.judged(no()); p.says(said(2)) },
-		runs: [][]string{{"signal said", "Judge", "Judge: no", "completed"}}, never: []string{"Compose", "Post"}},
+		runs: [][]string{{"signal said", "Judge", "Judge: no", "completed"}}, never: []string{"Compose", "Post", "PostAtOnce: done"}},
 	{name: "delayed", in: topLevel,
 		play: func(p *pathRunner) { p.judged(yes(1)); p.says(said(2)) },
-		runs: [][]string{{"Judge: yes, later", "timer started", "timer fired", "Compose", "Post: done", "completed"}}},
+		runs: [][]string{{"Judge: yes, later", "timer started", "timer fired", "Compose", "PostAtOnce: done", "completed"}}},
 	{name: "withdrawn-by-a-message", in: topLevel,
 		play: func(p *pathRunner) {
 			p.judged(yes(60), no())
@@ -174,7 +180,7 @@ var paths = []path{
 			p.is(conversation.Delaying)
 			p.says(addressed(3))
 		},
-		runs: [][]string{{"Judge: yes, later", "signal addressed", "Settle withdrawn", "Compose addressed", "Post: done", "completed"}}},
+		runs: [][]string{{"Judge: yes, later", "signal addressed", "Settle withdrawn", "Compose addressed", "PostAtOnce: done", "completed"}}},
 	{name: "judgment-cancelled", in: topLevel,
 		play: func(p *pathRunner) {
 			p.judged(yes(0).after(untilCancelled), yes(0))
@@ -182,28 +188,28 @@ var paths = []path{
 			p.sees("judge " + ts(2))
 			p.says(said(3))
 		},
-		runs: [][]string{{"Judge", "signal said", "cancels Judge", "Settle withdrawn", "Judge", "Judge: yes", "Post: done", "completed"}}},
+		runs: [][]string{{"Judge", "signal said", "cancels Judge", "Settle withdrawn", "Judge", "Judge: yes", "PostAtOnce: done", "completed"}}},
 	{name: "judgment-failed", in: topLevel,
 		play: func(p *pathRunner) { p.judged(failed[activities.JudgeOutput](refusal)); p.says(said(2)) },
 		runs: [][]string{{"Judge", "Judge: failed", "Settle failed", "completed"}}, never: []string{"Compose"}},
 	{name: "notice",
 		play: func(p *pathRunner) { p.composed(failed[activities.ReplyOutput](refusal), done); p.says(addressed(2)) },
-		runs: [][]string{{"Compose addressed", "Compose: failed", "Compose addressed notice", "Compose: done", "Post", "Post: done", "completed"}}},
+		runs: [][]string{{"Compose addressed", "Compose: failed", "Compose addressed notice", "Compose: done", "PostAtOnce: done", "completed"}}},
 	{name: "notice-failed",
 		play: func(p *pathRunner) { p.composed(failed[activities.ReplyOutput](refusal)); p.says(addressed(2)) },
-		runs: [][]string{{"Compose: failed", "Compose addressed notice", "Compose: failed", "Settle failed", "completed"}}, never: []string{"Post"}},
+		runs: [][]string{{"Compose: failed", "Compose addressed notice", "Compose: failed", "Settle failed", "completed"}}, never: posts},
 	{name: "judged-reply-failed", in: topLevel,
 		play: func(p *pathRunner) { p.composed(failed[activities.ReplyOutput](refusal)); p.says(said(2)) },
-		runs: [][]string{{"Judge: yes", "Compose", "Compose: failed", "Settle failed", "completed"}}, never: []string{"Compose notice", "Post"}},
+		runs: [][]string{{"Judge: yes", "Compose", "Compose: failed", "Settle failed", "completed"}}, never: []string{"Compose notice", "Post", "PostAtOnce: done"}},
 	{name: "post-failed",
 		play: func(p *pathRunner) { p.posted(failed[activities.ReplyOutput](refusal)); p.says(addressed(2)) },
 		runs: [][]string{{"Compose: done", "Post", "Post: failed", "Settle failed", "completed"}}},
 	{name: "silenced",
 		play: func(p *pathRunner) { p.composed(result(conversation.Silenced)); p.says(addressed(2)) },
-		runs: [][]string{{"Compose addressed", "Compose: silenced", "completed"}}, never: []string{"Post"}},
+		runs: [][]string{{"Compose addressed", "Compose: silenced", "completed"}}, never: posts},
 	{name: "gone-before-it-was-composed",
 		play: func(p *pathRunner) { p.composed(result(conversation.Gone)); p.says(addressed(2)) },
-		runs: [][]string{{"Compose: gone", "Settle withdrawn", "completed"}}, never: []string{"Post"}},
+		runs: [][]string{{"Compose: gone", "Settle withdrawn", "completed"}}, never: posts},
 	{name: "gone-before-it-was-posted",
 		play: func(p *pathRunner) { p.posted(result(conversation.Gone), done); p.says(addressed(2), addressed(3)) },
 		runs: [][]string{{"Post: gone", "Compose addressed", "Post: done", "completed"}}},
@@ -214,7 +220,7 @@ var paths = []path{
 			p.sees("compose " + ts(2))
 			p.says(deleted(2))
 		},
-		runs: [][]string{{"Compose addressed", "signal deleted", "cancels Compose", "Settle withdrawn", "completed"}}, never: []string{"Post"}},
+		runs: [][]string{{"Compose addressed", "signal deleted", "cancels Compose", "Settle withdrawn", "completed"}}, never: posts},
 	{name: "edited", in: topLevel,
 		play: func(p *pathRunner) {
 			slowly := conversation.Policy{MinWait: 2, MaxWait: 60, IdleClose: 1}
@@ -222,14 +228,14 @@ var paths = []path{
 			pause(1000)
 			p.sends(slowly, edited(2, "3.000000"))
 		},
-		runs: [][]string{{"signal said", "timer started", "signal edited", "timer fired", "timer started", "timer fired", "Judge", "Post: done", "completed"}}},
+		runs: [][]string{{"signal said", "timer started", "signal edited", "timer fired", "timer started", "timer fired", "Judge", "PostAtOnce: done", "completed"}}},
 	{name: "edited-into-a-mention",
 		play: func(p *pathRunner) {
 			p.sends(conversation.Policy{MinWait: 60, MaxWait: 60, IdleClose: 1}, said(2))
 			p.is(conversation.Waiting)
 			p.says(conversation.Change{TS: ts(2), Kind: conversation.Addressed, Revision: "3.000000"})
 		},
-		runs: [][]string{{"signal said", "signal addressed", "Compose addressed", "Post: done", "timer cancelled", "completed"}}, never: []string{"Judge"}},
+		runs: [][]string{{"signal said", "signal addressed", "Compose addressed", "PostAtOnce: done", "timer cancelled", "completed"}}, never: []string{"Judge"}},
 	{name: "burst", in: topLevel,
 		play: func(p *pathRunner) {
 			p.restart(func() {
@@ -238,7 +244,7 @@ var paths = []path{
 				}
 			})
 		},
-		runs: [][]string{{"signal said said", "signal said said", "signal said said", "timer started", "Judge", "Judge: yes", "Post: done", "completed"}}},
+		runs: [][]string{{"signal said said", "signal said said", "signal said said", "timer started", "Judge", "Judge: yes", "PostAtOnce: done", "completed"}}},
 	{name: "mentions-while-answering",
 		play: func(p *pathRunner) {
 			p.composed(done.after(shortly), done)
@@ -246,7 +252,7 @@ var paths = []path{
 			p.sees("compose " + ts(2))
 			p.says(said(3), addressed(4))
 		},
-		runs: [][]string{{"Compose addressed", "signal said addressed", "Compose: done", "Post: done", "Compose addressed", "Post: done", "completed"}}, never: []string{"Judge"}},
+		runs: [][]string{{"Compose addressed", "signal said addressed", "Compose: done", "PostAtOnce: done", "Compose addressed", "PostAtOnce: done", "completed"}}, never: []string{"Judge"}},
 	{name: "said-while-posting",
 		play: func(p *pathRunner) {
 			p.posted(done.after(shortly), done)
@@ -265,7 +271,7 @@ var paths = []path{
 			}
 			p.sends(busy, said(50)) // does not withdraw a capped judgment
 		},
-		runs:  [][]string{{"signal said", "signal said", "signal said", "Judge", "signal said", "Judge: yes, later", "Compose", "Post: done", "Judge", "Judge: no", "completed"}},
+		runs:  [][]string{{"signal said", "signal said", "signal said", "Judge", "signal said", "Judge: yes, later", "Compose", "PostAtOnce: done", "Judge", "Judge: no", "completed"}},
 		never: []string{"cancels Judge"}},
 	{name: "top-level-mention", in: topLevel,
 		play: func(p *pathRunner) {
@@ -277,12 +283,10 @@ var paths = []path{
 		runs: [][]string{{"Judge: yes, later", "signal addressed", "Settle withdrawn", "completed"}}, never: []string{"Compose addressed"}},
 	{name: "top-level-mention-beside-a-question", in: topLevel,
 		play: func(p *pathRunner) {
-			keeps := fast
-			keeps.KeepsUnanswered = true
 			p.judged(yes(60), no())
 			p.says(said(2))
 			p.is(conversation.Delaying)
-			p.sends(keeps, addressed(3))
+			p.says(addressed(3))
 		},
 		runs: [][]string{{"Judge: yes, later", "signal addressed", "Settle withdrawn", "timer started", "timer fired", "Judge", "Judge: no", "completed"}}, never: []string{"Compose"}},
 	{name: "looks-in-two-rounds",
@@ -291,7 +295,7 @@ var paths = []path{
 			p.says(addressed(2))
 		},
 		runs: [][]string{{"Compose addressed", "Compose: looking", "Look", "Look", "Look: done", "Look: done", "Compose addressed round 1", "Compose: looking", "Look", "Look: done",
-			"Compose addressed round 2", "Compose: done", "Post: done", "completed"}}},
+			"Compose addressed round 2", "Compose: done", "PostAtOnce: done", "completed"}}},
 	{name: "joined-during-a-look",
 		play: func(p *pathRunner) {
 			p.composed(looking("a"), done)
@@ -300,7 +304,7 @@ var paths = []path{
 			p.sees("look a " + ts(2))
 			p.says(byAlice(said(3))...)
 		},
-		runs: [][]string{{"Look", "signal said", "Look: done", "Compose addressed round 1", "Compose: done", "Post: done", "completed"}}, never: []string{"Judge"}},
+		runs: [][]string{{"Look", "signal said", "Look: done", "Compose addressed round 1", "Compose: done", "PostAtOnce: done", "completed"}}, never: []string{"Judge"}},
 	{name: "withdrawn-during-a-look",
 		play: func(p *pathRunner) {
 			p.judged(yes(0), no())
@@ -315,7 +319,7 @@ var paths = []path{
 			p.sees("look b " + ts(2))
 			p.says(said(3))
 		},
-		runs: [][]string{{"Compose: looking", "Look", "Look", "Look: done", "signal said", "cancels Look", "Settle withdrawn", "Judge", "Judge: no", "completed"}}, never: []string{"Post"}},
+		runs: [][]string{{"Compose: looking", "Look", "Look", "Look: done", "signal said", "cancels Look", "Settle withdrawn", "Judge", "Judge: no", "completed"}}, never: posts},
 	{name: "proposed-and-approved",
 		play: func(p *pathRunner) {
 			p.posted(proposing("p", 2, time.Now().Add(time.Hour)), done)
@@ -327,8 +331,6 @@ var paths = []path{
 		runs: [][]string{{"Post: done", "signal approved", "ShowProposal", "Act", "Act: done", "Compose addressed", "Compose: done", "Post: done", "completed"}}},
 	{name: "approved-beside-a-withdrawn-reply",
 		play: func(p *pathRunner) {
-			tells := fast
-			tells.TellsNext = true
 			p.judged(yes(0), no())
 			p.composed(done, done.after(untilCancelled), done)
 			p.posted(proposing("p", 2, time.Now().Add(time.Hour)), done)
@@ -339,12 +341,12 @@ var paths = []path{
 			p.says(decides(conversation.Approved, 2, "p"))
 			p.sees("act p " + ts(2))
 			p.is(conversation.Replying)
-			p.sends(tells, said(4))
+			p.says(said(4))
 		},
 		runs: [][]string{{"signal approved", "Act: done", "signal said", "cancels Compose", "Settle withdrawn", "Compose addressed", "Compose: done", "Post: done", "Judge", "Judge: no", "completed"}}},
 	{name: "proposed-and-lapsed",
 		play: func(p *pathRunner) {
-			p.posted(proposing("p", 2, time.Now().Add(3*time.Second)), done)
+			p.posted(proposing("p", 2, time.Now().Add(2*time.Second)), done)
 			p.says(addressed(2))
 		},
 		runs: [][]string{{"Post: done", "continued as new"}, {"continues, idle", "ShowProposal", "completed"}}, never: []string{"Act"}},
@@ -381,7 +383,7 @@ var paths = []path{
 			stop.Stop = true
 			p.says(byAlice(stop)...)
 		},
-		runs: [][]string{{"Compose: looking", "Look", "signal said", "cancels Look", "Settle dropped", "Compose addressed notice stopped", "Compose: done", "Post: done", "completed"}}},
+		runs: [][]string{{"Compose: looking", "Look", "signal said", "cancels Look", "Settle dropped", "Compose addressed notice stopped", "Compose: done", "PostAtOnce: done", "completed"}}},
 	{name: "stopped-too-late",
 		play: func(p *pathRunner) {
 			p.posted(done.after(shortly), done)
@@ -397,14 +399,14 @@ var paths = []path{
 			p.sends(conversation.Policy{MinWait: 60, MaxWait: 60, FollowUpWait: 1, IdleClose: 1},
 				conversation.Change{TS: ts(2), Kind: conversation.Said, FollowUp: true})
 		},
-		runs: [][]string{{"signal said", "timer started", "timer fired", "Judge", "Post: done", "completed"}}},
+		runs: [][]string{{"signal said", "timer started", "timer fired", "Judge", "PostAtOnce: done", "completed"}}},
 	{name: "answer-now-while-waiting", in: topLevel,
 		play: func(p *pathRunner) {
 			p.sends(conversation.Policy{MinWait: 60, MaxWait: 60, IdleClose: 1}, said(2))
 			p.is(conversation.Waiting)
 			p.orders(conversation.UpdateAnswerNow, carol)
 		},
-		runs: [][]string{{"signal said", "update answer-now", "Compose", "Order: done", "Post: done", "completed"}}, never: []string{"Judge"}},
+		runs: [][]string{{"signal said", "update answer-now", "Compose", "Order: done", "PostAtOnce: done", "completed"}}, never: []string{"Judge"}},
 	{name: "answer-now-while-judging", in: topLevel,
 		play: func(p *pathRunner) {
 			p.judged(no().after(untilCancelled))
@@ -412,7 +414,7 @@ var paths = []path{
 			p.sees("judge " + ts(2))
 			p.orders(conversation.UpdateAnswerNow, carol)
 		},
-		runs: [][]string{{"Judge", "update answer-now", "cancels Judge", "Settle overruled", "Compose", "Order: done", "Post: done", "completed"}}},
+		runs: [][]string{{"Judge", "update answer-now", "cancels Judge", "Settle overruled", "Compose", "Order: done", "PostAtOnce: done", "completed"}}},
 	{name: "answer-now-while-delaying", in: topLevel,
 		play: func(p *pathRunner) {
 			p.judged(yes(60))
@@ -420,7 +422,7 @@ var paths = []path{
 			p.is(conversation.Delaying)
 			p.orders(conversation.UpdateAnswerNow, carol)
 		},
-		runs: [][]string{{"Judge: yes, later", "update answer-now", "Compose", "Order: done", "Post: done", "completed"}}},
+		runs: [][]string{{"Judge: yes, later", "update answer-now", "Compose", "Order: done", "PostAtOnce: done", "completed"}}},
 	{name: "drop",
 		play: func(p *pathRunner) {
 			p.composed(done.after(untilCancelled))
@@ -428,7 +430,7 @@ var paths = []path{
 			p.sees("compose " + ts(2))
 			p.orders(conversation.UpdateDrop, carol)
 		},
-		runs: [][]string{{"Compose addressed", "update drop", "cancels Compose", "Settle dropped", "Order", "completed"}}, never: []string{"Post"}},
+		runs: [][]string{{"Compose addressed", "update drop", "cancels Compose", "Settle dropped", "Order", "completed"}}, never: posts},
 	{name: "snooze", in: topLevel,
 		play: func(p *pathRunner) {
 			p.judged(yes(60))
@@ -476,26 +478,27 @@ var paths = []path{
 			p.says(said(2))
 		},
 		runs: [][]string{{"Judge", "Judge: attempt 3", "Judge: yes", "Compose: done", "Post: attempt 2", "Post: done", "completed"}}},
-	{name: "attributes", in: topLevel, with: conversation.Input{Attributes: true},
-		play: func(p *pathRunner) { p.says(said(2)) },
-		runs: [][]string{{"signal said", "timer started", "Judge", "upserts its phase", "Post: done", "upserts its phase", "completed"}}},
-	{name: "lasting-phases", in: topLevel, with: conversation.Input{Attributes: true, LastingPhases: true},
+	{name: "phases", in: topLevel,
 		play: func(p *pathRunner) {
 			p.judged(yes(1))
 			p.says(said(2))
 		},
-		runs: [][]string{{"signal said", "timer started", "Judge: yes, later", "upserts its phase", "timer started", "Compose", "Post: done", "upserts its phase", "completed"}}},
-	{name: "at-once", with: conversation.Input{PostsAtOnce: true},
+		runs: [][]string{{"signal said", "timer started", "Judge: yes, later", "upserts its phase", "timer started", "Compose", "PostAtOnce: done", "upserts its phase", "completed"}}},
+	{name: "without-attributes", in: topLevel, plain: true,
+		play:  func(p *pathRunner) { p.says(said(2)) },
+		runs:  [][]string{{"signal said", "Judge: yes", "Compose", "PostAtOnce: done", "completed"}},
+		never: []string{"upserts its phase"}},
+	{name: "at-once",
 		play:  func(p *pathRunner) { p.says(addressed(2)) },
 		runs:  [][]string{{"signal addressed", "Compose addressed", "Compose: done", "PostAtOnce: done", "completed"}},
 		never: []string{"Post"}},
-	{name: "at-once-not-posted", with: conversation.Input{PostsAtOnce: true},
+	{name: "at-once-not-posted",
 		play: func(p *pathRunner) {
 			p.atOnce = func(activities.PostInput) (activities.ReplyOutput, error) { return activities.ReplyOutput{}, nil }
 			p.says(addressed(2))
 		},
 		runs: [][]string{{"Compose addressed", "PostAtOnce: ", "Post", "Post: done", "completed"}}},
-	{name: "at-once-failed", in: topLevel, with: conversation.Input{PostsAtOnce: true},
+	{name: "at-once-failed", in: topLevel,
 		play: func(p *pathRunner) {
 			p.atOnce = func(activities.PostInput) (activities.ReplyOutput, error) { return activities.ReplyOutput{}, errModel }
 			p.says(said(2))
@@ -510,7 +513,7 @@ var paths = []path{
 			p.is(conversation.Delaying)
 			p.restart(func() {})
 		},
-		runs: [][]string{{"signal said", "timer started", "Judge: yes, later", "timer started", "Compose", "Post: done", "completed"}}},
+		runs: [][]string{{"signal said", "timer started", "Judge: yes, later", "timer started", "Compose", "PostAtOnce: done", "completed"}}},
 	{name: "cancelled", in: topLevel,
 		play: func(p *pathRunner) {
 			p.sends(conversation.Policy{MinWait: 60, MaxWait: 60}, said(2))
@@ -532,8 +535,8 @@ var paths = []path{
 			}
 		},
 		runs: [][]string{
-			{"started", "signal addressed", "Compose addressed", "Post: done", "completed"},
-			{"started", "signal addressed", "task failed: ResetWorkflow", "Compose addressed", "Post: done", "completed"}}},
+			{"started", "signal addressed", "Compose addressed", "PostAtOnce: done", "completed"},
+			{"started", "signal addressed", "task failed: ResetWorkflow", "Compose addressed", "PostAtOnce: done", "completed"}}},
 	{name: "continued-while-waiting", in: topLevel, short: true,
 		play: func(p *pathRunner) {
 			for n := 0; !p.continued(); n++ {
@@ -543,7 +546,7 @@ var paths = []path{
 		},
 		runs: [][]string{
 			{"started", "signal said", "signal said", "continued as new"},
-			{"continues, waiting", "Judge", "Post: done", "completed"}}},
+			{"continues, waiting", "Judge", "PostAtOnce: done", "completed"}}},
 	{name: "continued-between-replies", short: true,
 		play: func(p *pathRunner) {
 			p.composed(done.after(100 * time.Millisecond))
@@ -554,29 +557,29 @@ var paths = []path{
 		},
 		runs: [][]string{
 			{"started", "signal addressed", "Compose addressed", "Compose: done", "continued as new"},
-			{"continues, replying", "Post: done", "completed"}}},
+			{"continues, replying", "PostAtOnce: done", "completed"}}},
 	{name: "memory",
 		play: func(p *pathRunner) {
 			p.of = workspace{
 				threads:  [][]chat.Scope{threads("C1", "1", "once", "never", "4", "5"), threads("C2", "6")},
 				channels: [][]chat.Scope{channels("C1", "C2")},
 			}
-			p.begin("memory", Memory, MemoryInput{})
+			p.begin("memory", Memory, MemoryInput{AtOnce: 4})
 		},
 		runs: [][]string{{"Survey", "Remember", "Remember", "Remember: failed", "Survey", "Remember", "Survey", "Remember: done", "completed"}}},
 	{name: "memory-with-nothing-new",
-		play: func(p *pathRunner) { p.begin("memory", Memory, MemoryInput{}) },
+		play: func(p *pathRunner) { p.begin("memory", Memory, MemoryInput{AtOnce: 4}) },
 		runs: [][]string{{"Survey", "Survey: done", "Survey", "Survey: done", "Remember", "Remember: done", "completed"}}},
 	{name: "memory-failed",
 		play: func(p *pathRunner) {
 			p.of = workspace{fails: refuses("survey channels")}
-			p.begin("memory", Memory, MemoryInput{})
+			p.begin("memory", Memory, MemoryInput{AtOnce: 4})
 		},
 		runs: [][]string{{"Survey: done", "Survey", "Survey: failed", "failed"}}},
 	{name: "memory-cancelled",
 		play: func(p *pathRunner) {
 			p.of = workspace{threads: [][]chat.Scope{threads("C1", "1", "endless", "3", "4", "5", "6")}}
-			run := p.begin("memory", Memory, MemoryInput{})
+			run := p.begin("memory", Memory, MemoryInput{AtOnce: 4})
 			p.cancelAfter(run, "Remember: done")
 		},
 		runs: [][]string{{"Remember", "cancel requested", "cancels Remember", "canceled"}}},
@@ -586,68 +589,20 @@ var paths = []path{
 				threads:  [][]chat.Scope{threads("C1", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12"), threads("C2", "1", "2")},
 				channels: [][]chat.Scope{channels("C1")},
 			}
-			p.begin("memory", Memory, MemoryInput{})
+			p.begin("memory", Memory, MemoryInput{AtOnce: 4})
 		},
 		runs: [][]string{{"started", "Remember: done", "continued as new"}, {"continues", "Survey", "Remember: done", "completed"}}},
-	{name: "catch-up",
-		play: func(p *pathRunner) {
-			p.of = workspace{members: []string{"C1", "C2", "C3", "C4"}, fails: refuses("catch up C3")}
-			p.begin("catch-up", CatchUp, CatchUpInput{Start: true})
-		},
-		runs:  [][]string{{"SyncChannels", "Channels", "CatchUp", "CatchUp", "CatchUp: done", "CatchUp: failed", "completed"}},
-		never: []string{"Judge"}},
-	{name: "catch-up-batch",
-		play: func(p *pathRunner) {
-			p.of = workspace{members: []string{"C1", "C2", "C3", "C4"}, fails: refuses("catch up C3")}
-			p.begin("catch-up", CatchUp, CatchUpInput{PauseSeconds: 1})
-		},
-		runs:  [][]string{{"Channels", "CatchUp", "CatchUp: done", "CatchUp", "CatchUp: failed", "completed"}},
-		never: []string{"SyncChannels"}},
-	{name: "catch-up-without-the-listing",
-		play: func(p *pathRunner) {
-			p.of = workspace{members: []string{"C1"}, fails: refuses("sync")}
-			p.begin("catch-up", CatchUp, CatchUpInput{Start: true})
-		},
-		runs: [][]string{{"SyncChannels: failed", "Channels", "CatchUp", "CatchUp: done", "completed"}}},
-	{name: "catch-up-failed",
-		play: func(p *pathRunner) {
-			p.of = workspace{fails: refuses("channels")}
-			p.begin("catch-up", CatchUp, CatchUpInput{})
-		},
-		runs: [][]string{{"Channels", "Channels: failed", "failed"}}, never: []string{"SyncChannels"}},
-	{name: "catch-up-cancelled",
-		play: func(p *pathRunner) {
-			p.of = workspace{members: []string{"C1", "C2", "C3"}, fails: func(what string, _ int) error {
-				if strings.HasPrefix(what, "catch up") {
-					return errModel
-				}
-				return nil
-			}}
-			run := p.begin("catch-up", CatchUp, CatchUpInput{Start: true})
-			p.cancelAfter(run, "CatchUp")
-		},
-		runs: [][]string{{"CatchUp", "CatchUp", "cancel requested", "cancels CatchUp", "canceled"}}},
-	{name: "catch-up-continued",
-		play: func(p *pathRunner) {
-			var many []string
-			for n := range channelsPerRun + 1 {
-				many = append(many, ts(n))
-			}
-			p.of = workspace{members: many}
-			p.begin("catch-up", CatchUp, CatchUpInput{})
-		},
-		runs: [][]string{{"started", "Channels", "CatchUp", "continued as new"}, {"continues", "CatchUp: done", "completed"}}},
-	{name: "gaps-none",
-		play:  func(p *pathRunner) { p.begin("catch-up", CatchUp, CatchUpInput{Gaps: true, PauseSeconds: 1}) },
+	{name: "catch-up-without-a-gap",
+		play:  func(p *pathRunner) { p.begin("catch-up", CatchUp, CatchUpInput{PauseSeconds: 1}) },
 		runs:  [][]string{{"Due", "Due: done", "completed"}},
 		never: []string{"SyncChannels", "Unread", "CatchUp"}},
-	{name: "gaps",
+	{name: "catch-up",
 		play: func(p *pathRunner) {
 			p.of = workspace{members: []string{"C1", "C2", "C3"}, gap: &gap{}, fails: refuses("catch up C2")}
-			p.begin("catch-up", CatchUp, CatchUpInput{Gaps: true, PauseSeconds: 1})
+			p.begin("catch-up", CatchUp, CatchUpInput{PauseSeconds: 1})
 		},
 		runs: [][]string{{"Due", "SyncChannels", "Unread", "CatchUp", "CatchUp: failed", "Unread: done", "completed"}}},
-	{name: "gaps-cancelled",
+	{name: "catch-up-cancelled",
 		play: func(p *pathRunner) {
 			p.of = workspace{members: []string{"C1", "C2", "C3"}, gap: &gap{}, fails: func(what string, _ int) error {
 				if strings.HasPrefix(what, "catch up") {
@@ -655,20 +610,61 @@ var paths = []path{
 				}
 				return nil
 			}}
-			run := p.begin("catch-up", CatchUp, CatchUpInput{Gaps: true})
+			run := p.begin("catch-up", CatchUp, CatchUpInput{})
 			p.cancelAfter(run, "CatchUp")
 		},
 		runs: [][]string{{"Due", "CatchUp", "cancel requested", "cancels CatchUp", "canceled"}}},
-	{name: "gaps-continued",
+	{name: "catch-up-continued",
 		play: func(p *pathRunner) {
 			var many []string
 			for n := range channelsPerRun + 1 {
 				many = append(many, ts(n))
 			}
 			p.of = workspace{members: many, gap: &gap{}}
-			p.begin("catch-up", CatchUp, CatchUpInput{Gaps: true})
+			p.begin("catch-up", CatchUp, CatchUpInput{})
 		},
 		runs: [][]string{{"started", "Due", "CatchUp", "Unread", "CatchUp", "continued as new"}, {"continues", "Unread", "CatchUp: done", "Unread: done", "completed"}}},
+	{name: "catch-up-all",
+		play: func(p *pathRunner) {
+			p.of = workspace{members: []string{"C1", "C2", "C3", "C4"}, fails: refuses("catch up C3")}
+			p.begin("catch-up", CatchUpAll, CatchUpAllInput{})
+		},
+		runs:  [][]string{{"SyncChannels", "Channels", "CatchUp", "CatchUp", "CatchUp: done", "CatchUp: failed", "completed"}},
+		never: []string{"Judge"}},
+	{name: "catch-up-all-without-the-listing",
+		play: func(p *pathRunner) {
+			p.of = workspace{members: []string{"C1"}, fails: refuses("sync")}
+			p.begin("catch-up", CatchUpAll, CatchUpAllInput{})
+		},
+		runs: [][]string{{"SyncChannels: failed", "Channels", "CatchUp", "CatchUp: done", "completed"}}},
+	{name: "catch-up-all-failed",
+		play: func(p *pathRunner) {
+			p.of = workspace{fails: refuses("channels")}
+			p.begin("catch-up", CatchUpAll, CatchUpAllInput{})
+		},
+		runs: [][]string{{"Channels", "Channels: failed", "failed"}}},
+	{name: "catch-up-all-cancelled",
+		play: func(p *pathRunner) {
+			p.of = workspace{members: []string{"C1", "C2", "C3"}, fails: func(what string, _ int) error {
+				if strings.HasPrefix(what, "catch up") {
+					return errModel
+				}
+				return nil
+			}}
+			run := p.begin("catch-up", CatchUpAll, CatchUpAllInput{})
+			p.cancelAfter(run, "CatchUp")
+		},
+		runs: [][]string{{"CatchUp", "CatchUp", "cancel requested", "cancels CatchUp", "canceled"}}},
+	{name: "catch-up-all-continued",
+		play: func(p *pathRunner) {
+			var many []string
+			for n := range channelsPerRun + 1 {
+				many = append(many, ts(n))
+			}
+			p.of = workspace{members: many}
+			p.begin("catch-up", CatchUpAll, CatchUpAllInput{})
+		},
+		runs: [][]string{{"started", "Channels", "CatchUp", "continued as new"}, {"continues", "CatchUp: done", "completed"}}},
 	{name: "channel-sync",
 		play: func(p *pathRunner) { p.begin("channel-sync", ChannelSync) },
 		runs: [][]string{{"SyncChannels", "SyncChannels: done", "completed"}}},

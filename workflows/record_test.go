@@ -71,7 +71,8 @@ func take(t *testing.T, p path, address string) []*historypb.History {
 	if pathRunner.c.Channel == "" {
 		pathRunner.c = thread
 	}
-	if s.with = p.with; s.with.Attributes {
+	s.atOnce = postsAtOnce
+	if s.attributes = !p.plain; s.attributes {
 		if _, err := temporal.RegisterAttributes(t.Context(), s.client, s.namespace, false); err != nil {
 			t.Fatal(err)
 		}

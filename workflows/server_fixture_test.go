@@ -41,10 +41,10 @@ type server struct {
 	client    client.Client
 	namespace string
 	warnings  *warnings
-	// with is the input of new runs, except for Conversation and Phase.
-	with    conversation.Input
-	probes  int           // conversations that find out which version new runs have
-	timeout time.Duration // of await
+	// attributes is set if the namespace knows the search attributes.
+	attributes bool
+	probes     int           // conversations that find out which version new runs have
+	timeout    time.Duration // of await
 
 	mu      sync.Mutex
 	record  []string // "thread/T1/C1/1.000000 post 2.000000"
@@ -165,8 +165,11 @@ func (s *server) activities() map[string]any {
 			return perform(ctx, s.post(in))
 		},
 		"PostAtOnce": func(ctx context.Context, in activities.PostInput) (activities.ReplyOutput, error) {
-			s.note(ctx, in.Task, "post at once")
-			return s.atOnce(in)
+			out, err := s.atOnce(in)
+			if out.Result != "" {
+				s.note(ctx, in.Task, "post")
+			}
+			return out, err
 		},
 		"Settle": func(ctx context.Context, in activities.SettleInput) error {
 			s.note(ctx, in.Task, "settle")
@@ -273,14 +276,9 @@ func (s *server) await(what string, done func() bool) {
 // send sends a signal. Like the relay, it sends it again when the SDK gives up: after ten seconds, which
 // a starved server may take.
 func (s *server) send(c chat.Conversation, p conversation.Policy, changes ...conversation.Change) error {
-	signal, in := conversation.Signal{Policy: p, Changes: changes}, s.with
-	in.Conversation = c
-	if in.Attributes {
-		in.Phase = signal.InitialPhase(c)
-	}
+	sender := temporal.Sender{Client: s.client, Attributes: func() bool { return s.attributes }, AttributesLost: func() {}}
 	for deadline := time.Now().Add(s.timeout); ; {
-		_, err := s.client.SignalWithStartWorkflow(s.t.Context(), c.ID(), conversation.SignalName, signal,
-			client.StartWorkflowOptions{TaskQueue: conversation.TaskQueue}, conversation.WorkflowType, in)
+		err := sender.Send(s.t.Context(), c, conversation.Signal{Policy: p, Changes: changes}, "")
 		if serviceerror.ToStatus(err).Code() != codes.DeadlineExceeded || time.Now().After(deadline) {
 			return err
 		}
@@ -331,10 +329,9 @@ func (s *server) history(id, run string) *historypb.History {
 }
 
 func (s *server) updateWithStart(c chat.Conversation, name string, o conversation.Order) error {
-	start := s.client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
-		ID: c.ID(), TaskQueue: conversation.TaskQueue,
-		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-	}, conversation.WorkflowType, conversation.Input{Conversation: c})
+	options, in := temporal.StartOptions(c, "", conversation.Idle, s.attributes)
+	options.WorkflowIDConflictPolicy = enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING
+	start := s.client.NewWithStartWorkflowOperation(options, conversation.WorkflowType, in)
 	ctx, cancel := context.WithTimeout(s.t.Context(), s.timeout)
 	defer cancel()
 	handle, err := s.client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
@@ -374,6 +371,7 @@ func register(r worker.WorkflowRegistry) {
 	r.RegisterWorkflowWithOptions(Conversation, workflow.RegisterOptions{Name: conversation.WorkflowType})
 	r.RegisterWorkflow(Memory)
 	r.RegisterWorkflow(CatchUp)
+	r.RegisterWorkflow(CatchUpAll)
 	r.RegisterWorkflow(ChannelSync)
 	r.RegisterWorkflow(Retention)
 	r.RegisterWorkflow(Hindsight)

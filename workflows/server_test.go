@@ -91,6 +91,7 @@ func TestSearchAttributesAndSummaries(t *testing.T) {
 	if known, err := temporal.RegisterAttributes(t.Context(), s.client, s.namespace, false); err != nil || !known {
 		t.Fatalf("search attributes registered: %v, %v", known, err)
 	}
+	s.atOnce = postsAtOnce
 	p := conversation.Policy{MinWait: 1, MaxWait: 60, MaxDelay: 10, IdleClose: 1}
 	sender := temporal.Sender{Client: s.client, Attributes: func() bool { return true }, AttributesLost: func() {}}
 	var err error
@@ -98,7 +99,7 @@ func TestSearchAttributesAndSummaries(t *testing.T) {
 		err = sender.Send(t.Context(), topLevel, conversation.Signal{Policy: p, Changes: []conversation.Change{said(5)}}, "request")
 		return err == nil
 	})
-	if err := s.awaitLine(topLevel.ID() + " post at once " + ts(5)); err != nil {
+	if err := s.awaitLine(topLevel.ID() + " post " + ts(5)); err != nil {
 		t.Fatal(err)
 	}
 	s.closed(topLevel)

@@ -121,7 +121,7 @@ func (c Config) Policy(s ChannelSettings) conversation.Policy {
 	whole := func(d time.Duration) int { return int(d / time.Second) }
 	return conversation.Policy{
 		MinWait: whole(s.MinWait), Jitter: s.JitterRatio, MaxWait: whole(s.MaxWait), MaxDelay: whole(s.MaxDelay), FollowUpWait: whole(s.FollowUpWait),
-		IdleClose: whole(c.Response.IdleClose()), KeepsUnanswered: true, TellsNext: true,
+		IdleClose: whole(c.Response.IdleClose()),
 	}
 }
 

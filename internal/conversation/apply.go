@@ -11,7 +11,7 @@ import (
 // was cancelled, and an order that does not apply, have no effect.
 func (s *State) Apply(e Event, now time.Time) []Effect {
 	effects := s.apply(e, now)
-	if s.Policy.TellsNext && s.Phase != Replying && len(s.Occasions) > 0 { // the reply that it waited for was withdrawn
+	if s.Phase != Replying && len(s.Occasions) > 0 { // the reply that it waited for was withdrawn
 		effects = append(effects, s.tellNext(now)...)
 	}
 	return effects
@@ -223,9 +223,6 @@ func (s *State) receive(changes Changes, now time.Time) []Effect {
 // same person has said before is withdrawn: that person gets an answer. An operator's order starts
 // over. A post in flight is not withdrawn.
 func (s *State) withdrawTopLevel(in incoming, now time.Time) []Effect {
-	if !s.Policy.KeepsUnanswered {
-		return s.dropTopLevel(in, now)
-	}
 	came := merge(in.said, in.edited)
 	var effects []Effect
 	ordered := s.Ordered
@@ -257,21 +254,6 @@ func notAnsweredBy(mentions, items []Item) []Item {
 			return m.TS == it.TS || m.Author != "" && m.Author == it.Author && compareTS(it, m.TS) < 0
 		})
 	})
-}
-
-// dropTopLevel is what withdrawTopLevel did before Policy.KeepsUnanswered, for recorded histories:
-// messages before the mention are dropped, those after it get a new quiet time.
-func (s *State) dropTopLevel(in incoming, now time.Time) []Effect {
-	mention := newest(in.addressed).TS
-	s.Later = merge(after(s.Later, mention), after(in.said, mention))
-	if s.Posting {
-		return nil
-	}
-	// The mention may arrive late, when messages after it are pending already.
-	pending := after(merge(slices.Clone(s.Pending), in.edited), mention)
-	effects := s.withdraw(Withdrawn, mention)
-	s.Later = merge(pending, s.Later)
-	return append(effects, s.next(now)...)
 }
 
 // keepForLater keeps messages that the work in flight must not be withdrawn for.

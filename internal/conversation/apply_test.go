@@ -372,12 +372,6 @@ func TestAtTheTopLevel(t *testing.T) {
 			at(1801, Tick{}, "judge#2 0", "judging"),
 			at(1802, said(1802), "", "judging", "pending 0, later 1802"),
 		}},
-		{name: "in an older history it drops what waits", in: topLevel, older: true, steps: []step{
-			at(0, said(0), "", "waiting until 300"),
-			at(300, Tick{}, "judge#1 0", "judging"),
-			at(301, together(said(300), mention(301), said(302)), "cancel; settle#1 withdrawn by 301", "waiting until 601", "pending 302"),
-			at(310, mention(310), "", "idle", ""),
-		}},
 		{name: "an addressed message does not wait here as well", in: topLevel, steps: []step{
 			at(0, together(mentioning(0, "a"), said(0)), "", "idle", ""),
 		}},

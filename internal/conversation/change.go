@@ -43,8 +43,7 @@ type Change struct {
 	FollowUp bool `json:"follow_up,omitempty"`
 	// By is the person who ordered the change, as slack:U…; empty for an ordinary change.
 	By string `json:"by,omitempty"`
-	// Author is the user id of the message's author. Older recorded signals have it only at the top
-	// level of a channel.
+	// Author is the user id of the message's author; empty for an app without one.
 	Author string `json:"author,omitempty"`
 	// Mention is set if the message addresses the bot by a mention, or somebody ordered an answer.
 	// It is not set where every message addresses the bot.
@@ -125,11 +124,6 @@ func without(items []Item, ts string) []Item {
 	return slices.DeleteFunc(items, func(it Item) bool { return it.TS == ts })
 }
 
-// after returns the items after a ts. It reuses the slice.
-func after(items []Item, ts string) []Item {
-	return slices.DeleteFunc(items, func(it Item) bool { return compareTS(it, ts) <= 0 })
-}
-
 // unaddressedUntil returns the items up to a ts that do not address the bot.
 func unaddressedUntil(items []Item, ts string) []Item {
 	return slices.DeleteFunc(slices.Clone(items), func(it Item) bool { return it.Addressed || compareTS(it, ts) > 0 })
@@ -153,12 +147,6 @@ type Policy struct {
 	MaxDelay     int     `json:"max_delay"`
 	FollowUpWait int     `json:"follow_up_wait"`
 	IdleClose    int     `json:"idle_close"`
-	// KeepsUnanswered is always set. Signals in older recorded histories lack it: there a mention
-	// at the top level drops the messages before it, however many people wait for an answer.
-	KeepsUnanswered bool `json:"keeps_unanswered,omitempty"`
-	// TellsNext is always set. Signals in older recorded histories lack it: there what came of an
-	// approved call is not told before the next reply if the reply that it waits for is withdrawn.
-	TellsNext bool `json:"tells_next,omitempty"`
 }
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }

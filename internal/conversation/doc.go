@@ -1,5 +1,5 @@
 // Package conversation is the policy of one conversation, a thread or the top level of a
-// channel: when it waits, asks for a judgment, replies, and withdraws (SYSTEM.md §4).
+// channel: when it waits, asks for a judgment, replies, and withdraws.
 //
 // It is a state machine. [State.Apply] takes an [Event] and the time, changes the [State],
 // and returns the [Effect]s to execute. It imports no Temporal and no database, and reads no
@@ -24,9 +24,13 @@
 // A message that addresses the bot skips the judgment: the conversation goes to Replying at
 // once, and the answer serves the messages before it too.
 //
-// At most one activity is in flight: Judge, Compose or Post. Each belongs to a decision,
-// numbered by State.Epoch, and a result from an older epoch is ignored. Each decision ends
-// once: an activity records it as posted or silent, or a [Settle] effect records the outcome.
+// At most one of [Judge], [Check], [Compose], [Look] and [Post] is in flight. Each belongs to a decision,
+// numbered by State.Epoch, and a result from an older epoch is ignored. Approved calls ([Act]) and the ends of
+// promises ([EndPromise]) run beside it. Each decision ends once: an activity records it as posted or silent, or a
+// [Settle] effect records the outcome.
+//
+// An [Occasion] is why the bot speaks without a new message: an approved call was made, or a promise is due. It is
+// answered like an addressed message, after what people have asked.
 //
 // # What withdraws a decision
 //
@@ -40,8 +44,8 @@
 //   - Only an addressed message withdraws a judgment that began at MaxWait (State.Capped).
 //     Otherwise a busy channel would never be judged.
 //   - At the top level of a channel, an addressed message is answered in a thread, which is a
-//     conversation of its own. Everything pending up to it is withdrawn, without a new quiet
-//     time.
+//     conversation of its own. What its author has said before it is withdrawn. What others have
+//     asked gets a new quiet time.
 //
 // When a message is deleted or hushed, work about that message alone ends, and work about
 // others as well starts over without it.

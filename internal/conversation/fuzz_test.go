@@ -139,12 +139,11 @@ type driver struct {
 
 func newDriver(t *testing.T, kind byte) *driver {
 	c := []chat.Conversation{inThread, topLevel, direct}[kind%3]
-	d := &driver{t: t, s: New(c), m: newModel(c != topLevel, kind/6%2 == 1), now: start, open: map[int]bool{}, about: map[int]Item{}, yes: map[int]bool{}, rounds: map[int]int{}, settled: map[int]bool{}, deleted: set{}, hushed: set{}, gone: set{}, known: set{}}
+	d := &driver{t: t, s: New(c), m: newModel(c != topLevel), now: start, open: map[int]bool{}, about: map[int]Item{}, yes: map[int]bool{}, rounds: map[int]int{}, settled: map[int]bool{}, deleted: set{}, hushed: set{}, gone: set{}, known: set{}}
 	d.s.Policy = Policy{MinWait: 300, Jitter: 0.3, MaxWait: 1800, MaxDelay: 600, FollowUpWait: 5, IdleClose: 86400}
 	if kind/3%2 == 1 { // MaxWait is reached at once, or nearly
 		d.s.Policy = Policy{MinWait: 20, Jitter: 1, MaxWait: 15, MaxDelay: 0, FollowUpWait: 30, IdleClose: 1}
 	}
-	d.s.Policy.KeepsUnanswered = d.m.keeps
 	return d
 }
 
@@ -644,7 +643,6 @@ func (d *driver) checkCauses(e Event, wanted map[string]cause, effects []Effect)
 		return ok && c.Addressed
 	})
 	done := false     // the decision has ended
-	elsewhere := ""   // messages up to this one are withdrawn: it is answered in a thread
 	answered := set{} // each in a thread of its own
 	var stops Changes
 	switch e := e.(type) {
@@ -660,9 +658,6 @@ func (d *driver) checkCauses(e Event, wanted map[string]cause, effects []Effect)
 			switch {
 			case c.Kind == Addressed && !d.s.Conversation.AnswersHere():
 				answered.add(c.TS)
-				if !d.m.keeps {
-					elsewhere = max(elsewhere, c.TS)
-				}
 			case c.Kind == Said && !c.Stop, c.Kind == Addressed:
 				wanted[c.TS] = cause{addressed: c.Kind == Addressed || wanted[c.TS].addressed, later: true}
 			}
@@ -681,9 +676,8 @@ func (d *driver) checkCauses(e Event, wanted map[string]cause, effects []Effect)
 		case kept, d.deleted[ts], d.gone[ts], d.hushed[ts]:
 		case replied && !c.addressed && ts <= newest(d.s.Answering).TS: // one reply for all
 		case answered[ts], slices.ContainsFunc(answered.list(), func(mention string) bool {
-			return d.m.keeps && authorOf(mention) == authorOf(ts) && ts < mention
+			return authorOf(mention) == authorOf(ts) && ts < mention
 		}):
-		case elsewhere != "" && ts <= elsewhere: // withdrawn
 		case slices.ContainsFunc(stops, func(c Change) bool { return c.By != "" || c.Author == authorOf(ts) }):
 		case done && !c.later:
 		default:

@@ -14,7 +14,6 @@ import (
 // the state machine with it.
 type model struct {
 	here  bool // addressed messages are answered in this conversation
-	keeps bool // Policy.KeepsUnanswered
 	stage string
 	// pending wait for a judgment; answering are the addressed messages being answered.
 	pending, answering set
@@ -78,9 +77,9 @@ const (
 	mLooking                        = "looking"
 )
 
-func newModel(here, keeps bool) *model {
+func newModel(here bool) *model {
 	return &model{
-		here: here, keeps: keeps, stage: mIdle, pending: set{}, answering: set{}, served: set{}, said: set{}, mentions: set{}, known: map[string]bool{}, hushed: set{},
+		here: here, stage: mIdle, pending: set{}, answering: set{}, served: set{}, said: set{}, mentions: set{}, known: map[string]bool{}, hushed: set{},
 		joined: set{}, again: set{}, stops: map[string]Stop{}, stoppedBy: map[string]bool{},
 	}
 }
@@ -315,7 +314,7 @@ func (m *model) changes(changes Changes) {
 		return
 	}
 	switch busy := m.stage == mPosting || len(m.answering) > 0; {
-	case len(mentions) > 0 && !m.here && m.keeps:
+	case len(mentions) > 0 && !m.here:
 		said.add(edits.list()...)
 		served := func(s set) {
 			for ts := range s {
@@ -341,14 +340,6 @@ func (m *model) changes(changes Changes) {
 			m.stage = mComposing
 		default:
 			m.quietTime()
-		}
-	case len(mentions) > 0 && !m.here:
-		last := mentions.newest()
-		m.said = m.said.after(last)
-		m.said.add(said.after(last).list()...)
-		if m.stage != mPosting {
-			m.said.add(m.pending.after(last).list()...)
-			m.next()
 		}
 	case busy, m.capped && len(mentions) == 0:
 		for _, all := range []set{mentions, said, edits} {

@@ -28,7 +28,7 @@ type workshop struct {
 
 func newWorkshop(t *testing.T) *workshop {
 	w := &workshop{t: t, s: New(chat.Conversation{Team: "T", Channel: "C", Thread: "1.000001"}), now: start, shown: map[string][]string{}, acted: map[string]int{}, told: map[string]int{}, ended: map[string][]PromiseEnd{}}
-	w.s.Policy = Policy{MinWait: 60, MaxWait: 600, MaxDelay: 300, FollowUpWait: 5, IdleClose: 3600, KeepsUnanswered: true, TellsNext: true}
+	w.s.Policy = Policy{MinWait: 60, MaxWait: 600, MaxDelay: 300, FollowUpWait: 5, IdleClose: 3600}
 	return w
 }
 

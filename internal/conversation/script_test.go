@@ -21,7 +21,7 @@ var (
 )
 
 // steady is the default configuration without its jitter.
-var steady = Policy{MinWait: 300, MaxWait: 1800, MaxDelay: 600, FollowUpWait: 5, IdleClose: 86400, KeepsUnanswered: true, TellsNext: true}
+var steady = Policy{MinWait: 300, MaxWait: 1800, MaxDelay: 600, FollowUpWait: 5, IdleClose: 86400}
 
 func second(n int) time.Time { return start.Add(time.Duration(n) * time.Second) }
 
@@ -45,7 +45,6 @@ type script struct {
 	name  string
 	in    chat.Conversation // inThread unless given
 	steps []step
-	older bool // without Policy.KeepsUnanswered
 }
 
 func play(t *testing.T, sc script) *State {
@@ -55,7 +54,6 @@ func play(t *testing.T, sc script) *State {
 	}
 	s := New(sc.in)
 	s.Policy = steady
-	s.Policy.KeepsUnanswered = !sc.older
 	for i, st := range sc.steps {
 		twin := throughJSON(t, s)
 		got := show(s.Apply(st.event, second(st.at)))

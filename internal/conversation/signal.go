@@ -51,14 +51,8 @@ type Input struct {
 	Conversation chat.Conversation `json:"conversation"`
 	// Attributes is set when the server knows the search attributes.
 	Attributes bool `json:"attributes,omitempty"`
-	// Phase is the search attribute's value when the run starts; empty: idle.
-	Phase Phase `json:"phase,omitempty"`
-	// LastingPhases is set when the search attribute shows lasting phases only: during a
-	// judgment or a reply it keeps its value, to save the upserts.
-	LastingPhases bool `json:"lasting_phases,omitempty"`
-	// PostsAtOnce is set when a local activity tries to post a reply, within the workflow
-	// task that scheduled it. Only if that fails, an activity on a queue posts it.
-	PostsAtOnce bool `json:"posts_at_once,omitempty"`
+	// Phase is the search attribute's value when the run starts.
+	Phase Phase `json:"phase"`
 	// State is where the previous run left off, when this one continues it as new.
 	State *State `json:"state,omitempty"`
 }

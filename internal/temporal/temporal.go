@@ -119,9 +119,8 @@ func StartOptions(c chat.Conversation, name string, phase conversation.Phase, at
 		StaticSummary:         summary(c, name),
 		Priority:              sdk.Priority{FairnessKey: fairnessKey(c)},
 	}
-	in := conversation.Input{Conversation: c, Attributes: attributes, PostsAtOnce: true}
+	in := conversation.Input{Conversation: c, Attributes: attributes, Phase: phase}
 	if attributes {
-		in.Phase, in.LastingPhases = phase, true
 		options.TypedSearchAttributes = sdk.NewSearchAttributes(
 			teamAttribute.ValueSet(c.Team), channelAttribute.ValueSet(c.Channel), phaseAttribute.ValueSet(string(phase)))
 	}

@@ -167,7 +167,7 @@ func TestSend(t *testing.T) {
 			if err := converter.GetDefaultDataConverter().FromPayloads(events[0].GetWorkflowExecutionStartedEventAttributes().GetInput(), &in); err != nil {
 				t.Fatal(err)
 			}
-			if want := (conversation.Input{Conversation: test.c, PostsAtOnce: true}); !reflect.DeepEqual(in, want) {
+			if want := (conversation.Input{Conversation: test.c, Phase: signal("1.1", "2.1").InitialPhase(test.c)}); !reflect.DeepEqual(in, want) {
 				t.Errorf("input %+v, want %+v", in, want)
 			}
 			if got := signals(t, events); len(got) != 1 || !reflect.DeepEqual(got[0], signal("1.1", "2.1")) {

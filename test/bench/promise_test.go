@@ -82,7 +82,7 @@ func (w *system) promise(i int, at time.Time) (thread string) {
 		}},
 	}
 	_, err = w.Client.SignalWithStartWorkflow(w.b.Context(), c.ID(), conversation.SignalName, signal, client.StartWorkflowOptions{TaskQueue: conversation.TaskQueue},
-		conversation.WorkflowType, conversation.Input{Conversation: c, PostsAtOnce: true})
+		conversation.WorkflowType, conversation.Input{Conversation: c, Phase: conversation.Idle})
 	w.check(err)
 	return ts
 }

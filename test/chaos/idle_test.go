@@ -182,7 +182,7 @@ func (w *system) catchUp(scheduled bool, within time.Duration) (out workflows.Ca
 	ctx, cancel := context.WithTimeout(w.t.Context(), within)
 	defer cancel()
 	if !scheduled {
-		run, err := w.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: conversation.TaskQueue}, workflows.CatchUp, workflows.CatchUpInput{})
+		run, err := w.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: conversation.TaskQueue}, workflows.CatchUpAll, workflows.CatchUpAllInput{})
 		if err != nil {
 			return out, err
 		}

@@ -16,11 +16,16 @@ import (
 	"myao/workflows"
 )
 
-// runCatchUp runs the catch-up workflow now.
-func (s *system) runCatchUp(in workflows.CatchUpInput) workflows.CatchUpOutput {
+// catchUp reads what may have been missed, as the schedule does, and catchUpAll all channels.
+func (s *system) catchUp() (out workflows.CatchUpOutput) {
 	s.t.Helper()
-	var out workflows.CatchUpOutput
-	s.runWorkflow("CatchUp", in, &out)
+	s.runWorkflow("CatchUp", workflows.CatchUpInput{}, &out)
+	return out
+}
+
+func (s *system) catchUpAll() (out workflows.CatchUpOutput) {
+	s.t.Helper()
+	s.runWorkflow("CatchUpAll", workflows.CatchUpAllInput{}, &out)
 	return out
 }
 
@@ -63,7 +68,7 @@ func TestSaidWhileDown(t *testing.T) {
 		return s.postsInThread(top) == 1 && s.postsInThread(known) == 1 && s.postsInThread(untouched) == 1 && s.postsInThread("") == 1
 	})
 	s.awaitStored(s.general, later)
-	s.runCatchUp(workflows.CatchUpInput{Start: true})
+	s.catchUpAll()
 	s.never("an answer more", 5*time.Second, func() bool { return len(s.posts()) > 4 })
 	for _, c := range s.replies() {
 		if !regexp.MustCompile(`at the top level\?|in an old thread\?|under an old message\?|in a direct message\?`).MatchString(c.System) {
@@ -81,9 +86,8 @@ func TestDroppedEventsAreCaughtUp(t *testing.T) {
 	missed := s.Workspace.Say(s.general, s.alice.ID, s.mention("can you hear me?"))
 	s.Workspace.Faults().SuppressEvents(false)
 	s.awaitStored(s.general, s.Workspace.Say(s.general, s.bob.ID, "the line is back"))
-	byGaps := workflows.CatchUpInput{Gaps: true}
 	calls := len(s.Workspace.Calls("conversations.history"))
-	if out := s.runCatchUp(byGaps); out != (workflows.CatchUpOutput{}) || len(s.Workspace.Calls("conversations.history")) != calls {
+	if out := s.catchUp(); out != (workflows.CatchUpOutput{}) || len(s.Workspace.Calls("conversations.history")) != calls {
 		t.Errorf("without a gap: %+v, and calls of Slack", out)
 	}
 	notice := fmt.Sprintf(`{"type":"app_rate_limited","team_id":%q,"minute_rate_limited":%d}`, s.Workspace.Team(), time.Now().Unix())
@@ -99,11 +103,11 @@ func TestDroppedEventsAreCaughtUp(t *testing.T) {
 		gaps, err := s.store.Gaps(t.Context(), s.Workspace.Team())
 		return err == nil && gaps.Due
 	})
-	if out := s.runCatchUp(byGaps); out.Taken != 1 || out.New != 1 || out.Failed != 0 {
+	if out := s.catchUp(); out.Taken != 1 || out.New != 1 || out.Failed != 0 {
 		t.Errorf("after the notice: %+v; want one message that was not known, and taken", out)
 	}
 	s.await("the answer", func() bool { return s.postsInThread(missed) == 1 })
-	if out := s.runCatchUp(workflows.CatchUpInput{}); out.Taken != 0 || out.Failed != 0 {
+	if out := s.catchUpAll(); out.Taken != 0 || out.Failed != 0 {
 		t.Errorf("caught up again: %+v; want nothing", out)
 	}
 	s.never("a second answer", 4*time.Second, func() bool { return len(s.posts()) > 1 })
@@ -126,9 +130,9 @@ func TestStoredIsNotHandled(t *testing.T) {
 		s.awaitStored(room, alices) // from the thread's history
 	}
 	s.await("alice's answer after the late event", func() bool { return len(s.postsIn(late)) == 2 })
-	s.runCatchUp(workflows.CatchUpInput{})
+	s.catchUpAll()
 	s.await("alice's answer without an event", func() bool { return len(s.postsIn(never)) == 2 })
-	s.runCatchUp(workflows.CatchUpInput{Start: true})
+	s.catchUpAll()
 	s.never("a third answer", 5*time.Second, func() bool { return len(s.posts()) > 4 })
 }
 
@@ -141,13 +145,13 @@ func TestOldIsStoredAndNotAnswered(t *testing.T) {
 	random := s.Workspace.AddChannel(sandbox.Public, "random", s.alice.ID, s.bob.ID)
 	before := s.Workspace.Say(random, s.alice.ID, s.mention("are you in here?"))
 	s.Workspace.Join(random, s.Workspace.Bot().UserID)
-	if out := s.runCatchUp(workflows.CatchUpInput{Start: true}); out.Channels != 2 || out.New < 2 || out.Taken != 0 || out.Failed != 0 {
+	if out := s.catchUpAll(); out.Channels != 2 || out.New < 2 || out.Taken != 0 || out.Failed != 0 {
 		t.Errorf("caught up: %+v; want two channels, and nothing taken", out)
 	}
 	s.awaitStored(s.general, old)
 	s.awaitStored(random, before)
 	missed := s.Workspace.Say(random, s.alice.ID, s.mention("and now?"), sandbox.WithoutEvent())
-	s.runCatchUp(workflows.CatchUpInput{})
+	s.catchUpAll()
 	s.await("the answer, and the introduction", func() bool { return s.postsInThread(missed) == 1 && s.postsInThread("") == 1 })
 	s.never("an answer to what is old", 4*time.Second, func() bool { return len(s.posts()) > 2 })
 }

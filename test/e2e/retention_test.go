@@ -10,7 +10,6 @@ import (
 	"myao/internal/sandbox"
 	"myao/internal/store"
 	"myao/internal/testserver"
-	"myao/workflows"
 )
 
 // The schedule deletes what is older than the configuration allows. A deleted message that
@@ -49,7 +48,7 @@ func TestRetention(t *testing.T) {
 			t.Errorf("%s is gone", what)
 		}
 	}
-	s.runWorkflow("CatchUp", workflows.CatchUpInput{Start: true}, nil)
+	s.catchUpAll()
 	prune()
 	s.Workspace.Say(s.general, s.bob.ID, s.mention("and today?"))
 	s.await("another answer", func() bool { return len(s.posts()) == 2 })
