@@ -97,7 +97,7 @@ func TestShowText(t *testing.T) {
 				Name: "C1", Run: operator.Run{ID: "r", Running: true, Started: noon, Paused: []operator.Pause{
 					{Activity: "Compose", At: noon, By: "carol", Reason: "it costs\ntoo much"}, {Activity: "Settle", At: noon},
 				}},
-				State: &conversation.State{Phase: conversation.Replying, Answering: []conversation.Item{{TS: "1772366400.000100", Addressed: true}}},
+				State: &conversation.State{Phase: conversation.Replying, Work: conversation.Work{Answering: []conversation.Item{{TS: "1772366400.000100", Addressed: true}}}},
 			},
 			[]string{
 				"C1", "phase      replying",
@@ -120,7 +120,7 @@ func TestShowText(t *testing.T) {
 			[]string{"C1", "phase  closed: nothing is waiting", "run    none known to Temporal: the next message starts one"},
 		},
 		{
-			"posting", conversationReport{Name: "C1", Run: operator.Run{ID: "r", Running: true, Started: noon}, State: &conversation.State{Phase: conversation.Replying, Posting: true}},
+			"posting", conversationReport{Name: "C1", Run: operator.Run{ID: "r", Running: true, Started: noon}, State: &conversation.State{Phase: conversation.Replying, Work: conversation.Work{Posting: true}}},
 			[]string{"C1", "phase  replying (posting)", "run    r, open since 2026-03-01 21:00:00 JST"},
 		},
 	} {

@@ -105,7 +105,7 @@ func TestBackgroundOnARealServer(t *testing.T) {
 		members:  []string{"C1", "C2", "C3", "C4", "C5"},
 	}
 	s.of = of
-	memory := s.begin("memory", Memory, MemoryInput{AtOnce: 4})
+	memory := s.begin("memory", Memory, MemoryInput{MaxConcurrent: 4})
 	catchUp := s.begin("catch-up", CatchUpAll, CatchUpAllInput{})
 	returns(s, s.begin("channel-sync", ChannelSync), activities.SyncOutput{Left: 1})
 	returns(s, catchUp, CatchUpOutput{Channels: 5, Read: 5})

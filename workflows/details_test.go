@@ -43,10 +43,10 @@ func TestDetails(t *testing.T) {
 			Acting: []conversation.ProposalRef{{ID: "c"}}},
 			"**idle**: nothing waits\n\n2 proposals for people to decide about, next lapses " + due.Add(24*time.Hour).Format("Mon 2 Jan") + " 12:03 UTC\n\n1 approved call under way"},
 		{"composing", conversation.State{Phase: conversation.Replying}, "**composing a reply**"},
-		{"looking things up", conversation.State{Phase: conversation.Replying, Answering: items(1), Round: 1, Steps: []conversation.Step{
+		{"looking things up", conversation.State{Phase: conversation.Replying, Work: conversation.Work{Answering: items(1), Round: 1, Steps: []conversation.Step{
 			{ID: "a", Tool: "search_messages", Done: true}, {ID: "b", Tool: "read_thread"},
-		}}, "**looking things up for a reply** to 1 message that addressed the bot: 1 of 2 done, search messages, read thread, after 1 round of looking up"},
-		{"posting an answer", conversation.State{Phase: conversation.Replying, Posting: true, Answering: items(1, 2), Later: items(3)},
+		}}}, "**looking things up for a reply** to 1 message that addressed the bot: 1 of 2 done, search messages, read thread, after 1 round of looking up"},
+		{"posting an answer", conversation.State{Phase: conversation.Replying, Work: conversation.Work{Posting: true, Answering: items(1, 2)}, Later: items(3)},
 			"**posting a reply** to 2 messages that addressed the bot\n\n1 message came meanwhile"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

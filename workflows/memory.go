@@ -18,8 +18,8 @@ type MemoryInput struct {
 	// Channels is set once the threads are done. After is the scope to continue after.
 	Channels bool       `json:"channels,omitempty"`
 	After    chat.Scope `json:"after"`
-	// AtOnce is how many scopes are summarised at a time: conversations need the model's rate limit, too. Less than 1 is 1.
-	AtOnce int `json:"at_once,omitempty"`
+	// MaxConcurrent is how many scopes are summarised at a time: conversations need the model's rate limit, too. Less than 1 is 1.
+	MaxConcurrent int `json:"max_concurrent,omitempty"`
 	// Done sums up the earlier parts of the run.
 	Done MemoryOutput `json:"done"`
 }
@@ -87,7 +87,7 @@ func (m *memory) part() (next *chat.Scope, err error) {
 	m.team = found.Team
 	workflow.SetCurrentDetails(m.ctx, fmt.Sprintf("%d %s to remember in this part; so far %d threads, %d channels, %d failed",
 		len(found.Scopes), kind, m.in.Done.Threads, m.in.Done.Channels, m.in.Done.Failed))
-	return found.Next, forEach(m.ctx, found.Scopes, max(m.in.AtOnce, 1), m.remember)
+	return found.Next, forEach(m.ctx, found.Scopes, max(m.in.MaxConcurrent, 1), m.remember)
 }
 
 func (m *memory) remember(ctx workflow.Context, s chat.Scope) {

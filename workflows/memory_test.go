@@ -35,7 +35,7 @@ func TestMemoryGoesFromNarrowToBroadScopes(t *testing.T) {
 		threads:  [][]chat.Scope{threads("C1", "1.0", "2.0", "3.0", "4.0", "5.0"), threads("C2", "6.0")},
 		channels: [][]chat.Scope{channels("C1"), channels("C2")},
 	})
-	if err := c.run(Memory, MemoryInput{AtOnce: 4}); err != nil {
+	if err := c.run(Memory, MemoryInput{MaxConcurrent: 4}); err != nil {
 		t.Fatal(err)
 	}
 	c.wants(
@@ -203,7 +203,7 @@ func TestFanOutIsBounded(t *testing.T) {
 		}
 		return nil
 	}
-	if err := c.run(Memory, MemoryInput{AtOnce: 6}); err != nil {
+	if err := c.run(Memory, MemoryInput{MaxConcurrent: 6}); err != nil {
 		t.Fatal(err)
 	}
 	returned(t, c, MemoryOutput{Threads: 30, Calls: 30})

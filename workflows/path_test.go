@@ -346,7 +346,10 @@ var paths = []path{
 		runs: [][]string{{"signal approved", "Act: done", "signal said", "cancels Compose", "Settle withdrawn", "Compose addressed", "Compose: done", "Post: done", "Judge", "Judge: no", "completed"}}},
 	{name: "proposed-and-lapsed",
 		play: func(p *pathRunner) {
-			p.posted(proposing("p", 2, time.Now().Add(2*time.Second)), done)
+			p.posted(done)
+			p.post = func(activities.PostInput) ending[activities.ReplyOutput] {
+				return proposing("p", 2, time.Now().Add(1500*time.Millisecond))
+			}
 			p.says(addressed(2))
 		},
 		runs: [][]string{{"Post: done", "continued as new"}, {"continues, idle", "ShowProposal", "completed"}}, never: []string{"Act"}},
@@ -370,6 +373,7 @@ var paths = []path{
 			p.posted(promising("p", 2, time.Now().Add(time.Hour)))
 			p.says(addressed(2))
 			p.sees("post " + ts(2))
+			p.is(conversation.Idle)
 			p.says(decides(conversation.Cancelled, 2, "p"))
 		},
 		runs: [][]string{{"Post: done", "signal cancelled", "ShowProposal", "completed"}}, never: []string{"CheckPromise"}},
@@ -406,7 +410,7 @@ var paths = []path{
 			p.is(conversation.Waiting)
 			p.orders(conversation.UpdateAnswerNow, carol)
 		},
-		runs: [][]string{{"signal said", "update answer-now", "Compose", "Order: done", "PostAtOnce: done", "completed"}}, never: []string{"Judge"}},
+		runs: [][]string{{"signal said", "update answer-now", "Compose", "Order", "PostAtOnce: done", "completed"}}, never: []string{"Judge"}},
 	{name: "answer-now-while-judging", in: topLevel,
 		play: func(p *pathRunner) {
 			p.judged(no().after(untilCancelled))
@@ -414,7 +418,7 @@ var paths = []path{
 			p.sees("judge " + ts(2))
 			p.orders(conversation.UpdateAnswerNow, carol)
 		},
-		runs: [][]string{{"Judge", "update answer-now", "cancels Judge", "Settle overruled", "Compose", "Order: done", "PostAtOnce: done", "completed"}}},
+		runs: [][]string{{"Judge", "update answer-now", "cancels Judge", "Settle overruled", "Compose", "Order", "PostAtOnce: done", "completed"}}},
 	{name: "answer-now-while-delaying", in: topLevel,
 		play: func(p *pathRunner) {
 			p.judged(yes(60))
@@ -422,7 +426,7 @@ var paths = []path{
 			p.is(conversation.Delaying)
 			p.orders(conversation.UpdateAnswerNow, carol)
 		},
-		runs: [][]string{{"Judge: yes, later", "update answer-now", "Compose", "Order: done", "PostAtOnce: done", "completed"}}},
+		runs: [][]string{{"Judge: yes, later", "update answer-now", "Compose", "Order", "PostAtOnce: done", "completed"}}},
 	{name: "drop",
 		play: func(p *pathRunner) {
 			p.composed(done.after(untilCancelled))
@@ -564,22 +568,22 @@ var paths = []path{
 				threads:  [][]chat.Scope{threads("C1", "1", "once", "never", "4", "5"), threads("C2", "6")},
 				channels: [][]chat.Scope{channels("C1", "C2")},
 			}
-			p.begin("memory", Memory, MemoryInput{AtOnce: 4})
+			p.begin("memory", Memory, MemoryInput{MaxConcurrent: 4})
 		},
 		runs: [][]string{{"Survey", "Remember", "Remember", "Remember: failed", "Survey", "Remember", "Survey", "Remember: done", "completed"}}},
 	{name: "memory-with-nothing-new",
-		play: func(p *pathRunner) { p.begin("memory", Memory, MemoryInput{AtOnce: 4}) },
+		play: func(p *pathRunner) { p.begin("memory", Memory, MemoryInput{MaxConcurrent: 4}) },
 		runs: [][]string{{"Survey", "Survey: done", "Survey", "Survey: done", "Remember", "Remember: done", "completed"}}},
 	{name: "memory-failed",
 		play: func(p *pathRunner) {
 			p.of = workspace{fails: refuses("survey channels")}
-			p.begin("memory", Memory, MemoryInput{AtOnce: 4})
+			p.begin("memory", Memory, MemoryInput{MaxConcurrent: 4})
 		},
 		runs: [][]string{{"Survey: done", "Survey", "Survey: failed", "failed"}}},
 	{name: "memory-cancelled",
 		play: func(p *pathRunner) {
 			p.of = workspace{threads: [][]chat.Scope{threads("C1", "1", "endless", "3", "4", "5", "6")}}
-			run := p.begin("memory", Memory, MemoryInput{AtOnce: 4})
+			run := p.begin("memory", Memory, MemoryInput{MaxConcurrent: 4})
 			p.cancelAfter(run, "Remember: done")
 		},
 		runs: [][]string{{"Remember", "cancel requested", "cancels Remember", "canceled"}}},
@@ -589,7 +593,7 @@ var paths = []path{
 				threads:  [][]chat.Scope{threads("C1", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12"), threads("C2", "1", "2")},
 				channels: [][]chat.Scope{channels("C1")},
 			}
-			p.begin("memory", Memory, MemoryInput{AtOnce: 4})
+			p.begin("memory", Memory, MemoryInput{MaxConcurrent: 4})
 		},
 		runs: [][]string{{"started", "Remember: done", "continued as new"}, {"continues", "Survey", "Remember: done", "completed"}}},
 	{name: "catch-up-without-a-gap",

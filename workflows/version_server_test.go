@@ -173,7 +173,7 @@ func TestVersionsOfTheWorkers(t *testing.T) {
 		threads: [][]chat.Scope{threads("C1", "1")},
 		fails:   func(string, int) error { <-release; return nil }, // each survey
 	}
-	memory := s.begin("memory", Memory, MemoryInput{AtOnce: 4})
+	memory := s.begin("memory", Memory, MemoryInput{MaxConcurrent: 4})
 	s.await("the conversation to wait", func() bool { return version(s.history(busy.ID(), "")) == "v1" })
 	s.await("the survey", func() bool { return version(s.history("memory", "")) == "v1" })
 

@@ -395,7 +395,7 @@ func (s *State) composeAnswer(all []Item, now time.Time) []Effect {
 	if slices.ContainsFunc(all, isStop) {
 		answered = isStop
 	}
-	s.Telling = ""
+	s.Occasion = ""
 	s.Answering = slices.DeleteFunc(slices.Clone(all), func(it Item) bool { return !answered(it) })
 	last := newest(s.Answering).TS
 	s.Served = unaddressedUntil(all, last)
@@ -415,7 +415,7 @@ func (s *State) compose(now time.Time) Effect {
 }
 
 func (s *State) composeEffect() Effect {
-	e := Compose{Epoch: s.Epoch, Trigger: s.trigger(), Occasion: s.Telling, Addressed: len(s.Answering) > 0, Notice: s.isNotice(), Stop: s.trigger().Stop, Ordered: s.Ordered, Round: s.Round}
+	e := Compose{Epoch: s.Epoch, Trigger: s.trigger(), Occasion: s.Occasion, Addressed: len(s.Answering) > 0, Notice: s.isNotice(), Stop: s.trigger().Stop, Ordered: s.Ordered, Round: s.Round}
 	if added := newest(s.Served).TS; e.Addressed && !e.Notice && compareTS(s.trigger(), added) < 0 {
 		e.Until = added
 	}
@@ -426,18 +426,18 @@ func (s *State) composeEffect() Effect {
 }
 
 func (s *State) lookEffect() Effect {
-	return Look{Epoch: s.Epoch, Trigger: s.trigger(), Occasion: s.Telling, Addressed: len(s.Answering) > 0, Round: s.Round}
+	return Look{Epoch: s.Epoch, Trigger: s.trigger(), Occasion: s.Occasion, Addressed: len(s.Answering) > 0, Round: s.Round}
 }
 
 func (s *State) postEffect() Effect {
-	return Post{Epoch: s.Epoch, Trigger: s.trigger(), Occasion: s.Telling, Addressed: len(s.Answering) > 0, Notice: s.isNotice()}
+	return Post{Epoch: s.Epoch, Trigger: s.trigger(), Occasion: s.Occasion, Addressed: len(s.Answering) > 0, Notice: s.isNotice()}
 }
 
 // isNotice reports whether the reply is a note that no model writes.
 func (s *State) isNotice() bool { return s.Notice || isStop(s.trigger()) }
 
 func (s *State) settleEffect(o Outcome, by string) Effect {
-	return Settle{Epoch: s.Epoch, Trigger: s.trigger(), Occasion: s.Telling, Addressed: len(s.Answering) > 0, Outcome: o, By: by}
+	return Settle{Epoch: s.Epoch, Trigger: s.trigger(), Occasion: s.Occasion, Addressed: len(s.Answering) > 0, Outcome: o, By: by}
 }
 
 // trigger is the newest of the messages that the current decision is about.
@@ -496,7 +496,7 @@ func (s *State) nextRound() []Effect {
 	s.Steps = nil
 	s.Round++
 	var asking []string
-	if s.Telling == "" { // what is said to an occasion gets an answer of its own
+	if s.Occasion == "" { // what is said to an occasion gets an answer of its own
 		asking = authors(s.Answering)
 	}
 	joins := func(it Item) bool { return it.Stop == NoStop && slices.Contains(asking, it.Author) }
@@ -572,8 +572,7 @@ func (s *State) restart(now time.Time) []Effect {
 // there addressed the bot, else the quiet time. Where Later is empty, the conversation is idle.
 func (s *State) next(now time.Time) []Effect {
 	s.Pending, s.FirstAt = nil, time.Time{}
-	s.Answering, s.Served, s.Telling = nil, nil, ""
-	s.Posting, s.Notice, s.Capped, s.Ordered = false, false, false, false
+	s.Work = Work{}
 	if len(s.Occasions) > 0 {
 		return []Effect{s.tell(now)}
 	}

@@ -13,7 +13,7 @@ func (s *State) InFlight() []Effect {
 		}
 	}
 	switch {
-	case s.Phase == Judging && s.Telling != "":
+	case s.Phase == Judging && s.Occasion != "":
 		effects = append(effects, s.checkEffect())
 	case s.Phase == Judging:
 		effects = append(effects, Judge{Epoch: s.Epoch, Trigger: newest(s.Pending)})

@@ -145,11 +145,11 @@ func (p OpenPromise) key() string { return PromiseKey(p.ID, p.Number) }
 
 // keeping returns the promise that the work under way is about, or nil.
 func (s *State) keeping() *OpenPromise {
-	if !strings.HasPrefix(s.Telling, promisePrefix) {
+	if !strings.HasPrefix(s.Occasion, promisePrefix) {
 		return nil
 	}
 	for i := range s.Promises {
-		if s.Promises[i].key() == s.Telling {
+		if s.Promises[i].key() == s.Occasion {
 			return &s.Promises[i]
 		}
 	}
@@ -172,7 +172,7 @@ func (s *State) NextPromise() time.Time {
 	}
 	var first time.Time
 	for _, p := range s.Promises {
-		if p.Ended == "" && p.key() != s.Telling && (first.IsZero() || p.DueAt.Before(first)) {
+		if p.Ended == "" && p.key() != s.Occasion && (first.IsZero() || p.DueAt.Before(first)) {
 			first = p.DueAt
 		}
 	}
@@ -261,7 +261,7 @@ func (s *State) moved(c Change, now time.Time) []Effect {
 			return nil
 		}
 		effects = s.withdraw(Withdrawn, c.By)
-		s.Answering, s.Telling = nil, ""
+		s.Answering, s.Occasion = nil, ""
 	}
 	p.DueAt, p.Number = ref.Due, ref.Number
 	if len(effects) > 0 {
@@ -280,7 +280,7 @@ func (s *State) cancelPromise(c Change, now time.Time) []Effect {
 	under := s.keeping() == p && !s.Posting
 	if under {
 		effects = append(effects, s.withdraw(Dropped, c.By)...)
-		s.Answering, s.Telling = nil, ""
+		s.Answering, s.Occasion = nil, ""
 	}
 	if s.keeping() != p { // a post under way is recorded as it ends
 		s.dropPromise(p.ID)
@@ -295,7 +295,7 @@ func (s *State) cancelPromise(c Change, now time.Time) []Effect {
 func (s *State) withdrawPromises(ts string) []Effect {
 	var effects []Effect
 	for _, p := range slices.Clone(s.Promises) {
-		if p.TS == ts && !(s.Posting && p.key() == s.Telling) {
+		if p.TS == ts && !(s.Posting && p.key() == s.Occasion) {
 			effects = append(effects, s.endPromise(p.ID, PromiseWithdrawn, ts)...)
 		}
 	}
@@ -320,14 +320,14 @@ func (s *State) keepDue(now time.Time) []Effect {
 	effects := s.withdraw(Withdrawn, due.key())
 	s.Later, s.Pending = merge(s.Later, s.Pending), nil
 	s.FirstAt, s.Verdict = time.Time{}, nil
-	s.Telling, s.Answering = due.key(), []Item{{TS: due.TS, Addressed: true, At: now, Author: due.Author}}
+	s.Occasion, s.Answering = due.key(), []Item{{TS: due.TS, Addressed: true, At: now, Author: due.Author}}
 	s.Epoch++
 	s.enter(Judging, now)
 	return append(effects, s.checkEffect())
 }
 
 func (s *State) checkEffect() Effect {
-	return Check{Epoch: s.Epoch, Trigger: s.trigger(), Occasion: s.Telling}
+	return Check{Epoch: s.Epoch, Trigger: s.trigger(), Occasion: s.Occasion}
 }
 
 // checked does what was found about a promise that is due.
@@ -383,7 +383,7 @@ func (s *State) beginAgain(by string, now time.Time) []Effect {
 		return nil
 	}
 	effects := s.withdraw(Withdrawn, by)
-	s.Telling, s.Answering = "", nil
+	s.Occasion, s.Answering = "", nil
 	s.enter(Idle, now)
 	return effects
 }

@@ -64,8 +64,8 @@ func (w *workshop) over(number, told int, want ...PromiseEnd) {
 	if got := w.ended[key]; !slices.Equal(got, want) || w.told[key] != told || len(w.s.Promises) > 0 {
 		w.t.Errorf("ended %q, told %d times, left %+v; want %q, %d", got, w.told[key], w.s.Promises, want, told)
 	}
-	if w.work == nil && w.s.Telling != "" {
-		w.t.Errorf("telling %s", w.s.Telling)
+	if w.work == nil && w.s.Occasion != "" {
+		w.t.Errorf("telling %s", w.s.Occasion)
 	}
 }
 

@@ -165,7 +165,7 @@ func (s *State) tellNext(now time.Time) []Effect {
 func (s *State) tell(now time.Time) Effect {
 	o := s.Occasions[0]
 	s.Occasions = slices.Delete(s.Occasions, 0, 1)
-	s.Telling, s.Answering = o.Key, []Item{o.Trigger}
+	s.Occasion, s.Answering = o.Key, []Item{o.Trigger}
 	return s.compose(now)
 }
 

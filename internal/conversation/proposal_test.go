@@ -133,7 +133,7 @@ func TestProposals(t *testing.T) {
 		w.finish()
 		w.finish()
 		w.expect(1, 1, "", "")
-		if w.s.Phase != Idle || w.s.busy() || w.s.Telling != "" {
+		if w.s.Phase != Idle || w.s.busy() || w.s.Occasion != "" {
 			t.Errorf("in the end %+v", w.s)
 		}
 	})

@@ -41,6 +41,35 @@ type State struct {
 	// FirstAt is when the first pending message came, even if it was deleted since. MaxWait
 	// counts from here.
 	FirstAt time.Time `json:"first_at,omitzero"`
+	// Work is the judgment or the reply under way; zero while the conversation is idle.
+	Work `json:"work,omitzero"`
+	// Later are the messages that came during work that they do not withdraw: a post, an
+	// answer to an addressed message, or a capped decision.
+	Later []Item `json:"later,omitempty"`
+
+	// Proposals are open, Acting are approved and being carried out.
+	Proposals []OpenProposal `json:"proposals,omitempty"`
+	Acting    []ProposalRef  `json:"acting,omitempty"`
+	// Occasions are yet to be told.
+	Occasions []Occasion `json:"occasions,omitempty"`
+	// Promises are open. None is turned to before HeldUntil, because the bot is to be silent.
+	Promises  []OpenPromise `json:"promises,omitempty"`
+	HeldUntil time.Time     `json:"held_until,omitzero"`
+
+	// DueAt is when Waiting or Delaying ends; the zero time in any other phase.
+	DueAt time.Time `json:"due_at,omitzero"`
+	// Since is when the phase began. IdleClose counts from here.
+	Since time.Time `json:"since,omitzero"`
+	// Verdict is the newest verdict, for display.
+	Verdict *chat.Verdict `json:"verdict,omitempty"`
+	// Epoch numbers the decisions. A result from an older epoch is ignored.
+	Epoch int `json:"epoch"`
+	// Seen is the ring of recent change ids, oldest first.
+	Seen []string `json:"seen,omitempty"`
+}
+
+// Work is what is known of the judgment or the reply under way, besides its phase.
+type Work struct {
 	// Capped is set when the judgment began at MaxWait, or ended with a yes after it, or an
 	// operator ordered the reply. A message that does not address the bot no longer withdraws
 	// the decision: otherwise a busy channel would never be judged.
@@ -61,31 +90,8 @@ type State struct {
 	Steps []Step `json:"steps,omitempty"`
 	// Round counts the rounds of looking things up that the reply has behind it.
 	Round int `json:"round,omitempty"`
-	// Later are the messages that came during work that they do not withdraw: a post, an
-	// answer to an addressed message, or a capped decision.
-	Later []Item `json:"later,omitempty"`
-
-	// Proposals are open, Acting are approved and being carried out.
-	Proposals []OpenProposal `json:"proposals,omitempty"`
-	Acting    []ProposalRef  `json:"acting,omitempty"`
-	// Occasions are yet to be told. Telling is the key of the one that the reply under way tells; empty
-	// for any other reply.
-	Occasions []Occasion `json:"occasions,omitempty"`
-	Telling   string     `json:"telling,omitempty"`
-	// Promises are open. None is turned to before HeldUntil, because the bot is to be silent.
-	Promises  []OpenPromise `json:"promises,omitempty"`
-	HeldUntil time.Time     `json:"held_until,omitzero"`
-
-	// DueAt is when Waiting or Delaying ends; the zero time in any other phase.
-	DueAt time.Time `json:"due_at,omitzero"`
-	// Since is when the phase began. IdleClose counts from here.
-	Since time.Time `json:"since,omitzero"`
-	// Verdict is the newest verdict, for display.
-	Verdict *chat.Verdict `json:"verdict,omitempty"`
-	// Epoch numbers the decisions. A result from an older epoch is ignored.
-	Epoch int `json:"epoch"`
-	// Seen is the ring of recent change ids, oldest first.
-	Seen []string `json:"seen,omitempty"`
+	// Occasion is the key of the occasion that the reply tells; empty for any other reply.
+	Occasion string `json:"occasion,omitempty"`
 }
 
 // New is the state of a new conversation. It counts as idle since the zero time: a run that

@@ -92,7 +92,7 @@ func TestAnswerableAndDroppable(t *testing.T) {
 			t.Errorf("%s: Droppable = %v", phase, got)
 		}
 	}
-	if (&State{Phase: Replying, Posting: true}).Droppable() {
+	if (&State{Phase: Replying, Work: Work{Posting: true}}).Droppable() {
 		t.Error("a post is droppable")
 	}
 }
@@ -128,18 +128,24 @@ func TestStateThroughJSON(t *testing.T) {
 	delay := 30
 	full := State{
 		Conversation: inThread, Policy: steady, Phase: Replying,
-		Pending: []Item{{TS: ts(1), Revision: "a", FollowUp: true, At: second(1)}}, FirstAt: second(1), Capped: true, Ordered: true,
-		Answering: []Item{{TS: ts(2), Addressed: true}}, Served: []Item{{TS: ts(1)}}, Posting: true, Notice: true, Later: []Item{{TS: ts(3), Author: "U1", Stop: TooLate, Operator: true}},
+		Pending: []Item{{TS: ts(1), Revision: "a", FollowUp: true, At: second(1)}}, FirstAt: second(1),
+		Work: Work{
+			Capped: true, Ordered: true, Answering: []Item{{TS: ts(2), Addressed: true}}, Served: []Item{{TS: ts(1)}}, Posting: true, Notice: true,
+			Steps: []Step{{ID: "s", Tool: "t", Done: true}}, Round: 2, Occasion: "step/s",
+		},
+		Later: []Item{{TS: ts(3), Author: "U1", Stop: TooLate, Operator: true}},
 		DueAt: second(4), Since: second(5),
 		Verdict: &chat.Verdict{ShouldRespond: true, Reason: "why", Confidence: 0.5, DelaySeconds: &delay},
-		Epoch:   7, Seen: []string{"x"}, Steps: []Step{{ID: "s", Tool: "t", Done: true}}, Round: 2,
+		Epoch:   7, Seen: []string{"x"},
 		Proposals: []OpenProposal{{ID: "p", TS: ts(1), LapsesAt: second(9)}}, Acting: []ProposalRef{{ID: "q", TS: ts(2)}},
-		Occasions: []Occasion{{Key: "step/r", Trigger: Item{TS: ts(3)}}}, Telling: "step/s",
-		Promises: []OpenPromise{{ID: "m", TS: ts(1), Author: "U1", DueAt: second(9), Number: 2, Ended: Kept, By: "U2"}}, HeldUntil: second(8),
+		Occasions: []Occasion{{Key: "step/r", Trigger: Item{TS: ts(3)}}},
+		Promises:  []OpenPromise{{ID: "m", TS: ts(1), Author: "U1", DueAt: second(9), Number: 2, Ended: Kept, By: "U2"}}, HeldUntil: second(8),
 	}
-	for i := range reflect.TypeFor[State]().NumField() {
-		if reflect.ValueOf(full).Field(i).IsZero() {
-			t.Fatalf("the test leaves %s empty", reflect.TypeFor[State]().Field(i).Name)
+	for _, part := range []any{full, full.Work} {
+		for field, value := range reflect.ValueOf(part).Fields() {
+			if value.IsZero() {
+				t.Fatalf("the test leaves %s empty", field.Name)
+			}
 		}
 	}
 	if got := throughJSON(t, &full); !reflect.DeepEqual(*got, full) {

@@ -8,7 +8,7 @@ function draw() {
   const phase = phaseOf(m), silent = silence(m);
   const able = m && mind.connected && !stopped(m);
   const waits = able && ["waiting", "judging", "delaying"].includes(phase);
-  const drops = waits || able && phase === "replying" && !m.state?.posting;
+  const drops = waits || able && phase === "replying" && !m.state?.work?.posting;
   let why = "";
   if (!m || !mind.connected) why = "Orders need a connection.";
   else if (stopped(m)) why = "Orders go to the workflow, which needs a worker to carry them out.";

@@ -14,7 +14,7 @@ const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 const quiet = s => Math.round((Date.parse(s.due_at) - Date.parse(s.since)) / 1000) || s.policy.min_wait;
 
 // working says what a conversation is doing while its tools run.
-const working = s => [...new Set(s.steps.map(step => doing[step.tool] || "using " + step.tool))].join(", ");
+const working = work => [...new Set(work.steps.map(step => doing[step.tool] || "using " + step.tool))].join(", ");
 const doing = {
   search_messages: "searching messages", read_thread: "reading a thread", read_channel: "reading a channel", open_link: "opening a link", read_file: "reading a file", remember: "making a note", forget_note: "taking back a note", look_again: "making a promise",
 };
@@ -22,12 +22,12 @@ const doing = {
 function explain(m) {
   const s = m.state;
   if (!s) return stopped(m) ? "Only a worker knows more, and none is running." : "Asking a worker for the conversation's state …";
-  const pending = s.pending || [], answering = s.answering || [];
+  const work = s.work || {}, pending = s.pending || [], answering = work.answering || [];
   const about = (answering.length ? answering : pending).at(-1)?.ts;
   const many = pending.length > 1 ? ` (and ${count(pending.length - 1, "message", "messages")} before it)` : "";
   const bot = names.user(state.bot.user_id);
-  const trouble = s.posting && m.story.entries.findLast(e => e.decision?.outcome === "pending")?.decision.parts?.find(p => p.error);
-  const due = (m.promises || []).find(p => s.telling && isOf("/" + s.telling, p));
+  const trouble = work.posting && m.story.entries.findLast(e => e.decision?.outcome === "pending")?.decision.parts?.find(p => p.error);
+  const due = (m.promises || []).find(p => work.occasion && isOf("/" + work.occasion, p));
   switch (s.phase) {
     case "idle":
       if (silence(m)) return "Nothing waits, and nothing will while it is silent.";
@@ -43,13 +43,13 @@ function explain(m) {
       return `It wants to answer ${authorAndExcerpt(about)}, but holds back in case somebody else does. Any message now withdraws the reply.`;
     case "replying":
       if (trouble) return `Slack fails (${slackError(trouble.error)}) after ${count(trouble.tries, "try", "tries")}. It tries again, but first checks whether the message is there: it is posted once.`;
-      if (s.posting) return "The reply is written and on its way to Slack: it can no longer be withdrawn.";
+      if (work.posting) return "The reply is written and on its way to Slack: it can no longer be withdrawn.";
       if (m.model === "down") return "The model that should write the reply is down: Temporal tries again until an answer comes.";
-      if (s.steps?.length) {
-        const done = s.steps.filter(step => step.done).length;
-        return `It is ${working(s)} (${done} of ${s.steps.length} done), before it answers ${authorAndExcerpt(about)}.`;
+      if (work.steps?.length) {
+        const done = work.steps.filter(step => step.done).length;
+        return `It is ${working(work)} (${done} of ${work.steps.length} done), before it answers ${authorAndExcerpt(about)}.`;
       }
-      if (s.notice) return "It cannot answer, and says so.";
+      if (work.notice) return "It cannot answer, and says so.";
       if (due) return `It keeps its promise: “${due.what}”.`;
       return answering.length ? `${authorAndExcerpt(about)} is meant for ${bot}: it answers at once, without a judgment.` : `It writes its reply to ${authorAndExcerpt(about)}.`;
   }
@@ -145,7 +145,7 @@ function presence(m, text) {
     if (silence(m)) says = `${bot} is ${m.muted_everywhere ? "muted everywhere" : silence(m).forever ? "muted here" : "snoozed here"}`;
     else if (text) says = `${bot} ${phase === "waiting" ? "waits for quiet" : "holds its reply back"} · ${text}`;
     else if (phase === "judging") says = `${bot} judges whether to speak`;
-    else if (phase === "replying" && m.state.steps?.length && !m.state.posting) says = `${bot} is ${working(m.state)} …`;
+    else if (phase === "replying" && m.state.work?.steps?.length && !m.state.work.posting) says = `${bot} is ${working(m.state.work)} …`;
     else if (phase === "replying") says = `${bot} writes a reply`;
     if (stopped(m)) says = text.includes("worker") ? says : says ? says + " · the worker is dead" : `${bot} hears nothing: the worker is dead`;
   }
