@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -65,31 +66,8 @@ func TestIndexNamesEachPage(t *testing.T) {
 
 func TestDocumentsNameTestsThatExist(t *testing.T) {
 	t.Parallel()
-	name := regexp.MustCompile(`\b(?:Test|Fuzz)[A-Z]\w*`)
-	exist := map[string]bool{}
-	var pages []string
-	err := fs.WalkDir(os.DirFS("../.."), ".", func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil || d.IsDir() && path != "." && strings.HasPrefix(d.Name(), "."):
-			return cmp.Or(err, fs.SkipDir)
-		case strings.HasSuffix(path, ".md"):
-			pages = append(pages, path)
-		case strings.HasSuffix(path, "_test.go"):
-			for _, f := range regexp.MustCompile(`(?m)^func (\w+)`).FindAllStringSubmatch(read(t, path), -1) {
-				exist[f[1]] = true
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, page := range pages {
-		for _, test := range name.FindAllString(read(t, page), -1) {
-			if !exist[test] {
-				t.Errorf("%s names %s, which does not exist", page, test)
-			}
-		}
+	for _, fault := range missingTests(t, os.DirFS("../..")) {
+		t.Error(fault)
 	}
 }
 
@@ -102,6 +80,7 @@ func TestDocumentFaultsAreFound(t *testing.T) {
 		}
 		return all
 	}
+	tests := "func TestB(t *testing.T) {\nfunc FuzzB(f *testing.F) {\nfunc BenchmarkB(b *testing.B) {\n"
 	english, now := "# Hello\n", "90f8ec5669cd3418"
 	japanese := func(line string) map[string]string {
 		all := map[string]string{}
@@ -126,11 +105,18 @@ func TestDocumentFaultsAreFound(t *testing.T) {
 		"no line":              {japanese("# こんにちは"), "<!-- Translated from tutorial.md, sha256 " + now + " -->"},
 		"another's line":       {japanese("<!-- Translated from connecting.md, sha256 " + now + " -->"), "docs/ja/tutorial.md: not of the current docs/tutorial.md"},
 		"an unknown page":      {map[string]string{"docs/ja/other.md": ""}, "docs/ja/other.md: no English page is known"},
+		"tests that exist":     {map[string]string{"a.md": "`TestB`; `b` `TestB`,\n`FuzzB`; `a/b` `BenchmarkB`", "a/b/b_test.go": tests}, ""},
+		"a test that does not": {map[string]string{"a.md": "`TestC`", "a/b/b_test.go": tests}, "a.md cites TestC, which does not exist"},
+		"a method":             {map[string]string{"a.md": "`TestC`", "b_test.go": "func (a) TestC() {"}, "a.md cites TestC, which does not exist"},
+		"another package's": {
+			map[string]string{"a.md": "`b` `TestB`, `FuzzB`\n", "a/bb/b_test.go": tests, "b/x_test.go": "func TestB("},
+			"a.md cites FuzzB of package b: it is in [a/bb]",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			all := pages(test.pages)
-			found := append(deadLinks(t, all), staleTranslations(t, all)...)
+			found := slices.Concat(deadLinks(t, all), staleTranslations(t, all), missingTests(t, all))
 			if test.found == "" && len(found) > 0 || test.found != "" && (len(found) != 1 || !strings.Contains(found[0], test.found)) {
 				t.Errorf("found %q, want %q", found, test.found)
 			}
@@ -213,6 +199,52 @@ func anchors(text string) map[string]bool {
 		times[anchor]++
 	}
 	return all
+}
+
+var (
+	testName = regexp.MustCompile(`\b(?:Test|Fuzz|Benchmark)[A-Z]\w*`)
+	testOf   = regexp.MustCompile("`([a-z][a-z0-9/]*)`\\s+((?:`(?:Test|Fuzz|Benchmark)[A-Z]\\w*`(?:,\\s+|\\s+and\\s+)?)+)")
+	declared = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)[A-Z]\w*)`)
+)
+
+// missingTests finds the tests that a document cites and that do not exist. Where the name of a package
+// stands before a list of tests, as in `store` `TestA`, `TestB`, each must be one of that package.
+func missingTests(t *testing.T, root fs.FS) (found faults) {
+	t.Helper()
+	packages := map[string][]string{} // of a test: the directories that declare one of this name
+	pages := map[string]string{}
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case d.IsDir() || path.Ext(name) != ".md" && !strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		text, err := fs.ReadFile(root, name)
+		if path.Ext(name) == ".md" {
+			pages[name] = string(text)
+			return err
+		}
+		for _, m := range declared.FindAllSubmatch(text, -1) {
+			packages[string(m[1])] = append(packages[string(m[1])], path.Dir(name))
+		}
+		return err
+	})
+	testserver.Must(t, err)
+	for page, text := range pages {
+		for _, test := range testName.FindAllString(text, -1) {
+			found.want(packages[test] != nil, "%s cites %s, which does not exist", page, test)
+		}
+		for _, m := range testOf.FindAllStringSubmatch(text, -1) {
+			for _, test := range testName.FindAllString(m[2], -1) {
+				in := slices.ContainsFunc(packages[test], func(dir string) bool { return strings.HasSuffix("/"+dir, "/"+m[1]) })
+				found.want(in || packages[test] == nil, "%s cites %s of package %s: it is in %s", page, test, m[1], packages[test])
+			}
+		}
+	}
+	return found
 }
 
 // staleTranslations finds Japanese pages that are missing, or were made from another version of
