@@ -82,7 +82,7 @@ func (personExport) Help() string {
 
 The output has the name, the messages, reactions and orders of the person, the decisions that the
 messages triggered with their reasons, the replies to them, and the memories that were made from
-them. docs/operations.md describes the fields. It is personal data: give it to that person alone.`
+them. docs/stored-data.md describes the fields. It is personal data: give it to that person alone.`
 }
 
 func (c *personExport) run(ctx context.Context, p launch.Program, stdout io.Writer) error {

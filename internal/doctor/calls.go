@@ -66,7 +66,7 @@ func (e *examination) callsOf(u use, calls []store.Call) Finding {
 	}
 	slices.Sort(took)
 	if 2*total > len(calls) {
-		return warn("see the provider's status page, and Myao model fails in docs/operations.md",
+		return warn("see the provider's status page, and Myao model fails in docs/alerts.md",
 			"%s: %d of the newest %s failed, most often: %s", name, total, count(len(calls), "call"), often)
 	}
 	if median := took[len(took)/2]; median > slowCall {

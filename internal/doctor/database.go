@@ -231,7 +231,7 @@ func (e *examination) unfinished(ctx context.Context) Finding {
 	case oldest.Decision.IsZero(), age < maxUnfinished:
 		return ok("nobody waits for more than %s", span(maxUnfinished))
 	default:
-		return warn("if no other check says why: starter show and the channel tells its state; Myao work unfinished in docs/operations.md",
+		return warn("if no other check says why: starter show and the channel tells its state; Myao work unfinished in docs/alerts.md",
 			"in %s nothing has come of a message to the bot, or of its own yes, for %s", oldest.Conversation, span(age))
 	}
 }

@@ -174,10 +174,10 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// docs/operations.md says what to do about each reason in the log.
+// docs/alerts.md says what to do about each reason in the log.
 func TestReasonsAreDocumented(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/operations.md")
+	page, err := os.ReadFile("../../docs/alerts.md")
 	if err != nil {
 		t.Fatal(err)
 	}
