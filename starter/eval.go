@@ -24,7 +24,7 @@ type evalCommand struct {
 
 // caseFiles is the argument of the commands that read cases.
 type caseFiles struct {
-	Files []string `arg:"" name:"file" help:"Files of cases, one JSON object a line (docs/judgment.md)."`
+	Files []string `arg:"" name:"file" help:"Files of cases, one JSON object a line (docs/judgment-format.md)."`
 }
 
 // read reads all files. A fault is returned for each thing that is wrong in them.

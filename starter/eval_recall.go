@@ -12,7 +12,7 @@ import (
 
 // evalRecall measures what is found again.
 type evalRecall struct {
-	Files []string `arg:"" name:"file" help:"The files of one workspace: people, channels, messages and questions, one JSON object a line (docs/judgment.md)."`
+	Files []string `arg:"" name:"file" help:"The files of one workspace: people, channels, messages and questions, one JSON object a line (docs/judgment-format.md)."`
 	Mode  string   `default:"all" enum:"all,summaries,search,both" placeholder:"MODE" help:"What is there besides the newest messages: summaries, search or both; all measures each (${default})."`
 	output
 }

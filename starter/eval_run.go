@@ -45,7 +45,7 @@ type evalRun struct {
 func (evalRun) Help() string {
 	return `Each case goes through the code that judges in Slack: rules, context, prompt, parsing and threshold. The
 configuration needs an agent for judgment; Slack, Temporal and a database are not used. The figures and the
-format of a case are in docs/judgment.md.
+format of a case are in docs/judgment-format.md.
 
 Examples:
   starter eval run evals/judgment/*.jsonl --provider demo

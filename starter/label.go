@@ -28,7 +28,7 @@ type labelCommand struct {
 // Help implements kong's Help.
 func (labelCommand) Help() string {
 	return `Without --ask it counts the labels of each kind of evidence, and tells in how many of the decisions that people
-have labelled the evidence says the same. What each kind means is in docs/judgment.md.
+have labelled the evidence says the same. What each kind means is in docs/judgment-format.md.
 
 With --ask you see conversations around a decision of the model, without what the model said, and answer s, n or e:
 the bot should have spoken, should have been silent, or either. k skips one, q ends; every answer is kept at once.

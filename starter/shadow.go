@@ -32,7 +32,7 @@ type shadowCommand struct {
 // Help implements kong's Help.
 func (shadowCommand) Help() string {
 	return `For each judge of shadow.judges: how often it agrees with agents.judgment, where it does not and why, how often
-each is right as far as labels tell, and what it costs. What the figures mean is in docs/judgment.md.
+each is right as far as labels tell, and what it costs. What the figures mean is in docs/judgment-format.md.
 
   starter shadow
   starter shadow --since 30d --channel '#general'

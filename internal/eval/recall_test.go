@@ -27,7 +27,7 @@ func shippedWorkspace(t *testing.T) Workspace {
 	return w
 }
 
-// The floors are somewhat below what docs/judgment.md tells.
+// The floors are somewhat below what docs/judgment-results.md tells.
 func TestRecall(t *testing.T) {
 	t.Parallel()
 	w := shippedWorkspace(t)
