@@ -33,10 +33,10 @@ type Verdict struct {
 	React string `json:"-"`
 }
 
-// ParseVerdict reads a model's answer and checks it against the limits of SYSTEM.md §5. A field
-// that is missing or out of range, such as a delay above maxDelay seconds, is an error. It names
-// every fault in words that can be sent back to the model. Addressee, gist and react are never a fault: where
-// one is missing or wrong, it is empty.
+// ParseVerdict reads a model's answer and checks its types and limits. A field that is missing or
+// out of range, such as a delay above maxDelay seconds, is an error. The error names every fault in
+// words that can be sent back to the model. Addressee, gist and react are never a fault: where one is
+// missing or wrong, it is empty.
 func ParseVerdict(answer string, maxDelay int) (Verdict, error) {
 	var raw struct {
 		ShouldRespond *bool    `json:"should_respond"`

@@ -5,5 +5,5 @@
 // Templates (package templates, or files that replace them) never see raw text from
 // people. Every text in their view has been through a guard. No message, name or
 // memory can therefore become a heading, a rule, a message line or a code fence of the
-// prompt (SYSTEM.md §7). Only the operator's own system prompts are not changed.
+// prompt. Only the operator's own system prompts are not changed.
 package prompt
