@@ -188,16 +188,16 @@ func (x *export) checkFiles(t *testing.T) {
 					t.Errorf("%s: the description names %s", r.Alert, l[1])
 				}
 			}
-			severity := map[string]string{"critical": "Critical", "warning": "Warning", "info": "Info"}[r.Labels["severity"]]
-			if _, err := time.ParseDuration(r.For); err != nil || severity == "" ||
-				r.Annotations["summary"] == "" || r.Annotations["description"] == "" {
+			if _, err := time.ParseDuration(r.For); err != nil || r.Annotations["summary"] == "" || r.Annotations["description"] == "" ||
+				!slices.Contains([]string{"critical", "warning", "info"}, r.Labels["severity"]) {
 				t.Errorf("%s lacks something: %+v", r.Alert, r)
 			}
 			words := strings.ToLower(regexp.MustCompile(`(.)([A-Z])`).ReplaceAllString(r.Alert, "$1 $2"))
 			if r.Annotations["runbook_url"] != "docs/alerts.md#"+strings.ReplaceAll(words, " ", "-") {
 				t.Errorf("%s leads to %s", r.Alert, r.Annotations["runbook_url"])
 			}
-			entry := "\n### M" + words[1:] + "\n\n**" + severity + ": " + r.Annotations["summary"] + ".**\n"
+			entry := "\n### M" + words[1:] + "\n\n`" + r.Alert + "` (" + r.Labels["severity"] + "): **" +
+				r.Annotations["summary"] + ".**\n"
 			if at := strings.Index(runbook, entry); at < 0 {
 				t.Errorf("docs/alerts.md does not say what to do about %s: it lacks%s", r.Alert, entry)
 			} else if at < stands {
