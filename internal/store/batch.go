@@ -16,8 +16,8 @@ type query struct {
 	// sql is a SELECT with gorm's placeholders for args.
 	sql  string
 	args []any
-	// into is a *[]T, filled in the order of the query. The fields of T with a json key are the
-	// columns that are read; the query must return each of them.
+	// into is a *[]T, filled in the order of the query. The fields of T with a json tag are the
+	// columns that are read (columnOf); the query must return each of them.
 	into any
 }
 
@@ -64,7 +64,7 @@ func runBatch(db *gorm.DB, queries ...query) error {
 // longer to decode than everything else together.
 func pack(sql string, into any) string {
 	var texts []string
-	for _, name := range keys(reflect.TypeOf(into).Elem().Elem()) {
+	for _, name := range columns(reflect.TypeOf(into).Elem().Elem()) {
 		if name != "" {
 			texts = append(texts, "q."+name+"::text")
 		}
@@ -72,13 +72,22 @@ func pack(sql string, into any) string {
 	return "(SELECT array_send(array_agg(ARRAY[" + strings.Join(texts, ", ") + "])) FROM (" + sql + ") q)"
 }
 
-// keys is the json keys of a struct's fields; empty for a field without one.
-func keys(row reflect.Type) []string {
+// columns is the columns that a struct's fields are read from; empty for a field that is not read.
+func columns(row reflect.Type) []string {
 	names := make([]string, row.NumField())
 	for i := range names {
-		names[i] = row.Field(i).Tag.Get("json")
+		names[i] = columnOf(row.Field(i).Tag)
 	}
 	return names
+}
+
+// columnOf is the column of a field with a json tag: its key or, where JSON leaves the field out, the column for gorm.
+func columnOf(tag reflect.StructTag) string {
+	name, _, _ := strings.Cut(tag.Get("json"), ",")
+	if name == "-" {
+		_, name, _ = strings.Cut(tag.Get("gorm"), "column:")
+	}
+	return name
 }
 
 // unpack reads a value made by pack into a *[]T. The value is an array of arrays in Postgres's
@@ -93,7 +102,7 @@ func unpack(value []byte, into any) error {
 	number := func(at int) int { return int(int32(binary.BigEndian.Uint32(value[at:]))) }
 	rows := reflect.ValueOf(into).Elem()
 	rows.Set(reflect.MakeSlice(rows.Type(), number(dimensions), number(dimensions)))
-	names := keys(rows.Type().Elem())
+	names := columns(rows.Type().Elem())
 	texts, at := string(value), elements // one copy; every text is a part of it
 	for i := range rows.Len() {
 		for field, name := range names {

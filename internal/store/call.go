@@ -16,19 +16,20 @@ import (
 // Call is one finished call of a model and its cost.
 type Call struct {
 	// Scope is the conversation, or the scope of the memory, that the call was for.
-	Scope    chat.Scope
-	Purpose  string // response, judgment, memory or shadow
-	Provider string
-	Model    string
+	Scope    chat.Scope `json:"-"`
+	Purpose  string     `json:"purpose"` // response, judgment, memory or shadow
+	Provider string     `json:"provider,omitempty"`
+	Model    string     `json:"model"`
 	// TokensIn and TokensOut are what the provider counted, also for a failed call.
-	TokensIn, TokensOut int
-	Latency             time.Duration
+	TokensIn  int           `json:"tokens_in"`
+	TokensOut int           `json:"tokens_out"`
+	Latency   time.Duration `json:"latency_ns"`
 	// Error is the kind of failure; empty if the model answered.
-	Error string
+	Error string `json:"error,omitempty"`
 	// Decision is the key of the decision that the call was made for; empty for memory.
-	Decision string
+	Decision string `json:"-"`
 	// Ended is when the call ended; zero means now.
-	Ended time.Time
+	Ended time.Time `json:"-"`
 }
 
 type callRow struct {

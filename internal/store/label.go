@@ -20,8 +20,8 @@ import (
 type Label struct {
 	ID        int64       `gorm:"primaryKey" json:"-"`
 	TeamID    string      `json:"-"`
-	ChannelID string      `json:"channel"`
-	Decision  string      `json:"decision"` // key
+	ChannelID string      `json:"-"`
+	Decision  string      `json:"-"` // key
 	Kind      label.Kind  `json:"kind"`
 	Truth     label.Truth `json:"truth"`
 	Weight    float64     `json:"weight"`

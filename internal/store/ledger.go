@@ -16,36 +16,36 @@ type Decision struct {
 	Key           string   `gorm:"primaryKey" json:"key"`
 	WorkflowID    string   `json:"workflow_id"`
 	TriggerTS     string   `gorm:"column:trigger_ts" json:"trigger_ts"`
-	Revision      string   `json:"revision"`
+	Revision      string   `json:"revision,omitempty"`
 	Source        string   `json:"source"` // judgment, rule, addressed, operator or promise
-	Rule          string   `json:"rule"`
+	Rule          string   `json:"rule,omitempty"`
 	ShouldRespond bool     `json:"should_respond"`
 	Reason        string   `json:"reason"`
-	Confidence    *float64 `json:"confidence"`
-	DelaySeconds  *int     `json:"delay_seconds"`
+	Confidence    *float64 `json:"confidence,omitempty"`
+	DelaySeconds  *int     `json:"delay_seconds,omitempty"`
 	// Addressee and Gist are what the model saw: whom the messages are for, and what it would add.
-	Addressee string `json:"addressee"`
-	Gist      string `json:"gist"`
+	Addressee string `json:"addressee,omitempty"`
+	Gist      string `json:"gist,omitempty"`
 	// React is the name of the emoji that the judge chose in place of a reply.
-	React string `json:"react"`
+	React string `json:"react,omitempty"`
 	// Wanted is the model's yes. Below MinConfidence it is silence all the same.
-	Wanted        bool    `json:"wanted"`
-	MinConfidence float64 `json:"min_confidence"`
+	Wanted        bool    `json:"wanted,omitempty"`
+	MinConfidence float64 `json:"min_confidence,omitempty"`
 	// Prompt is the fingerprint of the judgment's templates, Signals the JSON of conversation.Signals.
-	Prompt    string `json:"prompt"`
-	Signals   string `json:"signals"`
-	Model     string `json:"model"`
-	TokensIn  int    `json:"tokens_in"`
-	TokensOut int    `json:"tokens_out"`
-	LatencyUS int64  `gorm:"column:latency_us" json:"latency_us"`
+	Prompt    string `json:"prompt,omitempty"`
+	Signals   string `json:"signals,omitempty"`
+	Model     string `json:"model,omitempty"`
+	TokensIn  int    `json:"tokens_in,omitempty"`
+	TokensOut int    `json:"tokens_out,omitempty"`
+	LatencyUS int64  `gorm:"column:latency_us" json:"-"`
 	// ReadUS is when the judge began to read the messages; 0 if nothing was read.
-	ReadUS int64 `gorm:"column:read_us" json:"read_us"`
+	ReadUS int64 `gorm:"column:read_us" json:"-"`
 	// Outcome is pending, silent, posted, withdrawn, dropped, overruled, failed or retracted.
 	Outcome conversation.Outcome `json:"outcome"`
 	// OutcomeBy is the message, the operator or the error that caused the outcome.
-	OutcomeBy string `json:"outcome_by"`
-	DecidedUS int64  `gorm:"column:decided_us" json:"decided_us"`
-	SettledUS *int64 `gorm:"column:settled_us" json:"settled_us"`
+	OutcomeBy string `json:"outcome_by,omitempty"`
+	DecidedUS int64  `gorm:"column:decided_us" json:"-"`
+	SettledUS *int64 `gorm:"column:settled_us" json:"-"`
 }
 
 // TableName implements gorm's schema.Tabler.

@@ -55,25 +55,27 @@ func (scopeRow) TableName() string { return "memory_scopes" }
 
 // Memory is one version of a memory and its origin.
 type Memory struct {
-	ID    int64
-	Scope chat.Scope
-	Term  chat.Term
+	ID    int64      `json:"id"`
+	Scope chat.Scope `json:"scope"`
+	Term  chat.Term  `json:"term"`
 	// Version counts from 1; 0 is a draft, which is not current yet.
-	Version int
-	Text    string
+	Version int    `json:"version"`
+	Text    string `json:"text,omitempty"`
 	// Origin is who made it: "model", or "operator" for a text that By wrote, or an old version
 	// that By made current again.
-	Origin, By          string
-	Model               string
-	TokensIn, TokensOut int
-	Latency             time.Duration
+	Origin    string        `json:"origin"`
+	By        string        `json:"by,omitempty"`
+	Model     string        `json:"model,omitempty"`
+	TokensIn  int           `json:"tokens_in"`
+	TokensOut int           `json:"tokens_out"` // the length of the text, as the model counted it; 0: not known
+	Latency   time.Duration `json:"-"`
 	// Sources are the ts of the messages that it was made from; for the workspace, the memories,
 	// each as channel and id: "C1/57".
-	Sources []string
-	Made    time.Time
+	Sources []string  `json:"sources,omitempty"`
+	Made    time.Time `json:"made_at"`
 	// ForgottenBy is who had the text deleted, at Forgotten; both are zero while the text exists.
-	ForgottenBy string
-	Forgotten   time.Time
+	ForgottenBy string    `json:"forgotten_by,omitempty"`
+	Forgotten   time.Time `json:"forgotten_at,omitzero"`
 }
 
 func (r memoryRow) memory() Memory {

@@ -15,24 +15,24 @@ type Opinion struct {
 	ID        int64  `gorm:"primaryKey" json:"-"`
 	TeamID    string `json:"-"`
 	ChannelID string `json:"-"`
-	Decision  string `json:"decision"` // key
-	Judge     string `json:"judge"`    // its name in the configuration
+	Decision  string `json:"-"`     // key
+	Judge     string `json:"judge"` // its name in the configuration
 	// ShouldRespond is its verdict. Wanted is the model's yes; below MinConfidence it is silence all the same.
 	ShouldRespond bool `json:"should_respond"`
-	Wanted        bool `json:"wanted"`
+	Wanted        bool `json:"wanted,omitempty"`
 	// Confidence is 0 to 1; nil if it gave no verdict.
-	Confidence    *float64 `json:"confidence"`
+	Confidence    *float64 `json:"confidence,omitempty"`
 	Reason        string   `json:"reason"`
-	DelaySeconds  *int     `json:"delay_seconds"`
-	MinConfidence float64  `json:"min_confidence"`
+	DelaySeconds  *int     `json:"delay_seconds,omitempty"`
+	MinConfidence float64  `json:"min_confidence,omitempty"`
 	Prompt        string   `json:"prompt"` // fingerprint of its templates
-	Model         string   `json:"model"`
-	TokensIn      int      `json:"tokens_in"`
-	TokensOut     int      `json:"tokens_out"`
-	LatencyUS     int64    `gorm:"column:latency_us" json:"latency_us"`
+	Model         string   `json:"-"`
+	TokensIn      int      `json:"-"`
+	TokensOut     int      `json:"-"`
+	LatencyUS     int64    `gorm:"column:latency_us" json:"-"`
 	// Error is the kind of failure; empty for a verdict.
-	Error   string `json:"error"`
-	GivenUS int64  `gorm:"column:given_us" json:"given_us"`
+	Error   string `json:"-"`
+	GivenUS int64  `gorm:"column:given_us" json:"-"`
 }
 
 // TableName implements gorm's schema.Tabler.

@@ -17,23 +17,23 @@ import (
 // Order is something that somebody told the bot to do.
 type Order struct {
 	// ID identifies the order, however often it is carried out.
-	ID string
+	ID string `json:"id"`
 	// Scope is what it is about: a channel, a thread, or the workspace, for memories and for a mute
 	// everywhere.
-	Scope chat.Scope
+	Scope chat.Scope `json:"scope"`
 	// Kind is answer-now, drop, snooze, mute, unmute, hush, retract, forget, rollback, correct or export, or move
 	// if Slack has given the channel another id.
-	Kind string
+	Kind string `json:"kind"`
 	// By is who ordered it: cli:NAME or slack:U…. For a move it is the cause:
 	// starter:channel_id_changed, followed by /C… for the orders that the move carried over.
-	By string
+	By string `json:"by"`
 	// Subject is the ts of a message, the term and version of a memory, how many cases were exported or messages handed over again, or the other
 	// channel id.
-	Subject string
+	Subject string `json:"subject,omitempty"`
 	// Until is the end of a snooze or mute, otherwise zero.
-	Until time.Time
+	Until time.Time `json:"until,omitzero"`
 	// At is when it was given; zero means now.
-	At time.Time
+	At time.Time `json:"at"`
 }
 
 type orderRow struct {

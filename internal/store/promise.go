@@ -1,7 +1,9 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -52,35 +54,58 @@ func (TooManyPromises) Unwrap() error { return ErrTooManyPromises }
 // Promise is something that the bot has said it will do at a time.
 type Promise struct {
 	ID        string `gorm:"primaryKey" json:"id"` // that of its step
-	TeamID    string `json:"team_id"`
-	ChannelID string `json:"channel_id"`
-	ThreadTS  string `gorm:"column:thread_ts" json:"thread_ts"`
+	TeamID    string `json:"-"`
+	ChannelID string `json:"channel"`
+	// ChannelName is only set where it is shown.
+	ChannelName string `gorm:"-" json:"channel_name,omitempty"`
+	ThreadTS    string `gorm:"column:thread_ts" json:"thread"` // "" at the top level
 	// TriggerTS is the ts of the message that asked, Asker the user id of its author.
 	TriggerTS string `gorm:"column:trigger_ts" json:"trigger_ts"`
 	// Decision is the key of the decision whose reply confirms it.
-	Decision string `json:"decision"`
-	Asker    string `json:"asker"`
+	Decision string `json:"-"`
+	Asker    string `json:"asked_by"`
 	What     string `json:"what"`
 	// Unless is what makes it superfluous; "" for a reminder, which is kept without a judgment.
-	Unless string `json:"unless"`
+	Unless string `json:"unless,omitempty"`
 	// Every is how it repeats, as in package when; "" for once.
-	Every string `json:"every"`
+	Every string `json:"every,omitempty"`
 	// Zone is the name of the time zone in which it was made.
-	Zone string `json:"zone"`
+	Zone string `json:"time_zone"`
 	// FirstUS is when it is due for the first time, DueUS when it is due next or was in the end.
-	FirstUS int64 `gorm:"column:first_us" json:"first_us"`
-	DueUS   int64 `gorm:"column:due_us" json:"due_us"`
+	FirstUS int64 `gorm:"column:first_us" json:"-"`
+	DueUS   int64 `gorm:"column:due_us" json:"-"`
 	// HeldUS is until when a mute or quiet hours hold it up; 0 if they do not.
-	HeldUS int64 `gorm:"column:held_us" json:"held_us"`
+	HeldUS int64 `gorm:"column:held_us" json:"-"`
 	// Number counts the times that it is due, from 1.
 	Number int          `json:"number"`
 	State  PromiseState `json:"state"`
 	// ShownTS is the ts of the message that confirms it; "" before that is posted.
-	ShownTS string `gorm:"column:shown_ts" json:"shown_ts"`
+	ShownTS string `gorm:"column:shown_ts" json:"shown_ts,omitempty"`
 	// EndedBy is slack:U…, an operator's name, or that of a rule; "" if it has ended in the ordinary way.
-	EndedBy  string `json:"ended_by"`
-	StoredUS int64  `gorm:"column:stored_us" json:"stored_us"`
-	EndedUS  int64  `gorm:"column:ended_us" json:"ended_us"`
+	EndedBy  string `json:"ended_by,omitempty"`
+	StoredUS int64  `gorm:"column:stored_us" json:"-"`
+	EndedUS  int64  `gorm:"column:ended_us" json:"-"`
+}
+
+// MarshalJSON implements json.Marshaler: times take the place of the microseconds.
+func (p Promise) MarshalJSON() ([]byte, error) {
+	type columns Promise // without this method
+	return marshalRow(struct {
+		columns
+		Made  time.Time `json:"made_at"`
+		Due   time.Time `json:"due"`
+		Held  time.Time `json:"held_until,omitzero"`
+		Ended time.Time `json:"ended_at,omitzero"`
+	}{columns(p), p.Stored(), p.Due(), p.Held(), p.Ended()})
+}
+
+// marshalRow is json.Marshal that leaves it to whoever prints the JSON whether < and & are escaped.
+func marshalRow(row any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(row)
+	return b.Bytes(), err
 }
 
 // TableName implements gorm's schema.Tabler.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -54,34 +55,54 @@ const unfinished = "state IN ('open', 'approved', 'begun')"
 // Proposal is a call of a tool that acts, and what people decided about it.
 type Proposal struct {
 	ID        string `gorm:"primaryKey" json:"id"` // that of its step
-	TeamID    string `json:"team_id"`
-	ChannelID string `json:"channel_id"`
-	ThreadTS  string `gorm:"column:thread_ts" json:"thread_ts"`
+	TeamID    string `json:"-"`
+	ChannelID string `json:"channel"`
+	// ChannelName is only set where it is shown.
+	ChannelName string `gorm:"-" json:"channel_name,omitempty"`
+	ThreadTS    string `gorm:"column:thread_ts" json:"thread"` // "" at the top level
 	// TriggerTS is the ts of the message that asked.
 	TriggerTS string `gorm:"column:trigger_ts" json:"trigger_ts"`
 	// Decision is the key of the decision whose reply has the buttons.
-	Decision string `json:"decision"`
+	Decision string `json:"-"`
 	// Asker is the user id of whoever asked.
-	Asker  string `json:"asker"`
+	Asker  string `json:"asked_by"`
 	Server string `json:"server"`
 	Tool   string `json:"tool"`
 	// Input is a JSON object, as it was shown to people.
-	Input string `json:"input"`
+	Input string `json:"-"`
 	// Idempotent is set if the call may be repeated.
-	Idempotent bool          `json:"idempotent"`
+	Idempotent bool          `json:"-"`
 	State      ProposalState `json:"state"`
 	// ShownTS is the ts of the message with the buttons; "" before it is posted.
-	ShownTS string `gorm:"column:shown_ts" json:"shown_ts"`
+	ShownTS string `gorm:"column:shown_ts" json:"shown_ts,omitempty"`
 	// DecidedBy is slack:U…, or an operator's name; "" if nobody has decided.
 	DecidedBy string `json:"decided_by"`
-	DecidedUS int64  `gorm:"column:decided_us" json:"decided_us"`
+	DecidedUS int64  `gorm:"column:decided_us" json:"-"`
 	// LapsesUS is when it lapses if nobody has decided.
-	LapsesUS int64 `gorm:"column:lapses_us" json:"lapses_us"`
-	StoredUS int64 `gorm:"column:stored_us" json:"stored_us"`
-	BeganUS  int64 `gorm:"column:began_us" json:"began_us"`
-	EndedUS  int64 `gorm:"column:ended_us" json:"ended_us"`
+	LapsesUS int64 `gorm:"column:lapses_us" json:"-"`
+	StoredUS int64 `gorm:"column:stored_us" json:"-"`
+	BeganUS  int64 `gorm:"column:began_us" json:"-"`
+	EndedUS  int64 `gorm:"column:ended_us" json:"-"`
 	// Output is what came of it.
-	Output string `json:"output"`
+	Output string `json:"output,omitempty"`
+}
+
+// MarshalJSON implements json.Marshaler: times take the place of the microseconds, and Input is an object.
+func (p Proposal) MarshalJSON() ([]byte, error) {
+	type columns Proposal // without this method
+	input := json.RawMessage(p.Input)
+	if !json.Valid(input) { // a model wrote it
+		input, _ = json.Marshal(p.Input)
+	}
+	return marshalRow(struct {
+		columns
+		Input    json.RawMessage `json:"input"`
+		Proposed time.Time       `json:"proposed_at"`
+		Lapses   time.Time       `json:"lapses_at"`
+		Decided  time.Time       `json:"decided_at,omitzero"`
+		Began    time.Time       `json:"began_at,omitzero"`
+		Ended    time.Time       `json:"ended_at,omitzero"`
+	}{columns(p), input, instant(p.StoredUS), p.Lapses(), instantOrZero(p.DecidedUS), instantOrZero(p.BeganUS), instantOrZero(p.EndedUS)})
 }
 
 // TableName implements gorm's schema.Tabler.

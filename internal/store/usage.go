@@ -8,13 +8,19 @@ import (
 
 // Usage is the total of some calls of models, and of the votes about what they wrote.
 type Usage struct {
-	TeamID, ChannelID        string // ChannelID is empty for the workspace's memory
-	Purpose, Provider, Model string
+	TeamID    string `json:"-"`
+	ChannelID string `json:"channel,omitempty"` // empty for the workspace's memory
+	Purpose   string `json:"purpose,omitempty"`
+	Provider  string `json:"provider,omitempty"`
+	Model     string `json:"model,omitempty"`
 	// Failed is how many of the Calls got no answer.
-	Calls, Failed       int
-	TokensIn, TokensOut int
+	Calls     int `json:"calls"`
+	Failed    int `json:"failed"`
+	TokensIn  int `json:"tokens_in"`
+	TokensOut int `json:"tokens_out"`
 	// Up and Down count the votes of people about replies.
-	Up, Down int
+	Up   int `json:"up"`
+	Down int `json:"down"`
 }
 
 // Usage totals the calls from a time until before another, per channel, purpose, provider and
