@@ -34,7 +34,7 @@ func (channelsCommand) Help() string {
 // channelReport is one channel with its settings.
 type channelReport struct {
 	Channel string `json:"channel"` // the id, or the key in the configuration if the database does not know the channel
-	Name    string `json:"name,omitempty"`
+	Name    string `json:"channel_name,omitempty"`
 	Known   bool   `json:"known"`  // to the database
 	Member  bool   `json:"member"` // the bot is in it
 	Private bool   `json:"private"`

@@ -76,7 +76,7 @@ func (c *doctorCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 	return nil
 }
 
-// printFindings writes a line for each finding, and under it how to mend it.
+// printFindings writes a line for each finding, and under it how to fix it.
 func printFindings(w io.Writer, findings []doctor.Finding) error {
 	wide := 0
 	for _, f := range findings {

@@ -255,7 +255,7 @@ func TestDoctorWithNothingRunning(t *testing.T) {
 			}
 			for name, f := range found {
 				if f.Status == doctor.Fail && f.Fix == "" {
-					t.Errorf("%s: it does not say how to mend it", name)
+					t.Errorf("%s: it does not say how to fix it", name)
 				}
 			}
 		})

@@ -36,7 +36,7 @@ func (a placeArg) check(everything bool, flag string) error {
 // everywhereResult is an order to the whole workspace that was carried out.
 type everywhereResult struct {
 	Team     string    `json:"team"`
-	Order    string    `json:"order"`
+	Order    string    `json:"kind"`
 	ID       string    `json:"id"`
 	By       string    `json:"by"`
 	Silenced time.Time `json:"silenced_until,omitzero"`

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -104,6 +105,9 @@ func (o *ledgerBundle) prints(args, has, lacks []string) string {
 		if strings.Contains(out, part) {
 			o.t.Errorf("%q prints %q:\n%s", args, part, out)
 		}
+	}
+	if slices.Contains(args, "--json") {
+		checkKeys(o.t, args, out)
 	}
 	return out
 }
@@ -316,17 +320,17 @@ func TestMemoryCommand(t *testing.T) {
 	o.prints([]string{"memory", "list", "general"}, []string{"thread C1/" + root.TS, "channel C1"}, []string{"workspace"})
 	o.prints([]string{"memory", "list", "general", root.TS}, []string{"thread C1/" + root.TS}, []string{"channel C1"})
 	o.prints([]string{"memory", "list", "random"}, []string{"nothing is remembered of channel C2"}, nil)
-	o.prints([]string{"memory", "show", "general"}, []string{"long second\n", "short second\n", `\x1b[2J`, "made of " + root.TS + " " + reply.TS, "version 2", "in force"}, []string{"first"})
+	o.prints([]string{"memory", "show", "general"}, []string{"long second\n", "short second\n", `\x1b[2J`, "made of " + root.TS + " " + reply.TS, "version 2", "current"}, []string{"first"})
 	o.prints([]string{"memory", "show", "general", "--term", "long", "--version", "1"}, []string{"long first", "version 1", "old"}, []string{"short"})
-	o.prints([]string{"memory", "history", "general"}, []string{"in force", "old", "model m"}, []string{"second"})
-	o.prints([]string{"memory", "history", "general", "--term", "long"}, []string{"long", "in force", "old"}, []string{"short"})
+	o.prints([]string{"memory", "history", "general"}, []string{"current", "old", "model m"}, []string{"second"})
+	o.prints([]string{"memory", "history", "general", "--term", "long"}, []string{"long", "current", "old"}, []string{"short"})
 
 	o.prints([]string{"memory", "rollback", "general", "--term", "long", "--to", "1", "--by", "ann"}, []string{"is version 3 now, with the text of version 1"}, nil)
 	o.prints([]string{"memory", "show", "general", "--term", "long"}, []string{"long first", "version 3", "cli:ann"}, nil)
 	o.prints([]string{"memory", "correct", "general", "--term", "long", "--text", " long mended ", "--by", "ann"}, []string{"is version 4 now"}, nil)
 	o.prints([]string{"memory", "show", "general", "--term", "long"}, []string{"\nlong mended\n", "version 4", "cli:ann", "made of " + root.TS}, nil)
 	o.prints([]string{"memory", "correct", "general", root.TS, "--text", "thread mended", "--by", "ann", "--json"}, []string{
-		`"version": 3`, `"origin": "operator"`, `"by": "cli:ann"`, `"in_force": true`,
+		`"version": 3`, `"origin": "operator"`, `"by": "cli:ann"`, `"current": true`,
 	}, nil)
 	o.fails(1, []string{"memory", "correct", "random", "--term", "long", "--text", "x", "--by", "ann"}, "there is no long-term memory of channel C2")
 	o.fails(1, []string{"memory", "correct", "general", "--term", "long", "--text", strings.Repeat("x", 3001), "--by", "ann"},
@@ -352,7 +356,7 @@ func TestMemoryCommand(t *testing.T) {
 	o.prints([]string{"memory", "forget", "general", "--by", "ann"}, []string{
 		"13 texts deleted", "no longer current: workspace", "no longer current: channel C1", "no longer current: thread C1/" + root.TS,
 	}, nil)
-	o.prints([]string{"memory", "history", "general"}, []string{"forgotten by cli:ann at"}, []string{"in force"})
+	o.prints([]string{"memory", "history", "general"}, []string{"forgotten by cli:ann at"}, []string{"current"})
 	o.prints([]string{"memory", "show", "general", "--term", "long", "--version", "1"}, []string{"forgotten by cli:ann"}, []string{"first"})
 	o.fails(1, []string{"memory", "rollback", "general", "--term", "long", "--to", "1", "--by", "ann"}, "was forgotten")
 	orders, err := o.Orders(ctx, "T1", "C1", time.Time{}, 10)

@@ -56,31 +56,17 @@ func withMemory(ctx context.Context, p launch.Program, of memoryArg, do func(db 
 
 // memoryReport is one version of a memory.
 type memoryReport struct {
-	Scope   chat.Scope `json:"scope"`
-	Name    string     `json:"channel_name,omitempty"`
-	Term    chat.Term  `json:"term"`
-	Version int        `json:"version"`
-	InForce bool       `json:"in_force"`
-	Made    time.Time  `json:"made"`
-	// Origin is model or operator; By is the operator.
-	Origin string `json:"origin"`
-	By     string `json:"by,omitempty"`
-	Model  string `json:"model,omitempty"`
-	// Tokens is the length that the model counted when it wrote the text; 0: not known.
-	Tokens      int       `json:"tokens"`
-	Sources     []string  `json:"sources,omitempty"`
-	ForgottenBy string    `json:"forgotten_by,omitempty"`
-	Forgotten   time.Time `json:"forgotten,omitzero"`
-	Text        string    `json:"text,omitempty"`
+	store.Memory
+	ChannelName string `json:"channel_name,omitempty"`
+	Current     bool   `json:"current"`
 	// Withheld says why no prompt, or only some, show it; empty where nothing holds it back.
 	Withheld string `json:"withheld,omitempty"`
 }
 
-func newMemoryReport(m store.Memory, inForce bool) memoryReport {
-	return memoryReport{
-		Scope: m.Scope, Term: m.Term, Version: m.Version, InForce: inForce, Made: m.Made, Origin: m.Origin, By: m.By, Model: m.Model,
-		Tokens: m.TokensOut, Sources: m.Sources, ForgottenBy: m.ForgottenBy, Forgotten: m.Forgotten,
-	}
+// newMemoryReport reports a memory without its text.
+func newMemoryReport(m store.Memory, current bool) memoryReport {
+	m.Text = ""
+	return memoryReport{Memory: m, Current: current}
 }
 
 // row returns the cells of a table that versionHeading names.
@@ -89,15 +75,15 @@ func (r memoryReport) row(zone *time.Location) []string {
 	switch {
 	case !r.Forgotten.IsZero():
 		state = "forgotten by " + ledger.Plain(r.ForgottenBy) + " at " + r.Forgotten.In(zone).Format(time.DateTime)
-	case r.InForce:
-		state = "in force"
+	case r.Current:
+		state = "current"
 	}
 	made := "model " + r.Model
 	if r.By != "" {
 		made = r.By
 	}
 	return []string{
-		strconv.Itoa(r.Version), r.Made.In(zone).Format(time.DateTime), strconv.Itoa(r.Tokens), strconv.Itoa(len(r.Sources)), ledger.Plain(made), state,
+		strconv.Itoa(r.Version), r.Made.In(zone).Format(time.DateTime), strconv.Itoa(r.TokensOut), strconv.Itoa(len(r.Sources)), ledger.Plain(made), state,
 	}
 }
 
@@ -137,8 +123,8 @@ func (c *memoryList) run(ctx context.Context, p launch.Program, stdout io.Writer
 			rows := [][]string{append([]string{"OF", "TERM"}, versionHeading[:5]...)}
 			for _, r := range listed {
 				of := r.Scope.String()
-				if r.Name != "" {
-					of += " #" + ledger.Plain(r.Name)
+				if r.ChannelName != "" {
+					of += " #" + ledger.Plain(r.ChannelName)
 				}
 				rows = append(rows, append([]string{of, string(r.Term)}, r.row(p.Config.Location())[:5]...))
 			}
@@ -153,7 +139,7 @@ func (c *memoryList) list(ctx context.Context, db *store.Store, scope chat.Scope
 		for _, m := range []*store.Memory{s.Long, s.Short} {
 			if m != nil {
 				r := newMemoryReport(*m, true)
-				r.Name = name
+				r.ChannelName = name
 				listed = append(listed, r)
 			}
 		}

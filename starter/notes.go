@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"strconv"
-	"time"
 
 	"myao/internal/chat"
 	"myao/internal/launch"
@@ -27,17 +27,6 @@ type notesList struct {
 // Help implements kong's Help.
 func (notesList) Help() string { return "Examples:\n  starter notes list general --json" }
 
-// noteReport is one note.
-type noteReport struct {
-	ID        int64     `json:"id"`
-	Text      string    `json:"text"`
-	Author    string    `json:"author"` // user id
-	Name      string    `json:"name,omitempty"`
-	Noted     time.Time `json:"noted"`
-	TS        string    `json:"ts"` // of the message that asked
-	Permalink string    `json:"permalink,omitempty"`
-}
-
 func (c *notesList) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
 	return withMemory(ctx, p, memoryArg{Channel: c.Channel}, func(db *store.Store, scope chat.Scope) error {
 		notes, err := db.Notes(ctx, scope.Team, scope.Channel)
@@ -52,17 +41,13 @@ func (c *notesList) run(ctx context.Context, p launch.Program, stdout io.Writer)
 		if err != nil {
 			return err
 		}
-		reports := make([]noteReport, len(notes))
 		rows := [][]string{{"NOTE", "DATE", "BY", "TEXT"}}
 		for i, n := range notes {
-			reports[i] = noteReport{n.ID, n.Text, n.Author, users[n.Author].Name, n.Noted, n.TS, n.Permalink}
-			by := users[n.Author].Name
-			if by == "" {
-				by = n.Author
-			}
+			notes[i].AuthorName = users[n.Author].Name
+			by := cmp.Or(notes[i].AuthorName, n.Author)
 			rows = append(rows, []string{strconv.FormatInt(n.ID, 10), n.Noted.In(p.Config.Location()).Format("2006-01-02 15:04"), ledger.Plain(by), ledger.Plain(n.Text)})
 		}
-		return c.print(stdout, reports, func(w io.Writer) error { return table(w, rows) })
+		return c.print(stdout, nonNil(notes), func(w io.Writer) error { return table(w, rows) })
 	})
 }
 

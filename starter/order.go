@@ -178,7 +178,7 @@ func (c *unmuteCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 // orderResult is an order that was carried out.
 type orderResult struct {
 	Conversation chat.Conversation `json:"conversation"`
-	Order        string            `json:"order"`
+	Order        string            `json:"kind"`
 	ID           string            `json:"id"`
 	By           string            `json:"by"`
 	// Silenced is the end of the conversation's own mute or snooze, if any.

@@ -39,6 +39,9 @@ func (o output) print(w io.Writer, v any, text func(io.Writer) error) error {
 	return printJSON(w, v)
 }
 
+// nonNil is a list that is [] in JSON where it is empty.
+func nonNil[T any](list []T) []T { return append([]T{}, list...) }
+
 // printJSON writes v as indented JSON, without escaping < and &.
 func printJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)

@@ -42,6 +42,6 @@ func TestPersonCommands(t *testing.T) {
 	o.fails(1, []string{"person", "forget", "U1ANN"}, "nothing was done: want yes") // standard input is at its end
 	o.prints([]string{"person", "export", "U1ANN"}, []string{"secret"}, nil)
 	o.prints([]string{"person", "forget", "U1ANN", "--yes", "--by", "carol"}, []string{"U1ANN is forgotten: "}, nil)
-	o.prints([]string{"person", "export", "U1ANN"}, []string{`"messages": []`, `"forgotten": "2`}, []string{"secret"})
+	o.prints([]string{"person", "export", "U1ANN"}, []string{`"messages": []`, `"forgotten_at": "2`}, []string{"secret"})
 	o.prints([]string{"person", "forget", "U1ANN", "--yes", "--json"}, []string{`"person": "U1ANN"`}, nil)
 }

@@ -42,57 +42,24 @@ released (it was settled), withdrawn (the message that asked was deleted), cance
 // Validate implements kong's Validate.
 func (c *promisesList) Validate() error { return checkLimit(c.Limit, maxListed) }
 
-// promiseReport is one promise.
-type promiseReport struct {
-	ID    string             `json:"id"`
-	State store.PromiseState `json:"state"`
-	// Due is when it is due next, or was in the end.
-	Due     time.Time `json:"due"`
-	What    string    `json:"what"`
-	Channel string    `json:"channel"`        // id
-	Thread  string    `json:"thread"`         // "" at the top level
-	AskedBy string    `json:"asked_by"`       // user id
-	Name    string    `json:"name,omitempty"` // the channel's
-	// Unless is what makes it superfluous; empty for a reminder.
-	Unless string `json:"unless,omitempty"`
-	Every  string `json:"every,omitempty"` // day, weekday, week or month
-	Zone   string `json:"zone"`            // the time zone in which it was made
-	// Number counts the times that it is due, from 1.
-	Number int `json:"number"`
-	// HeldUntil is until when a mute or quiet hours hold it up.
-	HeldUntil time.Time `json:"held_until,omitzero"`
-	EndedBy   string    `json:"ended_by,omitempty"` // slack:U…, cli:NAME, or a rule
-	Ended     time.Time `json:"ended,omitzero"`
-	// TS is that of the message that asked, Shown that of the message that confirms it.
-	TS    string `json:"ts"`
-	Shown string `json:"shown,omitempty"`
-}
-
-func newPromiseReport(p store.Promise, channelName string) promiseReport {
-	return promiseReport{
-		ID: p.ID, State: p.State, Due: p.Due(), What: p.What, Channel: p.ChannelID, Thread: p.ThreadTS, AskedBy: p.Asker, Name: channelName,
-		Unless: p.Unless, Every: p.Every, Zone: p.Zone, Number: p.Number, HeldUntil: p.Held(), EndedBy: p.EndedBy, Ended: p.Ended(), TS: p.TriggerTS, Shown: p.ShownTS,
+// promiseTimes is when a promise is due, how it repeats, and until when it is held up.
+func promiseTimes(p store.Promise, zone *time.Location) string {
+	text := formatTime(p.Due(), zone)
+	if p.Every != "" {
+		text += ", every " + p.Every
 	}
-}
-
-// times is when it is due, how it repeats, and until when it is held up.
-func (r promiseReport) times(zone *time.Location) string {
-	text := formatTime(r.Due, zone)
-	if r.Every != "" {
-		text += ", every " + r.Every
-	}
-	if !r.HeldUntil.IsZero() {
-		text += ", held until " + formatTime(r.HeldUntil, zone)
+	if !p.Held().IsZero() {
+		text += ", held until " + formatTime(p.Held(), zone)
 	}
 	return text
 }
 
-// what is what was promised, on one line.
-func (r promiseReport) what() string {
-	if r.Unless == "" {
-		return ledger.Plain(r.What)
+// promiseText is what was promised, on one line.
+func promiseText(p store.Promise) string {
+	if p.Unless == "" {
+		return ledger.Plain(p.What)
 	}
-	return ledger.Plain(r.What + " (unless: " + r.Unless + ")")
+	return ledger.Plain(p.What + " (unless: " + p.Unless + ")")
 }
 
 func (c *promisesList) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
@@ -109,16 +76,15 @@ func (c *promisesList) run(ctx context.Context, p launch.Program, stdout io.Writ
 		if err != nil {
 			return err
 		}
-		reports := make([]promiseReport, len(found))
 		rows := [][]string{{"ID", "STATE", "DUE", "CONVERSATION", "ASKED BY", "ENDED BY", "WHAT"}}
 		for i, f := range found {
-			r := newPromiseReport(f, channels[f.ChannelID].Name)
-			reports[i] = r
+			found[i].ChannelName = channels[f.ChannelID].Name
 			rows = append(rows, []string{
-				r.ID, string(r.State), r.times(p.Config.Location()), conversationName(f.Conversation(), r.Name), ledger.Plain(r.AskedBy), ledger.Plain(r.EndedBy), r.what(),
+				f.ID, string(f.State), promiseTimes(f, p.Config.Location()), conversationName(f.Conversation(), found[i].ChannelName),
+				ledger.Plain(f.Asker), ledger.Plain(f.EndedBy), promiseText(f),
 			})
 		}
-		return c.print(stdout, reports, func(w io.Writer) error {
+		return c.print(stdout, nonNil(found), func(w io.Writer) error {
 			if len(found) == 0 {
 				_, err := fmt.Fprintln(w, "none")
 				return err
@@ -200,12 +166,8 @@ func checkPromise(id string, found store.Promise, done bool, err error) error {
 }
 
 // openPromises are the conversation's open promises.
-func openPromises(ctx context.Context, d session) ([]promiseReport, error) {
+func openPromises(ctx context.Context, d session) ([]store.Promise, error) {
 	c := d.conversation
 	found, err := d.store.Promises(ctx, store.PromiseFilter{Team: c.Team, Channel: c.Channel, Thread: c.Thread, TopLevel: c.TopLevel(), Limit: maxListed})
-	reports := []promiseReport{}
-	for _, p := range found {
-		reports = append(reports, newPromiseReport(p, ""))
-	}
-	return reports, err
+	return nonNil(found), err
 }

@@ -36,7 +36,7 @@ func TestPromisesCommand(t *testing.T) {
 	}
 	o.prints([]string{"promises", "list", "--json"}, []string{
 		`"id": "later"`, `"state": "open"`, `"due": "` + later.Due().Format(time.RFC3339Nano) + `"`, `"what": "the release \u001b[2J <b>"`, `"channel": "C1"`, `"thread": "` + root.TS + `"`, `"thread": ""`,
-		`"asked_by": "U1"`, `"unless": "it is out"`, `"every": "week"`, `"zone": "Asia/Tokyo"`, `"number": 1`, `"held_until": "`, `"name": "general"`, `"ts": "` + root.TS + `"`,
+		`"asked_by": "U1"`, `"unless": "it is out"`, `"every": "week"`, `"time_zone": "Asia/Tokyo"`, `"number": 1`, `"held_until": "`, `"channel_name": "general"`, `"trigger_ts": "` + root.TS + `"`,
 	}, []string{`"ended`})
 	o.prints([]string{"promises", "list"}, []string{"later  open   " + formatTime(later.Due(), time.UTC) + ", every week", ", held until ", "#general, thread " + root.TS, `the release \x1b[2J <b> (unless: it is out)`}, nil)
 
@@ -69,7 +69,7 @@ func TestPromisesCommand(t *testing.T) {
 	if open, all := o.ids("promises"), o.ids("promises", "--all"); len(open) != 1 || len(all) != 2 {
 		t.Errorf("%d open, %d in all", len(open), len(all))
 	}
-	o.prints([]string{"promises", "list", "--all", "--json"}, []string{`"state": "cancelled"`, `"ended_by": "cli:carol"`, `"ended": "`}, nil)
+	o.prints([]string{"promises", "list", "--all", "--json"}, []string{`"state": "cancelled"`, `"ended_by": "cli:carol"`, `"ended_at": "`}, nil)
 	o.prints([]string{"promises", "list", "--channel", "C2"}, []string{"none"}, nil)
 	o.fails(2, []string{"promises", "list", "--limit", "0"}, "1 to 10000")
 }

@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
@@ -40,50 +38,6 @@ once; whether one whose state is unknown was done, only what it is about can tel
 // Validate implements kong's Validate.
 func (c *proposalsList) Validate() error { return checkLimit(c.Limit, maxListed) }
 
-// proposalReport is one proposal.
-type proposalReport struct {
-	ID      string              `json:"id"`
-	State   store.ProposalState `json:"state"`
-	Tool    string              `json:"tool"`
-	Server  string              `json:"server"`
-	Input   json.RawMessage     `json:"input"`
-	Channel string              `json:"channel"`
-	Name    string              `json:"channel_name,omitempty"`
-	Thread  string              `json:"thread"` // "" at the top level
-	// TS is that of the message that asked, Shown that of the message with the buttons.
-	TS        string    `json:"ts"`
-	Shown     string    `json:"shown,omitempty"`
-	AskedBy   string    `json:"asked_by"` // user id
-	Proposed  time.Time `json:"proposed"`
-	Lapses    time.Time `json:"lapses"`
-	DecidedBy string    `json:"decided_by"` // slack:U…, cli:NAME, "" if nobody has decided
-	Decided   time.Time `json:"decided,omitzero"`
-	Ended     time.Time `json:"ended,omitzero"`
-	// Output is what came of it.
-	Output string `json:"output,omitempty"`
-}
-
-func newProposalReport(p store.Proposal, channelName string) proposalReport {
-	input := json.RawMessage(p.Input)
-	if !json.Valid(input) { // a model wrote it
-		input, _ = json.Marshal(p.Input)
-	}
-	at := func(us int64) (t time.Time) {
-		if us != 0 {
-			t = time.UnixMicro(us).UTC()
-		}
-		return t
-	}
-	return proposalReport{
-		ID: p.ID, State: p.State, Tool: p.Tool, Server: p.Server, Input: input, Channel: p.ChannelID, Name: channelName, Thread: p.ThreadTS,
-		TS: p.TriggerTS, Shown: p.ShownTS, AskedBy: p.Asker, Proposed: at(p.StoredUS), Lapses: at(p.LapsesUS), DecidedBy: p.DecidedBy, Decided: at(p.DecidedUS),
-		Ended: at(p.EndedUS), Output: p.Output,
-	}
-}
-
-// what is the call on one line.
-func (r proposalReport) what() string { return ledger.Plain(r.Tool + " " + string(r.Input)) }
-
 func (c *proposalsList) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
 	return withMemory(ctx, p, memoryArg{Channel: c.Channel}, func(db *store.Store, scope chat.Scope) error {
 		found, err := db.Proposals(ctx, store.ProposalFilter{Team: scope.Team, Channel: scope.Channel, All: c.All, Limit: c.Limit})
@@ -98,16 +52,15 @@ func (c *proposalsList) run(ctx context.Context, p launch.Program, stdout io.Wri
 		if err != nil {
 			return err
 		}
-		reports := make([]proposalReport, len(found))
 		rows := [][]string{{"ID", "STATE", "LAPSES", "CONVERSATION", "ASKED BY", "DECIDED BY", "WHAT"}}
 		for i, f := range found {
-			r := newProposalReport(f, channels[f.ChannelID].Name)
-			reports[i] = r
+			found[i].ChannelName = channels[f.ChannelID].Name
 			rows = append(rows, []string{
-				r.ID, string(r.State), formatTime(r.Lapses, p.Config.Location()), conversationName(f.Conversation(), r.Name), ledger.Plain(r.AskedBy), ledger.Plain(r.DecidedBy), r.what(),
+				f.ID, string(f.State), formatTime(f.Lapses(), p.Config.Location()), conversationName(f.Conversation(), found[i].ChannelName),
+				ledger.Plain(f.Asker), ledger.Plain(f.DecidedBy), ledger.Plain(f.Tool + " " + f.Input),
 			})
 		}
-		return c.print(stdout, reports, func(w io.Writer) error {
+		return c.print(stdout, nonNil(found), func(w io.Writer) error {
 			if len(found) == 0 {
 				_, err := fmt.Fprintln(w, "none")
 				return err

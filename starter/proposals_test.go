@@ -31,7 +31,7 @@ func TestProposalsCommand(t *testing.T) {
 	}
 	o.prints([]string{"proposals", "list", "--json"}, []string{
 		`"state": "open"`, `"tool": "desk__create"`, `"server": "desk"`, `"title": "a \u001b[2J <b>"`, `"channel": "C1"`, `"thread": "` + root.TS + `"`, `"asked_by": "U1"`,
-		`"decided_by": ""`, `"lapses": "`, `"shown": "` + o.ts(9) + `"`, `"no JSON \u001b"`,
+		`"decided_by": ""`, `"lapses_at": "`, `"shown_ts": "` + o.ts(9) + `"`, `"no JSON \u001b"`,
 	}, nil)
 	o.prints([]string{"proposals", "list", "--channel", "random"}, []string{"none"}, nil)
 	o.prints([]string{"proposals", "list"}, []string{steps[0].ID + "  open ", "#general, thread " + root.TS, `desk__create {"title":"a \u001b[2J <b>"}`}, nil)

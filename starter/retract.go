@@ -67,7 +67,7 @@ func (c *retractCommand) target() (channel, ts string, err error) {
 // retracted is what was retracted.
 type retracted struct {
 	Channel string   `json:"channel"`
-	Message string   `json:"message"`
+	Message string   `json:"ts"`
 	ID      string   `json:"id"`
 	By      string   `json:"by"`
 	Deleted []string `json:"deleted"`

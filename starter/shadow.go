@@ -59,8 +59,8 @@ type shadowReport struct {
 // disagreement is a judgment that another judge sees otherwise.
 type disagreement struct {
 	Channel string    `json:"channel"` // id
-	Name    string    `json:"name"`    // of the channel
-	TS      string    `json:"ts"`      // of the newest message that was judged
+	Name    string    `json:"channel_name"`
+	TS      string    `json:"ts"` // of the newest message that was judged
 	At      time.Time `json:"at"`
 	shadow.Case
 }

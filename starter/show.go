@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"time"
 
 	"myao/internal/chat"
@@ -32,7 +33,7 @@ it proposes to do and has promised, a mute or snooze, and what somebody has paus
 it ended.
 
   starter show general
-  starter show '#general' 1700000000.000100 --json | jq .state.due_at`
+  starter show '#general' 1700000000.000100 --json | jq '.promises[].due'`
 }
 
 // Validate implements kong's Validate.
@@ -46,7 +47,7 @@ func (c *showCommand) Validate() error {
 // conversationReport is the state of a conversation.
 type conversationReport struct {
 	Conversation chat.Conversation `json:"conversation"`
-	ID           string            `json:"id"`
+	ID           string            `json:"workflow_id"`
 	Name         string            `json:"name"`
 	operator.Run
 	// State is null while the whole run is paused: then it answers no query.
@@ -58,11 +59,11 @@ type conversationReport struct {
 	// Everywhere is the mute of the whole workspace, if there is one.
 	Everywhere *everywhereMute `json:"muted_everywhere,omitempty"`
 	// Proposals are those that may still come to something.
-	Proposals []proposalReport `json:"proposals"`
+	Proposals []store.Proposal `json:"proposals"`
 	// Promises are open, those due first coming first.
-	Promises []promiseReport `json:"promises"`
-	// Shadow is what other judges say of the newest judgment.
-	Shadow []ledger.Opinion `json:"shadow"`
+	Promises []store.Promise `json:"promises"`
+	// Opinions are what other judges say of the newest judgment.
+	Opinions []ledger.Opinion `json:"opinions"`
 	// WebUI is the path in Temporal's Web UI; empty if there was no run.
 	WebUI string `json:"web_ui,omitempty"`
 }
@@ -104,9 +105,9 @@ func (c *showCommand) run(ctx context.Context, p launch.Program, stdout io.Write
 	if err != nil {
 		return err
 	}
-	out.Shadow = make([]ledger.Opinion, len(opinions))
+	out.Opinions = make([]ledger.Opinion, len(opinions))
 	for i, o := range opinions {
-		out.Shadow[i] = ledger.NewOpinion(o, p.Config.LLM.Prices)
+		out.Opinions[i] = ledger.NewOpinion(o, p.Config.LLM.Prices)
 	}
 	if out.Run.ID != "" {
 		out.WebUI = "/namespaces/" + url.PathEscape(temporal.Namespace()) + "/workflows/" + url.PathEscape(out.ID) + "/" + out.Run.ID
@@ -122,14 +123,14 @@ func (s conversationReport) text(w io.Writer, zone *time.Location, now time.Time
 	if s.State != nil {
 		rows = append(rows, stateRows(s.State, zone)...)
 	}
-	for _, o := range s.Shadow {
+	for _, o := range s.Opinions {
 		rows = append(rows, []string{"shadow", o.String()})
 	}
 	for _, p := range s.Proposals {
-		rows = append(rows, []string{"proposed", fmt.Sprintf("%s  %s, %s, lapses %s", p.ID, ledger.Plain(p.Tool), p.State, formatTime(p.Lapses, zone))})
+		rows = append(rows, []string{"proposed", fmt.Sprintf("%s  %s, %s, lapses %s", p.ID, ledger.Plain(p.Tool), p.State, formatTime(p.Lapses(), zone))})
 	}
 	for _, p := range s.Promises {
-		rows = append(rows, []string{"promised", fmt.Sprintf("%s  due %s: %s", p.ID, p.times(zone), p.what())})
+		rows = append(rows, []string{"promised", fmt.Sprintf("%s  due %s: %s", p.ID, promiseTimes(p, zone), promiseText(p))})
 	}
 	if now.Before(s.Silenced) {
 		rows = append(rows, []string{"silent", "until " + silent(s.Silenced, zone, now)})
@@ -148,16 +149,11 @@ func (s conversationReport) text(w io.Writer, zone *time.Location, now time.Time
 }
 
 // openProposals are the conversation's proposals that may still come to something.
-func openProposals(ctx context.Context, d session) ([]proposalReport, error) {
+func openProposals(ctx context.Context, d session) ([]store.Proposal, error) {
 	c := d.conversation
 	found, err := d.store.Proposals(ctx, store.ProposalFilter{Team: c.Team, Channel: c.Channel, Thread: c.Thread, Limit: maxListed})
-	reports := []proposalReport{}
-	for _, p := range found {
-		if p.ThreadTS == c.Thread { // the filter's empty thread is any
-			reports = append(reports, newProposalReport(p, ""))
-		}
-	}
-	return reports, err
+	found = slices.DeleteFunc(found, func(p store.Proposal) bool { return p.ThreadTS != c.Thread }) // the filter's empty thread is any
+	return nonNil(found), err
 }
 
 // stateRows lists the messages that a conversation handles, and the latest verdict.

@@ -13,6 +13,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/operator"
+	"myao/internal/store"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -38,8 +39,10 @@ func TestShowText(t *testing.T) {
 					Verdict: &chat.Verdict{ShouldRespond: true, Confidence: 0.85, Reason: "nobody answered", DelaySeconds: &minutes},
 				},
 				ChannelSilenced: noon.Add(time.Hour),
-				Promises:        []promiseReport{{ID: "l1", Due: noon.Add(24 * time.Hour), What: "stand-up\n", Every: "week", HeldUntil: noon.Add(25 * time.Hour)}},
-				Proposals:       []proposalReport{{ID: "p1", Tool: "desk__create\n", State: "open", Lapses: noon.Add(24 * time.Hour)}},
+				Promises: []store.Promise{{
+					ID: "l1", State: store.PromiseOpen, DueUS: noon.Add(24 * time.Hour).UnixMicro(), What: "stand-up\n", Every: "week", HeldUS: noon.Add(25 * time.Hour).UnixMicro(),
+				}},
+				Proposals: []store.Proposal{{ID: "p1", Tool: "desk__create\n", State: "open", LapsesUS: noon.Add(24 * time.Hour).UnixMicro()}},
 			},
 			[]string{
 				"#general, thread 1772366400.000100",

@@ -48,7 +48,7 @@ type toolOfServer struct {
 	Kind        string          `json:"kind"`
 	Description string          `json:"description,omitempty"` // the server's claim
 	Schema      json.RawMessage `json:"schema,omitempty"`      // of its input
-	Seen        time.Time       `json:"seen,omitzero"`
+	Seen        time.Time       `json:"seen_at,omitzero"`
 	// Fault says why the tool cannot be used, or why its server was not asked.
 	Fault string `json:"fault,omitempty"`
 	// Unchecked says what of an input is not checked before a call, with its place: its server checks it.

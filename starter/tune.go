@@ -61,11 +61,11 @@ type tuneReport struct {
 	// say nothing.
 	Wait   int `json:"wait"`
 	Either int `json:"either"`
-	Unsaid int `json:"unsaid"`
+	Unsaid int `json:"unlabelled"`
 	// Ignored are kinds of evidence that count for nothing.
 	Ignored  []label.Kind    `json:"ignored"`
 	Warnings []string        `json:"warnings"`
-	Whole    tune.Advice     `json:"whole"`
+	Whole    tune.Advice     `json:"overall"`
 	Channels []channelAdvice `json:"channels"`
 	// YAML is what to paste into the configuration; empty if there is nothing to change.
 	YAML string `json:"yaml"`
@@ -74,7 +74,7 @@ type tuneReport struct {
 // channelAdvice is what the labels say of a channel.
 type channelAdvice struct {
 	Channel string `json:"channel"` // id
-	Name    string `json:"name"`
+	Name    string `json:"channel_name"`
 	tune.Advice
 }
 

@@ -39,19 +39,9 @@ voted about replies in that time; nothing shows who.`
 
 // usage is the total of some model calls, and of the votes about what they wrote.
 type usage struct {
-	Day         string `json:"day,omitempty"`
-	Channel     string `json:"channel,omitempty"`
+	Day string `json:"day,omitempty"`
+	store.Usage
 	ChannelName string `json:"channel_name,omitempty"`
-	Purpose     string `json:"purpose,omitempty"`
-	Provider    string `json:"provider,omitempty"`
-	Model       string `json:"model,omitempty"`
-	Calls       int    `json:"calls"`
-	Failed      int    `json:"failed"`
-	TokensIn    int    `json:"tokens_in"`
-	TokensOut   int    `json:"tokens_out"`
-	// Up and Down count the votes of people about the replies.
-	Up   int `json:"up"`
-	Down int `json:"down"`
 	// Cost covers the models whose price is known; nil if there are none.
 	Cost *float64 `json:"cost,omitempty"`
 	// Unpriced lists the other models.
@@ -119,7 +109,10 @@ func (r *usageReport) read(ctx context.Context, db *store.Store, prices map[stri
 			}
 			key := r.key(s)
 			if rows[key] == nil {
-				rows[key] = &usage{Day: day, Channel: key.channel, ChannelName: names[key.channel], Purpose: key.purpose, Provider: key.provider, Model: key.model}
+				rows[key] = &usage{
+					Day: day, ChannelName: names[key.channel],
+					Usage: store.Usage{ChannelID: key.channel, Purpose: key.purpose, Provider: key.provider, Model: key.model},
+				}
 			}
 			rows[key].add(s, prices)
 			r.Total.add(s, prices)
@@ -225,7 +218,7 @@ func (r *usageReport) text(w io.Writer, zone *time.Location) error {
 
 // labels returns the cells for what a row is grouped by.
 func (u *usage) labels(by []string) (cells []string) {
-	channel := ledger.Plain(u.Channel)
+	channel := ledger.Plain(u.ChannelID)
 	if u.ChannelName != "" {
 		channel += " #" + ledger.Plain(u.ChannelName)
 	}

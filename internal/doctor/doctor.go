@@ -39,9 +39,8 @@ type Finding struct {
 	Status Status `json:"status"`
 	// Message is one line.
 	Message string `json:"message"`
-	// Fix is one line that says what to do; empty where there is nothing to do. Its JSON key
-	// is older than the name.
-	Fix string `json:"mend,omitempty"`
+	// Fix is one line that says what to do; empty where there is nothing to do.
+	Fix string `json:"fix,omitempty"`
 }
 
 // Schedule is a Temporal Schedule that the starter creates.

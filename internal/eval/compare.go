@@ -11,7 +11,7 @@ import (
 type Comparison struct {
 	// Compared is set where both runs have the same cases and repeats; else nothing else but Why is.
 	Compared bool   `json:"compared"`
-	Why      string `json:"why,omitempty"`
+	Why      string `json:"reason,omitempty"`
 
 	Answers int `json:"answers"`
 	// OnlyA and OnlyB are the scored answers that one run alone has right.

@@ -130,7 +130,7 @@ func TestNotes(t *testing.T) {
 	p := w.open("?channel=C1")
 	has := func(n int) func(event) bool { return func(e event) bool { return len(e.Notes) == n } }
 	e := p.await("the note", has(1))
-	if n := e.Notes[0]; n.Text != "kept in C1" || n.Author != "U1" || n.At.IsZero() {
+	if n := e.Notes[0]; n.Text != "kept in C1" || n.Author != "U1" || n.Noted.IsZero() {
 		t.Errorf("note %+v", n)
 	}
 	take := func(channel string) string {
@@ -167,14 +167,14 @@ func TestPromises(t *testing.T) {
 	}
 	all.await("both promises", has(2, store.PromiseOpen))
 	e := own.await("the thread's promise", has(1, store.PromiseOpen))
-	if p := e.Promises[0]; p.ID != "in a thread" || p.Thread != thread.Thread || p.TS != "1700000002.000100" || p.Asker != "U1" || p.Due.Sub(due).Abs() > time.Millisecond {
+	if p := e.Promises[0]; p.ID != "in a thread" || p.ThreadTS != thread.Thread || p.ShownTS != "1700000002.000100" || p.Asker != "U1" || p.Due.Sub(due).Abs() > time.Millisecond {
 		t.Errorf("promise %+v", p)
 	}
 	if _, _, _, err := db.CancelPromise(t.Context(), "in a thread", "slack:U2"); err != nil {
 		t.Fatal(err)
 	}
 	own.await("its end", has(1, store.PromiseCancelled))
-	if e := all.await("its end, after the open one", has(2, store.PromiseCancelled)); e.Promises[0].ID != "at the top" || e.Promises[1].By != "slack:U2" {
+	if e := all.await("its end, after the open one", has(2, store.PromiseCancelled)); e.Promises[0].ID != "at the top" || e.Promises[1].EndedBy != "slack:U2" {
 		t.Errorf("promises %+v", e.Promises)
 	}
 }

@@ -255,8 +255,11 @@ type event struct {
 	Silenced     time.Time           `json:"silenced_until"`
 	Story        ledger.Timeline     `json:"story"`
 	Memories     []memory            `json:"memories"`
-	Notes        []note              `json:"notes"`
-	Promises     []promise           `json:"promises"`
+	Notes        []chat.Note         `json:"notes"`
+	Promises     []struct {
+		store.Promise
+		Due time.Time `json:"due"`
+	} `json:"promises"`
 
 	raw map[string]json.RawMessage
 }

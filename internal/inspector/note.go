@@ -4,30 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"net/http"
-	"time"
 
 	"myao/internal/chat"
-	"myao/internal/store"
 )
-
-// note is what somebody asked the bot to remember.
-type note struct {
-	ID     int64     `json:"id"`
-	Text   string    `json:"text"`
-	Author string    `json:"author"` // user id
-	TS     string    `json:"ts"`     // of the message that asked
-	At     time.Time `json:"at"`
-}
-
-// notes is a channel's notes, the oldest first.
-func notes(ctx context.Context, db *store.Store, team, channel string) ([]note, error) {
-	kept, err := db.Notes(ctx, team, channel)
-	all := make([]note, len(kept))
-	for i, n := range kept {
-		all[i] = note{ID: n.ID, Text: n.Text, Author: n.Author, TS: n.TS, At: n.Noted}
-	}
-	return all, err
-}
 
 type forgetNoteRequest struct {
 	Channel string `json:"channel"`

@@ -58,9 +58,9 @@ type view struct {
 	// decision, in the order of its steps.
 	Inputs   map[string][]string `json:"inputs,omitempty"`
 	Memories []memory            `json:"memories"`
-	Notes    []note              `json:"notes"` // of the channel, the oldest first
+	Notes    []chat.Note         `json:"notes"` // of the channel, the oldest first
 	// Promises are open or have just ended, the former first.
-	Promises []promise `json:"promises"`
+	Promises []store.Promise `json:"promises"`
 	// Unindexed is set while the search index lacks messages that are stored. Whatever Timeline has
 	// can be found once it is not.
 	Unindexed bool `json:"unindexed,omitempty"`
@@ -103,7 +103,7 @@ type answer struct {
 func (w *Inspector) observe(c chat.Conversation) *observer {
 	return &observer{
 		w: w, c: c, answers: make(chan answer, 1),
-		view: view{Conversation: c, Workflow: c.ID(), Timeline: ledger.Timeline{Conversation: c, Entries: []ledger.Entry{}}, Memories: []memory{}, Notes: []note{}, Promises: []promise{}},
+		view: view{Conversation: c, Workflow: c.ID(), Timeline: ledger.Timeline{Conversation: c, Entries: []ledger.Entry{}}, Memories: []memory{}, Notes: []chat.Note{}, Promises: []store.Promise{}},
 	}
 }
 
@@ -236,7 +236,7 @@ func (l *observer) read(ctx context.Context, system *operator.Operator) error {
 	if err != nil {
 		return err
 	}
-	notes, err := notes(ctx, db, team, channel)
+	notes, err := db.Notes(ctx, team, channel)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func (r rows) timeline() Timeline {
 	for _, m := range r.messages {
 		message := r.message(m)
 		why := r.explain(m)
-		message.Note = why.note
+		message.Explanation = why.note
 		for _, d := range why.decisions {
 			about[d.Key] = true
 			if d.TriggerTS != m.TS {
@@ -47,9 +47,7 @@ func (r rows) timeline() Timeline {
 	for i, o := range slices.Concat(r.mutes, r.orders) {
 		named := strings.Contains(" "+o.Subject+" ", " "+r.options.MessageTS+" ")
 		if !one || named || o.Subject == "" && (last.IsZero() || !o.At.After(last)) {
-			s.Entries = append(s.Entries, Entry{At: o.At, Thread: o.Scope.Thread, Order: &Order{
-				Kind: o.Kind, By: o.By, Subject: o.Subject, Until: o.Until, Everywhere: i < len(r.mutes),
-			}})
+			s.Entries = append(s.Entries, Entry{At: o.At, Thread: o.Scope.Thread, Order: &Order{o, i < len(r.mutes)}})
 		}
 	}
 	slices.SortStableFunc(s.Entries, func(a, b Entry) int { return a.At.Compare(b.At) })
@@ -74,7 +72,7 @@ func (r rows) message(m store.StoredMessage) Message {
 	}
 	for _, p := range r.changes {
 		if p.TS == m.TS && r.isOwn(p.WorkflowID, m) {
-			message.Changes = append(message.Changes, Change{Kind: string(p.Kind), Revision: p.Revision, By: p.By, Heard: p.Stored, Relayed: p.Relayed})
+			message.Changes = append(message.Changes, Change{Kind: string(p.Kind), Revision: p.Revision, By: p.By, Stored: p.Stored, Relayed: p.Relayed})
 		}
 	}
 	return message
@@ -87,23 +85,20 @@ func (r rows) isOwn(workflowID string, m store.StoredMessage) bool {
 }
 
 func (r rows) decision(d store.Decision) *Decision {
-	decision := &Decision{
-		Key: d.Key, Trigger: d.TriggerTS, Revision: d.Revision, Source: d.Source, Rule: d.Rule, Respond: d.ShouldRespond, Reason: d.Reason,
-		Confidence: d.Confidence, Delay: d.DelaySeconds, Outcome: d.Outcome, By: d.OutcomeBy,
-		Wanted: d.Wanted, MinConfidence: d.MinConfidence, Addressee: d.Addressee, Gist: d.Gist, React: d.React, Prompt: d.Prompt, Signals: json.RawMessage(d.Signals),
-	}
+	decision := &Decision{Decision: d, Signals: json.RawMessage(d.Signals)}
+	decision.Model, decision.TokensIn, decision.TokensOut = "", 0, 0 // the calls have them
 	if d.SettledUS != nil {
 		decision.Settled = time.UnixMicro(*d.SettledUS).UTC()
 	}
 	if rule := conversation.Rule(d.OutcomeBy); d.Outcome == conversation.Silent && d.OutcomeBy != "" {
-		decision.SilentFor = rule.Reason()
+		decision.OutcomeReason = rule.Reason()
 		if rule == conversation.RuleSilenced && r.mutedEverywhere(decision.Settled) {
-			decision.SilentFor = conversation.ReasonMutedEverywhere
+			decision.OutcomeReason = conversation.ReasonMutedEverywhere
 		}
 	}
 	for _, c := range r.calls {
 		if c.Decision == d.Key {
-			decision.Calls = append(decision.Calls, r.call(c))
+			decision.Calls = append(decision.Calls, priced(c, r.options.Prices))
 		}
 	}
 	if len(decision.Calls) == 0 && d.Model != "" { // older than the model_calls table
@@ -111,14 +106,14 @@ func (r rows) decision(d store.Decision) *Decision {
 		if d.Source == "judgment" {
 			purpose = "judgment"
 		}
-		decision.Calls = []Call{r.call(store.Call{
+		decision.Calls = []Call{priced(store.Call{
 			Purpose: purpose, Model: d.Model, TokensIn: d.TokensIn, TokensOut: d.TokensOut, Latency: time.Duration(d.LatencyUS) * time.Microsecond,
-		})}
+		}, r.options.Prices)}
 	}
 	for _, st := range r.steps {
 		if st.Decision == d.Key {
 			decision.Steps = append(decision.Steps, Step{
-				Tool: st.Tool, Round: st.Round, State: st.State, Tries: st.Attempts, Took: st.Took(), Size: st.Size, Failed: st.Failed, Proposal: r.proposal(st.ID), Promise: r.promise(st.ID),
+				Tool: st.Tool, Round: st.Round, State: st.State, Attempts: st.Attempts, Took: st.Took(), Size: st.Size, Failed: st.Failed, Proposal: r.proposal(st.ID), Promise: r.promise(st.ID),
 			})
 		}
 	}
@@ -129,7 +124,7 @@ func (r rows) decision(d store.Decision) *Decision {
 	}
 	for _, p := range r.parts {
 		if p.Decision == d.Key {
-			part := Part{State: p.State, TS: p.SentTS, Tries: p.Attempts, Error: p.Error, Reaction: p.Reaction}
+			part := Part{State: p.State, TS: p.SentTS, Attempts: p.Attempts, Error: p.Error, Reaction: p.Reaction}
 			if c, err := chat.ParseConversation(d.WorkflowID); err == nil && (p.Channel != c.Channel || p.Thread != c.Thread) {
 				part.Channel, part.Thread = p.Channel, p.Thread
 			}
@@ -139,29 +134,25 @@ func (r rows) decision(d store.Decision) *Decision {
 	decision.Feedback = r.feedback(d.Key)
 	for _, l := range r.labels {
 		if l.Decision == d.Key {
-			decision.Hindsight = append(decision.Hindsight, Label{l.Kind, l.Truth, l.Weight, l.At(), l.TS, l.LabelledBy})
+			decision.Labels = append(decision.Labels, Label{l, l.At()})
 		}
 	}
 	for _, o := range r.opinions {
 		if o.Decision == d.Key {
-			decision.Shadow = append(decision.Shadow, NewOpinion(o, r.options.Prices))
+			decision.Opinions = append(decision.Opinions, NewOpinion(o, r.options.Prices))
 		}
 	}
 	if len(decision.Parts) > 0 && decision.Outcome == conversation.Sent {
-		decision.By = "" // the reply's key, which means nothing to people
+		decision.OutcomeBy = "" // the reply's key, which means nothing to people
 	}
 	return decision
 }
 
 // NewOpinion is an opinion with its cost.
 func NewOpinion(o store.Opinion, prices map[string]config.Price) Opinion {
-	return Opinion{
-		Judge: o.Judge, Respond: o.ShouldRespond, Reason: o.Reason, Confidence: o.Confidence, Delay: o.DelaySeconds, Wanted: o.Wanted, MinConfidence: o.MinConfidence,
-		Prompt: o.Prompt, Given: o.Given(), Call: Call{
-			Purpose: "shadow", Model: o.Model, TokensIn: o.TokensIn, TokensOut: o.TokensOut, Latency: time.Duration(o.LatencyUS) * time.Microsecond, Error: o.Error,
-			Cost: Cost(prices, o.Model, o.TokensIn, o.TokensOut),
-		},
-	}
+	return Opinion{o, o.Given(), priced(store.Call{
+		Purpose: "shadow", Model: o.Model, TokensIn: o.TokensIn, TokensOut: o.TokensOut, Latency: time.Duration(o.LatencyUS) * time.Microsecond, Error: o.Error,
+	}, prices)}
 }
 
 // feedback is the votes about a decision's reply; nil if there are none.
@@ -239,11 +230,9 @@ func (r rows) mutedEverywhere(at time.Time) (muted bool) {
 	return muted
 }
 
-func (r rows) call(c store.Call) Call {
-	return Call{
-		Purpose: c.Purpose, Model: c.Model, TokensIn: c.TokensIn, TokensOut: c.TokensOut, Latency: c.Latency, Error: c.Error,
-		Cost: Cost(r.options.Prices, c.Model, c.TokensIn, c.TokensOut),
-	}
+// priced is a call with its cost.
+func priced(c store.Call, prices map[string]config.Price) Call {
+	return Call{c, Cost(prices, c.Model, c.TokensIn, c.TokensOut)}
 }
 
 // Cost is what a model's tokens cost, or nil if its price is unknown.

@@ -60,7 +60,7 @@ func brief(e Entry, zone *time.Location, link func(ts, text string) string, w wo
 	if e.Thread != "" {
 		end = w.Say("%s in a thread", end)
 	}
-	ours, refusal, refused := strings.Cut(cmp.Or(d.SilentFor, mrkdwn(d.Reason), "no reason is known"), ": slack ")
+	ours, refusal, refused := strings.Cut(cmp.Or(d.OutcomeReason, mrkdwn(d.Reason), "no reason is known"), ": slack ")
 	reason := w.Of(ours)
 	if refused {
 		reason += ": slack " + refusal
@@ -70,8 +70,8 @@ func brief(e Entry, zone *time.Location, link func(ts, text string) string, w wo
 		by = w.Say("rule %s", d.Rule)
 	}
 	switch {
-	case d.SilentFor != "":
-		by = w.Say("rule %s", d.By)
+	case d.OutcomeReason != "":
+		by = w.Say("rule %s", d.OutcomeBy)
 	case d.Confidence != nil:
 		by = w.Say("%s, confidence %.2f", by, *d.Confidence)
 	}
@@ -82,8 +82,8 @@ func brief(e Entry, zone *time.Location, link func(ts, text string) string, w wo
 		by = w.Say("%s; rated %d up, %d down", by, f.Up, f.Down)
 	}
 	by = mrkdwn(by)
-	if len(d.Hindsight) > 0 {
-		l := d.Hindsight[0]
+	if len(d.Labels) > 0 {
+		l := d.Labels[0]
 		because := w.Of(l.Kind.Phrase())
 		if l.TS != "" {
 			because = link(l.TS, because)

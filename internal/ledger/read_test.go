@@ -66,7 +66,7 @@ func TestReadThreadInABusyChannel(t *testing.T) {
 		for _, e := range story.Entries {
 			switch {
 			case e.Message != nil:
-				notes[e.Message.TS] = e.Message.Note
+				notes[e.Message.TS] = e.Message.Explanation
 			case e.Decision != nil:
 				decisions++
 			}

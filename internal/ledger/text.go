@@ -110,8 +110,8 @@ func (t *text) message(at time.Time, thread string, m Message) {
 	case m.Edited != "":
 		t.further("last edited at %s", Plain(m.Edited))
 	}
-	if m.Note != "" {
-		t.further("%s", m.Note)
+	if m.Explanation != "" {
+		t.further("%s", m.Explanation)
 	}
 }
 
@@ -124,16 +124,16 @@ func (t *text) change(sent time.Time, p Change) {
 	if p.By != "" {
 		what += " by " + Plain(p.By)
 	}
-	lag := p.Heard.Sub(sent)
+	lag := p.Stored.Sub(sent)
 	switch {
 	case p.Relayed.IsZero():
-		t.further("%s: heard %s, not relayed yet", what, t.at(p.Heard, sent))
+		t.further("%s: heard %s, not relayed yet", what, t.at(p.Stored, sent))
 	case p.Kind == "said" || p.Kind == "addressed" && p.Revision == "":
 		line := what + ": relayed " + t.at(p.Relayed, sent)
 		if lag > lateAfter {
 			line += ", heard " + lag.Round(time.Second).String() + " late"
 		}
-		if wait := p.Relayed.Sub(p.Heard); wait > lateAfter {
+		if wait := p.Relayed.Sub(p.Stored); wait > lateAfter {
 			line += ", " + wait.Round(time.Second).String() + " after it was heard"
 		}
 		t.further("%s", line)
@@ -143,11 +143,11 @@ func (t *text) change(sent time.Time, p Change) {
 }
 
 func (t *text) decision(at time.Time, thread string, d Decision) {
-	verdict := verdict(d.Respond, d.Delay)
-	if !d.Respond && d.Source == "judgment" && d.Confidence == nil {
+	verdict := verdict(d.ShouldRespond, d.DelaySeconds)
+	if !d.ShouldRespond && d.Source == "judgment" && d.Confidence == nil {
 		verdict = "nothing"
 	}
-	about := d.Trigger
+	about := d.TriggerTS
 	if len(d.With) > 0 {
 		about += " with " + strings.Join(d.With, ", ")
 	}
@@ -166,7 +166,7 @@ func (t *text) decision(at time.Time, thread string, d Decision) {
 		by = "rule " + Plain(d.Rule)
 	}
 	if d.Confidence != nil {
-		by += confidence(*d.Confidence, d.MinConfidence, d.Wanted && !d.Respond)
+		by += confidence(*d.Confidence, d.MinConfidence, d.Wanted && !d.ShouldRespond)
 	}
 	t.further("%s: %s", by, Plain(cmp.Or(d.Reason, "no reason is known")))
 	if d.Gist != "" {
@@ -182,16 +182,16 @@ func (t *text) decision(at time.Time, thread string, d Decision) {
 		t.step(at, st)
 	}
 	t.outcome(at, d)
-	for _, o := range d.Shadow {
+	for _, o := range d.Opinions {
 		t.further("in shadow %s", o)
 		t.call(o.Call)
 	}
-	for _, l := range d.Hindsight {
+	for _, l := range d.Labels {
 		line := "in hindsight " + l.Truth.Phrase() + ": " + l.Kind.Phrase()
-		if l.By != "" {
-			line += ", " + Plain(l.By)
+		if l.LabelledBy != "" {
+			line += ", " + Plain(l.LabelledBy)
 		}
-		if l.TS != "" && l.TS != d.Trigger {
+		if l.TS != "" && l.TS != d.TriggerTS {
 			line += ", " + l.TS
 		}
 		t.further("%s (weight %.2f)", line, l.Weight)
@@ -229,7 +229,7 @@ func (o Opinion) String() string {
 	if o.Confidence == nil {
 		return fmt.Sprintf("%s gave no verdict: %s", Plain(o.Judge), Plain(o.Call.Error))
 	}
-	return fmt.Sprintf("%s decided %s%s: %s", Plain(o.Judge), verdict(o.Respond, o.Delay), confidence(*o.Confidence, o.MinConfidence, o.Wanted && !o.Respond), Plain(o.Reason))
+	return fmt.Sprintf("%s decided %s%s: %s", Plain(o.Judge), verdict(o.ShouldRespond, o.DelaySeconds), confidence(*o.Confidence, o.MinConfidence, o.Wanted && !o.ShouldRespond), Plain(o.Reason))
 }
 
 func (t *text) call(c Call) {
@@ -253,7 +253,7 @@ func (t *text) step(decided time.Time, s Step) {
 		t.promise(decided, *p)
 		return
 	}
-	line := fmt.Sprintf("tool %s: %s, %s", Plain(s.Tool), s.State, tries(s.Tries))
+	line := fmt.Sprintf("tool %s: %s, %s", Plain(s.Tool), s.State, tries(s.Attempts))
 	if s.State == store.StepDone {
 		line += fmt.Sprintf(", %s, %d characters", s.Took.Round(time.Millisecond), s.Size)
 		if s.Failed {
@@ -336,14 +336,14 @@ func (t *text) outcome(at time.Time, d Decision) {
 		line += ", but its message is unknown"
 	}
 	switch {
-	case d.By == "":
-	case d.Outcome == conversation.Silent && strings.Contains(d.By, "/"):
+	case d.OutcomeBy == "":
+	case d.Outcome == conversation.Silent && strings.Contains(d.OutcomeBy, "/"):
 		line += ": another decision had already replied to the same message"
 	case outcomeCauses[d.Outcome] != "":
-		line += outcomeCauses[d.Outcome] + d.By
+		line += outcomeCauses[d.Outcome] + d.OutcomeBy
 	}
-	if d.SilentFor != "" {
-		line += ": " + d.SilentFor
+	if d.OutcomeReason != "" {
+		line += ": " + d.OutcomeReason
 	}
 	if !d.Settled.IsZero() && d.Outcome != conversation.Silent {
 		line += " at " + t.at(d.Settled, at)
@@ -367,7 +367,7 @@ func (t *text) outcome(at time.Time, d Decision) {
 		case p.Channel != "":
 			state += ", at the top level of " + p.Channel
 		}
-		line := fmt.Sprintf("part %d of %d: %s, %s", i+1, len(d.Parts), state, tries(p.Tries))
+		line := fmt.Sprintf("part %d of %d: %s, %s", i+1, len(d.Parts), state, tries(p.Attempts))
 		if p.Error != "" {
 			line += ", last error: " + Plain(p.Error)
 		}

@@ -46,8 +46,8 @@ func (l Listed) phaseUnknown() bool { return l.Phase == Unknown || l.Phase == Pa
 // Listed is a conversation's current state, as listed.
 type Listed struct {
 	Conversation chat.Conversation  `json:"conversation"`
-	ID           string             `json:"id"`             // of its workflow
-	Name         string             `json:"name,omitempty"` // of its channel
+	ID           string             `json:"workflow_id"`
+	Name         string             `json:"channel_name,omitempty"`
 	Phase        conversation.Phase `json:"phase"`
 	// DueAt is when the wait or the delay ends.
 	DueAt time.Time `json:"due_at,omitzero"`

@@ -22,7 +22,7 @@ type Run struct {
 	Started time.Time `json:"started_at,omitzero"`
 	Closed  time.Time `json:"closed_at,omitzero"`
 	// Ended is Temporal's status, such as Completed or Terminated; empty while it runs.
-	Ended string `json:"ended,omitempty"`
+	Ended string `json:"status,omitempty"`
 	// Paused is what somebody has paused of it. Only a person can resume that.
 	Paused []Pause `json:"paused,omitempty"`
 }

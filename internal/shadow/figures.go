@@ -11,7 +11,7 @@ import (
 // Verdict is what one judge says of a judgment.
 type Verdict struct {
 	// Speaks is its verdict, after its own min_confidence. Wanted is the model's yes.
-	Speaks     bool    `json:"speaks"`
+	Speaks     bool    `json:"should_respond"`
 	Wanted     bool    `json:"wanted"`
 	Confidence float64 `json:"confidence"` // 0 to 1
 	Reason     string  `json:"reason"`
@@ -29,7 +29,7 @@ type Case struct {
 	First    Verdict `json:"first"` // of agents.judgment
 	// Second is the other judge's. If it has given none, Failed is the kind of error.
 	Second Verdict `json:"second"`
-	Failed string  `json:"failed,omitempty"`
+	Failed string  `json:"error,omitempty"`
 	// Truth is what would have been right; empty if nobody knows.
 	Truth label.Truth `json:"truth,omitempty"`
 }

@@ -293,7 +293,7 @@ func TestForgettingFindsMemoriesOfPrunedMessages(t *testing.T) {
 		}
 		db.wantRows(t, 1, "messages", "TRUE")
 		x, err := db.ExportPerson(t.Context(), chat.Person{Team: team, User: "U1"}, noStep)
-		memories := mapRows(x.Memories, func(m ExportedMemory) string { return m.Text })
+		memories := mapRows(x.Memories, func(m Memory) string { return m.Text })
 		if want := []string{"of then C1", "of then C2"}; err != nil || !slices.Equal(memories, want) {
 			t.Errorf("exported are %q, %v; want %q", memories, err, want)
 		}

@@ -27,14 +27,14 @@ type PersonExport struct {
 	// outsider.
 	Guest    bool               `json:"guest,omitempty"`
 	Stranger bool               `json:"stranger,omitempty"`
-	Outside  []ExportedPresence `json:"outside,omitempty"`
+	Outside  []ExportedPresence `json:"outsider_in,omitempty"`
 	// Wrote is the channels in which messages of theirs were deleted for their age.
-	Wrote []ExportedWriting `json:"wrote,omitempty"`
+	Wrote []ExportedWriting `json:"pruned_messages,omitempty"`
 	// Forgotten is when the person was last forgotten; zero for never.
-	Forgotten time.Time          `json:"forgotten,omitzero"`
+	Forgotten time.Time          `json:"forgotten_at,omitzero"`
 	Messages  []ExportedMessage  `json:"messages"`
 	Reactions []ExportedReaction `json:"reactions"`
-	Orders    []ExportedOrder    `json:"orders"`
+	Orders    []Order            `json:"orders"`
 	// Decisions are those that their messages triggered, Replies those to their messages.
 	Decisions []ExportedDecision `json:"decisions"`
 	Replies   []ExportedReply    `json:"replies"`
@@ -43,12 +43,12 @@ type PersonExport struct {
 	// Steps are what was looked up for replies to their messages.
 	Steps []ExportedStep `json:"steps"`
 	// Proposals are those that their messages led to, and those that the person decided about.
-	Proposals []ExportedProposal `json:"proposals"`
+	Proposals []Proposal `json:"proposals"`
 	// Promises are those that the person asked for, and those that the person ended.
-	Promises []ExportedPromise `json:"promises"`
+	Promises []Promise `json:"promises"`
 	// Memories have one of their messages among their sources, or one of these memories. Where messages of theirs were
 	// deleted for their age, these are all since the first of those.
-	Memories []ExportedMemory `json:"memories"`
+	Memories []Memory `json:"memories"`
 	// Notes are those that the person asked for.
 	Notes []ExportedNote `json:"notes"`
 	// Feedback is what the person thinks of replies.
@@ -58,8 +58,8 @@ type PersonExport struct {
 // ExportedPresence is when the person was last known to be in a channel, and when they last left it.
 type ExportedPresence struct {
 	Channel string    `json:"channel"`
-	Seen    time.Time `json:"seen,omitzero"`
-	Left    time.Time `json:"left,omitzero"`
+	Seen    time.Time `json:"seen_at,omitzero"`
+	Left    time.Time `json:"left_at,omitzero"`
 }
 
 // ExportedWriting is when the person sent the first message in a channel that was deleted for its age.
@@ -73,7 +73,7 @@ type ExportedMessage struct {
 	Channel  string      `json:"channel"`
 	TS       string      `json:"ts"`
 	Thread   string      `json:"thread,omitempty"`
-	Sent     time.Time   `json:"sent"`
+	Sent     time.Time   `json:"sent_at"`
 	Text     string      `json:"text"`
 	Files    []chat.File `json:"files,omitempty"`
 	Revision string      `json:"revision,omitempty"` // ts of the newest edit
@@ -86,24 +86,14 @@ type ExportedReaction struct {
 	Channel string    `json:"channel"`
 	TS      string    `json:"ts"`
 	Emoji   string    `json:"emoji"`
-	Added   time.Time `json:"added,omitzero"`
+	Added   time.Time `json:"added_at,omitzero"`
 	Removed bool      `json:"removed,omitempty"`
-}
-
-// ExportedOrder is something that the person told the bot to do.
-type ExportedOrder struct {
-	Channel string    `json:"channel,omitempty"`
-	Thread  string    `json:"thread,omitempty"`
-	Kind    string    `json:"kind"`
-	Subject string    `json:"subject,omitempty"`
-	Until   time.Time `json:"until,omitzero"`
-	At      time.Time `json:"at"`
 }
 
 // ExportedDecision is whether the bot meant to answer a message of the person, and why.
 type ExportedDecision struct {
-	Conversation  string    `json:"conversation"` // workflow id
-	TS            string    `json:"ts"`           // of the message
+	WorkflowID    string    `json:"workflow_id"`
+	TriggerTS     string    `json:"trigger_ts"`
 	Source        string    `json:"source"`
 	Rule          string    `json:"rule,omitempty"`
 	ShouldRespond bool      `json:"should_respond"`
@@ -111,7 +101,7 @@ type ExportedDecision struct {
 	Gist          string    `json:"gist,omitempty"`
 	Confidence    *float64  `json:"confidence,omitempty"`
 	Outcome       string    `json:"outcome"`
-	Decided       time.Time `json:"decided"`
+	Decided       time.Time `json:"decided_at"`
 	// Opinions are what other judges say.
 	Opinions []ExportedOpinion `json:"opinions,omitempty"`
 }
@@ -122,21 +112,21 @@ type ExportedOpinion struct {
 	ShouldRespond bool      `json:"should_respond"`
 	Reason        string    `json:"reason"`
 	Confidence    *float64  `json:"confidence,omitempty"`
-	Given         time.Time `json:"given"`
+	Given         time.Time `json:"given_at"`
 }
 
 // ExportedSnapshot is what a judgment read, as far as it is the person's. It is kept for a day at most.
 type ExportedSnapshot struct {
 	Channel string    `json:"channel"`
 	TS      []string  `json:"ts"` // of their messages in it
-	Read    time.Time `json:"read"`
+	Read    time.Time `json:"read_at"`
 }
 
 // ExportedReply is a part of a reply to the person. SentTS is empty if it is not in Slack.
 type ExportedReply struct {
 	Channel string `json:"channel"`
 	Thread  string `json:"thread,omitempty"`
-	TS      string `json:"ts"` // of the message that it answers
+	Trigger string `json:"trigger_ts"` // of the message that it answers
 	SentTS  string `json:"sent_ts,omitempty"`
 	State   string `json:"state"`
 	Text    string `json:"text"`
@@ -146,10 +136,10 @@ type ExportedReply struct {
 type ExportedStep struct {
 	Channel string    `json:"channel"`
 	Thread  string    `json:"thread,omitempty"`
-	TS      string    `json:"ts"` // of the message that is answered
+	Trigger string    `json:"trigger_ts"` // of the message that is answered
 	Tool    string    `json:"tool"`
 	Input   string    `json:"input"` // as the model wrote it
-	Asked   time.Time `json:"asked"`
+	Asked   time.Time `json:"asked_at"`
 	// Files are what the result showed, without their bytes.
 	Files []ExportedFile `json:"files,omitempty"`
 }
@@ -161,54 +151,10 @@ type ExportedFile struct {
 	Size int    `json:"size"`
 }
 
-// ExportedProposal is a call that the bot proposed to make.
-type ExportedProposal struct {
-	Channel   string    `json:"channel"`
-	Thread    string    `json:"thread,omitempty"`
-	TS        string    `json:"ts"` // of the message that asked
-	Server    string    `json:"server"`
-	Tool      string    `json:"tool"`
-	Input     string    `json:"input"`
-	State     string    `json:"state"`
-	DecidedBy string    `json:"decided_by,omitempty"`
-	Asked     time.Time `json:"asked"`
-	Output    string    `json:"output,omitempty"`
-}
-
-// ExportedPromise is something that the bot said it would do at a time. Due is in UTC, and Zone that of
-// whoever asked.
-type ExportedPromise struct {
-	Channel string    `json:"channel"`
-	Thread  string    `json:"thread,omitempty"`
-	TS      string    `json:"ts"` // of the message that asked
-	What    string    `json:"what"`
-	Unless  string    `json:"unless,omitempty"`
-	Every   string    `json:"every,omitempty"`
-	Zone    string    `json:"time_zone"`
-	State   string    `json:"state"`
-	EndedBy string    `json:"ended_by,omitempty"`
-	Asked   time.Time `json:"asked"`
-	Due     time.Time `json:"due"`
-}
-
-// ExportedMemory is one version of a memory. Channel is empty for the workspace.
-type ExportedMemory struct {
-	ID      int64     `json:"id"`
-	Channel string    `json:"channel,omitempty"`
-	Thread  string    `json:"thread,omitempty"`
-	Term    string    `json:"term"`
-	Version int       `json:"version"`
-	Made    time.Time `json:"made"`
-	Text    string    `json:"text"`
-}
-
 // ExportedNote is a note that the person asked for.
 type ExportedNote struct {
-	ID      int64     `json:"id"`
-	Channel string    `json:"channel"`
-	TS      string    `json:"ts"` // of the message that asked
-	Noted   time.Time `json:"noted"`
-	Text    string    `json:"text"`
+	Channel string `json:"channel"`
+	chat.Note
 }
 
 // ExportedVote is what the person thinks of a reply.
@@ -217,14 +163,14 @@ type ExportedVote struct {
 	SentTS  string    `json:"sent_ts,omitempty"` // of the message with the buttons
 	Value   string    `json:"value"`             // up or down
 	Reason  string    `json:"reason,omitempty"`
-	Voted   time.Time `json:"voted"`
+	Voted   time.Time `json:"voted_at"`
 }
 
 // ExportPerson reads everything that the database holds of a person, in small steps.
 func (s *Store) ExportPerson(ctx context.Context, p chat.Person, step SweepStep) (PersonExport, error) {
 	x := exporter{sweeper: sweeper{s, ctx, step}, theirs: map[[2]string]bool{}, PersonExport: PersonExport{
-		Team: p.Team, User: p.User, Messages: []ExportedMessage{}, Reactions: []ExportedReaction{}, Orders: []ExportedOrder{},
-		Decisions: []ExportedDecision{}, Replies: []ExportedReply{}, Steps: []ExportedStep{}, Promises: []ExportedPromise{}, Memories: []ExportedMemory{}, Notes: []ExportedNote{}, Feedback: []ExportedVote{},
+		Team: p.Team, User: p.User, Messages: []ExportedMessage{}, Reactions: []ExportedReaction{}, Orders: []Order{},
+		Decisions: []ExportedDecision{}, Replies: []ExportedReply{}, Steps: []ExportedStep{}, Promises: []Promise{}, Memories: []Memory{}, Notes: []ExportedNote{}, Feedback: []ExportedVote{},
 	}}
 	for _, do := range []func() error{x.person, x.messages, x.reactions, x.orders, x.decisions, x.snapshots, x.replies, x.steps, x.proposals, x.promises, x.memories, x.notes, x.feedback} {
 		if err := do(); err != nil {
@@ -311,7 +257,7 @@ func (x *exporter) reactions() error {
 func (x *exporter) orders() error {
 	by := orderedByUser(x.User)
 	return read[orderRow, string](x, "orders", condition{}, "id", where("team_id = ? AND ordered_by = ?", x.Team, by), func(r orderRow) {
-		x.Orders = append(x.Orders, ExportedOrder{r.ChannelID, r.ThreadTS, r.Kind, r.Subject, instantOrZero(r.UntilUS), instant(r.OrderedUS)})
+		x.Orders = append(x.Orders, r.order())
 	})
 }
 
@@ -395,7 +341,7 @@ func (x *exporter) proposals() error {
 	return x.eachChannel("proposals", func(within condition) error {
 		return read[Proposal, string](x, "proposals", within, "id", where("TRUE"), func(p Proposal) {
 			if x.theirs[[2]string{p.ChannelID, p.TriggerTS}] || p.DecidedBy == orderedByUser(x.User) {
-				x.Proposals = append(x.Proposals, ExportedProposal{p.ChannelID, p.ThreadTS, p.TriggerTS, p.Server, p.Tool, p.Input, string(p.State), p.DecidedBy, instant(p.StoredUS), p.Output})
+				x.Proposals = append(x.Proposals, p)
 			}
 		})
 	})
@@ -404,7 +350,7 @@ func (x *exporter) proposals() error {
 func (x *exporter) promises() error {
 	match := where("team_id = ? AND (asker = ? OR ended_by = ?)", x.Team, x.User, orderedByUser(x.User))
 	return read[Promise, string](x, "promises", condition{}, "id", match, func(p Promise) {
-		x.Promises = append(x.Promises, ExportedPromise{p.ChannelID, p.ThreadTS, p.TriggerTS, p.What, p.Unless, p.Every, p.Zone, string(p.State), p.EndedBy, instant(p.StoredUS), p.Due()})
+		x.Promises = append(x.Promises, p)
 	})
 }
 
@@ -424,13 +370,13 @@ func (x *exporter) memories() error {
 		}
 		goesOn[m.Scope] = goesOn[m.Scope] || continues
 		made[Source(r.ChannelID, r.ID)] = true
-		x.Memories = append(x.Memories, ExportedMemory{r.ID, r.ChannelID, r.ThreadTS, r.Term, r.Version, instant(r.MadeUS), r.Text})
+		x.Memories = append(x.Memories, m)
 	})
 }
 
 func (x *exporter) notes() error {
 	return read[noteRow, int64](x, "notes", condition{}, "id", where("team_id = ? AND author = ?", x.Team, x.User), func(r noteRow) {
-		x.Notes = append(x.Notes, ExportedNote{r.ID, r.ChannelID, r.TS, instant(r.NotedUS), r.Text})
+		x.Notes = append(x.Notes, ExportedNote{r.ChannelID, r.note()})
 	})
 }
 

@@ -285,7 +285,7 @@ func TestExportPerson(t *testing.T) {
 		if len(x.Snapshots) != 1 || !slices.Equal(x.Snapshots[0].TS, []string{at(0)}) || !x.Snapshots[0].Read.Equal(noon) {
 			t.Errorf("snapshots: %+v", x.Snapshots)
 		}
-		if p := x.Promises[0]; p.What != canaryText || p.Channel != "C1" || p.Zone != x.Zone || !p.Due.Equal(noon) {
+		if p := x.Promises[0]; p.What != canaryText || p.ChannelID != "C1" || p.Zone != x.Zone || !p.Due().Equal(noon) {
 			t.Errorf("a promise: %+v", p)
 		}
 		if !x.Guest || len(x.Outside) != 2 || x.Outside[0].Channel != "C1" {
@@ -297,7 +297,7 @@ func TestExportPerson(t *testing.T) {
 		if m := x.Messages[0]; m.Text != "our "+canaryText+" is ill" || len(m.Files) != 1 || m.Channel != "C1" {
 			t.Errorf("a message: %+v", m)
 		}
-		memories := mapRows(x.Memories, func(m ExportedMemory) string { return m.Text })
+		memories := mapRows(x.Memories, func(m Memory) string { return m.Text })
 		// The workspace's is made from the channel's; that of C2 names them, and is made from nothing of theirs.
 		if want := []string{"thread: " + canaryText, "channel: " + canaryText, "channel, again: " + canaryText, "all: " + canaryText, canaryText}; !slices.Equal(memories, want) {
 			t.Errorf("memories %q, want %q", memories, want)

@@ -33,8 +33,8 @@ type Advice struct {
 	Speak  int `json:"speak"` // decisions in which speaking was right
 	Silent int `json:"silent"`
 	// Own is how far the cost is that of its own decisions, and not drawn to the whole, from 0 to 1.
-	Own   float64 `json:"own"`
-	Today Setting `json:"today"`
+	Own   float64 `json:"own_weight"`
+	Today Setting `json:"current"`
 	// Best is the threshold of least expected cost; nil if the whole has too few labels to say.
 	Best *Setting `json:"best"`
 }

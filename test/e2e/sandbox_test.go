@@ -54,7 +54,7 @@ func TestSandbox(t *testing.T) {
 	mind.await("the worker's return", func(m mindEvent) bool { return m.Worker == "running" && m.Asked.After(dead.Asked) })
 	decision := mind.await("the reply in the ledger", func(m mindEvent) bool { return m.decision("posted") != nil }).decision("posted")
 	s.await("the reply", func() bool { return len(s.answers(random)) == 1 })
-	if !decision.Respond || decision.Source != "judgment" || len(decision.Calls) != 2 {
+	if !decision.ShouldRespond || decision.Source != "judgment" || len(decision.Calls) != 2 {
 		t.Errorf("decided: %+v", decision)
 	}
 
@@ -80,7 +80,7 @@ func TestSandbox(t *testing.T) {
 	thread := s.watch("?channel=" + general + "&thread=" + s.last(general))
 	thread.await("tries in vain", func(m mindEvent) bool {
 		d := m.decision("pending")
-		return d != nil && len(d.Parts) == 1 && d.Parts[0].Tries > 1
+		return d != nil && len(d.Parts) == 1 && d.Parts[0].Attempts > 1
 	})
 	s.Post("misbehave", map[string]any{"name": "down", "on": false})
 	s.await("the answer after all", func() bool { return len(s.answers(general)) == 2 })

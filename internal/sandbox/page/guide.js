@@ -66,10 +66,10 @@ export function guide(signal) {
     // The newest decision about a message, alone or together with others.
     decision(ts) {
       const all = (mind.latest?.story?.entries || []).map(e => e.decision).filter(Boolean);
-      return all.findLast(d => d.trigger === ts) || all.findLast(d => d.with?.includes(ts));
+      return all.findLast(d => d.trigger_ts === ts) || all.findLast(d => d.with?.includes(ts));
     },
     // Whether the open conversation's message ts can be found by a search.
-    isIndexed: ts => isAbout(g.channel, null) && !mind.latest.unindexed && (mind.latest.story?.entries || []).some(e => e.said?.ts === ts),
+    isIndexed: ts => isAbout(g.channel, null) && !mind.latest.unindexed && (mind.latest.story?.entries || []).some(e => e.message?.ts === ts),
     isPending: ts => (mind.latest?.state?.pending || []).some(p => p.ts === ts),
     memories: () => mind.latest?.memories || [],
     promises: () => mind.latest?.promises || [],

@@ -7,7 +7,7 @@ import { $, act, names, on, state } from "./state.js";
 
 const note = n => el("li", {},
   el("p", {}, n.text),
-  el("p", { class: "facts" }, el("span", {}, `note ${n.id}, by ${names.user(n.author)}`), el("time", { datetime: n.at }, clock(n.at)),
+  el("p", { class: "facts" }, el("span", {}, `note ${n.id}, by ${names.user(n.author)}`), el("time", { datetime: n.noted_at }, clock(n.noted_at)),
     el("button", { type: "button", class: "small", "aria-label": `Take back note ${n.id}`, onclick: e => takeBack(e.currentTarget, n.id) }, "Take back")));
 
 // takeBack leaves the note in the list until the next event, which lacks it.

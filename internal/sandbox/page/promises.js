@@ -20,20 +20,20 @@ function outcome(p) {
     case "kept": return "kept";
     case "released": return "let go, because it was settled" + (p.reason ? `: “${p.reason}”` : "");
     case "withdrawn": return "withdrawn with the message that asked";
-    case "cancelled": return p.by in rules ? "cancelled: " + rules[p.by] : "cancelled by " + person(p.by);
+    case "cancelled": return p.ended_by in rules ? "cancelled: " + rules[p.ended_by] : "cancelled by " + person(p.ended_by);
     case "failed": return "not kept: Slack did not take the message";
   }
   return "";
 }
 
 function left(p) {
-  const at = Date.parse(p.held || p.due);
-  if (at > now()) return (p.held ? "held up for " : "in ") + span(at - now());
+  const held = Date.parse(p.held_until) > Date.parse(p.due), at = Date.parse(held ? p.held_until : p.due);
+  if (at > now()) return (held ? "held up for " : "in ") + span(at - now());
   return stopped(mind.latest) ? "due, waits for a worker" : "due now";
 }
 
 function promise(p) {
-  const about = [p.unless ? "looks again, unless " + p.unless : "reminds " + names.user(p.asker), p.every && "every " + p.every, p.number > 1 && count(p.number - 1, "time", "times") + " so far"].filter(Boolean);
+  const about = [p.unless ? "looks again, unless " + p.unless : "reminds " + names.user(p.asked_by), p.every && "every " + p.every, p.number > 1 && count(p.number - 1, "time", "times") + " so far"].filter(Boolean);
   const ended = outcome(p), open = !ended;
   return el("li", { dataset: { promise: p.id, state: p.state } }, el("p", {}, p.what), el("p", { class: "facts" }, el("span", {}, about.join(" · "))),
     el("p", { class: "facts" }, open ? el("strong", { role: "timer" }, left(p)) : el("span", {}, ended),
@@ -46,7 +46,7 @@ function promise(p) {
 async function cancel(button, p) {
   if (button.hasAttribute("aria-disabled")) return;
   button.setAttribute("aria-disabled", "true");
-  await act("click", { ts: p.ts, name: "myao_cancel", value: p.id });
+  await act("click", { ts: p.shown_ts, name: "myao_cancel", value: p.id });
   button.removeAttribute("aria-disabled");
 }
 

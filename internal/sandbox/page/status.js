@@ -42,7 +42,7 @@ function explain(m) {
     case "delaying":
       return `It wants to answer ${authorAndExcerpt(about)}, but holds back in case somebody else does. Any message now withdraws the reply.`;
     case "replying":
-      if (trouble) return `Slack fails (${slackError(trouble.error)}) after ${count(trouble.tries, "try", "tries")}. It tries again, but first checks whether the message is there: it is posted once.`;
+      if (trouble) return `Slack fails (${slackError(trouble.error)}) after ${count(trouble.attempts, "try", "tries")}. It tries again, but first checks whether the message is there: it is posted once.`;
       if (work.posting) return "The reply is written and on its way to Slack: it can no longer be withdrawn.";
       if (m.model === "down") return "The model that should write the reply is down: Temporal tries again until an answer comes.";
       if (work.steps?.length) {

@@ -24,7 +24,7 @@ async function judged(g, ts) {
 const settled = (g, ts) => g.until("the reply is posted", 120, () => { const d = g.decision(ts); return d && d.outcome !== "pending" && d; });
 
 function answered(d) {
-  if (d.outcome !== "posted") throw new Unexpected(`The outcome was different: ${d.outcome}${d.by ? " (" + d.by + ")" : ""}.`);
+  if (d.outcome !== "posted") throw new Unexpected(`The outcome was different: ${d.outcome}${d.outcome_by ? " (" + d.outcome_by + ")" : ""}.`);
   const ts = d.parts?.find(p => p.ts)?.ts;
   if (ts) reveal(ts);
 }
@@ -144,7 +144,7 @@ export const steps = [
       const ts = await g.say(g.people[0], `Who has the key to the roof? ${bot()} look again in 20 seconds whether somebody has answered.`);
       navigate({ thread: ts });
       g.beat();
-      const mine = () => g.promises().find(p => p.trigger === ts);
+      const mine = () => g.promises().find(p => p.trigger_ts === ts);
       const made = await g.until("it promises", 120, () => mine() || g.decision(ts)?.outcome === "posted" && !g.decision(ts).steps?.length && "none");
       if (made === "none") throw new Unexpected("The model answered without a promise.");
       g.beat();

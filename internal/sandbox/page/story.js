@@ -30,16 +30,16 @@ const headline = d => ({
 function cause(d) {
   switch (d.outcome) {
     case "withdrawn":
-      if (!d.by) return null;
-      if (d.by === d.trigger) return exists(d.by) ? `because ${author(d.by)} changed it` : "because it was deleted";
-      return exists(d.by) ? `because ${author(d.by)} wrote “${excerpt(d.by, 50)}” at ${timeOf(d.by)}` : `because of what was said at ${timeOf(d.by)}`;
+      if (!d.outcome_by) return null;
+      if (d.outcome_by === d.trigger_ts) return exists(d.outcome_by) ? `because ${author(d.outcome_by)} changed it` : "because it was deleted";
+      return exists(d.outcome_by) ? `because ${author(d.outcome_by)} wrote “${excerpt(d.outcome_by, 50)}” at ${timeOf(d.outcome_by)}` : `because of what was said at ${timeOf(d.outcome_by)}`;
     case "retracted":
-    case "dropped": return d.by ? `by ${person(d.by)}` + (d.settled ? ` at ${clock(d.settled)}` : "") : null;
-    case "overruled": return d.by ? `by ${person(d.by)}, who wanted an answer at once` : null;
-    case "failed": return d.by || null;
+    case "dropped": return d.outcome_by ? `by ${person(d.outcome_by)}` + (d.settled_at ? ` at ${clock(d.settled_at)}` : "") : null;
+    case "overruled": return d.outcome_by ? `by ${person(d.outcome_by)}, who wanted an answer at once` : null;
+    case "failed": return d.outcome_by || null;
     case "silent":
-      if (!d.by) return null;
-      return d.by.includes("/") ? "another reply to the same message was there already" : "after all: " + (rules[d.by] || d.by);
+      if (!d.outcome_by) return null;
+      return d.outcome_by.includes("/") ? "another reply to the same message was there already" : "after all: " + (rules[d.outcome_by] || d.outcome_by);
   }
   return null;
 }
@@ -53,10 +53,10 @@ const ends = {
 
 // step describes a call of a tool: state, time, length of the result; of a proposal, what became of it.
 function step(s) {
-  if (s.proposal) return `proposed, ${ends[s.proposal.state] || s.proposal.state}` + (s.proposal.by ? `, decided by ${person(s.proposal.by)}` : "");
-  const tries = s.tries > 1 ? ", " + count(s.tries, "try", "tries") : "";
+  if (s.proposal) return `proposed, ${ends[s.proposal.state] || s.proposal.state}` + (s.proposal.decided_by ? `, decided by ${person(s.proposal.decided_by)}` : "");
+  const tries = s.attempts > 1 ? ", " + count(s.attempts, "try", "tries") : "";
   if (s.state !== "done") return s.state + tries;
-  return `${Math.round(s.took_ns / 1e6)} ms, ${s.characters.toLocaleString("en")} characters${tries}` + (s.failed ? ", an error for the model" : "");
+  return `${Math.round(s.duration_ns / 1e6)} ms, ${s.characters.toLocaleString("en")} characters${tries}` + (s.failed ? ", an error for the model" : "");
 }
 
 // what says what a tool was asked for: the texts of its input.
@@ -86,11 +86,11 @@ function facts(d) {
   (d.steps || []).forEach((s, i) => out.push(`${s.tool}${what(inputs[i])}: ${step(s)}`));
   const reaction = d.parts?.find(p => p.reaction && p.state === "sent")?.reaction;
   if (reaction) out.push("reacted with " + emojiOrName(reaction));
-  if (d.hindsight) out.push("in hindsight " + truths[d.hindsight[0].truth] + (evidence[d.hindsight[0].kind] || ""));
-  for (const o of d.shadow || []) out.push(`${o.judge}, in shadow: ${o.confidence === undefined ? "no verdict" : (o.should_respond ? "would answer" : "would be silent") + ", " + o.reason}`);
+  if (d.labels) out.push("in hindsight " + truths[d.labels[0].truth] + (evidence[d.labels[0].kind] || ""));
+  for (const o of d.opinions || []) out.push(`${o.judge}, in shadow: ${o.confidence === undefined ? "no verdict" : (o.should_respond ? "would answer" : "would be silent") + ", " + o.reason}`);
   const failed = d.parts?.findLast(p => p.error && p.state !== "sent");
   if (failed) out.push("Slack said: " + slackError(failed.error));
-  const tries = (d.parts || []).reduce((n, p) => n + p.tries, 0);
+  const tries = (d.parts || []).reduce((n, p) => n + p.attempts, 0);
   if (tries > (d.parts || []).length) out.push(`${d.outcome === "posted" ? "posted once" : "not posted yet"}, after ${count(tries, "try", "tries")}`);
   return out;
 }
@@ -102,8 +102,8 @@ function decision(d, when) {
     el("div", { class: "tale" },
       el("p", { class: "top" }, el("strong", {}, headline(d)), el("time", { datetime: when }, clock(when))),
       because && el("p", { class: "cause" }, because),
-      el("p", { class: "about" }, el("button", { type: "button", class: "quoted", title: "Show the message", disabled: !exists(d.trigger), onclick: () => reveal(d.trigger) },
-        author(d.trigger) + ": " + excerpt(d.trigger)), d.with?.length > 0 && el("span", {}, ` and ${count(d.with.length, "message", "messages")} before it`)),
+      el("p", { class: "about" }, el("button", { type: "button", class: "quoted", title: "Show the message", disabled: !exists(d.trigger_ts), onclick: () => reveal(d.trigger_ts) },
+        author(d.trigger_ts) + ": " + excerpt(d.trigger_ts)), d.with?.length > 0 && el("span", {}, ` and ${count(d.with.length, "message", "messages")} before it`)),
       quote && el("p", { class: "reason" }, "“" + d.reason + "”"),
       el("p", { class: "facts" }, facts(d).length > 0 && el("span", {}, facts(d).join(" · ")), d.calls?.length > 0 && el("button", {
         type: "button", class: "prompt", dataset: { decision: d.key }, "aria-label": `Prompt of the decision of ${clock(when)}`, onclick: () => showPrompt(d, when),
@@ -128,9 +128,9 @@ const inThread = (s, when) => aside("thread", when, `${author(s.ts)} addressed i
 function entry(e) {
   if (e.decision) return { key: e.decision.key, make: () => decision({ ...e.decision, respond: e.decision.should_respond }, e.at) };
   if (e.order) return { key: "order " + e.at, make: () => order(e.order, e.at) };
-  if (e.said?.note?.startsWith("it addressed the bot, which answers in its thread")) return { key: "said " + e.said.ts, make: () => inThread(e.said, e.at) };
-  if (e.said?.note?.startsWith("not heard: the channel's mode")) {
-    return { key: "said " + e.said.ts, make: () => aside("silent", e.at, `${author(e.said.ts)} wrote something: ${e.said.note.slice("not heard: ".length)}`) };
+  if (e.message?.explanation?.startsWith("it addressed the bot, which answers in its thread")) return { key: "said " + e.message.ts, make: () => inThread(e.message, e.at) };
+  if (e.message?.explanation?.startsWith("not heard: the channel's mode")) {
+    return { key: "said " + e.message.ts, make: () => aside("silent", e.at, `${author(e.message.ts)} wrote something: ${e.message.explanation.slice("not heard: ".length)}`) };
   }
   return null;
 }
@@ -138,7 +138,7 @@ function entry(e) {
 function drawStory(entries) {
   const rows = [];
   for (const e of [...entries].reverse()) {
-    const line = entry(e), trigger = e.decision?.trigger || e.said?.ts, by = e.decision?.by;
+    const line = entry(e), trigger = e.decision?.trigger_ts || e.message?.ts, by = e.decision?.outcome_by;
     if (line) rows.push({ ...line, version: JSON.stringify([e, mind.latest.inputs?.[e.decision?.key], state.people, trigger && excerpt(trigger), by && exists(by) && excerpt(by)]) });
   }
   showRows($("mind-story"), rows.length ? rows : [{ key: "none", version: "", make: () => el("li", { class: "none" }, "Nothing yet. Each decision to speak or to stay silent appears here, with its reason.") }]);
