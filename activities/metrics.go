@@ -32,7 +32,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "myao_replies_posted_total", Help: "Replies posted, by cause: addressed, judged, operator, and notice for a note that the bot cannot answer.",
 		}, []string{"cause"}),
 		answers: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "myao_answer_seconds", Help: "Time from when somebody addressed the bot, as Slack dates it, to the last part of the answer.",
+			Name: "myao_answer_duration_seconds", Help: "Time from when somebody addressed the bot, as Slack dates it, to the last part of the answer.",
 			Buckets: []float64{1, 2.5, 5, 10, 20, 30, 60, 120, 300, 900, 3600},
 		}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{

@@ -26,7 +26,7 @@ func TestAnswersAreTimed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range families {
-		if f.GetName() == "myao_answer_seconds" {
+		if f.GetName() == "myao_answer_duration_seconds" {
 			if h := f.GetMetric()[0].GetHistogram(); h.GetSampleCount() != 2 || h.GetSampleSum() != 120 {
 				t.Errorf("%d answers took %v seconds, want 2 and 120", h.GetSampleCount(), h.GetSampleSum())
 			}

@@ -22,7 +22,7 @@ type Metrics struct {
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "myao_model_call_seconds", Help: "Time that calls of a model took, failed ones too, by purpose (response, judgment, memory, shadow), provider and model.",
+			Name: "myao_model_call_duration_seconds", Help: "Time that calls of a model took, failed ones too, by purpose (response, judgment, memory, shadow), provider and model.",
 			Buckets: []float64{.1, .25, .5, 1, 2.5, 5, 10, 20, 40, 60, 120},
 		}, []string{"purpose", "provider", "model"}),
 		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{

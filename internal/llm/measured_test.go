@@ -73,7 +73,7 @@ func TestMeasured(t *testing.T) {
 	}
 	for key, want := range map[string]float64{ // labels in the order of their names
 		"myao_model_tokens_total input test gemini judgment": 7, "myao_model_tokens_total output test gemini judgment": 3,
-		"myao_model_errors_total rate_limited test gemini judgment": 1, "myao_model_call_seconds test gemini judgment": 3,
+		"myao_model_errors_total rate_limited test gemini judgment": 1, "myao_model_call_duration_seconds test gemini judgment": 3,
 	} {
 		if counted[key] != want {
 			t.Errorf("%s: %v, want %v of %v", key, counted[key], want, counted)

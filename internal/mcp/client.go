@@ -294,7 +294,7 @@ func (c *Client) call(ctx context.Context, s *server, t store.MCPTool, act bool,
 	if wrong := check(t, act, input); wrong != "" {
 		return failedf("%s", wrong), nil
 	}
-	began, outcome := c.Clock(), outcomeAway
+	began, outcome := c.Clock(), resultUnavailable
 	defer func() { c.Metrics.called(s.name, t.Tool, outcome, c.Clock().Sub(began)) }()
 	asking, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -319,7 +319,7 @@ func (c *Client) call(ctx context.Context, s *server, t store.MCPTool, act bool,
 		return tools.Result{}, ctx.Err()
 	case answered(err):
 		s.worked()
-		outcome = outcomeFailed
+		outcome = resultFailed
 		e, _ := errors.AsType[*jsonrpc.Error](err)
 		return failedf("The server %s answers with an error: %s", s.name, c.Material(cut(store.Clean(e.Message), maxDescription))), nil
 	case errors.Is(err, errAway) || !act:
@@ -333,8 +333,8 @@ func (c *Client) call(ctx context.Context, s *server, t store.MCPTool, act bool,
 	if found.NeedsInput() {
 		result = failedf("The server %s asks for more than was given to it, and nobody is asked. Nothing is known to be done.", s.name)
 	}
-	if outcome = outcomeDone; result.Failed {
-		outcome = outcomeFailed
+	if outcome = resultDone; result.Failed {
+		outcome = resultFailed
 	}
 	return result, nil
 }

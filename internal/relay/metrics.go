@@ -181,9 +181,9 @@ func (u *unfinished) Collect(to chan<- prometheus.Metric) {
 }
 
 var (
-	runAge = prometheus.NewDesc("myao_run_age_seconds",
+	runAge = prometheus.NewDesc("myao_schedule_run_age_seconds",
 		"Time since the last run of a schedule; -1 when the database does not answer.", []string{"schedule"}, nil)
-	runInterval = prometheus.NewDesc("myao_run_interval_seconds",
+	runInterval = prometheus.NewDesc("myao_schedule_interval_seconds",
 		"Time from one run of a schedule to the next, as it is configured.", []string{"schedule"}, nil)
 )
 

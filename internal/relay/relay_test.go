@@ -288,7 +288,7 @@ func TestMetricsOfWhatDoesNotGetOn(t *testing.T) {
 	if age := b.counted("myao_unfinished_age_seconds"); age < youngest || age > oldest { // of the decision, the first by name
 		t.Errorf("what was not answered is %v s old, want between %v and %v", age, youngest, oldest)
 	}
-	if age, every := b.counted("myao_run_age_seconds"), b.counted("myao_run_interval_seconds"); age < oldest || every != 3600 {
+	if age, every := b.counted("myao_schedule_run_age_seconds"), b.counted("myao_schedule_interval_seconds"); age < oldest || every != 3600 {
 		t.Errorf("memory ran %v s ago and should every %v s; want since the database was made, and an hour", age, every)
 	}
 	if n := b.counted("myao_channels"); n != 0 {
@@ -637,7 +637,7 @@ func statements(t *testing.T, measured *prometheus.Registry) (n int) {
 		t.Fatal(err)
 	}
 	for _, f := range families {
-		if f.GetName() == "myao_database_statement_seconds" {
+		if f.GetName() == "myao_database_statement_duration_seconds" {
 			for _, m := range f.GetMetric() {
 				n += int(m.GetHistogram().GetSampleCount())
 			}
@@ -806,7 +806,7 @@ func TestDatabaseThatGoesAwayIsNotTheEnd(t *testing.T) {
 	if _, more := r.sweepOnce(t.Context()); more {
 		t.Error("the sweep finds more without a database")
 	}
-	for _, name := range []string{"myao_backlog_changes", "myao_backlog_age_seconds", "myao_unfinished_age_seconds", "myao_run_age_seconds", "myao_channels"} {
+	for _, name := range []string{"myao_backlog_changes", "myao_backlog_age_seconds", "myao_unfinished_age_seconds", "myao_schedule_run_age_seconds", "myao_channels"} {
 		if got := b.counted(name); got != -1 {
 			t.Errorf("%s is %v, want -1: unknown", name, got)
 		}

@@ -37,7 +37,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		registry: r,
 		statements: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "myao_database_statement_seconds", Help: "Time that statements took, by what they do (create, query, update, delete, row, raw, commit; begin where that fails) and their result (ok, error).",
+			Name: "myao_database_statement_duration_seconds", Help: "Time that statements took, by what they do (create, query, update, delete, row, raw, commit; begin where that fails) and their result (ok, error).",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
 		}, []string{"operation", "result"}),
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{

@@ -51,8 +51,8 @@ func TestMetrics(t *testing.T) {
 	for key, want := range map[string]float64{
 		"myao_decisions_settled_total silent": 1, "myao_decisions_settled_total posted": 1, "myao_decisions_settled_total failed": 0,
 		"myao_proposals_ended_total lapsed": 0, "myao_proposals_ended_total unknown": 0,
-		"myao_database_statement_seconds create ok": 4, "myao_database_statement_seconds update ok": 2, "myao_database_statement_seconds raw error": 1,
-		"myao_database_statement_seconds commit error": 1, "myao_database_statement_seconds begin error": 1,
+		"myao_database_statement_duration_seconds create ok": 4, "myao_database_statement_duration_seconds update ok": 2, "myao_database_statement_duration_seconds raw error": 1,
+		"myao_database_statement_duration_seconds commit error": 1, "myao_database_statement_duration_seconds begin error": 1,
 	} {
 		name, labels, _ := strings.Cut(key, " ")
 		if n, ok := counted(t, registry, name)[labels]; !ok || n != want {
