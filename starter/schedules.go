@@ -43,7 +43,7 @@ func (s *starter) schedules() []temporal.Schedule {
 	all := []temporal.Schedule{
 		{
 			ID: temporal.MemorySchedule, Every: s.Config.Memory.Interval(), CatchUp: time.Hour, Timeout: 24 * time.Hour,
-			Workflow: workflows.Memory, Args: []any{workflows.MemoryInput{MaxConcurrent: s.Config.Memory.ScopesAtOnce}}, Note: "remembers what was said since the last run",
+			Workflow: workflows.Memory, Args: []any{workflows.MemoryInput{MaxConcurrent: s.Config.Memory.MaxConcurrentScopes}}, Note: "remembers what was said since the last run",
 		},
 		{
 			ID: temporal.CatchUpSchedule, Every: catchUpInterval, CatchUp: catchUpInterval, Timeout: 24 * time.Hour,

@@ -58,7 +58,7 @@ func newWorkers(c client.Client, a *activities.Activities, tracker *activityTrac
 	w := workers{main: worker.New(c, conversation.TaskQueue, options)}
 	options.DisableWorkflowWorker = true
 	w.tools = worker.New(c, conversation.ToolsTaskQueue, options)
-	options.MaxConcurrentActivityExecutionSize = settings.ModelCallsAtOnce
+	options.MaxConcurrentActivityExecutionSize = settings.MaxConcurrentModelCalls
 	options.TaskQueueActivitiesPerSecond = settings.ModelCallsPerSecond // 0: no limit
 	w.model = worker.New(c, conversation.ModelTaskQueue, options)
 

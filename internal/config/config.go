@@ -153,8 +153,8 @@ type Worker struct {
 	// Address is the host:port where the worker serves /livez, /readyz and /metrics. Port 0
 	// takes a free port; empty serves them nowhere.
 	Address string `yaml:"address"`
-	// ModelCallsAtOnce limits the concurrent model calls of one worker, ≥ 2.
-	ModelCallsAtOnce int `yaml:"model_calls_at_once"`
+	// MaxConcurrentModelCalls limits the concurrent model calls of one worker, ≥ 2.
+	MaxConcurrentModelCalls int `yaml:"max_concurrent_model_calls"`
 	// ModelCallsPerSecond limits how many model calls all workers together begin per second; 0 is
 	// no limit. All workers should have the same value.
 	ModelCallsPerSecond float64 `yaml:"model_calls_per_second"`
@@ -361,8 +361,8 @@ type Memory struct {
 	// SearchResults is how many messages a reply is shown that were said before and may be about the
 	// same; 0 is none.
 	SearchResults int `yaml:"search_results"`
-	// ScopesAtOnce is how many threads or channels a run summarises at a time.
-	ScopesAtOnce int `yaml:"scopes_at_once"`
+	// MaxConcurrentScopes is how many threads or channels a run summarises at a time.
+	MaxConcurrentScopes int `yaml:"max_concurrent_scopes"`
 }
 
 // Interval is IntervalSeconds as a duration.

@@ -22,7 +22,7 @@ func basics() Config {
 		Server:     Server{Address: ":8080"},
 		Database:   Database{URL: "sqlite:data/myao.db", Migrate: MigrateAuto},
 		Encryption: Encryption{Keys: map[string]Secret{}},
-		Worker:     Worker{Address: ":8081", ModelCallsAtOnce: 100, CachedWorkflows: 10_000, PostsAtOnce: true},
+		Worker:     Worker{Address: ":8081", MaxConcurrentModelCalls: 100, CachedWorkflows: 10_000, PostsAtOnce: true},
 		Log:        Log{Format: "json", Level: "info"},
 		Agents: Agents{
 			Response: Agent{Provider: ProviderGemini, MaxOutputTokens: 1000},
@@ -52,7 +52,7 @@ func basics() Config {
 			ShortTermWindowHours:      24,
 			LongTermSummaryMaxTokens:  500,
 			ShortTermSummaryMaxTokens: 300,
-			SearchResults:             8, ScopesAtOnce: 4,
+			SearchResults:             8, MaxConcurrentScopes: 4,
 		},
 		Tools:     Tools{Enabled: ToolNames(), MaxRounds: 8, MaxCalls: 24, MaxSeconds: 180, MaxResultChars: 20_000, MaxTotalChars: 60_000, ApprovalHours: 24, DenyAddresses: cloudAddresses()},
 		Promises:  Promises{MaxOpen: 20, MaxPerChannel: 200, MaxPerPerson: 50, MaxPerGuest: 5},

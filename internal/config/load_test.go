@@ -508,12 +508,12 @@ func TestEncryptionKeysAreChecked(t *testing.T) {
 }
 
 func TestTheWorkersSettingsAreChecked(t *testing.T) {
-	got := parse(t, least+`worker: {model_calls_at_once: 2, model_calls_per_second: 0.5, deployment: myao, build_id: 2026-11-21_a1b2c3}`, nil)
-	if want := (config.Worker{Address: ":8081", ModelCallsAtOnce: 2, ModelCallsPerSecond: 0.5, CachedWorkflows: 10_000, PostsAtOnce: true, Deployment: "myao", BuildID: "2026-11-21_a1b2c3"}); got.Worker != want {
+	got := parse(t, least+`worker: {max_concurrent_model_calls: 2, model_calls_per_second: 0.5, deployment: myao, build_id: 2026-11-21_a1b2c3}`, nil)
+	if want := (config.Worker{Address: ":8081", MaxConcurrentModelCalls: 2, ModelCallsPerSecond: 0.5, CachedWorkflows: 10_000, PostsAtOnce: true, Deployment: "myao", BuildID: "2026-11-21_a1b2c3"}); got.Worker != want {
 		t.Errorf("got %+v, want %+v", got.Worker, want)
 	}
 	for text, key := range map[string]string{
-		`{model_calls_at_once: 1}`:              "worker.model_calls_at_once",
+		`{max_concurrent_model_calls: 1}`:       "worker.max_concurrent_model_calls",
 		`{model_calls_per_second: -1}`:          "worker.model_calls_per_second",
 		`{model_calls_per_second: .nan}`:        "worker.model_calls_per_second",
 		`{deployment: my.ao}`:                   "worker.deployment",

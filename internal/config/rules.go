@@ -48,12 +48,12 @@ var rules = map[string]rule{
 	"Database.URL":     text(databaseURL),
 	"Database.Migrate": oneOf(MigrateAuto, MigrateCheck),
 
-	"Worker.Address":             optional(address),
-	"Worker.ModelCallsAtOnce":    whole(2, 10_000), // with 1, the SDK's pollers deadlock
-	"Worker.ModelCallsPerSecond": number(0, 10_000),
-	"Worker.CachedWorkflows":     whole(1, 1_000_000),
-	"Worker.Deployment":          deploymentName,
-	"Worker.BuildID":             deploymentName,
+	"Worker.Address":                 optional(address),
+	"Worker.MaxConcurrentModelCalls": whole(2, 10_000), // with 1, the SDK's pollers deadlock
+	"Worker.ModelCallsPerSecond":     number(0, 10_000),
+	"Worker.CachedWorkflows":         whole(1, 1_000_000),
+	"Worker.Deployment":              deploymentName,
+	"Worker.BuildID":                 deploymentName,
 
 	"Log.Format": oneOf("json", "text"),
 	"Log.Level":  oneOf("debug", "info", "warn", "error"),
@@ -127,7 +127,7 @@ var rules = map[string]rule{
 	"Memory.LongTermSummaryMaxTokens":  whole(1, maxTokens),
 	"Memory.ShortTermSummaryMaxTokens": whole(1, maxTokens),
 	"Memory.SearchResults":             whole(0, maxSearchResults),
-	"Memory.ScopesAtOnce":              whole(1, 100),
+	"Memory.MaxConcurrentScopes":       whole(1, 100),
 
 	"Retention.LedgerDays":         daysOrForever(minKeptDays),
 	"Retention.MessagesDays":       daysOrForever(minKeptDays),

@@ -37,7 +37,7 @@ var onePartition = []string{
 func TestStormInOneChannel(t *testing.T) {
 	t.Parallel()
 	const storm, early = 48, 24
-	s := start(t, sqlite(t), fairTemporal(t, onePartition...), quiet(1), configured("worker: {model_calls_at_once: 2, model_calls_per_second: 1}\n"),
+	s := start(t, sqlite(t), fairTemporal(t, onePartition...), quiet(1), configured("worker: {max_concurrent_model_calls: 2, model_calls_per_second: 1}\n"),
 		modelAnswers(func(c llmtest.Call) llmtest.Reply {
 			if c.Judgment() {
 				return llmtest.No("lively talk")
