@@ -94,7 +94,7 @@ func TestTheExampleFileShowsEveryKey(t *testing.T) {
 				continue
 			}
 			if !regexp.MustCompile(`(?m)^[ #]*` + key + `:`).Match(text) {
-				t.Errorf("config.example.yaml lacks %s.%s", path, key)
+				t.Errorf("config.example.yaml lacks %s.%s; see docs/stability.md for what a changed key needs", path, key)
 			}
 			ft := field.Type
 			if ft.Kind() == reflect.Map || ft.Kind() == reflect.Slice {
@@ -141,7 +141,7 @@ func TestTheDocumentationNamesEveryKey(t *testing.T) {
 				below = "persona and prompts"
 			}
 			if !regexp.MustCompile("`([a-z]+\\.)?" + key + "`").MatchString(sections[below]) {
-				t.Errorf("docs/configuration.md lacks %s.%s in its section %q", path, key, below)
+				t.Errorf("docs/configuration.md lacks %s.%s in its section %q; see docs/stability.md for what a changed key needs", path, key, below)
 			}
 		}
 	}

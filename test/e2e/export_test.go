@@ -214,12 +214,12 @@ func (x *export) checkFiles(t *testing.T) {
 	for _, name := range named.FindAllStringSubmatch(docs, -1) {
 		told[name[1]] = true
 		if x.metrics[name[1]] == nil && x.metrics[name[1]+"_bucket"] == nil {
-			t.Errorf("docs/observability.md describes %s, which does not exist", name[1])
+			t.Errorf("docs/observability.md describes %s, which does not exist; see docs/stability.md for what a changed metric needs", name[1])
 		}
 	}
 	for name := range x.metrics {
 		if name = suffix.ReplaceAllString(name, ""); strings.HasPrefix(name, "myao_") && !told[name] {
-			t.Errorf("docs/observability.md does not describe %s", name)
+			t.Errorf("docs/observability.md does not describe %s; see docs/stability.md for what a changed metric needs", name)
 		}
 	}
 }
