@@ -476,12 +476,6 @@ func TestCrashBetweenAnyTwoSteps(t *testing.T) {
 				b.Fatal(err)
 			}
 		}, false},
-		"before the ledger, as with an older worker": {func(b *bundle, task Task) {
-			for n := range 2 {
-				p := begin(b, task, n)
-				write(b, p, send(b, p))
-			}
-		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

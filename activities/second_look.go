@@ -1,7 +1,6 @@
 package activities
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -40,7 +39,7 @@ func (a *Activities) stillWanted(ctx context.Context, in ComposeInput, d *store.
 	if !in.judged() || d == nil || d.Source != "judgment" || d.Confidence == nil {
 		return true, nil
 	}
-	read := time.UnixMicro(cmp.Or(d.ReadUS, d.DecidedUS)) // older rows lack read_us
+	read := time.UnixMicro(d.ReadUS)
 	if wants, err := a.wantsSecondLook(ctx, in.Task, *d, read); err != nil || !wants {
 		return true, err
 	}

@@ -107,7 +107,7 @@ func (l labelled) otherPrompts(prompt string) string {
 			continue
 		}
 		n++
-		if name := ledger.Plain(cmp.Or(d.Prompt, "an unknown one")); !slices.Contains(others, name) {
+		if name := ledger.Plain(d.Prompt); !slices.Contains(others, name) {
 			others = append(others, name)
 		}
 	}

@@ -46,9 +46,8 @@ func TestTuneCommand(t *testing.T) {
 		for range times {
 			n++
 			key := fmt.Sprintf("r/%03d", n)
-			old := prompt == "" // older than what is kept of prompts and of what was wanted
 			o.must(o.Decide(ctx, store.Decision{
-				Key: key, WorkflowID: chat.Conversation{Team: "T1", Channel: channel}.ID(), TriggerTS: o.ts(n), Source: "judgment", Wanted: wanted && !old, ShouldRespond: wanted && old, Confidence: &confidence, Prompt: prompt, Outcome: "silent",
+				Key: key, WorkflowID: chat.Conversation{Team: "T1", Channel: channel}.ID(), TriggerTS: o.ts(n), Source: "judgment", Wanted: wanted, Confidence: &confidence, Prompt: prompt, Outcome: "silent",
 			}))
 			if truth != "" {
 				o.must(o.SaveLabel(ctx, store.Label{TeamID: "T1", ChannelID: channel, Decision: key, Truth: truth, LabelledBy: "cli:carol"}))
@@ -56,8 +55,8 @@ func TestTuneCommand(t *testing.T) {
 		}
 	}
 	today := o.fingerprint()
-	decide(5, "C2", "", true, 0.5, label.Speak)
-	decide(30, "C2", "", false, 0.9, label.Silent)
+	decide(5, "C2", "older", true, 0.5, label.Speak)
+	decide(30, "C2", "older", false, 0.9, label.Silent)
 	o.prints([]string{"tune"}, []string{"35 decisions since ", "everywhere  5      30", "too few labels to say which threshold is best: want 30 decisions"}, []string{"best 0", "paste"})
 	decide(40, "C1", today, true, 0.8, label.Speak)
 	decide(40, "C1", today, true, 0.6, label.Silent)
@@ -69,7 +68,7 @@ func TestTuneCommand(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tune.html")
 	out := o.prints([]string{"tune", "--html", file}, []string{
 		"115 decisions since ", "a false interruption costs 2, a missed intervention 1; left out: wait 0, either 2, labels that say nothing 1; ignored evidence: unanswered\n",
-		"warning: the prompt has changed: 35 of 115 decisions are not by today's, " + today + ", but by an unknown one; what fits one prompt may not fit another; --since 20",
+		"warning: the prompt has changed: 35 of 115 decisions are not by today's, " + today + ", but by older; what fits one prompt may not fit another; --since 20",
 		"paste into the configuration:\n\nresponse:\n  min_confidence: 0.61\n",
 	}, []string{"random\":"}) // its own threshold costs no more
 	lines := squeezed(out)

@@ -101,15 +101,6 @@ func (r rows) decision(d store.Decision) *Decision {
 			decision.Calls = append(decision.Calls, priced(c, r.options.Prices))
 		}
 	}
-	if len(decision.Calls) == 0 && d.Model != "" { // older than the model_calls table
-		purpose := "response"
-		if d.Source == "judgment" {
-			purpose = "judgment"
-		}
-		decision.Calls = []Call{priced(store.Call{
-			Purpose: purpose, Model: d.Model, TokensIn: d.TokensIn, TokensOut: d.TokensOut, Latency: time.Duration(d.LatencyUS) * time.Microsecond,
-		}, r.options.Prices)}
-	}
 	for _, st := range r.steps {
 		if st.Decision == d.Key {
 			decision.Steps = append(decision.Steps, Step{

@@ -187,8 +187,7 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 		queries = append(queries, spentQuery(c.Team, c.Channel, m.Since, &cost))
 	}
 	if m.Oldest != "" {
-		// Rows older than the read_us column fall back to decided_us.
-		const read = "(SELECT CASE WHEN read_us > 0 THEN read_us ELSE decided_us END FROM decisions WHERE key = ?)"
+		const read = "(SELECT read_us FROM decisions WHERE key = ?)"
 		queries = append(queries, query{`
 			SELECT ts, thread_ts, bot_id, through, own FROM messages
 			WHERE team_id = ? AND channel_id = ? AND thread_ts >= ? AND thread_ts <= ? AND NOT deleted AND NOT own AND bot_id = ''

@@ -122,17 +122,6 @@ func TestFactsNewThreadReply(t *testing.T) {
 		if got := aside(first.TS); got != at(67) {
 			t.Errorf("%q was said aside, want %s", got, at(67))
 		}
-
-		// A decision from before the read_us column.
-		must(t, db.db.Model(&Decision{}).Where("key = ?", d.Key).Update("read_us", 0).Error)
-		if got := aside(first.TS); got != "" {
-			t.Errorf("%q makes an old decision outdated, which was there when it was taken", got)
-		}
-		db.clock.advance(judging)
-		db.store(t, said(at(70), first.TS), said(at(71), asked.TS))
-		if got := aside(first.TS); got != at(71) {
-			t.Errorf("of an old decision %q was said aside, want %s", got, at(71))
-		}
 	})
 }
 

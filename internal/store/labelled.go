@@ -19,10 +19,9 @@ func (l Label) Evidence() label.Label {
 // Evidence is all labels of the decision.
 func (j Judged) Evidence() []label.Label { return mapRows(j.Labels, Label.Evidence) }
 
-// Verdict is that of the model, before any threshold; the decision must have one. Rows older than the column wanted
-// have only what a threshold made of it.
+// Verdict is that of the model, before any threshold; the decision must have one.
 func (j Judged) Verdict() label.Verdict {
-	return label.Verdict{Wanted: j.Wanted || j.ShouldRespond, Confidence: *j.Confidence}
+	return label.Verdict{Wanted: j.Wanted, Confidence: *j.Confidence}
 }
 
 // LabelCount is how many labels of a kind say the same.
