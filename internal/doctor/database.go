@@ -131,15 +131,24 @@ func (e *examination) migrations(ctx context.Context) Finding {
 	}
 	v, err := e.db.Version(ctx)
 	switch {
+	case errors.Is(err, store.ErrOldTables):
+		return fail("set database.url to an empty database", "%v", err)
 	case err != nil:
 		return fail("check the database", "%v", err)
-	case len(v.Unknown) > 0:
-		return fail("use the newer version of the programs", "the tables are newer than this program, by %s", count(len(v.Unknown), "migration"))
-	case len(v.Applied) == 0:
+	case len(v.Applied)+len(v.Unknown) == 0:
 		if err := e.db.CheckSchema(ctx); err != nil {
 			return fail(schemaFix(err), "there are no tables yet, and they cannot be created: %v", err)
 		}
 		return warn("start the starter or the worker, which create them", "there are no tables yet")
+	}
+	return compareVersions(v)
+}
+
+// compareVersions says which migrations a database has that the program lacks, or the other way round.
+func compareVersions(v store.Version) Finding {
+	switch {
+	case len(v.Unknown) > 0:
+		return fail("use the newer version of the programs", "the tables are newer than this program, by %s", count(len(v.Unknown), "migration"))
 	case len(v.Pending) > 0:
 		return warn("back up the database, then run starter migrate of this version, or start its starter or worker where database.migrate is auto", "pending: %s", strings.Join(v.Pending, ", "))
 	}
@@ -221,9 +230,6 @@ func (e *examination) unfinished(ctx context.Context) Finding {
 	if why := e.noTables(ctx); why != "" {
 		return skip("%s", why)
 	}
-	if v, err := e.db.Version(ctx); err == nil && len(v.Pending) > 0 {
-		return skip("its indexes may be among the pending migrations")
-	}
 	oldest, err := e.db.Unfinished(ctx, time.Time{})
 	switch age := e.Clock().Sub(oldest.Decision); {
 	case err != nil:
@@ -240,9 +246,6 @@ func (e *examination) unfinished(ctx context.Context) Finding {
 func (e *examination) lost(ctx context.Context) Finding {
 	if why := e.noTables(ctx); why != "" {
 		return skip("%s", why)
-	}
-	if v, err := e.db.Version(ctx); err == nil && len(v.Pending) > 0 {
-		return skip("its column may be among the pending migrations")
 	}
 	named, err := e.db.Lost(ctx, maxNamed+1)
 	switch {
@@ -280,9 +283,6 @@ const maxIndexLag = time.Minute
 func (e *examination) searchIndex(ctx context.Context) Finding {
 	if why := e.noTables(ctx); why != "" {
 		return skip("%s", why)
-	}
-	if v, err := e.db.Version(ctx); err == nil && len(v.Pending) > 0 {
-		return skip("its table may be among the pending migrations")
 	}
 	state, err := e.db.IndexState(ctx)
 	if err != nil {

@@ -168,7 +168,7 @@ func (p Program) Store(ctx context.Context) (*store.Store, error) {
 		if err == nil {
 			return s, s.Measure(metrics)
 		}
-		if errors.Is(err, errUnmigrated) {
+		if errors.Is(err, errUnmigrated) || errors.Is(err, store.ErrOldTables) {
 			return nil, err
 		}
 		if ctx.Err() != nil {

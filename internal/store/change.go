@@ -32,12 +32,12 @@ func (r changeRow) change() conversation.Change {
 }
 
 type conversationRow struct {
-	WorkflowID string `gorm:"primaryKey"`
-	ClaimedBy  string
-	ClaimedUS  int64 `gorm:"column:claimed_us"`
-	SilencedUS int64 `gorm:"column:silenced_us"`
-	StoppedUS  int64 `gorm:"column:stopped_us"` // StopThread
-	LostUS     int64 `gorm:"column:lost_us"`    // SaveLost
+	WorkflowID      string `gorm:"primaryKey"`
+	ClaimedBy       string
+	ClaimedUntilUS  int64 `gorm:"column:claimed_until_us"`
+	SilencedUntilUS int64 `gorm:"column:silenced_until_us"`
+	StoppedUS       int64 `gorm:"column:stopped_us"` // StopThread
+	LostUS          int64 `gorm:"column:lost_us"`    // SaveLost
 }
 
 func (conversationRow) TableName() string { return "conversations" }
@@ -56,11 +56,11 @@ const (
 
 	// claim leases a conversation with pending changes, unless another relay holds it.
 	claim = `
-		INSERT INTO conversations (workflow_id, claimed_by, claimed_us)
+		INSERT INTO conversations (workflow_id, claimed_by, claimed_until_us)
 		SELECT CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BIGINT)
 		WHERE EXISTS (SELECT 1 FROM changes WHERE workflow_id = ? AND relayed_us IS NULL)
-		ON CONFLICT (workflow_id) DO UPDATE SET claimed_by = excluded.claimed_by, claimed_us = excluded.claimed_us
-		WHERE conversations.claimed_us < ? OR conversations.claimed_by = excluded.claimed_by`
+		ON CONFLICT (workflow_id) DO UPDATE SET claimed_by = excluded.claimed_by, claimed_until_us = excluded.claimed_until_us
+		WHERE conversations.claimed_until_us < ? OR conversations.claimed_by = excluded.claimed_by`
 )
 
 // Claim leases a conversation to one relay until a time and returns its pending changes, in order
@@ -129,7 +129,7 @@ func (s *Store) MarkRelayed(ctx context.Context, ids []int64) error {
 // whose relay gave up, while the statement was running. The next look at the backlog finds it.
 func (s *Store) Release(ctx context.Context, workflowID, relay string) (more bool, err error) {
 	if err := s.db.WithContext(ctx).Raw(`
-		UPDATE conversations SET claimed_us = 0 WHERE workflow_id = ? AND claimed_by = ? AND `+s.asyncCommit()+`
+		UPDATE conversations SET claimed_until_us = 0 WHERE workflow_id = ? AND claimed_by = ? AND `+s.asyncCommit()+`
 		RETURNING EXISTS (SELECT 1 FROM changes w WHERE w.workflow_id = conversations.workflow_id AND w.relayed_us IS NULL)`,
 		workflowID, relay).Scan(&more).Error; err != nil {
 		return false, fmt.Errorf("release %s: %w", workflowID, err)
@@ -174,7 +174,7 @@ func (s *Store) Backlog(ctx context.Context, limit int) ([]BacklogItem, error) {
 					ORDER BY f.sent_us, f.id LIMIT 1
 				) AS first
 				FROM w WHERE w.workflow_id IS NOT NULL
-				AND COALESCE((SELECT c.claimed_us FROM conversations c WHERE c.workflow_id = w.workflow_id), 0) < ?
+				AND COALESCE((SELECT c.claimed_until_us FROM conversations c WHERE c.workflow_id = w.workflow_id), 0) < ?
 			) free
 		) rounds ORDER BY round, addressed DESC, first LIMIT ?`, s.nowMicros(), limit).Scan(&left).Error
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 // gapRow says which times without events are still to be read up. There is one.
 type gapRow struct {
 	ID       int   `gorm:"primaryKey"`
-	Number   int64 // of the newest gap
-	Closed   int64 // of the gap since which all channels have been read
+	Newest   int64 // number of the newest gap
+	Closed   int64 // number of the newest gap since which all channels have been read
 	ClosedUS int64 `gorm:"column:closed_us"`
 }
 
@@ -35,25 +35,25 @@ func unread(team string, gap any) clause.Expr {
 }
 
 // newestGap selects the number of the newest gap.
-var newestGap = gorm.Expr("(SELECT number FROM gaps)")
+var newestGap = gorm.Expr("(SELECT newest FROM gaps)")
 
 // Gaps reads which gaps there are.
 func (s *Store) Gaps(ctx context.Context, team string) (Gaps, error) {
 	var row struct {
-		Number   int64
+		Newest   int64
 		ClosedUS int64 `gorm:"column:closed_us"`
 		Due      bool
 	}
-	if err := s.db.WithContext(ctx).Raw("SELECT number, closed_us, closed < number OR EXISTS (SELECT 1 FROM channels c WHERE ?) AS due FROM gaps", unread(team, newestGap)).
+	if err := s.db.WithContext(ctx).Raw("SELECT newest, closed_us, closed < newest OR EXISTS (SELECT 1 FROM channels c WHERE ?) AS due FROM gaps", unread(team, newestGap)).
 		Scan(&row).Error; err != nil {
 		return Gaps{}, fmt.Errorf("read gaps: %w", err)
 	}
-	return Gaps{Newest: row.Number, Due: row.Due, Closed: instantOrZero(row.ClosedUS)}, nil
+	return Gaps{Newest: row.Newest, Due: row.Due, Closed: instantOrZero(row.ClosedUS)}, nil
 }
 
 // OpenGap notes that events may have been missed until now. All channels are unread since.
 func (s *Store) OpenGap(ctx context.Context) error {
-	if err := s.db.WithContext(ctx).Model(&gapRow{}).Where("id = 1").Update("number", gorm.Expr("number + 1")).Error; err != nil {
+	if err := s.db.WithContext(ctx).Model(&gapRow{}).Where("id = 1").Update("newest", gorm.Expr("newest + 1")).Error; err != nil {
 		return fmt.Errorf("open a gap: %w", err)
 	}
 	return nil
@@ -61,7 +61,7 @@ func (s *Store) OpenGap(ctx context.Context) error {
 
 // NewestGap is the number of the newest gap.
 func (s *Store) NewestGap(ctx context.Context) (number int64, err error) {
-	if err := s.db.WithContext(ctx).Raw("SELECT number FROM gaps").Scan(&number).Error; err != nil {
+	if err := s.db.WithContext(ctx).Raw("SELECT newest FROM gaps").Scan(&number).Error; err != nil {
 		return 0, fmt.Errorf("read the newest gap: %w", err)
 	}
 	return number, nil
@@ -99,7 +99,7 @@ func (s *Store) MarkRead(ctx context.Context, team, channel string, gap int64) e
 
 // CloseGap notes that all channels have been read since the newest gap, unless that is not so.
 func (s *Store) CloseGap(ctx context.Context, team string) error {
-	if err := s.db.WithContext(ctx).Exec("UPDATE gaps SET closed = number, closed_us = ? WHERE NOT EXISTS (SELECT 1 FROM channels c WHERE ?)",
+	if err := s.db.WithContext(ctx).Exec("UPDATE gaps SET closed = newest, closed_us = ? WHERE NOT EXISTS (SELECT 1 FROM channels c WHERE ?)",
 		s.nowMicros(), unread(team, newestGap)).Error; err != nil {
 		return fmt.Errorf("close the newest gap: %w", err)
 	}

@@ -24,7 +24,7 @@ func (s *Store) Introduce(ctx context.Context, p Part) (due bool, err error) {
 		if marked.RowsAffected > 0 {
 			due = true
 			return tx.Create(&outboxRow{
-				Key: p.Key, Reply: p.Reply, Part: p.Number, TeamID: p.Team, ChannelID: p.Channel, TriggerTS: p.Trigger, Text: p.Text, State: Composed, StoredUS: now,
+				Key: p.Key, Reply: p.Reply, Part: p.Number, TeamID: p.Team, ChannelID: p.Channel, TriggerTS: p.Trigger, Text: p.Text, State: Composed, ReadUS: now,
 			}).Error
 		}
 		var open int64

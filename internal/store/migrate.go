@@ -3,10 +3,8 @@ package store
 import (
 	"context"
 	"database/sql"
-	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/pressly/goose/v3"
@@ -14,9 +12,6 @@ import (
 
 	"myao/internal/pause"
 )
-
-//go:embed migrations
-var migrations embed.FS
 
 // Progress receives what a migration is doing. Either function may be nil.
 type Progress struct {
@@ -149,20 +144,12 @@ func lockPostgres(ctx context.Context, pool *sql.DB) (unlock func() error, err e
 	}
 }
 
-// migrator applies the migrations for the store's kind of database.
+// migrator applies the migrations in the words of the store's kind of database.
 func (s *Store) migrator() (*goose.Provider, error) {
 	if s.sqlite != "" {
-		return migrator(goose.DialectSQLite3, "sqlite", s.pool)
+		return goose.NewProvider(goose.DialectSQLite3, s.pool, rendered{s.migrations, "sqlite", sqliteWords})
 	}
-	return migrator(goose.DialectPostgres, "postgres", s.pool)
-}
-
-func migrator(dialect goose.Dialect, dir string, pool *sql.DB) (*goose.Provider, error) {
-	files, err := fs.Sub(migrations, "migrations/"+dir)
-	if err != nil {
-		return nil, err
-	}
-	return goose.NewProvider(dialect, pool, files)
+	return goose.NewProvider(goose.DialectPostgres, s.pool, rendered{s.migrations, "postgres", postgresWords})
 }
 
 // lockSQLite holds a lock next to the database, since goose has none for SQLite. The lock is an

@@ -1,11 +1,11 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -14,38 +14,36 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"testing/synctest"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
-	"github.com/pressly/goose/v3"
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 
-	"myao/internal/chat"
-	"myao/internal/conversation"
 	"myao/internal/testserver"
 )
 
-func files(t *testing.T, dir string) []string {
+// withLater gives a store two migrations more, and returns the names of all: one that adds a column, and one that builds
+// an index beside other programs' writes, as migrations/README.md has it.
+func withLater(t *testing.T, s *Store) (names []string) {
 	t.Helper()
-	entries, err := migrations.ReadDir("migrations/" + dir)
-	if err != nil {
-		t.Fatal(err)
+	first, err := fs.ReadFile(s.migrations, "00001_schema.sql")
+	must(t, err)
+	s.migrations = fstest.MapFS{
+		"00001_schema.sql": {Data: first},
+		"00002_example.sql": {Data: []byte(`-- +goose Up
+ALTER TABLE messages ADD COLUMN example TEXT NOT NULL DEFAULT '';
+`)},
+		"00003_example_index.sql": {Data: []byte(`-- postgres: -- +goose NO TRANSACTION
+-- +goose Up
+-- postgres: CREATE INDEX CONCURRENTLY IF NOT EXISTS messages_by_example ON messages (team_id, example);
+-- sqlite: CREATE INDEX messages_by_example ON messages (team_id, example);
+`)},
 	}
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names
-}
-
-func TestBothDatabasesHaveTheSameMigrations(t *testing.T) {
-	t.Parallel()
-	if a, b := files(t, "sqlite"), files(t, "postgres"); len(a) == 0 || !slices.Equal(a, b) {
-		t.Errorf("sqlite has %v, postgres %v", a, b)
-	}
+	return []string{"00001_schema.sql", "00002_example.sql", "00003_example_index.sql"}
 }
 
 // Four programs start at once on a database without tables; SQLite's file does not even exist.
@@ -54,28 +52,29 @@ func TestConcurrentMigrationsApplyEachOnce(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		for range 8 { // files are cheap, and races rare
-			migrateAtOnce(t, sqliteURL(t), files(t, "sqlite"))
+			migrateAtOnce(t, sqliteURL(t))
 		}
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		migrateAtOnce(t, testserver.Postgres(t), files(t, "postgres"))
+		migrateAtOnce(t, testserver.Postgres(t))
 	})
 }
 
-func migrateAtOnce(t *testing.T, url string, want []string) {
+func migrateAtOnce(t *testing.T, url string) {
 	t.Helper()
 	stores := make([]*Store, 4)
-	applied := make([][]string, len(stores))
+	wants, applied := make([][]string, len(stores)), make([][]string, len(stores))
 	noErrors(t, concurrently(len(stores), func(i int) (err error) {
 		if stores[i], err = Open(t.Context(), url); err != nil {
 			return err
 		}
+		wants[i] = withLater(t, stores[i])
 		applied[i], err = stores[i].Migrate(t.Context())
 		return err
 	}))
-	if got := slices.Concat(applied...); !slices.Equal(got, want) {
-		t.Errorf("applied %v, want %v", got, want)
+	if got := slices.Concat(applied...); !slices.Equal(got, wants[0]) {
+		t.Errorf("applied %v, want %v", got, wants[0])
 	}
 	for _, s := range stores {
 		if s == nil {
@@ -115,13 +114,14 @@ func TestMigrateGivesUpWithItsContext(t *testing.T) {
 // Waiting for another program, and many migrations, are reported.
 func TestMigrateWithProgress(t *testing.T) {
 	t.Parallel()
-	for dir, url := range map[string]string{"sqlite": sqliteURL(t), "postgres": testserver.Postgres(t)} {
-		t.Run(dir, func(t *testing.T) {
+	for name, url := range map[string]string{"sqlite": sqliteURL(t), "postgres": testserver.Postgres(t)} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := open(t, url)
+			want := withLater(t, s)
 			var err error
 			var unlock func() error
-			if dir == "sqlite" {
+			if name == "sqlite" {
 				unlock, err = lockSQLite(t.Context(), s.sqlite)
 			} else {
 				unlock, err = lockPostgres(t.Context(), open(t, url).pool)
@@ -140,7 +140,6 @@ func TestMigrateWithProgress(t *testing.T) {
 				},
 				Applying: func(left []string) { lefts, next = append(lefts, len(left)), append(next, left[0]) },
 			}
-			want := files(t, dir)
 			if applied, err := s.MigrateWithProgress(t.Context(), tell); err != nil || !slices.Equal(applied, want) || !slices.Equal(next, want) {
 				t.Errorf("applied %v, %v, told of %v; want %v", applied, err, next, want)
 			}
@@ -322,61 +321,50 @@ func TestModelsMatchTheTables(t *testing.T) {
 	})
 }
 
-// A database of the first version keeps its contents, up and down.
-func TestMemoryMigrationKeepsData(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, db database) {
-		dialect, dir := goose.DialectPostgres, "postgres"
-		if db.sqlite != "" {
-			dialect, dir = goose.DialectSQLite3, "sqlite"
-		}
-		m, err := migrator(dialect, dir, db.pool)
-		if err != nil {
-			t.Fatal(err)
-		}
-		exec := func(sql string) {
-			t.Helper()
-			if err := db.db.Exec(sql).Error; err != nil {
-				t.Fatalf("%s: %v", sql, err)
-			}
-		}
-		down := func() {
-			t.Helper()
-			must(t, errOf(m.DownTo(t.Context(), 1)))
-		}
-		down()
-		exec("INSERT INTO channels (team_id, channel_id, name, refreshed_us) VALUES ('T1', 'C1', 'general', 7), ('T1', 'C2', '', 0)")
-		for _, m := range []chat.Message{said(at(1), ""), in("C3", said(at(3), ""))} {
-			row, err := newMessageRow(m, true, 5)
-			if err != nil {
-				t.Fatal(err)
-			}
-			must(t, db.db.Omit("through").Create(&row).Error) // a later migration adds it
-		}
-		for _, when := range []string{"at first", "again"} {
-			if applied, err := db.Migrate(t.Context()); err != nil || len(applied) != len(files(t, dir))-1 {
-				t.Fatalf("%s: applied %v, %v", when, applied, err)
-			}
-			known := instant(7)
-			if got, want := db.channel(t, "C1"), (Channel{ID: "C1", Name: "general", Member: true, Refreshed: known, KnownSince: known}); got != want {
-				t.Errorf("%s: a channel that Slack was asked about is %+v, want %+v", when, got, want)
-			}
-			if got, want := db.channel(t, "C2"), (Channel{ID: "C2"}); got != want {
-				t.Errorf("%s: another channel is %+v, want %+v", when, got, want)
-			}
-			if got, err := db.Message(t.Context(), team, channel, at(1)); err != nil || got.Text != said(at(1), "").Text {
-				t.Errorf("%s: the message is %+v, %v", when, got, err)
-			}
-			for id, second := range map[string]int{"C1": 1, "C3": 3} {
-				k, err := db.Knowledge(t.Context(), team, id, time.Time{}, 10, 0)
-				if want := chat.Time(at(second)); err != nil || len(k.Channels) == 0 || k.Channels[0].Active != want {
-					t.Errorf("%s: %s is %+v, %v; want it active at %v", when, id, k.Channels, err, want)
+// Tables of a version before the first release are refused in one sentence, and stay as they are.
+func TestOldTablesAreRefused(t *testing.T) {
+	t.Parallel()
+	for name, url := range map[string]func(t *testing.T) string{"sqlite": sqliteURL, "postgres": func(t *testing.T) string { return testserver.Postgres(t) }} {
+		for newest, statements := range map[int][]string{ // of the 46 migrations that there were, the first and the last
+			1:  {"CREATE TABLE outbox (key TEXT)"},
+			46: {"CREATE TABLE outbox (key TEXT, turn_us BIGINT)", "CREATE TABLE gaps (id BIGINT)"},
+		} {
+			t.Run(fmt.Sprint(name, " ", newest), func(t *testing.T) {
+				t.Parallel()
+				db := database{Store: open(t, url(t))}
+				for _, statement := range append(statements, "CREATE TABLE goose_db_version (version_id BIGINT, is_applied BOOLEAN)") {
+					db.exec(t, statement)
 				}
-			}
-			db.remember(t, noon, theChannel, aThread, workspace)
-			down()
-			if got := db.count(t, "channels", "name = 'general' AND refreshed_us = 7"); got != 1 {
-				t.Errorf("%s: back again there are %d channels", when, got)
-			}
+				for n := range newest + 1 {
+					db.exec(t, fmt.Sprintf("INSERT INTO goose_db_version (version_id, is_applied) VALUES (%d, TRUE)", n))
+				}
+				for what, err := range map[string]error{"Version": errOf(db.Version(t.Context())), "Migrate": errOf(db.Migrate(t.Context()))} {
+					if !errors.Is(err, ErrOldTables) || !strings.Contains(err.Error(), "636b1535") {
+						t.Errorf("%s: %v", what, err)
+					}
+				}
+				if db.db.Migrator().HasTable("messages") {
+					t.Error("it has made tables")
+				}
+			})
+		}
+	}
+}
+
+// Texts are compared by their bytes, whatever the order of the database: ids, paths and keys mean the same on both
+// databases, and an index that Postgres has built stays right when its system's language data change. Only what is
+// looked for in any case of letters follows the database.
+func TestTextsCompareByBytes(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		if db.sqlite != "" {
+			db.wantRows(t, 0, "sqlite_master m, pragma_index_xinfo(m.name) x", "m.type = 'index' AND x.coll <> 'BINARY'")
+			return
+		}
+		var others []string
+		must(t, db.db.Raw(`SELECT table_name || '.' || column_name FROM information_schema.columns WHERE table_schema = current_schema()
+			AND data_type = 'text' AND collation_name IS DISTINCT FROM 'C' ORDER BY 1`).Scan(&others).Error)
+		if want := []string{"messages.text", "users.name"}; !slices.Equal(others, want) {
+			t.Errorf("by the database's order: %v, want %v", others, want)
 		}
 	})
 }
@@ -483,53 +471,6 @@ func TestColumnsAddedWhileInUse(t *testing.T) {
 		for i, after := range ask() {
 			if after != before[i] {
 				t.Errorf("%s\nbefore the column was added %s", after, before[i])
-			}
-		}
-	})
-}
-
-// What went with messages that are gone already is deleted or emptied when the tables are brought up to date. What is
-// open, or still written, stays.
-func TestMigrationEmptiesWhatIsGone(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, db database) {
-		dialect, dir := goose.DialectPostgres, "postgres"
-		if db.sqlite != "" {
-			dialect, dir = goose.DialectSQLite3, "sqlite"
-		}
-		m, err := migrator(dialect, dir, db.pool)
-		if err != nil {
-			t.Fatal(err)
-		}
-		must(t, errOf(m.DownTo(t.Context(), 39)))
-		must(t, db.db.Omit("through").Create([]messageRow{{TeamID: team, ChannelID: channel, TS: at(1), Deleted: true}, {TeamID: team, ChannelID: channel, TS: at(2), Text: "here"}}).Error)
-		looked := func(key, trigger, tool, output string, outcome conversation.Outcome) {
-			db.insert(t, &Decision{Key: key, Outcome: outcome}, &Turn{Decision: key, Text: "t", Opaque: "{}"},
-				&Step{ID: key, TeamID: team, ChannelID: channel, TriggerTS: trigger, Decision: key, Tool: tool, Input: "i", Output: output}, &StepFile{StepID: key, Data: []byte{0}})
-		}
-		for i, ts := range []string{at(1), at(2)} {
-			db.insert(t, &noteRow{Step: ts, TeamID: team, ChannelID: channel, TS: ts, Text: "n"})
-			for _, state := range []ProposalState{ProposalOpen, ProposalDone} {
-				db.insert(t, &Proposal{ID: fmt.Sprint(i, state), TeamID: team, ChannelID: channel, TriggerTS: ts, Input: "i", Output: "o", State: state})
-			}
-			for _, state := range []PromiseState{PromiseOpen, PromiseKept} {
-				db.insert(t, &Promise{ID: fmt.Sprint(i, state), TeamID: team, ChannelID: channel, TriggerTS: ts, What: "w", Unless: "u", State: state})
-			}
-		}
-		looked("of a deleted message", at(1), "open_link", "o", conversation.Sent)
-		looked("shows messages", at(2), "search_messages", "\x01C1/"+at(2)+"\x01 o", conversation.Sent)
-		looked("shows a file", at(2), "read_file", "o", conversation.Sent)
-		looked("shows a page", at(2), "open_link", "o", conversation.Sent)
-		looked("still written", at(2), "search_messages", "\x01C1/"+at(2)+"\x01 o", conversation.Pending)
-		must(t, errOf(db.Migrate(t.Context())))
-		for table, want := range map[string][]string{
-			"notes WHERE text <> ''": {at(2)}, "proposals WHERE output <> ''": {"0open", "1done", "1open"}, "promises WHERE what || unless <> ''": {"0open", "1kept", "1open"},
-			"steps WHERE output <> '' AND input <> '{}'": {"shows a page", "still written"}, "turns WHERE text || opaque <> ''": {"shows a page", "still written"}, "step_files WHERE TRUE": {"still written"},
-		} {
-			column := map[string]string{"notes": "ts", "turns": "decision", "step_files": "step_id"}[strings.Fields(table)[0]]
-			var got []string
-			must(t, db.db.Raw("SELECT "+cmp.Or(column, "id")+" FROM "+table).Scan(&got).Error)
-			if slices.Sort(got); !slices.Equal(got, want) {
-				t.Errorf("left with texts in %s: %q, want %q", table, got, want)
 			}
 		}
 	})

@@ -143,12 +143,12 @@ func (s *Store) silencedIn(tx *gorm.DB, team, channel string) (map[string]time.T
 			byID[chat.Conversation{Team: team, Channel: channel, Thread: thread}.ID()] = thread
 		}
 		var rows []silenceRow
-		if err := tx.Model(&conversationRow{}).Where("workflow_id IN ? AND silenced_us > ?", slices.Collect(maps.Keys(byID)), s.nowMicros()).
+		if err := tx.Model(&conversationRow{}).Where("workflow_id IN ? AND silenced_until_us > ?", slices.Collect(maps.Keys(byID)), s.nowMicros()).
 			Find(&rows).Error; err != nil {
 			return nil, err
 		}
 		for _, r := range rows {
-			silent[byID[r.WorkflowID]] = instant(r.SilencedUS)
+			silent[byID[r.WorkflowID]] = instant(r.SilencedUntilUS)
 		}
 	}
 	return silent, nil
@@ -166,7 +166,7 @@ func (s *Store) carryOver(tx *gorm.DB, m Move, thread string, until time.Time) e
 	if err != nil || !fresh {
 		return err
 	}
-	return setSilence(tx, c.ID(), microsOrZero(until), "CASE WHEN excluded.silenced_us > conversations.silenced_us THEN excluded.silenced_us ELSE conversations.silenced_us END")
+	return setSilence(tx, c.ID(), microsOrZero(until), "CASE WHEN excluded.silenced_until_us > conversations.silenced_until_us THEN excluded.silenced_until_us ELSE conversations.silenced_until_us END")
 }
 
 // LatestSilenceOrder is the newest order to mute, snooze or unmute a conversation itself; the zero

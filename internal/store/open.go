@@ -26,7 +26,7 @@ import (
 // Open connects to sqlite:PATH or postgres://…. The database must exist; Migrate creates its
 // tables. A missing directory of a SQLite file is created.
 func Open(ctx context.Context, url string) (*Store, error) {
-	s := &Store{now: time.Now}
+	s := &Store{now: time.Now, migrations: embeddedMigrations()}
 	s.groups.commit, s.groups.interval, s.groups.concurrency = s.commit, groupInterval, 2 // while one waits for the disk, the next one writes
 	var dialector gorm.Dialector
 	var err error

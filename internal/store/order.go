@@ -97,8 +97,8 @@ func silenceKey(scope chat.Scope) string {
 // expression onConflict, which may use the new value (excluded) and the old one.
 func setSilence(tx *gorm.DB, key string, untilUS int64, onConflict string) error {
 	return tx.Clauses(clause.OnConflict{
-		Columns: []clause.Column{{Name: "workflow_id"}}, DoUpdates: clause.Assignments(map[string]any{"silenced_us": gorm.Expr(onConflict)}),
-	}).Create(&conversationRow{WorkflowID: key, SilencedUS: untilUS}).Error
+		Columns: []clause.Column{{Name: "workflow_id"}}, DoUpdates: clause.Assignments(map[string]any{"silenced_until_us": gorm.Expr(onConflict)}),
+	}).Create(&conversationRow{WorkflowID: key, SilencedUntilUS: untilUS}).Error
 }
 
 // ErrOrderIDTaken is returned for an order whose id belongs to another order.
@@ -127,7 +127,7 @@ func (s *Store) ApplyOrder(ctx context.Context, o Order) error {
 		if !slices.Contains([]string{"snooze", "mute", "unmute"}, o.Kind) {
 			return nil
 		}
-		return setSilence(tx, silenceKey(o.Scope), microsOrZero(o.Until), "excluded.silenced_us")
+		return setSilence(tx, silenceKey(o.Scope), microsOrZero(o.Until), "excluded.silenced_until_us")
 	})
 	if err != nil {
 		return fmt.Errorf("apply order %s: %w", o.ID, err)
@@ -168,8 +168,8 @@ func (s *Store) Silenced(ctx context.Context, conversations ...chat.Conversation
 }
 
 type silenceRow struct {
-	WorkflowID string `json:"workflow_id"`
-	SilencedUS int64  `gorm:"column:silenced_us" json:"silenced_us"`
+	WorkflowID      string `json:"workflow_id"`
+	SilencedUntilUS int64  `gorm:"column:silenced_until_us" json:"silenced_until_us"`
 }
 
 // silenceQuery asks for Silences.
@@ -181,13 +181,13 @@ func silenceQuery(conversations []chat.Conversation, into *[]silenceRow) query {
 			ids = append(ids, everywhere(c.Team))
 		}
 	}
-	return query{"SELECT workflow_id, silenced_us FROM conversations WHERE workflow_id IN ? AND silenced_us > 0", []any{ids}, into}
+	return query{"SELECT workflow_id, silenced_until_us FROM conversations WHERE workflow_id IN ? AND silenced_until_us > 0", []any{ids}, into}
 }
 
 func silences(rows []silenceRow) Silences {
 	until := make(Silences, len(rows))
 	for _, r := range rows {
-		until[r.WorkflowID] = instant(r.SilencedUS)
+		until[r.WorkflowID] = instant(r.SilencedUntilUS)
 	}
 	return until
 }
@@ -219,7 +219,7 @@ func (s *Store) MutesEverywhere(ctx context.Context, team string, since time.Tim
 // MutedEverywhere is the order that muted the bot in a whole workspace; nil if none is in force.
 func (s *Store) MutedEverywhere(ctx context.Context, team string) (*Order, error) {
 	var rows []orderRow
-	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = '' AND kind = ? AND EXISTS (SELECT 1 FROM conversations c WHERE c.workflow_id = ? AND c.silenced_us > ?)",
+	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = '' AND kind = ? AND EXISTS (SELECT 1 FROM conversations c WHERE c.workflow_id = ? AND c.silenced_until_us > ?)",
 		team, conversation.UpdateMute, everywhere(team), s.nowMicros()).Order("ordered_us DESC, id").Limit(1).Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read whether the bot is muted everywhere: %w", err)
 	}

@@ -56,7 +56,7 @@ type Part struct {
 	FormErrors int
 	// LeasedUntil is how long an attempt may still be under way, here or at Slack.
 	LeasedUntil time.Time
-	// Tried is when the first attempt began; zero if none has, or if nobody has written it down.
+	// Tried is when the first attempt began; zero if none has.
 	Tried  time.Time
 	SentTS string
 	Error  string
@@ -99,29 +99,29 @@ func (p Part) newer(other Part) bool {
 }
 
 type outboxRow struct {
-	Key        string `gorm:"primaryKey"`
-	Reply      string
-	Part       int
-	TeamID     string
-	ChannelID  string
-	ThreadTS   string `gorm:"column:thread_ts"`
-	TriggerTS  string `gorm:"column:trigger_ts"`
-	Text       string
-	State      Delivery
-	Attempts   int
-	FormErrors int
-	LeasedUS   int64  `gorm:"column:leased_us"`
-	TriedUS    int64  `gorm:"column:tried_us"`
-	SlotUS     int64  `gorm:"column:turn_us"`
-	SentTS     string `gorm:"column:sent_ts"`
-	Error      string
-	SawUS      int64 `gorm:"column:saw_us"`
-	Decision   string
-	Epoch      int
-	StoredUS   int64 `gorm:"column:stored_us"` // Part.Read
-	Proposes   bool
-	Feedback   bool
-	Reaction   string
+	Key           string `gorm:"primaryKey"`
+	Reply         string
+	Part          int
+	TeamID        string
+	ChannelID     string
+	ThreadTS      string `gorm:"column:thread_ts"`
+	TriggerTS     string `gorm:"column:trigger_ts"`
+	Text          string
+	State         Delivery
+	Attempts      int
+	FormErrors    int
+	LeasedUntilUS int64  `gorm:"column:leased_until_us"`
+	TriedUS       int64  `gorm:"column:tried_us"`
+	SlotUS        int64  `gorm:"column:slot_us"`
+	SentTS        string `gorm:"column:sent_ts"`
+	Error         string
+	SawUS         int64 `gorm:"column:saw_us"`
+	Decision      string
+	Epoch         int
+	ReadUS        int64 `gorm:"column:read_us"`
+	Proposes      bool
+	Feedback      bool
+	Reaction      string
 }
 
 func (outboxRow) TableName() string { return "outbox" }
@@ -137,8 +137,8 @@ func (r outboxRow) asked() [2]string {
 func (r outboxRow) part() Part {
 	return Part{
 		Key: r.Key, Reply: r.Reply, Number: r.Part, Team: r.TeamID, Channel: r.ChannelID, Thread: r.ThreadTS,
-		Trigger: r.TriggerTS, Text: r.Text, State: r.State, Attempts: r.Attempts, FormErrors: r.FormErrors, LeasedUntil: instant(r.LeasedUS),
-		Tried: instantOrZero(r.TriedUS), SentTS: r.SentTS, Error: r.Error, Saw: instant(r.SawUS), Read: instant(r.StoredUS), Decision: r.Decision, Epoch: r.Epoch, Proposes: r.Proposes, Feedback: r.Feedback,
+		Trigger: r.TriggerTS, Text: r.Text, State: r.State, Attempts: r.Attempts, FormErrors: r.FormErrors, LeasedUntil: instant(r.LeasedUntilUS),
+		Tried: instantOrZero(r.TriedUS), SentTS: r.SentTS, Error: r.Error, Saw: instant(r.SawUS), Read: instant(r.ReadUS), Decision: r.Decision, Epoch: r.Epoch, Proposes: r.Proposes, Feedback: r.Feedback,
 		Reaction: r.Reaction,
 	}
 }
@@ -187,10 +187,10 @@ func (s *Store) Compose(ctx context.Context, parts []Part, d Decision) error {
 				Key: p.Key, Reply: p.Reply, Part: p.Number, TeamID: p.Team, ChannelID: p.Channel, ThreadTS: p.Thread,
 				TriggerTS: p.Trigger, Text: p.Text, State: Composed, SawUS: micros(p.Saw), Decision: p.Decision, Epoch: p.Epoch, Proposes: p.Proposes, Feedback: p.Feedback, Reaction: p.Reaction,
 				Attempts: attempts[p.Key], // counted on, so that EndSend of an attempt at the old text does not match the new one
-				StoredUS: microsOrZero(p.Read),
+				ReadUS:   microsOrZero(p.Read),
 			}
 			if p.Read.IsZero() {
-				composed[i].StoredUS = s.nowMicros()
+				composed[i].ReadUS = s.nowMicros()
 			}
 		}
 		if err := tx.Create(&composed).Error; err != nil {
@@ -264,7 +264,7 @@ func (s *Store) EndSend(ctx context.Context, p Part, state Delivery, until time.
 	if err := s.db.WithContext(ctx).Model(&outboxRow{}).
 		Where("key = ? AND state IN ? AND attempts = ?", p.Key, []Delivery{Sending, Retracted}, p.Attempts+1).
 		Updates(map[string]any{
-			"state": gorm.Expr("CASE WHEN state = ? THEN state ELSE ? END", Retracted, state), "leased_us": leased, "error": reason, "form_errors": p.FormErrors,
+			"state": gorm.Expr("CASE WHEN state = ? THEN state ELSE ? END", Retracted, state), "leased_until_us": leased, "error": reason, "form_errors": p.FormErrors,
 		}).Error; err != nil {
 		return fmt.Errorf("end attempt to send %s: %w", p.Key, err)
 	}
@@ -339,7 +339,7 @@ func (s *Store) RelocateReply(ctx context.Context, m Relocation) error {
 		}
 		if err := tx.Model(&outboxRow{}).
 			Where("reply = ? AND part >= ? AND state IN ?", from.Reply, from.Number, []Delivery{Composed, Failed}).
-			Updates(map[string]any{"state": Composed, "channel_id": m.Channel, "thread_ts": m.Thread, "turn_us": 0}).Error; err != nil {
+			Updates(map[string]any{"state": Composed, "channel_id": m.Channel, "thread_ts": m.Thread, "slot_us": 0}).Error; err != nil {
 			return err
 		}
 		if err := tx.Model(&outboxRow{}).Where("key = ?", from.Key).Update("text", m.Text).Error; err != nil {
@@ -384,7 +384,7 @@ func (s *Store) MarkReplied(ctx context.Context, p Part, m chat.Message) (settle
 func (s *Store) posted(ctx context.Context, p Part, m chat.Message, settle func(tx *gorm.DB) error) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		if err := tx.Model(&outboxRow{}).Where("key = ?", p.Key).
-			Updates(map[string]any{"state": Sent, "leased_us": 0, "sent_ts": m.TS, "error": ""}).Error; err != nil {
+			Updates(map[string]any{"state": Sent, "leased_until_us": 0, "sent_ts": m.TS, "error": ""}).Error; err != nil {
 			return err
 		}
 		if p.Reaction != "" {

@@ -215,7 +215,7 @@ func (db database) seedPerson(t *testing.T) {
 		{TriggerTS: at(2), ChannelID: "C2", Text: "to somebody else", State: Sent},
 		{TriggerTS: at(0), ChannelID: "D1", Text: "the rest, elsewhere: " + canaryText, State: Sent, Reply: team + "/C1//" + at(0) + "/"},
 	} {
-		r.Key, r.Reply, r.TeamID, r.StoredUS = fmt.Sprint("key", i), cmp.Or(r.Reply, fmt.Sprint("reply", i)), team, micros(noon)
+		r.Key, r.Reply, r.TeamID, r.ReadUS = fmt.Sprint("key", i), cmp.Or(r.Reply, fmt.Sprint("reply", i)), team, micros(noon)
 		db.insert(t, &r)
 	}
 	relayed := int64(1)

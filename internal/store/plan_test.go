@@ -574,7 +574,7 @@ func (db database) seedOutbox(t *testing.T, n int) {
 		reply := fmt.Sprint("r", i/2)
 		rows[i] = outboxRow{
 			Key: fmt.Sprint(reply, "/", i%2), Reply: reply, Part: i % 2, TeamID: team, ChannelID: channel, TriggerTS: at(i / 2), State: Sent, SentTS: at(i), Text: "text",
-			StoredUS: 1, Feedback: i%2 == 1, Decision: fmt.Sprint("d", i/2),
+			ReadUS: 1, Feedback: i%2 == 1, Decision: fmt.Sprint("d", i/2),
 		}
 	}
 	must(t, db.db.CreateInBatches(rows, 500).Error)

@@ -65,7 +65,7 @@ func (p purger) begin() error {
 	var busy int64
 	for _, of := range []condition{p.own(), p.elsewhere()} {
 		var sending int64
-		if err := of.apply(db.Table("outbox")).Where("leased_us > ?", p.nowMicros()).Count(&sending).Error; err != nil {
+		if err := of.apply(db.Table("outbox")).Where("leased_until_us > ?", p.nowMicros()).Count(&sending).Error; err != nil {
 			return err
 		}
 		busy += sending
@@ -122,7 +122,7 @@ func (p purger) ledger() error {
 			return err
 		}
 	}
-	ended := where("silenced_us <= ?", p.nowMicros())
+	ended := where("silenced_until_us <= ?", p.nowMicros())
 	for _, of := range []condition{p.topLevel(), p.threads()} {
 		if err := remove[string](p.sweeper, "conversations", of, "workflow_id", ended); err != nil {
 			return err

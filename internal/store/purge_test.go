@@ -8,6 +8,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
+	"myao/internal/testserver"
 )
 
 // keptOfPurgedChannel is where a purged channel's id stays, and why.
@@ -36,7 +37,7 @@ func (db database) placed(t *testing.T, channel string) (columns []string) {
 }
 
 func TestPurgeChannel(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, db database) {
+	purge := func(t *testing.T, db database) {
 		const room = "C1"
 		db.seedPerson(t)
 		relayed := int64(1)
@@ -96,5 +97,10 @@ func TestPurgeChannel(t *testing.T) {
 		if got := db.left(t, "messages WHERE channel_id = 'C1'", "ts"); !slices.Equal(got, []string{later.TS}) {
 			t.Errorf("stored are %v", got)
 		}
+	}
+	eachDatabase(t, purge)
+	t.Run("postgres in the order of a dictionary", func(t *testing.T) {
+		t.Parallel()
+		purge(t, migrated(t, testserver.PostgresInDictionaryOrder(t)))
 	})
 }

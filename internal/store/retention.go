@@ -200,7 +200,7 @@ func (p pruning) ledger(h Cutoffs) error {
 	// not tried. It is also finished when its decision was given up. Its parts go together, because
 	// a remaining part would look like the whole reply.
 	if err := walk[int64](p, prunable{
-		table: "outbox", walkColumn: "stored_us", ageColumn: "stored_us", groupColumn: "reply",
+		table: "outbox", walkColumn: "read_us", ageColumn: "read_us", groupColumn: "reply",
 		condition: where("(SELECT MAX(CASE part.state WHEN ? THEN 0 WHEN ? THEN 2 WHEN ? THEN 2 ELSE 1 END) FROM outbox part WHERE part.reply = outbox.reply) <> 1 "+
 			"OR NOT EXISTS (SELECT 1 FROM decisions d WHERE d.key = outbox.decision AND d.outcome = 'pending')", Sent, Failed, Retracted),
 	}, before); err != nil {
@@ -242,8 +242,8 @@ const leaseGrace = time.Hour
 // stays as long as messages do, and what SaveLost saved for a day.
 func (p pruning) conversations(messages time.Time) error {
 	return walk[string](p, prunable{
-		table: "conversations", walkColumn: "workflow_id", ageColumn: "claimed_us",
-		condition: where("silenced_us < ? AND stopped_us <= ? AND lost_us < ? AND NOT EXISTS (SELECT 1 FROM changes c WHERE c.workflow_id = conversations.workflow_id AND c.relayed_us IS NULL)",
+		table: "conversations", walkColumn: "workflow_id", ageColumn: "claimed_until_us",
+		condition: where("silenced_until_us < ? AND stopped_us <= ? AND lost_us < ? AND NOT EXISTS (SELECT 1 FROM changes c WHERE c.workflow_id = conversations.workflow_id AND c.relayed_us IS NULL)",
 			micros(p.now), microsOrZero(messages), micros(p.now.Add(-lostKept))),
 	}, micros(p.now.Add(-leaseGrace)))
 }

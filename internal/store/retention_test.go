@@ -90,10 +90,10 @@ func TestPruneLedger(t *testing.T) {
 				decision = "young" // and was settled
 			}
 			for i, state := range states {
-				db.insert(t, &outboxRow{Key: fmt.Sprint(reply, "/", i), Reply: reply, Part: i, State: state, Decision: decision, StoredUS: dayUS(50) + int64(i)})
+				db.insert(t, &outboxRow{Key: fmt.Sprint(reply, "/", i), Reply: reply, Part: i, State: state, Decision: decision, ReadUS: dayUS(50) + int64(i)})
 			}
 		}
-		db.insert(t, &outboxRow{Key: "young/0", Reply: "young", State: Sent, StoredUS: dayUS(39)})
+		db.insert(t, &outboxRow{Key: "young/0", Reply: "young", State: Sent, ReadUS: dayUS(39)})
 		for what, days := range map[string]int{"gone": 41, "young": 39} {
 			db.insert(t, &callRow{Purpose: what, CalledUS: dayUS(days)}, &orderRow{ID: what, Kind: "drop", OrderedUS: dayUS(days)})
 		}
@@ -165,7 +165,7 @@ func TestPruneKeepsForEver(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		us := dayUS(4000)
 		db.insert(t, &changeRow{WorkflowID: "w", Kind: "addressed", SentUS: us, StoredUS: us, RelayedUS: &us}, &Decision{Key: "d", Outcome: "silent", DecidedUS: us},
-			&outboxRow{Key: "o", Reply: "o", State: Sent, StoredUS: us}, &callRow{CalledUS: us}, &orderRow{ID: "o", OrderedUS: us},
+			&outboxRow{Key: "o", Reply: "o", State: Sent, ReadUS: us}, &callRow{CalledUS: us}, &orderRow{ID: "o", OrderedUS: us},
 			&messageRow{TeamID: team, ChannelID: channel, TS: chat.TS(day(4000)), SentUS: us, StoredUS: us}, &channelRow{TeamID: team, ChannelID: channel},
 			&memoryRow{TeamID: team, Version: 1, MadeUS: us}, &memoryRow{TeamID: team, Version: 2, MadeUS: us}, &forgottenRow{TeamID: team, UntilUS: us})
 		if got := db.prune(t, Cutoffs{}); len(got) != 0 {
@@ -390,9 +390,9 @@ func TestPruneConversations(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		soon, ago := micros(noon.Add(time.Hour)), micros(noon.Add(-2*time.Hour))
 		for id, row := range map[string]conversationRow{
-			"gone": {}, "gone, snoozed once": {SilencedUS: ago}, "gone, left by a relay": {ClaimedBy: "a", ClaimedUS: ago},
-			"muted": {SilencedUS: soon}, "leased": {ClaimedBy: "a", ClaimedUS: soon},
-			"leased a moment ago": {ClaimedBy: "a", ClaimedUS: micros(noon.Add(-time.Minute))}, "waits": {},
+			"gone": {}, "gone, snoozed once": {SilencedUntilUS: ago}, "gone, left by a relay": {ClaimedBy: "a", ClaimedUntilUS: ago},
+			"muted": {SilencedUntilUS: soon}, "leased": {ClaimedBy: "a", ClaimedUntilUS: soon},
+			"leased a moment ago": {ClaimedBy: "a", ClaimedUntilUS: micros(noon.Add(-time.Minute))}, "waits": {},
 		} {
 			row.WorkflowID = id
 			db.insert(t, &row)
@@ -477,7 +477,7 @@ func TestPruneContinuesAfterAStop(t *testing.T) {
 			decisions = append(decisions, Decision{Key: fmt.Sprint("d", i), Outcome: "silent", DecidedUS: us})
 			// Replies of two parts whose first one failed; some steps end between the parts.
 			outbox = append(outbox, outboxRow{
-				Key: fmt.Sprint("o", i), Reply: fmt.Sprint("r", (i+1)/2), Part: (i + 1) % 2, State: []Delivery{Composed, Failed}[i%2], StoredUS: us,
+				Key: fmt.Sprint("o", i), Reply: fmt.Sprint("r", (i+1)/2), Part: (i + 1) % 2, State: []Delivery{Composed, Failed}[i%2], ReadUS: us,
 			})
 		}
 		outbox[0].State = Sent // a reply of one part
@@ -608,7 +608,7 @@ func TestPruneUsesIndexes(t *testing.T) {
 			db.seedOrders(t, n)
 			db.seedReactions(t, n)
 			db.exec(t, "UPDATE changes SET stored_us = sent_us, relayed_us = sent_us")
-			db.exec(t, "UPDATE outbox SET stored_us = 1 + (SELECT MIN(sent_us) FROM messages)")
+			db.exec(t, "UPDATE outbox SET read_us = 1 + (SELECT MIN(sent_us) FROM messages)")
 			db.analyze(t)
 			for _, st := range db.statements(t, func(ctx context.Context, s *Store) error {
 				early := chat.Time(at(200))

@@ -75,7 +75,7 @@ func (s *Store) MarkRetracted(ctx context.Context, key string, m chat.Message) e
 			return err
 		}
 		return tx.Model(&outboxRow{}).Where("key = ?", key).
-			Updates(map[string]any{"state": Retracted, "sent_ts": m.TS, "leased_us": 0, "text": "", "error": ""}).Error
+			Updates(map[string]any{"state": Retracted, "sent_ts": m.TS, "leased_until_us": 0, "text": "", "error": ""}).Error
 	})
 	if err != nil {
 		return fmt.Errorf("record that %s was retracted: %w", m.TS, err)
@@ -87,7 +87,7 @@ func (s *Store) MarkRetracted(ctx context.Context, key string, m chat.Message) e
 func (s *Store) MarkUnreacted(ctx context.Context, p Part, user string) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		if err := tx.Model(&outboxRow{}).Where("key = ?", p.Key).
-			Updates(map[string]any{"state": Retracted, "leased_us": 0, "text": "", "error": ""}).Error; err != nil {
+			Updates(map[string]any{"state": Retracted, "leased_until_us": 0, "text": "", "error": ""}).Error; err != nil {
 			return err
 		}
 		return putReaction(tx, Reaction{Team: p.Team, Channel: p.Channel, TS: p.Trigger, User: user, Name: p.Reaction, Removed: true, At: s.now()})

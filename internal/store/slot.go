@@ -111,14 +111,14 @@ const (
 
 	// deletedSince ends a query of the deletions d in a reply's conversation since it was composed.
 	// In a thread this includes the deletion of the parent, which is a change of the top level.
-	deletedSince = `FROM changes d WHERE d.kind = 'deleted' AND d.stored_us > outbox.stored_us AND (d.workflow_id = CASE outbox.thread_ts
+	deletedSince = `FROM changes d WHERE d.kind = 'deleted' AND d.stored_us > outbox.read_us AND (d.workflow_id = CASE outbox.thread_ts
 		WHEN '' THEN 'channel/' || outbox.team_id || '/' || outbox.channel_id
 		ELSE 'thread/' || outbox.team_id || '/' || outbox.channel_id || '/' || outbox.thread_ts END
 		OR d.workflow_id = 'channel/' || outbox.team_id || '/' || outbox.channel_id AND d.ts = outbox.thread_ts)`
 
 	// notSilenced is the condition that neither a part's conversation nor the top level of its
 	// channel is muted or snoozed, nor the bot muted everywhere (Silences.Until).
-	notSilenced = `NOT EXISTS (SELECT 1 FROM conversations c WHERE c.silenced_us > @now AND c.workflow_id IN (
+	notSilenced = `NOT EXISTS (SELECT 1 FROM conversations c WHERE c.silenced_until_us > @now AND c.workflow_id IN (
 		'thread/' || outbox.team_id || '/' || outbox.channel_id || '/' || outbox.thread_ts, 'channel/' || outbox.team_id || '/' || outbox.channel_id,
 		'team/' || outbox.team_id))`
 )
@@ -139,7 +139,7 @@ func (s *Store) beginNow(ctx context.Context, part clause.Expr, pace, lease time
 	err = s.db.WithContext(ctx).Raw(`
 		WITH ours AS (
 			SELECT key, team_id, channel_id FROM outbox
-			WHERE @part AND leased_us <= @now
+			WHERE @part AND leased_until_us <= @now
 				AND NOT EXISTS (SELECT 1 FROM outbox later WHERE later.reply = outbox.reply AND later.part > outbox.part) AND `+sendable+`
 			FOR UPDATE OF outbox SKIP LOCKED
 		), free AS (
@@ -151,7 +151,7 @@ func (s *Store) beginNow(ctx context.Context, part clause.Expr, pace, lease time
 			WHERE c.team_id = free.team_id AND c.channel_id = free.channel_id
 			RETURNING 1
 		)
-		UPDATE outbox SET state = @sending, attempts = attempts + 1, leased_us = @leased, turn_us = 0,
+		UPDATE outbox SET state = @sending, attempts = attempts + 1, leased_until_us = @leased, slot_us = 0,
 			tried_us = CASE WHEN outbox.attempts = 0 THEN @now ELSE outbox.tried_us END
 		FROM ours, slot WHERE outbox.key = ours.key @returning`,
 		map[string]any{
@@ -186,7 +186,7 @@ func (s *Store) beginInSlot(ctx context.Context, p Part, pace, lease time.Durati
 		// This comes last, when nothing has to be waited for any more, so that it sees deletions
 		// and mutes as of this moment.
 		begun := tx.Model(&outboxRow{}).Where("key = @key AND "+sendable, map[string]any{"key": p.Key, "now": micros(now)}).Updates(map[string]any{
-			"state": Sending, "attempts": p.Attempts + 1, "leased_us": micros(now.Add(lease)), "turn_us": 0,
+			"state": Sending, "attempts": p.Attempts + 1, "leased_until_us": micros(now.Add(lease)), "slot_us": 0,
 			"tried_us": gorm.Expr("CASE WHEN attempts = 0 THEN CAST(? AS BIGINT) ELSE tried_us END", micros(now)),
 		})
 		if begun.Error == nil && begun.RowsAffected == 0 {
@@ -219,7 +219,7 @@ func whyNotSendable(tx *gorm.DB, p Part) error {
 
 // free reports whether a part is still as p has it, and nobody may be posting it.
 func (r outboxRow) free(p Part, now time.Time) bool {
-	return r.Key == p.Key && r.State == p.State && r.Attempts == p.Attempts && r.Text == p.Text && r.LeasedUS <= micros(now)
+	return r.Key == p.Key && r.State == p.State && r.Attempts == p.Attempts && r.Text == p.Text && r.LeasedUntilUS <= micros(now)
 }
 
 // maxSlotAhead is how far ahead a slot may lie: behind 1,800 messages in one channel. A slot
@@ -244,5 +244,5 @@ func reserveSlots(tx *gorm.DB, parts []outboxRow, pace time.Duration, now time.T
 		return at, nil // it is used at once
 	}
 	return at, tx.Model(&outboxRow{}).Where("reply = ? AND part >= ?", first.Reply, first.Part).
-		Update("turn_us", gorm.Expr("CAST(? AS BIGINT) + (part - ?) * CAST(? AS BIGINT)", at, first.Part, pace.Microseconds())).Error
+		Update("slot_us", gorm.Expr("CAST(? AS BIGINT) + (part - ?) * CAST(? AS BIGINT)", at, first.Part, pace.Microseconds())).Error
 }

@@ -434,7 +434,7 @@ func TestAttemptBeginsInOneStatement(t *testing.T) {
 		return errOf(s.BeginSend(ctx, p, time.Second, time.Minute))
 	})
 	want := db.row(t, p.Key)
-	want.State, want.Attempts, want.LeasedUS, want.SlotUS = Sending, 1, micros(noon.Add(time.Minute)), 0
+	want.State, want.Attempts, want.LeasedUntilUS, want.SlotUS = Sending, 1, micros(noon.Add(time.Minute)), 0
 	if got := db.row(t, p.Key); len(asked) != 1 || got != want {
 		t.Errorf("%d statements; the outbox has %+v", len(asked), got)
 	}
@@ -482,7 +482,7 @@ func TestReplyBeginsInOneStatement(t *testing.T) {
 	if begun == nil || *begun != composed || len(asked) != 1 {
 		t.Errorf("%d statements returned %+v, want %+v", len(asked), begun, composed)
 	}
-	if row := db.row(t, composed.Key); row.State != Sending || row.Attempts != 1 || row.LeasedUS != micros(noon.Add(time.Minute)) {
+	if row := db.row(t, composed.Key); row.State != Sending || row.Attempts != 1 || row.LeasedUntilUS != micros(noon.Add(time.Minute)) {
 		t.Errorf("the outbox has %+v", row)
 	}
 	must(t, db.EndSend(t.Context(), *begun, Composed, time.Time{}, "rate limited"))

@@ -30,17 +30,17 @@ type Snapshot struct {
 const maxSnapshotAge = 24 * time.Hour
 
 type snapshotRow struct {
-	Decision  string `gorm:"primaryKey"`
-	TeamID    string
-	ChannelID string
-	Messages  string
-	Notes     string
-	ReadUS    int64 `gorm:"column:read_us"`
-	StoredUS  int64 `gorm:"column:stored_us"`
-	LeasedUS  int64 `gorm:"column:leased_us"`
-	LeasedBy  string
-	Attempts  int
-	Data      []byte
+	Decision      string `gorm:"primaryKey"`
+	TeamID        string
+	ChannelID     string
+	Messages      string
+	Notes         string
+	ReadUS        int64 `gorm:"column:read_us"`
+	StoredUS      int64 `gorm:"column:stored_us"`
+	LeasedUntilUS int64 `gorm:"column:leased_until_us"`
+	LeasedBy      string
+	Attempts      int
+	Data          []byte
 }
 
 func (snapshotRow) TableName() string { return "snapshots" }
@@ -99,7 +99,7 @@ func (s *Store) leaseSnapshot(ctx context.Context, by string, lease time.Duratio
 	if err := db.Where("stored_us < ?", s.nowMicros()-maxSnapshotAge.Microseconds()).Delete(&snapshotRow{}).Error; err != nil {
 		return nil, err
 	}
-	next := "SELECT decision FROM snapshots WHERE leased_us <= ? OR leased_by = ? ORDER BY stored_us LIMIT 1"
+	next := "SELECT decision FROM snapshots WHERE leased_until_us <= ? OR leased_by = ? ORDER BY stored_us LIMIT 1"
 	if s.sqlite == "" {
 		next += " FOR UPDATE SKIP LOCKED"
 	}
@@ -109,7 +109,7 @@ func (s *Store) leaseSnapshot(ctx context.Context, by string, lease time.Duratio
 	}
 	var leased []snapshotRow
 	err = db.Model(&leased).Clauses(whole).Where("decision IN ("+next+")", s.nowMicros(), by).
-		Updates(map[string]any{"leased_us": micros(s.now().Add(lease)), "leased_by": by, "attempts": gorm.Expr("attempts + 1")}).Error
+		Updates(map[string]any{"leased_until_us": micros(s.now().Add(lease)), "leased_by": by, "attempts": gorm.Expr("attempts + 1")}).Error
 	if err != nil || len(leased) == 0 {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func (s *Store) isGood(ctx context.Context, row snapshotRow) (bool, error) {
 
 // PutOffSnapshot lets nobody lease a snapshot for a while.
 func (s *Store) PutOffSnapshot(ctx context.Context, decision string, pause time.Duration) error {
-	err := s.db.WithContext(ctx).Model(&snapshotRow{}).Where("decision = ?", decision).Updates(map[string]any{"leased_us": micros(s.now().Add(pause)), "leased_by": ""}).Error
+	err := s.db.WithContext(ctx).Model(&snapshotRow{}).Where("decision = ?", decision).Updates(map[string]any{"leased_until_us": micros(s.now().Add(pause)), "leased_by": ""}).Error
 	if err != nil {
 		return fmt.Errorf("put off the snapshot of decision %s: %w", decision, err)
 	}

@@ -18,6 +18,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"sync/atomic"
 	"time"
 
@@ -39,6 +40,8 @@ type Store struct {
 	metrics *Metrics
 	groups  groups
 	common  atomic.Pointer[commonTerms] // as last read; nil: never
+	// migrations are those of this program, except in tests.
+	migrations fs.FS
 	// withheld is what Withhold was called with, withholding its fingerprint; empty for none.
 	withheld    chat.Withheld
 	withholding string

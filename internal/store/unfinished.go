@@ -58,7 +58,7 @@ func (s *Store) Unfinished(ctx context.Context, from time.Time) (Unfinished, err
 	}
 	if err == nil {
 		err = db.Raw(`SELECT
-			COALESCE((SELECT MIN(o.stored_us) FROM decisions d JOIN outbox o ON o.decision = d.key
+			COALESCE((SELECT MIN(o.read_us) FROM decisions d JOIN outbox o ON o.decision = d.key
 				WHERE d.outcome = 'pending' AND d.decided_us >= ? AND o.state IN ('composed', 'sending')), 0) AS post,
 			COALESCE((SELECT MIN(p.stored_us) FROM steps p WHERE p.state IN ('waiting', 'running') AND p.stored_us >= ?
 				AND NOT EXISTS (SELECT 1 FROM decisions d WHERE d.key = p.decision AND d.outcome <> 'pending')), 0) AS step`,

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -20,7 +21,12 @@ type Version struct {
 	Unknown []int64
 }
 
-// Version reads which migrations the database has. It changes nothing.
+// ErrOldTables says that the tables are of a version before the first release.
+var ErrOldTables = errors.New("its tables are from before the first release, and nothing after revision 636b1535 can bring them up to date: " +
+	"expected tables of this version, or none; set database.url to an empty database, or keep to that revision")
+
+// Version reads which migrations the database has. It changes nothing. It returns ErrOldTables for a database that no
+// migration can bring up to date.
 func (s *Store) Version(ctx context.Context) (Version, error) {
 	provider, err := s.migrator()
 	if err != nil {
@@ -29,6 +35,13 @@ func (s *Store) Version(ctx context.Context) (Version, error) {
 	done, err := s.migrated(ctx)
 	if err != nil {
 		return Version{}, fmt.Errorf("read version of database: %w", err)
+	}
+	if len(done) > 0 {
+		if there, err := s.hasColumn(ctx, markerTable, markerColumn); err != nil {
+			return Version{}, fmt.Errorf("read version of database: %w", err)
+		} else if !there {
+			return Version{}, ErrOldTables
+		}
 	}
 	var v Version
 	for _, source := range provider.ListSources() {
@@ -46,15 +59,27 @@ func (s *Store) Version(ctx context.Context) (Version, error) {
 	return v, nil
 }
 
+// Before the first release there were 46 migrations with the numbers that later ones have again. None of them made the
+// column outbox.slot_us, and the first one of today does.
+const (
+	markerTable, markerColumn = "outbox", "slot_us"
+)
+
+// hasColumn reports whether a table exists and has a column.
+func (s *Store) hasColumn(ctx context.Context, table, column string) (bool, error) {
+	columns := "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = $1 AND column_name = $2"
+	if s.sqlite != "" {
+		columns = "SELECT COUNT(*) FROM pragma_table_info(?) WHERE name = ?"
+	}
+	var n int
+	err := s.pool.QueryRowContext(ctx, columns, table, column).Scan(&n)
+	return n > 0, err
+}
+
 // migrated is the numbers of the migrations that the database has. goose's own query would create
 // its table if it is missing.
 func (s *Store) migrated(ctx context.Context) (done map[int64]bool, err error) {
-	there := `SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = '` + goose.DefaultTablename + `'`
-	if s.sqlite != "" {
-		there = `SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = '` + goose.DefaultTablename + `'`
-	}
-	var tables int
-	if err := s.pool.QueryRowContext(ctx, there).Scan(&tables); err != nil || tables == 0 {
+	if there, err := s.hasColumn(ctx, goose.DefaultTablename, "version_id"); err != nil || !there {
 		return nil, err
 	}
 	rows, err := s.pool.QueryContext(ctx, `SELECT DISTINCT version_id FROM `+goose.DefaultTablename+` WHERE is_applied AND version_id > 0`)

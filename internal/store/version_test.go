@@ -24,7 +24,7 @@ func TestVersion(t *testing.T) {
 func version(t *testing.T, url string) {
 	t.Helper()
 	s := open(t, url)
-	all := files(t, "sqlite")
+	all := withLater(t, s)
 	check := func(when string, applied, pending []string, unknown ...int64) {
 		t.Helper()
 		v, err := s.Version(t.Context())

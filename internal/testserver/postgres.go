@@ -33,16 +33,34 @@ func DurablePostgres(t testing.TB) string {
 	return database(t, durableCluster)
 }
 
+// PostgresInDictionaryOrder is Postgres with a database that compares texts like a dictionary, which ignores
+// punctuation. It skips the test if the server was built without ICU or is older than Postgres 15.
+func PostgresInDictionaryOrder(t testing.TB) string {
+	t.Helper()
+	db, drop, err := createDatabase(server(t, fastCluster), "template0 ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'und-u-ka-shifted'")
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) {
+		t.Skip(err)
+	}
+	Must(t, err)
+	t.Cleanup(func() { Must(t, drop()) })
+	return db
+}
+
 func database(t testing.TB, cluster func() (string, error)) string {
 	t.Helper()
-	server := os.Getenv("TEST_DATABASE_URL")
-	if server == "" {
-		var err error
-		if server, err = cluster(); err != nil {
-			t.Fatal(err)
-		}
+	return newDatabase(t, server(t, cluster), "template1")
+}
+
+// server is the URL of TEST_DATABASE_URL's server, or that of a cluster.
+func server(t testing.TB, cluster func() (string, error)) string {
+	t.Helper()
+	if url := os.Getenv("TEST_DATABASE_URL"); url != "" {
+		return url
 	}
-	return newDatabase(t, server, "template1")
+	url, err := cluster()
+	Must(t, err)
+	return url
 }
 
 var postgresTemplate template

@@ -103,7 +103,7 @@ func (r *bare) postTimes(name string, rate float64, n int) []time.Duration {
 func (w *system) logStages() {
 	w.b.Helper()
 	rows, err := w.db.QueryContext(w.b.Context(), `
-		SELECT m.sent_us, m.stored_us, MIN(c.relayed_us), MIN(k.called_us - k.latency_us), MIN(k.called_us), MIN(o.stored_us), MIN(d.settled_us)
+		SELECT m.sent_us, m.stored_us, MIN(c.relayed_us), MIN(k.called_us - k.latency_us), MIN(k.called_us), MIN(o.read_us), MIN(d.settled_us)
 		FROM messages m JOIN changes c ON c.ts = m.ts AND c.workflow_id LIKE 'thread/%' JOIN outbox o ON o.trigger_ts = m.ts
 		JOIN decisions d ON d.key = o.decision JOIN model_calls k ON k.decision = d.key
 		WHERE m.stored_us > (SELECT MAX(stored_us) FROM messages) - 20000000 AND d.settled_us > 0 GROUP BY m.sent_us, m.stored_us`)

@@ -146,7 +146,7 @@ func build(b *bench, o settings) *system {
 	if o.channels > 100 {
 		// To read so many takes as long as Slack's limits demand, and nothing was said yet.
 		b.await("the channels", time.Minute, func() bool { return w.count("SELECT COUNT(*) FROM channels") >= o.channels })
-		for _, read := range []string{"UPDATE channels SET read_gap = (SELECT number FROM gaps)", "UPDATE gaps SET closed = number"} {
+		for _, read := range []string{"UPDATE channels SET read_gap = (SELECT newest FROM gaps)", "UPDATE gaps SET closed = newest"} {
 			_, err := w.db.ExecContext(b.Context(), read)
 			w.check(err)
 		}

@@ -126,7 +126,7 @@ func (w *system) decisions() ([]decision, error) {
 }
 
 func (w *system) outbox() ([]part, error) {
-	rows, err := w.db.QueryContext(w.t.Context(), `SELECT key, reply, channel_id, thread_ts, state, sent_ts, text, decision, saw_us FROM outbox ORDER BY stored_us, key`)
+	rows, err := w.db.QueryContext(w.t.Context(), `SELECT key, reply, channel_id, thread_ts, state, sent_ts, text, decision, saw_us FROM outbox ORDER BY read_us, key`)
 	if err != nil {
 		return nil, fmt.Errorf("read outbox: %w", err)
 	}

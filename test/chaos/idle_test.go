@@ -189,7 +189,7 @@ func (w *system) catchUp(scheduled bool, within time.Duration) (out workflows.Ca
 		return out, run.Get(ctx, &out)
 	}
 	// Slack has dropped events without a word.
-	if _, err := w.db.ExecContext(ctx, "UPDATE gaps SET number = number + 1"); err != nil {
+	if _, err := w.db.ExecContext(ctx, "UPDATE gaps SET newest = newest + 1"); err != nil {
 		return out, err
 	}
 	handle := w.Client.ScheduleClient().GetHandle(ctx, "catch-up")
