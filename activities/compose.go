@@ -319,7 +319,7 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind
 		if q, answer, err = a.Mind.AskReply(ctx, about, attempt); err != nil {
 			answer, err = before, nil // the draft, with a line that it promises nothing
 		} else {
-			answer.Usage, answer.Latency = answer.Usage.Add(before.Usage), answer.Latency+before.Latency
+			answer.Usage = answer.Usage.Add(before.Usage)
 		}
 	}
 	if err == nil && answer.Turn != nil {
@@ -327,7 +327,7 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind
 		failpoint.Here("compose: turn written")
 		return written{looking: true, steps: steps}, err
 	}
-	answer.Usage, answer.Latency = answer.Usage.Add(l.cost.Usage), answer.Latency+l.cost.Latency
+	answer.Usage = answer.Usage.Add(l.cost.Usage)
 	setCost(d, answer)
 	text := answer.Text
 	if cut, ok := errors.AsType[*llm.Error](err); ok && errors.Is(err, llm.ErrCut) && prompt.Visible(cut.Text) {

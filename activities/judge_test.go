@@ -171,14 +171,14 @@ func TestJudge(t *testing.T) {
 					t.Errorf("got  %+v\nwant %+v", got, c.want)
 				}
 				d := b.decision(task)
-				if d.LatencyUS <= 0 || d.DecidedUS < d.ReadUS+d.LatencyUS || d.ReadUS == 0 || (d.SettledUS == nil) != (c.outcome == "pending") {
+				if d.DecidedUS < d.ReadUS || d.ReadUS == 0 || (d.SettledUS == nil) != (c.outcome == "pending") {
 					t.Errorf("times in the ledger: %+v", d)
 				}
 				if d.Prompt == "" || !strings.Contains(d.Signals, `"pending":1`) || !strings.Contains(d.Signals, `"question":true`) {
 					t.Errorf("prompt %q and signals %s in the ledger", d.Prompt, d.Signals)
 				}
 				d.Prompt, d.Signals = "", ""
-				d.LatencyUS, d.ReadUS, d.DecidedUS, d.SettledUS = 0, 0, 0, nil
+				d.ReadUS, d.DecidedUS, d.SettledUS = 0, 0, nil
 				want := store.Decision{
 					Key: task.decisionKey(), WorkflowID: task.Conversation.ID(), TriggerTS: task.Trigger, Revision: "7.000000",
 					Source: "judgment", ShouldRespond: c.want.ShouldRespond, Reason: c.want.Reason, Confidence: &got.Verdict.Confidence,

@@ -58,7 +58,6 @@ func (t Task) decisionRow(source string) store.Decision {
 // setCost sets which model a decision asked, and what that cost.
 func setCost(d *store.Decision, answer mind.Answer) {
 	d.Model, d.TokensIn, d.TokensOut = answer.Model, answer.Usage.Input, answer.Usage.Output
-	d.LatencyUS = answer.Latency.Microseconds()
 }
 
 // attemptOf tells package mind for which decision, and in which attempt, an activity asks a model.

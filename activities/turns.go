@@ -72,7 +72,6 @@ func (a *Activities) lookedFor(ctx context.Context, in ComposeInput) (looked, er
 		}
 		l.turns, l.by, l.calls = append(l.turns, t), row.Model, l.calls+len(t.Calls)
 		l.cost.Usage = l.cost.Usage.Add(llm.Usage{Input: row.TokensIn, Output: row.TokensOut})
-		l.cost.Latency += time.Duration(row.LatencyUS) * time.Microsecond
 	}
 	if err := a.hideUnseen(ctx, in.Conversation, l.turns); err != nil {
 		return looked{}, err
@@ -159,7 +158,7 @@ func (l *looked) last(limits config.Tools, round int, now time.Time) bool {
 func (a *Activities) keepTurn(ctx context.Context, in ComposeInput, q mind.ReplyQuestion, answer mind.Answer, before looked, p proposer) ([]conversation.Step, error) {
 	t := store.Turn{
 		Decision: in.decisionKey(), Round: in.Round, Provider: answer.Turn.Provider, Model: q.Model, Text: store.Clean(answer.Turn.Text), Opaque: store.Clean(string(answer.Turn.Opaque)),
-		TokensIn: answer.Usage.Input, TokensOut: answer.Usage.Output, LatencyUS: answer.Latency.Microseconds(), ReadUS: p.began.UnixMicro(),
+		TokensIn: answer.Usage.Input, TokensOut: answer.Usage.Output, ReadUS: p.began.UnixMicro(),
 	}
 	proposed := before.proposed
 	if slices.ContainsFunc(answer.Turn.Calls, func(call llm.Call) bool { return p.offer(call.Name).Act }) {

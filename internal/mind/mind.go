@@ -143,12 +143,12 @@ func (q ReplyQuestion) Shown() string {
 // AskReply asks for a reply: the answer has a text, or a Turn that calls tools. It returns the question
 // that was asked in the end. Where the answer is of no use, it is asked for once more with what was wrong,
 // if anything can be said of that, and then without tools: what they found stands in the prompt then. The
-// usage and the latency are those of all calls.
+// usage is that of all calls.
 func (m *Mind) AskReply(ctx context.Context, about Reply, a Attempt) (ReplyQuestion, Answer, error) {
 	var all Answer
 	for {
 		q, answer, err := m.askTaken(ctx, about, a)
-		answer.Usage, answer.Latency = all.Usage.Add(answer.Usage), all.Latency+answer.Latency
+		answer.Usage = all.Usage.Add(answer.Usage)
 		all = answer
 		final, failure := (*FinalError)(nil), (*llm.Error)(nil)
 		if errors.As(err, &final) || !errors.As(err, &failure) || !errors.Is(err, llm.ErrEmpty) {

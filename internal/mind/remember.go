@@ -144,7 +144,6 @@ func (m *Mind) draft(ctx context.Context, s chat.Scope, q MemoryQuestion, cursor
 	if _, err := m.Store.Draft(ctx, s, q.Term, cursor); !errors.Is(err, store.ErrNotFound) {
 		return 0, err
 	}
-	began := m.Clock()
 	_, answer, err := m.askEither(ctx, q.Question, m.askWithTokens)
 	text, err := summary(answer.Text, err, m.maxTokens(q.Term))
 	if errors.Is(err, llm.ErrEmpty) && attempt >= maxEmptyAnswers {
@@ -156,7 +155,7 @@ func (m *Mind) draft(ctx context.Context, s chat.Scope, q MemoryQuestion, cursor
 	made := m.Clock()
 	return 1, m.Store.SaveDraft(ctx, store.Memory{
 		Scope: s, Term: q.Term, Text: text, Origin: "model", Model: answer.Model,
-		TokensIn: answer.Usage.Input, TokensOut: answer.Usage.Output, Latency: made.Sub(began), Sources: q.Sources, Made: made,
+		TokensOut: answer.Usage.Output, Sources: q.Sources, Made: made,
 	}, cursor)
 }
 

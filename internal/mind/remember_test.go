@@ -40,8 +40,8 @@ func TestFirstChannelMemory(t *testing.T) {
 			tokens bool
 			made   time.Time
 		}{
-			{short.Sources, short.Model, short.TokensIn > 0 && short.TokensOut > 0 && short.Latency > 0, short.Made},
-			{long.Sources, long.Model, long.TokensIn > 0 && long.TokensOut > 0 && long.Latency > 0, long.Made},
+			{short.Sources, short.Model, short.TokensOut > 0, short.Made},
+			{long.Sources, long.Model, long.TokensOut > 0, long.Made},
 		} {
 			if !slices.Equal(m.got, sources) || m.model != "keeper" || !m.tokens || m.made.Before(b.now) || m.made.After(time.Now()) {
 				t.Errorf("provenance %+v, want sources %q", m, sources)

@@ -46,8 +46,7 @@ func (s *Store) saveDraft(ctx context.Context, m Memory, c Cursor) error {
 	}
 	row := memoryRow{
 		TeamID: m.Scope.Team, ChannelID: m.Scope.Channel, ThreadTS: m.Scope.Thread, Term: string(m.Term), Text: m.Text,
-		Origin: m.Origin, Model: m.Model, TokensIn: m.TokensIn, TokensOut: m.TokensOut,
-		LatencyUS: m.Latency.Microseconds(), Cursor: c.key(), MadeUS: microsOrZero(m.Made),
+		Origin: m.Origin, Model: m.Model, TokensOut: m.TokensOut, Cursor: c.key(), MadeUS: microsOrZero(m.Made),
 	}
 	if row.MadeUS == 0 {
 		row.MadeUS = s.nowMicros()
@@ -72,7 +71,7 @@ func (s *Store) saveDraft(ctx context.Context, m Memory, c Cursor) error {
 		return tx.Clauses(clause.OnConflict{
 			Columns: []clause.Column{{Name: "team_id"}, {Name: "channel_id"}, {Name: "thread_ts"}, {Name: "term"}, {Name: "version"}},
 			DoUpdates: clause.AssignmentColumns([]string{
-				"text", "origin", "model", "tokens_in", "tokens_out", "latency_us", "sources", "cursor", "made_us",
+				"text", "origin", "model", "tokens_out", "sources", "cursor", "made_us",
 			}),
 		}).Create(&row).Error
 	})

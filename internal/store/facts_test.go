@@ -35,7 +35,7 @@ func TestFacts(t *testing.T) {
 		confidence, delay := 0.85, 120
 		d := Decision{
 			Key: "run/1", WorkflowID: thread.ID(), TriggerTS: asked.TS, Revision: at(3), Source: "judgment", ShouldRespond: true, Reason: "nobody answered",
-			Confidence: &confidence, DelaySeconds: &delay, Model: "m", TokensIn: 10, TokensOut: 20, LatencyUS: 30, Outcome: "pending", DecidedUS: micros(noon),
+			Confidence: &confidence, DelaySeconds: &delay, Model: "m", TokensIn: 10, TokensOut: 20, Outcome: "pending", DecidedUS: micros(noon),
 		}
 		p := parts("r", "one", "two")
 		must(t, db.Compose(t.Context(), p, d))

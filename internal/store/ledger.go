@@ -37,7 +37,6 @@ type Decision struct {
 	Model     string `json:"model,omitempty"`
 	TokensIn  int    `json:"tokens_in,omitempty"`
 	TokensOut int    `json:"tokens_out,omitempty"`
-	LatencyUS int64  `gorm:"column:latency_us" json:"-"`
 	// ReadUS is when the judge began to read the messages; 0 if nothing was read.
 	ReadUS int64 `gorm:"column:read_us" json:"-"`
 	// Outcome is pending, silent, posted, withdrawn, dropped, overruled, failed or retracted.
@@ -72,7 +71,7 @@ func (s *Store) decide(tx *gorm.DB, d Decision) error {
 	there := clause.OnConflict{DoNothing: true}
 	if d.HasVerdict() {
 		verdict := clause.AssignmentColumns([]string{
-			"source", "rule", "should_respond", "reason", "confidence", "delay_seconds", "addressee", "gist", "react", "wanted", "min_confidence", "prompt", "signals", "model", "tokens_in", "tokens_out", "latency_us",
+			"source", "rule", "should_respond", "reason", "confidence", "delay_seconds", "addressee", "gist", "react", "wanted", "min_confidence", "prompt", "signals", "model", "tokens_in", "tokens_out",
 		})
 		// An outcome stays: nobody may wait for this verdict any more.
 		for _, end := range []string{"outcome", "outcome_by", "settled_us"} {

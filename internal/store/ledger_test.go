@@ -16,7 +16,7 @@ func TestDecisionIsWrittenOnce(t *testing.T) {
 		d := Decision{
 			Key: "run/1", WorkflowID: "channel/T1/C1", TriggerTS: at(1), Revision: at(2), Source: "judgment", Rule: "",
 			ShouldRespond: true, Reason: "nobody answered", Confidence: &confidence, DelaySeconds: &delay, Model: "m",
-			TokensIn: 10, TokensOut: 20, LatencyUS: 30, Outcome: "pending",
+			TokensIn: 10, TokensOut: 20, Outcome: "pending",
 		}
 		decide := func(d Decision) {
 			t.Helper()

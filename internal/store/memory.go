@@ -22,9 +22,7 @@ type memoryRow struct {
 	Text      string `json:"text"`
 	Origin    string
 	Model     string
-	TokensIn  int
 	TokensOut int
-	LatencyUS int64  `gorm:"column:latency_us"`
 	Sources   string `json:"sources"`
 	Cursor    string
 	MadeUS    int64 `gorm:"column:made_us" json:"made_us"`
@@ -63,12 +61,10 @@ type Memory struct {
 	Text    string `json:"text,omitempty"`
 	// Origin is who made it: "model", or "operator" for a text that By wrote, or an old version
 	// that By made current again.
-	Origin    string        `json:"origin"`
-	By        string        `json:"by,omitempty"`
-	Model     string        `json:"model,omitempty"`
-	TokensIn  int           `json:"tokens_in"`
-	TokensOut int           `json:"tokens_out"` // the length of the text, as the model counted it; 0: not known
-	Latency   time.Duration `json:"-"`
+	Origin    string `json:"origin"`
+	By        string `json:"by,omitempty"`
+	Model     string `json:"model,omitempty"`
+	TokensOut int    `json:"tokens_out"` // the length of the text, as the model counted it; 0: not known
 	// Sources are the ts of the messages that it was made from; for the workspace, the memories,
 	// each as channel and id: "C1/57".
 	Sources []string  `json:"sources,omitempty"`
@@ -81,8 +77,7 @@ type Memory struct {
 func (r memoryRow) memory() Memory {
 	m := Memory{
 		ID: r.ID, Scope: chat.Scope{Team: r.TeamID, Channel: r.ChannelID, Thread: r.ThreadTS}, Term: chat.Term(r.Term),
-		Version: r.Version, Text: r.Text, Origin: r.Origin, Model: r.Model, TokensIn: r.TokensIn, TokensOut: r.TokensOut,
-		Latency: time.Duration(r.LatencyUS) * time.Microsecond, Made: instant(r.MadeUS),
+		Version: r.Version, Text: r.Text, Origin: r.Origin, Model: r.Model, TokensOut: r.TokensOut, Made: instant(r.MadeUS),
 		By: r.OrderedBy, ForgottenBy: r.ForgottenBy, Forgotten: instantOrZero(r.ForgottenUS),
 	}
 	if r.Sources != "" {

@@ -85,7 +85,7 @@ func TestMemoryKeepsItsOrigin(t *testing.T) {
 			}
 			want := Memory{
 				Scope: scope, Term: chat.ShortTerm, Text: "言葉 with 'quotes' and $1 ?\nlines", Origin: "model", Model: "m-1",
-				TokensIn: 100, TokensOut: 20, Latency: 1500 * time.Millisecond, Sources: []string{at(1), at(2)}, Made: noon.Add(-time.Minute),
+				TokensOut: 20, Sources: []string{at(1), at(2)}, Made: noon.Add(-time.Minute),
 			}
 			c := Cursor{Since: noon.Add(-time.Hour), Newest: noon.Add(time.Microsecond), Revision: at(3), Count: 2}
 			must(t, db.SaveDraft(t.Context(), want, c))

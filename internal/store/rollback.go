@@ -96,7 +96,7 @@ func (s *Store) replaceMemory(ctx context.Context, o Order, term chat.Term, from
 		}
 		now := max(s.nowMicros(), rows[0].OrderedUS+1)
 		made.ID, made.Version, made.Origin, made.OrderedBy, made.MadeUS, made.Cursor = 0, newest+1, "operator", o.By, now, ""
-		made.TokensIn, made.TokensOut, made.LatencyUS = 0, 0, 0
+		made.TokensOut = 0
 		if err := tx.Create(&made).Error; err != nil {
 			return err
 		}

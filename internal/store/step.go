@@ -31,7 +31,6 @@ type Turn struct {
 	Opaque    string
 	TokensIn  int
 	TokensOut int
-	LatencyUS int64 `gorm:"column:latency_us"`
 	ReadUS    int64 `gorm:"column:read_us"`
 	MadeUS    int64 `gorm:"column:made_us"`
 	// Steps are its calls, in order.

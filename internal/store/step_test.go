@@ -14,7 +14,7 @@ func TestSteps(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		where := chat.Conversation{Team: team, Channel: channel, Thread: at(1)}
 		db.store(t, said(at(2), at(1)))
-		turn := Turn{Decision: "run/1/x", Provider: "gemini", Model: "m", Text: "let me see", Opaque: `{"parts":[]}`, TokensIn: 3, TokensOut: 4, LatencyUS: 5, ReadUS: 6, Steps: []Step{
+		turn := Turn{Decision: "run/1/x", Provider: "gemini", Model: "m", Text: "let me see", Opaque: `{"parts":[]}`, TokensIn: 3, TokensOut: 4, ReadUS: 6, Steps: []Step{
 			{CallID: "c1", Tool: "search_messages", Input: `{"query":"x"}`, State: StepWaiting}, {CallID: "c2", Tool: "read_thread", State: StepRefused, Output: "too many", Failed: true},
 		}}
 		first, err := db.SaveTurn(t.Context(), where, at(2), turn)

@@ -101,8 +101,7 @@ CREATE TABLE outsiders (
 CREATE INDEX outsiders_present ON outsiders (team_id, channel_id) WHERE left_us < seen_us;
 CREATE INDEX outsiders_by_user ON outsiders (team_id, user_id);
 
--- Since when people wrote in channels, as far as their messages were deleted for their age: memories may still be
--- made of these.
+-- Since when people wrote in channels, as far as retention deleted their messages. Memories may still be made of these.
 CREATE TABLE writers (
     team_id    TEXT   NOT NULL,
     user_id    TEXT   NOT NULL,
@@ -178,7 +177,6 @@ CREATE TABLE decisions (
     signals        TEXT    NOT NULL DEFAULT '', -- JSON of conversation.Signals: numbers and flags
     model          TEXT    NOT NULL DEFAULT '',
     tokens_in INTEGER NOT NULL DEFAULT 0, tokens_out INTEGER NOT NULL DEFAULT 0,
-    latency_us     BIGINT  NOT NULL DEFAULT 0, -- a duration
     outcome        TEXT    NOT NULL, -- pending, silent, posted, withdrawn, dropped, overruled, failed, retracted
     outcome_by     TEXT    NOT NULL DEFAULT '', -- what caused the outcome: ts of a message, who ordered it, or an error
     read_us        BIGINT  NOT NULL DEFAULT 0, -- when the judge began to read; 0: nothing was read
@@ -268,7 +266,6 @@ CREATE TABLE turns (
     text       TEXT    NOT NULL, -- what the model wrote beside its calls
     opaque     TEXT    NOT NULL, -- JSON: the answer as its provider wants it back
     tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL,
-    latency_us BIGINT  NOT NULL, -- a duration
     read_us    BIGINT  NOT NULL, -- when the conversation was read for it
     made_us    BIGINT  NOT NULL,
     PRIMARY KEY (decision, round)
@@ -412,8 +409,7 @@ CREATE TABLE memories (
     text         TEXT    NOT NULL,
     origin       TEXT    NOT NULL, -- model, operator
     model        TEXT    NOT NULL DEFAULT '',
-    tokens_in INTEGER NOT NULL DEFAULT 0, tokens_out INTEGER NOT NULL DEFAULT 0,
-    latency_us   BIGINT  NOT NULL DEFAULT 0, -- a duration
+    tokens_out   INTEGER NOT NULL DEFAULT 0, -- of the call that made it
     sources      TEXT    NOT NULL DEFAULT '', -- JSON array: ts of messages; for the workspace CHANNEL/ID of memories
     cursor       TEXT    NOT NULL DEFAULT '', -- of a draft: what the scope looked like
     made_us      BIGINT  NOT NULL,
