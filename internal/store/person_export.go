@@ -341,6 +341,7 @@ func (x *exporter) proposals() error {
 	return x.eachChannel("proposals", func(within condition) error {
 		return read[Proposal, string](x, "proposals", within, "id", where("TRUE"), func(p Proposal) {
 			if x.theirs[[2]string{p.ChannelID, p.TriggerTS}] || p.DecidedBy == orderedByUser(x.User) {
+				p.Asker = x.own(p.Asker)
 				x.Proposals = append(x.Proposals, p)
 			}
 		})
@@ -350,8 +351,17 @@ func (x *exporter) proposals() error {
 func (x *exporter) promises() error {
 	match := where("team_id = ? AND (asker = ? OR ended_by = ?)", x.Team, x.User, orderedByUser(x.User))
 	return read[Promise, string](x, "promises", condition{}, "id", match, func(p Promise) {
+		p.Asker = x.own(p.Asker)
 		x.Promises = append(x.Promises, p)
 	})
+}
+
+// own leaves out who asked for what the person only decided about or ended.
+func (x *exporter) own(asker string) string {
+	if asker == x.User {
+		return asker
+	}
+	return ""
 }
 
 // memories follows the sources. A memory is made after its sources, so that one pass in the order of

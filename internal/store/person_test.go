@@ -288,6 +288,9 @@ func TestExportPerson(t *testing.T) {
 		if p := x.Promises[0]; p.What != canaryText || p.ChannelID != "C1" || p.Zone != x.Zone || !p.Due().Equal(noon) {
 			t.Errorf("a promise: %+v", p)
 		}
+		if x.Promises[0].Asker != canaryUser || x.Promises[1].Asker != "" || x.Proposals[0].Asker != canaryUser || x.Proposals[1].Asker != "" {
+			t.Errorf("who asked: %+v, %+v", x.Promises, x.Proposals)
+		}
 		if !x.Guest || len(x.Outside) != 2 || x.Outside[0].Channel != "C1" {
 			t.Errorf("guest %v, of %+v", x.Guest, x.Outside)
 		}
