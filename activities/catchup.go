@@ -32,32 +32,32 @@ func (a *Activities) SyncChannels(ctx context.Context) (SyncOutput, error) {
 	return SyncOutput(synced), nil
 }
 
-// ChannelsOutput holds channel ids.
-type ChannelsOutput struct {
+// ListChannelsOutput holds channel ids.
+type ListChannelsOutput struct {
 	Channels []string `json:"channels,omitempty"`
 }
 
-// Channels returns the channels that the bot is in, the most recently active first.
-func (a *Activities) Channels(ctx context.Context) (ChannelsOutput, error) {
+// ListChannels returns the channels that the bot is in, the most recently active first.
+func (a *Activities) ListChannels(ctx context.Context) (ListChannelsOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
 	ids, err := a.Missed.Channels(ctx)
 	if err != nil {
-		return ChannelsOutput{}, classify(fmt.Errorf("list channels: %w", err))
+		return ListChannelsOutput{}, classify(fmt.Errorf("list channels: %w", err))
 	}
-	return ChannelsOutput{Channels: ids}, nil
+	return ListChannelsOutput{Channels: ids}, nil
 }
 
-// DueOutput says whether channels are to be read.
-type DueOutput struct {
+// FindGapOutput says whether channels are to be read.
+type FindGapOutput struct {
 	// Gap is the number of the newest time in which events may have been missed; 0 if all channels have been
 	// read since.
 	Gap int64 `json:"gap,omitempty"`
 }
 
-// Due reports whether events may have been missed, or all channels were last read a day ago. If not, the
+// FindGap reports whether events may have been missed, or all channels were last read a day ago. If not, the
 // run is over.
-func (a *Activities) Due(ctx context.Context) (DueOutput, error) {
+func (a *Activities) FindGap(ctx context.Context) (FindGapOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
 	gap, err := a.Missed.Due(ctx)
@@ -65,29 +65,29 @@ func (a *Activities) Due(ctx context.Context) (DueOutput, error) {
 		err = a.Store.RecordRun(ctx, temporal.CatchUpSchedule)
 	}
 	if err != nil {
-		return DueOutput{}, classify(fmt.Errorf("look for gaps: %w", err))
+		return FindGapOutput{}, classify(fmt.Errorf("look for gaps: %w", err))
 	}
-	return DueOutput{Gap: gap}, nil
+	return FindGapOutput{Gap: gap}, nil
 }
 
-// UnreadInput asks for channels that have not been read since a gap.
-type UnreadInput struct {
+// ListUnreadInput asks for channels that have not been read since a gap.
+type ListUnreadInput struct {
 	Gap int64 `json:"gap"`
 	// Except are the channels that could not be read.
 	Except []string `json:"except,omitempty"`
 	Limit  int      `json:"limit"`
 }
 
-// UnreadOutput holds channels that are to be read.
-type UnreadOutput struct {
+// ListUnreadOutput holds channels that are to be read.
+type ListUnreadOutput struct {
 	Channels []string `json:"channels,omitempty"`
 	// Total counts all of them, also those beyond the limit.
 	Total int `json:"total"`
 }
 
-// Unread returns the next channels to read, those read longest ago first. If there are none, it closes
+// ListUnread returns the next channels to read, those read longest ago first. If there are none, it closes
 // the gap, and the run is over.
-func (a *Activities) Unread(ctx context.Context, in UnreadInput) (UnreadOutput, error) {
+func (a *Activities) ListUnread(ctx context.Context, in ListUnreadInput) (ListUnreadOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
 	ids, total, err := a.Missed.Unread(ctx, in.Gap, in.Except, in.Limit)
@@ -95,9 +95,9 @@ func (a *Activities) Unread(ctx context.Context, in UnreadInput) (UnreadOutput, 
 		err = a.Store.RecordRun(ctx, temporal.CatchUpSchedule)
 	}
 	if err != nil {
-		return UnreadOutput{}, classify(fmt.Errorf("list channels to read: %w", err))
+		return ListUnreadOutput{}, classify(fmt.Errorf("list channels to read: %w", err))
 	}
-	return UnreadOutput{Channels: ids, Total: total}, nil
+	return ListUnreadOutput{Channels: ids, Total: total}, nil
 }
 
 // CatchUpInput names the channels to read, one after the other.

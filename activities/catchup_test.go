@@ -58,7 +58,7 @@ func TestChannels(t *testing.T) {
 	b.sayIn(other, "hello?")
 	b.Workspace.Leave(left, bot)
 	b.syncChannels()
-	got, err := runWithoutInput(b.Channels)
+	got, err := runWithoutInput(b.ListChannels)
 	if want := []string{other, b.General}; err != nil || !slices.Equal(got.Channels, want) {
 		t.Errorf("got %v, %v; want %v, the most recently active first", got.Channels, err, want)
 	}

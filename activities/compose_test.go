@@ -215,7 +215,7 @@ func TestModeOffAndMuteSilenceMentions(t *testing.T) {
 	}{
 		"mode off": {conversation.RuleModeOff, func(b *bundle, _ Task) { b.settings.Mode = config.ModeOff }},
 		"muted": {conversation.RuleSilenced, func(b *bundle, task Task) {
-			if _, err := runOnce[any](b.Order, muteOrder(task.Conversation, time.Now().Add(time.Minute))); err != nil {
+			if _, err := runOnce[any](b.RecordOrder, muteOrder(task.Conversation, time.Now().Add(time.Minute))); err != nil {
 				b.Fatal(err)
 			}
 		}},

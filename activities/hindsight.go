@@ -13,25 +13,25 @@ import (
 // hindsightChunk is how many decisions are labelled in one transaction.
 const hindsightChunk = 200
 
-// LabelOutput counts what a run of Label did.
-type LabelOutput struct {
+// LabelDecisionsOutput counts what a run of Label did.
+type LabelDecisionsOutput struct {
 	Decisions int `json:"decisions"` // that it looked at
 	Labels    int `json:"labels"`
 }
 
-// Label labels the judgments that are older than a day by what followed them. An attempt goes on where
+// LabelDecisions labels the judgments that are older than a day by what followed them. An attempt goes on where
 // the one before has ended.
-func (a *Activities) Label(ctx context.Context) (LabelOutput, error) {
+func (a *Activities) LabelDecisions(ctx context.Context) (LabelDecisionsOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
 	out, err := a.label(ctx)
 	if err != nil {
-		return LabelOutput{}, classify(fmt.Errorf("label: %w", err))
+		return LabelDecisionsOutput{}, classify(fmt.Errorf("label: %w", err))
 	}
 	return out, nil
 }
 
-func (a *Activities) label(ctx context.Context) (out LabelOutput, err error) {
+func (a *Activities) label(ctx context.Context) (out LabelDecisionsOutput, err error) {
 	own, err := a.Slack.Identity(ctx)
 	if err != nil {
 		return out, err

@@ -58,15 +58,15 @@ func TestHindsight(t *testing.T) {
 		}
 		say(welcome, b.Alice.ID, "Thanks!")
 
-		if got, err := runWithoutInput(b.Label); err != nil || got.Decisions != 0 {
+		if got, err := runWithoutInput(b.LabelDecisions); err != nil || got.Decisions != 0 {
 			t.Errorf("on the same day: %+v, %v", got, err)
 		}
 		b.Clock = func() time.Time { return time.Now().Add(25 * time.Hour) }
-		got, err := runWithoutInput(b.Label)
+		got, err := runWithoutInput(b.LabelDecisions)
 		if err != nil || got.Decisions != len(keys) {
 			t.Errorf("a day later: %+v, %v; want %d decisions", got, err, len(keys))
 		}
-		if got, err := runWithoutInput(b.Label); err != nil || got.Decisions != 0 {
+		if got, err := runWithoutInput(b.LabelDecisions); err != nil || got.Decisions != 0 {
 			t.Errorf("again: %+v, %v", got, err)
 		}
 		labelled, err := b.Store.LabelledDecisions(t.Context(), store.LabelFilter{Team: "T1", Channel: b.General, Scored: true})

@@ -46,7 +46,7 @@ func TestJudgmentRules(t *testing.T) {
 		}},
 		{conversation.RuleSilenced, func(b *bundle) Task {
 			task := atTopLevel(b.say("hello?"))
-			if _, err := runOnce[any](b.Order, muteOrder(task.Conversation, time.Now().Add(conversation.MuteDuration))); err != nil {
+			if _, err := runOnce[any](b.RecordOrder, muteOrder(task.Conversation, time.Now().Add(conversation.MuteDuration))); err != nil {
 				b.Fatal(err)
 			}
 			return task

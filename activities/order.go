@@ -9,8 +9,8 @@ import (
 	"myao/internal/store"
 )
 
-// OrderInput is an order to a conversation.
-type OrderInput struct {
+// RecordOrderInput is an order to a conversation.
+type RecordOrderInput struct {
 	Conversation chat.Conversation `json:"conversation"`
 	// ID is the update's id.
 	ID string `json:"id"`
@@ -22,9 +22,9 @@ type OrderInput struct {
 	Until time.Time `json:"until,omitzero"`
 }
 
-// Order saves who ordered what and when. A snooze, mute or unmute also sets until when the
+// RecordOrder saves who ordered what and when. A snooze, mute or unmute also sets until when the
 // conversation is silent.
-func (a *Activities) Order(ctx context.Context, in OrderInput) error {
+func (a *Activities) RecordOrder(ctx context.Context, in RecordOrderInput) error {
 	err := a.Store.ApplyOrder(ctx, store.Order{
 		ID: in.ID, Scope: chat.Scope(in.Conversation), Kind: in.Kind, By: in.By, Until: in.Until, At: in.At,
 	})

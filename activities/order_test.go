@@ -10,8 +10,8 @@ import (
 )
 
 // muteOrder is an order, given now, to mute a conversation until a time.
-func muteOrder(c chat.Conversation, until time.Time) OrderInput {
-	return OrderInput{Conversation: c, ID: "mute " + until.String(), Kind: conversation.UpdateMute, By: "cli:carol", At: time.Now(), Until: until}
+func muteOrder(c chat.Conversation, until time.Time) RecordOrderInput {
+	return RecordOrderInput{Conversation: c, ID: "mute " + until.String(), Kind: conversation.UpdateMute, By: "cli:carol", At: time.Now(), Until: until}
 }
 
 func TestOrder(t *testing.T) {
@@ -34,7 +34,7 @@ func TestOrder(t *testing.T) {
 		{id: "3", kind: conversation.UpdateMute, until: at.Add(conversation.MuteDuration), refused: "another order has this id"},
 		{id: "6", kind: conversation.UpdateSnooze, until: at.Add(time.Minute), want: at.Add(time.Minute)},
 	} {
-		_, err := runOnce[any](b.Order, OrderInput{Conversation: c, ID: step.id, Kind: step.kind, By: "cli:carol", At: at, Until: step.until})
+		_, err := runOnce[any](b.RecordOrder, RecordOrderInput{Conversation: c, ID: step.id, Kind: step.kind, By: "cli:carol", At: at, Until: step.until})
 		if step.refused == "" && err != nil || step.refused != "" && (err == nil || !strings.Contains(err.Error(), step.refused)) {
 			t.Fatalf("%s %s: %v, want %q", step.kind, step.id, err, step.refused)
 		}

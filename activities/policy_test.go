@@ -439,8 +439,8 @@ func TestChannelSilencedWhileAReplyWaited(t *testing.T) {
 		order := func(c chat.Conversation, kind string, until time.Time) {
 			t.Helper()
 			now := time.Now()
-			in := OrderInput{Conversation: c, ID: kind + " " + now.String(), Kind: kind, By: "cli:carol", At: now, Until: until}
-			if _, err := runOnce[any](b.Order, in); err != nil {
+			in := RecordOrderInput{Conversation: c, ID: kind + " " + now.String(), Kind: kind, By: "cli:carol", At: now, Until: until}
+			if _, err := runOnce[any](b.RecordOrder, in); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -11,8 +11,8 @@ import (
 	"myao/internal/temporal"
 )
 
-// SurveyInput asks for a page of the scopes to remember.
-type SurveyInput struct {
+// FindScopesInput asks for a page of the scopes to remember.
+type FindScopesInput struct {
 	// Threads asks for threads; otherwise for channels.
 	Threads bool `json:"threads"`
 	// At is the time of the memory run.
@@ -21,8 +21,8 @@ type SurveyInput struct {
 	After chat.Scope `json:"after"`
 }
 
-// SurveyOutput is a page of scopes that have something new.
-type SurveyOutput struct {
+// FindScopesOutput is a page of scopes that have something new.
+type FindScopesOutput struct {
 	Scopes []chat.Scope `json:"scopes,omitempty"`
 	// Next is After of the next page; nil if this is the last one.
 	Next *chat.Scope `json:"next,omitempty"`
@@ -33,9 +33,9 @@ type SurveyOutput struct {
 // surveyPageSize is how many scopes a page is made from.
 const surveyPageSize = 200
 
-// Survey returns scopes that have changed since they were remembered. It leaves out channels of mode
+// FindScopes returns scopes that have changed since they were remembered. It leaves out channels of mode
 // off.
-func (a *Activities) Survey(ctx context.Context, in SurveyInput) (SurveyOutput, error) {
+func (a *Activities) FindScopes(ctx context.Context, in FindScopesInput) (FindScopesOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
 	out, err := a.survey(ctx, in)
@@ -43,20 +43,20 @@ func (a *Activities) Survey(ctx context.Context, in SurveyInput) (SurveyOutput, 
 		err = a.Store.RecordRun(ctx, temporal.MemorySchedule)
 	}
 	if err != nil {
-		return SurveyOutput{}, classify(fmt.Errorf("survey what is to be remembered: %w", err))
+		return FindScopesOutput{}, classify(fmt.Errorf("survey what is to be remembered: %w", err))
 	}
 	return out, nil
 }
 
-func (a *Activities) survey(ctx context.Context, in SurveyInput) (SurveyOutput, error) {
+func (a *Activities) survey(ctx context.Context, in FindScopesInput) (FindScopesOutput, error) {
 	own, err := a.Slack.Identity(ctx)
 	if err != nil {
-		return SurveyOutput{}, err
+		return FindScopesOutput{}, err
 	}
-	out := SurveyOutput{Team: own.TeamID}
+	out := FindScopesOutput{Team: own.TeamID}
 	changed, err := a.Mind.ChangedScopes(ctx, in.Threads, in.At, in.After, surveyPageSize)
 	if err != nil {
-		return SurveyOutput{}, err
+		return FindScopesOutput{}, err
 	}
 	if len(changed) == surveyPageSize {
 		out.Next = &changed[len(changed)-1]
@@ -67,7 +67,7 @@ func (a *Activities) survey(ctx context.Context, in SurveyInput) (SurveyOutput, 
 	}
 	settings, err := a.Directory.StoredSettings(ctx, own.TeamID, ids...)
 	if err != nil {
-		return SurveyOutput{}, err
+		return FindScopesOutput{}, err
 	}
 	for _, s := range changed {
 		if settings[s.Channel].Mode != conversation.ModeOff {

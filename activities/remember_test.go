@@ -49,9 +49,9 @@ func (b *bundle) saveThreads(channel string, n int) (scopes []chat.Scope) {
 	return scopes
 }
 
-func (b *bundle) survey(in SurveyInput) SurveyOutput {
+func (b *bundle) survey(in FindScopesInput) FindScopesOutput {
 	b.Helper()
-	out, err := runOnce[SurveyOutput](b.Survey, in)
+	out, err := runOnce[FindScopesOutput](b.FindScopes, in)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func (b *bundle) survey(in SurveyInput) SurveyOutput {
 	return out
 }
 
-func TestSurveyPages(t *testing.T) {
+func TestFindScopesPages(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, url option) {
 		b := setup(t, url)
 		other := b.Workspace.AddChannel(sandbox.Public, "other", b.Workspace.Bot().UserID)
@@ -73,7 +73,7 @@ func TestSurveyPages(t *testing.T) {
 		}
 		want := slices.Concat(first, second)
 
-		in := SurveyInput{Threads: true, At: at}
+		in := FindScopesInput{Threads: true, At: at}
 		got := b.survey(in)
 		if !slices.Equal(got.Scopes, want[:surveyPageSize]) || got.Next == nil || *got.Next != want[surveyPageSize-1] {
 			t.Errorf("%d scopes and then %v, want %d", len(got.Scopes), got.Next, surveyPageSize)
@@ -82,7 +82,7 @@ func TestSurveyPages(t *testing.T) {
 		if got := b.survey(in); !slices.Equal(got.Scopes, want[surveyPageSize:]) || got.Next != nil {
 			t.Errorf("%d scopes and then %v, want the other %d", len(got.Scopes), got.Next, len(want)-surveyPageSize)
 		}
-		got = b.survey(SurveyInput{At: at})
+		got = b.survey(FindScopesInput{At: at})
 		channels := []chat.Scope{{Team: "T1", Channel: first[0].Channel}, {Team: "T1", Channel: second[0].Channel}}
 		if !slices.Equal(got.Scopes, channels) || got.Next != nil {
 			t.Errorf("channels %v and then %v, want %v", got.Scopes, got.Next, channels)
@@ -91,7 +91,7 @@ func TestSurveyPages(t *testing.T) {
 }
 
 // A page without any scope left need not be the last one.
-func TestSurveyLeavesOutModeOff(t *testing.T) {
+func TestFindScopesLeavesOutModeOff(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	bot := b.Workspace.Bot().UserID
@@ -118,7 +118,7 @@ func TestSurveyLeavesOutModeOff(t *testing.T) {
 	}
 	var got []chat.Scope
 	parts := 0
-	for in := (SurveyInput{Threads: true, At: at}); ; parts++ {
+	for in := (FindScopesInput{Threads: true, At: at}); ; parts++ {
 		out := b.survey(in)
 		got = append(got, out.Scopes...)
 		if out.Next == nil {
@@ -131,19 +131,19 @@ func TestSurveyLeavesOutModeOff(t *testing.T) {
 	if !slices.Equal(got, want) || parts != 1 {
 		t.Errorf("%v after %d parts, want %v after one", got, parts, want)
 	}
-	for _, s := range b.survey(SurveyInput{At: at}).Scopes {
+	for _, s := range b.survey(FindScopesInput{At: at}).Scopes {
 		if names[s.Channel] == "off" {
 			t.Error("a channel where the bot is off")
 		}
 	}
 }
 
-func TestSurveyErrors(t *testing.T) {
+func TestFindScopesErrors(t *testing.T) {
 	t.Parallel()
 	for code, kind := range map[string]string{"internal_error": typeUnavailable, "invalid_auth": typeFinal} {
 		b := setup(t)
 		b.Workspace.Faults().Add(sandbox.Fault{Method: "auth.test", Error: code})
-		_, err := runOnce[SurveyOutput](b.Survey, SurveyInput{Threads: true, At: time.Now()})
+		_, err := runOnce[FindScopesOutput](b.FindScopes, FindScopesInput{Threads: true, At: time.Now()})
 		if app := applicationError(t, err); app.Type() != kind {
 			t.Errorf("%s: %v, want %s", code, app, kind)
 		}

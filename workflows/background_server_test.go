@@ -21,7 +21,7 @@ import (
 // thread "once", always for "never", and runs until it is cancelled for "endless".
 func (s *server) backgroundActivities() map[string]any {
 	return map[string]any{
-		"Survey": func(ctx context.Context, in activities.SurveyInput) (activities.SurveyOutput, error) {
+		"FindScopes": func(ctx context.Context, in activities.FindScopesInput) (activities.FindScopesOutput, error) {
 			out, what := s.of.survey(in)
 			return out, s.of.failure(ctx, what)
 		},
@@ -43,7 +43,9 @@ func (s *server) backgroundActivities() map[string]any {
 		"SyncChannels": func(ctx context.Context) (activities.SyncOutput, error) {
 			return activities.SyncOutput{Left: 1}, s.of.failure(ctx, "sync")
 		},
-		"Label": func(context.Context) (activities.LabelOutput, error) { return activities.LabelOutput{Labels: 1}, nil },
+		"LabelDecisions": func(context.Context) (activities.LabelDecisionsOutput, error) {
+			return activities.LabelDecisionsOutput{Labels: 1}, nil
+		},
 		"Prune": func(ctx context.Context) (activities.PruneOutput, error) {
 			return activities.PruneOutput{Deleted: map[string]int{"changes": 7}, Unfinished: true}, s.of.failure(ctx, "prune")
 		},
@@ -53,13 +55,13 @@ func (s *server) backgroundActivities() map[string]any {
 		"TellForgotten": func(ctx context.Context, _ activities.ForgetPersonInput) error {
 			return s.of.failure(ctx, "tell")
 		},
-		"Channels": func(ctx context.Context) (activities.ChannelsOutput, error) {
-			return activities.ChannelsOutput{Channels: s.of.members}, s.of.failure(ctx, "channels")
+		"ListChannels": func(ctx context.Context) (activities.ListChannelsOutput, error) {
+			return activities.ListChannelsOutput{Channels: s.of.members}, s.of.failure(ctx, "channels")
 		},
-		"Due": func(ctx context.Context) (activities.DueOutput, error) {
+		"FindGap": func(ctx context.Context) (activities.FindGapOutput, error) {
 			return s.of.due(), s.of.failure(ctx, "due")
 		},
-		"Unread": func(ctx context.Context, in activities.UnreadInput) (activities.UnreadOutput, error) {
+		"ListUnread": func(ctx context.Context, in activities.ListUnreadInput) (activities.ListUnreadOutput, error) {
 			return s.of.unread(in), s.of.failure(ctx, "unread")
 		},
 		"CatchUp": func(ctx context.Context, in activities.CatchUpInput) (activities.CatchUpOutput, error) {

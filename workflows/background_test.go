@@ -42,7 +42,7 @@ type gap struct {
 }
 
 // unread returns the members that have not been read since the gap.
-func (w workspace) unread(in activities.UnreadInput) (out activities.UnreadOutput) {
+func (w workspace) unread(in activities.ListUnreadInput) (out activities.ListUnreadOutput) {
 	w.gap.mu.Lock()
 	defer w.gap.mu.Unlock()
 	for _, m := range w.members {
@@ -55,7 +55,7 @@ func (w workspace) unread(in activities.UnreadInput) (out activities.UnreadOutpu
 	return out
 }
 
-func (w workspace) due() (out activities.DueOutput) {
+func (w workspace) due() (out activities.FindGapOutput) {
 	if w.gap != nil {
 		out.Gap = 7
 	}
@@ -96,7 +96,7 @@ func newBackgroundEnv(t *testing.T, of workspace) *backgroundEnv {
 	c.SetStartWorkflowOptions(client.StartWorkflowOptions{TaskQueue: conversation.TaskQueue})
 	c.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // the machine may be busy
 	c.SetStartTime(noon)
-	c.register("Survey", func(ctx context.Context, in activities.SurveyInput) (activities.SurveyOutput, error) {
+	c.register("FindScopes", func(ctx context.Context, in activities.FindScopesInput) (activities.FindScopesOutput, error) {
 		out, what := of.survey(in)
 		return during(ctx, c, what+asOf(in.At), out, time.Second)
 	})
@@ -127,13 +127,13 @@ func newBackgroundEnv(t *testing.T, of workspace) *backgroundEnv {
 		_, err := during(ctx, c, "tell "+in.Person.User+" of "+in.ID, 0, time.Second)
 		return err
 	})
-	c.register("Channels", func(ctx context.Context) (activities.ChannelsOutput, error) {
-		return during(ctx, c, "channels", activities.ChannelsOutput{Channels: of.members}, time.Second)
+	c.register("ListChannels", func(ctx context.Context) (activities.ListChannelsOutput, error) {
+		return during(ctx, c, "channels", activities.ListChannelsOutput{Channels: of.members}, time.Second)
 	})
-	c.register("Due", func(ctx context.Context) (activities.DueOutput, error) {
+	c.register("FindGap", func(ctx context.Context) (activities.FindGapOutput, error) {
 		return during(ctx, c, "due", of.due(), time.Second)
 	})
-	c.register("Unread", func(ctx context.Context, in activities.UnreadInput) (activities.UnreadOutput, error) {
+	c.register("ListUnread", func(ctx context.Context, in activities.ListUnreadInput) (activities.ListUnreadOutput, error) {
 		return during(ctx, c, "unread", of.unread(in), time.Second)
 	})
 	c.register("CatchUp", func(ctx context.Context, in activities.CatchUpInput) (activities.CatchUpOutput, error) {
@@ -153,7 +153,7 @@ func (c *backgroundEnv) register(name string, do any) {
 }
 
 // survey returns the part after a scope.
-func (w workspace) survey(in activities.SurveyInput) (out activities.SurveyOutput, what string) {
+func (w workspace) survey(in activities.FindScopesInput) (out activities.FindScopesOutput, what string) {
 	parts, what := w.channels, "survey channels"
 	if in.Threads {
 		parts, what = w.threads, "survey threads"

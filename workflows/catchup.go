@@ -69,8 +69,8 @@ func CatchUp(ctx workflow.Context, in CatchUpInput) (CatchUpOutput, error) {
 	c := &catchUp{ctx: ctx, done: in.Done, except: in.Except}
 	prompt := in.Gap == 0
 	if prompt {
-		var out activities.DueOutput
-		err := workflow.ExecuteActivity(background(ctx, time.Minute, "look for gaps"), do.Due).Get(ctx, &out)
+		var out activities.FindGapOutput
+		err := workflow.ExecuteActivity(background(ctx, time.Minute, "look for gaps"), do.FindGap).Get(ctx, &out)
 		if err != nil || out.Gap == 0 {
 			return c.done, err
 		}
@@ -78,13 +78,13 @@ func CatchUp(ctx workflow.Context, in CatchUpInput) (CatchUpOutput, error) {
 		c.listAtSlack()
 	}
 	for read := 0; read < channelsPerRun; prompt = false {
-		request := activities.UnreadInput{Gap: in.Gap, Except: c.except, Limit: channelsPerRun - read}
+		request := activities.ListUnreadInput{Gap: in.Gap, Except: c.except, Limit: channelsPerRun - read}
 		size, pause := channelsPerActivity, in.PauseSeconds
 		if prompt {
 			request.Limit, size, pause = promptChannels, 1, 0
 		}
-		var unread activities.UnreadOutput
-		err := workflow.ExecuteActivity(background(ctx, time.Minute, "list unread channels"), do.Unread, request).Get(ctx, &unread)
+		var unread activities.ListUnreadOutput
+		err := workflow.ExecuteActivity(background(ctx, time.Minute, "list unread channels"), do.ListUnread, request).Get(ctx, &unread)
 		if err != nil || len(unread.Channels) == 0 {
 			return c.done, err
 		}
@@ -104,8 +104,8 @@ func CatchUpAll(ctx workflow.Context, in CatchUpAllInput) (CatchUpOutput, error)
 	c := &catchUp{ctx: ctx, done: in.Done}
 	if len(in.Left) == 0 {
 		c.listAtSlack()
-		var known activities.ChannelsOutput
-		err := workflow.ExecuteActivity(background(ctx, time.Minute, "list channels"), do.Channels).Get(ctx, &known)
+		var known activities.ListChannelsOutput
+		err := workflow.ExecuteActivity(background(ctx, time.Minute, "list channels"), do.ListChannels).Get(ctx, &known)
 		if err != nil {
 			return c.done, err
 		}

@@ -229,14 +229,14 @@ func buildEnv(t *testing.T, in conversation.Input) *conversationEnv {
 		_, err := play(ctx, s, s.settle())
 		return err
 	}, activity.RegisterOptions{Name: "Settle"})
-	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.OrderInput) error {
+	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.RecordOrderInput) error {
 		s.note("write down %s by %s%s", in.Kind, in.By, s.until(in))
 		if !strings.HasPrefix(in.ID, in.Kind) || in.At.After(s.Now()) || in.At.Add(2*minute).Before(s.Now()) {
 			s.t.Errorf("%s has the id %q, and was ordered at %s", in.Kind, in.ID, in.At)
 		}
 		_, err := play(ctx, s, s.script.order())
 		return err
-	}, activity.RegisterOptions{Name: "Order"})
+	}, activity.RegisterOptions{Name: "RecordOrder"})
 	return s
 }
 
@@ -364,7 +364,7 @@ func (s *conversationEnv) update(at time.Duration, name string, o conversation.O
 }
 
 // until describes how long an order silences the conversation.
-func (s *conversationEnv) until(in activities.OrderInput) string {
+func (s *conversationEnv) until(in activities.RecordOrderInput) string {
 	switch {
 	case in.Until.IsZero():
 		return ""

@@ -78,9 +78,9 @@ func (m *memory) part() (next *chat.Scope, err error) {
 	if m.in.Channels {
 		kind = "channels"
 	}
-	in := activities.SurveyInput{Threads: !m.in.Channels, At: m.in.At, After: m.in.After}
-	var found activities.SurveyOutput
-	if err := workflow.ExecuteActivity(background(m.ctx, time.Minute, "find what is new in "+kind), do.Survey, in).
+	in := activities.FindScopesInput{Threads: !m.in.Channels, At: m.in.At, After: m.in.After}
+	var found activities.FindScopesOutput
+	if err := workflow.ExecuteActivity(background(m.ctx, time.Minute, "find what is new in "+kind), do.FindScopes, in).
 		Get(m.ctx, &found); err != nil {
 		return nil, err
 	}

@@ -207,12 +207,12 @@ func TestFanOutIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	returned(t, c, MemoryOutput{Threads: 30, Calls: 30})
-	if c.most["Remember"] != 6 || c.most["Survey"] != 1 {
+	if c.most["Remember"] != 6 || c.most["FindScopes"] != 1 {
 		t.Errorf("at a time: %v, want %d", c.most, 6)
 	}
 	want := map[string]limits{
-		"Survey":   {minute, time.Hour, 10 * second, conversation.TaskQueue},
-		"Remember": {5 * minute, time.Hour, 10 * second, conversation.ModelTaskQueue},
+		"FindScopes": {minute, time.Hour, 10 * second, conversation.TaskQueue},
+		"Remember":   {5 * minute, time.Hour, 10 * second, conversation.ModelTaskQueue},
 	}
 	if !reflect.DeepEqual(c.limits, want) {
 		t.Errorf("limits %v, want %v", c.limits, want)

@@ -410,7 +410,7 @@ var paths = []path{
 			p.is(conversation.Waiting)
 			p.orders(conversation.UpdateAnswerNow, carol)
 		},
-		runs: [][]string{{"signal said", "update answer-now", "Compose", "Order", "PostAtOnce: done", "completed"}}, never: []string{"Judge"}},
+		runs: [][]string{{"signal said", "update answer-now", "Compose", "RecordOrder", "PostAtOnce: done", "completed"}}, never: []string{"Judge"}},
 	{name: "answer-now-while-judging", in: topLevel,
 		play: func(p *pathRunner) {
 			p.judged(no().after(untilCancelled))
@@ -418,7 +418,7 @@ var paths = []path{
 			p.sees("judge " + ts(2))
 			p.orders(conversation.UpdateAnswerNow, carol)
 		},
-		runs: [][]string{{"Judge", "update answer-now", "cancels Judge", "Settle overruled", "Compose", "Order", "PostAtOnce: done", "completed"}}},
+		runs: [][]string{{"Judge", "update answer-now", "cancels Judge", "Settle overruled", "Compose", "RecordOrder", "PostAtOnce: done", "completed"}}},
 	{name: "answer-now-while-delaying", in: topLevel,
 		play: func(p *pathRunner) {
 			p.judged(yes(60))
@@ -426,7 +426,7 @@ var paths = []path{
 			p.is(conversation.Delaying)
 			p.orders(conversation.UpdateAnswerNow, carol)
 		},
-		runs: [][]string{{"Judge: yes, later", "update answer-now", "Compose", "Order", "PostAtOnce: done", "completed"}}},
+		runs: [][]string{{"Judge: yes, later", "update answer-now", "Compose", "RecordOrder", "PostAtOnce: done", "completed"}}},
 	{name: "drop",
 		play: func(p *pathRunner) {
 			p.composed(done.after(untilCancelled))
@@ -434,7 +434,7 @@ var paths = []path{
 			p.sees("compose " + ts(2))
 			p.orders(conversation.UpdateDrop, carol)
 		},
-		runs: [][]string{{"Compose addressed", "update drop", "cancels Compose", "Settle dropped", "Order", "completed"}}, never: posts},
+		runs: [][]string{{"Compose addressed", "update drop", "cancels Compose", "Settle dropped", "RecordOrder", "completed"}}, never: posts},
 	{name: "snooze", in: topLevel,
 		play: func(p *pathRunner) {
 			p.judged(yes(60))
@@ -442,7 +442,7 @@ var paths = []path{
 			p.is(conversation.Delaying)
 			p.orders(conversation.UpdateSnooze, conversation.Order{By: "carol", Seconds: 60})
 		},
-		runs: [][]string{{"Judge: yes, later", "update snooze", "Order", "Order: done", "Settle dropped", "completed"}}, never: []string{"Compose"}},
+		runs: [][]string{{"Judge: yes, later", "update snooze", "RecordOrder", "RecordOrder: done", "Settle dropped", "completed"}}, never: []string{"Compose"}},
 	{name: "mute-and-unmute", in: topLevel,
 		play: func(p *pathRunner) {
 			p.sends(conversation.Policy{MinWait: 10, MaxWait: 60, IdleClose: 1}, said(2))
@@ -451,17 +451,17 @@ var paths = []path{
 			p.says(said(3))
 			p.orders(conversation.UpdateUnmute, carol)
 		},
-		runs: [][]string{{"signal said", "update mute", "Order: done", "signal said", "update unmute", "Order: done", "Judge", "completed"}}},
+		runs: [][]string{{"signal said", "update mute", "RecordOrder: done", "signal said", "update unmute", "RecordOrder: done", "Judge", "completed"}}},
 	{name: "mute-in-a-run-of-its-own", in: topLevel,
 		play: func(p *pathRunner) { p.orders(conversation.UpdateMute, carol) },
-		runs: [][]string{{"started", "update mute", "Order", "Order: done", "completed"}}, never: []string{"signal said"}},
+		runs: [][]string{{"started", "update mute", "RecordOrder", "RecordOrder: done", "completed"}}, never: []string{"signal said"}},
 	{name: "refused-in-a-run-of-its-own", in: topLevel,
 		play: func(p *pathRunner) {
 			if err := p.updateWithStart(p.c, conversation.UpdateAnswerNow, carol); err == nil {
 				p.t.Error("answer-now was not refused, though nothing was pending")
 			}
 		},
-		runs: [][]string{{"started", "completed"}}, never: []string{"update answer-now", "Order"}},
+		runs: [][]string{{"started", "completed"}}, never: []string{"update answer-now", "RecordOrder"}},
 	{name: "nothing-of-consequence", in: topLevel,
 		play: func(p *pathRunner) { p.says(deleted(2)) },
 		runs: [][]string{{"started", "signal deleted", "completed"}}, never: []string{"timer started"}},
@@ -526,7 +526,7 @@ var paths = []path{
 				p.t.Fatal(err)
 			}
 		},
-		runs: [][]string{{"signal said", "cancel requested", "Order: done", "canceled"}}, never: []string{"Judge"}},
+		runs: [][]string{{"signal said", "cancel requested", "RecordOrder: done", "canceled"}}, never: []string{"Judge"}},
 	{name: "reset",
 		play: func(p *pathRunner) {
 			p.says(addressed(2))
@@ -570,16 +570,16 @@ var paths = []path{
 			}
 			p.begin("memory", Memory, MemoryInput{MaxConcurrent: 4})
 		},
-		runs: [][]string{{"Survey", "Remember", "Remember", "Remember: failed", "Survey", "Remember", "Survey", "Remember: done", "completed"}}},
+		runs: [][]string{{"FindScopes", "Remember", "Remember", "Remember: failed", "FindScopes", "Remember", "FindScopes", "Remember: done", "completed"}}},
 	{name: "memory-with-nothing-new",
 		play: func(p *pathRunner) { p.begin("memory", Memory, MemoryInput{MaxConcurrent: 4}) },
-		runs: [][]string{{"Survey", "Survey: done", "Survey", "Survey: done", "Remember", "Remember: done", "completed"}}},
+		runs: [][]string{{"FindScopes", "FindScopes: done", "FindScopes", "FindScopes: done", "Remember", "Remember: done", "completed"}}},
 	{name: "memory-failed",
 		play: func(p *pathRunner) {
 			p.of = workspace{fails: refuses("survey channels")}
 			p.begin("memory", Memory, MemoryInput{MaxConcurrent: 4})
 		},
-		runs: [][]string{{"Survey: done", "Survey", "Survey: failed", "failed"}}},
+		runs: [][]string{{"FindScopes: done", "FindScopes", "FindScopes: failed", "failed"}}},
 	{name: "memory-cancelled",
 		play: func(p *pathRunner) {
 			p.of = workspace{threads: [][]chat.Scope{threads("C1", "1", "endless", "3", "4", "5", "6")}}
@@ -595,17 +595,17 @@ var paths = []path{
 			}
 			p.begin("memory", Memory, MemoryInput{MaxConcurrent: 4})
 		},
-		runs: [][]string{{"started", "Remember: done", "continued as new"}, {"continues", "Survey", "Remember: done", "completed"}}},
+		runs: [][]string{{"started", "Remember: done", "continued as new"}, {"continues", "FindScopes", "Remember: done", "completed"}}},
 	{name: "catch-up-without-a-gap",
 		play:  func(p *pathRunner) { p.begin("catch-up", CatchUp, CatchUpInput{PauseSeconds: 1}) },
-		runs:  [][]string{{"Due", "Due: done", "completed"}},
-		never: []string{"SyncChannels", "Unread", "CatchUp"}},
+		runs:  [][]string{{"FindGap", "FindGap: done", "completed"}},
+		never: []string{"SyncChannels", "ListUnread", "CatchUp"}},
 	{name: "catch-up",
 		play: func(p *pathRunner) {
 			p.of = workspace{members: []string{"C1", "C2", "C3"}, gap: &gap{}, fails: refuses("catch up C2")}
 			p.begin("catch-up", CatchUp, CatchUpInput{PauseSeconds: 1})
 		},
-		runs: [][]string{{"Due", "SyncChannels", "Unread", "CatchUp", "CatchUp: failed", "Unread: done", "completed"}}},
+		runs: [][]string{{"FindGap", "SyncChannels", "ListUnread", "CatchUp", "CatchUp: failed", "ListUnread: done", "completed"}}},
 	{name: "catch-up-cancelled",
 		play: func(p *pathRunner) {
 			p.of = workspace{members: []string{"C1", "C2", "C3"}, gap: &gap{}, fails: func(what string, _ int) error {
@@ -617,7 +617,7 @@ var paths = []path{
 			run := p.begin("catch-up", CatchUp, CatchUpInput{})
 			p.cancelAfter(run, "CatchUp")
 		},
-		runs: [][]string{{"Due", "CatchUp", "cancel requested", "cancels CatchUp", "canceled"}}},
+		runs: [][]string{{"FindGap", "CatchUp", "cancel requested", "cancels CatchUp", "canceled"}}},
 	{name: "catch-up-continued",
 		play: func(p *pathRunner) {
 			var many []string
@@ -627,26 +627,26 @@ var paths = []path{
 			p.of = workspace{members: many, gap: &gap{}}
 			p.begin("catch-up", CatchUp, CatchUpInput{})
 		},
-		runs: [][]string{{"started", "Due", "CatchUp", "Unread", "CatchUp", "continued as new"}, {"continues", "Unread", "CatchUp: done", "Unread: done", "completed"}}},
+		runs: [][]string{{"started", "FindGap", "CatchUp", "ListUnread", "CatchUp", "continued as new"}, {"continues", "ListUnread", "CatchUp: done", "ListUnread: done", "completed"}}},
 	{name: "catch-up-all",
 		play: func(p *pathRunner) {
 			p.of = workspace{members: []string{"C1", "C2", "C3", "C4"}, fails: refuses("catch up C3")}
 			p.begin("catch-up", CatchUpAll, CatchUpAllInput{})
 		},
-		runs:  [][]string{{"SyncChannels", "Channels", "CatchUp", "CatchUp", "CatchUp: done", "CatchUp: failed", "completed"}},
+		runs:  [][]string{{"SyncChannels", "ListChannels", "CatchUp", "CatchUp", "CatchUp: done", "CatchUp: failed", "completed"}},
 		never: []string{"Judge"}},
 	{name: "catch-up-all-without-the-listing",
 		play: func(p *pathRunner) {
 			p.of = workspace{members: []string{"C1"}, fails: refuses("sync")}
 			p.begin("catch-up", CatchUpAll, CatchUpAllInput{})
 		},
-		runs: [][]string{{"SyncChannels: failed", "Channels", "CatchUp", "CatchUp: done", "completed"}}},
+		runs: [][]string{{"SyncChannels: failed", "ListChannels", "CatchUp", "CatchUp: done", "completed"}}},
 	{name: "catch-up-all-failed",
 		play: func(p *pathRunner) {
 			p.of = workspace{fails: refuses("channels")}
 			p.begin("catch-up", CatchUpAll, CatchUpAllInput{})
 		},
-		runs: [][]string{{"Channels", "Channels: failed", "failed"}}},
+		runs: [][]string{{"ListChannels", "ListChannels: failed", "failed"}}},
 	{name: "catch-up-all-cancelled",
 		play: func(p *pathRunner) {
 			p.of = workspace{members: []string{"C1", "C2", "C3"}, fails: func(what string, _ int) error {
@@ -668,7 +668,7 @@ var paths = []path{
 			p.of = workspace{members: many}
 			p.begin("catch-up", CatchUpAll, CatchUpAllInput{})
 		},
-		runs: [][]string{{"started", "Channels", "CatchUp", "continued as new"}, {"continues", "CatchUp: done", "completed"}}},
+		runs: [][]string{{"started", "ListChannels", "CatchUp", "continued as new"}, {"continues", "CatchUp: done", "completed"}}},
 	{name: "channel-sync",
 		play: func(p *pathRunner) { p.begin("channel-sync", ChannelSync) },
 		runs: [][]string{{"SyncChannels", "SyncChannels: done", "completed"}}},
@@ -690,7 +690,7 @@ var paths = []path{
 		runs: [][]string{{"Prune", "Prune: done", "completed"}}},
 	{name: "hindsight",
 		play: func(p *pathRunner) { p.begin("hindsight", Hindsight) },
-		runs: [][]string{{"Label", "Label: done", "completed"}}},
+		runs: [][]string{{"LabelDecisions", "LabelDecisions: done", "completed"}}},
 	{name: "forget-person",
 		play: func(p *pathRunner) { p.begin("forget-person", ForgetPerson, chat.Person{Team: "T1", User: "U1"}) },
 		runs: [][]string{{"ForgetPerson", "ForgetPerson: done", "timer started", "timer fired", "ForgetPerson", "ForgetPerson: done", "TellForgotten", "TellForgotten: done", "completed"}}},

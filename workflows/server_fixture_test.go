@@ -176,7 +176,7 @@ func (s *server) activities() map[string]any {
 			_, err := perform(ctx, s.settle())
 			return err
 		},
-		"Order": func(ctx context.Context, in activities.OrderInput) error {
+		"RecordOrder": func(ctx context.Context, in activities.RecordOrderInput) error {
 			s.note(ctx, activities.Task{Conversation: in.Conversation}, in.Kind)
 			_, err := perform(ctx, s.script.order())
 			return err

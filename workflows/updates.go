@@ -111,7 +111,7 @@ func (r *conversationRun) silenceUntil(ctx workflow.Context, o order, until time
 	}
 	defer r.silenceMutex.Unlock()
 	ctx = workflow.WithActivityOptions(ctx, activityOptions(10*time.Second, time.Minute, o.String()))
-	if err := workflow.ExecuteActivity(ctx, do.Order, r.orderInput(o, until)).Get(ctx, nil); err != nil {
+	if err := workflow.ExecuteActivity(ctx, do.RecordOrder, r.orderInput(o, until)).Get(ctx, nil); err != nil {
 		return err
 	}
 	if until.IsZero() {
@@ -125,11 +125,11 @@ func (r *conversationRun) silenceUntil(ctx workflow.Context, o order, until time
 // recordOrder records an executed order in the ledger. Nothing waits for it.
 func (r *conversationRun) recordOrder(o order) {
 	ctx := workflow.WithActivityOptions(r.ctx, activityOptions(10*time.Second, 24*time.Hour, o.String()))
-	r.detach(ctx, "write down an order: "+o.kind, "", do.Order, r.orderInput(o, time.Time{}))
+	r.detach(ctx, "write down an order: "+o.kind, "", do.RecordOrder, r.orderInput(o, time.Time{}))
 }
 
-func (r *conversationRun) orderInput(o order, until time.Time) activities.OrderInput {
-	return activities.OrderInput{Conversation: r.in.Conversation, ID: o.id, Kind: o.kind, By: o.By, At: r.now(), Until: until}
+func (r *conversationRun) orderInput(o order, until time.Time) activities.RecordOrderInput {
+	return activities.RecordOrderInput{Conversation: r.in.Conversation, ID: o.id, Kind: o.kind, By: o.By, At: r.now(), Until: until}
 }
 
 func (o order) String() string { return o.kind + ", ordered by " + o.By }

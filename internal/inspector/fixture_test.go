@@ -202,8 +202,8 @@ func (h *testWorker) Start() {
 			return out, nil
 		},
 		"Settle": func(context.Context, activities.SettleInput) error { return nil },
-		"Order": func(ctx context.Context, in activities.OrderInput) error {
-			return (&activities.Activities{Store: h.w.operator.Store}).Order(ctx, in)
+		"RecordOrder": func(ctx context.Context, in activities.RecordOrderInput) error {
+			return (&activities.Activities{Store: h.w.operator.Store}).RecordOrder(ctx, in)
 		},
 	} {
 		flows.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})

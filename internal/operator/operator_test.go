@@ -116,11 +116,11 @@ func (w *fixture) work() {
 			return activities.ReplyOutput{Result: conversation.Done}, nil
 		},
 		"Settle": func(context.Context, activities.SettleInput) error { return nil },
-		"Order": func(ctx context.Context, in activities.OrderInput) error {
+		"RecordOrder": func(ctx context.Context, in activities.RecordOrderInput) error {
 			w.mu.Lock()
 			w.orders = append(w.orders, in.Kind+" by "+in.By)
 			w.mu.Unlock()
-			return (&activities.Activities{Store: w.Store}).Order(ctx, in)
+			return (&activities.Activities{Store: w.Store}).RecordOrder(ctx, in)
 		},
 	} {
 		flows.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
