@@ -59,7 +59,7 @@ func TestShadow(t *testing.T) {
 	}
 	s.await("the snapshot", func() bool { return snapshots() == 1 })
 	s.await("both histories to be the same", func() bool {
-		return slices.Equal(s.eventTypes(id), alone.eventTypes("channel/T0E2E/"+alone.general))
+		return slices.Equal(s.asked(id), alone.asked("channel/T0E2E/"+alone.general))
 	})
 
 	s.worker.Kill()
@@ -124,11 +124,16 @@ func TestShadow(t *testing.T) {
 	}
 }
 
-// eventTypes are the types of the events of a conversation's run, in order.
-func (s *system) eventTypes(id string) (all []enumspb.EventType) {
+// asked are the types of the events by which a conversation's run has asked for something, in order. On a busy machine
+// a workflow task may be given to a worker twice, so the others differ.
+func (s *system) asked(id string) (all []enumspb.EventType) {
 	s.t.Helper()
 	for _, e := range s.history(id) {
-		all = append(all, e.GetEventType())
+		switch kind := e.GetEventType(); kind {
+		case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, enumspb.EVENT_TYPE_TIMER_STARTED, enumspb.EVENT_TYPE_MARKER_RECORDED,
+			enumspb.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES:
+			all = append(all, kind)
+		}
 	}
 	return all
 }
