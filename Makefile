@@ -89,9 +89,11 @@ chaos: temporal temporal-server postgres ## kill, freeze and fail things for ove
 	@echo "The same with a Temporal server on Postgres …"
 	$(CHAOS_TEST) -chaos.messages=3000 -chaos.kills=30 -chaos.temporal=postgres -test.run='^TestChaos$$' $(ARGS)
 
-topology: temporal-server postgres ## replace two starters and three workers one by one, with Temporal on Postgres
+topology: temporal temporal-server postgres ## replace two starters and three workers one by one, and two versions side by side, with Temporal on Postgres
 	@echo "Replacing programs one by one while people write …"
 	go test ./test/chaos -count=1 -timeout $(TEST_TIMEOUT) -run '^Test(Topology|Stuck)$$' $(TESTFLAGS) -args -chaos.temporal=postgres
+	@echo "Two versions of the workers side by side, one with a changed branch …"
+	go test ./workflows -count=1 -timeout $(TEST_TIMEOUT) -run '^TestAChangedBranchBesideTheOneBefore$$' $(TESTFLAGS) -args -postgres
 
 drill: temporal temporal-server postgres prometheus ## break the system in ten ways, and see what doctor and alerts name first
 	@echo "Breaking the system in ten ways: under five minutes …"

@@ -159,6 +159,9 @@ func (c *summariser) outcome(a *historypb.ActivityTaskCompletedEventAttributes) 
 
 // localActivity describes the end of a local activity.
 func (c *summariser) localActivity(a *historypb.MarkerRecordedEventAttributes) string {
+	if a.GetMarkerName() == "Version" {
+		return "Version: "
+	}
 	var marker struct{ ActivityType string }
 	c.read(a.GetDetails()["data"], &marker)
 	if a.GetFailure() != nil {

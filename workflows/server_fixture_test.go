@@ -39,12 +39,15 @@ type server struct {
 	of        workspace // for the background workflows
 	t         *testing.T
 	client    client.Client
+	address   string
 	namespace string
 	warnings  *warnings
 	// attributes is set if the namespace knows the search attributes.
 	attributes bool
-	probes     int           // conversations that find out which version new runs have
-	timeout    time.Duration // of await
+	// flow is the workflow of conversations; nil: Conversation.
+	flow    func(workflow.Context, conversation.Input) error
+	probes  int           // conversations that find out which version new runs have
+	timeout time.Duration // of await
 
 	mu      sync.Mutex
 	record  []string // "thread/T1/C1/1.000000 post 2.000000"
@@ -64,7 +67,7 @@ func newServer(t *testing.T) *server {
 func newServerAt(t *testing.T, address string) *server {
 	t.Helper()
 	s := &server{
-		script: allSucceed(), t: t, namespace: strings.ToLower(strings.ReplaceAll(t.Name(), "/", "-")),
+		script: allSucceed(), t: t, address: address, namespace: strings.ToLower(strings.ReplaceAll(t.Name(), "/", "-")),
 		warnings: &warnings{}, timeout: time.Minute, changed: make(chan struct{}), infos: map[string]activity.Info{},
 	}
 	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0) }
@@ -108,7 +111,7 @@ func (s *server) startWorkers(o worker.Options) (stop func()) {
 	for _, queue := range []string{conversation.TaskQueue, conversation.ModelTaskQueue, conversation.ToolsTaskQueue} {
 		w := worker.New(s.client, queue, o)
 		if queue == conversation.TaskQueue {
-			register(w)
+			register(w, s.flow)
 		}
 		for _, all := range []map[string]any{s.activities(), s.backgroundActivities()} {
 			for name, do := range all {
@@ -244,6 +247,18 @@ func (s *server) note(ctx context.Context, task activities.Task, what string) {
 	s.changed = make(chan struct{})
 }
 
+// count is how often the record has a line.
+func (s *server) count(line string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.record {
+		if l == line {
+			n++
+		}
+	}
+	return n
+}
+
 // awaitLine waits until the record has a line.
 func (s *server) awaitLine(line string) error {
 	timeout := time.After(s.timeout)
@@ -366,9 +381,12 @@ func difference(got, want []string) []string {
 	return out
 }
 
-// register registers all workflows under the names in recorded histories.
-func register(r worker.WorkflowRegistry) {
-	r.RegisterWorkflowWithOptions(Conversation, workflow.RegisterOptions{Name: conversation.WorkflowType})
+// register registers all workflows under the names in recorded histories. flow is that of conversations; nil: Conversation.
+func register(r worker.WorkflowRegistry, flow func(workflow.Context, conversation.Input) error) {
+	if flow == nil {
+		flow = Conversation
+	}
+	r.RegisterWorkflowWithOptions(flow, workflow.RegisterOptions{Name: conversation.WorkflowType})
 	r.RegisterWorkflow(Memory)
 	r.RegisterWorkflow(CatchUp)
 	r.RegisterWorkflow(CatchUpAll)
@@ -381,12 +399,15 @@ func register(r worker.WorkflowRegistry) {
 }
 
 // replayed replays a history with the present code and returns the replayer's error.
-func replayed(h *historypb.History) error {
+func replayed(h *historypb.History) error { return replayedBy(nil, h) }
+
+// replayedBy is replayed with another workflow of conversations.
+func replayedBy(flow func(workflow.Context, conversation.Input) error, h *historypb.History) error {
 	r, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{DisableDeadlockDetection: true}) // the machine may be busy
 	if err != nil {
 		return err
 	}
-	register(r)
+	register(r, flow)
 	return r.ReplayWorkflowHistory(quiet, h)
 }
 

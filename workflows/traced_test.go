@@ -27,7 +27,7 @@ func TestRecordedHistoriesReplayTraced(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		register(r)
+		register(r, nil)
 		if err := r.ReplayWorkflowHistory(quiet, h); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}

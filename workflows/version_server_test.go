@@ -2,14 +2,17 @@ package workflows
 
 import (
 	"encoding/base64"
+	"flag"
 	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
 	historypb "go.temporal.io/api/history/v1"
@@ -26,6 +29,8 @@ import (
 	"myao/internal/conversation"
 	"myao/internal/testserver"
 )
+
+var onPostgres = flag.Bool("postgres", false, "show the test of a changed branch on a Temporal server on Postgres")
 
 // versioned returns the options of workers with a version.
 func versioned(build string) worker.Options {
@@ -54,7 +59,7 @@ func (s *server) operate(command string) string {
 	s.await(command, func() bool { // the server must know the workers first
 		cmd := exec.CommandContext(s.t.Context(), "sh", "-c", command)
 		cmd.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+":"+bin, "TEMPORAL_CONFIG_FILE="+os.DevNull,
-			"TEMPORAL_ADDRESS="+testserver.Temporal(s.t), "TEMPORAL_NAMESPACE="+s.namespace)
+			"TEMPORAL_ADDRESS="+s.address, "TEMPORAL_NAMESPACE="+s.namespace)
 		out, err := cmd.CombinedOutput()
 		said = string(out)
 		return err == nil
@@ -116,7 +121,7 @@ func (s *server) dial(bind bool) *codec.Codec {
 		s.t.Fatal(err)
 	}
 	s.client, err = client.NewLazyClient(client.Options{
-		HostPort: testserver.Temporal(s.t), Namespace: s.namespace, Identity: "test",
+		HostPort: s.address, Namespace: s.namespace, Identity: "test",
 		Logger: sdklog.NewStructuredLogger(slog.New(s.warnings)), DataConverter: c.DataConverter(), FailureConverter: c.FailureConverter(),
 	})
 	if err != nil {
@@ -259,4 +264,86 @@ func TestVersionsOfTheWorkers(t *testing.T) {
 	runs := map[bool]int{false: 5, true: 7}[moves] + s.probes
 	replay(t, decrypted(t, crypt, s.histories(runs)))
 	t.Logf("the server notifies of versions: %v; %d runs", moves, runs)
+}
+
+// changed is Conversation with a changed branch as docs/deploying.md has it: a run waits for a moment before it does
+// anything. careless is the same without a version.
+func changed(ctx workflow.Context, in conversation.Input) error {
+	if workflow.GetVersion(ctx, "wait-first", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return Conversation(ctx, in)
+	}
+	return careless(ctx, in)
+}
+
+func careless(ctx workflow.Context, in conversation.Input) error {
+	_ = workflow.Sleep(ctx, time.Millisecond) // a run that is cancelled goes on, and ends
+	return Conversation(ctx, in)
+}
+
+func TestAChangedBranchReplays(t *testing.T) {
+	t.Parallel()
+	refused := 0
+	for file, h := range recorded(t) {
+		if h.Events[0].GetWorkflowExecutionStartedEventAttributes().GetWorkflowType().GetName() != conversation.WorkflowType {
+			continue
+		}
+		if err := replayedBy(changed, h); err != nil {
+			t.Errorf("%s with a version: %v", file, err)
+		}
+		if err := replayedBy(careless, h); err != nil { // nil where a run begins with a timer
+			refused++
+		}
+	}
+	if refused < 60 {
+		t.Errorf("without a version only %d histories are refused", refused)
+	}
+}
+
+// A version with a changed branch runs beside the one before. Each ends what it has begun, as far as the server does
+// not hand it over, and every question is answered once.
+func TestAChangedBranchBesideTheOneBefore(t *testing.T) {
+	t.Parallel()
+	address := ""
+	if *onPostgres {
+		address = testserver.StartTemporalOnPostgres(t, testserver.StartPostgres(t), 4, nil).Address
+	} else {
+		address = testserver.Temporal(t)
+	}
+	s := newServerAt(t, address)
+	moves := s.moves()
+	t.Cleanup(s.startWorkers(versioned("v1")))
+	s.setCurrent("v1")
+	slow := conversation.Policy{MinWait: 60, MaxWait: 600, IdleClose: 3600}
+	before, after := topLevel, chat.Conversation{Team: "T1", Channel: "C2"}
+	if err := s.send(before, slow, said(2)); err != nil {
+		t.Fatal(err)
+	}
+	s.await("the conversation to wait", func() bool { return version(s.history(before.ID(), "")) == "v1" })
+
+	s.flow = changed
+	t.Cleanup(s.startWorkers(versioned("v2")))
+	s.setCurrent("v2")
+	for _, c := range []chat.Conversation{before, after} {
+		if err := s.send(c, fast, said(3)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for c, build := range map[chat.Conversation]string{before: map[bool]string{false: "v1", true: "v2"}[moves], after: "v2"} {
+		s.closed(c)
+		h := s.history(c.ID(), "")
+		if got := version(h); got != build {
+			t.Errorf("%s ended with version %s, want %s", c.ID(), got, build)
+		}
+		if got := slices.Contains(summary(t, h), "Version: "); got != (build == "v2") {
+			t.Errorf("%s went the new way: %v, of version %s: %q", c.ID(), got, build, summary(t, h))
+		}
+		if posts := s.count(c.ID() + " post " + ts(3)); posts != 1 {
+			t.Errorf("%s: %d posts", c.ID(), posts)
+		}
+	}
+	for _, h := range s.histories(2 + s.probes) {
+		if err := replayedBy(changed, h); err != nil {
+			t.Error(err)
+		}
+	}
 }
