@@ -85,7 +85,7 @@ func TestOldTables(t *testing.T) {
 			}
 			starter := runWith(t, configuration(t, "127.0.0.1:0", url, "http://"+nowhere+"/api/", ""))
 			for _, command := range []string{"serve", "migrate", "doctor", "usage"} {
-				starter(1, "its tables are from before the first release, and nothing after revision 636b1535 can bring them up to date: "+
+				starter(1, "the database's tables are from before the first release, and nothing after revision 636b1535 can bring them up to date: "+
 					"expected tables of this version, or none; set database.url to an empty database, or keep to that revision", command)
 			}
 		})

@@ -22,7 +22,7 @@ type Version struct {
 }
 
 // ErrOldTables says that the tables are of a version before the first release.
-var ErrOldTables = errors.New("its tables are from before the first release, and nothing after revision 636b1535 can bring them up to date: " +
+var ErrOldTables = errors.New("the database's tables are from before the first release, and nothing after revision 636b1535 can bring them up to date: " +
 	"expected tables of this version, or none; set database.url to an empty database, or keep to that revision")
 
 // Version reads which migrations the database has. It changes nothing. It returns ErrOldTables for a database that no
