@@ -34,13 +34,13 @@ func TestLostBefore(t *testing.T) {
 		last    *progress
 		want    int
 	}{
-		"the first":                   {1, nil, 0},
-		"after one that told nothing": {2, nil, 1},
-		"after one of older workers":  {40, nil, 1},
-		"after an error":              {2, &progress{Attempt: 1, Ended: true}, 0},
-		"after one that never ended":  {3, &progress{Attempt: 2, Lost: 1}, 2},
-		"after one of both":           {4, &progress{Attempt: 3, Lost: 2, Ended: true}, 2},
-		"after one that never began":  {4, &progress{Attempt: 2, Lost: 1, Ended: true}, 2},
+		"the first":                    {1, nil, 0},
+		"after one that told nothing":  {2, nil, 1},
+		"after many that told nothing": {40, nil, 1},
+		"after an error":               {2, &progress{Attempt: 1, Ended: true}, 0},
+		"after one that never ended":   {3, &progress{Attempt: 2, Lost: 1}, 2},
+		"after one of both":            {4, &progress{Attempt: 3, Lost: 2, Ended: true}, 2},
+		"after one that never began":   {4, &progress{Attempt: 2, Lost: 1, Ended: true}, 2},
 	} {
 		if got := lostBefore(c.attempt, c.last); got != c.want {
 			t.Errorf("%s: %d lost, want %d", what, got, c.want)

@@ -187,7 +187,7 @@ type Encryption struct {
 	// Keys are the active and the former keys by their ids, each 32 bytes in base64.
 	Keys map[string]Secret `yaml:"keys"`
 	// BindPayloads writes into each new payload which workflow it belongs to, so that it is
-	// refused elsewhere. Programs of before this setting cannot read such payloads.
+	// refused elsewhere. Programs that do not know the setting cannot read such payloads.
 	BindPayloads bool `yaml:"bind_payloads"`
 }
 

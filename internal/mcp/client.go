@@ -191,7 +191,7 @@ func (c *Client) declared(t store.MCPTool) json.RawMessage {
 		return known.(written).out
 	}
 	f, err := read([]byte(t.Schema))
-	if err != nil { // a row of an older version: it is listed anew
+	if err != nil { // of a version that took other schemas: it is listed anew
 		return json.RawMessage(`{"type":"object"}`)
 	}
 	out := f.declared()

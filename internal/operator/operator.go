@@ -51,8 +51,7 @@ var (
 type Refused struct {
 	// Text says why, for people.
 	Text string
-	// Phase is the conversation's phase if nothing waits in it; empty for other reasons, and from
-	// older workers.
+	// Phase is the conversation's phase if nothing waits in it; empty for other reasons.
 	Phase conversation.Phase
 }
 
