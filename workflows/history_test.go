@@ -6,10 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
-	"go.temporal.io/sdk/converter"
 
 	"myao/activities"
 	"myao/internal/conversation"
@@ -40,7 +38,7 @@ func (c *summariser) describe(e *historypb.HistoryEvent) string {
 		return c.start(e.GetWorkflowExecutionStartedEventAttributes())
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED:
 		var s conversation.Signal
-		c.read(e.GetWorkflowExecutionSignaledEventAttributes().GetInput(), &s)
+		payloads(c.t, e.GetWorkflowExecutionSignaledEventAttributes().GetInput(), &s)
 		line := "signal"
 		for _, change := range s.Changes {
 			line += " " + string(change.Kind)
@@ -82,7 +80,7 @@ func (c *summariser) start(a *historypb.WorkflowExecutionStartedEventAttributes)
 		return "continues"
 	}
 	var in conversation.Input
-	c.read(a.GetInput(), &in)
+	payloads(c.t, a.GetInput(), &in)
 	if in.State == nil { // it was reset
 		return "started"
 	}
@@ -115,7 +113,7 @@ func (c *summariser) describeScheduled(a *historypb.ActivityTaskScheduledEventAt
 	switch line {
 	case "Compose":
 		var in activities.ComposeInput
-		c.read(a.GetInput(), &in)
+		payloads(c.t, a.GetInput(), &in)
 		if in.Addressed {
 			line += " addressed"
 		}
@@ -130,7 +128,7 @@ func (c *summariser) describeScheduled(a *historypb.ActivityTaskScheduledEventAt
 		}
 	case "Settle":
 		var in activities.SettleInput
-		c.read(a.GetInput(), &in)
+		payloads(c.t, a.GetInput(), &in)
 		line += " " + string(in.Outcome)
 	}
 	return line
@@ -140,7 +138,7 @@ func (c *summariser) outcome(a *historypb.ActivityTaskCompletedEventAttributes) 
 	switch c.name(a.GetScheduledEventId()) {
 	case "Judge":
 		var out activities.JudgeOutput
-		c.read(a.GetResult(), &out)
+		payloads(c.t, a.GetResult(), &out)
 		switch d := out.Verdict.DelaySeconds; {
 		case !out.Verdict.ShouldRespond:
 			return "no"
@@ -151,7 +149,7 @@ func (c *summariser) outcome(a *historypb.ActivityTaskCompletedEventAttributes) 
 		}
 	case "Compose", "Post":
 		var out activities.ReplyOutput
-		c.read(a.GetResult(), &out)
+		payloads(c.t, a.GetResult(), &out)
 		return string(out.Result)
 	}
 	return "done"
@@ -163,23 +161,17 @@ func (c *summariser) localActivity(a *historypb.MarkerRecordedEventAttributes) s
 		return "Version: "
 	}
 	var marker struct{ ActivityType string }
-	c.read(a.GetDetails()["data"], &marker)
+	payloads(c.t, a.GetDetails()["data"], &marker)
 	if a.GetFailure() != nil {
 		return marker.ActivityType + ": failed"
 	}
 	var out activities.ReplyOutput
-	c.read(a.GetDetails()["result"], &out)
+	payloads(c.t, a.GetDetails()["result"], &out)
 	return marker.ActivityType + ": " + string(out.Result)
 }
 
 func (c *summariser) name(scheduled int64) string {
 	return c.scheduled[scheduled].GetActivityType().GetName()
-}
-
-func (c *summariser) read(p *commonpb.Payloads, into any) {
-	if err := converter.GetDefaultDataConverter().FromPayloads(p, into); err != nil {
-		c.t.Error(err)
-	}
 }
 
 // inOrder reports whether lines contains wanted in this order, possibly with others in between.

@@ -21,7 +21,6 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"myao/internal/temporal"
 	"myao/internal/testserver"
 )
 
@@ -72,10 +71,8 @@ func take(t *testing.T, p path, address string) []*historypb.History {
 		pathRunner.c = thread
 	}
 	s.atOnce = postsAtOnce
-	if s.attributes = !p.plain; s.attributes {
-		if _, err := temporal.RegisterAttributes(t.Context(), s.client, s.namespace, false); err != nil {
-			t.Fatal(err)
-		}
+	if !p.plain {
+		s.useAttributes()
 	}
 	pathRunner.stop = s.startWorkers(worker.Options{})
 	defer func() { pathRunner.stop() }()

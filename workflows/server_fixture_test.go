@@ -247,18 +247,6 @@ func (s *server) note(ctx context.Context, task activities.Task, what string) {
 	s.changed = make(chan struct{})
 }
 
-// count is how often the record has a line.
-func (s *server) count(line string) (n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, l := range s.record {
-		if l == line {
-			n++
-		}
-	}
-	return n
-}
-
 // awaitLine waits until the record has a line.
 func (s *server) awaitLine(line string) error {
 	timeout := time.After(s.timeout)
@@ -286,6 +274,19 @@ func (s *server) await(what string, done func() bool) {
 			s.t.Fatalf("timed out waiting for %s", what)
 		}
 	}
+}
+
+// useAttributes has new conversations carry the search attributes, which it registers.
+func (s *server) useAttributes() {
+	s.t.Helper()
+	if known, err := temporal.RegisterAttributes(s.t.Context(), s.client, s.namespace, false); err != nil || !known {
+		s.t.Fatalf("search attributes registered: %v, %v", known, err)
+	}
+	s.await("the attributes to be usable", func() bool {
+		_, err := s.client.CountWorkflow(s.t.Context(), &workflowservice.CountWorkflowExecutionsRequest{Query: conversation.AttributePhase + " = 'idle'"})
+		return err == nil
+	})
+	s.attributes = true
 }
 
 // send sends a signal. Like the relay, it sends it again when the SDK gives up: after ten seconds, which

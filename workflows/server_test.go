@@ -18,7 +18,6 @@ import (
 	"myao/activities"
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/temporal"
 )
 
 // Runs close as soon as they are idle, while signals arrive. Each addressed message is still
@@ -88,17 +87,12 @@ func TestNoSignalIsLostAroundTheClose(t *testing.T) {
 // Search attributes and summaries let people find and recognise conversations.
 func TestSearchAttributesAndSummaries(t *testing.T) {
 	s := newServer(t)
-	if known, err := temporal.RegisterAttributes(t.Context(), s.client, s.namespace, false); err != nil || !known {
-		t.Fatalf("search attributes registered: %v, %v", known, err)
-	}
+	s.useAttributes()
 	s.atOnce = postsAtOnce
 	p := conversation.Policy{MinWait: 1, MaxWait: 60, MaxDelay: 10, IdleClose: 1}
-	sender := temporal.Sender{Client: s.client, Attributes: func() bool { return true }, AttributesLost: func() {}}
-	var err error
-	s.await("the attributes to be usable", func() bool {
-		err = sender.Send(t.Context(), topLevel, conversation.Signal{Policy: p, Changes: []conversation.Change{said(5)}}, "request")
-		return err == nil
-	})
+	if err := s.send(topLevel, p, said(5)); err != nil {
+		t.Fatal(err)
+	}
 	if err := s.awaitLine(topLevel.ID() + " post " + ts(5)); err != nil {
 		t.Fatal(err)
 	}
@@ -127,9 +121,7 @@ func TestSearchAttributesAndSummaries(t *testing.T) {
 // Each upsert of the search attribute costs as much as an activity. Its initial value costs nothing.
 func TestOnlyLastingPhasesAreUpserted(t *testing.T) {
 	s := newServer(t)
-	if known, err := temporal.RegisterAttributes(t.Context(), s.client, s.namespace, false); err != nil || !known {
-		t.Fatalf("search attributes registered: %v, %v", known, err)
-	}
+	s.useAttributes()
 	s.judge = func(in activities.JudgeInput) ending[activities.JudgeOutput] {
 		switch in.Trigger {
 		case ts(1):
@@ -143,14 +135,11 @@ func TestOnlyLastingPhasesAreUpserted(t *testing.T) {
 	p := conversation.Policy{MinWait: 1, MaxWait: 60, MaxDelay: 10, IdleClose: 1}
 	open := p
 	open.IdleClose = 4
-	sender := temporal.Sender{Client: s.client, Attributes: func() bool { return true }, AttributesLost: func() {}}
 	send := func(c chat.Conversation, p conversation.Policy, change conversation.Change) {
 		t.Helper()
-		var err error
-		s.await("the attributes to be usable", func() bool {
-			err = sender.Send(t.Context(), c, conversation.Signal{Policy: p, Changes: []conversation.Change{change}}, change.TS)
-			return err == nil
-		})
+		if err := s.send(c, p, change); err != nil {
+			t.Fatal(err)
+		}
 	}
 	at := func(n int) chat.Conversation { return chat.Conversation{Team: "T1", Channel: "C1", Thread: ts(n)} }
 	send(at(1), p, said(1))
