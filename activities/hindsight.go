@@ -13,7 +13,7 @@ import (
 // hindsightChunk is how many decisions are labelled in one transaction.
 const hindsightChunk = 200
 
-// LabelDecisionsOutput counts what a run of Label did.
+// LabelDecisionsOutput counts what a run of LabelDecisions did.
 type LabelDecisionsOutput struct {
 	Decisions int `json:"decisions"` // that it looked at
 	Labels    int `json:"labels"`

@@ -30,15 +30,15 @@ type FindScopesOutput struct {
 	Team string `json:"team"`
 }
 
-// surveyPageSize is how many scopes a page is made from.
-const surveyPageSize = 200
+// scopesPageSize is how many scopes a page is made from.
+const scopesPageSize = 200
 
 // FindScopes returns scopes that have changed since they were remembered. It leaves out channels of mode
 // off.
 func (a *Activities) FindScopes(ctx context.Context, in FindScopesInput) (FindScopesOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
-	out, err := a.survey(ctx, in)
+	out, err := a.findScopes(ctx, in)
 	if err == nil && in.Threads && in.After == (chat.Scope{}) {
 		err = a.Store.RecordRun(ctx, temporal.MemorySchedule)
 	}
@@ -48,17 +48,17 @@ func (a *Activities) FindScopes(ctx context.Context, in FindScopesInput) (FindSc
 	return out, nil
 }
 
-func (a *Activities) survey(ctx context.Context, in FindScopesInput) (FindScopesOutput, error) {
+func (a *Activities) findScopes(ctx context.Context, in FindScopesInput) (FindScopesOutput, error) {
 	own, err := a.Slack.Identity(ctx)
 	if err != nil {
 		return FindScopesOutput{}, err
 	}
 	out := FindScopesOutput{Team: own.TeamID}
-	changed, err := a.Mind.ChangedScopes(ctx, in.Threads, in.At, in.After, surveyPageSize)
+	changed, err := a.Mind.ChangedScopes(ctx, in.Threads, in.At, in.After, scopesPageSize)
 	if err != nil {
 		return FindScopesOutput{}, err
 	}
-	if len(changed) == surveyPageSize {
+	if len(changed) == scopesPageSize {
 		out.Next = &changed[len(changed)-1]
 	}
 	var ids []string

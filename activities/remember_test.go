@@ -49,7 +49,7 @@ func (b *bundle) saveThreads(channel string, n int) (scopes []chat.Scope) {
 	return scopes
 }
 
-func (b *bundle) survey(in FindScopesInput) FindScopesOutput {
+func (b *bundle) findScopes(in FindScopesInput) FindScopesOutput {
 	b.Helper()
 	out, err := runOnce[FindScopesOutput](b.FindScopes, in)
 	if err != nil {
@@ -74,15 +74,15 @@ func TestFindScopesPages(t *testing.T) {
 		want := slices.Concat(first, second)
 
 		in := FindScopesInput{Threads: true, At: at}
-		got := b.survey(in)
-		if !slices.Equal(got.Scopes, want[:surveyPageSize]) || got.Next == nil || *got.Next != want[surveyPageSize-1] {
-			t.Errorf("%d scopes and then %v, want %d", len(got.Scopes), got.Next, surveyPageSize)
+		got := b.findScopes(in)
+		if !slices.Equal(got.Scopes, want[:scopesPageSize]) || got.Next == nil || *got.Next != want[scopesPageSize-1] {
+			t.Errorf("%d scopes and then %v, want %d", len(got.Scopes), got.Next, scopesPageSize)
 		}
 		in.After = *got.Next
-		if got := b.survey(in); !slices.Equal(got.Scopes, want[surveyPageSize:]) || got.Next != nil {
-			t.Errorf("%d scopes and then %v, want the other %d", len(got.Scopes), got.Next, len(want)-surveyPageSize)
+		if got := b.findScopes(in); !slices.Equal(got.Scopes, want[scopesPageSize:]) || got.Next != nil {
+			t.Errorf("%d scopes and then %v, want the other %d", len(got.Scopes), got.Next, len(want)-scopesPageSize)
 		}
-		got = b.survey(FindScopesInput{At: at})
+		got = b.findScopes(FindScopesInput{At: at})
 		channels := []chat.Scope{{Team: "T1", Channel: first[0].Channel}, {Team: "T1", Channel: second[0].Channel}}
 		if !slices.Equal(got.Scopes, channels) || got.Next != nil {
 			t.Errorf("channels %v and then %v, want %v", got.Scopes, got.Next, channels)
@@ -111,7 +111,7 @@ func TestFindScopesLeavesOutModeOff(t *testing.T) {
 	at := time.Now()
 	var want []chat.Scope
 	for id, name := range names {
-		found := b.saveThreads(id, map[string]int{"off": surveyPageSize + 50}[name]+1)
+		found := b.saveThreads(id, map[string]int{"off": scopesPageSize + 50}[name]+1)
 		if name != "off" {
 			want = append(want, found...)
 		}
@@ -119,7 +119,7 @@ func TestFindScopesLeavesOutModeOff(t *testing.T) {
 	var got []chat.Scope
 	parts := 0
 	for in := (FindScopesInput{Threads: true, At: at}); ; parts++ {
-		out := b.survey(in)
+		out := b.findScopes(in)
 		got = append(got, out.Scopes...)
 		if out.Next == nil {
 			break
@@ -131,7 +131,7 @@ func TestFindScopesLeavesOutModeOff(t *testing.T) {
 	if !slices.Equal(got, want) || parts != 1 {
 		t.Errorf("%v after %d parts, want %v after one", got, parts, want)
 	}
-	for _, s := range b.survey(FindScopesInput{At: at}).Scopes {
+	for _, s := range b.findScopes(FindScopesInput{At: at}).Scopes {
 		if names[s.Channel] == "off" {
 			t.Error("a channel where the bot is off")
 		}
