@@ -350,7 +350,7 @@ func testLookingUp(t *testing.T, w *world) {
 	tb, thread := w.topic(t, "about looking up")
 	said := eval[string](tb, `Promise.all([import("./mind.js"), import("./state.js")]).then(([{ mind }, { emit }]) => {
 		const steps = [{ tool: "search_messages", done: true }, { tool: "read_thread" }, { tool: "search_messages" }];
-		mind.latest = { ...mind.latest, state: { ...mind.latest.state, phase: "replying", steps } };
+		mind.latest = { ...mind.latest, state: { ...mind.latest.state, phase: "replying", work: { ...mind.latest.state.work, steps } } };
 		emit("mind");
 		return document.getElementById("mind-why").textContent + "\n" + document.querySelector(".thread .presence").textContent;
 	})`)
