@@ -13,6 +13,7 @@ import (
 
 	"myao/internal/budget"
 	"myao/internal/catchup"
+	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/mind"
 	"myao/internal/slack"
@@ -78,7 +79,7 @@ type Activities struct {
 	// Statuses shows people in their threads that the bot works for them. The zero value shows nothing.
 	Statuses Statuses
 	// Language is what people are told in. The zero value is English.
-	Language config.Language
+	Language chat.Language
 	// AtOnce says whether replies are posted within the tasks of workflows; nil: they are.
 	AtOnce *AtOnce
 	// Promises is where promises that are due take turns; nil lets each begin at once.

@@ -416,7 +416,7 @@ func TestSettle(t *testing.T) {
 func TestReasonsAreTranslated(t *testing.T) {
 	t.Parallel()
 	for _, reason := range []string{addressedReason, noticeReason, refusedReason, unjudgedReason, reminderReason, promiseReason, elsewhereReason, movedUpReason, movedDownReason, movedDirectReason, notInThread, inVain, unproposed} {
-		if words.In(config.Japanese)[reason] == "" {
+		if words.In(chat.Japanese)[reason] == "" {
 			t.Errorf("no Japanese: %s", reason)
 		}
 	}

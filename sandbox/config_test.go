@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/llm"
 	"myao/internal/llm/llmtest"
@@ -71,7 +72,7 @@ func TestTheBotSpeaksTheLanguageOfTheFlag(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := config.Load(path, func(string) (string, bool) { return "", false })
-	if err != nil || c.Language != config.Japanese || !strings.Contains(c.Persona.SystemPrompt, "です") && !strings.Contains(c.Persona.SystemPrompt, "ます") {
+	if err != nil || c.Language != chat.Japanese || !strings.Contains(c.Persona.SystemPrompt, "です") && !strings.Contains(c.Persona.SystemPrompt, "ます") {
 		t.Errorf("language %q, persona %q, %v", c.Language, c.Persona.SystemPrompt, err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"myao/internal/config"
+	"myao/internal/chat"
 	"myao/internal/launch"
 	"myao/internal/sandbox/desk"
 )
@@ -50,7 +50,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.IntVar(&o.temporalPort, "temporal-port", 7233, "`PORT` of the Temporal server; its Web UI is a thousand above. If a port is taken, or with 0, a free one is used")
 	flags.StringVar(&o.bin, "bin", filepath.Dir(own), "`DIR` of the programs worker and starter, and of temporal unless it is in PATH")
 	flags.IntVar(&o.quiet, "quiet", 4, "`SECONDS` of quiet after which the bot judges a conversation; more leaves you more time for orders")
-	flags.StringVar(&o.language, "language", string(config.English), "`LANGUAGE` of what the bot says without a model, and of its prompts: en or ja. The page is in English")
+	flags.StringVar(&o.language, "language", string(chat.English), "`LANGUAGE` of what the bot says without a model, and of its prompts: en or ja. The page is in English")
 	version := flags.Bool("version", false, "print the version and end")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		_, _ = fmt.Fprintf(stderr, "sandbox: --quiet is %d; it must be from 2 to %d seconds\n", o.quiet, longestQuiet)
 		return 2
 	}
-	if l := config.Language(o.language); l != config.English && l != config.Japanese {
+	if l := chat.Language(o.language); l != chat.English && l != chat.Japanese {
 		_, _ = fmt.Fprintf(stderr, "sandbox: --language is %q; it must be en or ja\n", o.language)
 		return 2
 	}

@@ -293,7 +293,7 @@ func TestForgetMeOnceADay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, language := range []config.Language{config.English, config.Japanese} {
+	for _, language := range []chat.Language{chat.English, chat.Japanese} {
 		b.Config.Language = language
 		b.Clock = func() time.Time { return last.Add(24*time.Hour - time.Second) }
 		for _, text := range []string{"forget me", "forget me yes"} {
@@ -597,7 +597,7 @@ func englishWords(answer string) []string {
 func TestAnswersInJapanese(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.Config.Language = config.Japanese
+	b.Config.Language = chat.Japanese
 	says := func(user, text string) {
 		t.Helper()
 		answer, _ := b.say(t, user, text)
@@ -629,7 +629,7 @@ func TestAnswersInJapanese(t *testing.T) {
 	}
 
 	b = setup(t)
-	b.Config.Language = config.Japanese
+	b.Config.Language = chat.Japanese
 	b.Config.Channels = map[string]config.Channel{"G1": {Mode: config.ModeOff}}
 	must(t, b.Store.MoveChannel(t.Context(), store.Move{Team: "T1", From: "G1", To: "C1", Mute: noon.AddDate(100, 0, 0)}))
 	thread := here

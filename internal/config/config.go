@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"maps"
+	"myao/internal/chat"
 	"net/netip"
 	"slices"
 	"time"
@@ -24,7 +25,7 @@ type Config struct {
 	Agents     Agents     `yaml:"agents"`
 	Persona    Persona    `yaml:"persona"`
 	// Language is the language of the prompts, and of what the bot says without a model.
-	Language Language `yaml:"language"`
+	Language chat.Language `yaml:"language"`
 	// TimeZone is the IANA name of the time zone of the times in prompts.
 	TimeZone string `yaml:"time_zone"`
 	// TemplatesDir is a directory of prompt templates that replace the embedded ones, or empty.
@@ -279,15 +280,6 @@ type Persona struct {
 	// SystemPrompt describes the character. Its default depends on Language.
 	SystemPrompt string `yaml:"system_prompt"`
 }
-
-// Language is a language that the bot has prompts and texts in.
-type Language string
-
-// The languages.
-const (
-	English  Language = "en"
-	Japanese Language = "ja"
-)
 
 // Response is how the bot behaves in a conversation, unless Channels says otherwise.
 type Response struct {

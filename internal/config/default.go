@@ -1,6 +1,9 @@
 package config
 
-import "time"
+import (
+	"myao/internal/chat"
+	"time"
+)
 
 // Default returns the configuration of an empty file. It is not valid, because the secrets have
 // no defaults.
@@ -30,7 +33,7 @@ func basics() Config {
 			Memory:   Agent{Provider: ProviderGemini, MaxOutputTokens: 800},
 		},
 		Persona:  Persona{Name: "myao"},
-		Language: English,
+		Language: chat.English,
 		TimeZone: "UTC",
 		Response: Response{
 			MinWaitSeconds:       300,
@@ -102,8 +105,8 @@ func (c *Config) derive() {
 	}
 }
 
-func defaultPersona(l Language) string {
-	if l == Japanese {
+func defaultPersona(l chat.Language) string {
+	if l == chat.Japanese {
 		return "あなたはこのワークスペースで働く同僚のひとりです。親しみやすく、落ち着いていて、簡潔に話します。" +
 			"知らないことは知らないと言い、推測するときはそう断ります。相手が使っている言葉で答えます。"
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"myao/internal/chat"
 	"myao/internal/config"
 )
 
@@ -55,7 +56,7 @@ func TestAFileMayHoldAVariablesValue(t *testing.T) {
 
 func TestAVariablesValueCannotBecomeYAML(t *testing.T) {
 	c := parse(t, over("persona: {system_prompt: '${YAML}'}"), env{"YAML": "a\nlanguage: ja # {[\"'"})
-	if c.Language != config.English || c.Persona.SystemPrompt != "a\nlanguage: ja # {[\"'" {
+	if c.Language != chat.English || c.Persona.SystemPrompt != "a\nlanguage: ja # {[\"'" {
 		t.Errorf("got %s, %q", c.Language, c.Persona.SystemPrompt)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"myao/internal/chat"
 	"myao/internal/config"
 )
 
@@ -170,7 +171,7 @@ func TestTheExampleEnvironmentListsEveryVariable(t *testing.T) {
 
 func TestEmptySectionsAndKeysMeanTheDefaults(t *testing.T) {
 	got := parse(t, least+"channels:\nserver:\nresponse: {min_wait_seconds: }\nlanguage: ~\n", nil)
-	if got.Response != config.Default().Response || got.Language != config.English || got.Server.Address != ":8080" {
+	if got.Response != config.Default().Response || got.Language != chat.English || got.Server.Address != ":8080" {
 		t.Errorf("got %+v", got)
 	}
 }

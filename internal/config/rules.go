@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"myao/internal/chat"
 	"net"
 	"net/url"
 	"os"
@@ -74,7 +75,7 @@ var rules = map[string]rule{
 	"Fallback.Temperature":     number(0, 2),
 
 	"Persona.Name":        text(personaName),
-	"Config.Language":     oneOf(English, Japanese),
+	"Config.Language":     oneOf(chat.English, chat.Japanese),
 	"Config.TimeZone":     text(timeZone),
 	"Config.TemplatesDir": optional(directory),
 

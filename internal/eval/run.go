@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/llm"
 	"myao/internal/mind"
@@ -179,7 +180,7 @@ func (r Runner) header() (Header, error) {
 		Agent    config.Agent
 		Sender   string
 		Persona  config.Persona
-		Language config.Language
+		Language chat.Language
 		TimeZone string
 		Response config.Response
 		Hush     string

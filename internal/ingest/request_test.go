@@ -173,8 +173,8 @@ func TestShortcutInJapanese(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.mayAll()
-	b.Config.Language = config.Japanese
-	japanese := words.In(config.Japanese)
+	b.Config.Language = chat.Japanese
+	japanese := words.In(chat.Japanese)
 	if got := b.click(t, shortcut("U1", "C1", "101.000001", "")); got != japanese[replyAccepted] {
 		t.Errorf("%q", got)
 	}

@@ -3,6 +3,7 @@ package launch
 import (
 	"errors"
 
+	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/mind"
 	"myao/internal/prompt"
@@ -22,7 +23,7 @@ func checkTemplates(c config.Config) []config.Fault {
 
 // templateFaults are those of the templates that a configuration names, whose directory has a key.
 func templateFaults(c config.Config, key string) []config.Fault {
-	if c.TemplatesDir == "" || c.Language != config.English && c.Language != config.Japanese {
+	if c.TemplatesDir == "" || c.Language != chat.English && c.Language != chat.Japanese {
 		return nil
 	}
 	_, err := mind.Prompts(c)

@@ -225,11 +225,11 @@ func TestPromises(t *testing.T) {
 	if p := story.Entries[2].Decision.Promise; p == nil || p.ID != "l1" || p.Number != 2 || p.AskedBy != "U1" || p.State != store.PromiseCancelled {
 		t.Errorf("%+v", p)
 	}
-	for language, wants := range map[config.Language][]string{
-		config.English: {
+	for language, wants := range map[chat.Language][]string{
+		chat.English: {
 			" kept a promise that <@U1> asked for: the release is out (promise)", " let a promise go that <@U1> asked for: the release", " means to keep a promise that <@U1> asked for: ", " kept a promise: ",
 		},
-		config.Japanese: {" <@U1> さんとの約束を果たしました: ", " <@U1> さんとの約束を終わりにしました: ", " <@U1> さんとの約束を果たすつもりです: ", " 約束を果たしました: the release is out (約束)"},
+		chat.Japanese: {" <@U1> さんとの約束を果たしました: ", " <@U1> さんとの約束を終わりにしました: ", " <@U1> さんとの約束を果たすつもりです: ", " 約束を果たしました: the release is out (約束)"},
 	} {
 		got := story.Brief(5, time.UTC, "https://x.slack.com/", words.In(language))
 		for _, want := range wants {
@@ -261,11 +261,11 @@ func TestBrief(t *testing.T) {
 	want = `• <!date^1772366430^{date_short_pretty} {time}|2026-03-01 21:00> 答えました: nobody answered\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f (判断、確信度 0.85、使ったツール: search_messages, read\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f, look_again、評価: 良い 1、悪い 1、振り返ると答えるのが正解でした（<https://x.slack.com/archives/C1/p1772366439000000|答えは喜ばれました>）)
 • <!date^1772366470^{date_short_pretty} {time}|2026-03-01 21:01> スレッドで答えられませんでした: 判断が得られなかった (判断)
 • <!date^1772466400^{date_short_pretty} {time}|2026-03-03 00:46> 黙っていました: メッセージが max_message_age_seconds より古い (規則 too_old)`
-	if got := story.Brief(5, load(t, "Asia/Tokyo"), "https://x.slack.com/", words.In(config.Japanese)); got != want {
+	if got := story.Brief(5, load(t, "Asia/Tokyo"), "https://x.slack.com/", words.In(chat.Japanese)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	for outcome, end := range outcomePhrases {
-		if w := words.In(config.Japanese); w.Of(end) == end {
+		if w := words.In(chat.Japanese); w.Of(end) == end {
 			t.Errorf("%s: %s", outcome, end)
 		}
 	}

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/slack"
 	"myao/internal/words"
@@ -34,7 +35,7 @@ func (m Manifest) Agent(c config.Config) Manifest {
 }
 
 // Prompts are what is suggested in a direct message. Slack shows at most four.
-func Prompts(l config.Language) []slack.Prompt {
+func Prompts(l chat.Language) []slack.Prompt {
 	w := words.In(l)
 	return []slack.Prompt{
 		{Title: w.Of("What can you do?"), Message: w.Of("What can you do for me, and what do you read?")},

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/config"
+	"myao/internal/chat"
 	"myao/internal/store"
 	"myao/internal/words"
 )
@@ -45,13 +45,13 @@ func TestWords(t *testing.T) {
 		return append(all, Outcome(w, p))
 	}
 	names := regexp.MustCompile("`[^`]*`|<[^>]*>|Asia/Tokyo|Slack|mute|snooze")
-	for _, text := range everywhere(words.In(config.Japanese)) {
+	for _, text := range everywhere(words.In(chat.Japanese)) {
 		if left := names.ReplaceAllString(text, ""); regexp.MustCompile(`[A-Za-z]{2,}`).MatchString(left) {
 			t.Errorf("in English: %q", text)
 		}
 	}
-	for language, want := range map[config.Language]string{
-		config.English: "Fri 27 Nov 2026, 09:30 (Asia/Tokyo)", config.Japanese: "2026年11月27日(金) 09:30 (Asia/Tokyo)",
+	for language, want := range map[chat.Language]string{
+		chat.English: "Fri 27 Nov 2026, 09:30 (Asia/Tokyo)", chat.Japanese: "2026年11月27日(金) 09:30 (Asia/Tokyo)",
 	} {
 		if got := When(words.In(language), reminder); got != want {
 			t.Errorf("%s: %s, want %s", language, got, want)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/compose-spec/compose-go/v2/dotenv"
 
+	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/slack"
 )
@@ -26,7 +27,7 @@ func TestNamesStayNames(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 			continue
 		}
-		if got := c.Agents.Judgment.Model; got != name || c.Language != config.English || len(c.Channels) != 2 {
+		if got := c.Agents.Judgment.Model; got != name || c.Language != chat.English || len(c.Channels) != 2 {
 			t.Errorf("%q became %q, in %s with channels %v", name, got, c.Language, c.Channels)
 		}
 	}

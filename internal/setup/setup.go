@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/manifest"
 )
@@ -264,11 +265,11 @@ func (r *run) askLanguage(ctx context.Context) error {
 		if r.language, err = r.ask(ctx, prompt{text: "en or ja", enter: r.language, fold: true}); err != nil {
 			return err
 		}
-		if err := oneOf(r.language, string(config.English), string(config.Japanese)); err != nil {
-			r.language = string(config.English)
+		if err := oneOf(r.language, string(chat.English), string(chat.Japanese)); err != nil {
+			r.language = string(chat.English)
 			return err
 		}
-		zone := cmp.Or(r.timeZone, map[string]string{string(config.Japanese): "Asia/Tokyo"}[r.language], r.environmentZone())
+		zone := cmp.Or(r.timeZone, map[string]string{string(chat.Japanese): "Asia/Tokyo"}[r.language], r.environmentZone())
 		if r.timeZone, err = r.ask(ctx, prompt{text: "Time zone, as Europe/Berlin", enter: zone}); err != nil {
 			return err
 		}
@@ -284,12 +285,12 @@ func (r *run) environmentLanguage() string {
 	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
 		if value, _ := r.Getenv(name); value != "" {
 			if strings.HasPrefix(value, "ja") {
-				return string(config.Japanese)
+				return string(chat.Japanese)
 			}
 			break
 		}
 	}
-	return string(config.English)
+	return string(chat.English)
 }
 
 // environmentZone is TZ where that names a zone; otherwise UTC.

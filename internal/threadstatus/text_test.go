@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/words"
 )
@@ -27,13 +28,13 @@ func TestUsing(t *testing.T) {
 		{"boss_is_a_fool__x", `{}`, "is looking something up…", "が調べものをしています…"},
 		{"anything", `{}`, "is looking something up…", "が調べものをしています…"},
 	} {
-		for language, want := range map[config.Language]string{config.English: tc.en, config.Japanese: tc.ja} {
+		for language, want := range map[chat.Language]string{chat.English: tc.en, chat.Japanese: tc.ja} {
 			if got := Using(words.In(language), tc.tool, json.RawMessage(tc.input), []string{"desk"}); got != want {
 				t.Errorf("%s %s in %s: %q, want %q", tc.tool, tc.input, language, got, want)
 			}
 		}
 	}
-	if got := Thinking(words.In(config.Japanese)); got != "が考えています…" {
+	if got := Thinking(words.In(chat.Japanese)); got != "が考えています…" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -3,8 +3,7 @@ package words
 
 import (
 	"fmt"
-
-	"myao/internal/config"
+	"myao/internal/chat"
 )
 
 // Words maps English sentences to those of another language. A sentence may contain verbs of
@@ -13,10 +12,10 @@ type Words map[string]string
 
 // In returns the words of a language. It returns none for English and for unknown languages,
 // which leaves every sentence in English.
-func In(l config.Language) Words { return languages[l] }
+func In(l chat.Language) Words { return languages[l] }
 
 // languages holds every language except English.
-var languages = map[config.Language]Words{config.Japanese: japanese}
+var languages = map[chat.Language]Words{chat.Japanese: japanese}
 
 // Of translates a sentence. It returns a sentence without a translation as it is.
 func (w Words) Of(sentence string) string {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"myao/internal/config"
+	"myao/internal/chat"
 	"myao/internal/conversation"
 )
 
@@ -43,14 +43,14 @@ func TestTranslationsKeepVerbsAndCode(t *testing.T) {
 
 func TestSay(t *testing.T) {
 	t.Parallel()
-	for language, want := range map[config.Language]string{
-		config.English: "2 of 5 model calls", config.Japanese: "モデルの呼び出し 5 回中 2 回", "tlh": "2 of 5 model calls",
+	for language, want := range map[chat.Language]string{
+		chat.English: "2 of 5 model calls", chat.Japanese: "モデルの呼び出し 5 回中 2 回", "tlh": "2 of 5 model calls",
 	} {
 		if got := In(language).Say("%d of %d model calls", 2, 5); got != want {
 			t.Errorf("%s: %q, want %q", language, got, want)
 		}
 	}
-	if got := In(config.Japanese).Of("100%d of a model's reason"); got != "100%d of a model's reason" {
+	if got := In(chat.Japanese).Of("100%d of a model's reason"); got != "100%d of a model's reason" {
 		t.Errorf("a sentence without a translation becomes %q", got)
 	}
 }
