@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"myao/internal/chat"
+	"myao/internal/evaluate/evidence"
 	"myao/internal/label"
 	"myao/internal/launch"
 	"myao/internal/stats"
@@ -102,7 +103,7 @@ func newLabelReport(ctx context.Context, db *store.Store, team string) (r labelR
 			kinds[n.Kind] += n.N
 		}
 	}
-	measured := label.Measure(checked)
+	measured := evidence.Measure(checked)
 	for _, k := range label.Kinds {
 		p := measured[k]
 		r.Kinds = append(r.Kinds, kindReport{k, k.Truth(), kinds[k], p.Rate, p.Measured(), p.Ignored(k)})
@@ -126,13 +127,13 @@ func (r labelReport) text(w io.Writer) error {
 func (k kindReport) weight() string {
 	switch {
 	case k.Ignored && k.Measured:
-		return fmt.Sprintf("ignored: people agree with fewer than %.0f %%", 100*label.MinPrecision)
+		return fmt.Sprintf("ignored: people agree with fewer than %.0f %%", 100*evidence.MinPrecision)
 	case k.Ignored:
-		return fmt.Sprintf("ignored until people have checked %d", label.MinChecked)
+		return fmt.Sprintf("ignored until people have checked %d", evidence.MinChecked)
 	case k.Measured:
 		return fmt.Sprintf("%.2f, measured", *k.Precision.Value)
 	case !k.Truth.Scored():
 		return "told apart"
 	}
-	return fmt.Sprintf("an assumption, until people have checked %d", label.MinChecked)
+	return fmt.Sprintf("an assumption, until people have checked %d", evidence.MinChecked)
 }

@@ -11,6 +11,7 @@ import (
 
 	"myao/internal/channels"
 	"myao/internal/config"
+	"myao/internal/evaluate/evidence"
 	"myao/internal/label"
 	"myao/internal/launch"
 	"myao/internal/ledger"
@@ -27,7 +28,7 @@ type labelled struct {
 	tuned     []tune.Decision
 	// wait, either and unsaid count the others: those whose truth is no error, and those whose labels say nothing.
 	wait, either, unsaid int
-	precisions           label.Precisions
+	precisions           evidence.Precisions
 	known                map[string]store.Channel // by id
 	settings             map[string]config.ChannelSettings
 }
@@ -39,7 +40,7 @@ func readLabelled(ctx context.Context, p launch.Program, db *store.Store, team s
 	if err != nil {
 		return l, err
 	}
-	l.precisions = label.Measure(checked)
+	l.precisions = evidence.Measure(checked)
 	all, err := db.LabelledDecisions(ctx, store.LabelFilter{Team: team, Since: since, Scored: true})
 	if err != nil {
 		return l, err

@@ -12,6 +12,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/config"
+	"myao/internal/evaluate/evidence"
 	"myao/internal/label"
 	"myao/internal/launch"
 	"myao/internal/ledger"
@@ -125,7 +126,7 @@ func shadowCases(ctx context.Context, db *store.Store, team string, compared []s
 			labels[l.Decision] = append(labels[l.Decision], l.Evidence())
 		}
 	}
-	precisions, cases := label.Measure(checked), make([]shadow.Case, len(compared))
+	precisions, cases := evidence.Measure(checked), make([]shadow.Case, len(compared))
 	for i, c := range compared {
 		d := c.About
 		cases[i] = shadow.Case{

@@ -1,8 +1,9 @@
 package config
 
 import (
-	"myao/internal/chat"
 	"time"
+
+	"myao/internal/chat"
 )
 
 // Default returns the configuration of an empty file. It is not valid, because the secrets have

@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"math"
-	"myao/internal/chat"
 	"net"
 	"net/url"
 	"os"
@@ -13,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"myao/internal/chat"
 )
 
 // The upper limits are far above what makes sense. They catch milliseconds given as seconds.

@@ -14,6 +14,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
+	"myao/internal/evaluate/evidence"
 	"myao/internal/label"
 	"myao/internal/store"
 )
@@ -104,7 +105,7 @@ type export struct {
 	Exporter
 	mask       *masker
 	channels   map[string]store.Channel
-	precisions label.Precisions
+	precisions evidence.Precisions
 	salt       [16]byte // of the clusters
 }
 
@@ -129,7 +130,7 @@ func (x Exporter) begin(ctx context.Context) (*export, error) {
 		x.Rand = randv2.New(randv2.NewChaCha8(seed))
 	}
 	names := newKnownNames(users, x.Bot, channels)
-	e := &export{Exporter: x, channels: map[string]store.Channel{}, precisions: label.Measure(checked), mask: &masker{
+	e := &export{Exporter: x, channels: map[string]store.Channel{}, precisions: evidence.Measure(checked), mask: &masker{
 		pseudonyms: newPseudonyms(x.Rand, names.has), bot: x.Bot, names: names, apps: map[string]bool{}, channels: map[string]string{}, noText: x.NoText,
 	}}
 	for i := range e.salt {

@@ -86,6 +86,9 @@ func (t Truth) Phrase() string {
 	return "both were right"
 }
 
+// Scored reports whether it tells an error of the bot from what was right. Wait and Either do not.
+func (t Truth) Scored() bool { return t == Speak || t == Silent }
+
 // Label is what one kind of evidence says of a decision.
 type Label struct {
 	Kind  Kind

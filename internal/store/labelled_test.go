@@ -8,6 +8,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
+	"myao/internal/evaluate/evidence"
 	"myao/internal/label"
 )
 
@@ -43,7 +44,7 @@ func TestLabelsThatPeopleChecked(t *testing.T) {
 		if err != nil || wrong != nil || len(checked) != 2 || len(checked[0]) != 3 || len(checked[1]) != 1 || checked[1][0].Truth != label.Either {
 			t.Errorf("checked %+v, %v, %v", checked, err, wrong)
 		}
-		if p := label.Measure(checked); p[label.Answered].K != 1 || p[label.Mentioned].K != 0 || p[label.Mentioned].N != 1 {
+		if p := evidence.Measure(checked); p[label.Answered].K != 1 || p[label.Mentioned].K != 0 || p[label.Mentioned].N != 1 {
 			t.Errorf("a newer answer of a person does not count: %+v", p)
 		}
 		counts, err := db.LabelCounts(ctx, team)

@@ -3,6 +3,7 @@ package words
 
 import (
 	"fmt"
+
 	"myao/internal/chat"
 )
 

@@ -1,8 +1,11 @@
-package label
+// Package evidence says how far the labels of hindsight can be believed: by how often people, who labelled the same
+// decisions, agree with each kind, and what is true of a decision by all of its labels.
+package evidence
 
 import (
 	"slices"
 
+	"myao/internal/label"
 	"myao/internal/stats"
 )
 
@@ -21,27 +24,27 @@ type Precision struct{ stats.Rate }
 func (p Precision) Measured() bool { return p.N >= MinChecked }
 
 // Ignored reports whether labels of a kind with this precision count for nothing.
-func (p Precision) Ignored(k Kind) bool {
+func (p Precision) Ignored(k label.Kind) bool {
 	if !p.Measured() {
-		return k == Unanswered // until people have confirmed it
+		return k == label.Unanswered // until people have confirmed it
 	}
 	return *p.Value < MinPrecision
 }
 
 // Precisions are those of each kind of evidence. Kinds that nobody has checked may be missing.
-type Precisions map[Kind]Precision
+type Precisions map[label.Kind]Precision
 
 // Measure returns the precision of each kind of evidence by the labels of some decisions. Decisions count in which a
 // person said speak or silent. Nobody says wait, so the precision of Waited stays unknown.
-func Measure(decisions [][]Label) Precisions {
-	agreed, checked := map[Kind]int{}, map[Kind]int{}
+func Measure(decisions [][]label.Label) Precisions {
+	agreed, checked := map[label.Kind]int{}, map[label.Kind]int{}
 	for _, labels := range decisions {
-		i := slices.IndexFunc(labels, func(l Label) bool { return l.Kind == Human && l.Truth.Scored() })
+		i := slices.IndexFunc(labels, func(l label.Label) bool { return l.Kind == label.Human && l.Truth.Scored() })
 		if i < 0 {
 			continue
 		}
 		for _, l := range labels {
-			if l.Kind == Human || !l.Truth.Scored() {
+			if l.Kind == label.Human || !l.Truth.Scored() {
 				continue
 			}
 			checked[l.Kind]++
@@ -51,7 +54,7 @@ func Measure(decisions [][]Label) Precisions {
 		}
 	}
 	all := Precisions{}
-	for _, k := range Kinds {
+	for _, k := range label.Kinds {
 		all[k] = Precision{stats.NewRate(agreed[k], checked[k])}
 	}
 	return all
@@ -60,18 +63,18 @@ func Measure(decisions [][]Label) Precisions {
 // Finding is what is true of a decision by its labels.
 type Finding struct {
 	// Truth is empty if the labels say nothing.
-	Truth Truth
+	Truth label.Truth
 	// Weight is how likely it is right, from 0 to 1.
 	Weight float64
-	Kind   Kind // that says so
+	Kind   label.Kind // that says so
 }
 
 // Find returns what is true of a decision by its labels. A person's label wins. Otherwise the weightiest evidence
 // does that is not ignored; where evidence of equal weight contradicts it, the labels say nothing.
-func (p Precisions) Find(labels []Label) (f Finding) {
+func (p Precisions) Find(labels []label.Label) (f Finding) {
 	for _, l := range labels {
-		if l.Kind == Human {
-			return Finding{l.Truth, 1, Human}
+		if l.Kind == label.Human {
+			return Finding{l.Truth, 1, label.Human}
 		}
 		weight := p.Weight(l)
 		switch {
@@ -88,7 +91,7 @@ func (p Precisions) Find(labels []Label) (f Finding) {
 }
 
 // Weight is what a label of hindsight weighs: its kind's precision if that is measured, and 0 if the kind is ignored.
-func (p Precisions) Weight(l Label) float64 {
+func (p Precisions) Weight(l label.Label) float64 {
 	precision := p[l.Kind]
 	switch {
 	case precision.Ignored(l.Kind):
@@ -98,6 +101,3 @@ func (p Precisions) Weight(l Label) float64 {
 	}
 	return l.Weight
 }
-
-// Scored reports whether it tells an error of the bot from what was right. Wait and Either do not.
-func (t Truth) Scored() bool { return t == Speak || t == Silent }
