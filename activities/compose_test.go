@@ -10,12 +10,12 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
+	"myao/internal/language/words"
 	"myao/internal/llm/llmtest"
 	"myao/internal/prompt"
 	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/words"
 )
 
 func TestCompose(t *testing.T) {

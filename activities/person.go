@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/language/words"
 	"myao/internal/pause"
 	"myao/internal/slack"
-	"myao/internal/words"
 )
 
 // ForgetPersonInput is the wish of a person to be forgotten.

@@ -11,12 +11,12 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/failpoint"
+	"myao/internal/language/words"
 	"myao/internal/mind"
 	"myao/internal/promise"
 	"myao/internal/prompt"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/words"
 )
 
 // The ledger's reasons for what comes of a promise without a judgment.

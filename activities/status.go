@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 
 	"myao/internal/conversation"
+	"myao/internal/language/words"
 	"myao/internal/store"
 	"myao/internal/threadstatus"
-	"myao/internal/words"
 )
 
 // Statuses are what is shown in a thread while somebody waits there for an answer. A status is set beside

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/language/when"
 	"myao/internal/launch"
 	"myao/internal/ledger"
 	"myao/internal/promise"
 	"myao/internal/store"
-	"myao/internal/when"
 )
 
 // promisesCommand shows what the bot has promised, ends it, and moves it.

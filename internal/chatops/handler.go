@@ -9,10 +9,10 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
+	"myao/internal/language/words"
 	"myao/internal/operator"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/words"
 )
 
 // Operator carries out orders and lists conversations.

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/language/words"
 	"myao/internal/promise"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/words"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"myao/internal/config"
-	"myao/internal/words"
+	"myao/internal/language/words"
 )
 
 // usage lists the subcommands of a slash command.

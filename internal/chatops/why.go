@@ -10,9 +10,9 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/config"
+	"myao/internal/language/words"
 	"myao/internal/ledger"
 	"myao/internal/store"
-	"myao/internal/words"
 )
 
 // maxDecisions bounds how many decisions are listed.

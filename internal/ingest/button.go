@@ -8,11 +8,11 @@ import (
 
 	"myao/internal/config"
 	"myao/internal/conversation"
+	"myao/internal/language/words"
 	"myao/internal/promise"
 	"myao/internal/proposal"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/words"
 )
 
 // Answers to the user of a button, told to that person alone.

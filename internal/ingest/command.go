@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 
+	"myao/internal/language/words"
 	"myao/internal/slack"
-	"myao/internal/words"
 )
 
 // replyLater is the immediate answer to a command that takes longer.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"myao/internal/language/words"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/words"
 )
 
 // triggerLife is how long Slack opens a modal after a click

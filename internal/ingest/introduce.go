@@ -7,9 +7,9 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/config"
+	"myao/internal/language/words"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/words"
 )
 
 // Introducer has introductions posted.

@@ -13,9 +13,9 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/config"
+	"myao/internal/language/words"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/words"
 )
 
 // commandHandler answers every command with what was typed, once it may.

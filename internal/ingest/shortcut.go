@@ -7,10 +7,10 @@ import (
 	"myao/internal/chat"
 	"myao/internal/chatops"
 	"myao/internal/config"
+	"myao/internal/language/words"
 	"myao/internal/manifest"
 	"myao/internal/record"
 	"myao/internal/slack"
-	"myao/internal/words"
 )
 
 // Answers to the user of the shortcut.

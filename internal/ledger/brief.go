@@ -9,8 +9,8 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
+	"myao/internal/language/words"
 	"myao/internal/store"
-	"myao/internal/words"
 )
 
 // Brief is the newest n decisions in Slack's mrkdwn, one line each, the newest last, without the

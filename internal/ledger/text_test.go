@@ -9,8 +9,8 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/label"
+	"myao/internal/language/words"
 	"myao/internal/store"
-	"myao/internal/words"
 )
 
 // nasty is text that could control a terminal or Slack.

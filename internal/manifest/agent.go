@@ -3,8 +3,8 @@ package manifest
 import (
 	"myao/internal/chat"
 	"myao/internal/config"
+	"myao/internal/language/words"
 	"myao/internal/slack"
-	"myao/internal/words"
 )
 
 // AgentView makes the direct message with the bot what Slack shows for an agent

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"myao/internal/conversation"
+	"myao/internal/language/when"
+	"myao/internal/language/words"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/when"
-	"myao/internal/words"
 )
 
 const uncancellable = "Slack refused the button. `/myao promises` lists what I have promised here."

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/language/words"
 	"myao/internal/store"
-	"myao/internal/words"
 )
 
 // Every sentence about a promise is in the configured language, with the time of the promise's own zone.

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/language/terms"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/terms"
 )
 
 // Users knows users, and which of them is the bot.

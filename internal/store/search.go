@@ -12,7 +12,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"myao/internal/chat"
-	"myao/internal/terms"
+	"myao/internal/language/terms"
 )
 
 // SearchQuery says what Search looks for.

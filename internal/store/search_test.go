@@ -13,7 +13,7 @@ import (
 	"gorm.io/gorm"
 
 	"myao/internal/chat"
-	"myao/internal/terms"
+	"myao/internal/language/terms"
 )
 
 // index brings the search index up to date.

@@ -12,7 +12,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
-	"myao/internal/terms"
+	"myao/internal/language/terms"
 )
 
 // searchRow is a message in the search index.

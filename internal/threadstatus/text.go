@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"myao/internal/words"
+	"myao/internal/language/words"
 )
 
 // maxName limits a name in a status, in characters.

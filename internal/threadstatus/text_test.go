@@ -6,7 +6,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/config"
-	"myao/internal/words"
+	"myao/internal/language/words"
 )
 
 func TestUsing(t *testing.T) {

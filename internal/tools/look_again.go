@@ -8,8 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"myao/internal/language/when"
 	"myao/internal/store"
-	"myao/internal/when"
 )
 
 // LookAgain is the name of the tool that makes a promise.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/when"
+	"myao/internal/language/when"
 )
 
 func TestNext(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	_ "time/tzdata"
 	"unicode/utf8"
 
-	"myao/internal/when"
+	"myao/internal/language/when"
 )
 
 // wednesday is the time now of most tests: Wednesday, in local time.
