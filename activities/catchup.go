@@ -8,9 +8,9 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
-	"myao/internal/pause"
+	"myao/internal/runtime/pause"
+	"myao/internal/runtime/temporal"
 	"myao/internal/slack"
-	"myao/internal/temporal"
 )
 
 // SyncOutput counts the changes of a sync.

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"myao/internal/conversation"
-	"myao/internal/failpoint"
 	"myao/internal/promise"
+	"myao/internal/runtime/failpoint"
 	"myao/internal/slack"
 	"myao/internal/store"
 )

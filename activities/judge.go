@@ -7,7 +7,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/failpoint"
+	"myao/internal/runtime/failpoint"
 	"myao/internal/store"
 )
 

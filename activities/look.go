@@ -9,7 +9,7 @@ import (
 
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/failpoint"
+	"myao/internal/runtime/failpoint"
 	"myao/internal/store"
 	"myao/internal/tools"
 )

@@ -18,11 +18,11 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"myao/internal/codec"
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/llm"
 	"myao/internal/llm/llmtest"
+	"myao/internal/runtime/codec"
 	"myao/internal/sandbox"
 	"myao/internal/testserver"
 )

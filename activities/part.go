@@ -13,11 +13,11 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/failpoint"
-	"myao/internal/pause"
+	"myao/internal/runtime/failpoint"
+	"myao/internal/runtime/pause"
+	"myao/internal/runtime/telemetry"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/telemetry"
 )
 
 const (

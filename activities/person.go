@@ -7,7 +7,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/language/words"
-	"myao/internal/pause"
+	"myao/internal/runtime/pause"
 	"myao/internal/slack"
 )
 

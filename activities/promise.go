@@ -10,11 +10,11 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/failpoint"
 	"myao/internal/language/words"
 	"myao/internal/mind"
 	"myao/internal/promise"
 	"myao/internal/prompt"
+	"myao/internal/runtime/failpoint"
 	"myao/internal/slack"
 	"myao/internal/store"
 )

@@ -8,7 +8,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/temporal"
+	"myao/internal/runtime/temporal"
 )
 
 // FindScopesInput asks for a page of the scopes to remember.

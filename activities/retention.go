@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/pause"
+	"myao/internal/runtime/pause"
+	"myao/internal/runtime/temporal"
 	"myao/internal/store"
-	"myao/internal/temporal"
 )
 
 const (

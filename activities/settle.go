@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"myao/internal/conversation"
-	"myao/internal/failpoint"
+	"myao/internal/runtime/failpoint"
 )
 
 // unjudgedReason is the ledger's reason for a judgment that failed.

@@ -9,9 +9,9 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
-	"myao/internal/failpoint"
 	"myao/internal/llm"
 	"myao/internal/mind"
+	"myao/internal/runtime/failpoint"
 	"myao/internal/shadow"
 	"myao/internal/store"
 )

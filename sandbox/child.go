@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"myao/internal/inspector"
-	"myao/internal/pause"
+	"myao/internal/runtime/pause"
 )
 
 // child is a program that the sandbox keeps running. A child that dies is started again,

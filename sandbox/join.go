@@ -20,9 +20,9 @@ import (
 	"myao/internal/inspector"
 	"myao/internal/llm/tap"
 	"myao/internal/manifest"
+	"myao/internal/runtime/temporal"
 	"myao/internal/sandbox"
 	"myao/internal/sandbox/desk"
-	"myao/internal/temporal"
 )
 
 // joinCommand runs Slack, the demo model and the worker, and joins them to a starter, a Temporal

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"myao/internal/pause"
+	"myao/internal/runtime/pause"
 	"myao/internal/slack"
 )
 

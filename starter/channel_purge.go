@@ -12,7 +12,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/launch"
 	"myao/internal/operator"
-	"myao/internal/pause"
+	"myao/internal/runtime/pause"
 	"myao/internal/store"
 )
 

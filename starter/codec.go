@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"myao/internal/codec"
 	"myao/internal/launch"
-	"myao/internal/web"
+	"myao/internal/runtime/codec"
+	"myao/internal/runtime/web"
 )
 
 // tokenVariable is the environment variable with the codec server's token. A flag would be visible

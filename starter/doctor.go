@@ -14,7 +14,7 @@ import (
 	"myao/internal/doctor"
 	"myao/internal/launch"
 	"myao/internal/manifest"
-	"myao/internal/temporal"
+	"myao/internal/runtime/temporal"
 )
 
 // doctorCommand checks everything that the bot needs.

@@ -25,8 +25,8 @@ import (
 	"myao/internal/conversation"
 	"myao/internal/doctor"
 	"myao/internal/manifest"
+	"myao/internal/runtime/temporal"
 	"myao/internal/sandbox"
-	"myao/internal/temporal"
 	"myao/internal/testserver"
 	"myao/workflows"
 )

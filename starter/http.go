@@ -5,7 +5,7 @@ import (
 	"net"
 	"net/http"
 
-	"myao/internal/web"
+	"myao/internal/runtime/web"
 )
 
 func (s *starter) server(l web.Limits) *http.Server { return web.NewServer(s.routes(), l, s.Logger) }

@@ -24,10 +24,10 @@ import (
 	"myao/internal/ingest"
 	"myao/internal/launch"
 	"myao/internal/record"
+	"myao/internal/runtime/web"
 	"myao/internal/slack"
 	"myao/internal/store"
 	"myao/internal/store/storetest"
-	"myao/internal/web"
 )
 
 // patient are limits that no test reaches, and shortLimit is one that a test waits for.

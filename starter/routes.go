@@ -9,9 +9,9 @@ import (
 	"myao/internal/ingest"
 	"myao/internal/launch"
 	"myao/internal/manifest"
+	"myao/internal/runtime/temporal"
+	"myao/internal/runtime/web"
 	"myao/internal/slack"
-	"myao/internal/temporal"
-	"myao/internal/web"
 )
 
 func (s *starter) routes() http.Handler {

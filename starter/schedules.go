@@ -10,8 +10,8 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
-	"myao/internal/pause"
-	"myao/internal/temporal"
+	"myao/internal/runtime/pause"
+	"myao/internal/runtime/temporal"
 	"myao/workflows"
 )
 

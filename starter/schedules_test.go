@@ -27,9 +27,9 @@ import (
 	"myao/internal/config"
 	"myao/internal/installation"
 	"myao/internal/launch"
+	"myao/internal/runtime/temporal"
 	"myao/internal/sandbox"
 	"myao/internal/slack"
-	"myao/internal/temporal"
 	"myao/internal/testserver"
 )
 

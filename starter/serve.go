@@ -22,12 +22,12 @@ import (
 	"myao/internal/installation"
 	"myao/internal/launch"
 	"myao/internal/operator"
-	"myao/internal/pause"
 	"myao/internal/record"
 	"myao/internal/relay"
+	"myao/internal/runtime/pause"
+	"myao/internal/runtime/temporal"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/temporal"
 )
 
 // serveCommand runs the door and the relay. It is the default command.

@@ -13,9 +13,9 @@ import (
 	"myao/internal/chat"
 	"myao/internal/launch"
 	"myao/internal/operator"
+	"myao/internal/runtime/temporal"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/temporal"
 )
 
 // conversationArg names a conversation on the command line.

@@ -15,8 +15,8 @@ import (
 	"myao/internal/launch"
 	"myao/internal/ledger"
 	"myao/internal/operator"
+	"myao/internal/runtime/temporal"
 	"myao/internal/store"
-	"myao/internal/temporal"
 )
 
 // showCommand shows the state of a conversation.

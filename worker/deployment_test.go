@@ -28,7 +28,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/temporal"
+	"myao/internal/runtime/temporal"
 	"myao/internal/testserver"
 )
 

@@ -13,11 +13,11 @@ import (
 
 	"myao/internal/installation"
 	"myao/internal/launch"
-	"myao/internal/pause"
+	"myao/internal/runtime/pause"
+	"myao/internal/runtime/temporal"
+	"myao/internal/runtime/web"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/temporal"
-	"myao/internal/web"
 )
 
 // listenRetryInterval is the time between two tries to listen on an address in use.

@@ -17,8 +17,8 @@ import (
 	"myao/internal/config"
 	"myao/internal/installation"
 	"myao/internal/launch"
+	"myao/internal/runtime/telemetry"
 	"myao/internal/slack"
-	"myao/internal/telemetry"
 	"myao/internal/testserver"
 )
 

@@ -26,9 +26,9 @@ import (
 	"myao/internal/mind"
 	"myao/internal/pdf"
 	"myao/internal/record"
+	"myao/internal/runtime/temporal"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/temporal"
 	"myao/internal/threadstatus"
 	"myao/internal/webpage"
 )

@@ -11,10 +11,10 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
+	"myao/internal/runtime/temporal"
 	"myao/internal/sandbox"
 	"myao/internal/store"
 	"myao/internal/store/storetest"
-	"myao/internal/temporal"
 	"myao/internal/testserver"
 )
 

@@ -14,8 +14,8 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/launch"
-	"myao/internal/pause"
-	"myao/internal/temporal"
+	"myao/internal/runtime/pause"
+	"myao/internal/runtime/temporal"
 	"myao/workflows"
 )
 

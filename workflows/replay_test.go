@@ -22,7 +22,7 @@ import (
 
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/temporal"
+	"myao/internal/runtime/temporal"
 )
 
 var history = flag.String("history", "", "replay this `FILE`, which temporal workflow show --output json has printed")

@@ -26,7 +26,7 @@ import (
 	"myao/activities"
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/temporal"
+	"myao/internal/runtime/temporal"
 	"myao/internal/testserver"
 )
 

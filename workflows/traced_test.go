@@ -8,7 +8,7 @@ import (
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 
-	"myao/internal/telemetry"
+	"myao/internal/runtime/telemetry"
 )
 
 // Histories without traces replay with tracing, and the replay creates no spans.

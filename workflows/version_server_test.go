@@ -24,9 +24,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"myao/internal/chat"
-	"myao/internal/codec"
 	"myao/internal/config"
 	"myao/internal/conversation"
+	"myao/internal/runtime/codec"
 	"myao/internal/testserver"
 )
 

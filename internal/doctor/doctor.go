@@ -14,9 +14,9 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"myao/internal/config"
+	"myao/internal/runtime/temporal"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/temporal"
 )
 
 // Status is the result of a check.

@@ -15,11 +15,11 @@ import (
 	commonpb "go.temporal.io/api/common/v1"
 
 	"myao/internal/chat"
-	"myao/internal/codec"
 	"myao/internal/config"
 	"myao/internal/llm"
 	"myao/internal/llm/providers"
 	"myao/internal/mind"
+	"myao/internal/runtime/codec"
 )
 
 // configuration reports models without a price. The configuration is valid, since it was

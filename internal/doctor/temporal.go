@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"myao/internal/conversation"
-	"myao/internal/temporal"
+	"myao/internal/runtime/temporal"
 )
 
 // cloud reports whether the server is Temporal Cloud, where other commands create

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"myao/internal/pause"
+	"myao/internal/runtime/pause"
 	"myao/internal/store"
 )
 

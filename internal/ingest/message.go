@@ -4,7 +4,7 @@ import (
 	"context"
 	"log/slog"
 
-	"myao/internal/failpoint"
+	"myao/internal/runtime/failpoint"
 	"myao/internal/slack"
 )
 

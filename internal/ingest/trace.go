@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
-	"myao/internal/telemetry"
+	"myao/internal/runtime/telemetry"
 )
 
 // startSpan starts the trace of a delivery. It is a new root: nobody outside may choose its id.

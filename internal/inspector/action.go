@@ -15,7 +15,7 @@ import (
 	"myao/internal/conversation"
 	"myao/internal/llm/tap"
 	"myao/internal/operator"
-	"myao/internal/temporal"
+	"myao/internal/runtime/temporal"
 )
 
 const (

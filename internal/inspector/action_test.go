@@ -15,8 +15,8 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/operator"
+	"myao/internal/runtime/temporal"
 	"myao/internal/store"
-	"myao/internal/temporal"
 )
 
 func TestRefusals(t *testing.T) {

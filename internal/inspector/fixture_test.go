@@ -30,9 +30,9 @@ import (
 	"myao/internal/ledger"
 	"myao/internal/llm/tap"
 	"myao/internal/operator"
+	"myao/internal/runtime/temporal"
 	"myao/internal/store"
 	"myao/internal/store/storetest"
-	"myao/internal/temporal"
 	"myao/internal/testserver"
 	"myao/workflows"
 )

@@ -16,7 +16,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"myao/internal/pause"
+	"myao/internal/runtime/pause"
 	"myao/internal/store"
 )
 

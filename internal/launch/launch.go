@@ -19,9 +19,9 @@ import (
 	"unicode"
 
 	"myao/internal/config"
-	"myao/internal/pause"
+	"myao/internal/runtime/pause"
+	"myao/internal/runtime/telemetry"
 	"myao/internal/store"
-	"myao/internal/telemetry"
 )
 
 // Program is what every part of a program needs: its configuration, log and telemetry.

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 
 	"myao/internal/config"
-	"myao/internal/telemetry"
+	"myao/internal/runtime/telemetry"
 )
 
 // newLogger returns a logger with the configured format and level, which adds trace ids.

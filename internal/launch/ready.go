@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"myao/internal/runtime/web"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/web"
 )
 
 // DatabaseReady checks that the database is open and accepts writes. While it is being opened, the

@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
-	"myao/internal/telemetry"
+	"myao/internal/runtime/telemetry"
 )
 
 // Metrics counts the calls of models, their tokens and their errors.

@@ -17,9 +17,9 @@ import (
 	"myao/internal/config"
 	"myao/internal/llm"
 	"myao/internal/llm/llmtest"
+	"myao/internal/runtime/telemetry"
 	"myao/internal/store"
 	"myao/internal/store/storetest"
-	"myao/internal/telemetry"
 )
 
 // savedCalls returns the calls in an SQLite database in order, without their times. They ended since the test began.

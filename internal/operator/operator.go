@@ -18,8 +18,8 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
+	"myao/internal/runtime/temporal"
 	"myao/internal/store"
-	"myao/internal/temporal"
 )
 
 // Operator talks to conversations. All fields are required.

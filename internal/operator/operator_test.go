@@ -23,9 +23,9 @@ import (
 	"myao/activities"
 	"myao/internal/chat"
 	"myao/internal/conversation"
+	"myao/internal/runtime/temporal"
 	"myao/internal/store"
 	"myao/internal/store/storetest"
-	"myao/internal/temporal"
 	"myao/internal/testserver"
 	"myao/workflows"
 )

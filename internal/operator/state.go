@@ -11,7 +11,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/pause"
+	"myao/internal/runtime/pause"
 )
 
 // Run is the newest run of a conversation's workflow. JSON names are as in Listed.

@@ -22,10 +22,10 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/failpoint"
-	"myao/internal/pause"
+	"myao/internal/runtime/failpoint"
+	"myao/internal/runtime/pause"
+	"myao/internal/runtime/telemetry"
 	"myao/internal/store"
-	"myao/internal/telemetry"
 )
 
 // Sender sends a signal to a conversation's workflow, and starts the workflow if none

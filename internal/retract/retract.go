@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/pause"
+	"myao/internal/runtime/pause"
 	"myao/internal/slack"
 	"myao/internal/store"
 )

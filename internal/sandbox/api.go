@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"myao/internal/pause"
+	"myao/internal/runtime/pause"
 )
 
 // apiError is one of Slack's error strings. It is answered over HTTP 200 with ok:false

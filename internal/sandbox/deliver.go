@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"myao/internal/pause"
+	"myao/internal/runtime/pause"
 )
 
 // Delivery is one attempt to deliver an event.

@@ -12,7 +12,7 @@ import (
 	slackapi "github.com/slack-go/slack"
 
 	"myao/internal/chat"
-	"myao/internal/pause"
+	"myao/internal/runtime/pause"
 )
 
 // The action ids of buttons: those under a proposal, and that under a promise. Their value is Choice.ID.

@@ -16,7 +16,7 @@ import (
 
 	slackapi "github.com/slack-go/slack"
 
-	"myao/internal/pause"
+	"myao/internal/runtime/pause"
 )
 
 // ErrorKind says what the caller of a failed call may do next.

@@ -13,7 +13,7 @@ import (
 
 	slackapi "github.com/slack-go/slack"
 
-	"myao/internal/pause"
+	"myao/internal/runtime/pause"
 )
 
 // ErrNotSlackURL means that a response_url does not belong to Slack.

@@ -14,7 +14,7 @@ import (
 	"github.com/gorilla/websocket"
 	slackapi "github.com/slack-go/slack"
 
-	"myao/internal/pause"
+	"myao/internal/runtime/pause"
 )
 
 const (

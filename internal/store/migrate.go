@@ -10,7 +10,7 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
-	"myao/internal/pause"
+	"myao/internal/runtime/pause"
 )
 
 // Progress receives what a migration is doing. Either function may be nil.

@@ -13,7 +13,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/telemetry"
+	"myao/internal/runtime/telemetry"
 )
 
 // PromiseState is what has become of a promise. All but PromiseOpen are ends.

@@ -11,7 +11,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/telemetry"
+	"myao/internal/runtime/telemetry"
 )
 
 // ProposalState is how far a proposal has come:

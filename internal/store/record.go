@@ -12,7 +12,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/telemetry"
+	"myao/internal/runtime/telemetry"
 )
 
 // Known is what the store holds about a message before an event of it is recorded.

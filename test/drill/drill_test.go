@@ -13,7 +13,7 @@ import (
 
 	"myao/internal/llm"
 	"myao/internal/llm/llmtest"
-	"myao/internal/pause"
+	"myao/internal/runtime/pause"
 	"myao/internal/testserver"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"myao/internal/failpoint"
+	"myao/internal/runtime/failpoint"
 	"myao/internal/sandbox"
 )
 

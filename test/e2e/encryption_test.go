@@ -24,10 +24,10 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"myao/internal/codec"
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/llm/llmtest"
+	"myao/internal/runtime/codec"
 	"myao/internal/sandbox"
 	"myao/internal/testserver"
 	"myao/test/world"

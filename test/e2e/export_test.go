@@ -22,8 +22,8 @@ import (
 
 	"myao/internal/config"
 	"myao/internal/mcp"
+	"myao/internal/runtime/telemetry"
 	"myao/internal/store"
-	"myao/internal/telemetry"
 	"myao/internal/testserver"
 )
 

@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"myao/internal/conversation"
-	"myao/internal/failpoint"
 	"myao/internal/llm"
 	"myao/internal/llm/llmtest"
+	"myao/internal/runtime/failpoint"
 	"myao/internal/sandbox"
 	"myao/internal/store"
 	"myao/internal/testserver"

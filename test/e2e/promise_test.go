@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/failpoint"
 	"myao/internal/llm/llmtest"
+	"myao/internal/runtime/failpoint"
 	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"

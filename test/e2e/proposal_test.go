@@ -16,9 +16,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"myao/internal/conversation"
-	"myao/internal/failpoint"
 	"myao/internal/llm"
 	"myao/internal/llm/llmtest"
+	"myao/internal/runtime/failpoint"
 	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/failpoint"
 	"myao/internal/llm/llmtest"
+	"myao/internal/runtime/failpoint"
 	"myao/internal/sandbox"
 	"myao/internal/store"
 )

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"myao/internal/conversation"
-	"myao/internal/failpoint"
 	"myao/internal/llm/llmtest"
+	"myao/internal/runtime/failpoint"
 	"myao/internal/sandbox"
 	"myao/internal/store"
 	"myao/internal/testserver"

@@ -8,8 +8,8 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 
-	"myao/internal/failpoint"
 	"myao/internal/llm/llmtest"
+	"myao/internal/runtime/failpoint"
 	"myao/internal/store"
 	"myao/internal/testserver"
 )

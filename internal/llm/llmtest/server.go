@@ -16,7 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"myao/internal/pause"
+	"myao/internal/runtime/pause"
 )
 
 // maxRequest bounds a request, in bytes.

@@ -21,9 +21,9 @@ import (
 	"google.golang.org/grpc"
 
 	"myao/internal/chat"
-	"myao/internal/codec"
 	"myao/internal/config"
 	"myao/internal/conversation"
+	"myao/internal/runtime/codec"
 )
 
 // NewClient creates a client from Temporal's own environment variables (TEMPORAL_ADDRESS,
