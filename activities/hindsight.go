@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/label"
+	"myao/internal/conversation/label"
 	"myao/internal/store"
 )
 

@@ -6,8 +6,8 @@ import (
 
 	"myao/internal/conversation"
 	"myao/internal/language/words"
+	"myao/internal/slack/threadstatus"
 	"myao/internal/store"
-	"myao/internal/threadstatus"
 )
 
 // Statuses are what is shown in a thread while somebody waits there for an answer. A status is set beside

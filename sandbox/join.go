@@ -19,10 +19,10 @@ import (
 	"myao/internal/config"
 	"myao/internal/inspector"
 	"myao/internal/llm/tap"
-	"myao/internal/manifest"
 	"myao/internal/runtime/temporal"
 	"myao/internal/sandbox"
 	"myao/internal/sandbox/desk"
+	"myao/internal/slack/manifest"
 )
 
 // joinCommand runs Slack, the demo model and the worker, and joins them to a starter, a Temporal

@@ -23,10 +23,10 @@ import (
 	"myao/internal/freeport"
 	"myao/internal/inspector"
 	"myao/internal/launch"
-	"myao/internal/manifest"
 	"myao/internal/operator"
 	"myao/internal/sandbox"
 	"myao/internal/sandbox/desk"
+	"myao/internal/slack/manifest"
 	"myao/internal/store"
 )
 

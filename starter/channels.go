@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"myao/internal/channels"
 	"myao/internal/config"
 	"myao/internal/launch"
 	"myao/internal/ledger"
+	"myao/internal/slack/channels"
 	"myao/internal/store"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"myao/internal/doctor"
 	"myao/internal/launch"
-	"myao/internal/manifest"
 	"myao/internal/runtime/temporal"
+	"myao/internal/slack/manifest"
 )
 
 // doctorCommand checks everything that the bot needs.

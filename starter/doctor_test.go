@@ -24,9 +24,9 @@ import (
 
 	"myao/internal/conversation"
 	"myao/internal/doctor"
-	"myao/internal/manifest"
 	"myao/internal/runtime/temporal"
 	"myao/internal/sandbox"
+	"myao/internal/slack/manifest"
 	"myao/internal/testserver"
 	"myao/workflows"
 )

@@ -19,13 +19,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"myao/internal/channels"
 	"myao/internal/config"
 	"myao/internal/ingest"
 	"myao/internal/launch"
 	"myao/internal/record"
 	"myao/internal/runtime/web"
 	"myao/internal/slack"
+	"myao/internal/slack/channels"
 	"myao/internal/store"
 	"myao/internal/store/storetest"
 )

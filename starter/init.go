@@ -6,8 +6,8 @@ import (
 	"io"
 	"os"
 
-	"myao/internal/manifest"
 	"myao/internal/setup"
+	"myao/internal/slack/manifest"
 )
 
 // initCommand makes the configuration of a new installation.

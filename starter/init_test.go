@@ -14,8 +14,8 @@ import (
 	"myao/internal/config"
 	"myao/internal/doctor"
 	"myao/internal/llm/llmtest"
-	"myao/internal/manifest"
 	"myao/internal/sandbox"
+	"myao/internal/slack/manifest"
 )
 
 // initBundle runs starter init as a process, against a Slack and a model of the test.

@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"myao/internal/chat"
+	"myao/internal/conversation/label"
 	"myao/internal/evaluate/evidence"
-	"myao/internal/label"
 	"myao/internal/launch"
 	"myao/internal/stats"
 	"myao/internal/store"

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/label"
+	"myao/internal/conversation/label"
 	"myao/internal/launch"
 	"myao/internal/ledger"
 	"myao/internal/store"

@@ -11,7 +11,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/label"
+	"myao/internal/conversation/label"
 	"myao/internal/launch"
 	"myao/internal/store"
 )

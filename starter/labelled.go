@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"myao/internal/channels"
 	"myao/internal/config"
+	"myao/internal/conversation/label"
 	"myao/internal/evaluate/evidence"
-	"myao/internal/label"
 	"myao/internal/launch"
 	"myao/internal/ledger"
+	"myao/internal/slack/channels"
 	"myao/internal/store"
 	"myao/internal/tune"
 )

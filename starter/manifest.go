@@ -7,7 +7,7 @@ import (
 	"io"
 
 	"myao/internal/launch"
-	"myao/internal/manifest"
+	"myao/internal/slack/manifest"
 )
 
 // manifestCommand prints the manifest of the Slack app for the configuration.

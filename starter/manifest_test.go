@@ -14,7 +14,7 @@ import (
 
 	"myao/internal/config"
 	"myao/internal/launch"
-	"myao/internal/manifest"
+	"myao/internal/slack/manifest"
 )
 
 var update = flag.Bool("update", false, "rewrite slack-manifest.yaml and the golden files")

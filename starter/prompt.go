@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"myao/internal/attach"
-	"myao/internal/channels"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
@@ -21,6 +20,7 @@ import (
 	"myao/internal/mind"
 	"myao/internal/pdf"
 	"myao/internal/slack"
+	"myao/internal/slack/channels"
 	"myao/internal/store"
 	"myao/internal/tools"
 	"myao/internal/webpage"

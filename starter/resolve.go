@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"strings"
 
-	"myao/internal/channels"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/launch"
+	"myao/internal/slack/channels"
 	"myao/internal/store"
 )
 

@@ -8,10 +8,10 @@ import (
 
 	"myao/internal/ingest"
 	"myao/internal/launch"
-	"myao/internal/manifest"
 	"myao/internal/runtime/temporal"
 	"myao/internal/runtime/web"
 	"myao/internal/slack"
+	"myao/internal/slack/manifest"
 )
 
 func (s *starter) routes() http.Handler {

@@ -25,11 +25,11 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"myao/internal/config"
-	"myao/internal/installation"
 	"myao/internal/launch"
 	"myao/internal/runtime/temporal"
 	"myao/internal/sandbox"
 	"myao/internal/slack"
+	"myao/internal/slack/installation"
 	"myao/internal/testserver"
 )
 

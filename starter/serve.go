@@ -12,14 +12,11 @@ import (
 	"go.temporal.io/sdk/client"
 	"golang.org/x/sync/errgroup"
 
-	"myao/internal/channels"
 	"myao/internal/chat"
 	"myao/internal/chatops"
 	"myao/internal/conversation"
 	"myao/internal/heartbeat"
-	"myao/internal/indexer"
 	"myao/internal/ingest"
-	"myao/internal/installation"
 	"myao/internal/launch"
 	"myao/internal/operator"
 	"myao/internal/record"
@@ -27,7 +24,10 @@ import (
 	"myao/internal/runtime/pause"
 	"myao/internal/runtime/temporal"
 	"myao/internal/slack"
+	"myao/internal/slack/channels"
+	"myao/internal/slack/installation"
 	"myao/internal/store"
+	"myao/internal/store/indexer"
 )
 
 // serveCommand runs the door and the relay. It is the default command.

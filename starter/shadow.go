@@ -12,8 +12,8 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/config"
+	"myao/internal/conversation/label"
 	"myao/internal/evaluate/evidence"
-	"myao/internal/label"
 	"myao/internal/launch"
 	"myao/internal/ledger"
 	"myao/internal/shadow"

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"myao/internal/conversation"
-	"myao/internal/label"
+	"myao/internal/conversation/label"
 	"myao/internal/store"
 )
 

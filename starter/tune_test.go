@@ -14,7 +14,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/config"
-	"myao/internal/label"
+	"myao/internal/conversation/label"
 	"myao/internal/launch"
 	"myao/internal/mind"
 	"myao/internal/store"

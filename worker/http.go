@@ -11,12 +11,12 @@ import (
 
 	"go.temporal.io/sdk/client"
 
-	"myao/internal/installation"
 	"myao/internal/launch"
 	"myao/internal/runtime/pause"
 	"myao/internal/runtime/temporal"
 	"myao/internal/runtime/web"
 	"myao/internal/slack"
+	"myao/internal/slack/installation"
 	"myao/internal/store"
 )
 

@@ -15,10 +15,10 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"myao/internal/config"
-	"myao/internal/installation"
 	"myao/internal/launch"
 	"myao/internal/runtime/telemetry"
 	"myao/internal/slack"
+	"myao/internal/slack/installation"
 	"myao/internal/testserver"
 )
 

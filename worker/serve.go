@@ -18,9 +18,7 @@ import (
 	"myao/internal/attach"
 	"myao/internal/budget"
 	"myao/internal/catchup"
-	"myao/internal/channels"
 	"myao/internal/conversation"
-	"myao/internal/installation"
 	"myao/internal/launch"
 	"myao/internal/mcp"
 	"myao/internal/mind"
@@ -28,8 +26,10 @@ import (
 	"myao/internal/record"
 	"myao/internal/runtime/temporal"
 	"myao/internal/slack"
+	"myao/internal/slack/channels"
+	"myao/internal/slack/installation"
+	"myao/internal/slack/threadstatus"
 	"myao/internal/store"
-	"myao/internal/threadstatus"
 	"myao/internal/webpage"
 )
 

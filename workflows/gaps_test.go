@@ -16,11 +16,11 @@ import (
 
 	"myao/activities"
 	"myao/internal/catchup"
-	"myao/internal/channels"
 	"myao/internal/config"
 	"myao/internal/record"
 	"myao/internal/sandbox"
 	"myao/internal/slack"
+	"myao/internal/slack/channels"
 	"myao/internal/store"
 	"myao/internal/store/storetest"
 	"myao/workflows"

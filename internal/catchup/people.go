@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"myao/internal/channels"
 	"myao/internal/slack"
+	"myao/internal/slack/channels"
 	"myao/internal/store"
 )
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/channels"
 	"myao/internal/sandbox"
+	"myao/internal/slack/channels"
 	"myao/internal/store"
 	"myao/test/inprocess"
 )

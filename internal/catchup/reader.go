@@ -10,10 +10,10 @@ import (
 	"sync"
 	"time"
 
-	"myao/internal/channels"
 	"myao/internal/config"
 	"myao/internal/heartbeat"
 	"myao/internal/slack"
+	"myao/internal/slack/channels"
 	"myao/internal/store"
 )
 

@@ -20,9 +20,9 @@ import (
 
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/manifest"
 	"myao/internal/sandbox"
 	"myao/internal/slack"
+	"myao/internal/slack/manifest"
 	"myao/internal/testserver"
 )
 

@@ -16,8 +16,8 @@ import (
 	"syscall"
 	"time"
 
-	"myao/internal/manifest"
 	"myao/internal/slack"
+	"myao/internal/slack/manifest"
 )
 
 // signingSecret is the form of Slack's signing secrets.

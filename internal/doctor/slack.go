@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"myao/internal/config"
-	"myao/internal/manifest"
 	"myao/internal/slack"
+	"myao/internal/slack/manifest"
 )
 
 // token asks Slack which app and workspace the token belongs to.

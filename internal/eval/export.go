@@ -14,8 +14,8 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
+	"myao/internal/conversation/label"
 	"myao/internal/evaluate/evidence"
-	"myao/internal/label"
 	"myao/internal/store"
 )
 

@@ -12,13 +12,13 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"myao/internal/channels"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/mind"
 	"myao/internal/recall"
 	"myao/internal/record"
 	"myao/internal/slack"
+	"myao/internal/slack/channels"
 	"myao/internal/store"
 	"myao/internal/tools"
 )

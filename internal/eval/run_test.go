@@ -18,7 +18,6 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"myao/activities"
-	"myao/internal/channels"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/llm/gemini"
@@ -28,6 +27,7 @@ import (
 	"myao/internal/recall"
 	"myao/internal/record"
 	"myao/internal/slack"
+	"myao/internal/slack/channels"
 	"myao/internal/store"
 	"myao/internal/store/storetest"
 )

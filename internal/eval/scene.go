@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"myao/internal/channels"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
@@ -17,6 +16,7 @@ import (
 	"myao/internal/recall"
 	"myao/internal/record"
 	"myao/internal/slack"
+	"myao/internal/slack/channels"
 	"myao/internal/store"
 )
 

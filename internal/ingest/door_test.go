@@ -24,13 +24,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
-	"myao/internal/channels"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/record"
 	"myao/internal/sandbox"
 	"myao/internal/slack"
+	"myao/internal/slack/channels"
 	"myao/internal/store"
 	"myao/internal/store/storetest"
 )

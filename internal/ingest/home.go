@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"myao/internal/chatops"
-	"myao/internal/manifest"
 	"myao/internal/slack"
+	"myao/internal/slack/manifest"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 
 	"github.com/slack-go/slack/slackevents"
 
-	"myao/internal/manifest"
 	"myao/internal/slack"
+	"myao/internal/slack/manifest"
 )
 
 // Events serves POST manifest.EventsPath: the Events API over HTTP.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"myao/internal/channels"
 	"myao/internal/chat"
 	"myao/internal/slack"
+	"myao/internal/slack/channels"
 	"myao/internal/store"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"myao/internal/manifest"
 	"myao/internal/slack"
+	"myao/internal/slack/manifest"
 )
 
 // Metrics counts what Slack delivers, and what became of it.

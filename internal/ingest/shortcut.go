@@ -8,9 +8,9 @@ import (
 	"myao/internal/chatops"
 	"myao/internal/config"
 	"myao/internal/language/words"
-	"myao/internal/manifest"
 	"myao/internal/record"
 	"myao/internal/slack"
+	"myao/internal/slack/manifest"
 )
 
 // Answers to the user of the shortcut.

@@ -11,11 +11,11 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/converter"
 
-	"myao/internal/channels"
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/ledger"
 	"myao/internal/operator"
+	"myao/internal/slack/channels"
 	"myao/internal/store"
 )
 

@@ -8,7 +8,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/label"
+	"myao/internal/conversation/label"
 	"myao/internal/language/words"
 	"myao/internal/store"
 )

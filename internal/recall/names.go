@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"myao/internal/channels"
 	"myao/internal/chat"
 	"myao/internal/slack"
+	"myao/internal/slack/channels"
 	"myao/internal/store"
 )
 

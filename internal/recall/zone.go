@@ -3,7 +3,7 @@ package recall
 import (
 	"context"
 
-	"myao/internal/channels"
+	"myao/internal/slack/channels"
 	"myao/internal/store"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/config"
-	"myao/internal/manifest"
+	"myao/internal/slack/manifest"
 )
 
 // The names of the files beside the configuration.

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"myao/internal/label"
+	"myao/internal/conversation/label"
 	"myao/internal/stats"
 )
 

@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"testing"
 
-	"myao/internal/label"
+	"myao/internal/conversation/label"
 )
 
 func TestKappa(t *testing.T) {

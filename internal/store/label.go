@@ -13,7 +13,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/label"
+	"myao/internal/conversation/label"
 )
 
 // Label is what one kind of evidence, or a person, says of a decision.

@@ -8,7 +8,7 @@ import (
 	"gorm.io/gorm"
 
 	"myao/internal/chat"
-	"myao/internal/label"
+	"myao/internal/conversation/label"
 )
 
 // Evidence is the label as package label weighs it.

@@ -8,8 +8,8 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
+	"myao/internal/conversation/label"
 	"myao/internal/evaluate/evidence"
-	"myao/internal/label"
 )
 
 // decided saves a judgment about a message, made n seconds after noon.

@@ -16,7 +16,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/label"
+	"myao/internal/conversation/label"
 )
 
 // Queries for every message use an index, however much data there is: in a channel with many

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/manifest"
 	"myao/internal/sandbox"
 	"myao/internal/slack"
+	"myao/internal/slack/manifest"
 	"myao/internal/testserver"
 	"myao/test/world"
 	"myao/workflows"

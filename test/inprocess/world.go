@@ -15,13 +15,13 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/channels"
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/llm/llmtest"
 	"myao/internal/prompt"
 	"myao/internal/sandbox"
 	"myao/internal/slack"
+	"myao/internal/slack/channels"
 	"myao/internal/store"
 	"myao/internal/store/storetest"
 )

@@ -5,7 +5,7 @@ package evidence
 import (
 	"slices"
 
-	"myao/internal/label"
+	"myao/internal/conversation/label"
 	"myao/internal/stats"
 )
 

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"myao/internal/label"
+	"myao/internal/conversation/label"
 	"myao/internal/stats"
 )
 

@@ -224,7 +224,7 @@ var japanese = Words{
 	"This is decided already: %s.":                                                                       "これはもう決まっています: %s。",
 	"This has lapsed, because nobody decided in time. Ask me again if it is still wanted.":               "時間内に決まらなかったので、期限が切れました。まだ必要なら、もう一度頼んでください。",
 
-	// statuses behind the app's name (internal/threadstatus)
+	// statuses behind the app's name (internal/slack/threadstatus)
 	"is thinking…":             "が考えています…",
 	"is searching messages…":   "がメッセージを探しています…",
 	"is reading a thread…":     "がスレッドを読んでいます…",
@@ -277,7 +277,7 @@ var japanese = Words{
 	"What I can do, and who runs me":                        "できることと運用担当者",
 	"I no longer know of that channel, so nothing happens.": "そのチャンネルはもう分からないので、何もしません。",
 
-	// what is suggested in a direct message (internal/manifest)
+	// what is suggested in a direct message (internal/slack/manifest)
 	"What can you do?": "何ができますか",
 	"What can you do for me, and what do you read?": "何をしてもらえますか。また、何を読んでいますか。",
 	"What did I miss?": "見逃した話は",
