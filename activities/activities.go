@@ -11,14 +11,14 @@ import (
 	"log/slog"
 	"time"
 
-	"myao/internal/budget"
+	"myao/internal/answer/agents"
+	"myao/internal/answer/budget"
+	"myao/internal/answer/tools"
 	"myao/internal/catchup"
 	"myao/internal/chat"
 	"myao/internal/config"
-	"myao/internal/mind"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/tools"
 )
 
 // Slack is the part of Slack's API that activities call themselves.
@@ -35,7 +35,7 @@ type Slack interface {
 
 // Directory knows the settings of channels.
 type Directory interface {
-	mind.Directory
+	agents.Directory
 	// StoredSettings returns settings by channel id. It takes the names from the database.
 	StoredSettings(ctx context.Context, team string, ids ...string) (map[string]config.ChannelSettings, error)
 	// Refresh reads a channel from Slack and saves it. It gives up after within.
@@ -57,7 +57,7 @@ type Activities struct {
 	Store     *store.Store
 	Slack     Slack
 	Directory Directory
-	Mind      *mind.Mind
+	Mind      *agents.Mind
 	// Missed reads the messages that did not come as events.
 	Missed *catchup.Reader
 	// Tools are what a model may call; nil offers nothing. Limits bounds that.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
+	"myao/internal/answer/prompt"
+	"myao/internal/answer/tools"
 	"myao/internal/chat"
-	"myao/internal/prompt"
-	"myao/internal/tools"
 )
 
 const (

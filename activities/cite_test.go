@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"myao/internal/answer/tools"
 	"myao/internal/chat"
 	"myao/internal/sandbox"
-	"myao/internal/tools"
 )
 
 // A number whose link cannot be had is removed, unless nothing would be left of the reply.

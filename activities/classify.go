@@ -8,8 +8,8 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 
+	"myao/internal/answer/agents"
 	"myao/internal/llm"
-	"myao/internal/mind"
 	"myao/internal/slack"
 )
 
@@ -54,7 +54,7 @@ func classify(err error) error {
 	var (
 		own    finalError
 		queued queuedError
-		bad    *mind.FinalError
+		bad    *agents.FinalError
 		l      *llm.Error
 		s      *slack.Error
 	)

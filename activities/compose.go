@@ -9,17 +9,17 @@ import (
 	"strings"
 	"time"
 
+	"myao/internal/answer/agents"
+	"myao/internal/answer/prompt"
+	"myao/internal/answer/tools"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/llm"
-	"myao/internal/mind"
 	"myao/internal/promise"
-	"myao/internal/prompt"
 	"myao/internal/runtime/failpoint"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/tools"
 )
 
 // ComposeInput asks for the text of a reply.
@@ -263,7 +263,7 @@ type written struct {
 // writeReply asks the model for the reply, and sets what the whole reply has cost. Nobody waits for an
 // unsolicited reply, so Slack is first asked whether the channel was made private or shared; if it does
 // not answer, its last answer counts.
-func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind.Facts, kept *store.Promise, d *store.Decision) (written, error) {
+func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known agents.Facts, kept *store.Promise, d *store.Decision) (written, error) {
 	if !in.Addressed && !in.Conversation.Direct() {
 		_, _ = a.Directory.Refresh(ctx, in.Conversation.Team, in.Conversation.Channel, channelWait) // which logs its error
 	}
@@ -277,7 +277,7 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known mind
 	if in.Addressed && in.Round == 0 && known.Trigger != nil && slices.Contains(known.Settings.Tools, tools.ReadFile) && a.Mind.ReadsFiles() {
 		known.Trigger.Files = a.Mind.Recall.CompleteFiles(ctx, *known.Trigger)
 	}
-	about := mind.Reply{Conversation: in.Conversation, Trigger: in.Trigger, Until: in.Until, Addressed: in.Addressed, Turns: l.turns, By: l.by}
+	about := agents.Reply{Conversation: in.Conversation, Trigger: in.Trigger, Until: in.Until, Addressed: in.Addressed, Turns: l.turns, By: l.by}
 	attempt := attemptOf(ctx, in.Task)
 	attempt.Kept = len(l.turns)
 	about.ShowsFiles = in.Occasion == "" && !attempt.LeavesFiles

@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"myao/internal/answer/prompt"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/language/words"
 	"myao/internal/llm/llmtest"
-	"myao/internal/prompt"
 	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"

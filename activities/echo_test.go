@@ -9,15 +9,15 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/attach"
+	"myao/internal/answer/document"
+	"myao/internal/answer/document/webpage"
+	"myao/internal/answer/tools"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/llm"
 	"myao/internal/llm/llmtest"
 	"myao/internal/store"
-	"myao/internal/tools"
-	"myao/internal/webpage"
 )
 
 // echoServer is a server that returns what says makes of its inputs so far, and answers what acts in the same way.
@@ -115,7 +115,7 @@ func TestNothingThatComesBackIsWritten(t *testing.T) {
 			}
 			server := &echoServer{says: says}
 			pages := &closedPages{}
-			w.Tools = w.Mind.Tools(w.Client, w.Directory, pages, attach.New(w.Client, documents(), w.Mind.Prompts.Material, w.Logger), server, nil)
+			w.Tools = w.Mind.Tools(w.Client, w.Directory, pages, document.New(w.Client, documents(), w.Mind.Prompts.Material, w.Logger), server, nil)
 			if c.before != nil {
 				c.before(w)
 			}

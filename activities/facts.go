@@ -3,20 +3,20 @@ package activities
 import (
 	"context"
 
+	"myao/internal/answer/agents"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/mind"
 	"myao/internal/store"
 )
 
 // readFacts reads what is known about a task. Of the request only Pending, Oldest and Held need to
 // be set.
-func (a *Activities) readFacts(ctx context.Context, t Task, request store.FactsRequest) (mind.Facts, error) {
+func (a *Activities) readFacts(ctx context.Context, t Task, request store.FactsRequest) (agents.Facts, error) {
 	request.Conversation, request.Trigger, request.Decision, request.Reply = t.Conversation, t.Trigger, t.decisionKey(), t.replyKey()
-	k, err := mind.ReadFacts(ctx, a.Store, a.Directory, a.Clock(), request)
+	k, err := agents.ReadFacts(ctx, a.Store, a.Directory, a.Clock(), request)
 	if err != nil {
-		return mind.Facts{}, err
+		return agents.Facts{}, err
 	}
 	if _, _, promised := conversation.ParsePromiseKey(t.Occasion); promised {
 		k.Stopped = false // the word cancels no promise that is not being kept
@@ -26,7 +26,7 @@ func (a *Activities) readFacts(ctx context.Context, t Task, request store.FactsR
 }
 
 // ruleFacts returns the facts for the rules.
-func (a *Activities) ruleFacts(ctx context.Context, k mind.Facts) (conversation.Facts, error) {
+func (a *Activities) ruleFacts(ctx context.Context, k agents.Facts) (conversation.Facts, error) {
 	own, err := a.Slack.Identity(ctx)
 	if err != nil {
 		return conversation.Facts{}, err
@@ -40,7 +40,7 @@ func (a *Activities) overBudget(ctx context.Context, scope chat.Scope, s config.
 	if spent, err := a.Budget.Exhausted(ctx); err != nil || spent {
 		return conversation.ReasonWorkspaceBudget, err
 	}
-	since := mind.BudgetStart(s, a.Clock())
+	since := agents.BudgetStart(s, a.Clock())
 	if since.IsZero() {
 		return "", nil
 	}

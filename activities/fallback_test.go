@@ -9,11 +9,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"myao/internal/answer/agents"
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/llm/llmtest"
 	"myao/internal/llm/openai"
-	"myao/internal/mind"
 )
 
 // pair is a bundle with two models for replies: one of Gemini's, whose answer can be set, and the fallback, of
@@ -39,7 +39,7 @@ func setupPair(t *testing.T) *pair {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Mind.Agents.Response.Fallback = &mind.Agent{Model: model, Agent: config.Agent{
+	p.Mind.Agents.Response.Fallback = &agents.Agent{Model: model, Agent: config.Agent{
 		Provider: config.ProviderOpenAI, Model: "spare", MaxOutputTokens: 1000, SystemPrompt: "You are the spare.",
 	}}
 	began := time.Now()

@@ -12,15 +12,15 @@ import (
 	"sync"
 	"testing"
 
-	"myao/internal/attach"
+	"myao/internal/answer/document"
+	"myao/internal/answer/document/pdf"
+	"myao/internal/answer/tools"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/llm"
 	"myao/internal/llm/llmtest"
-	"myao/internal/pdf"
 	"myao/internal/sandbox"
-	"myao/internal/tools"
 )
 
 func pngOf(t *testing.T, width int) []byte {
@@ -37,7 +37,7 @@ var documents = sync.OnceValue(pdf.NewReader)
 
 // withFiles gives activities a reader of the workspace's files.
 func (b *bundle) withFiles() {
-	b.Mind.Files = attach.New(b.Client, documents(), b.Mind.Prompts.Material, b.Logger)
+	b.Mind.Files = document.New(b.Client, documents(), b.Mind.Prompts.Material, b.Logger)
 	b.settings.Tools = config.Default().Tools.Enabled
 }
 

@@ -19,13 +19,13 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"myao/internal/attach"
+	"myao/internal/answer/document"
+	"myao/internal/answer/document/webpage"
+	"myao/internal/answer/mcp"
 	"myao/internal/config"
 	"myao/internal/llm"
 	"myao/internal/llm/llmtest"
-	"myao/internal/mcp"
 	"myao/internal/store"
-	"myao/internal/webpage"
 )
 
 // botKey is one of our own secrets in the tests of hostile servers.
@@ -140,7 +140,7 @@ func TestHostileServers(t *testing.T) {
 					Store:   w.Store, Material: w.Mind.Prompts.Material, Clock: time.Now, Logger: w.Logger,
 				})
 				defer client.Close()
-				w.Tools = w.Mind.Tools(w.Client, w.Directory, webpage.New(webpage.Options{}), attach.New(w.Client, documents(), w.Mind.Prompts.Material, w.Logger), client, []string{botKey})
+				w.Tools = w.Mind.Tools(w.Client, w.Directory, webpage.New(webpage.Options{}), document.New(w.Client, documents(), w.Mind.Prompts.Material, w.Logger), client, []string{botKey})
 				outputs := w.answer(w.say(w.Mention("look for the ticket")), addressed)
 				if len(evil.looked) == 0 {
 					t.Fatalf("the server was not asked: %q", outputs)

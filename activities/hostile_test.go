@@ -18,7 +18,9 @@ import (
 	"testing"
 	"unicode"
 
-	"myao/internal/attach"
+	"myao/internal/answer/document"
+	"myao/internal/answer/document/webpage"
+	"myao/internal/answer/tools"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
@@ -26,8 +28,6 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/slack"
-	"myao/internal/tools"
-	"myao/internal/webpage"
 )
 
 // hostileSecret stands in the conversation that a hostile text is read in, hostilePrivate in a channel
@@ -136,7 +136,7 @@ func newHostileWorld(t *testing.T, h hostile, first func(*hostileWorld) llm.Call
 	}))
 	w.Limits = config.Default().Tools
 	w.settings.Tools = w.Limits.Enabled
-	w.Tools = w.Mind.Tools(w.Client, w.Directory, webpage.New(webpage.Options{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}), attach.New(w.Client, documents(), w.Mind.Prompts.Material, w.Logger), nil, nil)
+	w.Tools = w.Mind.Tools(w.Client, w.Directory, webpage.New(webpage.Options{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}), document.New(w.Client, documents(), w.Mind.Prompts.Material, w.Logger), nil, nil)
 	w.attic = w.Workspace.AddChannel(sandbox.Private, "attic", w.Workspace.Bot().UserID, w.Alice.ID)
 	w.sayIn(w.attic, "The spare key is called "+hostilePrivate)
 	w.say("The code of the vault is " + hostileSecret)

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"time"
 
+	"myao/internal/answer/tools"
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/runtime/failpoint"
 	"myao/internal/store"
-	"myao/internal/tools"
 )
 
 const (

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"myao/internal/answer/tools"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
@@ -18,7 +19,6 @@ import (
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/store"
-	"myao/internal/tools"
 )
 
 // fakeTools offers search_messages, which answers as run says.

@@ -10,12 +10,12 @@ import (
 
 	_ "github.com/ncruces/go-sqlite3/driver" // the test reads the database
 
-	"myao/internal/budget"
+	"myao/internal/answer/budget"
+	"myao/internal/answer/prompt"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/llm/llmtest"
-	"myao/internal/prompt"
 	"myao/internal/sandbox"
 	"myao/internal/store"
 	"myao/internal/store/storetest"

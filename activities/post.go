@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"myao/internal/answer/prompt"
 	"myao/internal/conversation"
 	"myao/internal/promise"
-	"myao/internal/prompt"
 	"myao/internal/slack"
 	"myao/internal/store"
 )

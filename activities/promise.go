@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"myao/internal/answer/agents"
+	"myao/internal/answer/prompt"
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/language/words"
-	"myao/internal/mind"
 	"myao/internal/promise"
-	"myao/internal/prompt"
 	"myao/internal/runtime/failpoint"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -127,7 +127,7 @@ func (a *Activities) checkPromise(ctx context.Context, in CheckInput) (CheckOutp
 	case facts.OverBudget:
 		d.Reason, out.Result = promiseReason, conversation.CheckPlain
 	default:
-		v, answer, err := a.Mind.CheckPromise(ctx, mind.PromiseCheck{Conversation: in.Conversation, Trigger: in.Trigger, Promise: shownPromise(p)}, attemptOf(ctx, in.Task))
+		v, answer, err := a.Mind.CheckPromise(ctx, agents.PromiseCheck{Conversation: in.Conversation, Trigger: in.Trigger, Promise: shownPromise(p)}, attemptOf(ctx, in.Task))
 		if err != nil {
 			return CheckOutput{}, err
 		}

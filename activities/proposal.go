@@ -10,15 +10,15 @@ import (
 	"strings"
 	"time"
 
+	"myao/internal/answer/prompt"
+	"myao/internal/answer/tools"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/prompt"
 	"myao/internal/proposal"
 	"myao/internal/runtime/failpoint"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/tools"
 )
 
 // maxProposals limits what is proposed because of one message, in all replies to it. People who see more buttons

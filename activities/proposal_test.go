@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"myao/internal/answer/tools"
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/llm"
@@ -16,7 +17,6 @@ import (
 	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/tools"
 )
 
 // deskTools offers create, which acts, besides search_messages.

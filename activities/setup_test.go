@@ -12,14 +12,14 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
+	"myao/internal/answer/agents"
+	"myao/internal/answer/recall"
 	"myao/internal/catchup"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/llm/gemini"
 	"myao/internal/llm/llmtest"
-	"myao/internal/mind"
-	"myao/internal/recall"
 	"myao/internal/record"
 	"myao/internal/sandbox"
 	"myao/internal/store"
@@ -91,7 +91,7 @@ func setup(t *testing.T, options ...option) *bundle {
 	s, client, directory := b.Database, b.Client, b.NewDirectory(b.Client, b.channels)
 	b.Activities = &Activities{
 		Store: s, Slack: client, Directory: directory,
-		Mind: &mind.Mind{
+		Mind: &agents.Mind{
 			Store: s, Slack: client,
 			Recall: &recall.Builder{
 				Store: s, Users: client, Directory: directory, Threads: client, ThreadLimit: 20, MessagesLimit: 50,
@@ -99,10 +99,10 @@ func setup(t *testing.T, options ...option) *bundle {
 				ActiveChannel: 168 * time.Hour, ThreadMemory: 168 * time.Hour, Clock: time.Now, Logger: inprocess.Silent,
 			},
 			Prompts: inprocess.Prompts(),
-			Agents: mind.Agents{
-				Response: mind.Agent{Model: model, Agent: config.Agent{Provider: config.ProviderGemini, Model: "large", MaxOutputTokens: 1000}},
-				Judgment: mind.Agent{Model: model, Agent: config.Agent{Model: "small", MaxOutputTokens: 500}},
-				Memory:   mind.Agent{Model: model, Agent: config.Agent{Model: "large", MaxOutputTokens: 800}},
+			Agents: agents.Agents{
+				Response: agents.Agent{Model: model, Agent: config.Agent{Provider: config.ProviderGemini, Model: "large", MaxOutputTokens: 1000}},
+				Judgment: agents.Agent{Model: model, Agent: config.Agent{Model: "small", MaxOutputTokens: 500}},
+				Memory:   agents.Agent{Model: model, Agent: config.Agent{Model: "large", MaxOutputTokens: 800}},
 			},
 			Memory: config.Default().Memory, Channel: b.channels.Channel,
 			Clock: time.Now, Logger: inprocess.Silent,

@@ -9,8 +9,8 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"myao/internal/answer/agents"
 	"myao/internal/llm"
-	"myao/internal/mind"
 	"myao/internal/runtime/failpoint"
 	"myao/internal/shadow"
 	"myao/internal/store"
@@ -45,7 +45,7 @@ type ShadowOutput struct {
 
 // keepSnapshot keeps what a judgment read for other judges, if it is sampled. A failure is only logged: the
 // judgment does not depend on it.
-func (a *Activities) keepSnapshot(ctx context.Context, t Task, asked *mind.Asked) {
+func (a *Activities) keepSnapshot(ctx context.Context, t Task, asked *agents.Asked) {
 	if len(a.Mind.Shadow) == 0 || !shadow.Sampled(t.decisionKey(), a.Shadow.Sample) {
 		return
 	}
@@ -81,7 +81,7 @@ func (a *Activities) AskShadow(ctx context.Context, in ShadowInput) (ShadowOutpu
 }
 
 func (a *Activities) askShadow(ctx context.Context, in ShadowInput) (out ShadowOutput, err error) {
-	asked := func(j mind.ShadowJudge) bool { return !slices.Contains(in.Without, j.Name) }
+	asked := func(j agents.ShadowJudge) bool { return !slices.Contains(in.Without, j.Name) }
 	if !slices.ContainsFunc(a.Mind.Shadow, asked) {
 		return ShadowOutput{Done: true}, nil
 	}
@@ -92,7 +92,7 @@ func (a *Activities) askShadow(ctx context.Context, in ShadowInput) (out ShadowO
 	if err != nil || kept == nil {
 		return ShadowOutput{Done: true}, err
 	}
-	s, err := mind.DecodeSnapshot(kept.Data)
+	s, err := agents.DecodeSnapshot(kept.Data)
 	if err != nil { // of another version
 		a.Logger.WarnContext(ctx, "a snapshot cannot be read", "decision", kept.Decision, "error", err)
 		return ShadowOutput{}, a.Store.DropSnapshot(ctx, kept.Decision)
@@ -128,7 +128,7 @@ func (a *Activities) askShadow(ctx context.Context, in ShadowInput) (out ShadowO
 }
 
 // opinion asks one judge and saves what it says. answered is false if it may answer later.
-func (a *Activities) opinion(ctx context.Context, j mind.ShadowJudge, kept store.Snapshot, s mind.Snapshot) (answered bool, err error) {
+func (a *Activities) opinion(ctx context.Context, j agents.ShadowJudge, kept store.Snapshot, s agents.Snapshot) (answered bool, err error) {
 	asking, cancel := context.WithTimeout(ctx, shadowTimeout)
 	defer cancel()
 	v, answer, failure := a.Mind.Opinion(asking, j, s)
@@ -149,7 +149,7 @@ func (a *Activities) opinion(ctx context.Context, j mind.ShadowJudge, kept store
 		return false, nil
 	case fromModel:
 		o.Error = llm.KindOf(failure)
-	case errors.As(failure, new(*mind.FinalError)):
+	case errors.As(failure, new(*agents.FinalError)):
 		o.Error = "unreadable"
 	default:
 		return false, failure

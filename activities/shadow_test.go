@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"myao/internal/answer/agents"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/llm/llmtest"
-	"myao/internal/mind"
 	"myao/internal/store"
 )
 
@@ -17,7 +17,7 @@ func (b *bundle) withShadow(names ...string) {
 	for _, name := range names {
 		agent := b.Mind.Agents.Judgment
 		agent.Agent.Model = name
-		b.Mind.Shadow = append(b.Mind.Shadow, mind.ShadowJudge{Name: name, Agent: agent, Prompts: b.Mind.Prompts, MinConfidence: 0.5})
+		b.Mind.Shadow = append(b.Mind.Shadow, agents.ShadowJudge{Name: name, Agent: agent, Prompts: b.Mind.Prompts, MinConfidence: 0.5})
 	}
 	b.Shadow = config.Shadow{Sample: 1, DailyCalls: 100}
 	b.StartOfDay = func(now time.Time) time.Time { return now.Add(-time.Hour) }

@@ -5,8 +5,8 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"myao/internal/answer/agents"
 	"myao/internal/chat"
-	"myao/internal/mind"
 	"myao/internal/store"
 )
 
@@ -56,13 +56,13 @@ func (t Task) decisionRow(source string) store.Decision {
 }
 
 // setCost sets which model a decision asked, and what that cost.
-func setCost(d *store.Decision, answer mind.Answer) {
+func setCost(d *store.Decision, answer agents.Answer) {
 	d.Model, d.TokensIn, d.TokensOut = answer.Model, answer.Usage.Input, answer.Usage.Output
 }
 
 // attemptOf tells package mind for which decision, and in which attempt, an activity asks a model.
-func attemptOf(ctx context.Context, t Task) mind.Attempt {
-	return mind.Attempt{Decision: t.decisionKey(), Number: attemptNumber(ctx), LeavesFiles: progressOf(ctx).Lost > 0}
+func attemptOf(ctx context.Context, t Task) agents.Attempt {
+	return agents.Attempt{Decision: t.decisionKey(), Number: attemptNumber(ctx), LeavesFiles: progressOf(ctx).Lost > 0}
 }
 
 // attemptNumber is 1 for the first attempt, and outside activities.

@@ -8,13 +8,13 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"myao/internal/answer/agents"
+	"myao/internal/answer/tools"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/llm"
-	"myao/internal/mind"
 	"myao/internal/store"
-	"myao/internal/tools"
 )
 
 // looked is what was looked up for a reply before its present round.
@@ -28,7 +28,7 @@ type looked struct {
 	chars int
 	began time.Time // when the first round was written down
 	read  time.Time // when the conversation was read for it
-	cost  mind.Answer
+	cost  agents.Answer
 	cited []tools.Reference // the messages that have numbers in the results
 }
 
@@ -155,7 +155,7 @@ func (l *looked) last(limits config.Tools, round int, now time.Time) bool {
 
 // keepTurn writes down what a model asks for, so that it is not paid for again, and returns what is to
 // be looked up. Calls past max_calls are refused.
-func (a *Activities) keepTurn(ctx context.Context, in ComposeInput, q mind.ReplyQuestion, answer mind.Answer, before looked, p proposer) ([]conversation.Step, error) {
+func (a *Activities) keepTurn(ctx context.Context, in ComposeInput, q agents.ReplyQuestion, answer agents.Answer, before looked, p proposer) ([]conversation.Step, error) {
 	t := store.Turn{
 		Decision: in.decisionKey(), Round: in.Round, Provider: answer.Turn.Provider, Model: q.Model, Text: store.Clean(answer.Turn.Text), Opaque: store.Clean(string(answer.Turn.Opaque)),
 		TokensIn: answer.Usage.Input, TokensOut: answer.Usage.Output, ReadUS: p.began.UnixMicro(),

@@ -5,8 +5,8 @@ import (
 	"context"
 	"strings"
 
+	"myao/internal/answer/tools"
 	"myao/internal/store"
-	"myao/internal/tools"
 )
 
 // writtenFor reports whether somebody has written an address: the rule on addresses (tools.Written) for the

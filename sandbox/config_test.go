@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"myao/internal/answer/agents"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/llm"
 	"myao/internal/llm/llmtest"
-	"myao/internal/mind"
 )
 
 // configured writes the configuration for an environment and serves its model. It returns the
@@ -116,7 +116,7 @@ func TestTheEnvironmentChoosesTheModel(t *testing.T) {
 			if _, priced := settings.LLM.Prices["demo"]; priced != (c.name == "demo") {
 				t.Errorf("the demo model has a price: %v", priced)
 			}
-			agents, stop, err := mind.OpenAgents(t.Context(), settings, time.Now, slog.New(slog.DiscardHandler))
+			agents, stop, err := agents.OpenAgents(t.Context(), settings, time.Now, slog.New(slog.DiscardHandler))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,12 +14,12 @@ import (
 	"strings"
 	"time"
 
+	"myao/internal/answer/agents"
 	"myao/internal/config"
 	"myao/internal/eval"
 	"myao/internal/launch"
 	"myao/internal/ledger"
 	"myao/internal/llm"
-	"myao/internal/mind"
 )
 
 // evalRun judges cases.
@@ -93,13 +93,13 @@ func (c *evalRun) runJudge(ctx context.Context, p launch.Program, stdout, stderr
 	if err != nil {
 		return err
 	}
-	prompts, err := mind.Prompts(p.Config)
+	prompts, err := agents.Prompts(p.Config)
 	if err != nil {
 		return err
 	}
 	var model llm.Model // nobody asks it with --cached-only
 	if !c.CachedOnly {
-		agents, closeModels, err := mind.OpenAgents(ctx, p.Config, time.Now, p.Logger)
+		agents, closeModels, err := agents.OpenAgents(ctx, p.Config, time.Now, p.Logger)
 		if err != nil {
 			return err
 		}

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"myao/internal/answer/agents"
 	"myao/internal/chat"
 	"myao/internal/launch"
-	"myao/internal/mind"
 	"myao/internal/store"
 )
 
@@ -82,14 +82,14 @@ func (c *memoryCorrect) readText(stdin io.Reader, p launch.Program) (string, err
 		return "", errors.New("the text is not valid UTF-8, or contains a NUL")
 	}
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
-	if !mind.HasWord(text) {
+	if !agents.HasWord(text) {
 		return "", errors.New("the text has neither a letter nor a digit: to delete a memory, use `starter memory forget`")
 	}
 	key, tokens := "memory.short_term_summary_max_tokens", p.Config.Memory.ShortTermSummaryMaxTokens
 	if c.term() == chat.LongTerm {
 		key, tokens = "memory.long_term_summary_max_tokens", p.Config.Memory.LongTermSummaryMaxTokens
 	}
-	if most := mind.MaxSummaryBytes(tokens); len(text) > most {
+	if most := agents.MaxSummaryBytes(tokens); len(text) > most {
 		return "", fmt.Errorf("the text has %d bytes: want at most %d, because %s is %d", len(text), most, key, tokens)
 	}
 	return text, nil

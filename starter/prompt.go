@@ -9,21 +9,21 @@ import (
 	"strings"
 	"time"
 
-	"myao/internal/attach"
+	"myao/internal/answer/agents"
+	"myao/internal/answer/document"
+	"myao/internal/answer/document/pdf"
+	"myao/internal/answer/document/webpage"
+	"myao/internal/answer/mcp"
+	"myao/internal/answer/tools"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/launch"
 	"myao/internal/ledger"
 	"myao/internal/llm"
-	"myao/internal/mcp"
-	"myao/internal/mind"
-	"myao/internal/pdf"
 	"myao/internal/slack"
 	"myao/internal/slack/channels"
 	"myao/internal/store"
-	"myao/internal/tools"
-	"myao/internal/webpage"
 )
 
 // promptCommand prints the prompt that a model would be sent about a conversation now.
@@ -64,7 +64,7 @@ func (c *promptCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 	defer func() { err = errors.Join(err, db.Close()) }()
 	client := slackClient(p)
 	directory := &channels.Directory{Store: db, Slack: client, Config: p.Config, Clock: time.Now, Logger: p.Logger}
-	m, closeModels, err := mind.Open(ctx, p.Config, db, client, directory, p.Logger)
+	m, closeModels, err := agents.Open(ctx, p.Config, db, client, directory, p.Logger)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (c *promptCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 	if err != nil {
 		return err
 	}
-	files := attach.New(client, pdf.NewReader(), m.Prompts.Material, p.Logger)
+	files := document.New(client, pdf.NewReader(), m.Prompts.Material, p.Logger)
 	m.Files = files
 	remote := mcp.New(mcp.Options{Servers: p.Config.MCP.Servers, Store: db, Material: m.Prompts.Material, Clock: time.Now, Logger: p.Logger, Remembered: true})
 	defer remote.Close()
@@ -102,11 +102,11 @@ func (c *promptCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 // titledQuestion is a question with its purpose.
 type titledQuestion struct {
 	title string
-	mind.Question
-	reply *mind.Reply // for a response
+	agents.Question
+	reply *agents.Reply // for a response
 }
 
-func (c *promptCommand) questions(ctx context.Context, of config.Config, db *store.Store, m *mind.Mind, offers *tools.Registry, own slack.Identity) ([]titledQuestion, error) {
+func (c *promptCommand) questions(ctx context.Context, of config.Config, db *store.Store, m *agents.Mind, offers *tools.Registry, own slack.Identity) ([]titledQuestion, error) {
 	where := chat.Conversation{Team: own.TeamID}
 	if c.Channel != "" {
 		var err error
@@ -132,7 +132,7 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 		if err != nil {
 			return nil, err
 		}
-		reply := mind.Reply{Conversation: where, Trigger: said.TS, Addressed: addressed, ShowsFiles: true, Reactions: m.Reactions()}
+		reply := agents.Reply{Conversation: where, Trigger: said.TS, Addressed: addressed, ShowsFiles: true, Reactions: m.Reactions()}
 		reply.Tools, err = offers.Offered(ctx, tools.Place{
 			Conversation: where, Trigger: said.TS, Addressed: addressed, ChannelName: known[where.Channel].Name,
 			Shared: readers.Shared, Outsiders: readers.Outsiders, Allowed: settings.Tools, Remote: settings.MCPTools,
@@ -238,18 +238,18 @@ type callReport struct {
 	Input string `json:"input"` // as the model wrote it
 }
 
-func (c *promptCommand) ask(ctx context.Context, m *mind.Mind, q titledQuestion) (promptReport, error) {
+func (c *promptCommand) ask(ctx context.Context, m *agents.Mind, q titledQuestion) (promptReport, error) {
 	if !c.Ask {
 		return promptOf(q), nil
 	}
-	var got mind.Answer
+	var got agents.Answer
 	var err error
 	if q.reply != nil {
-		var asked mind.ReplyQuestion
-		asked, got, err = m.AskReply(ctx, *q.reply, mind.Attempt{})
+		var asked agents.ReplyQuestion
+		asked, got, err = m.AskReply(ctx, *q.reply, agents.Attempt{})
 		q.Question = asked.Question // without tools, if the model takes none
 	} else {
-		got, err = m.Ask(ctx, q.Question, mind.Attempt{})
+		got, err = m.Ask(ctx, q.Question, agents.Attempt{})
 	}
 	if cut, ok := errors.AsType[*llm.Error](err); ok && errors.Is(err, llm.ErrCut) {
 		got.Text, err = cut.Text+" …", nil

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"myao/internal/answer/mcp"
 	"myao/internal/launch"
 	"myao/internal/ledger"
-	"myao/internal/mcp"
 	"myao/internal/store"
 )
 

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
+	"myao/internal/answer/agents"
 	"myao/internal/chart"
 	"myao/internal/chat"
 	"myao/internal/conversation/label"
 	"myao/internal/launch"
 	"myao/internal/ledger"
-	"myao/internal/mind"
 	"myao/internal/slack/channels"
 	"myao/internal/stats"
 	"myao/internal/store"
@@ -79,7 +79,7 @@ type channelAdvice struct {
 }
 
 func (c *tuneCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
-	prompts, err := mind.Prompts(p.Config)
+	prompts, err := agents.Prompts(p.Config)
 	if err != nil {
 		return err
 	}

@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"myao/internal/answer/agents"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation/label"
 	"myao/internal/launch"
-	"myao/internal/mind"
 	"myao/internal/store"
 )
 
@@ -25,7 +25,7 @@ func (o *ledgerBundle) fingerprint() (of string) {
 	o.t.Helper()
 	var stderr bytes.Buffer
 	if status := launch.Command(o.t.Context(), "starter", o.config, &stderr, func(_ context.Context, p launch.Program) error {
-		prompts, err := mind.Prompts(p.Config)
+		prompts, err := agents.Prompts(p.Config)
 		if err == nil {
 			of = prompts.JudgmentFingerprint()
 		}

@@ -1,5 +1,5 @@
 // Package templates holds the prompts: Go text/template files, one directory a
-// language. internal/prompt parses and renders them; nothing else reads them.
+// language. internal/answer/prompt parses and renders them; nothing else reads them.
 //
 // Files that begin with an underscore are partials: _context.tmpl prints what
 // is known (memories, channels, thread summaries), _conversation.tmpl what was

@@ -15,14 +15,15 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"myao/activities"
-	"myao/internal/attach"
-	"myao/internal/budget"
+	"myao/internal/answer/agents"
+	"myao/internal/answer/budget"
+	"myao/internal/answer/document"
+	"myao/internal/answer/document/pdf"
+	"myao/internal/answer/document/webpage"
+	"myao/internal/answer/mcp"
 	"myao/internal/catchup"
 	"myao/internal/conversation"
 	"myao/internal/launch"
-	"myao/internal/mcp"
-	"myao/internal/mind"
-	"myao/internal/pdf"
 	"myao/internal/record"
 	"myao/internal/runtime/temporal"
 	"myao/internal/slack"
@@ -30,7 +31,6 @@ import (
 	"myao/internal/slack/installation"
 	"myao/internal/slack/threadstatus"
 	"myao/internal/store"
-	"myao/internal/webpage"
 )
 
 // serve runs until the context ends.
@@ -126,13 +126,13 @@ func runWorkers(ctx context.Context, h *probeServer, version worker.DeploymentOp
 
 func newActivities(ctx context.Context, p launch.Program, s *store.Store, client *slack.Client) (*activities.Activities, func(), error) {
 	directory := &channels.Directory{Store: s, Slack: client, Config: p.Config, Clock: time.Now, Logger: p.Logger}
-	m, closeModels, err := mind.Open(ctx, p.Config, s, client, directory, p.Logger)
+	m, closeModels, err := agents.Open(ctx, p.Config, s, client, directory, p.Logger)
 	if err != nil {
 		return nil, nil, err
 	}
 	m.Measure(p.Telemetry.Registry)
 	documents := pdf.NewReader()
-	files := attach.New(client, documents, m.Prompts.Material, p.Logger)
+	files := document.New(client, documents, m.Prompts.Material, p.Logger)
 	m.Files = files
 	remote := mcp.New(mcp.Options{
 		Servers: p.Config.MCP.Servers, Store: s, Material: m.Prompts.Material, Clock: time.Now, Logger: p.Logger, Metrics: mcp.NewMetrics(p.Telemetry.Registry),

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"myao/internal/answer/mcp"
 	"myao/internal/config"
-	"myao/internal/mcp"
 )
 
 // serverTimeout bounds the check of an MCP server, whose program may have to start.

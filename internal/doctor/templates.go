@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"myao/internal/answer/agents"
 	"myao/internal/config"
-	"myao/internal/mind"
 )
 
 // templates renders the operator's templates, those of the judges of shadow too, as every program
@@ -19,7 +19,7 @@ func (e *examination) templates(context.Context) Finding {
 			return nil
 		}
 		dirs = append(dirs, c.TemplatesDir)
-		_, err := mind.Prompts(c)
+		_, err := agents.Prompts(c)
 		return err
 	}
 	errs := []error{check(e.Config)}

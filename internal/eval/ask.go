@@ -12,9 +12,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"myao/internal/answer/agents"
 	"myao/internal/chat"
 	"myao/internal/llm"
-	"myao/internal/mind"
 )
 
 // ErrNotRecorded says that a cache that alone may answer lacks an answer.
@@ -185,7 +185,7 @@ func ofModel(ctx context.Context, err error) bool {
 		return false
 	}
 	_, refused := errors.AsType[*llm.Error](err)
-	_, final := errors.AsType[*mind.FinalError](err)
+	_, final := errors.AsType[*agents.FinalError](err)
 	return refused || final
 }
 

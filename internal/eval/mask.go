@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unicode"
 
+	"myao/internal/answer/tools"
 	"myao/internal/chat"
-	"myao/internal/tools"
 )
 
 // masker takes out of texts what tells who wrote them and what about: names, links, mail addresses, numbers, keys.

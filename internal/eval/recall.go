@@ -12,15 +12,15 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"myao/internal/answer/agents"
+	"myao/internal/answer/recall"
+	"myao/internal/answer/tools"
 	"myao/internal/chat"
 	"myao/internal/config"
-	"myao/internal/mind"
-	"myao/internal/recall"
 	"myao/internal/record"
 	"myao/internal/slack"
 	"myao/internal/slack/channels"
 	"myao/internal/store"
-	"myao/internal/tools"
 )
 
 // Mode is where the material for an answer comes from, besides the newest messages.
@@ -112,7 +112,7 @@ type told struct {
 	Workspace
 	truth    Workspace // says what readers may see
 	store    *store.Store
-	mind     *mind.Mind
+	mind     *agents.Mind
 	tools    *tools.Registry
 	recorder *record.Recorder
 	now      time.Time
@@ -125,7 +125,7 @@ func newTold(ctx context.Context, s *store.Store, w Workspace, logger *slog.Logg
 	clock := func() time.Time { return t.now }
 	directory := &channels.Directory{Store: s, Slack: t, Config: c, Clock: clock, Logger: logger}
 	t.recorder = &record.Recorder{Store: s, Directory: directory}
-	prompts, err := mind.Prompts(c)
+	prompts, err := agents.Prompts(c)
 	if err != nil {
 		return nil, err
 	}
@@ -134,8 +134,8 @@ func newTold(ctx context.Context, s *store.Store, w Workspace, logger *slog.Logg
 		Persona: chat.Persona{Name: c.Persona.Name, SystemPrompt: c.Persona.SystemPrompt}, MessagesLimit: c.Response.ChannelMessagesLimit,
 		ActiveChannel: c.Response.ActiveChannel(), ThreadMemory: c.Response.ThreadMemory(), Clock: clock, Logger: logger,
 	}
-	t.mind = &mind.Mind{
-		Store: s, Slack: t, Recall: builder, Prompts: prompts, Agents: mind.Agents{Memory: mind.Agent{Model: extract{}}},
+	t.mind = &agents.Mind{
+		Store: s, Slack: t, Recall: builder, Prompts: prompts, Agents: agents.Agents{Memory: agents.Agent{Model: extract{}}},
 		Memory: c.Memory, Channel: c.Channel, Clock: clock, Logger: logger,
 	}
 	t.tools = tools.New(tools.Sources{
@@ -293,7 +293,7 @@ func (t *told) ask(ctx context.Context, q RecallQuestion, m chat.Message, mode M
 	if err != nil {
 		return RecallRow{}, err
 	}
-	reply, err := t.mind.ReplyTo(ctx, mind.Reply{Conversation: c, Trigger: m.TS, Addressed: true})
+	reply, err := t.mind.ReplyTo(ctx, agents.Reply{Conversation: c, Trigger: m.TS, Addressed: true})
 	if err != nil {
 		return RecallRow{}, err
 	}

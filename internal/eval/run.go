@@ -17,11 +17,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"myao/internal/answer/agents"
+	"myao/internal/answer/prompt"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/llm"
-	"myao/internal/mind"
-	"myao/internal/prompt"
 	"myao/internal/store"
 )
 
@@ -134,7 +134,7 @@ func (r Runner) answer(ctx context.Context, kept *log, jobs []job) (rows []Row, 
 // one judges one case once.
 func (r Runner) one(ctx context.Context, s *store.Store, j job) (Row, error) {
 	row := Row{Case: j.ID, Repeat: j.repeat, Cluster: j.Cluster, Lang: j.Lang, Category: j.Category, Target: j.Target}
-	agent := mind.Agent{Agent: r.Config.Agents.Judgment, Model: &asker{model: r.Model, cache: r.Cache, sender: r.sender(), repeat: j.repeat, clock: r.Clock, row: &row}}
+	agent := agents.Agent{Agent: r.Config.Agents.Judgment, Model: &asker{model: r.Model, cache: r.Cache, sender: r.sender(), repeat: j.repeat, clock: r.Clock, row: &row}}
 	sc, err := r.newScene(ctx, j.Case, j.repeat, s, agent)
 	if err != nil {
 		return Row{}, err

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"myao/internal/answer/agents"
+	"myao/internal/answer/recall"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/mind"
-	"myao/internal/recall"
 	"myao/internal/record"
 	"myao/internal/slack"
 	"myao/internal/slack/channels"
@@ -34,7 +34,7 @@ type scene struct {
 	Case
 	config    config.Config
 	store     *store.Store
-	mind      *mind.Mind
+	mind      *agents.Mind
 	directory *channels.Directory
 	recorder  *record.Recorder
 	own       slack.Identity
@@ -48,7 +48,7 @@ type scene struct {
 }
 
 // newScene makes the workspace of a case: its people, its channel and its memory.
-func (r *Runner) newScene(ctx context.Context, c Case, repeat int, s *store.Store, agent mind.Agent) (*scene, error) {
+func (r *Runner) newScene(ctx context.Context, c Case, repeat int, s *store.Store, agent agents.Agent) (*scene, error) {
 	hash := sha256.Sum256(fmt.Appendf(nil, "%s#%d", c.ID, repeat))
 	sc := &scene{
 		Case: c, config: r.Config, store: s, now: began, messages: map[int]chat.Message{}, states: map[chat.Conversation]*conversation.State{},
@@ -57,7 +57,7 @@ func (r *Runner) newScene(ctx context.Context, c Case, repeat int, s *store.Stor
 	clock := func() time.Time { return sc.now }
 	sc.directory = &channels.Directory{Store: s, Slack: sc, Config: r.Config, Clock: clock, Logger: r.Logger}
 	sc.recorder = &record.Recorder{Store: s, Directory: sc.directory}
-	sc.mind = &mind.Mind{
+	sc.mind = &agents.Mind{
 		Store: s, Slack: sc, Reacts: func() bool { return r.Config.Slack.React },
 		Recall: &recall.Builder{
 			Store: s, Users: sc, Directory: sc.directory, ThreadLimit: r.Config.Slack.ThreadHistoryLimit,
@@ -66,7 +66,7 @@ func (r *Runner) newScene(ctx context.Context, c Case, repeat int, s *store.Stor
 			ActiveChannel: r.Config.Response.ActiveChannel(), ThreadMemory: r.Config.Response.ThreadMemory(),
 			Clock: clock, Logger: r.Logger,
 		},
-		Prompts: r.Prompts, Agents: mind.Agents{Judgment: agent}, Memory: r.Config.Memory, Channel: r.Config.Channel, Clock: clock, Logger: r.Logger,
+		Prompts: r.Prompts, Agents: agents.Agents{Judgment: agent}, Memory: r.Config.Memory, Channel: r.Config.Channel, Clock: clock, Logger: r.Logger,
 	}
 	described, err := sc.Channel(ctx, channelID)
 	if err != nil {
@@ -306,13 +306,13 @@ func (sc *scene) answered(c chat.Conversation) {
 
 // ask decides about what is pending in a conversation, and writes it into the row. A failure of the
 // model is in the row, any other is returned.
-func (sc *scene) ask(ctx context.Context, state *conversation.State, row *Row) (mind.Decision, error) {
+func (sc *scene) ask(ctx context.Context, state *conversation.State, row *Row) (agents.Decision, error) {
 	c, pending := state.Conversation, state.PendingTS()
 	k, err := sc.facts(ctx, c, pending)
 	if err != nil {
-		return mind.Decision{}, err
+		return agents.Decision{}, err
 	}
-	d, err := sc.mind.Decide(ctx, c, pending, state.Policy.MaxDelay, k, mind.Attempt{})
+	d, err := sc.mind.Decide(ctx, c, pending, state.Policy.MaxDelay, k, agents.Attempt{})
 	if err != nil {
 		if !ofModel(ctx, err) {
 			return d, err
@@ -330,8 +330,8 @@ func (sc *scene) ask(ctx context.Context, state *conversation.State, row *Row) (
 // errNoVerdict says that a model was asked in vain.
 var errNoVerdict = errors.New("the model gave no verdict")
 
-func (sc *scene) facts(ctx context.Context, c chat.Conversation, pending []string) (mind.Facts, error) {
-	return mind.ReadFacts(ctx, sc.store, sc.directory, sc.now, store.FactsRequest{Conversation: c, Trigger: pending[len(pending)-1], Pending: pending})
+func (sc *scene) facts(ctx context.Context, c chat.Conversation, pending []string) (agents.Facts, error) {
+	return agents.ReadFacts(ctx, sc.store, sc.directory, sc.now, store.FactsRequest{Conversation: c, Trigger: pending[len(pending)-1], Pending: pending})
 }
 
 // addressed answers whoever addressed the bot, unless a rule silences it.

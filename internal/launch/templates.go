@@ -3,10 +3,10 @@ package launch
 import (
 	"errors"
 
+	"myao/internal/answer/agents"
+	"myao/internal/answer/prompt"
 	"myao/internal/chat"
 	"myao/internal/config"
-	"myao/internal/mind"
-	"myao/internal/prompt"
 )
 
 // checkTemplates is a config.Check for the templates in templates_dir, and for those of the judges of
@@ -26,7 +26,7 @@ func templateFaults(c config.Config, key string) []config.Fault {
 	if c.TemplatesDir == "" || c.Language != chat.English && c.Language != chat.Japanese {
 		return nil
 	}
-	_, err := mind.Prompts(c)
+	_, err := agents.Prompts(c)
 	var broken prompt.Faults
 	if !errors.As(err, &broken) && err != nil {
 		broken = prompt.Faults{err}

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"strings"
 
+	"myao/internal/answer/tools"
 	"myao/internal/language/words"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/tools"
 )
 
 const undecidable = "Slack refused the buttons, so nobody can decide about this, and it will not be done. Ask me again."

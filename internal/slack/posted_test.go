@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"myao/internal/answer/prompt"
 	"myao/internal/chat"
-	"myao/internal/prompt"
 	"myao/internal/slack"
 )
 

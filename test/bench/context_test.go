@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"myao/internal/answer/recall"
 	"myao/internal/chat"
-	"myao/internal/recall"
 	"myao/internal/slack"
 	"myao/internal/store"
 	"myao/internal/testserver"

@@ -20,8 +20,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 	"go.yaml.in/yaml/v3"
 
+	"myao/internal/answer/mcp"
 	"myao/internal/config"
-	"myao/internal/mcp"
 	"myao/internal/runtime/telemetry"
 	"myao/internal/store"
 	"myao/internal/testserver"

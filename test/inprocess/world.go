@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"myao/internal/answer/prompt"
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/llm/llmtest"
-	"myao/internal/prompt"
 	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/slack/channels"

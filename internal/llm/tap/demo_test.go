@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"myao/internal/answer/prompt"
 	"myao/internal/chat"
 	"myao/internal/llm"
 	"myao/internal/llm/demo"
-	"myao/internal/prompt"
 )
 
 // delayed is a message for which the demo model asks its longest delay.

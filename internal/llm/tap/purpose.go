@@ -3,10 +3,10 @@ package tap
 import (
 	"fmt"
 
+	"myao/internal/answer/prompt"
 	"myao/internal/chat"
 	"myao/internal/llm"
 	"myao/internal/llm/llmtest"
-	"myao/internal/prompt"
 )
 
 // purpose guesses the purpose of a request, which no protocol states: from its form, and from

@@ -1,0 +1,324 @@
+package agents
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"myao/internal/answer/prompt"
+	"myao/internal/answer/recall"
+	"myao/internal/answer/tools"
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/llm"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+// Identity returns who the bot is.
+type Identity interface {
+	Identity(ctx context.Context) (slack.Identity, error)
+}
+
+// Mind makes questions and asks them. All exported fields are required.
+type Mind struct {
+	Store *store.Store
+	Slack Identity
+	// FilesOff reports whether the token is known to lack what reading files takes; nil: it does not.
+	FilesOff func() bool
+	// Reacts reports whether an emoji may stand for a reply; nil: none may.
+	Reacts func() bool
+	// Files shows the files of a message at once; nil shows none.
+	Files   Files
+	Recall  *recall.Builder
+	Prompts *prompt.Renderer
+	Agents  Agents
+	// Shadow are judges beside the first one.
+	Shadow []ShadowJudge
+	Memory config.Memory
+	// Instructions are the texts of the operator that models are given.
+	Instructions []string
+	// Promises are how many promises may be open.
+	Promises store.PromiseLimits
+	// Channel returns the settings of a channel.
+	Channel func(config.ChannelFacts) config.ChannelSettings
+	Clock   func() time.Time
+	Logger  *slog.Logger
+
+	breakers breakers
+	// fallbacks counts the questions put to fallbacks, by agent; nil before Measure.
+	fallbacks *prometheus.CounterVec
+	// needsMoreTokens holds each modelUse whose thoughts have left too few tokens for an answer.
+	needsMoreTokens sync.Map
+	// refusedTools holds the tools of other programs, by name and schema, without which a provider has
+	// answered what it had refused.
+	refusedTools sync.Map
+}
+
+// ReadsFiles reports whether files can be read, as far as is known.
+func (m *Mind) ReadsFiles() bool { return m.FilesOff == nil || !m.FilesOff() }
+
+// Reactions are the names of the emoji that may stand for a reply, as far as is known.
+func (m *Mind) Reactions() []string {
+	if m.Reacts == nil || !m.Reacts() {
+		return nil
+	}
+	return chat.AnswerReactions()
+}
+
+// recall reads the context of a conversation and the settings of its channel, and adds the
+// channel's persona. answer is the ts of the message to answer, or "".
+func (m *Mind) recall(ctx context.Context, c chat.Conversation, addressed bool, answer string) (recall.Recollection, config.ChannelSettings, error) {
+	r, err := m.Recall.Build(ctx, c, addressed, answer)
+	settings := m.Channel(config.ChannelFacts{ID: c.Channel, Name: r.Conversation.ChannelName})
+	if settings.Persona != "" {
+		r.Persona.SystemPrompt = strings.TrimSpace(r.Persona.SystemPrompt) + "\n\n" + strings.TrimSpace(settings.Persona)
+	}
+	return r, settings, err
+}
+
+func (m *Mind) options(a Agent, r recall.Recollection) prompt.Options {
+	return prompt.Options{Now: m.Clock(), AgentPrompt: a.SystemPrompt, Names: r.Names, BotUserID: r.Bot, ChannelNames: r.Channels}
+}
+
+// ReplyQuestion asks for a reply.
+type ReplyQuestion struct {
+	Question
+	// Saw is the time of the conversation's newest message in the prompt.
+	Saw time.Time
+	// Attached names the files of the message that is answered that were to be shown with the question.
+	Attached []string
+}
+
+// Reply is what a reply is about, and what was looked up for it.
+type Reply struct {
+	Conversation chat.Conversation
+	// Trigger is the ts of the message that is answered, Until that of the newest message of the same
+	// person that is answered with it; empty if there is none.
+	Trigger, Until string
+	// Follows is set where nobody tells what that person has said since: then Until is read.
+	Follows   bool
+	Addressed bool
+	// Tools are what the model may call.
+	Tools []tools.Offer
+	// Turns are what it has called. If they are the asked model's own, and Tools are not empty, they are sent
+	// back to it. Otherwise their results stand in the prompt, and no tools are offered.
+	Turns []llm.Turn
+	// By is the model that wrote the turns.
+	By string
+	// Acted is the approved call that the reply tells of; nil for any other reply.
+	Acted *prompt.Acted
+	// Reactions are the names of the emoji that may stand for the reply.
+	Reactions []string
+	// Promise is the promise that the reply keeps; nil for any other reply.
+	Promise *prompt.Promise
+	// Promised is a draft of the reply that promised something in vain.
+	Promised string
+	// ShowsFiles is set if the files of the message that is answered are shown at once.
+	ShowsFiles bool
+	// fault says why the model's last answer was not posted; empty for the first one.
+	fault string
+}
+
+// Shown is all that the model is shown, except for the instruction.
+func (q ReplyQuestion) Shown() string {
+	shown := []string{q.System}
+	for _, t := range q.Turns {
+		for _, r := range t.Results {
+			shown = append(shown, r.Text)
+		}
+	}
+	return strings.Join(shown, "\n")
+}
+
+// AskReply asks for a reply: the answer has a text, or a Turn that calls tools. It returns the question
+// that was asked in the end. Where the answer is of no use, it is asked for once more with what was wrong,
+// if anything can be said of that, and then without tools: what they found stands in the prompt then. The
+// usage is that of all calls.
+func (m *Mind) AskReply(ctx context.Context, about Reply, a Attempt) (ReplyQuestion, Answer, error) {
+	var all Answer
+	for {
+		q, answer, err := m.askTaken(ctx, about, a)
+		answer.Usage = all.Usage.Add(answer.Usage)
+		all = answer
+		final, failure := (*FinalError)(nil), (*llm.Error)(nil)
+		if errors.As(err, &final) || !errors.As(err, &failure) || !errors.Is(err, llm.ErrEmpty) {
+			return q, answer, err
+		}
+		switch {
+		case failure.Fault != "" && about.fault == "":
+			about.fault = failure.Fault
+		case len(q.Tools) > 0:
+			about.Tools = nil
+		default:
+			return q, answer, err
+		}
+		m.Logger.WarnContext(ctx, "the model's answer is of no use; asking once more", "conversation", about.Conversation.ID(), "model", q.Model,
+			"calls_as_text", failure.Fault != "", "tools", len(about.Tools))
+	}
+}
+
+// askTaken asks for a reply. A provider that refuses the tools, or turns of its own, is asked without: the
+// results then stand in the prompt.
+func (m *Mind) askTaken(ctx context.Context, about Reply, a Attempt) (ReplyQuestion, Answer, error) {
+	about.Tools = slices.DeleteFunc(slices.Clone(about.Tools), func(t tools.Offer) bool {
+		_, refused := m.refusedTools.Load(t.Name + string(t.Schema))
+		return refused
+	})
+	q, err := m.ReplyTo(ctx, about)
+	if err != nil {
+		return ReplyQuestion{}, Answer{}, err
+	}
+	var answer Answer
+	q.Question, answer, err = m.ask(ctx, q.Question, a)
+	refused, ok := errors.AsType[*llm.Error](err)
+	if !ok || !q.refusedForTools(refused) {
+		return q, answer, err
+	}
+	if suspects := suspects(q.Tools, refused.Message); len(suspects) > 0 && !refused.TooLong {
+		fewer := about
+		fewer.Tools = slices.DeleteFunc(slices.Clone(about.Tools), func(t tools.Offer) bool { return slices.Contains(suspects, t.Name) })
+		without, err := m.ReplyTo(ctx, fewer)
+		if err != nil {
+			return ReplyQuestion{}, Answer{}, err
+		}
+		if asked, answer, err := m.ask(ctx, without.Question, a); err == nil {
+			without.Question = asked
+			for _, t := range about.Tools {
+				if slices.Contains(suspects, t.Name) {
+					m.refusedTools.Store(t.Name+string(t.Schema), true)
+				}
+			}
+			m.Logger.WarnContext(ctx, "the model refuses tools of MCP servers; they are left out from now on", "tools", suspects, "model", q.Model)
+			return without, answer, nil
+		}
+	}
+	m.Logger.WarnContext(ctx, "the model refuses tools or their results; asking without tools", "conversation", about.Conversation.ID(), "model", q.Model, "error_kind", llm.KindOf(err)) // a provider may quote the prompt
+	about.Tools = nil
+	if q, err = m.ReplyTo(ctx, about); err != nil {
+		return ReplyQuestion{}, Answer{}, err
+	}
+	q.Question, answer, err = m.ask(ctx, q.Question, a)
+	return q, answer, err
+}
+
+// toolPlace matches how providers name a tool by its place in the request: Anthropic ("tools.3.custom.input_schema"),
+// Gemini ("tools[0].function_declarations[3].parameters"), OpenAI ("tools[3].function.parameters").
+var toolPlace = regexp.MustCompile(`\btools\.(\d+)\.|function_declarations\[(\d+)\]|\btools\[(\d+)\]\.function\b`)
+
+// suspects are the tools of other programs for which a provider may have refused a request: those that it
+// names, or all of them.
+func suspects(offered []llm.Tool, message string) (suspects []string) {
+	named := map[string]bool{}
+	for _, m := range toolPlace.FindAllStringSubmatch(message, -1) {
+		named[m[1]+m[2]+m[3]] = true
+	}
+	var remote []string
+	for i, t := range offered {
+		if !strings.Contains(t.Name, "__") {
+			continue
+		}
+		if remote = append(remote, t.Name); strings.Contains(message, t.Name) || named[strconv.Itoa(i)] {
+			suspects = append(suspects, t.Name)
+		}
+	}
+	if len(suspects) == 0 {
+		return remote
+	}
+	return suspects
+}
+
+// ReplyTo asks for a reply. If the bot is addressed within a thread, the thread is read from Slack
+// first.
+func (m *Mind) ReplyTo(ctx context.Context, about Reply) (ReplyQuestion, error) {
+	c, trigger := about.Conversation, cmp.Or(about.Until, about.Trigger)
+	r, settings, err := m.recall(ctx, c, about.Addressed && about.Trigger != c.Thread, trigger)
+	if err != nil {
+		return ReplyQuestion{}, err
+	}
+	own, err := m.Slack.Identity(ctx)
+	if err != nil {
+		return ReplyQuestion{}, err
+	}
+	if r.Alone { // which may have become known only now
+		about.Tools = slices.DeleteFunc(slices.Clone(about.Tools), func(t tools.Offer) bool { return t.Server != "" && !t.External })
+	}
+	agent := m.Agents.Response
+	agent.Agent.Model = cmp.Or(settings.Model, agent.Agent.Model)
+	if about.Follows {
+		trigger = cmp.Or(lastOfAuthor(r.Target(), trigger), trigger)
+	}
+	o := m.options(agent, r)
+	o.AnswerTS, o.Reactions = trigger, about.Reactions
+	var files []llm.File
+	if i := slices.IndexFunc(r.Target(), func(said chat.Message) bool { return said.TS == about.Trigger }); about.ShowsFiles && i >= 0 {
+		files, o.FilesText = m.shownOf(ctx, settings, c, r.Target()[i], about.Addressed)
+	}
+	var attached []string
+	for _, f := range files {
+		attached = append(attached, f.Name)
+	}
+	o.Acted, o.Promise, o.Promised, o.Fault = about.Acted, about.Promise, about.Promised, about.fault
+	for _, said := range r.Target() {
+		o.BareMention = o.BareMention || (said.TS == trigger && len(said.Files) == 0 && prompt.BareMention(said.Text, own.UserID))
+	}
+	q, err := newLimitedQuestion(agent, chat.Scope(c), func(a Agent, characters int) (llm.Request, error) {
+		o, about, files := o, about, files
+		if about.plainFor(a) {
+			files = slices.Concat(resultFiles(about.Turns), files)
+			o.LookedUp, about.Tools, about.Turns = lookedUp(about.Turns), nil, nil
+		}
+		for _, t := range about.Tools {
+			o.Tools = append(o.Tools, t.Name)
+		}
+		o.AgentPrompt, o.MaxCharacters, o.Acts = a.SystemPrompt, characters, slices.ContainsFunc(about.Tools, func(t tools.Offer) bool { return t.Act })
+		system, user, err := m.Prompts.Response(r.Context, o)
+		r := llm.Request{Purpose: llm.PurposeResponse, System: system, Prompt: user, Tools: tools.Declared(about.Tools), Turns: about.Turns, Files: files}
+		return fitFiles(r), err
+	})
+	return ReplyQuestion{Question: q, Saw: r.Saw, Attached: attached}, err
+}
+
+// plainFor reports whether an agent is asked without tools, with what was looked up as material: there are none
+// to offer, or another model has begun to use them.
+func (r Reply) plainFor(a Agent) bool {
+	foreign := slices.ContainsFunc(r.Turns, func(t llm.Turn) bool { return t.Provider != string(a.Provider) })
+	return foreign || len(r.Turns) > 0 && r.By != a.Agent.Model || len(r.Tools) == 0
+}
+
+// lastOfAuthor is the ts of the newest message by the author of a message; "" if that is not there.
+func lastOfAuthor(said []chat.Message, ts string) string {
+	i := slices.IndexFunc(said, func(m chat.Message) bool { return m.TS == ts })
+	if i < 0 || said[i].UserID == "" {
+		return ""
+	}
+	last := ts
+	for _, m := range said[i:] {
+		if m.UserID == said[i].UserID && !m.Deleted {
+			last = m.TS
+		}
+	}
+	return last
+}
+
+// lookedUp is the results of turns as material of a prompt.
+func lookedUp(turns []llm.Turn) []prompt.LookedUp {
+	var all []prompt.LookedUp
+	for _, t := range turns {
+		for i, call := range t.Calls {
+			if i < len(t.Results) {
+				all = append(all, prompt.LookedUp{Tool: call.Name, Input: string(call.Input), Text: t.Results[i].Text, Failed: t.Results[i].Failed})
+			}
+		}
+	}
+	return all
+}

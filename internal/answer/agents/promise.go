@@ -1,0 +1,62 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"myao/internal/answer/prompt"
+	"myao/internal/answer/tools"
+	"myao/internal/chat"
+	"myao/internal/llm"
+)
+
+// PromiseCheck is the question whether a promise that is due is still to be kept.
+type PromiseCheck struct {
+	Conversation chat.Conversation
+	// Trigger is the ts of the message that asked for it.
+	Trigger string
+	Promise prompt.Promise
+}
+
+// CheckPromise reads the context afresh and asks the judge, by askReadable. ShouldRespond says whether to
+// keep the promise.
+func (m *Mind) CheckPromise(ctx context.Context, c PromiseCheck, a Attempt) (v chat.Verdict, all Answer, err error) {
+	r, _, err := m.recall(ctx, c.Conversation, true, c.Trigger)
+	if err != nil {
+		return chat.Verdict{}, Answer{}, err
+	}
+	agent := m.Agents.Judgment
+	o := m.options(agent, r)
+	o.AnswerTS, o.Promise = c.Trigger, &c.Promise
+	for _, said := range r.Target() {
+		if !said.Own && said.Time().After(c.Promise.Made) && said.TS != c.Trigger {
+			o.Pending = append(o.Pending, said.TS)
+		}
+	}
+	question := func(fault string) (Question, error) {
+		o.Fault = fault
+		return newLimitedQuestion(agent, chat.Scope(c.Conversation), func(a Agent, characters int) (llm.Request, error) {
+			o.AgentPrompt, o.MaxCharacters = a.SystemPrompt, characters
+			system, user, err := m.Prompts.Promise(r.Context, o)
+			return llm.Request{Purpose: llm.PurposeJudgment, System: system, Prompt: user, Schema: llm.VerdictSchema(0)}, err
+		})
+	}
+	all, err = m.askReadable(ctx, "verdict on a promise", question, a, func(answer string) (err error) {
+		v, err = chat.ParseVerdict(answer, anyDelay)
+		return errors.Join(err, readable(v.Reason))
+	})
+	v.DelaySeconds = nil
+	return v, all, err
+}
+
+// Promises reports whether the model has made a promise for the reply by its tool.
+func (r Reply) Promises() bool {
+	return slices.ContainsFunc(r.Turns, func(t llm.Turn) bool {
+		return slices.ContainsFunc(t.Results, func(result llm.ToolResult) bool { return result.Name == tools.LookAgain && !result.Failed })
+	})
+}
+
+// InVain reports whether a text of the reply promises to come back to something, although the model has
+// made no promise.
+func (r Reply) InVain(text string) bool { return !r.Promises() && promises(text) }
