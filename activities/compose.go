@@ -16,7 +16,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/llm"
-	"myao/internal/promise"
+	"myao/internal/operate/promise"
 	"myao/internal/runtime/failpoint"
 	"myao/internal/slack"
 	"myao/internal/store"

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"myao/internal/conversation"
-	"myao/internal/promise"
+	"myao/internal/operate/promise"
 	"myao/internal/runtime/failpoint"
 	"myao/internal/slack"
 	"myao/internal/store"

@@ -8,7 +8,7 @@ import (
 
 	"myao/internal/answer/prompt"
 	"myao/internal/conversation"
-	"myao/internal/promise"
+	"myao/internal/operate/promise"
 	"myao/internal/slack"
 	"myao/internal/store"
 )

@@ -13,7 +13,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/language/words"
-	"myao/internal/promise"
+	"myao/internal/operate/promise"
 	"myao/internal/runtime/failpoint"
 	"myao/internal/slack"
 	"myao/internal/store"

@@ -15,7 +15,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/proposal"
+	"myao/internal/operate/proposal"
 	"myao/internal/runtime/failpoint"
 	"myao/internal/slack"
 	"myao/internal/store"

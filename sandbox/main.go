@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 
 	"myao/internal/chat"
-	"myao/internal/launch"
+	"myao/internal/operate/launch"
 	"myao/internal/sandbox/desk"
 )
 

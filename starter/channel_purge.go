@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/launch"
-	"myao/internal/operator"
+	"myao/internal/operate/launch"
+	"myao/internal/operate/operator"
 	"myao/internal/runtime/pause"
 	"myao/internal/store"
 )

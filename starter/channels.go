@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"myao/internal/config"
-	"myao/internal/launch"
-	"myao/internal/ledger"
+	"myao/internal/operate/launch"
+	"myao/internal/operate/timeline"
 	"myao/internal/slack/channels"
 	"myao/internal/store"
 )
@@ -187,7 +187,7 @@ func listChannels(w io.Writer, all []channelReport, workspace string) error {
 	rows := [][]string{{"CHANNEL", "NAME", "KIND", "MODE", "REMEMBER", "QUIET HOURS", "CALLS TODAY", "TOKENS TODAY"}}
 	for _, c := range all {
 		rows = append(rows, []string{
-			ledger.Plain(c.Channel), cmp.Or(ledger.Plain(c.Name), "–"), c.kind(), string(c.Mode), string(c.Remember), c.quiet(),
+			timeline.Plain(c.Channel), cmp.Or(timeline.Plain(c.Name), "–"), c.kind(), string(c.Mode), string(c.Remember), c.quiet(),
 			used(c.CallsToday, c.DailyCalls), used(c.TokensToday, c.DailyTokens),
 		})
 	}
@@ -250,9 +250,9 @@ func used(today, most int) string {
 
 // text writes the report as text, with a line about the workspace.
 func (c channelReport) text(w io.Writer, workspace string) error {
-	name := ledger.Plain(c.Channel)
+	name := timeline.Plain(c.Channel)
 	if c.Name != "" {
-		name += " #" + ledger.Plain(c.Name)
+		name += " #" + timeline.Plain(c.Name)
 	}
 	if _, err := fmt.Fprintf(w, "%s, %s; today %s model calls, %s tokens%s\n", name, c.kind(),
 		used(c.CallsToday, c.DailyCalls), used(c.TokensToday, c.DailyTokens), workspace); err != nil {
@@ -272,7 +272,7 @@ func (c channelReport) text(w io.Writer, workspace string) error {
 		for _, name := range s.Variables {
 			from += " $" + name
 		}
-		rows = append(rows, []string{s.Key, cmp.Or(short(ledger.Plain(s.Value)), "–"), ledger.Plain(from)})
+		rows = append(rows, []string{s.Key, cmp.Or(short(timeline.Plain(s.Value)), "–"), timeline.Plain(from)})
 	}
 	return table(w, rows)
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"myao/internal/launch"
+	"myao/internal/operate/launch"
 	"myao/internal/runtime/codec"
 	"myao/internal/runtime/web"
 )

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"myao/internal/conversation"
-	"myao/internal/launch"
-	"myao/internal/operator"
+	"myao/internal/operate/launch"
+	"myao/internal/operate/operator"
 )
 
 // conversationsCommand lists the open conversations.

@@ -11,8 +11,8 @@ import (
 
 	"go.temporal.io/sdk/client"
 
-	"myao/internal/doctor"
-	"myao/internal/launch"
+	"myao/internal/operate/doctor"
+	"myao/internal/operate/launch"
 	"myao/internal/runtime/temporal"
 	"myao/internal/slack/manifest"
 )

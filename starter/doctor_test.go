@@ -23,7 +23,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"myao/internal/conversation"
-	"myao/internal/doctor"
+	"myao/internal/operate/doctor"
 	"myao/internal/runtime/temporal"
 	"myao/internal/sandbox"
 	"myao/internal/slack/manifest"

@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"myao/internal/eval"
-	"myao/internal/ledger"
+	"myao/internal/operate/timeline"
 )
 
 // evalCommand measures how well a model judges.
@@ -62,7 +62,7 @@ func readCases(path string) ([]eval.Case, error) {
 // printFaults prints a line for each fault, and returns an error that counts them.
 func printFaults(w io.Writer, faults []eval.Fault) error {
 	for _, f := range faults {
-		if _, err := fmt.Fprintln(w, ledger.Plain(f.Error())); err != nil {
+		if _, err := fmt.Fprintln(w, timeline.Plain(f.Error())); err != nil {
 			return err
 		}
 	}
@@ -179,7 +179,7 @@ func printComparison(w io.Writer, c eval.Comparison) error {
 	}
 	rows := [][]string{{"CATEGORY", "ONLY A", "ONLY B", "P", "P BY HOLM"}}
 	for _, one := range c.Categories {
-		rows = append(rows, []string{ledger.Plain(one.Name), strconv.Itoa(one.OnlyA), strconv.Itoa(one.OnlyB), fmt.Sprintf("%.4f", one.P), fmt.Sprintf("%.4f", one.Adjusted)})
+		rows = append(rows, []string{timeline.Plain(one.Name), strconv.Itoa(one.OnlyA), strconv.Itoa(one.OnlyB), fmt.Sprintf("%.4f", one.P), fmt.Sprintf("%.4f", one.Adjusted)})
 	}
 	if err := section(w, rows); err != nil {
 		return err
@@ -187,7 +187,7 @@ func printComparison(w io.Writer, c eval.Comparison) error {
 	rows = [][]string{{"CASE", "REPEAT", "TARGET", "A", "B"}}
 	said := map[bool]string{true: "speaks", false: "silent"}
 	for _, f := range c.Flipped {
-		rows = append(rows, []string{ledger.Plain(f.Case), strconv.Itoa(f.Repeat), string(f.Target), said[f.SpokeA], said[f.SpokeB]})
+		rows = append(rows, []string{timeline.Plain(f.Case), strconv.Itoa(f.Repeat), string(f.Target), said[f.SpokeA], said[f.SpokeB]})
 	}
 	return section(w, rows)
 }

@@ -15,7 +15,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/eval"
-	"myao/internal/launch"
+	"myao/internal/operate/launch"
 	"myao/internal/store"
 )
 

@@ -17,9 +17,9 @@ import (
 	"myao/internal/answer/agents"
 	"myao/internal/config"
 	"myao/internal/eval"
-	"myao/internal/launch"
-	"myao/internal/ledger"
 	"myao/internal/llm"
+	"myao/internal/operate/launch"
+	"myao/internal/operate/timeline"
 )
 
 // evalRun judges cases.
@@ -156,7 +156,7 @@ func (c *evalRun) cases(stderr io.Writer) ([]eval.Case, error) {
 // check says what went wrong, and whether a condition of --fail-if holds.
 func (c *evalRun) check(f eval.Figures, run eval.Run, stderr io.Writer) error {
 	if i := slices.IndexFunc(run.Rows, func(r eval.Row) bool { return r.Error != "" }); i >= 0 {
-		if _, err := fmt.Fprintf(stderr, "%d of %d answers have no verdict; the first, %s: %s\n", f.Unreadable, f.Answers, run.Rows[i].Case, ledger.Plain(run.Rows[i].Error)); err != nil {
+		if _, err := fmt.Fprintf(stderr, "%d of %d answers have no verdict; the first, %s: %s\n", f.Unreadable, f.Answers, run.Rows[i].Case, timeline.Plain(run.Rows[i].Error)); err != nil {
 			return err
 		}
 	}

@@ -10,9 +10,9 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/launch"
-	"myao/internal/ledger"
-	"myao/internal/operator"
+	"myao/internal/operate/launch"
+	"myao/internal/operate/operator"
+	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
 
@@ -49,7 +49,7 @@ type everywhereMute struct {
 }
 
 func (m everywhereMute) text(zone *time.Location) string {
-	return fmt.Sprintf("everywhere since %s, by %s, until: starter unmute --everywhere", formatTime(m.At, zone), ledger.Plain(m.By))
+	return fmt.Sprintf("everywhere since %s, by %s, until: starter unmute --everywhere", formatTime(m.At, zone), timeline.Plain(m.By))
 }
 
 // everywhere mutes the bot in the whole workspace, or ends that. It needs neither Temporal nor a
@@ -66,7 +66,7 @@ func (c *orderFlags) everywhere(ctx context.Context, p launch.Program, stdout io
 			return err
 		}
 		return c.print(stdout, out, func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%s: done everywhere, by %s\n%s\n", order, ledger.Plain(out.By), line)
+			_, err := fmt.Fprintf(w, "%s: done everywhere, by %s\n%s\n", order, timeline.Plain(out.By), line)
 			return err
 		})
 	})
@@ -157,7 +157,7 @@ func (r dropReport) text(ctx context.Context, w io.Writer, db *store.Store, team
 	}
 	_, err = fmt.Fprintf(w, "dropped in %d conversations; nothing waited in %d\n", len(r.Dropped), r.Idle)
 	for _, f := range r.Failed {
-		_, failed := fmt.Fprintf(w, "not dropped in %s: %s\n", conversationName(f.Conversation, known[f.Conversation.Channel].Name), ledger.Plain(f.Reason))
+		_, failed := fmt.Fprintf(w, "not dropped in %s: %s\n", conversationName(f.Conversation, known[f.Conversation.Channel].Name), timeline.Plain(f.Reason))
 		err = cmp.Or(err, failed)
 	}
 	return err

@@ -21,7 +21,7 @@ import (
 
 	"myao/internal/config"
 	"myao/internal/ingest"
-	"myao/internal/launch"
+	"myao/internal/operate/launch"
 	"myao/internal/record"
 	"myao/internal/runtime/web"
 	"myao/internal/slack"

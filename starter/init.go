@@ -6,7 +6,7 @@ import (
 	"io"
 	"os"
 
-	"myao/internal/setup"
+	"myao/internal/operate/setup"
 	"myao/internal/slack/manifest"
 )
 

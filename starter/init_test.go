@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"myao/internal/config"
-	"myao/internal/doctor"
 	"myao/internal/llm/llmtest"
+	"myao/internal/operate/doctor"
 	"myao/internal/sandbox"
 	"myao/internal/slack/manifest"
 )

@@ -14,10 +14,10 @@ import (
 	"github.com/alecthomas/kong"
 
 	"myao/internal/chat"
-	"myao/internal/doctor"
 	"myao/internal/eval"
-	"myao/internal/ledger"
-	"myao/internal/operator"
+	"myao/internal/operate/doctor"
+	"myao/internal/operate/operator"
+	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
 
@@ -29,7 +29,7 @@ const keysFile = "testdata/keys.txt"
 var printedJSON = map[string]any{
 	"answer-now": orderResult{}, "drop": orderResult{}, "drop --all": dropReport{}, "snooze": orderResult{},
 	"mute": orderResult{}, "mute --everywhere": everywhereResult{}, "unmute": orderResult{}, "unmute --everywhere": everywhereResult{},
-	"conversations": []operator.Listed{}, "show": conversationReport{}, "why": ledger.Timeline{}, "rehear": rehearReport{}, "retract": retracted{},
+	"conversations": []operator.Listed{}, "show": conversationReport{}, "why": timeline.Timeline{}, "rehear": rehearReport{}, "retract": retracted{},
 	"channels": []channelReport{}, "channels CHANNEL": channelReport{}, "channel purge": purgeReport{}, "prompt": []promptReport{}, "usage": usageReport{},
 	"memory list": []memoryReport{}, "memory show": []memoryReport{}, "memory history": []memoryReport{},
 	"memory correct": memoryReport{}, "memory rollback": memoryReport{}, "memory forget": store.ForgetResult{},

@@ -10,7 +10,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation/label"
 	"myao/internal/evaluate/evidence"
-	"myao/internal/launch"
+	"myao/internal/operate/launch"
 	"myao/internal/stats"
 	"myao/internal/store"
 )

@@ -13,8 +13,8 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation/label"
-	"myao/internal/launch"
-	"myao/internal/ledger"
+	"myao/internal/operate/launch"
+	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
 
@@ -139,7 +139,7 @@ func (a *asker) about(ctx context.Context, d store.Decision, channel string, of 
 		return err
 	}
 	a.shown++
-	lines := []string{"", fmt.Sprintf("%d of %d: %s, %s", a.shown, of, ledger.Plain(conversationName(where, channel)), d.Decided().In(a.zone).Format("Mon 2006-01-02 15:04"))}
+	lines := []string{"", fmt.Sprintf("%d of %d: %s, %s", a.shown, of, timeline.Plain(conversationName(where, channel)), d.Decided().In(a.zone).Format("Mon 2006-01-02 15:04"))}
 	for _, m := range messages {
 		lines = append(lines, names.line(m, where, a.zone))
 	}
@@ -241,5 +241,5 @@ func (n people) line(m chat.Message, where chat.Conversation, zone *time.Locatio
 	if where.TopLevel() && m.ThreadTS != "" {
 		who = "in its thread, " + who
 	}
-	return fmt.Sprintf("  %s  %s: %s", m.Time().In(zone).Format("15:04:05"), ledger.Plain(who), ledger.Plain(text))
+	return fmt.Sprintf("  %s  %s: %s", m.Time().In(zone).Format("15:04:05"), timeline.Plain(who), timeline.Plain(text))
 }

@@ -12,7 +12,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/conversation/label"
-	"myao/internal/launch"
+	"myao/internal/operate/launch"
 	"myao/internal/store"
 )
 

@@ -12,8 +12,8 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation/label"
 	"myao/internal/evaluate/evidence"
-	"myao/internal/launch"
-	"myao/internal/ledger"
+	"myao/internal/operate/launch"
+	"myao/internal/operate/timeline"
 	"myao/internal/slack/channels"
 	"myao/internal/store"
 	"myao/internal/tune"
@@ -108,7 +108,7 @@ func (l labelled) otherPrompts(prompt string) string {
 			continue
 		}
 		n++
-		if name := ledger.Plain(d.Prompt); !slices.Contains(others, name) {
+		if name := timeline.Plain(d.Prompt); !slices.Contains(others, name) {
 			others = append(others, name)
 		}
 	}

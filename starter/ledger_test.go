@@ -13,8 +13,8 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/launch"
-	"myao/internal/ledger"
+	"myao/internal/operate/launch"
+	"myao/internal/operate/timeline"
 	"myao/internal/store"
 	"myao/internal/store/storetest"
 )
@@ -194,7 +194,7 @@ func TestWhyCommand(t *testing.T) {
 	o.prints([]string{"why", "random"}, []string{"no messages"}, nil)
 	o.prints([]string{"why", "random", "--json"}, []string{`"entries": []`}, nil)
 
-	var story ledger.Timeline
+	var story timeline.Timeline
 	o.must(json.Unmarshal([]byte(o.prints([]string{"why", "general", first.TS, "--json"}, nil, nil)), &story))
 	if len(story.Entries) != 2 || story.MessageTS != first.TS || story.Entries[1].Decision.Outcome != "posted" || *story.Entries[1].Decision.Calls[0].Cost != 0.002 ||
 		len(story.Entries[1].Decision.Steps) != 1 || story.Entries[1].Decision.Steps[0].Size != 14 {

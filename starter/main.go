@@ -15,7 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"myao/internal/config"
-	"myao/internal/launch"
+	"myao/internal/operate/launch"
 )
 
 func main() {

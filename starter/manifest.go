@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"myao/internal/launch"
+	"myao/internal/operate/launch"
 	"myao/internal/slack/manifest"
 )
 

@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"myao/internal/config"
-	"myao/internal/launch"
+	"myao/internal/operate/launch"
 	"myao/internal/slack/manifest"
 )
 

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/launch"
-	"myao/internal/ledger"
+	"myao/internal/operate/launch"
+	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
 
@@ -74,7 +74,7 @@ func (r memoryReport) row(zone *time.Location) []string {
 	state := "old"
 	switch {
 	case !r.Forgotten.IsZero():
-		state = "forgotten by " + ledger.Plain(r.ForgottenBy) + " at " + r.Forgotten.In(zone).Format(time.DateTime)
+		state = "forgotten by " + timeline.Plain(r.ForgottenBy) + " at " + r.Forgotten.In(zone).Format(time.DateTime)
 	case r.Current:
 		state = "current"
 	}
@@ -83,7 +83,7 @@ func (r memoryReport) row(zone *time.Location) []string {
 		made = r.By
 	}
 	return []string{
-		strconv.Itoa(r.Version), r.Made.In(zone).Format(time.DateTime), strconv.Itoa(r.TokensOut), strconv.Itoa(len(r.Sources)), ledger.Plain(made), state,
+		strconv.Itoa(r.Version), r.Made.In(zone).Format(time.DateTime), strconv.Itoa(r.TokensOut), strconv.Itoa(len(r.Sources)), timeline.Plain(made), state,
 	}
 }
 
@@ -124,7 +124,7 @@ func (c *memoryList) run(ctx context.Context, p launch.Program, stdout io.Writer
 			for _, r := range listed {
 				of := r.Scope.String()
 				if r.ChannelName != "" {
-					of += " #" + ledger.Plain(r.ChannelName)
+					of += " #" + timeline.Plain(r.ChannelName)
 				}
 				rows = append(rows, append([]string{of, string(r.Term)}, r.row(p.Config.Location())[:5]...))
 			}

@@ -12,7 +12,7 @@ import (
 
 	"myao/internal/answer/agents"
 	"myao/internal/chat"
-	"myao/internal/launch"
+	"myao/internal/operate/launch"
 	"myao/internal/store"
 )
 

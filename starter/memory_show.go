@@ -10,7 +10,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/config"
-	"myao/internal/launch"
+	"myao/internal/operate/launch"
 	"myao/internal/store"
 )
 

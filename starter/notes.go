@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"myao/internal/chat"
-	"myao/internal/launch"
-	"myao/internal/ledger"
+	"myao/internal/operate/launch"
+	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
 
@@ -45,7 +45,7 @@ func (c *notesList) run(ctx context.Context, p launch.Program, stdout io.Writer)
 		for i, n := range notes {
 			notes[i].AuthorName = users[n.Author].Name
 			by := cmp.Or(notes[i].AuthorName, n.Author)
-			rows = append(rows, []string{strconv.FormatInt(n.ID, 10), n.Noted.In(p.Config.Location()).Format("2006-01-02 15:04"), ledger.Plain(by), ledger.Plain(n.Text)})
+			rows = append(rows, []string{strconv.FormatInt(n.ID, 10), n.Noted.In(p.Config.Location()).Format("2006-01-02 15:04"), timeline.Plain(by), timeline.Plain(n.Text)})
 		}
 		return c.print(stdout, nonNil(notes), func(w io.Writer) error { return table(w, rows) })
 	})

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/chatops"
 	"myao/internal/conversation"
-	"myao/internal/launch"
-	"myao/internal/ledger"
-	"myao/internal/operator"
+	"myao/internal/operate/chatops"
+	"myao/internal/operate/launch"
+	"myao/internal/operate/operator"
+	"myao/internal/operate/timeline"
 )
 
 // orderFlags are the flags of every order to a conversation.
@@ -226,7 +226,7 @@ func (c orderFlags) explain(ctx context.Context, err error) error {
 
 // text describes the result. name is the conversation's name; channel is the channel as typed.
 func (o orderResult) text(name, channel string, zone *time.Location, now time.Time) string {
-	line := fmt.Sprintf("%s: done in %s, by %s", o.Order, name, ledger.Plain(o.By))
+	line := fmt.Sprintf("%s: done in %s, by %s", o.Order, name, timeline.Plain(o.By))
 	switch {
 	case o.Order == conversation.UpdateSnooze:
 		line += ", until " + formatTime(o.Silenced, zone)

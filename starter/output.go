@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/text/width"
 
-	"myao/internal/ledger"
+	"myao/internal/operate/timeline"
 )
 
 // output is the flag of every command that prints something.
@@ -88,7 +88,7 @@ func table(w io.Writer, rows [][]string) error {
 // control a terminal.
 func printPlain(w io.Writer, text string) error {
 	for line := range strings.SplitSeq(text, "\n") {
-		if _, err := fmt.Fprintln(w, ledger.Plain(line)); err != nil {
+		if _, err := fmt.Fprintln(w, timeline.Plain(line)); err != nil {
 			return err
 		}
 	}

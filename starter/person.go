@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/launch"
-	"myao/internal/ledger"
+	"myao/internal/operate/launch"
+	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
 
@@ -48,9 +48,9 @@ func (a personArg) find(ctx context.Context, p launch.Program, db *store.Store) 
 	case err != nil:
 		return chat.Person{}, err
 	case len(ids) == 0:
-		return chat.Person{}, fmt.Errorf("nobody is known as %q: want an id (U…, from the profile in Slack: Copy member ID), or the display name", ledger.Plain(a.Person))
+		return chat.Person{}, fmt.Errorf("nobody is known as %q: want an id (U…, from the profile in Slack: Copy member ID), or the display name", timeline.Plain(a.Person))
 	case len(ids) > 1:
-		return chat.Person{}, fmt.Errorf("%q is ambiguous: want one of the ids %s", ledger.Plain(a.Person), strings.Join(ids, ", "))
+		return chat.Person{}, fmt.Errorf("%q is ambiguous: want one of the ids %s", timeline.Plain(a.Person), strings.Join(ids, ", "))
 	}
 	return chat.Person{Team: team, User: ids[0]}, nil
 }
@@ -138,7 +138,7 @@ func (c *personForget) run(ctx context.Context, p launch.Program, stdout io.Writ
 				return err
 			}
 			if err := c.confirm(os.Stdin, os.Stderr, fmt.Sprintf("Forget %s for good, with %d messages, %d reactions, %d orders, %d decisions, %d replies and %d memories?",
-				strings.TrimSpace(person.User+" "+ledger.Plain(x.Name)), len(x.Messages), len(x.Reactions), len(x.Orders), len(x.Decisions), len(x.Replies), len(x.Memories))); err != nil {
+				strings.TrimSpace(person.User+" "+timeline.Plain(x.Name)), len(x.Messages), len(x.Reactions), len(x.Orders), len(x.Decisions), len(x.Replies), len(x.Memories))); err != nil {
 				return err
 			}
 		}

@@ -10,9 +10,9 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/language/when"
-	"myao/internal/launch"
-	"myao/internal/ledger"
-	"myao/internal/promise"
+	"myao/internal/operate/launch"
+	"myao/internal/operate/promise"
+	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
 
@@ -57,9 +57,9 @@ func promiseTimes(p store.Promise, zone *time.Location) string {
 // promiseText is what was promised, on one line.
 func promiseText(p store.Promise) string {
 	if p.Unless == "" {
-		return ledger.Plain(p.What)
+		return timeline.Plain(p.What)
 	}
-	return ledger.Plain(p.What + " (unless: " + p.Unless + ")")
+	return timeline.Plain(p.What + " (unless: " + p.Unless + ")")
 }
 
 func (c *promisesList) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
@@ -81,7 +81,7 @@ func (c *promisesList) run(ctx context.Context, p launch.Program, stdout io.Writ
 			found[i].ChannelName = channels[f.ChannelID].Name
 			rows = append(rows, []string{
 				f.ID, string(f.State), promiseTimes(f, p.Config.Location()), conversationName(f.Conversation(), found[i].ChannelName),
-				ledger.Plain(f.Asker), ledger.Plain(f.EndedBy), promiseText(f),
+				timeline.Plain(f.Asker), timeline.Plain(f.EndedBy), promiseText(f),
 			})
 		}
 		return c.print(stdout, nonNil(found), func(w io.Writer) error {
@@ -156,7 +156,7 @@ func (c *promisesMove) run(ctx context.Context, p launch.Program, stdout io.Writ
 func checkPromise(id string, found store.Promise, done bool, err error) error {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return fmt.Errorf("there is no promise %s: `starter promises list --all` shows them", ledger.Plain(id))
+		return fmt.Errorf("there is no promise %s: `starter promises list --all` shows them", timeline.Plain(id))
 	case err != nil:
 		return err
 	case !done:

@@ -18,9 +18,9 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/launch"
-	"myao/internal/ledger"
 	"myao/internal/llm"
+	"myao/internal/operate/launch"
+	"myao/internal/operate/timeline"
 	"myao/internal/slack"
 	"myao/internal/slack/channels"
 	"myao/internal/store"
@@ -284,7 +284,7 @@ func (a promptReport) text(w io.Writer) error {
 		return err
 	}
 	for _, f := range a.Files {
-		if _, err = fmt.Fprintln(w, ledger.Plain(f)); err != nil {
+		if _, err = fmt.Fprintln(w, timeline.Plain(f)); err != nil {
 			return err
 		}
 	}
@@ -300,11 +300,11 @@ func (a promptReport) text(w io.Writer) error {
 	if a.Answer == nil {
 		return nil
 	}
-	if _, err = fmt.Fprintf(w, "===== answer of %s, %d tokens in, %d out\n", ledger.Plain(a.Answer.Model), a.Answer.TokensIn, a.Answer.TokensOut); err != nil {
+	if _, err = fmt.Fprintf(w, "===== answer of %s, %d tokens in, %d out\n", timeline.Plain(a.Answer.Model), a.Answer.TokensIn, a.Answer.TokensOut); err != nil {
 		return err
 	}
 	for _, call := range a.Answer.Calls {
-		if _, err = fmt.Fprintf(w, "asks for %s %s\n", ledger.Plain(call.Tool), ledger.Plain(call.Input)); err != nil {
+		if _, err = fmt.Fprintf(w, "asks for %s %s\n", timeline.Plain(call.Tool), timeline.Plain(call.Input)); err != nil {
 			return err
 		}
 	}

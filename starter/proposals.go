@@ -8,8 +8,8 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/launch"
-	"myao/internal/ledger"
+	"myao/internal/operate/launch"
+	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
 
@@ -57,7 +57,7 @@ func (c *proposalsList) run(ctx context.Context, p launch.Program, stdout io.Wri
 			found[i].ChannelName = channels[f.ChannelID].Name
 			rows = append(rows, []string{
 				f.ID, string(f.State), formatTime(f.Lapses(), p.Config.Location()), conversationName(f.Conversation(), found[i].ChannelName),
-				ledger.Plain(f.Asker), ledger.Plain(f.DecidedBy), ledger.Plain(f.Tool + " " + f.Input),
+				timeline.Plain(f.Asker), timeline.Plain(f.DecidedBy), timeline.Plain(f.Tool + " " + f.Input),
 			})
 		}
 		return c.print(stdout, nonNil(found), func(w io.Writer) error {
@@ -88,7 +88,7 @@ func (c *proposalsDecline) run(ctx context.Context, p launch.Program, stdout io.
 		found, first, _, err := db.DecideProposal(ctx, c.ID, conversation.Cancelled, c.by())
 		switch {
 		case errors.Is(err, store.ErrNotFound):
-			return fmt.Errorf("there is no proposal %s: `starter proposals list --all` shows them", ledger.Plain(c.ID))
+			return fmt.Errorf("there is no proposal %s: `starter proposals list --all` shows them", timeline.Plain(c.ID))
 		case err != nil:
 			return err
 		case !first && found.State == store.ProposalOpen:

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/launch"
-	"myao/internal/ledger"
+	"myao/internal/operate/launch"
+	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
 
@@ -38,11 +38,11 @@ ignores them. A starter and a worker have to run.`
 
 // rehearReport is what was handed over, or would be.
 type rehearReport struct {
-	Channel  string           `json:"channel"`
-	Thread   string           `json:"thread,omitempty"`
-	ID       string           `json:"id,omitempty"` // of the order; empty with --dry-run
-	By       string           `json:"by,omitempty"`
-	Messages []ledger.Message `json:"messages"`
+	Channel  string             `json:"channel"`
+	Thread   string             `json:"thread,omitempty"`
+	ID       string             `json:"id,omitempty"` // of the order; empty with --dry-run
+	By       string             `json:"by,omitempty"`
+	Messages []timeline.Message `json:"messages"`
 }
 
 func (c *rehearCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
@@ -52,14 +52,14 @@ func (c *rehearCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 		if err != nil {
 			return err
 		}
-		found, err := ledger.ReadUndecided(ctx, db, chat.Conversation(scope), ledger.Options{Since: since, LedgerSince: p.Config.Retention.LedgerSince(now)})
-		if errors.Is(err, ledger.ErrTooMuch) {
+		found, err := timeline.ReadUndecided(ctx, db, chat.Conversation(scope), timeline.Options{Since: since, LedgerSince: p.Config.Retention.LedgerSince(now)})
+		if errors.Is(err, timeline.ErrTooMuch) {
 			return fmt.Errorf("%w: name a thread, or a later --since", err)
 		}
 		if err != nil {
 			return err
 		}
-		out := rehearReport{Channel: scope.Channel, Thread: scope.Thread, Messages: []ledger.Message{}}
+		out := rehearReport{Channel: scope.Channel, Thread: scope.Thread, Messages: []timeline.Message{}}
 		var told []store.Told
 		var pending []string
 		for _, m := range found {
@@ -86,14 +86,14 @@ func (c *rehearCommand) text(w io.Writer, out rehearReport, zone *time.Location)
 		if by == "" {
 			by = m.User
 		}
-		rows = append(rows, []string{m.TS, formatTime(chat.Time(m.TS), zone), ledger.Plain(by)})
+		rows = append(rows, []string{m.TS, formatTime(chat.Time(m.TS), zone), timeline.Plain(by)})
 	}
 	if len(out.Messages) > 0 {
 		if err := table(w, rows); err != nil {
 			return err
 		}
 	}
-	line := fmt.Sprintf("messages handed to their conversations again: %d, by %s; starter why tells what comes of them", len(out.Messages), ledger.Plain(out.By))
+	line := fmt.Sprintf("messages handed to their conversations again: %d, by %s; starter why tells what comes of them", len(out.Messages), timeline.Plain(out.By))
 	switch {
 	case len(out.Messages) == 0:
 		line = "nothing to do: each message since then has a decision, was given up, or is still to be relayed"

@@ -8,7 +8,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/config"
-	"myao/internal/launch"
+	"myao/internal/operate/launch"
 	"myao/internal/slack/channels"
 	"myao/internal/store"
 )

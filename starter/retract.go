@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/chatops"
-	"myao/internal/launch"
-	"myao/internal/ledger"
-	"myao/internal/retract"
+	"myao/internal/operate/chatops"
+	"myao/internal/operate/launch"
+	"myao/internal/operate/retract"
+	"myao/internal/operate/timeline"
 	"myao/internal/slack"
 )
 
@@ -105,10 +105,10 @@ func (c *retractCommand) run(ctx context.Context, p launch.Program, stdout io.Wr
 	}
 	out.Deleted, out.Reactions, out.Unposted = append([]string{}, done.Deleted...), done.Reactions, done.Unposted
 	return c.print(stdout, out, func(w io.Writer) error {
-		line := fmt.Sprintf("%d deleted in %s, by %s", len(out.Deleted), conversationName(chat.Conversation{Channel: in.Channel}, known[in.Channel].Name), ledger.Plain(out.By))
+		line := fmt.Sprintf("%d deleted in %s, by %s", len(out.Deleted), conversationName(chat.Conversation{Channel: in.Channel}, known[in.Channel].Name), timeline.Plain(out.By))
 		if len(out.Reactions) > 0 {
 			line = fmt.Sprintf(":%s: taken back from %s in %s, by %s", strings.Join(out.Reactions, ": and :"), ts,
-				conversationName(chat.Conversation{Channel: in.Channel}, known[in.Channel].Name), ledger.Plain(out.By))
+				conversationName(chat.Conversation{Channel: in.Channel}, known[in.Channel].Name), timeline.Plain(out.By))
 		}
 		if out.Unposted > 0 {
 			line += fmt.Sprintf("; %d more parts of the reply are not posted", out.Unposted)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"myao/internal/ingest"
-	"myao/internal/launch"
+	"myao/internal/operate/launch"
 	"myao/internal/runtime/temporal"
 	"myao/internal/runtime/web"
 	"myao/internal/slack"

@@ -25,7 +25,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"myao/internal/config"
-	"myao/internal/launch"
+	"myao/internal/operate/launch"
 	"myao/internal/runtime/temporal"
 	"myao/internal/sandbox"
 	"myao/internal/slack"

@@ -11,8 +11,8 @@ import (
 	"go.temporal.io/api/serviceerror"
 
 	"myao/internal/chat"
-	"myao/internal/launch"
-	"myao/internal/operator"
+	"myao/internal/operate/launch"
+	"myao/internal/operate/operator"
 	"myao/internal/runtime/temporal"
 	"myao/internal/slack"
 	"myao/internal/store"

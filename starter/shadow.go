@@ -14,8 +14,8 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation/label"
 	"myao/internal/evaluate/evidence"
-	"myao/internal/launch"
-	"myao/internal/ledger"
+	"myao/internal/operate/launch"
+	"myao/internal/operate/timeline"
 	"myao/internal/shadow"
 	"myao/internal/store"
 	"myao/internal/tune"
@@ -143,7 +143,7 @@ func priced(v shadow.Verdict, confidence *float64, prices map[string]config.Pric
 	if confidence != nil {
 		v.Confidence = *confidence
 	}
-	if v.Cost = ledger.Cost(prices, v.Model, v.TokensIn, v.TokensOut); v.TokensIn+v.TokensOut == 0 {
+	if v.Cost = timeline.Cost(prices, v.Model, v.TokensIn, v.TokensOut); v.TokensIn+v.TokensOut == 0 {
 		v.Cost = new(float64) // whatever the model is
 	}
 	return v
@@ -240,7 +240,7 @@ func (r shadowReport) text(w io.Writer, zone *time.Location, limit int) error {
 	for _, d := range shown {
 		where := d.Channel
 		if d.Name != "" {
-			where = "#" + ledger.Plain(d.Name)
+			where = "#" + timeline.Plain(d.Name)
 		}
 		if d.Truth != "" {
 			where += "; " + d.Truth.Phrase()
@@ -261,7 +261,7 @@ func saying(who string, v shadow.Verdict) []string {
 	if v.Speaks {
 		verdict = "speaks"
 	}
-	return []string{"  " + who, verdict, fmt.Sprintf("%.2f", v.Confidence), ledger.Plain(v.Reason)}
+	return []string{"  " + who, verdict, fmt.Sprintf("%.2f", v.Confidence), timeline.Plain(v.Reason)}
 }
 
 // failures counts the opinions that were not given, with their causes.
@@ -274,7 +274,7 @@ func failures(of map[string]int) string {
 	if n == 0 {
 		return "0"
 	}
-	return fmt.Sprintf("%d (%s)", n, ledger.Plain(strings.Join(causes, ", ")))
+	return fmt.Sprintf("%d (%s)", n, timeline.Plain(strings.Join(causes, ", ")))
 }
 
 func share(of *float64) string {
@@ -302,5 +302,5 @@ func money(cost *float64) string {
 	if cost == nil {
 		return "-"
 	}
-	return ledger.Money(*cost)
+	return timeline.Money(*cost)
 }

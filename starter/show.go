@@ -12,9 +12,9 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/launch"
-	"myao/internal/ledger"
-	"myao/internal/operator"
+	"myao/internal/operate/launch"
+	"myao/internal/operate/operator"
+	"myao/internal/operate/timeline"
 	"myao/internal/runtime/temporal"
 	"myao/internal/store"
 )
@@ -63,7 +63,7 @@ type conversationReport struct {
 	// Promises are open, those due first coming first.
 	Promises []store.Promise `json:"promises"`
 	// Opinions are what other judges say of the newest judgment.
-	Opinions []ledger.Opinion `json:"opinions"`
+	Opinions []timeline.Opinion `json:"opinions"`
 	// WebUI is the path in Temporal's Web UI; empty if there was no run.
 	WebUI string `json:"web_ui,omitempty"`
 }
@@ -105,9 +105,9 @@ func (c *showCommand) run(ctx context.Context, p launch.Program, stdout io.Write
 	if err != nil {
 		return err
 	}
-	out.Opinions = make([]ledger.Opinion, len(opinions))
+	out.Opinions = make([]timeline.Opinion, len(opinions))
 	for i, o := range opinions {
-		out.Opinions[i] = ledger.NewOpinion(o, p.Config.LLM.Prices)
+		out.Opinions[i] = timeline.NewOpinion(o, p.Config.LLM.Prices)
 	}
 	if out.Run.ID != "" {
 		out.WebUI = "/namespaces/" + url.PathEscape(temporal.Namespace()) + "/workflows/" + url.PathEscape(out.ID) + "/" + out.Run.ID
@@ -127,7 +127,7 @@ func (s conversationReport) text(w io.Writer, zone *time.Location, now time.Time
 		rows = append(rows, []string{"shadow", o.String()})
 	}
 	for _, p := range s.Proposals {
-		rows = append(rows, []string{"proposed", fmt.Sprintf("%s  %s, %s, lapses %s", p.ID, ledger.Plain(p.Tool), p.State, formatTime(p.Lapses(), zone))})
+		rows = append(rows, []string{"proposed", fmt.Sprintf("%s  %s, %s, lapses %s", p.ID, timeline.Plain(p.Tool), p.State, formatTime(p.Lapses(), zone))})
 	}
 	for _, p := range s.Promises {
 		rows = append(rows, []string{"promised", fmt.Sprintf("%s  due %s: %s", p.ID, promiseTimes(p, zone), promiseText(p))})
@@ -177,10 +177,10 @@ func stateRows(s *conversation.State, zone *time.Location) (rows [][]string) {
 func paused(p operator.Pause, zone *time.Location) string {
 	words := cmp.Or(p.Activity, "all of it") + ", in Temporal since " + formatTime(p.At, zone)
 	if p.By != "" {
-		words += ", by " + ledger.Plain(p.By)
+		words += ", by " + timeline.Plain(p.By)
 	}
 	if p.Reason != "" {
-		words += ": " + ledger.Plain(p.Reason)
+		words += ": " + timeline.Plain(p.Reason)
 	}
 	return words
 }

@@ -12,7 +12,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/operator"
+	"myao/internal/operate/operator"
 	"myao/internal/store"
 )
 

@@ -7,9 +7,9 @@ import (
 
 	"go.temporal.io/sdk/client"
 
-	"myao/internal/chatops"
 	"myao/internal/ingest"
-	"myao/internal/operator"
+	"myao/internal/operate/chatops"
+	"myao/internal/operate/operator"
 	"myao/internal/slack"
 	"myao/internal/store"
 )

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"myao/internal/answer/mcp"
-	"myao/internal/launch"
-	"myao/internal/ledger"
+	"myao/internal/operate/launch"
+	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
 
@@ -106,7 +106,7 @@ func (c *toolsList) run(ctx context.Context, p launch.Program, stdout io.Writer)
 				if r.Fault != "" {
 					what = strings.TrimSpace("(" + r.Fault + ") " + what)
 				}
-				rows = append(rows, []string{r.Kind, r.Server, ledger.Plain(r.Tool), shortLine(what)})
+				rows = append(rows, []string{r.Kind, r.Server, timeline.Plain(r.Tool), shortLine(what)})
 			}
 			return table(w, rows)
 		})
@@ -115,7 +115,7 @@ func (c *toolsList) run(ctx context.Context, p launch.Program, stdout io.Writer)
 
 // shortLine is the beginning of a text on one line.
 func shortLine(s string) string {
-	runes := []rune(ledger.Plain(s))
+	runes := []rune(timeline.Plain(s))
 	if len(runes) > 100 {
 		return string(runes[:100]) + " …"
 	}
@@ -158,7 +158,7 @@ func (c *toolsAllow) run(ctx context.Context, p launch.Program, stdout io.Writer
 		return err
 	}
 	for _, t := range changed {
-		if _, err := fmt.Fprintf(stdout, "%s is allowed: %s\n", ledger.Plain(t.Tool), mcp.KindOf(t, server)); err != nil {
+		if _, err := fmt.Fprintf(stdout, "%s is allowed: %s\n", timeline.Plain(t.Tool), mcp.KindOf(t, server)); err != nil {
 			return err
 		}
 	}

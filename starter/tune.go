@@ -15,8 +15,8 @@ import (
 	"myao/internal/chart"
 	"myao/internal/chat"
 	"myao/internal/conversation/label"
-	"myao/internal/launch"
-	"myao/internal/ledger"
+	"myao/internal/operate/launch"
+	"myao/internal/operate/timeline"
 	"myao/internal/slack/channels"
 	"myao/internal/stats"
 	"myao/internal/store"
@@ -151,7 +151,7 @@ func (r tuneReport) yaml(l labelled, only string) string {
 		if c.Best.Threshold == holds || holds == c.Today.Threshold && !c.Better() {
 			continue
 		}
-		key, comment := c.Channel, " # "+ledger.Plain(c.Name)
+		key, comment := c.Channel, " # "+timeline.Plain(c.Name)
 		if set := l.config.ChannelKey(facts); set != "" && set != c.Channel {
 			key, comment = strconv.Quote(set), ""
 		}
@@ -178,7 +178,7 @@ func (r tuneReport) text(w io.Writer, zone *time.Location) error {
 	}
 	add("everywhere", r.Whole)
 	for _, c := range r.Channels {
-		add(ledger.Plain(c.Name), c.Advice)
+		add(timeline.Plain(c.Name), c.Advice)
 	}
 	fmt.Fprintln(&b)
 	if err := table(&b, rows); err != nil {

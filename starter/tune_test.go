@@ -16,7 +16,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation/label"
-	"myao/internal/launch"
+	"myao/internal/operate/launch"
 	"myao/internal/store"
 )
 

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"myao/internal/config"
-	"myao/internal/launch"
-	"myao/internal/ledger"
+	"myao/internal/operate/launch"
+	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
 
@@ -168,7 +168,7 @@ func (u *usage) add(s store.Usage, prices map[string]config.Price) {
 	if s.Calls == 0 { // votes alone
 		return
 	}
-	cost := ledger.Cost(prices, s.Model, s.TokensIn, s.TokensOut)
+	cost := timeline.Cost(prices, s.Model, s.TokensIn, s.TokensOut)
 	switch {
 	case cost == nil && !slices.Contains(u.Unpriced, s.Model):
 		u.Unpriced = append(u.Unpriced, s.Model)
@@ -186,9 +186,9 @@ func (u *usage) cost() string {
 	case u.Cost == nil:
 		return "-"
 	case len(u.Unpriced) > 0:
-		return ledger.Money(*u.Cost) + " and more"
+		return timeline.Money(*u.Cost) + " and more"
 	}
-	return ledger.Money(*u.Cost)
+	return timeline.Money(*u.Cost)
 }
 
 func (r *usageReport) text(w io.Writer, zone *time.Location) error {
@@ -210,7 +210,7 @@ func (r *usageReport) text(w io.Writer, zone *time.Location) error {
 	}
 	unpriced := make([]string, len(r.Total.Unpriced))
 	for i, model := range r.Total.Unpriced {
-		unpriced[i] = ledger.Plain(cmp.Or(model, "(no name)"))
+		unpriced[i] = timeline.Plain(cmp.Or(model, "(no name)"))
 	}
 	_, err := fmt.Fprintf(w, "\nnot in the cost, because llm.prices lacks them: %s\n", strings.Join(unpriced, ", "))
 	return err
@@ -218,11 +218,11 @@ func (r *usageReport) text(w io.Writer, zone *time.Location) error {
 
 // labels returns the cells for what a row is grouped by.
 func (u *usage) labels(by []string) (cells []string) {
-	channel := ledger.Plain(u.ChannelID)
+	channel := timeline.Plain(u.ChannelID)
 	if u.ChannelName != "" {
-		channel += " #" + ledger.Plain(u.ChannelName)
+		channel += " #" + timeline.Plain(u.ChannelName)
 	}
-	all := map[string]string{"day": u.Day, "channel": channel, "purpose": u.Purpose, "provider": u.Provider, "model": ledger.Plain(u.Model)}
+	all := map[string]string{"day": u.Day, "channel": channel, "purpose": u.Purpose, "provider": u.Provider, "model": timeline.Plain(u.Model)}
 	for _, what := range by {
 		cells = append(cells, all[what])
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"myao/internal/launch"
+	"myao/internal/operate/launch"
 )
 
 // versionCommand prints which release this is.

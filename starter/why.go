@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/launch"
-	"myao/internal/ledger"
+	"myao/internal/operate/launch"
+	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
 
@@ -65,7 +65,7 @@ func (c *whyCommand) run(ctx context.Context, p launch.Program, stdout io.Writer
 	if err != nil {
 		return err
 	}
-	o := ledger.Options{
+	o := timeline.Options{
 		MessageTS: c.Message, Text: c.Text, Prices: p.Config.LLM.Prices, LedgerSince: p.Config.Retention.LedgerSince(time.Now()),
 		Settings: settings,
 	}
@@ -78,7 +78,7 @@ func (c *whyCommand) run(ctx context.Context, p launch.Program, stdout io.Writer
 	if c.Limit != nil {
 		o.Limit = *c.Limit
 	}
-	story, err := ledger.Read(ctx, db, in, o)
+	story, err := timeline.Read(ctx, db, in, o)
 	if errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("message %s of %s is not in the database", c.Message, in.Channel)
 	}

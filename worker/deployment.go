@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"myao/internal/config"
-	"myao/internal/launch"
+	"myao/internal/operate/launch"
 )
 
 // deploymentOptions make Temporal version this worker, if it is configured so: a workflow stays

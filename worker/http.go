@@ -11,7 +11,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
-	"myao/internal/launch"
+	"myao/internal/operate/launch"
 	"myao/internal/runtime/pause"
 	"myao/internal/runtime/temporal"
 	"myao/internal/runtime/web"

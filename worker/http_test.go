@@ -15,7 +15,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"myao/internal/config"
-	"myao/internal/launch"
+	"myao/internal/operate/launch"
 	"myao/internal/runtime/telemetry"
 	"myao/internal/slack"
 	"myao/internal/slack/installation"

@@ -6,7 +6,7 @@ import (
 	"context"
 	"io"
 
-	"myao/internal/launch"
+	"myao/internal/operate/launch"
 )
 
 func main() { launch.Main(run) }

@@ -23,7 +23,7 @@ import (
 	"myao/internal/answer/mcp"
 	"myao/internal/catchup"
 	"myao/internal/conversation"
-	"myao/internal/launch"
+	"myao/internal/operate/launch"
 	"myao/internal/record"
 	"myao/internal/runtime/temporal"
 	"myao/internal/slack"

@@ -13,7 +13,7 @@ import (
 	"myao/activities"
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/launch"
+	"myao/internal/operate/launch"
 	"myao/internal/runtime/pause"
 	"myao/internal/runtime/temporal"
 	"myao/workflows"

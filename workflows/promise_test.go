@@ -7,7 +7,7 @@ import (
 
 	"myao/activities"
 	"myao/internal/conversation"
-	"myao/internal/promise"
+	"myao/internal/operate/promise"
 	"myao/internal/store"
 )
 

@@ -9,8 +9,8 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/language/words"
-	"myao/internal/promise"
-	"myao/internal/proposal"
+	"myao/internal/operate/promise"
+	"myao/internal/operate/proposal"
 	"myao/internal/slack"
 	"myao/internal/store"
 )

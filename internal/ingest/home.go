@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"myao/internal/chatops"
+	"myao/internal/operate/chatops"
 	"myao/internal/slack"
 	"myao/internal/slack/manifest"
 )

@@ -9,7 +9,7 @@ import (
 	"runtime"
 	"testing"
 
-	"myao/internal/chatops"
+	"myao/internal/operate/chatops"
 	"myao/internal/slack"
 )
 

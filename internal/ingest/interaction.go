@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 
-	"myao/internal/chatops"
+	"myao/internal/operate/chatops"
 	"myao/internal/slack"
 )
 

@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"myao/internal/chat"
-	"myao/internal/chatops"
 	"myao/internal/config"
 	"myao/internal/language/words"
+	"myao/internal/operate/chatops"
 	"myao/internal/record"
 	"myao/internal/slack"
 	"myao/internal/slack/manifest"

@@ -14,7 +14,7 @@ import (
 
 	"myao/internal/conversation"
 	"myao/internal/llm/tap"
-	"myao/internal/operator"
+	"myao/internal/operate/operator"
 	"myao/internal/runtime/temporal"
 )
 

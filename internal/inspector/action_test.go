@@ -14,7 +14,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/operator"
+	"myao/internal/operate/operator"
 	"myao/internal/runtime/temporal"
 	"myao/internal/store"
 )

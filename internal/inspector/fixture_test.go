@@ -27,9 +27,9 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/ledger"
 	"myao/internal/llm/tap"
-	"myao/internal/operator"
+	"myao/internal/operate/operator"
+	"myao/internal/operate/timeline"
 	"myao/internal/runtime/temporal"
 	"myao/internal/store"
 	"myao/internal/store/storetest"
@@ -253,7 +253,7 @@ type event struct {
 	Phase        conversation.Phase  `json:"phase"`
 	Problem      string              `json:"problem"`
 	Silenced     time.Time           `json:"silenced_until"`
-	Story        ledger.Timeline     `json:"story"`
+	Story        timeline.Timeline   `json:"story"`
 	Memories     []memory            `json:"memories"`
 	Notes        []chat.Note         `json:"notes"`
 	Promises     []struct {

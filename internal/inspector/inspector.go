@@ -14,7 +14,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/llm/tap"
-	"myao/internal/operator"
+	"myao/internal/operate/operator"
 	"myao/internal/sandbox/desk"
 )
 

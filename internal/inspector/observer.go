@@ -13,8 +13,8 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/ledger"
-	"myao/internal/operator"
+	"myao/internal/operate/operator"
+	"myao/internal/operate/timeline"
 	"myao/internal/slack/channels"
 	"myao/internal/store"
 )
@@ -52,8 +52,8 @@ type view struct {
 	Problem  string    `json:"problem"`
 	Silenced time.Time `json:"silenced_until,omitzero"`
 	// Everywhere is set while the bot is muted in the whole workspace.
-	Everywhere bool            `json:"muted_everywhere,omitempty"`
-	Timeline   ledger.Timeline `json:"story"`
+	Everywhere bool              `json:"muted_everywhere,omitempty"`
+	Timeline   timeline.Timeline `json:"story"`
 	// Inputs are what the tools of the timeline's decisions were called with, by the key of the
 	// decision, in the order of its steps.
 	Inputs   map[string][]string `json:"inputs,omitempty"`
@@ -103,7 +103,7 @@ type answer struct {
 func (w *Inspector) observe(c chat.Conversation) *observer {
 	return &observer{
 		w: w, c: c, answers: make(chan answer, 1),
-		view: view{Conversation: c, Workflow: c.ID(), Timeline: ledger.Timeline{Conversation: c, Entries: []ledger.Entry{}}, Memories: []memory{}, Notes: []chat.Note{}, Promises: []store.Promise{}},
+		view: view{Conversation: c, Workflow: c.ID(), Timeline: timeline.Timeline{Conversation: c, Entries: []timeline.Entry{}}, Memories: []memory{}, Notes: []chat.Note{}, Promises: []store.Promise{}},
 	}
 }
 
@@ -213,7 +213,7 @@ func (l *observer) read(ctx context.Context, system *operator.Operator) error {
 	if err != nil {
 		return err
 	}
-	timeline, err := ledger.Read(ctx, db, l.c, ledger.Options{
+	timeline, err := timeline.Read(ctx, db, l.c, timeline.Options{
 		Limit: timelineMessages, Prices: l.w.Config.LLM.Prices, LedgerSince: l.w.Config.Retention.LedgerSince(l.w.Clock()),
 		Settings: settings[channel],
 	})
@@ -254,7 +254,7 @@ func (l *observer) read(ctx context.Context, system *operator.Operator) error {
 }
 
 // inputs reads what the tools of a timeline's decisions were called with.
-func inputs(ctx context.Context, db *store.Store, timeline ledger.Timeline) (map[string][]string, error) {
+func inputs(ctx context.Context, db *store.Store, timeline timeline.Timeline) (map[string][]string, error) {
 	all := map[string][]string{}
 	for _, e := range timeline.Entries {
 		if e.Decision == nil || len(e.Decision.Steps) == 0 {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"myao/internal/conversation"
-	"myao/internal/ledger"
+	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
 
@@ -82,14 +82,14 @@ func TestConversationIsFollowed(t *testing.T) {
 			t.Fatal(err)
 		}
 		e = p.await("the decision", func(e event) bool {
-			return slices.ContainsFunc(e.Story.Entries, func(entry ledger.Entry) bool { return entry.Decision != nil && entry.Decision.Key == d.Key })
+			return slices.ContainsFunc(e.Story.Entries, func(entry timeline.Entry) bool { return entry.Decision != nil && entry.Decision.Key == d.Key })
 		})
 	}
 
 	// An operator's orders appear as they are carried out.
 	w.done("order", `{"channel":"C1","thread":"`+thread.Thread+`","user":"U1","order":"drop"}`)
 	e = p.await("the drop", func(e event) bool {
-		return e.phase() == conversation.Idle && e.Asked.After(asked) && slices.ContainsFunc(e.Story.Entries, func(entry ledger.Entry) bool {
+		return e.phase() == conversation.Idle && e.Asked.After(asked) && slices.ContainsFunc(e.Story.Entries, func(entry timeline.Entry) bool {
 			return entry.Order != nil && entry.Order.Kind == "drop" && entry.Order.By == "slack:U1"
 		})
 	})

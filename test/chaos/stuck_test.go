@@ -14,7 +14,7 @@ import (
 
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/doctor"
+	"myao/internal/operate/doctor"
 	"myao/internal/testserver"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/doctor"
+	"myao/internal/operate/doctor"
 	"myao/internal/sandbox"
 	"myao/internal/testserver"
 	"myao/test/world"

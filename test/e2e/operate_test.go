@@ -15,7 +15,7 @@ import (
 
 	"myao/internal/conversation"
 	"myao/internal/llm/llmtest"
-	"myao/internal/operator"
+	"myao/internal/operate/operator"
 	"myao/internal/sandbox"
 	"myao/internal/store"
 	"myao/internal/testserver"

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"myao/internal/conversation"
-	"myao/internal/ledger"
 	"myao/internal/llm/llmtest"
-	"myao/internal/operator"
+	"myao/internal/operate/operator"
+	"myao/internal/operate/timeline"
 	"myao/internal/sandbox"
 	"myao/internal/testserver"
 )
@@ -44,7 +44,7 @@ func TestRehear(t *testing.T) {
 		}
 		close(written)
 
-		var report struct{ Messages []ledger.Message }
+		var report struct{ Messages []timeline.Message }
 		rehear := func(args ...string) (ts []string) {
 			s.commandJSON(&report, append([]string{"rehear", "--since", "1h"}, args...)...)
 			for _, m := range report.Messages {

@@ -13,7 +13,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/ledger"
+	"myao/internal/operate/timeline"
 	"myao/internal/testserver"
 	"myao/test/world"
 )
@@ -152,7 +152,7 @@ type mindEvent struct {
 	Asked         time.Time
 	Phase         conversation.Phase
 	Problem       string
-	Story         ledger.Timeline
+	Story         timeline.Timeline
 	Memories      []remembered
 }
 
@@ -166,7 +166,7 @@ func (m mindEvent) phase() conversation.Phase {
 }
 
 // decision returns the newest decision with an outcome, or nil.
-func (m mindEvent) decision(outcome conversation.Outcome) *ledger.Decision {
+func (m mindEvent) decision(outcome conversation.Outcome) *timeline.Decision {
 	for _, e := range slices.Backward(m.Story.Entries) {
 		if e.Decision != nil && e.Decision.Outcome == outcome {
 			return e.Decision

@@ -1,7 +1,7 @@
 package words
 
 var japanese = Words{
-	// answers to the slash command (internal/chatops)
+	// answers to the slash command (internal/operate/chatops)
 	"what is waiting here, how long I stay silent, and today's budget":      "ここで待っていること、黙っている期限、今日の予算を見ます",
 	"my latest decisions here and the reasons":                              "ここでの最近の判断とその理由を見ます",
 	"the same for one message, by its link (Copy link) or its ts":           "一つのメッセージについて同じことを見ます。リンク（リンクをコピー）か ts で指定します",
@@ -128,7 +128,7 @@ var japanese = Words{
 	"I am off in this channel: its mode is `off` in my configuration.":                      "このチャンネルでは設定のモードが `off` なので、動いていません。",
 	"I am muted here. Unmute me first.":                                                     "ここでは黙るように言われています。先に unmute してください。",
 
-	// decisions (internal/ledger)
+	// decisions (internal/operate/timeline)
 	"means to answer":                            "答えるつもりです",
 	"stayed silent":                              "黙っていました",
 	"answered":                                   "答えました",
@@ -200,7 +200,7 @@ var japanese = Words{
 	"Slack took no answer in the channel, so whoever asked was told in a direct message":          "チャンネルには答えを投稿できず、尋ねた人にダイレクトメッセージで伝えた",
 	"no judgment was had":                                                                         "判断が得られなかった",
 
-	// proposals and their buttons (internal/proposal, internal/ingest)
+	// proposals and their buttons (internal/operate/proposal, internal/ingest)
 	"Approve": "承認する",
 	"Decline": "やめる",
 
@@ -238,7 +238,7 @@ var japanese = Words{
 	"is using %s…":             "が %s を使っています…",
 	"is looking something up…": "が調べものをしています…",
 
-	// the Home tab (internal/chatops)
+	// the Home tab (internal/operate/chatops)
 	"I read along in the channels that I am in, keep quiet while people talk, and answer when you mention me (@%s), when a question stays open, " +
 		"and here in direct messages.": "参加しているチャンネルを読んでいます。皆さんが話している間は黙っていて、メンション（@%s）されたとき、質問に誰も答えないとき、そしてダイレクトメッセージで返事をします。",
 	"What is waiting":                  "待っていること",
@@ -292,7 +292,7 @@ var japanese = Words{
 	"I read along here, and answer every message; you need not mention me (@%s).":                                              "ここを読んでいて、すべてのメッセージに返事をします。メンション（@%s）は要りません。",
 	"`%[1]s snooze 2h` has me be silent here for a while, `%[1]s mute` until further notice, and `%[1]s help` lists the rest.": "`%[1]s snooze 2h` でしばらく、`%[1]s mute` で解除されるまで、ここで黙ります。`%[1]s help` でほかの指示を一覧します。",
 
-	// promises (internal/promise, internal/ingest, activities)
+	// promises (internal/operate/promise, internal/ingest, activities)
 	"%s 2 Jan 2006, 15:04": "2006年1月2日(%s) 15:04",
 	"Mon":                  "月", "Tue": "火", "Wed": "水", "Thu": "木", "Fri": "金", "Sat": "土", "Sun": "日",
 	"every day, next %s":                         "毎日、次は %s",

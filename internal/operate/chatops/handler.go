@@ -10,7 +10,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/language/words"
-	"myao/internal/operator"
+	"myao/internal/operate/operator"
 	"myao/internal/slack"
 	"myao/internal/store"
 )

@@ -14,7 +14,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/operator"
+	"myao/internal/operate/operator"
 	"myao/internal/slack"
 	"myao/internal/store"
 	"myao/internal/store/storetest"

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"myao/internal/doctor"
+	"myao/internal/operate/doctor"
 	"myao/internal/slack"
 )
 

@@ -8,7 +8,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/operator"
+	"myao/internal/operate/operator"
 	"myao/internal/store"
 )
 

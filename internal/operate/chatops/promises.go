@@ -8,7 +8,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/language/words"
-	"myao/internal/promise"
+	"myao/internal/operate/promise"
 	"myao/internal/slack"
 	"myao/internal/store"
 )

@@ -11,7 +11,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/language/words"
-	"myao/internal/ledger"
+	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
 
@@ -20,7 +20,7 @@ const maxDecisions = 5
 
 // why lists the latest decisions in the channel and its threads, or those about one message.
 func (h *Handler) why(ctx context.Context, r request) (text, result string) {
-	options := ledger.Options{
+	options := timeline.Options{
 		Threads: true, Settings: h.Directory.Settings(ctx, r.conversation.Team, r.conversation.Channel), Prices: h.Config.LLM.Prices,
 		LedgerSince: h.Config.Retention.LedgerSince(h.Clock()),
 	}
@@ -35,7 +35,7 @@ func (h *Handler) why(ctx context.Context, r request) (text, result string) {
 		}
 		about, options.MessageTS = ts, ts
 	}
-	story, err := ledger.Read(ctx, h.Store, r.conversation, options)
+	story, err := timeline.Read(ctx, h.Store, r.conversation, options)
 	if errors.Is(err, store.ErrNotFound) {
 		return h.say("I do not know that message."), done
 	}
@@ -49,7 +49,7 @@ func (h *Handler) why(ctx context.Context, r request) (text, result string) {
 	}
 	text = story.Brief(maxDecisions, options.Settings.Zone, r.own.URL, words.In(h.Config.Language))
 	unheard := h.unheard(options.Settings.Mode)
-	heard := func(e ledger.Entry) bool {
+	heard := func(e timeline.Entry) bool {
 		return e.Message != nil && e.Message.TS == about && len(e.Message.Changes) > 0
 	}
 	switch {
@@ -59,7 +59,9 @@ func (h *Handler) why(ctx context.Context, r request) (text, result string) {
 		return text, done
 	case options.MessageTS != "" && chat.Time(options.MessageTS).Before(options.LedgerSince):
 		return h.say("That is too long ago: I no longer have a record of it."), done
-	case slices.ContainsFunc(story.Entries, func(e ledger.Entry) bool { return e.Message != nil && e.Message.TS == about && e.Message.OnlyEdited() }):
+	case slices.ContainsFunc(story.Entries, func(e timeline.Entry) bool {
+		return e.Message != nil && e.Message.TS == about && e.Message.OnlyEdited()
+	}):
 		return h.say("I know only an edit of that message, and I do not answer edits alone."), done
 	}
 	if unheard != "" && !slices.ContainsFunc(story.Entries, heard) {
@@ -81,7 +83,7 @@ func (h *Handler) unheard(mode config.Mode) string {
 
 // hideFromOutsider removes the decisions from before the channel was shared, or all while it is not,
 // if an outsider asks. hidden is set if no others remain.
-func (h *Handler) hideFromOutsider(ctx context.Context, r request, story *ledger.Timeline) (hidden bool, err error) {
+func (h *Handler) hideFromOutsider(ctx context.Context, r request, story *timeline.Timeline) (hidden bool, err error) {
 	if !r.outsider {
 		return false, nil
 	}
@@ -89,9 +91,9 @@ func (h *Handler) hideFromOutsider(ctx context.Context, r request, story *ledger
 	if err != nil {
 		return false, err
 	}
-	decided := func(e ledger.Entry) bool { return e.Decision != nil }
+	decided := func(e timeline.Entry) bool { return e.Decision != nil }
 	before := slices.ContainsFunc(story.Entries, decided)
-	story.Entries = slices.DeleteFunc(story.Entries, func(e ledger.Entry) bool {
+	story.Entries = slices.DeleteFunc(story.Entries, func(e timeline.Entry) bool {
 		return decided(e) && (since.IsZero() || e.At.Before(since))
 	})
 	return before && !slices.ContainsFunc(story.Entries, decided), nil

@@ -14,7 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"myao/internal/ledger"
+	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
 
@@ -273,7 +273,7 @@ func (e *examination) muted(ctx context.Context) Finding {
 		return ok("the bot is not muted everywhere")
 	}
 	return warn("starter unmute --everywhere, or /myao go by an operator", "the bot is muted everywhere, since %s by %s: it answers nobody",
-		mutes[0].At.In(e.Config.Location()).Format("2006-01-02 15:04:05 MST"), ledger.Plain(mutes[0].By))
+		mutes[0].At.In(e.Config.Location()).Format("2006-01-02 15:04:05 MST"), timeline.Plain(mutes[0].By))
 }
 
 // maxIndexLag is how long a message may wait for the search index without a warning.

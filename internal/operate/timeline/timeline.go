@@ -1,4 +1,4 @@
-package ledger
+package timeline
 
 import (
 	"encoding/json"
