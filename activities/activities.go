@@ -14,9 +14,9 @@ import (
 	"myao/internal/answer/agents"
 	"myao/internal/answer/budget"
 	"myao/internal/answer/tools"
-	"myao/internal/catchup"
 	"myao/internal/chat"
 	"myao/internal/config"
+	"myao/internal/intake/catchup"
 	"myao/internal/slack"
 	"myao/internal/store"
 )

@@ -20,9 +20,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"myao/internal/config"
-	"myao/internal/ingest"
+	"myao/internal/intake/door"
+	"myao/internal/intake/record"
 	"myao/internal/operate/launch"
-	"myao/internal/record"
 	"myao/internal/runtime/web"
 	"myao/internal/slack"
 	"myao/internal/slack/channels"
@@ -62,9 +62,9 @@ func open(t *testing.T, l web.Limits) *httpBundle {
 	}
 	s.metrics.MustRegister(collectors.NewGoCollector())
 	directory := &channels.Directory{Store: db, Slack: s.slack, Config: s.Config, Clock: time.Now, Logger: logger}
-	s.door.Store(&ingest.Door{
+	s.door.Store(&door.Door{
 		Store: db, Recorder: &record.Recorder{Store: db, Directory: directory, Operators: s.Config.Slack.Operators}, Slack: s.slack, Directory: directory, Config: s.Config,
-		Relay: noRelay{}, Clock: time.Now, Logger: logger, Metrics: ingest.NewMetrics(s.metrics),
+		Relay: noRelay{}, Clock: time.Now, Logger: logger, Metrics: door.NewMetrics(s.metrics),
 	})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

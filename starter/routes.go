@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"myao/internal/ingest"
+	"myao/internal/intake/door"
 	"myao/internal/operate/launch"
 	"myao/internal/runtime/temporal"
 	"myao/internal/runtime/web"
@@ -17,16 +17,16 @@ import (
 func (s *starter) routes() http.Handler {
 	mux := http.NewServeMux()
 	if s.socket == nil {
-		mux.Handle("POST "+manifest.EventsPath, s.open((*ingest.Door).Events))
-		mux.Handle("POST "+manifest.InteractionsPath, s.open((*ingest.Door).Interactions))
-		mux.Handle("POST "+manifest.CommandsPath, s.open((*ingest.Door).Commands))
+		mux.Handle("POST "+manifest.EventsPath, s.open((*door.Door).Events))
+		mux.Handle("POST "+manifest.InteractionsPath, s.open((*door.Door).Interactions))
+		mux.Handle("POST "+manifest.CommandsPath, s.open((*door.Door).Commands))
 	}
 	web.RegisterProbes(mux, s.metrics, s.DatabaseReady(&s.store), s.hasTemporal, launch.SlackReady(s.slack), s.watch.Ready, s.hasSocket)
 	return mux
 }
 
 // open passes requests to the door. Until there is one, it answers 503, and Slack tries again.
-func (s *starter) open(handler func(*ingest.Door) http.Handler) http.Handler {
+func (s *starter) open(handler func(*door.Door) http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		door := s.door.Load()
 		if door == nil {

@@ -14,13 +14,13 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/heartbeat"
-	"myao/internal/ingest"
+	"myao/internal/intake/door"
+	"myao/internal/intake/heartbeat"
+	"myao/internal/intake/record"
+	"myao/internal/intake/relay"
 	"myao/internal/operate/chatops"
 	"myao/internal/operate/launch"
 	"myao/internal/operate/operator"
-	"myao/internal/record"
-	"myao/internal/relay"
 	"myao/internal/runtime/pause"
 	"myao/internal/runtime/temporal"
 	"myao/internal/slack"
@@ -53,7 +53,7 @@ type starter struct {
 	metrics  *prometheus.Registry
 
 	store      atomic.Pointer[store.Store]
-	door       atomic.Pointer[ingest.Door]
+	door       atomic.Pointer[door.Door]
 	attributes atomic.Bool // the Temporal server has our search attributes
 	registered atomic.Bool // it is known whether it has them
 	// unregistered and unscheduled hold an element after the server was set up anew, until the
@@ -119,12 +119,12 @@ func (s *starter) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	door := &ingest.Door{
+	door := &door.Door{
 		Store: db, Recorder: &record.Recorder{Store: db, Directory: directory, Operators: s.Config.Slack.Operators}, Slack: s.slack, Directory: directory, Config: s.Config,
 		Relay: r, CommandHandler: desk, Responder: answers,
 		Home:       &chatops.Home{Handler: desk, Publisher: s.slack, Members: chatops.NewMembership(s.slack, time.Now, s.Logger)},
 		Introducer: o, Installation: s.watch, Dropper: o, Missed: s.heart.Missed,
-		Clock: time.Now, Logger: s.Logger, Metrics: ingest.NewMetrics(s.metrics), Tracer: s.Telemetry.Tracer(),
+		Clock: time.Now, Logger: s.Logger, Metrics: door.NewMetrics(s.metrics), Tracer: s.Telemetry.Tracer(),
 	}
 	s.store.Store(db)
 	s.door.Store(door)

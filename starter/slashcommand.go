@@ -7,7 +7,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
-	"myao/internal/ingest"
+	"myao/internal/intake/door"
 	"myao/internal/operate/chatops"
 	"myao/internal/operate/operator"
 	"myao/internal/slack"
@@ -22,7 +22,7 @@ const (
 )
 
 // newCommandHandler makes what answers slash commands, and what delivers late answers.
-func (s *starter) newCommandHandler(db *store.Store, o *operator.Operator, directory chatops.Directory) (*chatops.Handler, ingest.Responder, error) {
+func (s *starter) newCommandHandler(db *store.Store, o *operator.Operator, directory chatops.Directory) (*chatops.Handler, door.Responder, error) {
 	answers, err := slack.NewResponder(s.Config.Slack.APIURL, nil)
 	if err != nil {
 		return nil, nil, err

@@ -15,9 +15,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"myao/activities"
-	"myao/internal/catchup"
 	"myao/internal/config"
-	"myao/internal/record"
+	"myao/internal/intake/catchup"
+	"myao/internal/intake/record"
 	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/slack/channels"

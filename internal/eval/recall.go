@@ -17,7 +17,7 @@ import (
 	"myao/internal/answer/tools"
 	"myao/internal/chat"
 	"myao/internal/config"
-	"myao/internal/record"
+	"myao/internal/intake/record"
 	"myao/internal/slack"
 	"myao/internal/slack/channels"
 	"myao/internal/store"

@@ -14,7 +14,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/record"
+	"myao/internal/intake/record"
 	"myao/internal/slack"
 	"myao/internal/slack/channels"
 	"myao/internal/store"

@@ -116,7 +116,7 @@ var japanese = Words{
 	"In this channel I only answer who mentions me: its mode is `mention` in my configuration.": "このチャンネルでは設定のモードが `mention` なので、メンションされたときだけ答えます。",
 	"I have decided nothing about that yet.":                                                    "それについては、まだ何も判断していません。",
 
-	// answers to the message shortcut (internal/ingest)
+	// answers to the message shortcut (internal/intake/door)
 	"I am on it. The answer follows here.":                                                  "取りかかっています。答えはここに続きます。",
 	"I will answer it now.":                                                                 "いま答えます。",
 	"I am not in this channel. Invite me, and ask again.":                                   "このチャンネルに参加していません。招待してから、もう一度頼んでください。",
@@ -200,7 +200,7 @@ var japanese = Words{
 	"Slack took no answer in the channel, so whoever asked was told in a direct message":          "チャンネルには答えを投稿できず、尋ねた人にダイレクトメッセージで伝えた",
 	"no judgment was had":                                                                         "判断が得られなかった",
 
-	// proposals and their buttons (internal/operate/proposal, internal/ingest)
+	// proposals and their buttons (internal/operate/proposal, internal/intake/door)
 	"Approve": "承認する",
 	"Decline": "やめる",
 
@@ -285,14 +285,14 @@ var japanese = Words{
 	"Remind me": "リマインド",
 	"Remind me tomorrow at nine to look at this again.": "明日の九時に、これをもう一度見るように知らせてください。",
 
-	// the introduction in a channel (internal/ingest)
+	// the introduction in a channel (internal/intake/door)
 	"Hello, I am %s.": "こんにちは、%s です。",
 	"I read along here, keep quiet while people talk, and answer when you mention me (@%s) or when a question stays open.":     "ここを読んでいます。皆さんが話している間は黙っていて、メンション（@%s）されたときと、質問に誰も答えないときに返事をします。",
 	"I read along here, and answer when you mention me (@%s).":                                                                 "ここを読んでいて、メンション（@%s）されたときに返事をします。",
 	"I read along here, and answer every message; you need not mention me (@%s).":                                              "ここを読んでいて、すべてのメッセージに返事をします。メンション（@%s）は要りません。",
 	"`%[1]s snooze 2h` has me be silent here for a while, `%[1]s mute` until further notice, and `%[1]s help` lists the rest.": "`%[1]s snooze 2h` でしばらく、`%[1]s mute` で解除されるまで、ここで黙ります。`%[1]s help` でほかの指示を一覧します。",
 
-	// promises (internal/operate/promise, internal/ingest, activities)
+	// promises (internal/operate/promise, internal/intake/door, activities)
 	"%s 2 Jan 2006, 15:04": "2006年1月2日(%s) 15:04",
 	"Mon":                  "月", "Tue": "火", "Wed": "水", "Thu": "木", "Fri": "金", "Sat": "土", "Sun": "日",
 	"every day, next %s":                         "毎日、次は %s",

@@ -1,0 +1,159 @@
+package door
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"myao/internal/config"
+	"myao/internal/conversation"
+	"myao/internal/language/words"
+	"myao/internal/operate/promise"
+	"myao/internal/operate/proposal"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+// Answers to the user of a button, told to that person alone.
+const (
+	replyUnknownProposal = "I no longer know of this proposal, so nothing happens."
+	replyOutsiderDecides = "Guests and people from other companies decide about nothing here."
+	replyMayNotDecide    = "Only <@%s>, who asked, and my operators may decide about this."
+	replyDecided         = "This is decided already: %s."
+	replyUnknownPromise  = "I no longer know of this promise, so nothing happens."
+	replyMayNotCancel    = "Only <@%s>, who asked, and those who may snooze me here may cancel this."
+	replyEnded           = "This has ended already: %s."
+	replyLapsed          = "This has lapsed, because nobody decided in time. Ask me again if it is still wanted."
+)
+
+// decisions are what the buttons under a proposal decide, and their names in metrics.
+var decisions = map[string]struct {
+	kind  conversation.Kind
+	order string
+}{
+	slack.ActionApprove: {conversation.Approved, "approve"},
+	slack.ActionDecline: {conversation.Declined, "decline"},
+}
+
+// button handles the use of a button. Of a proposal, whoever decides first is told by the message
+// itself; everybody else is told alone.
+func (d *Door) button(ctx context.Context, b slack.BlockAction, own slack.Identity) error {
+	if b.ActionID == slack.ActionFeedback {
+		return d.vote(ctx, b, own)
+	}
+	decision, ok := decisions[b.ActionID]
+	decide := d.decide
+	if b.ActionID == slack.ActionCancel {
+		decision.order, ok, decide = "cancel", true, d.cancelPromise
+	}
+	if !ok {
+		return fmt.Errorf("%w: no button has the action_id %q", slack.ErrIgnored, b.ActionID)
+	}
+	text, result, err := decide(ctx, b, own, decision.kind)
+	if err != nil {
+		if !slack.LeftOut(err) {
+			d.Metrics.order(decision.order, "failed")
+		}
+		return err
+	}
+	d.orderHandled(ctx, decision.order, result, b.Request, own)
+	if text != "" {
+		d.pending.Go(func() { d.respond(ctx, b.Request, text) })
+	}
+	return nil
+}
+
+// cancelPromise cancels a promise, as decide does.
+func (d *Door) cancelPromise(ctx context.Context, b slack.BlockAction, own slack.Identity, _ conversation.Kind) (text, result string, err error) {
+	w := words.In(d.Config.Language)
+	p, err := d.Store.Promise(ctx, b.Value)
+	if errors.Is(err, store.ErrNotFound) {
+		return w.Of(replyUnknownPromise), "refused", nil
+	}
+	if err != nil {
+		return "", "", err
+	}
+	here, err := d.Store.Became(ctx, p.TeamID, p.ChannelID, b.Channel)
+	moved := err == nil && here && p.ChannelID != b.Channel
+	if err == nil && !here { // Slack took no answer there
+		here, err = d.Store.StandsIn(ctx, p.Decision, b.Channel)
+	}
+	if err != nil {
+		return "", "", err
+	}
+	if p.TeamID != own.TeamID || !here { // the value of a button is no secret
+		return "", "", fmt.Errorf("%w: the button of another message", slack.ErrIgnored)
+	}
+	outsider, err := d.outsider(ctx, own, b.User, b.UserTeam, b.Channel)
+	if err != nil {
+		return "", "", err
+	}
+	if b.User != p.Asker && !d.Config.Slack.May(b.User, outsider, config.MaySnooze) {
+		return w.Say(replyMayNotCancel, p.Asker), "refused", nil
+	}
+	p, first, targets, err := d.Store.CancelPromise(ctx, p.ID, "slack:"+b.User)
+	if errors.Is(err, store.ErrNotFound) {
+		return w.Of(replyUnknownPromise), "refused", nil
+	}
+	if err != nil {
+		return "", "", err
+	}
+	d.Relay.Notify(targets...)
+	switch {
+	case !first:
+		return w.Say(replyEnded, promise.Outcome(w, p)), "refused", nil
+	case moved: // Slack changes no message under the channel's old id
+		return promise.Outcome(w, p), "done", nil
+	}
+	return "", "done", nil
+}
+
+// decide records a decision about a proposal. It returns the answer to the user, "" for none, and the
+// result for the metrics.
+func (d *Door) decide(ctx context.Context, b slack.BlockAction, own slack.Identity, kind conversation.Kind) (text, result string, err error) {
+	w := words.In(d.Config.Language)
+	p, err := d.Store.Proposal(ctx, b.Value)
+	if errors.Is(err, store.ErrNotFound) {
+		return w.Of(replyUnknownProposal), "refused", nil
+	}
+	if err != nil {
+		return "", "", err
+	}
+	here := p.ChannelID == b.Channel
+	if !here { // Slack took no answer there
+		if here, err = d.Store.StandsIn(ctx, p.Decision, b.Channel); err != nil {
+			return "", "", err
+		}
+	}
+	// The value of a button is no secret. A message whose ts is not known yet was posted just now.
+	if p.TeamID != own.TeamID || !here || p.ShownTS != "" && p.ShownTS != b.MessageTS {
+		return "", "", fmt.Errorf("%w: the button of another message", slack.ErrIgnored)
+	}
+	outsider, err := d.outsider(ctx, own, b.User, b.UserTeam, b.Channel)
+	if err != nil {
+		return "", "", err
+	}
+	switch s := d.Config.Slack; {
+	case s.IsOperator(b.User):
+	case outsider:
+		return w.Of(replyOutsiderDecides), "refused", nil
+	case b.User != p.Asker && !slices.Contains(s.EveryoneMay, config.MayApprove):
+		return w.Say(replyMayNotDecide, p.Asker), "refused", nil
+	}
+	p, first, targets, err := d.Store.DecideProposal(ctx, p.ID, kind, "slack:"+b.User)
+	if errors.Is(err, store.ErrNotFound) {
+		return w.Of(replyUnknownProposal), "refused", nil
+	}
+	if err != nil {
+		return "", "", err
+	}
+	d.Relay.Notify(targets...)
+	switch {
+	case first:
+		return "", "done", nil
+	case p.State == store.ProposalOpen, p.State == store.ProposalLapsed:
+		return w.Of(replyLapsed), "refused", nil
+	}
+	return w.Say(replyDecided, proposal.Outcome(w, p)), "refused", nil
+}

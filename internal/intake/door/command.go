@@ -1,0 +1,60 @@
+package door
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+
+	"myao/internal/language/words"
+	"myao/internal/slack"
+)
+
+// replyLater is the immediate answer to a command that takes longer.
+const replyLater = "I am on it. The answer follows here."
+
+// CommandHandler carries out slash commands. outsider is set if a guest or somebody of another company
+// typed the command. Answer returns the answer in Slack's mrkdwn and, for
+// the metrics, the name of the order and its result: done, refused, unknown or failed.
+type CommandHandler interface {
+	Answer(ctx context.Context, c slack.Command, own slack.Identity, outsider bool) (text, order, result string)
+}
+
+// command handles a slash command, and returns the immediate answer.
+func (d *Door) command(ctx context.Context, c slack.Command) (json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(d.patience, replyTimeout))
+	defer cancel()
+	own, err := d.identity(ctx)
+	if err != nil {
+		d.Metrics.event("failed")
+		return nil, err
+	}
+	why := c.Check(own)
+	visits := errors.Is(why, slack.ErrForeign) && c.FromElsewhere(own) && d.shared(ctx, own.TeamID, c.Channel)
+	if why != nil && !visits {
+		d.leaveOut(ctx, "", c.Type, why)
+		return nil, nil
+	}
+	answered := make(chan string)
+	d.pending.Go(func() {
+		work, cancel := context.WithTimeout(context.WithoutCancel(ctx), commandTimeout)
+		defer cancel()
+		outsider, err := d.outsider(work, own, c.User, c.UserTeam, c.Channel)
+		if err != nil {
+			d.Logger.WarnContext(work, "cannot tell whether a user is an outsider; taken for one", "user", c.User, "error", err)
+		}
+		text, order, result := d.CommandHandler.Answer(work, c, own, visits || outsider || err != nil)
+		d.orderHandled(work, order, result, c.Request, own)
+		select {
+		case answered <- text: // in time for the immediate answer
+		case <-ctx.Done():
+			d.respond(ctx, c.Request, text)
+		}
+	})
+	select {
+	case text := <-answered:
+		return slack.Ephemeral(text), nil
+	case <-ctx.Done():
+		return slack.Ephemeral(words.In(d.Config.Language).Of(replyLater)), nil
+	}
+}

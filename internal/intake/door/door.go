@@ -1,0 +1,214 @@
+package door
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/slack-go/slack/slackevents"
+	"go.opentelemetry.io/otel/trace"
+
+	"myao/internal/config"
+	"myao/internal/intake/record"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+// eventTimeout is how long an event may take. It ends before the three seconds that Slack waits
+// for the acknowledgement, so that the failure is reported in time.
+const eventTimeout = 2500 * time.Millisecond
+
+// Relay sends recorded changes to their workflows.
+type Relay interface {
+	// Notify tells the relay which conversations have something new.
+	Notify(targets ...store.Target)
+}
+
+// Slack knows the bot's identity, and users, and asks whoever dislikes a reply why.
+type Slack interface {
+	Identity(ctx context.Context) (slack.Identity, error)
+	User(ctx context.Context, id string) (slack.User, error)
+	AskReason(ctx context.Context, trigger string, f slack.ReasonForm) error
+	// Has reports whether Slack has said that the token has a scope.
+	Has(scope string) bool
+	SuggestPrompts(ctx context.Context, channel string, prompts []slack.Prompt) error
+}
+
+// Directory knows channels.
+type Directory interface {
+	// Absent reports whether the bot is not in a channel.
+	Absent(ctx context.Context, team, channel string) bool
+	Settings(ctx context.Context, team, channel string) config.ChannelSettings
+}
+
+// Door receives events, slash commands and interactions. All fields are required except Missed and Tracer.
+type Door struct {
+	Store          *store.Store
+	Recorder       *record.Recorder
+	Slack          Slack
+	Directory      Directory
+	Config         config.Config
+	Relay          Relay
+	CommandHandler CommandHandler
+	Home           Home
+	Introducer     Introducer
+	Installation   Installation
+	Dropper        Dropper
+	Responder      Responder
+	// Missed is told why an event may be lost, so that its message is read from Slack's history.
+	Missed  func(reason string)
+	Clock   func() time.Time
+	Logger  *slog.Logger
+	Metrics *Metrics
+	// Tracer starts the trace of each delivery; nil: nothing is traced.
+	Tracer trace.Tracer
+
+	// patience, unless it is zero, replaces eventTimeout, replyTimeout and bodyTimeout. Tests set it.
+	patience time.Duration
+
+	pending    sync.WaitGroup // work that goes on after the acknowledgement
+	homes      homes
+	unverified unverified
+	refusals   refusals
+}
+
+// Receive handles what Socket Mode delivers, and returns the payload of the acknowledgement. On an
+// error the delivery must not be acknowledged.
+func (d *Door) Receive(ctx context.Context, in slack.Delivery) (json.RawMessage, error) {
+	ctx, span := d.startSpan(ctx, "socket "+in.Kind, trace.SpanKindConsumer, d.Clock())
+	defer span.End()
+	switch in.Kind {
+	case slack.DeliveredCommand:
+		c, err := slack.ReadCommand(in.Body)
+		if err != nil {
+			return nil, d.unreadable(err)
+		}
+		return d.command(ctx, c)
+	case slack.DeliveredInteraction:
+		i, err := slack.ReadInteraction(in.Body)
+		if err != nil {
+			return nil, d.unreadable(err)
+		}
+		return nil, d.interaction(ctx, i)
+	default:
+		env, err := slack.ParseEnvelope(in.Body)
+		if err != nil {
+			return nil, d.unreadable(err)
+		}
+		return nil, d.receive(ctx, env)
+	}
+}
+
+func (d *Door) unreadable(err error) error {
+	d.Metrics.event("unreadable")
+	d.missed("an event was not understood")
+	return err
+}
+
+func (d *Door) missed(reason string) {
+	if d.Missed != nil {
+		d.Missed(reason)
+	}
+}
+
+// receive handles one envelope of the Events API. When it returns nil the event is committed, or
+// left out for good. An error means that Slack should send the event again.
+func (d *Door) receive(ctx context.Context, env slack.Envelope) error {
+	ctx, cancel := context.WithTimeout(withEvent(ctx, env.EventID), cmp.Or(d.patience, eventTimeout))
+	defer cancel()
+	err := d.handle(ctx, env)
+	switch {
+	case slack.LeftOut(err):
+		d.leaveOut(ctx, env.EventID, cmp.Or(env.EventType, env.Type), err)
+		return nil
+	case err != nil:
+		d.Metrics.event("failed")
+		if !errors.Is(err, errWhoIs) {
+			d.missed("an event failed")
+		}
+	}
+	return err
+}
+
+// handle decodes the event in an envelope, and handles it. Its error is a reason to leave the
+// event out (slack.LeftOut), or says why it cannot be stored now.
+func (d *Door) handle(ctx context.Context, env slack.Envelope) error {
+	own, unknown := d.identity(ctx)
+	event, err := slack.Decode(env, own)
+	switch {
+	case err != nil:
+		return err
+	case unknown != nil && needsIdentity(event):
+		return unknown
+	}
+	switch e := event.(type) {
+	case slack.MessageEvent:
+		return d.message(ctx, e, own)
+	case slack.ChannelPrivate:
+		return d.channelPrivate(ctx, e, own)
+	case slack.ReactionAdded:
+		return d.reactionAdded(ctx, e.Reaction, own)
+	case slack.ReactionRemoved:
+		return d.reaction(ctx, e.Reaction, true, own)
+	case slack.ChannelIDChanged:
+		return d.channelIDChanged(ctx, e, own)
+	case slack.MemberJoined:
+		return d.memberJoined(ctx, e.Membership, own)
+	case slack.MemberLeft:
+		return d.memberLeft(ctx, e.Membership, own)
+	case slack.GuestChanged:
+		return d.guestChanged(ctx, e, own)
+	case slack.Uninstalled:
+		return d.uninstalled(ctx, e)
+	case slack.HomeOpened:
+		return d.homeOpened(ctx, e, own)
+	case slack.AppRateLimited:
+		return d.rateLimited(ctx, e)
+	}
+	return fmt.Errorf("%w: nothing handles %T", slack.ErrIgnored, event)
+}
+
+// needsIdentity reports whether an event cannot be handled while the bot's identity is unknown.
+func needsIdentity(event slack.Event) bool {
+	_, notice := event.(slack.AppRateLimited)
+	return !notice
+}
+
+// identity is the bot's identity, which tells what belongs to the bot and what to others.
+func (d *Door) identity(ctx context.Context) (slack.Identity, error) {
+	own, err := d.Slack.Identity(ctx)
+	if err != nil {
+		return slack.Identity{}, fmt.Errorf("learn who the bot is: %w", err)
+	}
+	return own, nil
+}
+
+// rateLimited warns that Slack drops events of this workspace. Catch-up finds the messages
+// among them.
+func (d *Door) rateLimited(ctx context.Context, e slack.AppRateLimited) error {
+	d.Metrics.event("rate_limited")
+	d.missed("Slack drops events")
+	d.Logger.WarnContext(ctx, "events dropped by Slack", "type", slackevents.AppRateLimited, "minute_rate_limited", e.Since)
+	return nil
+}
+
+// leaveOut counts and logs an event or a request that is acknowledged, and not stored.
+func (d *Door) leaveOut(ctx context.Context, event, kind string, why error) {
+	result, level := "unusable", slog.LevelWarn
+	switch {
+	case errors.Is(why, slack.ErrForeign):
+		result = "foreign"
+	case errors.Is(why, slack.ErrIgnored):
+		result, level = "ignored", slog.LevelInfo
+	}
+	d.Metrics.event(result)
+	if result == "unusable" {
+		d.missed("an event was not understood")
+	}
+	d.Logger.Log(ctx, level, "event not stored", "event", event, "type", kind, "reason", why)
+}

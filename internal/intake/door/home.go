@@ -1,0 +1,148 @@
+package door
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"myao/internal/operate/chatops"
+	"myao/internal/slack"
+	"myao/internal/slack/manifest"
+)
+
+const (
+	// homeTimeout is how long building and publishing a Home tab may take, with waiting for others.
+	homeTimeout = 6 * time.Second
+	// homesAtOnce is how many are built at a time.
+	homesAtOnce = 4
+)
+
+// Home shows people the Home tab.
+type Home interface {
+	// Publish shows a person their Home tab as of now, with a notice at the top unless it is empty.
+	Publish(ctx context.Context, v chatops.Viewer, notice string) error
+	// Click carries out what a button in it stands for. It returns what came of it, for the person and
+	// for the metrics (CommandHandler).
+	Click(ctx context.Context, b slack.BlockAction, v chatops.Viewer) (notice, result string)
+}
+
+// homes coalesces requests to build the Home tab of one person. The zero value is ready.
+type homes struct {
+	mu sync.Mutex
+	// building holds, by user, what was asked for while their Home tab is being built.
+	building map[string]*asked
+	slots    chan struct{}
+}
+
+// asked is whether a Home tab has to be built once more, and with which notice.
+type asked struct {
+	again  bool
+	notice string
+}
+
+// begin reports whether the caller is to build the Home tab of a user. Otherwise whoever does builds it
+// once more.
+func (h *homes) begin(user, notice string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.building == nil {
+		h.building, h.slots = map[string]*asked{}, make(chan struct{}, homesAtOnce)
+	}
+	if a := h.building[user]; a != nil {
+		a.again, a.notice = true, cmp.Or(notice, a.notice)
+		return false
+	}
+	h.building[user] = &asked{}
+	return true
+}
+
+// end ends one building of a Home tab, and returns what was asked for meanwhile.
+func (h *homes) end(user string) asked {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	a := *h.building[user]
+	if a.again {
+		h.building[user] = &asked{}
+	} else {
+		delete(h.building, user)
+	}
+	return a
+}
+
+// homeOpened has the Home tab built that somebody opened. It is acknowledged at once. The tab of messages
+// gets suggestions of what to ask, where the app is one that Slack shows them for.
+func (d *Door) homeOpened(ctx context.Context, e slack.HomeOpened, own slack.Identity) error {
+	switch {
+	case e.Tab == slack.TabHome:
+		d.publishHome(ctx, e.User, own, "")
+	case e.Tab == slack.TabMessages && e.Channel != "" && d.Slack.Has(manifest.AgentScope):
+		d.pending.Go(func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), respondTimeout)
+			defer cancel()
+			if err := d.Slack.SuggestPrompts(ctx, e.Channel, manifest.Prompts(d.Config.Language)); err != nil {
+				d.Logger.WarnContext(ctx, "no prompts suggested", "channel", e.Channel, "error", err)
+			}
+		})
+	default:
+		return fmt.Errorf("%w: the tab %q was opened", slack.ErrIgnored, e.Tab)
+	}
+	d.Metrics.event("opened")
+	return nil
+}
+
+// publishHome has somebody's Home tab built and published. While that is under way, it is only asked for
+// once more.
+func (d *Door) publishHome(ctx context.Context, user string, own slack.Identity, notice string) {
+	if !d.homes.begin(user, notice) {
+		return
+	}
+	d.pending.Go(func() {
+		for next := (asked{true, notice}); next.again; next = d.homes.end(user) {
+			if err := d.publishHomeOnce(ctx, user, own, next.notice); err != nil {
+				d.Logger.WarnContext(ctx, "home tab not published", "user", user, "error", err)
+			}
+		}
+	})
+}
+
+func (d *Door) publishHomeOnce(ctx context.Context, user string, own slack.Identity, notice string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), homeTimeout)
+	defer cancel()
+	select {
+	case d.homes.slots <- struct{}{}:
+		defer func() { <-d.homes.slots }()
+	case <-ctx.Done():
+		return fmt.Errorf("wait for others: %w", ctx.Err())
+	}
+	return d.Home.Publish(ctx, d.viewer(ctx, user, own), notice)
+}
+
+// viewer says who a user is. Somebody whom Slack has never described counts as an outsider.
+func (d *Door) viewer(ctx context.Context, user string, own slack.Identity) chatops.Viewer {
+	v := chatops.Viewer{User: user, Own: own}
+	described, err := d.whoIs(ctx, own.TeamID, user)
+	if err != nil {
+		d.Logger.WarnContext(ctx, "cannot ask whether a user is an outsider", "user", user, "error", err)
+		known, err := d.Store.Users(ctx, own.TeamID, []string{user})
+		described = known[user]
+		v.Outsider = err != nil || described.Refreshed.Unix() <= 0
+	}
+	v.Outsider = v.Outsider || described.Outsider()
+	return v
+}
+
+// homeButton carries out the use of a button in the Home tab, and shows there what came of it.
+func (d *Door) homeButton(ctx context.Context, b slack.BlockAction, own slack.Identity) error {
+	d.pending.Go(func() {
+		work, cancel := context.WithTimeout(context.WithoutCancel(ctx), commandTimeout)
+		defer cancel()
+		notice, result := d.Home.Click(work, b, d.viewer(work, b.User, own))
+		r := b.Request
+		r.Channel = b.Value
+		d.orderHandled(work, chatops.HomeOrder(b.ActionID), result, r, own)
+		d.publishHome(ctx, b.User, own, notice)
+	})
+	return nil
+}
