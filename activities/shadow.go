@@ -10,9 +10,9 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"myao/internal/answer/agents"
+	"myao/internal/evaluate/shadow"
 	"myao/internal/llm"
 	"myao/internal/runtime/failpoint"
-	"myao/internal/shadow"
 	"myao/internal/store"
 )
 

@@ -8,7 +8,7 @@ import (
 	"os"
 	"strconv"
 
-	"myao/internal/eval"
+	"myao/internal/evaluate/eval"
 	"myao/internal/operate/timeline"
 )
 

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/eval"
+	"myao/internal/evaluate/eval"
 	"myao/internal/operate/launch"
 	"myao/internal/store"
 )

@@ -7,7 +7,7 @@ import (
 	"io"
 	"log/slog"
 
-	"myao/internal/eval"
+	"myao/internal/evaluate/eval"
 )
 
 // evalRecall measures what is found again.

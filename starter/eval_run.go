@@ -16,7 +16,7 @@ import (
 
 	"myao/internal/answer/agents"
 	"myao/internal/config"
-	"myao/internal/eval"
+	"myao/internal/evaluate/eval"
 	"myao/internal/llm"
 	"myao/internal/operate/launch"
 	"myao/internal/operate/timeline"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"myao/internal/eval"
+	"myao/internal/evaluate/eval"
 )
 
 // evalConfig is a configuration without what only Slack and other agents need.

@@ -14,7 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"myao/internal/chat"
-	"myao/internal/eval"
+	"myao/internal/evaluate/eval"
 	"myao/internal/operate/doctor"
 	"myao/internal/operate/operator"
 	"myao/internal/operate/timeline"

@@ -10,8 +10,8 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation/label"
 	"myao/internal/evaluate/evidence"
+	"myao/internal/evaluate/stats"
 	"myao/internal/operate/launch"
-	"myao/internal/stats"
 	"myao/internal/store"
 )
 

@@ -12,11 +12,11 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation/label"
 	"myao/internal/evaluate/evidence"
+	"myao/internal/evaluate/tune"
 	"myao/internal/operate/launch"
 	"myao/internal/operate/timeline"
 	"myao/internal/slack/channels"
 	"myao/internal/store"
-	"myao/internal/tune"
 )
 
 // labelled is the decisions of a workspace that have a verdict of a model and a truth.

@@ -14,11 +14,11 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation/label"
 	"myao/internal/evaluate/evidence"
+	"myao/internal/evaluate/shadow"
+	"myao/internal/evaluate/tune"
 	"myao/internal/operate/launch"
 	"myao/internal/operate/timeline"
-	"myao/internal/shadow"
 	"myao/internal/store"
-	"myao/internal/tune"
 )
 
 // shadowCommand compares the judges of shadow with the first one.

@@ -12,15 +12,15 @@ import (
 	"time"
 
 	"myao/internal/answer/agents"
-	"myao/internal/chart"
 	"myao/internal/chat"
 	"myao/internal/conversation/label"
+	"myao/internal/evaluate/chart"
+	"myao/internal/evaluate/stats"
+	"myao/internal/evaluate/tune"
 	"myao/internal/operate/launch"
 	"myao/internal/operate/timeline"
 	"myao/internal/slack/channels"
-	"myao/internal/stats"
 	"myao/internal/store"
-	"myao/internal/tune"
 )
 
 // tuneCommand finds the threshold of least expected cost.

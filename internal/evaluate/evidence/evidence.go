@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"myao/internal/conversation/label"
-	"myao/internal/stats"
+	"myao/internal/evaluate/stats"
 )
 
 const (

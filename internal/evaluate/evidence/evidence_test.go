@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"myao/internal/conversation/label"
-	"myao/internal/stats"
+	"myao/internal/evaluate/stats"
 )
 
 func human(t label.Truth) label.Label { return label.Label{Kind: label.Human, Truth: t, Weight: 1} }

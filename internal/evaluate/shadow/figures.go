@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"myao/internal/conversation/label"
-	"myao/internal/stats"
+	"myao/internal/evaluate/stats"
 )
 
 // Verdict is what one judge says of a judgment.

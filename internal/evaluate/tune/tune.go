@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"myao/internal/stats"
+	"myao/internal/evaluate/stats"
 )
 
 // Decision is a verdict of a model, and what would have been right.

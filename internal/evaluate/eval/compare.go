@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"myao/internal/stats"
+	"myao/internal/evaluate/stats"
 )
 
 // Comparison is of two runs over the same cases, answer by answer.

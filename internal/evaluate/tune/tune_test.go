@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"testing"
 
-	"myao/internal/stats"
+	"myao/internal/evaluate/stats"
 )
 
 // some is n decisions with the same verdict and truth, each a cluster of its own.

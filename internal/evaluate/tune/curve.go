@@ -1,8 +1,8 @@
 package tune
 
 import (
-	"myao/internal/chart"
-	"myao/internal/stats"
+	"myao/internal/evaluate/chart"
+	"myao/internal/evaluate/stats"
 )
 
 // steps is how many thresholds are tried above 0.

@@ -6,7 +6,7 @@ import (
 	"io"
 	"slices"
 
-	"myao/internal/stats"
+	"myao/internal/evaluate/stats"
 )
 
 // RecallReport is how well a mode finds what a workspace knows.

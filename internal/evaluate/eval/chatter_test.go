@@ -96,6 +96,6 @@ func TestWorkspaceFile(t *testing.T) {
 		}
 	}
 	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%s is not what this test makes; go test ./internal/eval -run TestWorkspaceFile -update writes it (%v)", path, err)
+		t.Errorf("%s is not what this test makes; go test ./internal/evaluate/eval -run TestWorkspaceFile -update writes it (%v)", path, err)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"myao/internal/chart"
+	"myao/internal/evaluate/chart"
 )
 
 // Page is error rates over the threshold as a web page.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	texttemplate "text/template"
 
-	"myao/internal/chart"
-	"myao/internal/stats"
+	"myao/internal/evaluate/chart"
+	"myao/internal/evaluate/stats"
 )
 
 // report is what both templates are given.

@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"slices"
 
-	"myao/internal/stats"
+	"myao/internal/evaluate/stats"
 )
 
 // Row is what became of one case, asked once.
