@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/sandbox"
+	"myao/sandbox/workspace"
 )
 
 // Three posts in a row at which Slack hangs have those of the next half minute go by the queue.
@@ -54,7 +54,7 @@ func TestNotPostedAtOnce(t *testing.T) {
 	if got, err := runOnce[ReplyOutput](b.PostAtOnce, PostInput{Task: long}); err != nil || got.Result != "" || b.AtOnce.slow != slowPosts-1 {
 		t.Errorf("a reply in parts: %+v, %v, and then slow %d times", got, err, b.AtOnce.slow)
 	}
-	b.Workspace.Faults().Add(sandbox.Fault{Method: postMessage, Delay: slowPost})
+	b.Workspace.Faults().Add(workspace.Fault{Method: postMessage, Delay: slowPost})
 	if got, err := runOnce[ReplyOutput](b.PostAtOnce, PostInput{Task: task}); err != nil || got.Result == "" || b.AtOnce.allowed(time.Now()) {
 		t.Errorf("after a third slow post: %+v, %v, still allowed", got, err)
 	}

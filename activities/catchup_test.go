@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/sandbox"
+	"myao/sandbox/workspace"
 )
 
 // runWithoutInput makes one attempt of an activity without input.
@@ -21,8 +21,8 @@ func TestSyncChannels(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, url option) {
 		b := setup(t, url)
 		bot := b.Workspace.Bot().UserID
-		other := b.Workspace.AddChannel(sandbox.Public, "other", bot)
-		third := b.Workspace.AddChannel(sandbox.Private, "third", bot)
+		other := b.Workspace.AddChannel(workspace.Public, "other", bot)
+		third := b.Workspace.AddChannel(workspace.Private, "third", bot)
 		for _, c := range []struct {
 			what    string
 			happens func()
@@ -51,10 +51,10 @@ func TestChannels(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	bot := b.Workspace.Bot().UserID
-	other := b.Workspace.AddChannel(sandbox.Public, "other", bot)
-	left := b.Workspace.AddChannel(sandbox.Public, "left", bot)
+	other := b.Workspace.AddChannel(workspace.Public, "other", bot)
+	left := b.Workspace.AddChannel(workspace.Public, "left", bot)
 	b.syncChannels()
-	b.sayIn(b.General, "hello?", sandbox.At(time.Now().Add(-time.Hour)))
+	b.sayIn(b.General, "hello?", workspace.At(time.Now().Add(-time.Hour)))
 	b.sayIn(other, "hello?")
 	b.Workspace.Leave(left, bot)
 	b.syncChannels()
@@ -70,7 +70,7 @@ func TestCatchUp(t *testing.T) {
 		b.syncChannels()
 		b.say("heard")
 		missed := b.Workspace.Say(b.General, b.Alice.ID, b.Mention("are you there?"))
-		reply := b.Workspace.Say(b.General, b.Alice.ID, "are you?", sandbox.InThread(missed))
+		reply := b.Workspace.Say(b.General, b.Alice.ID, "are you?", workspace.InThread(missed))
 		got, err := runOnce[CatchUpOutput](b.CatchUp, CatchUpInput{Channels: []string{b.General}})
 		if err != nil || got.New != 2 || got.Taken != 2 || got.Read < 3 {
 			t.Errorf("got %+v, %v; want 2 new, and taken", got, err)
@@ -91,15 +91,15 @@ func TestCatchUpThreads(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.syncChannels()
-	parent := b.say("who comes to the party?", sandbox.At(time.Now().Add(-72*time.Hour)))
-	b.say("I do", sandbox.InThread(parent.TS), sandbox.At(time.Now().Add(-71*time.Hour)))
+	parent := b.say("who comes to the party?", workspace.At(time.Now().Add(-72*time.Hour)))
+	b.say("I do", workspace.InThread(parent.TS), workspace.At(time.Now().Add(-71*time.Hour)))
 	in := CatchUpInput{Channels: []string{b.General}}
 	for _, want := range []CatchUpOutput{{}, {New: 1, Taken: 1}} {
 		got, err := runOnce[CatchUpOutput](b.CatchUp, in)
 		if got.Read = 0; err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v, %v; want %+v", got, err, want)
 		}
-		b.Workspace.Say(b.General, b.Alice.ID, "me too", sandbox.InThread(parent.TS))
+		b.Workspace.Say(b.General, b.Alice.ID, "me too", workspace.InThread(parent.TS))
 	}
 }
 
@@ -108,15 +108,15 @@ func TestCatchUpErrors(t *testing.T) {
 	b := setup(t)
 	b.syncChannels()
 	for name, c := range map[string]struct {
-		fault sandbox.Fault
+		fault workspace.Fault
 		kind  string
 		after time.Duration
 	}{
-		"rate limited":  {sandbox.Fault{Status: 429, RetryAfter: "30"}, typeRateLimited, 30 * time.Second},
-		"unavailable":   {sandbox.Fault{Status: 503}, typeUnavailable, 0},
-		"connection":    {sandbox.Fault{LoseAnswer: true}, typeUnavailable, 0},
-		"key refused":   {sandbox.Fault{Error: "invalid_auth"}, typeFinal, 0},
-		"scope missing": {sandbox.Fault{Error: "missing_scope"}, typeFinal, 0},
+		"rate limited":  {workspace.Fault{Status: 429, RetryAfter: "30"}, typeRateLimited, 30 * time.Second},
+		"unavailable":   {workspace.Fault{Status: 503}, typeUnavailable, 0},
+		"connection":    {workspace.Fault{LoseAnswer: true}, typeUnavailable, 0},
+		"key refused":   {workspace.Fault{Error: "invalid_auth"}, typeFinal, 0},
+		"scope missing": {workspace.Fault{Error: "missing_scope"}, typeFinal, 0},
 	} {
 		for method, do := range map[string]func() error{
 			"users.conversations": func() error { _, err := runWithoutInput(b.SyncChannels); return err },
@@ -144,10 +144,10 @@ func TestCatchUpErrors(t *testing.T) {
 func TestCatchUpWithSeveralChannels(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	other := b.Workspace.AddChannel(sandbox.Public, "other", b.Alice.ID, b.Workspace.Bot().UserID)
+	other := b.Workspace.AddChannel(workspace.Public, "other", b.Alice.ID, b.Workspace.Bot().UserID)
 	b.syncChannels()
 	b.Workspace.Say(other, b.Alice.ID, "does anybody hear me?")
-	b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.history", Error: "internal_error", Match: func(c sandbox.Call) bool {
+	b.Workspace.Faults().Add(workspace.Fault{Method: "conversations.history", Error: "internal_error", Match: func(c workspace.Call) bool {
 		return c.Args.Get("channel") == b.General
 	}})
 	in := CatchUpInput{Channels: []string{b.General, other}, PauseSeconds: 1}
@@ -168,11 +168,11 @@ func TestCatchUpWithSeveralChannels(t *testing.T) {
 func TestCatchUpAtARateLimit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	other := b.Workspace.AddChannel(sandbox.Public, "other", b.Alice.ID, b.Workspace.Bot().UserID)
+	other := b.Workspace.AddChannel(workspace.Public, "other", b.Alice.ID, b.Workspace.Bot().UserID)
 	b.syncChannels()
 	b.Workspace.Say(other, b.Alice.ID, "does anybody hear me?")
 	in := CatchUpInput{Channels: []string{b.General, other}}
-	b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.history", Status: 429, RetryAfter: "2", Times: 1})
+	b.Workspace.Faults().Add(workspace.Fault{Method: "conversations.history", Status: 429, RetryAfter: "2", Times: 1})
 	began := time.Now()
 	got, err := runOnce[CatchUpOutput](b.CatchUp, in)
 	if err != nil || got.Taken != 1 || !slices.Equal(got.Failed, []string{b.General}) {
@@ -182,7 +182,7 @@ func TestCatchUpAtARateLimit(t *testing.T) {
 		t.Errorf("it took %v, want at least the two seconds of the limit", took)
 	}
 	before := len(b.Workspace.Calls("conversations.history"))
-	b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.history", Status: 429, RetryAfter: "7200"})
+	b.Workspace.Faults().Add(workspace.Fault{Method: "conversations.history", Status: 429, RetryAfter: "7200"})
 	_, err = runOnce[CatchUpOutput](b.CatchUp, in)
 	if err == nil || applicationError(t, err).NextRetryDelay() != 2*time.Hour || len(b.Workspace.Calls("conversations.history")) != before+1 {
 		t.Errorf("limited for hours: %v, after %d calls", err, len(b.Workspace.Calls("conversations.history"))-before)
@@ -198,7 +198,7 @@ func TestCatchUpStopsWithItsWorker(t *testing.T) {
 	once := sync.OnceFunc(func() { close(stop) })
 	env := newEnvironment(b.CatchUp)
 	env.SetWorkerStopChannel(stop)
-	b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.history", Alter: func(map[string]any) { once() }})
+	b.Workspace.Faults().Add(workspace.Fault{Method: "conversations.history", Alter: func(map[string]any) { once() }})
 	_, err := env.ExecuteActivity(b.CatchUp, CatchUpInput{Channels: []string{b.General}, PauseSeconds: 3600})
 	if err == nil || !strings.Contains(err.Error(), "the worker stops") {
 		t.Errorf("it ends with %v", err)

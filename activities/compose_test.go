@@ -12,10 +12,10 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/language/words"
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
 )
 
 func TestCompose(t *testing.T) {
@@ -100,9 +100,9 @@ func TestComposeReadsTheThreadFromSlack(t *testing.T) {
 	for _, addressed := range []bool{true, false} {
 		b := setup(t)
 		root := b.say("which dwarfs do you know?")
-		b.Workspace.Say(b.General, b.Alice.ID, "Doc and Grumpy", sandbox.InThread(root.TS)) // not recorded
+		b.Workspace.Say(b.General, b.Alice.ID, "Doc and Grumpy", workspace.InThread(root.TS)) // not recorded
 		task := inThread(root)
-		task.Trigger = b.say(b.Mention("who is missing?"), sandbox.InThread(root.TS)).TS
+		task.Trigger = b.say(b.Mention("who is missing?"), workspace.InThread(root.TS)).TS
 		if got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: addressed}); err != nil || got.Result != conversation.Done {
 			t.Fatalf("got %+v, %v", got, err)
 		}
@@ -140,7 +140,7 @@ func TestThreadReplyOutdatesAJudgedReply(t *testing.T) {
 	task := atTopLevel(asked)
 	b.judge(task)
 	in := ComposeInput{Task: task, Oldest: asked.TS}
-	answer := b.say("seven", sandbox.InThread(asked.TS))
+	answer := b.say("seven", workspace.InThread(asked.TS))
 	got, err := runOnce[ReplyOutput](b.Compose, in)
 	if err != nil || got.Result != conversation.Outdated || got.By != answer.TS {
 		t.Fatalf("got %+v, %v; want it outdated by %s", got, err, answer.TS)
@@ -153,7 +153,7 @@ func TestThreadReplyOutdatesAJudgedReply(t *testing.T) {
 		if got, err := runOnce[ReplyOutput](b.Compose, in); err != nil || got.Result != conversation.Done {
 			t.Fatalf("got %+v, %v", got, err)
 		}
-		b.say("eight", sandbox.InThread(asked.TS))
+		b.say("eight", workspace.InThread(asked.TS))
 	}
 }
 
@@ -427,7 +427,7 @@ func TestReasonsAreTranslated(t *testing.T) {
 func TestComposeNoticesThatAChannelIsShared(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	elsewhere := b.Workspace.AddChannel(sandbox.Public, "elsewhere", b.Workspace.Bot().UserID, b.Alice.ID)
+	elsewhere := b.Workspace.AddChannel(workspace.Public, "elsewhere", b.Workspace.Bot().UserID, b.Alice.ID)
 	if _, err := b.SyncChannels(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -447,11 +447,11 @@ func TestComposeNoticesThatAChannelIsShared(t *testing.T) {
 	if !strings.Contains(prompt("among colleagues", false), "#elsewhere") {
 		t.Error("the other channel is not known among colleagues")
 	}
-	b.Workspace.Join(b.General, b.Workspace.AddUserAs(sandbox.User{Name: "mallory", Team: "T9"}).ID)
+	b.Workspace.Join(b.General, b.Workspace.AddUserAs(workspace.User{Name: "mallory", Team: "T9"}).ID)
 	if strings.Contains(prompt("with a stranger", false), "#elsewhere") {
 		t.Error("the other channel is known to strangers")
 	}
-	b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.info", Error: "fatal_error"})
+	b.Workspace.Faults().Add(workspace.Fault{Method: "conversations.info", Error: "fatal_error"})
 	if strings.Contains(prompt("while Slack does not answer", false), "#elsewhere") {
 		t.Error("the other channel is known to strangers while Slack does not answer")
 	}

@@ -16,8 +16,8 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
 	"myao/internal/store"
+	"myao/test/llmtest"
 )
 
 // echoServer is a server that returns what says makes of its inputs so far, and answers what acts in the same way.

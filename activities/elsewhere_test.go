@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"myao/internal/conversation"
-	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/sandbox/workspace"
 )
 
 func TestNextSpot(t *testing.T) {
@@ -40,29 +40,29 @@ func TestNextSpot(t *testing.T) {
 // What Slack does not take in its place is posted once where whoever asked can read it, and names them.
 func TestReplyGoesWhereItCanBeRead(t *testing.T) {
 	t.Parallel()
-	refuse := func(code string, match func(sandbox.Call) bool) sandbox.Fault {
-		return sandbox.Fault{Error: code, Match: match}
+	refuse := func(code string, match func(workspace.Call) bool) workspace.Fault {
+		return workspace.Fault{Error: code, Match: match}
 	}
-	inThreads := func(c sandbox.Call) bool { return c.Args.Get("thread_ts") != "" }
-	above := func(c sandbox.Call) bool { return c.Args.Get("thread_ts") == "" }
-	inChannel := func(c sandbox.Call) bool { return strings.HasPrefix(c.Args.Get("channel"), "C") }
+	inThreads := func(c workspace.Call) bool { return c.Args.Get("thread_ts") != "" }
+	above := func(c workspace.Call) bool { return c.Args.Get("thread_ts") == "" }
+	inChannel := func(c workspace.Call) bool { return strings.HasPrefix(c.Args.Get("channel"), "C") }
 	const thread, top, direct, nowhere = "thread", "top level", "direct message", ""
 	for name, c := range map[string]struct {
 		place  string
-		faults []sandbox.Fault
+		faults []workspace.Fault
 		want   string
 		reason string
 	}{
-		"a message that takes no replies":   {thread, []sandbox.Fault{refuse("cannot_reply_to_message", inThreads)}, top, movedUpReason},
-		"a channel without threads":         {thread, []sandbox.Fault{refuse("restricted_action_non_threadable_channel", inThreads)}, top, movedUpReason},
-		"a locked thread":                   {thread, []sandbox.Fault{refuse("restricted_action_thread_locked", inThreads)}, top, movedUpReason},
-		"no thread":                         {thread, []sandbox.Fault{refuse("thread_not_found", inThreads)}, top, movedUpReason},
-		"a locked thread, and threads only": {thread, []sandbox.Fault{refuse("restricted_action_thread_locked", inThreads), refuse("restricted_action_thread_only_channel", func(c sandbox.Call) bool { return above(c) && inChannel(c) })}, direct, movedDirectReason},
-		"a channel to read":                 {thread, []sandbox.Fault{refuse("restricted_action_read_only_channel", inChannel)}, direct, movedDirectReason},
-		"an old policy":                     {top, []sandbox.Fault{refuse("restricted_action", inChannel)}, direct, movedDirectReason},
-		"threads only":                      {top, []sandbox.Fault{refuse("restricted_action_thread_only_channel", above)}, thread, movedDownReason},
-		"nowhere":                           {thread, []sandbox.Fault{refuse("restricted_action_read_only_channel", nil)}, nowhere, ""},
-		"a connection that breaks there":    {thread, []sandbox.Fault{refuse("restricted_action_thread_locked", inThreads), {Times: 1, LoseAnswer: true, AfterEffect: true, Match: above}}, top, movedUpReason},
+		"a message that takes no replies":   {thread, []workspace.Fault{refuse("cannot_reply_to_message", inThreads)}, top, movedUpReason},
+		"a channel without threads":         {thread, []workspace.Fault{refuse("restricted_action_non_threadable_channel", inThreads)}, top, movedUpReason},
+		"a locked thread":                   {thread, []workspace.Fault{refuse("restricted_action_thread_locked", inThreads)}, top, movedUpReason},
+		"no thread":                         {thread, []workspace.Fault{refuse("thread_not_found", inThreads)}, top, movedUpReason},
+		"a locked thread, and threads only": {thread, []workspace.Fault{refuse("restricted_action_thread_locked", inThreads), refuse("restricted_action_thread_only_channel", func(c workspace.Call) bool { return above(c) && inChannel(c) })}, direct, movedDirectReason},
+		"a channel to read":                 {thread, []workspace.Fault{refuse("restricted_action_read_only_channel", inChannel)}, direct, movedDirectReason},
+		"an old policy":                     {top, []workspace.Fault{refuse("restricted_action", inChannel)}, direct, movedDirectReason},
+		"threads only":                      {top, []workspace.Fault{refuse("restricted_action_thread_only_channel", above)}, thread, movedDownReason},
+		"nowhere":                           {thread, []workspace.Fault{refuse("restricted_action_read_only_channel", nil)}, nowhere, ""},
+		"a connection that breaks there":    {thread, []workspace.Fault{refuse("restricted_action_thread_locked", inThreads), {Times: 1, LoseAnswer: true, AfterEffect: true, Match: above}}, top, movedUpReason},
 	} {
 		for _, first := range []string{"", "at once", "before a crash"} {
 			t.Run(name+" "+first, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestMutedReplyGoesNowhere(t *testing.T) {
 	b := setup(t)
 	task := inThread(b.say(b.Mention("hello?")))
 	b.compose(task, "Hello.")
-	b.Workspace.Faults().Add(sandbox.Fault{Method: postMessage, Error: "restricted_action_thread_locked", Match: func(c sandbox.Call) bool { return c.Args.Get("thread_ts") != "" }})
+	b.Workspace.Faults().Add(workspace.Fault{Method: postMessage, Error: "restricted_action_thread_locked", Match: func(c workspace.Call) bool { return c.Args.Get("thread_ts") != "" }})
 	if got, err := runOnce[ReplyOutput](b.PostAtOnce, PostInput{Task: task, Addressed: true}); err == nil {
 		t.Errorf("at once: %+v", got)
 	}
@@ -160,7 +160,7 @@ func TestPromiseInADirectMessage(t *testing.T) {
 		}
 		name := "<@" + b.Alice.ID + ">"
 		b.compose(task, name+" The parcel came on Monday.", "And more.")
-		b.Workspace.Faults().Add(sandbox.Fault{Method: postMessage, Error: c.code, Match: func(call sandbox.Call) bool {
+		b.Workspace.Faults().Add(workspace.Fault{Method: postMessage, Error: c.code, Match: func(call workspace.Call) bool {
 			return call.Args.Get("channel") == b.General && (c.direct || call.Args.Get("thread_ts") != "")
 		}})
 		got, errs := runUntilDone[ReplyOutput](t, b.Post, PostInput{Task: task, Addressed: true})
@@ -181,7 +181,7 @@ func TestRestOfAReplyGoesElsewhere(t *testing.T) {
 		b := setup(t)
 		task := inThread(b.say(b.Mention("hello?")))
 		b.compose(task, "One.", "Two.", "Three.")
-		b.Workspace.Faults().Add(sandbox.Fault{Method: postMessage, Error: "restricted_action_thread_locked", Match: func(c sandbox.Call) bool {
+		b.Workspace.Faults().Add(workspace.Fault{Method: postMessage, Error: "restricted_action_thread_locked", Match: func(c workspace.Call) bool {
 			return c.Args.Get("thread_ts") != "" && c.Args.Get("text") != "One."
 		}})
 		_, _ = runUntilDone[ReplyOutput](t, b.Post, PostInput{Task: task, Addressed: addressed})

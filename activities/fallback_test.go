@@ -12,8 +12,8 @@ import (
 	"myao/internal/answer/agents"
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/llm/llmtest"
 	"myao/internal/llm/openai"
+	"myao/test/llmtest"
 )
 
 // pair is a bundle with two models for replies: one of Gemini's, whose answer can be set, and the fallback, of

@@ -19,8 +19,8 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
 )
 
 func pngOf(t *testing.T, width int) []byte {
@@ -42,7 +42,7 @@ func (b *bundle) withFiles() {
 }
 
 // attached says something with files.
-func (b *bundle) attached(text string, options ...sandbox.SayOption) chat.Message {
+func (b *bundle) attached(text string, options ...workspace.SayOption) chat.Message {
 	b.Helper()
 	m := chat.Message{Team: "T1", Channel: b.General, UserID: b.Alice.ID, Text: text}
 	m.TS = b.Workspace.Say(b.General, b.Alice.ID, text, options...)
@@ -78,8 +78,8 @@ func TestFilesOfTheMessage(t *testing.T) {
 	b := setup(t)
 	b.withFiles()
 	cat := pngOf(t, 8)
-	m := b.attached(b.Mention("what is this?"), sandbox.WithFile("cat.png", "image/png", cat),
-		sandbox.WithFile("a.txt", "text/plain", []byte("# Heading\nthe cat is called Momo")), sandbox.WithFile("b.zip", "application/zip", []byte("PK\x03\x04")))
+	m := b.attached(b.Mention("what is this?"), workspace.WithFile("cat.png", "image/png", cat),
+		workspace.WithFile("a.txt", "text/plain", []byte("# Heading\nthe cat is called Momo")), workspace.WithFile("b.zip", "application/zip", []byte("PK\x03\x04")))
 	if got := b.reply(inThread(m), true); got != conversation.Done {
 		t.Fatal(got)
 	}
@@ -114,7 +114,7 @@ func TestFilesOfAMentionInAThread(t *testing.T) {
 	b.withFiles()
 	root := b.say("shall we?")
 	text := b.Mention("what is this?")
-	ts := b.Workspace.Say(b.General, b.Alice.ID, text, sandbox.InThread(root.TS), sandbox.WithFile("cat.png", "image/png", pngOf(t, 8)))
+	ts := b.Workspace.Say(b.General, b.Alice.ID, text, workspace.InThread(root.TS), workspace.WithFile("cat.png", "image/png", pngOf(t, 8)))
 	task := inThread(root)
 	task.Trigger = b.record(chat.Message{Team: "T1", Channel: b.General, TS: ts, UserID: b.Alice.ID, Text: text}).TS
 	if got := b.reply(task, true); got != conversation.Done || !slices.Equal(namesOf(b.call(0).Files), []string{"cat.png"}) {
@@ -162,9 +162,9 @@ func TestTooManyFiles(t *testing.T) {
 	f := b.withTools()
 	b.withFiles()
 	b.Tools = showing{f, llm.File{Name: "found.png", MIME: "image/png", Data: pngOf(t, 8)}}
-	var attached []sandbox.SayOption
+	var attached []workspace.SayOption
 	for i := range 3 {
-		attached = append(attached, sandbox.WithFile(fmt.Sprint(i, ".png"), "image/png", pngOf(t, 10+i)))
+		attached = append(attached, workspace.WithFile(fmt.Sprint(i, ".png"), "image/png", pngOf(t, 10+i)))
 	}
 	m := b.attached(b.Mention("which?"), attached...)
 	if _, out := b.play(ComposeInput{Task: inThread(m), Addressed: true}); out.Result != conversation.Done {
@@ -194,7 +194,7 @@ func TestModelWithoutEyes(t *testing.T) {
 				return llmtest.Text("I cannot tell.")
 			}))
 			b.withFiles()
-			m := b.attached(b.Mention("what is this?"), sandbox.WithFile("<!here>`cat.png", "image/png", pngOf(t, 8)))
+			m := b.attached(b.Mention("what is this?"), workspace.WithFile("<!here>`cat.png", "image/png", pngOf(t, 8)))
 			if got := b.reply(inThread(m), true); got != conversation.Done {
 				t.Fatal(got)
 			}
@@ -219,7 +219,7 @@ func TestJudgeOfAPicture(t *testing.T) {
 		return llmtest.No("a cat")
 	}))
 	b.withFiles()
-	cat := sandbox.WithFile("cat.png", "image/png", pngOf(t, 8))
+	cat := workspace.WithFile("cat.png", "image/png", pngOf(t, 8))
 	judged := func(m chat.Message) llmtest.Call {
 		t.Helper()
 		b.judge(atTopLevel(m))

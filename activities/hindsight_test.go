@@ -9,9 +9,9 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
 )
 
 // A day later each judgment is labelled, once, by what followed it in its conversation.
@@ -36,7 +36,7 @@ func TestHindsight(t *testing.T) {
 			return task
 		}
 		say := func(task Task, user, text string) {
-			ts := b.Workspace.Say(b.General, user, text, sandbox.InThread(task.Trigger))
+			ts := b.Workspace.Say(b.General, user, text, workspace.InThread(task.Trigger))
 			b.record(chat.Message{Team: "T1", Channel: b.General, TS: ts, UserID: user, Text: text})
 		}
 		mention := b.Mention("you?")

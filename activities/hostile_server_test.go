@@ -24,8 +24,8 @@ import (
 	"myao/internal/answer/mcp"
 	"myao/internal/config"
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
 	"myao/internal/store"
+	"myao/test/llmtest"
 )
 
 // botKey is one of our own secrets in the tests of hostile servers.

@@ -25,9 +25,9 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
 	"myao/internal/slack"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
 )
 
 // hostileSecret stands in the conversation that a hostile text is read in, hostilePrivate in a channel
@@ -137,7 +137,7 @@ func newHostileWorld(t *testing.T, h hostile, first func(*hostileWorld) llm.Call
 	w.Limits = config.Default().Tools
 	w.settings.Tools = w.Limits.Enabled
 	w.Tools = w.Mind.Tools(w.Client, w.Directory, webpage.New(webpage.Options{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}), document.New(w.Client, documents(), w.Mind.Prompts.Material, w.Logger), nil, nil)
-	w.attic = w.Workspace.AddChannel(sandbox.Private, "attic", w.Workspace.Bot().UserID, w.Alice.ID)
+	w.attic = w.Workspace.AddChannel(workspace.Private, "attic", w.Workspace.Bot().UserID, w.Alice.ID)
 	w.sayIn(w.attic, "The spare key is called "+hostilePrivate)
 	w.say("The code of the vault is " + hostileSecret)
 	own := w.Workspace.Bot()
@@ -317,7 +317,7 @@ func TestHostileFiles(t *testing.T) {
 func TestFileOfAnotherServer(t *testing.T) {
 	t.Parallel()
 	w := newHostileWorld(t, hostile{says: "It cannot be read."}, func(*hostileWorld) llm.Call { return llmtest.ToolCall("read_file", `{"name":"a.txt"}`) })
-	w.Workspace.Faults().Add(sandbox.Fault{Method: "files.info", Alter: func(answer map[string]any) {
+	w.Workspace.Faults().Add(workspace.Fault{Method: "files.info", Alter: func(answer map[string]any) {
 		f := answer["file"].(map[string]any)
 		f["url_private"], f["url_private_download"], f["preview"] = w.evil+"/a.txt", w.evil+"/a.txt", ""
 		delete(answer, "content")
@@ -332,7 +332,7 @@ func TestFileOfAnotherServer(t *testing.T) {
 // share posts a message of alice with a file, and records it.
 func (w *hostileWorld) share(channel, text, name, mime string, content []byte) chat.Message {
 	w.Helper()
-	ts := w.Workspace.Say(channel, w.Alice.ID, text, sandbox.WithFile(name, mime, content))
+	ts := w.Workspace.Say(channel, w.Alice.ID, text, workspace.WithFile(name, mime, content))
 	page, err := w.Client.History(w.Context(), channel, slack.Range{Oldest: ts}, slack.Identity{TeamID: "T1", UserID: w.Workspace.Bot().UserID})
 	if err != nil || len(page.Messages) != 1 {
 		w.Fatalf("%d messages, %v", len(page.Messages), err)
@@ -344,7 +344,7 @@ func (w *hostileWorld) share(channel, text, name, mime string, content []byte) c
 func TestFileOfAMention(t *testing.T) {
 	t.Parallel()
 	w := newHostileWorld(t, hostile{says: "On Friday."}, func(*hostileWorld) llm.Call { return llmtest.ToolCall("read_file", `{"name":"plan.txt"}`) })
-	asked := w.say(w.Mention("when do we ship?"), sandbox.WithFile("plan.txt", "text/plain", []byte("We ship on Friday.")))
+	asked := w.say(w.Mention("when do we ship?"), workspace.WithFile("plan.txt", "text/plain", []byte("We ship on Friday.")))
 	if len(asked.Files) > 0 {
 		t.Fatalf("the event has files: %+v", asked)
 	}

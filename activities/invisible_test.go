@@ -7,8 +7,8 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/config"
-	"myao/internal/llm/llmtest"
 	"myao/internal/store"
+	"myao/test/llmtest"
 )
 
 // What a model writes comes in without what nobody sees: notes, promises, proposals and all else that is made of

@@ -23,15 +23,15 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/sandbox/workspace"
 	"myao/test/inprocess"
+	"myao/test/llmtest"
 )
 
 func TestJudgmentRules(t *testing.T) {
 	t.Parallel()
-	ago := func(d time.Duration) sandbox.SayOption { return sandbox.At(time.Now().Add(-d)) }
+	ago := func(d time.Duration) workspace.SayOption { return workspace.At(time.Now().Add(-d)) }
 	for _, c := range []struct {
 		rule conversation.Rule
 		set  func(b *bundle) Task
@@ -121,7 +121,7 @@ func TestJudgmentRules(t *testing.T) {
 func (b *bundle) sayAsBot(text, thread string) chat.Message {
 	b.Helper()
 	own := b.Workspace.Bot()
-	ts := b.Workspace.SayAsApp(b.General, sandbox.App{BotID: own.BotID, UserID: own.UserID, Name: own.Name}, text, sandbox.InThread(thread))
+	ts := b.Workspace.SayAsApp(b.General, workspace.App{BotID: own.BotID, UserID: own.UserID, Name: own.Name}, text, workspace.InThread(thread))
 	return b.record(chat.Message{Team: "T1", Channel: b.General, TS: ts, UserID: own.UserID, BotID: own.BotID, Own: true, Text: text})
 }
 
@@ -468,7 +468,7 @@ func TestThreadReplyDuringTheJudgment(t *testing.T) {
 		aside func(b *bundle, asked chat.Message)
 		want  conversation.Result
 	}{
-		"an answer": {func(b *bundle, asked chat.Message) { b.say("seven", sandbox.InThread(asked.TS)) }, conversation.Outdated},
+		"an answer": {func(b *bundle, asked chat.Message) { b.say("seven", workspace.InThread(asked.TS)) }, conversation.Outdated},
 		"an edit": {func(b *bundle, asked chat.Message) {
 			b.record(chat.Message{
 				Team: "T1", Channel: b.General, TS: chat.TS(asked.Time().Add(-time.Hour)), ThreadTS: asked.TS, UserID: b.Alice.ID, Text: "interesting", Revision: asked.TS,

@@ -16,9 +16,9 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
 )
 
 // fakeTools offers search_messages, which answers as run says.
@@ -334,8 +334,8 @@ func TestComposeAnswersWhatJoined(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.lookAll(in, out)
-	added := b.say("and their names", sandbox.InThread(asked.TS))
-	b.say("me too", sandbox.InThread(asked.TS))
+	added := b.say("and their names", workspace.InThread(asked.TS))
+	b.say("me too", workspace.InThread(asked.TS))
 	in.Round, in.Until = 1, added.TS
 	if _, out := b.play(in); out.Result != conversation.Done {
 		t.Fatalf("got %+v", out)
@@ -379,7 +379,7 @@ func TestStopKeepsOutOfTheThread(t *testing.T) {
 		where := inThread(root).Conversation
 		relay := func(text string, change conversation.Change) Task {
 			t.Helper()
-			m := b.say(text, sandbox.InThread(root.TS))
+			m := b.say(text, workspace.InThread(root.TS))
 			change.TS = m.TS
 			if _, err := b.Store.Record(t.Context(), m, func(store.Known) store.Entry {
 				return store.Entry{Message: &m, Handled: true, Changes: []store.Change{{Conversation: where, Change: change}}}

@@ -21,10 +21,10 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
 	"myao/internal/runtime/codec"
-	"myao/internal/sandbox"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
+	"myao/test/testserver"
 )
 
 func TestLostBefore(t *testing.T) {
@@ -128,7 +128,7 @@ func TestFilesAreLeftOutAfterALostAttempt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.withFiles()
-	m := b.attached(b.Mention("what is this?"), sandbox.WithFile("cat.png", "image/png", pngOf(t, 8)))
+	m := b.attached(b.Mention("what is this?"), workspace.WithFile("cat.png", "image/png", pngOf(t, 8)))
 	task := inThread(m)
 	out, err := b.Compose(b.after(1), ComposeInput{Task: task, Addressed: true})
 	if err != nil || out.Result != conversation.Done {
@@ -140,7 +140,7 @@ func TestFilesAreLeftOutAfterALostAttempt(t *testing.T) {
 	if parts := b.outbox(task); len(parts) != 1 || !strings.Contains(parts[0].Text, "cat.png") {
 		t.Errorf("nobody is told: %+v", parts)
 	}
-	alone := b.attached("", sandbox.WithFile("dog.png", "image/png", pngOf(t, 8)))
+	alone := b.attached("", workspace.WithFile("dog.png", "image/png", pngOf(t, 8)))
 	_, err = b.Judge(b.after(1), judging(atTopLevel(alone)))
 	if err != nil || len(b.call(1).Files) != 0 {
 		t.Errorf("judged with %v, %v", namesOf(b.call(1).Files), err)

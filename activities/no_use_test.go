@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"myao/internal/llm/llmtest"
+	"myao/test/llmtest"
 )
 
 // An answer that is of no use costs one more request with what was wrong, or one without tools, so that

@@ -15,10 +15,10 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
 	"myao/internal/store"
-	"myao/internal/store/storetest"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
+	"myao/test/storetest"
 )
 
 // setNoon makes it noon in the channels, today or some days later.
@@ -111,7 +111,7 @@ func TestOverBudget(t *testing.T) {
 		b.wantSilence("an operator's order", order, conversation.RuleOverBudget, 1)
 
 		// Another channel has its own budget.
-		dm := b.Workspace.AddChannel(sandbox.DM, "", b.Alice.ID, b.Workspace.Bot().UserID)
+		dm := b.Workspace.AddChannel(workspace.DM, "", b.Alice.ID, b.Workspace.Bot().UserID)
 		direct := atTopLevel(b.sayIn(dm, "hello?"))
 		if b.reply(direct, true); b.outbox(direct)[0].Text != "Seven." {
 			t.Errorf("another channel: %+v", b.outbox(direct))
@@ -144,7 +144,7 @@ func TestWorkspaceOverBudget(t *testing.T) {
 		b.setNoon(0)
 		b.syncChannels()
 		b.settings.DailyCalls, b.settings.MaxMessageAge = 1000, 0
-		dm := b.Workspace.AddChannel(sandbox.DM, "", b.Alice.ID, b.Workspace.Bot().UserID)
+		dm := b.Workspace.AddChannel(workspace.DM, "", b.Alice.ID, b.Workspace.Bot().UserID)
 		for channel, purpose := range map[string]string{dm: "response", "": "memory", b.General: "shadow"} {
 			if err := b.Store.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: channel}, Purpose: purpose, TokensIn: 50, Ended: b.Clock()}); err != nil {
 				t.Fatal(err)
@@ -258,7 +258,7 @@ func TestBudgetByChannelName(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 		b.wantSilence("the judgment", task, conversation.RuleOverBudget, 0)
-		elsewhere := b.Workspace.AddChannel(sandbox.Public, "elsewhere", b.Workspace.Bot().UserID, b.Alice.ID)
+		elsewhere := b.Workspace.AddChannel(workspace.Public, "elsewhere", b.Workspace.Bot().UserID, b.Alice.ID)
 		b.syncChannels()
 		b.channels.set(func(f config.ChannelFacts) config.ChannelSettings {
 			s := b.settings
@@ -388,7 +388,7 @@ func TestMutedChannelSilencesItsThreads(t *testing.T) {
 	b := setup(t)
 	parent := b.say("shall we have a party?")
 	task := inThread(parent)
-	task.Trigger = b.say("with cake?", sandbox.InThread(parent.TS)).TS // not the parent of the thread
+	task.Trigger = b.say("with cake?", workspace.InThread(parent.TS)).TS // not the parent of the thread
 	other := inThread(b.say("hello?"))
 	top := chat.Conversation{Team: "T1", Channel: b.General}
 	for _, c := range []struct {
@@ -491,7 +491,7 @@ func TestNothingIsDecidedBeforeTheNameIsKnown(t *testing.T) {
 		return b, inThread(b.say(b.Mention("how many dwarfs?")))
 	}
 	b, mention := named()
-	clear := b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.info", Status: 503})
+	clear := b.Workspace.Faults().Add(workspace.Fault{Method: "conversations.info", Status: 503})
 	_, err := runOnce[JudgeOutput](b.Judge, judging(mention))
 	if app := applicationError(t, err); app.NonRetryable() {
 		t.Errorf("judged without the name: %v, want a retryable error", err)
@@ -500,7 +500,7 @@ func TestNothingIsDecidedBeforeTheNameIsKnown(t *testing.T) {
 	if app := applicationError(t, err); app.NonRetryable() {
 		t.Errorf("composed without the name: %v, want a retryable error", err)
 	}
-	dm := b.Workspace.AddChannel(sandbox.DM, "", b.Alice.ID, b.Workspace.Bot().UserID)
+	dm := b.Workspace.AddChannel(workspace.DM, "", b.Alice.ID, b.Workspace.Bot().UserID)
 	if got := b.reply(atTopLevel(b.sayIn(dm, "how many dwarfs?")), true); got != conversation.Done {
 		t.Errorf("%s in a direct message, which has no name; want a reply", got)
 	}
@@ -511,7 +511,7 @@ func TestNothingIsDecidedBeforeTheNameIsKnown(t *testing.T) {
 	b.wantSilence("mode off under a name", mention, conversation.RuleModeOff, 1) // the call for the direct message
 
 	b, mention = named()
-	b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.info", Error: "missing_scope"})
+	b.Workspace.Faults().Add(workspace.Fault{Method: "conversations.info", Error: "missing_scope"})
 	if got := b.reply(mention, true); got != conversation.Done {
 		t.Errorf("%s where Slack refuses to tell the name, want a reply", got)
 	}
@@ -530,7 +530,7 @@ func TestRememberOverBudget(t *testing.T) {
 			t.Fatal(err)
 		}
 		parent := b.say("shall we have a party?")
-		b.say("with cake", sandbox.InThread(parent.TS))
+		b.say("with cake", workspace.InThread(parent.TS))
 		channel := chat.Scope{Team: "T1", Channel: b.General}
 		scopes := []chat.Scope{{Team: "T1", Channel: b.General, Thread: parent.TS}, channel}
 		remember := func(s chat.Scope) RememberOutput {

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"myao/internal/conversation"
-	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/sandbox/workspace"
 )
 
 // postCalls counts the calls of chat.postMessage.
@@ -84,7 +84,7 @@ func TestRateLimitOfPostAtOnceHoldsForPost(t *testing.T) {
 	b := setup(t)
 	task := inThread(b.say("hello?"))
 	b.compose(task, "Hello.")
-	b.Workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Status: 429, RetryAfter: "30"})
+	b.Workspace.Faults().Add(workspace.Fault{Method: postMessage, Times: 1, Status: 429, RetryAfter: "30"})
 	_, err := runOnce[ReplyOutput](b.PostAtOnce, PostInput{Task: task})
 	if app := applicationError(t, err); app.NextRetryDelay() != 30*time.Second || app.Type() != typeRateLimited {
 		t.Errorf("got %v after %s", app, app.NextRetryDelay())

@@ -20,11 +20,11 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/sandbox/workspace"
 	"myao/test/inprocess"
+	"myao/test/llmtest"
 )
 
 const postMessage = "chat.postMessage"
@@ -34,7 +34,7 @@ var places = map[string]func(b *bundle) Task{
 	"thread":    func(b *bundle) Task { return inThread(b.say("hello?")) },
 	"top level": func(b *bundle) Task { return atTopLevel(b.say("hello?")) },
 	"direct message": func(b *bundle) Task {
-		dm := b.Workspace.AddChannel(sandbox.DM, "", b.Alice.ID, b.Workspace.Bot().UserID)
+		dm := b.Workspace.AddChannel(workspace.DM, "", b.Alice.ID, b.Workspace.Bot().UserID)
 		return atTopLevel(b.sayIn(dm, "hello?"))
 	},
 }
@@ -83,8 +83,8 @@ func TestPost(t *testing.T) {
 // Whatever Slack or the network does to a call of Post or PostAtOnce, there is one message in the end.
 func TestPostedExactlyOnceUnderEveryFault(t *testing.T) {
 	t.Parallel()
-	lost := sandbox.Fault{LoseAnswer: true}
-	for name, fault := range map[string]sandbox.Fault{
+	lost := workspace.Fault{LoseAnswer: true}
+	for name, fault := range map[string]workspace.Fault{
 		"503":             {Status: 503},
 		"500":             {Status: 500},
 		"a proxy's 403":   {Status: 403},
@@ -122,7 +122,7 @@ func TestPostedExactlyOnceUnderEveryFault(t *testing.T) {
 		b := setup(t)
 		task := inThread(b.say("hello?"))
 		b.compose(task, "Hello.")
-		for _, fault := range []sandbox.Fault{{Status: 503}, {LoseAnswer: true}, {Status: 429, RetryAfter: "1"}, {Garble: true, AfterEffect: true}} {
+		for _, fault := range []workspace.Fault{{Status: 503}, {LoseAnswer: true}, {Status: 429, RetryAfter: "1"}, {Garble: true, AfterEffect: true}} {
 			fault.Method, fault.Times = postMessage, 1
 			b.Workspace.Faults().Add(fault)
 		}
@@ -134,7 +134,7 @@ func TestPostedExactlyOnceUnderEveryFault(t *testing.T) {
 		b := setup(t)
 		task := inThread(b.say("hello?"))
 		b.compose(task, "Hello.")
-		b.Workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, AfterEffect: true, LoseAnswer: true, Hide: 1500 * time.Millisecond})
+		b.Workspace.Faults().Add(workspace.Fault{Method: postMessage, Times: 1, AfterEffect: true, LoseAnswer: true, Hide: 1500 * time.Millisecond})
 		got, errs := runUntilDone[ReplyOutput](t, b.Post, PostInput{Task: task})
 		b.wantPostedOnce(task, got, errs, 1)
 	})
@@ -143,10 +143,10 @@ func TestPostedExactlyOnceUnderEveryFault(t *testing.T) {
 		b := setup(t)
 		task := inThread(b.say("hello?"))
 		b.compose(task, "Hello.")
-		b.Workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, AfterEffect: true, Status: 503})
-		b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.replies", Times: 1, Status: 503})
-		b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.replies", Times: 1, Status: 403})
-		b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.replies", Times: 1, Status: 429, RetryAfter: "1"})
+		b.Workspace.Faults().Add(workspace.Fault{Method: postMessage, Times: 1, AfterEffect: true, Status: 503})
+		b.Workspace.Faults().Add(workspace.Fault{Method: "conversations.replies", Times: 1, Status: 503})
+		b.Workspace.Faults().Add(workspace.Fault{Method: "conversations.replies", Times: 1, Status: 403})
+		b.Workspace.Faults().Add(workspace.Fault{Method: "conversations.replies", Times: 1, Status: 429, RetryAfter: "1"})
 		got, errs := runUntilDone[ReplyOutput](t, b.Post, PostInput{Task: task})
 		b.wantPostedOnce(task, got, errs, 4)
 	})
@@ -155,18 +155,18 @@ func TestPostedExactlyOnceUnderEveryFault(t *testing.T) {
 // Slack may fail at one form of a message, and take a plainer one. It is looked for each time before.
 func TestPlainerFormAfterErrorsOfSlack(t *testing.T) {
 	t.Parallel()
-	blocks := func(c sandbox.Call) bool { return c.Args.Get("blocks") != "" }
+	blocks := func(c workspace.Call) bool { return c.Args.Get("blocks") != "" }
 	for name, c := range map[string]struct {
-		faults []sandbox.Fault
+		faults []workspace.Fault
 		failed int
 		plain  bool
 	}{
-		"internal_error":              {[]sandbox.Fault{{Error: "internal_error", Match: blocks}}, 2, true},
-		"503":                         {[]sandbox.Fault{{Status: 503, Match: blocks}}, 2, true},
-		"fatal_error, then refused":   {[]sandbox.Fault{{Error: "fatal_error", Times: 1}, {Error: "invalid_blocks", Match: blocks}}, 1, true},
-		"once":                        {[]sandbox.Fault{{Error: "internal_error", Times: 1}}, 1, false},
-		"posted at the second":        {[]sandbox.Fault{{Error: "internal_error", Times: 1}, {Error: "internal_error", Times: 1, AfterEffect: true}}, 2, false},
-		"between limits and timeouts": {[]sandbox.Fault{{Error: "internal_error", Times: 1}, {Status: 429, RetryAfter: "1", Times: 2}, {LoseAnswer: true, Times: 1}}, 4, false},
+		"internal_error":              {[]workspace.Fault{{Error: "internal_error", Match: blocks}}, 2, true},
+		"503":                         {[]workspace.Fault{{Status: 503, Match: blocks}}, 2, true},
+		"fatal_error, then refused":   {[]workspace.Fault{{Error: "fatal_error", Times: 1}, {Error: "invalid_blocks", Match: blocks}}, 1, true},
+		"once":                        {[]workspace.Fault{{Error: "internal_error", Times: 1}}, 1, false},
+		"posted at the second":        {[]workspace.Fault{{Error: "internal_error", Times: 1}, {Error: "internal_error", Times: 1, AfterEffect: true}}, 2, false},
+		"between limits and timeouts": {[]workspace.Fault{{Error: "internal_error", Times: 1}, {Status: 429, RetryAfter: "1", Times: 2}, {LoseAnswer: true, Times: 1}}, 4, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -193,10 +193,10 @@ func TestPlainerFormAfterErrorsOfSlack(t *testing.T) {
 func TestLateReplyIsLookedForFromItsFirstAttempt(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, url option) {
 		b := setup(t, url)
-		task := atTopLevel(b.say("hello?", sandbox.At(time.Now().Add(-24*time.Hour))))
+		task := atTopLevel(b.say("hello?", workspace.At(time.Now().Add(-24*time.Hour))))
 		b.compose(task, "Hello.")
 		for range 2 {
-			b.Workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Status: 503})
+			b.Workspace.Faults().Add(workspace.Fault{Method: postMessage, Times: 1, Status: 503})
 		}
 		got, errs := runUntilDone[ReplyOutput](t, b.Post, PostInput{Task: task})
 		b.wantPostedOnce(task, got, errs, 2)
@@ -278,7 +278,7 @@ func TestRateLimitedPost(t *testing.T) {
 	b := setup(t)
 	task := inThread(b.say("hello?"))
 	b.compose(task, "Hello.")
-	b.Workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Status: 429, RetryAfter: "30"})
+	b.Workspace.Faults().Add(workspace.Fault{Method: postMessage, Times: 1, Status: 429, RetryAfter: "30"})
 	_, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task})
 	app := applicationError(t, err)
 	if app.NextRetryDelay() != 30*time.Second || app.NonRetryable() || app.Type() != typeRateLimited {
@@ -297,7 +297,7 @@ func TestFinalErrorEndsTheReply(t *testing.T) {
 			b := setup(t)
 			task := inThread(b.say("hello?"))
 			b.compose(task, "Hello.")
-			b.Workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Error: code})
+			b.Workspace.Faults().Add(workspace.Fault{Method: postMessage, Times: 1, Error: code})
 			_, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task})
 			if app := applicationError(t, err); !app.NonRetryable() || !strings.Contains(app.Message(), code) {
 				t.Errorf("got %v", app)
@@ -324,19 +324,19 @@ func TestFinalErrorEndsTheReply(t *testing.T) {
 func TestNoteForARefusedReply(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		fault     sandbox.Fault
+		fault     workspace.Fault
 		parts     []string
 		addressed bool
 		posts     []string // words in the posts
 		calls     int
 		outcome   conversation.Outcome
 	}{
-		"the text":               {sandbox.Fault{Times: 1, Error: "msg_too_long"}, []string{"Hello."}, true, []string{"sorry"}, 2, "posted"},
-		"the first of two parts": {sandbox.Fault{Times: 1, Error: "msg_too_long"}, []string{"Hello,", "alice."}, true, []string{"sorry"}, 2, "posted"},
-		"the second of two parts": {sandbox.Fault{Error: "msg_too_long", Match: func(c sandbox.Call) bool { return strings.Contains(c.Args.Get("text"), "alice") }},
+		"the text":               {workspace.Fault{Times: 1, Error: "msg_too_long"}, []string{"Hello."}, true, []string{"sorry"}, 2, "posted"},
+		"the first of two parts": {workspace.Fault{Times: 1, Error: "msg_too_long"}, []string{"Hello,", "alice."}, true, []string{"sorry"}, 2, "posted"},
+		"the second of two parts": {workspace.Fault{Error: "msg_too_long", Match: func(c workspace.Call) bool { return strings.Contains(c.Args.Get("text"), "alice") }},
 			[]string{"Hello,", "alice."}, true, []string{"hello"}, 2, "pending"},
-		"everything":    {sandbox.Fault{Error: "is_archived"}, []string{"Hello."}, true, nil, 2, "pending"},
-		"not addressed": {sandbox.Fault{Times: 1, Error: "msg_too_long"}, []string{"Hello."}, false, nil, 1, "pending"},
+		"everything":    {workspace.Fault{Error: "is_archived"}, []string{"Hello."}, true, nil, 2, "pending"},
+		"not addressed": {workspace.Fault{Times: 1, Error: "msg_too_long"}, []string{"Hello."}, false, nil, 1, "pending"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -384,7 +384,7 @@ func TestNoteForAnEarlierRefusal(t *testing.T) {
 		}
 		task := inThread(b.say("hello?"))
 		b.compose(task, "Hello.")
-		b.Workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Error: "msg_too_long"})
+		b.Workspace.Faults().Add(workspace.Fault{Method: postMessage, Times: 1, Error: "msg_too_long"})
 		_, err := runOnce[ReplyOutput](first, PostInput{Task: task, Addressed: atOnce})
 		if app := applicationError(t, err); !app.NonRetryable() {
 			t.Errorf("got %v", app)
@@ -405,7 +405,7 @@ func TestTransientErrorNeedsNoLookup(t *testing.T) {
 	b := setup(t)
 	task := inThread(b.say("hello?"))
 	b.compose(task, "Hello.")
-	b.Workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Error: "team_added_to_org"})
+	b.Workspace.Faults().Add(workspace.Fault{Method: postMessage, Times: 1, Error: "team_added_to_org"})
 	_, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task})
 	if app := applicationError(t, err); app.NonRetryable() {
 		t.Fatalf("got %v", app)
@@ -536,7 +536,7 @@ func TestCanceledAttempt(t *testing.T) {
 		"before the call":  {func(_ *bundle, s *hookedSlack, cancel func()) { s.before = cancel }, store.Composed, 0},
 		"after the call":   {func(_ *bundle, s *hookedSlack, cancel func()) { s.after = cancel }, store.Sent, 1},
 		"during the call": {func(b *bundle, _ *hookedSlack, cancel func()) {
-			b.Workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, AfterEffect: true, Delay: time.Hour})
+			b.Workspace.Faults().Add(workspace.Fault{Method: postMessage, Times: 1, AfterEffect: true, Delay: time.Hour})
 			go func() {
 				b.await("the effect of the call", func() bool { return len(b.Workspace.Posts()) == 1 })
 				cancel()
@@ -622,7 +622,7 @@ func TestTwoWorkersPostOnce(t *testing.T) {
 				b.compose(task, "First.", "Second.")
 				random := rand.New(rand.NewPCG(seed, 7))
 				if seed%2 == 0 {
-					b.Workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, AfterEffect: true, LoseAnswer: true, Delay: time.Duration(random.IntN(300)) * time.Millisecond})
+					b.Workspace.Faults().Add(workspace.Fault{Method: postMessage, Times: 1, AfterEffect: true, LoseAnswer: true, Delay: time.Duration(random.IntN(300)) * time.Millisecond})
 				}
 				offsets := []time.Duration{0, time.Duration(random.IntN(50)) * time.Millisecond}
 				var group sync.WaitGroup
@@ -728,7 +728,7 @@ func TestDeletionBetweenTwoParts(t *testing.T) {
 	m := b.say("hello?")
 	task := atTopLevel(m)
 	b.compose(task, "First.", "Second.")
-	b.Workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Status: 429, RetryAfter: "1", Match: func(c sandbox.Call) bool {
+	b.Workspace.Faults().Add(workspace.Fault{Method: postMessage, Times: 1, Status: 429, RetryAfter: "1", Match: func(c workspace.Call) bool {
 		return strings.Contains(c.Args.Get("text"), "Second")
 	}})
 	if _, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task}); err == nil {
@@ -764,7 +764,7 @@ func TestPaceOfAChannel(t *testing.T) {
 	if len(posts) != replies {
 		t.Fatalf("%d posts, want %d", len(posts), replies)
 	}
-	slices.SortFunc(posts, func(a, b sandbox.Post) int { return a.At.Compare(b.At) })
+	slices.SortFunc(posts, func(a, b workspace.Post) int { return a.At.Compare(b.At) })
 	// Calls take time, so two posts may be closer than their slots. None is before its own slot.
 	for i, p := range posts {
 		if took := p.At.Sub(began); took < time.Duration(i)*pace {
@@ -772,7 +772,7 @@ func TestPaceOfAChannel(t *testing.T) {
 		}
 	}
 	// Another channel has a pace of its own.
-	other := b.Workspace.AddChannel(sandbox.Public, "other", b.Workspace.Bot().UserID, b.Alice.ID)
+	other := b.Workspace.AddChannel(workspace.Public, "other", b.Workspace.Bot().UserID, b.Alice.ID)
 	task := atTopLevel(b.sayIn(other, "hello?"))
 	b.compose(task, "Hello.")
 	if wait, err := b.Store.BeginSend(t.Context(), b.outbox(task)[0], pace, sendLease); err != nil || wait != 0 {
@@ -818,13 +818,13 @@ func TestDeletionOfAnotherAnsweredMessage(t *testing.T) {
 			return llmtest.Text("Hello.")
 		}))
 		root := b.say("shall we have a party?")
-		secret := b.say("my password is hunter2", sandbox.InThread(root.TS))
+		secret := b.say("my password is hunter2", workspace.InThread(root.TS))
 		task := inThread(root)
-		task.Trigger, task.Epoch = b.say("and you?", sandbox.InThread(root.TS)).TS, 1
+		task.Trigger, task.Epoch = b.say("and you?", workspace.InThread(root.TS)).TS, 1
 		if got := b.reply(task, true); got != conversation.Done {
 			t.Fatal(got)
 		}
-		b.Workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Status: 429, RetryAfter: "1"})
+		b.Workspace.Faults().Add(workspace.Fault{Method: postMessage, Times: 1, Status: 429, RetryAfter: "1"})
 		if _, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task}); err == nil {
 			t.Fatal("no error")
 		}
@@ -873,7 +873,7 @@ func TestMuteBeforeThePost(t *testing.T) {
 				}},
 				"attempted, with unknown outcome": {before: func(b *bundle, task Task) { b.beginSend(b.outbox(task)[0], time.Millisecond) }},
 				"posted in part": {said: []string{"First."}, before: func(b *bundle, task Task) {
-					b.Workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Status: 429, RetryAfter: "1", Match: func(c sandbox.Call) bool {
+					b.Workspace.Faults().Add(workspace.Fault{Method: postMessage, Times: 1, Status: 429, RetryAfter: "1", Match: func(c workspace.Call) bool {
 						return strings.Contains(c.Args.Get("text"), "Second")
 					}})
 					if _, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task}); err == nil {

@@ -8,9 +8,9 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
 )
 
 // What is to be done about a promise when it is due, by the rules that hold then. Asked again, the answer is the
@@ -121,7 +121,7 @@ func TestForgottenPromise(t *testing.T) {
 		}
 	}
 	b.compose(task, "You asked me.") // before it was forgotten
-	b.Workspace.Faults().Add(sandbox.Fault{Method: postMessage, Error: "is_archived"})
+	b.Workspace.Faults().Add(workspace.Fault{Method: postMessage, Error: "is_archived"})
 	_, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task, Addressed: true})
 	if app := applicationError(t, err); !app.NonRetryable() || !strings.Contains(app.Message(), "is_archived") {
 		t.Errorf("posted: %v", app)

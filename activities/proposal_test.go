@@ -13,10 +13,10 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
 )
 
 // deskTools offers create, which acts, besides search_messages.
@@ -191,8 +191,10 @@ func TestRefusedRepliesOfProposals(t *testing.T) {
 	t.Parallel()
 	b := setup(t, withModel(llmtest.Script(llmtest.Reply{Calls: []llm.Call{create("Seven")}}, llmtest.Text("Shall I?"), llmtest.Reply{Calls: []llm.Call{create("Eight")}}, llmtest.Text("Shall I?"), llmtest.Text("It is ticket 7."))))
 	b.Tools = &deskTools{fakeTools: b.withTools()}
-	refuse := func() { b.Workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Error: "msg_too_long"}) }
-	newest := func() sandbox.Message { return b.Workspace.Posts()[len(b.Workspace.Posts())-1].Message }
+	refuse := func() {
+		b.Workspace.Faults().Add(workspace.Fault{Method: postMessage, Times: 1, Error: "msg_too_long"})
+	}
+	newest := func() workspace.Message { return b.Workspace.Posts()[len(b.Workspace.Posts())-1].Message }
 
 	refused := ComposeInput{Task: inThread(b.say(b.Mention("open a ticket"))), Addressed: true}
 	b.play(refused)
@@ -223,7 +225,7 @@ func TestProposalInADirectMessage(t *testing.T) {
 	b := setup(t, withModel(llmtest.Script(llmtest.Reply{Calls: []llm.Call{create("Seven")}}, llmtest.Text("Shall I?"))))
 	b.Tools = &deskTools{fakeTools: b.withTools()}
 	in := ComposeInput{Task: inThread(b.say(b.Mention("open a ticket"))), Addressed: true}
-	b.Workspace.Faults().Add(sandbox.Fault{Method: postMessage, Error: "restricted_action_read_only_channel", Match: func(c sandbox.Call) bool {
+	b.Workspace.Faults().Add(workspace.Fault{Method: postMessage, Error: "restricted_action_read_only_channel", Match: func(c workspace.Call) bool {
 		return c.Args.Get("channel") == in.Conversation.Channel
 	}})
 	p := b.propose(in)

@@ -18,8 +18,8 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/config"
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
 )
 
 // syncChannels saves the channels that the bot is in.
@@ -64,7 +64,7 @@ func (b *bundle) findScopes(in FindScopesInput) FindScopesOutput {
 func TestFindScopesPages(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, url option) {
 		b := setup(t, url)
-		other := b.Workspace.AddChannel(sandbox.Public, "other", b.Workspace.Bot().UserID)
+		other := b.Workspace.AddChannel(workspace.Public, "other", b.Workspace.Bot().UserID)
 		b.syncChannels()
 		at := time.Now()
 		first, second := b.saveThreads(b.General, 150), b.saveThreads(other, 100)
@@ -97,7 +97,7 @@ func TestFindScopesLeavesOutModeOff(t *testing.T) {
 	bot := b.Workspace.Bot().UserID
 	names := map[string]string{b.General: "general"}
 	for _, name := range []string{"off", "mention"} {
-		names[b.Workspace.AddChannel(sandbox.Public, name, bot)] = name
+		names[b.Workspace.AddChannel(workspace.Public, name, bot)] = name
 	}
 	b.syncChannels()
 	b.channels.set(func(f config.ChannelFacts) config.ChannelSettings {
@@ -142,7 +142,7 @@ func TestFindScopesErrors(t *testing.T) {
 	t.Parallel()
 	for code, kind := range map[string]string{"internal_error": typeUnavailable, "invalid_auth": typeFinal} {
 		b := setup(t)
-		b.Workspace.Faults().Add(sandbox.Fault{Method: "auth.test", Error: code})
+		b.Workspace.Faults().Add(workspace.Fault{Method: "auth.test", Error: code})
 		_, err := runOnce[FindScopesOutput](b.FindScopes, FindScopesInput{Threads: true, At: time.Now()})
 		if app := applicationError(t, err); app.Type() != kind {
 			t.Errorf("%s: %v, want %s", code, app, kind)
@@ -155,7 +155,7 @@ func TestRemember(t *testing.T) {
 		b := setup(t, url, withModel(llmtest.Script(llmtest.Text("2026-03-01 alice plans a party"))))
 		b.syncChannels()
 		parent := b.say("shall we have a party?")
-		b.say("with cake", sandbox.InThread(parent.TS))
+		b.say("with cake", workspace.InThread(parent.TS))
 		in := func(s chat.Scope) RememberInput { return RememberInput{Scope: s, At: time.Now()} }
 		for _, c := range []struct {
 			scope chat.Scope

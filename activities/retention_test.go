@@ -14,8 +14,8 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/sandbox/workspace"
 )
 
 const days = 24 * time.Hour
@@ -113,7 +113,7 @@ func TestPrunedDecisionsAreNotMadeAgain(t *testing.T) {
 		} {
 			b.setClockAhead(0)
 			before := len(b.Workspace.Posts())
-			m := b.say(b.Mention("how many dwarfs? ")+name, sandbox.At(time.Now().Add(-c.said)))
+			m := b.say(b.Mention("how many dwarfs? ")+name, workspace.At(time.Now().Add(-c.said)))
 			task := inThread(m)
 			if _, err := b.Store.Record(t.Context(), m, func(store.Known) store.Entry {
 				return store.Entry{Changes: []store.Change{{

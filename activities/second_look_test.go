@@ -11,9 +11,9 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
 )
 
 func isSecondLook(c llmtest.Call) bool { return strings.Contains(string(c.Schema), `"post"`) }
@@ -73,7 +73,7 @@ func TestSecondLook(t *testing.T) {
 			b.SecondLook = test.mode
 			task := atTopLevel(b.say("how many dwarfs?"))
 			b.judge(task)
-			b.say("I have counted eight", sandbox.InThread(task.Trigger))
+			b.say("I have counted eight", workspace.InThread(task.Trigger))
 			b.Clock = func() time.Time { return time.Now().Add(test.later) }
 			want := conversation.Done
 			if test.wantsSilence {
@@ -133,7 +133,7 @@ func TestSecondLookWaited(t *testing.T) {
 				b.react(m, time.Now().Add(time.Second), true)
 			}},
 			{name: "a reaction in a thread below", confidence: 0.9, react: func(b *bundle, m chat.Message) {
-				b.react(b.say("in here", sandbox.InThread(m.TS)), time.Now(), false)
+				b.react(b.say("in here", workspace.InThread(m.TS)), time.Now(), false)
 			}},
 		} {
 			b := setup(t, url, withSecondLooks(test.confidence, lookAnswer(true, "still open")))

@@ -20,11 +20,11 @@ import (
 	"myao/internal/intake/catchup"
 	"myao/internal/intake/record"
 	"myao/internal/llm/gemini"
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
 	"myao/internal/store"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
 	"myao/test/inprocess"
+	"myao/test/llmtest"
+	"myao/test/testserver"
 )
 
 func TestMain(m *testing.M) {
@@ -41,7 +41,7 @@ type bundle struct {
 	*Activities
 	settings config.ChannelSettings
 	channels *channelConfig
-	ci       sandbox.App // another app
+	ci       workspace.App // another app
 }
 
 type option func(*inprocess.Options)
@@ -80,7 +80,7 @@ func setup(t *testing.T, options ...option) *bundle {
 	}
 	b := &bundle{
 		World: inprocess.New(t, o), settings: config.Config{Response: config.Default().Response}.Channel(config.ChannelFacts{}),
-		ci: sandbox.App{BotID: "B0CI", Name: "ci", UserID: "U0CI"},
+		ci: workspace.App{BotID: "B0CI", Name: "ci", UserID: "U0CI"},
 	}
 	model, err := gemini.New(t.Context(), gemini.Config{APIKey: "key", Endpoint: b.Model.URL})
 	if err != nil {
@@ -117,12 +117,12 @@ func setup(t *testing.T, options ...option) *bundle {
 }
 
 // say posts a message of alice in the workspace and records it.
-func (b *bundle) say(text string, options ...sandbox.SayOption) chat.Message {
+func (b *bundle) say(text string, options ...workspace.SayOption) chat.Message {
 	b.Helper()
 	return b.sayIn(b.General, text, options...)
 }
 
-func (b *bundle) sayIn(channel, text string, options ...sandbox.SayOption) chat.Message {
+func (b *bundle) sayIn(channel, text string, options ...workspace.SayOption) chat.Message {
 	b.Helper()
 	ts := b.Workspace.Say(channel, b.Alice.ID, text, options...)
 	return b.record(chat.Message{Team: "T1", Channel: channel, TS: ts, UserID: b.Alice.ID, Text: text})

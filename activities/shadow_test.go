@@ -8,8 +8,8 @@ import (
 	"myao/internal/answer/agents"
 	"myao/internal/chat"
 	"myao/internal/config"
-	"myao/internal/llm/llmtest"
 	"myao/internal/store"
+	"myao/test/llmtest"
 )
 
 // withShadow has judges of these names, each with a model of the same name, see every judgment.

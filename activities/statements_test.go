@@ -14,11 +14,11 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
 	"myao/internal/slack"
-	"myao/internal/store/storetest"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
+	"myao/test/storetest"
+	"myao/test/testserver"
 )
 
 // proxy forwards between a program and Postgres, and notes the completed statements.
@@ -117,7 +117,7 @@ func TestStatementCountIsConstant(t *testing.T) {
 	}))
 	b.settings.DailyCalls = 1000
 	b.limitWorkspace(config.Budget{Calls: 1000}) // it is read once
-	root := b.say("who can help?", sandbox.At(time.Now().Add(-time.Hour)))
+	root := b.say("who can help?", workspace.At(time.Now().Add(-time.Hour)))
 	fill := func(from, to int) {
 		var said []chat.Message
 		for n := from; n < to; n++ {

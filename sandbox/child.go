@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"myao/internal/inspector"
 	"myao/internal/runtime/pause"
+	"myao/sandbox/inspector"
 )
 
 // child is a program that the sandbox keeps running. A child that dies is started again,

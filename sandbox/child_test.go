@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/inspector"
+	"myao/sandbox/inspector"
 )
 
 // testChild is a supervised child that runs a shell script. Each of its processes first

@@ -12,7 +12,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/llm"
 	"myao/internal/llm/providers"
-	"myao/internal/llm/tap"
+	"myao/sandbox/tap"
 )
 
 // longestQuiet is the seconds after which the bot judges a conversation that is never quiet.

@@ -15,7 +15,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
+	"myao/test/llmtest"
 )
 
 // configured writes the configuration for an environment and serves its model. It returns the

@@ -17,12 +17,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"myao/internal/config"
-	"myao/internal/inspector"
-	"myao/internal/llm/tap"
 	"myao/internal/runtime/temporal"
-	"myao/internal/sandbox"
-	"myao/internal/sandbox/desk"
 	"myao/internal/slack/manifest"
+	"myao/sandbox/desk"
+	"myao/sandbox/inspector"
+	"myao/sandbox/tap"
+	"myao/sandbox/workspace"
 )
 
 // joinCommand runs Slack, the demo model and the worker, and joins them to a starter, a Temporal
@@ -104,7 +104,7 @@ func join(ctx context.Context, o joinOptions, stdout io.Writer) (err error) {
 	if o.tickets != "" {
 		s.mind.Tickets = func() ([]desk.Ticket, error) { return desk.Read(o.tickets) }
 	}
-	w := newWorkspace(sandbox.Config{
+	w := newWorkspace(workspace.Config{
 		Host: api.Hostname(), BotToken: string(s.settings.Slack.BotToken), AppToken: newSecrets().App, SigningSecret: string(s.settings.Slack.SigningSecret),
 		EventsURL:  strings.TrimRight(o.starter, "/") + manifest.EventsPath,
 		TemporalUI: o.ui, Namespace: s.namespace, Mind: s.mind.Handler(),

@@ -14,7 +14,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/operate/launch"
-	"myao/internal/sandbox/desk"
+	"myao/sandbox/desk"
 )
 
 // deskCommand runs the ticket desk with the file that follows.

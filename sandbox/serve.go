@@ -20,14 +20,14 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"myao/internal/config"
-	"myao/internal/freeport"
-	"myao/internal/inspector"
 	"myao/internal/operate/launch"
 	"myao/internal/operate/operator"
-	"myao/internal/sandbox"
-	"myao/internal/sandbox/desk"
 	"myao/internal/slack/manifest"
 	"myao/internal/store"
+	"myao/sandbox/desk"
+	"myao/sandbox/inspector"
+	"myao/sandbox/workspace"
+	"myao/test/freeport"
 )
 
 type options struct {
@@ -96,7 +96,7 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 	s.worker.isUp = polling(s.server)
 	s.mind = &inspector.Inspector{Config: s.settings, WebUI: workflowsOf("http://"+s.ports.ui, namespace), Worker: s.worker, Model: thinks.tap, Clock: time.Now}
 	s.mind.Tickets = func() ([]desk.Ticket, error) { return desk.Read(tickets(s.dir)) }
-	w := newWorkspace(sandbox.Config{
+	w := newWorkspace(workspace.Config{
 		BotToken: own.Token, AppToken: own.App, SigningSecret: own.Signing, EventsURL: "http://" + s.ports.door + manifest.EventsPath,
 		TemporalUI: "http://" + s.ports.ui, Namespace: namespace, Mind: s.mind.Handler(),
 	}, o.quiet)
@@ -251,14 +251,14 @@ func newSecrets() secrets {
 }
 
 // newWorkspace fills the workspace that c describes with people and channels. quiet is in seconds.
-func newWorkspace(c sandbox.Config, quiet int) *sandbox.Workspace {
+func newWorkspace(c workspace.Config, quiet int) *workspace.Workspace {
 	c.Scopes = manifest.Names(manifest.Scopes(config.Default()))
 	c.RetryAfter = []time.Duration{time.Second, 5 * time.Second, 30 * time.Second}
 	c.Hint = fmt.Sprintf("Mention @myao and it answers at once. Otherwise it waits for %d seconds of quiet, then decides whether to answer.", quiet)
-	w := sandbox.New(c)
+	w := workspace.New(c)
 	bot := w.Bot().UserID
 	var people []string
-	for _, u := range []sandbox.User{
+	for _, u := range []workspace.User{
 		{Name: "alice", Display: "alice", RealName: "Alice", Zone: "Europe/Berlin"},
 		{Name: "bob", Display: "bob", RealName: "Bob", Zone: "America/New_York"},
 		{Name: "carol", Display: "carol", RealName: "Carol", Zone: "Asia/Tokyo"},
@@ -266,13 +266,13 @@ func newWorkspace(c sandbox.Config, quiet int) *sandbox.Workspace {
 		people = append(people, w.AddUserAs(u).ID)
 	}
 	everybody := append([]string{bot}, people...)
-	w.AddChannel(sandbox.Public, "general", everybody...)
-	w.AddChannel(sandbox.Public, "random", everybody...)
-	w.AddChannel(sandbox.Private, "secret-plans", bot, people[0], people[1])
+	w.AddChannel(workspace.Public, "general", everybody...)
+	w.AddChannel(workspace.Public, "random", everybody...)
+	w.AddChannel(workspace.Private, "secret-plans", bot, people[0], people[1])
 	// A guest is in no channel, so that the others have everything remembered.
-	people = append(people, w.AddUserAs(sandbox.User{Name: "gil", Display: "gil (guest)", RealName: "Gil", Guest: true, Zone: "Europe/London"}).ID)
+	people = append(people, w.AddUserAs(workspace.User{Name: "gil", Display: "gil (guest)", RealName: "Gil", Guest: true, Zone: "Europe/London"}).ID)
 	for _, id := range people {
-		w.AddChannel(sandbox.DM, "", id)
+		w.AddChannel(workspace.DM, "", id)
 	}
 	return w
 }

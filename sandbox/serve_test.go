@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"myao/internal/sandbox"
+	"myao/sandbox/workspace"
 )
 
 // Any web page can make a browser request an image from this machine without an Origin. A page
@@ -15,7 +15,7 @@ import (
 func TestWellKnownTokensAreRefused(t *testing.T) {
 	t.Parallel()
 	own := newSecrets()
-	w := newWorkspace(sandbox.Config{BotToken: own.Token, AppToken: own.App, SigningSecret: own.Signing}, 4)
+	w := newWorkspace(workspace.Config{BotToken: own.Token, AppToken: own.App, SigningSecret: own.Signing}, 4)
 	defer w.Close()
 	server := httptest.NewServer(w.Handler())
 	defer server.Close()

@@ -13,7 +13,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/store"
-	"myao/internal/store/storetest"
+	"myao/test/storetest"
 )
 
 // runStarter runs the starter in this process, and returns its output and exit status.

@@ -25,9 +25,9 @@ import (
 	"myao/internal/conversation"
 	"myao/internal/operate/doctor"
 	"myao/internal/runtime/temporal"
-	"myao/internal/sandbox"
 	"myao/internal/slack/manifest"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/testserver"
 	"myao/workflows"
 )
 
@@ -110,11 +110,11 @@ agents:
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	scopes := manifest.Names(manifest.Scopes(example(t, nil).Config))
-	w := sandbox.New(sandbox.Config{BotToken: "xoxb-1", SigningSecret: plausible, Scopes: scopes, Logger: slog.New(slog.DiscardHandler)})
+	w := workspace.New(workspace.Config{BotToken: "xoxb-1", SigningSecret: plausible, Scopes: scopes, Logger: slog.New(slog.DiscardHandler)})
 	t.Cleanup(w.Close)
 	server := httptest.NewServer(w.Handler())
 	t.Cleanup(server.Close)
-	w.AddChannel(sandbox.Public, "general", w.Bot().UserID)
+	w.AddChannel(workspace.Public, "general", w.Bot().UserID)
 	ns := namespace(t)
 	address := testserver.FreeAddress(t)
 	p := &doctorBundle{t: t, env: []string{"TEMPORAL_ADDRESS=" + testserver.Temporal(t), "TEMPORAL_NAMESPACE=" + ns}}

@@ -27,7 +27,7 @@ import (
 	"myao/internal/slack"
 	"myao/internal/slack/channels"
 	"myao/internal/store"
-	"myao/internal/store/storetest"
+	"myao/test/storetest"
 )
 
 // patient are limits that no test reaches, and shortLimit is one that a test waits for.

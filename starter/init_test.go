@@ -12,17 +12,17 @@ import (
 	"testing"
 
 	"myao/internal/config"
-	"myao/internal/llm/llmtest"
 	"myao/internal/operate/doctor"
-	"myao/internal/sandbox"
 	"myao/internal/slack/manifest"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
 )
 
 // initBundle runs starter init as a process, against a Slack and a model of the test.
 type initBundle struct {
 	t         *testing.T
 	dir       string
-	slack     *sandbox.Workspace
+	slack     *workspace.Workspace
 	api       string
 	model     *llmtest.Running
 	general   string // a channel that the bot is in
@@ -42,13 +42,13 @@ func newInit(t *testing.T, lacks ...string) *initBundle {
 	scopes := slices.DeleteFunc(manifest.Names(manifest.Scopes(example(t, nil).Config)), func(s string) bool { return slices.Contains(lacks, s) })
 	b := &initBundle{t: t, dir: t.TempDir(), model: llmtest.New(t, nil)}
 	b.model.Key = initKey
-	b.slack = sandbox.New(sandbox.Config{BotToken: initBotToken, AppToken: initAppToken, SigningSecret: plausible, Scopes: scopes, PageSize: 1, Logger: slog.New(slog.DiscardHandler)})
+	b.slack = workspace.New(workspace.Config{BotToken: initBotToken, AppToken: initAppToken, SigningSecret: plausible, Scopes: scopes, PageSize: 1, Logger: slog.New(slog.DiscardHandler)})
 	t.Cleanup(b.slack.Close)
 	server := httptest.NewServer(b.slack.Handler())
 	t.Cleanup(server.Close)
 	b.api = server.URL + "/api/"
-	b.general = b.slack.AddChannel(sandbox.Public, "general", b.slack.Bot().UserID)
-	b.random = b.slack.AddChannel(sandbox.Public, "random")
+	b.general = b.slack.AddChannel(workspace.Public, "general", b.slack.Bot().UserID)
+	b.random = b.slack.AddChannel(workspace.Public, "random")
 	return b
 }
 

@@ -16,7 +16,7 @@ import (
 	"myao/internal/operate/launch"
 	"myao/internal/operate/timeline"
 	"myao/internal/store"
-	"myao/internal/store/storetest"
+	"myao/test/storetest"
 )
 
 // ledgerBundle is a database for commands, without Slack and Temporal.

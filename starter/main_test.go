@@ -23,8 +23,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"myao/internal/sandbox"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/testserver"
 )
 
 // TestMain runs the starter itself in a process that a test has started.
@@ -65,9 +65,9 @@ func (l *logbook) String() string {
 }
 
 // newWorkspace returns a Slack, and the address of its API.
-func newWorkspace(t *testing.T) (*sandbox.Workspace, string) {
+func newWorkspace(t *testing.T) (*workspace.Workspace, string) {
 	t.Helper()
-	w := sandbox.New(sandbox.Config{BotToken: "xoxb-1", AppToken: "xapp-1", SigningSecret: "shh", Logger: slog.New(slog.DiscardHandler)})
+	w := workspace.New(workspace.Config{BotToken: "xoxb-1", AppToken: "xapp-1", SigningSecret: "shh", Logger: slog.New(slog.DiscardHandler)})
 	t.Cleanup(w.Close)
 	server := httptest.NewServer(w.Handler())
 	t.Cleanup(server.Close)
@@ -305,7 +305,7 @@ func TestSocketModeHasNoSlackRoutes(t *testing.T) {
 	}
 	// An event by the socket is stored and acknowledged.
 	alice := workspace.AddUser("alice")
-	general := workspace.AddChannel(sandbox.Public, "general", workspace.Bot().UserID, alice.ID)
+	general := workspace.AddChannel(workspace.Public, "general", workspace.Bot().UserID, alice.ID)
 	workspace.Say(general, alice.ID, "hello?")
 	if err := workspace.AwaitDeliveries(t.Context()); err != nil {
 		t.Errorf("the event was not acknowledged: %v", err)
@@ -323,7 +323,7 @@ func TestARequestOutlivesTheSignalToStop(t *testing.T) {
 	w := start(t, testserver.Temporal(t), sqlite(t), slackAPI, "")
 	w.await("the starter to be ready", func() bool { return w.missing() == nil })
 	alice := workspace.AddUser("alice")
-	general := workspace.AddChannel(sandbox.Public, "general", workspace.Bot().UserID, alice.ID)
+	general := workspace.AddChannel(workspace.Public, "general", workspace.Bot().UserID, alice.ID)
 	body := fmt.Sprintf(`{"type":"event_callback","event_id":"Ev1","team_id":%q,"event":{"type":"message","channel":%q,"channel_type":"channel","user":%q,"text":"hello?","ts":"%d.000100"}}`,
 		workspace.Team(), general, alice.ID, time.Now().Unix())
 	conn, err := net.Dial("tcp", w.address)

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"myao/internal/store"
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // runWith returns a function that runs the starter with a configuration, and wants a status and a text.

@@ -27,10 +27,10 @@ import (
 	"myao/internal/config"
 	"myao/internal/operate/launch"
 	"myao/internal/runtime/temporal"
-	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/slack/installation"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/testserver"
 )
 
 var discard = slog.New(slog.DiscardHandler)
@@ -312,7 +312,7 @@ func TestANewTemporalServerGetsItsSchedules(t *testing.T) {
 	server := testserver.StartTemporal(t, files, 0)
 	workspace, slackAPI := newWorkspace(t)
 	alice := workspace.AddUser("alice")
-	general := workspace.AddChannel(sandbox.Public, "general", workspace.Bot().UserID, alice.ID)
+	general := workspace.AddChannel(workspace.Public, "general", workspace.Bot().UserID, alice.ID)
 	w := start(t, server.Address, sqlite(t), slackAPI, "xapp-1")
 	c := dial(t, server.Address, "default", &interceptor{})
 	scheduled := func() bool {

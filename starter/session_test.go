@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // The error says why Temporal cannot be reached. It names the timeout only if that has passed.

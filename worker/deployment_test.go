@@ -29,7 +29,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/runtime/temporal"
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 func TestBinaryChecksum(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"myao/internal/runtime/telemetry"
 	"myao/internal/slack"
 	"myao/internal/slack/installation"
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // safeBuffer is a log that can be read while it is written.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"myao/internal/freeport"
-	"myao/internal/testserver"
+	"myao/test/freeport"
+	"myao/test/testserver"
 )
 
 // TestMain runs the program itself in a process that a test has started.

@@ -12,10 +12,10 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/runtime/temporal"
-	"myao/internal/sandbox"
 	"myao/internal/store"
-	"myao/internal/store/storetest"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/storetest"
+	"myao/test/testserver"
 )
 
 // A model call in flight when the worker stops is recorded in the usage, even if the database is
@@ -26,12 +26,12 @@ func TestAModelCallCancelledByTheStopIsRecorded(t *testing.T) {
 	}
 	t.Parallel()
 	c, env := namespace(t)
-	w := sandbox.New(sandbox.Config{Team: "T1", BotToken: "xoxb-1"})
+	w := workspace.New(workspace.Config{Team: "T1", BotToken: "xoxb-1"})
 	t.Cleanup(w.Close)
 	api := httptest.NewServer(w.Handler())
 	t.Cleanup(api.Close)
 	alice := w.AddUser("alice").ID
-	channel := w.AddChannel(sandbox.Public, "general", w.Bot().UserID, alice)
+	channel := w.AddChannel(workspace.Public, "general", w.Bot().UserID, alice)
 	asked, cut := make(chan struct{}, 1), make(chan struct{}, 1)
 	model := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)

@@ -16,7 +16,7 @@ import (
 	"myao/activities"
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // Runs continue as new every few messages, while signals and orders come one by one, in bursts

@@ -24,7 +24,7 @@ import (
 	"myao/activities"
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 func TestMain(m *testing.M) { testserver.Main(m) }

@@ -18,11 +18,11 @@ import (
 	"myao/internal/config"
 	"myao/internal/intake/catchup"
 	"myao/internal/intake/record"
-	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/slack/channels"
 	"myao/internal/store"
-	"myao/internal/store/storetest"
+	"myao/sandbox/workspace"
+	"myao/test/storetest"
 	"myao/workflows"
 )
 
@@ -32,13 +32,13 @@ func TestSlackCallsOfFiveThousandChannels(t *testing.T) {
 	t.Parallel()
 	const many = 5000
 	discard := slog.New(slog.DiscardHandler)
-	w := sandbox.New(sandbox.Config{Team: "T1", BotToken: "xoxb-1", Logger: discard})
+	w := workspace.New(workspace.Config{Team: "T1", BotToken: "xoxb-1", Logger: discard})
 	t.Cleanup(w.Close)
 	api := httptest.NewServer(w.Handler())
 	t.Cleanup(api.Close)
 	alice := w.AddUser("alice").ID
 	methods, read := map[string]int{}, map[string]int{} // calls, and those of history by channel
-	w.Faults().Add(sandbox.Fault{Error: "never", Match: func(c sandbox.Call) bool {
+	w.Faults().Add(workspace.Fault{Error: "never", Match: func(c workspace.Call) bool {
 		methods[c.Method]++
 		if c.Method == "conversations.history" {
 			read[c.Args.Get("channel")]++
@@ -46,7 +46,7 @@ func TestSlackCallsOfFiveThousandChannels(t *testing.T) {
 		return false
 	}})
 	for n := range many {
-		w.AddChannel(sandbox.Public, fmt.Sprintf("c%d", n), w.Bot().UserID, alice)
+		w.AddChannel(workspace.Public, fmt.Sprintf("c%d", n), w.Bot().UserID, alice)
 	}
 	db := storetest.Open(t)
 	client := slack.New(slack.Config{Token: "xoxb-1", APIURL: api.URL + "/api/"})

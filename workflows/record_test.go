@@ -21,7 +21,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 var record = flag.Bool("record", false, "record the histories that testdata lacks, on a real server")

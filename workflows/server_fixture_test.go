@@ -27,7 +27,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/runtime/temporal"
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 var quiet = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))

@@ -27,7 +27,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/runtime/codec"
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 var onPostgres = flag.Bool("postgres", false, "show the test of a changed branch on a Temporal server on Postgres")

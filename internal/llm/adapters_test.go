@@ -14,8 +14,8 @@ import (
 
 	"myao/internal/config"
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
 	"myao/internal/llm/providers"
+	"myao/test/llmtest"
 )
 
 // The contract of llm.Model, tested for every network adapter over real HTTP.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
+	"myao/test/llmtest"
 )
 
 const (

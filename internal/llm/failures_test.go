@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
+	"myao/test/llmtest"
 )
 
 // How calls fail, for every network adapter, over real HTTP.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
+	"myao/test/llmtest"
 )
 
 // The contract of files, tested for every network adapter. The server refuses what the providers

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
+	"myao/test/llmtest"
 )
 
 // The contract of tools, tested for every network adapter. The server refuses what the providers

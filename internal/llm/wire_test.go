@@ -14,8 +14,8 @@ import (
 
 	"myao/internal/config"
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
 	"myao/internal/llm/providers"
+	"myao/test/llmtest"
 )
 
 // keyHeaders are the headers in which providers expect the key.

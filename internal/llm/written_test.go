@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
+	"myao/test/llmtest"
 )
 
 // searches is the call of most spellings below.

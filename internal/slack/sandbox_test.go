@@ -7,13 +7,13 @@ import (
 	"slices"
 	"testing"
 
-	"myao/internal/sandbox"
 	"myao/internal/slack"
+	"myao/sandbox/workspace"
 )
 
-func standIn(t *testing.T, cfg sandbox.Config) (*sandbox.Workspace, *slack.Client) {
+func standIn(t *testing.T, cfg workspace.Config) (*workspace.Workspace, *slack.Client) {
 	t.Helper()
-	w := sandbox.New(cfg)
+	w := workspace.New(cfg)
 	server := httptest.NewServer(w.Handler())
 	t.Cleanup(func() { server.Close(); w.Close() })
 	return w, slack.New(slack.Config{Token: "xoxb-sandbox", APIURL: server.URL + "/api"})
@@ -21,15 +21,15 @@ func standIn(t *testing.T, cfg sandbox.Config) (*sandbox.Workspace, *slack.Clien
 
 func TestConversationsOfTheSandbox(t *testing.T) {
 	t.Parallel()
-	w, c := standIn(t, sandbox.Config{PageSize: 2})
+	w, c := standIn(t, workspace.Config{PageSize: 2})
 	alice, bot := w.AddUser("alice").ID, w.Bot().UserID
-	general := w.AddChannel(sandbox.Public, "general", alice, bot)
-	secret := w.AddChannel(sandbox.Private, "secret", alice, bot)
-	old := w.AddChannel(sandbox.Public, "old", bot)
-	w.AddChannel(sandbox.Public, "elsewhere", alice)
-	dm := w.AddChannel(sandbox.DM, "", alice)
-	group := w.AddChannel(sandbox.GroupDM, "", alice, w.AddUser("bob").ID, bot)
-	w.AddChannel(sandbox.GroupDM, "", alice, w.AddUser("carol").ID)
+	general := w.AddChannel(workspace.Public, "general", alice, bot)
+	secret := w.AddChannel(workspace.Private, "secret", alice, bot)
+	old := w.AddChannel(workspace.Public, "old", bot)
+	w.AddChannel(workspace.Public, "elsewhere", alice)
+	dm := w.AddChannel(workspace.DM, "", alice)
+	group := w.AddChannel(workspace.GroupDM, "", alice, w.AddUser("bob").ID, bot)
+	w.AddChannel(workspace.GroupDM, "", alice, w.AddUser("carol").ID)
 	w.Archive(old, true)
 
 	list := func() map[string]slack.Channel {
@@ -83,17 +83,17 @@ func TestHistoryOfTheSandbox(t *testing.T) {
 	for _, forward := range []bool{false, true} {
 		t.Run(fmt.Sprintf("oldest page first %v", forward), func(t *testing.T) {
 			t.Parallel()
-			w, c := standIn(t, sandbox.Config{PageSize: 2, OldestPageFirst: forward})
+			w, c := standIn(t, workspace.Config{PageSize: 2, OldestPageFirst: forward})
 			alice := w.AddUser("alice").ID
-			general := w.AddChannel(sandbox.Public, "general", alice, w.Bot().UserID)
+			general := w.AddChannel(workspace.Public, "general", alice, w.Bot().UserID)
 			before := w.Say(general, alice, "before")
 			root := w.Say(general, alice, "root")
-			w.Say(general, alice, "reply", sandbox.InThread(root))
+			w.Say(general, alice, "reply", workspace.InThread(root))
 			gone := w.Say(general, alice, "gone")
-			under := w.Say(general, alice, "under", sandbox.InThread(gone))
+			under := w.Say(general, alice, "under", workspace.InThread(gone))
 			w.Delete(general, gone)
-			hook := w.SayAsApp(general, sandbox.App{BotID: "B0HOOK", Name: "deploys"}, "deployed")
-			shown := w.Say(general, alice, "shown", sandbox.InThread(root), sandbox.Broadcast())
+			hook := w.SayAsApp(general, workspace.App{BotID: "B0HOOK", Name: "deploys"}, "deployed")
+			shown := w.Say(general, alice, "shown", workspace.InThread(root), workspace.Broadcast())
 			w.Rename(general, "commons")
 			own, err := c.Identity(t.Context())
 			if err != nil {

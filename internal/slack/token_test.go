@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/sandbox"
 	"myao/internal/slack"
+	"myao/sandbox/workspace"
 )
 
 func TestTokenInfo(t *testing.T) {
@@ -47,12 +47,12 @@ func TestTokenInfo(t *testing.T) {
 
 func TestTokenInfoOfTheSandbox(t *testing.T) {
 	t.Parallel()
-	_, c := standIn(t, sandbox.Config{Scopes: []string{"chat:write", "channels:read"}})
+	_, c := standIn(t, workspace.Config{Scopes: []string{"chat:write", "channels:read"}})
 	got, err := c.TokenInfo(t.Context())
 	if want := []string{"channels:read", "chat:write"}; err != nil || !slices.Equal(got.Scopes, want) || time.Since(got.Date).Abs() > time.Minute {
 		t.Errorf("%+v, %v; want %v, now", got, err, want)
 	}
-	_, c = standIn(t, sandbox.Config{BotToken: "xoxb-other", Scopes: []string{"chat:write"}})
+	_, c = standIn(t, workspace.Config{BotToken: "xoxb-other", Scopes: []string{"chat:write"}})
 	var refused *slack.Error
 	if got, err := c.TokenInfo(t.Context()); !errors.As(err, &refused) || refused.Code != "invalid_auth" || got.Scopes != nil {
 		t.Errorf("with a wrong token: %+v, %v", got, err)
@@ -61,7 +61,7 @@ func TestTokenInfoOfTheSandbox(t *testing.T) {
 
 func TestSocketCheck(t *testing.T) {
 	t.Parallel()
-	w := sandbox.New(sandbox.Config{AppToken: "xapp-1"})
+	w := workspace.New(workspace.Config{AppToken: "xapp-1"})
 	server := httptest.NewServer(w.Handler())
 	t.Cleanup(func() { server.Close(); w.Close() })
 	try := func(token, url string) (int, error) {

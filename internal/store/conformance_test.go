@@ -11,7 +11,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // The suite runs on both databases: Postgres and SQLite must behave alike in every test here. It

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"myao/internal/chat"
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // passwordServer is a Postgres that asks for a password, hands it to the test and refuses it.

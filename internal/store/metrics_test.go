@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"gorm.io/gorm"
 
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // An outcome is counted once, however often it is written.

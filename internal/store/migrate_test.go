@@ -23,7 +23,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // withLater gives a store two migrations more, and returns the names of all: one that adds a column, and one that builds

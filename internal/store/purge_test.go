@@ -8,7 +8,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // keptOfPurgedChannel is where a purged channel's id stays, and why.

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // Both databases' refusals have the same reasons.

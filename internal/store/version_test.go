@@ -6,7 +6,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 func TestVersion(t *testing.T) {

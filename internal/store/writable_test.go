@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // A lock is waited for; a lasting one is reported in time for a probe, long before SQLite gives up.

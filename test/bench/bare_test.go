@@ -18,7 +18,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // The bare worker shows the cost of Temporal itself: its workflows and activities do almost

@@ -12,7 +12,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // The size of the workspaces, apart from their messages. All channels and these threads have

@@ -12,9 +12,9 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
 
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
+	"myao/test/testserver"
 	"myao/workflows"
 )
 
@@ -192,7 +192,7 @@ func (w *system) modelRows() []row {
 	const changed = 7
 	channels := b.scaled(500, 20)
 	for i := len(w.channels); i < channels; i++ {
-		w.channels = append(w.channels, w.Workspace.AddChannel(sandbox.Public, fmt.Sprintf("room-%d", i), w.person, w.Workspace.Bot().UserID))
+		w.channels = append(w.channels, w.Workspace.AddChannel(workspace.Public, fmt.Sprintf("room-%d", i), w.person, w.Workspace.Bot().UserID))
 	}
 	for i := range channels {
 		w.check(writer.say(b.Context(), w.channels[i], "", writer.ts(), "something to remember"))

@@ -9,7 +9,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // place is a conversation: a thread, or the top level of a channel if thread is empty.

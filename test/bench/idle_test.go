@@ -14,9 +14,9 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
+	"myao/test/testserver"
 )
 
 const (
@@ -166,7 +166,7 @@ func (w *system) restart(floor *bare, slack *bareSlack, oursFirst bool) (first, 
 
 // replies starts a program and returns the times until the first and the last of a hundred more
 // posts.
-func (b *bench) replies(program *testserver.Program, workspace *sandbox.Workspace) (first, last time.Duration) {
+func (b *bench) replies(program *testserver.Program, workspace *workspace.Workspace) (first, last time.Duration) {
 	b.Helper()
 	before := len(workspace.Posts())
 	began := time.Now()
@@ -181,20 +181,20 @@ func (b *bench) replies(program *testserver.Program, workspace *sandbox.Workspac
 
 // bareSlack is a workspace for the bare worker's posts. It sends no events.
 type bareSlack struct {
-	workspace *sandbox.Workspace
+	workspace *workspace.Workspace
 	api       string // the address of its Web API
 	channels  []string
 }
 
 func newBareSlack(b *bench) *bareSlack {
 	b.Helper()
-	s := &bareSlack{workspace: sandbox.New(sandbox.Config{LogLimit: 1000})}
+	s := &bareSlack{workspace: workspace.New(workspace.Config{LogLimit: 1000})}
 	b.Cleanup(s.workspace.Close)
 	api := httptest.NewServer(s.workspace.Handler())
 	b.Cleanup(api.Close)
 	s.api = api.URL + "/api/"
 	for i := range dueChannels {
-		s.channels = append(s.channels, s.workspace.AddChannel(sandbox.Public, fmt.Sprintf("room-%d", i), s.workspace.Bot().UserID))
+		s.channels = append(s.channels, s.workspace.AddChannel(workspace.Public, fmt.Sprintf("room-%d", i), s.workspace.Bot().UserID))
 	}
 	return s
 }

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 var (

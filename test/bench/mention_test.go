@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // measureMention mentions the bot five times a second, each time in another channel, because

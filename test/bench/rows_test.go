@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 func TestRowsCompareWithTheirGoals(t *testing.T) {

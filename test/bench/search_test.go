@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"myao/internal/store"
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 const (

@@ -3,7 +3,7 @@ package bench
 import (
 	"time"
 
-	"myao/internal/testserver"
+	"myao/test/testserver"
 	"myao/test/world"
 )
 

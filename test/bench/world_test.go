@@ -11,10 +11,10 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
 	"myao/internal/store"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
+	"myao/test/testserver"
 	"myao/test/world"
 )
 
@@ -124,7 +124,7 @@ func build(b *bench, o settings) *system {
 	}
 	w := &system{b: b, World: world.New(b, world.Settings{
 		Name: "bench-" + o.name, Temporal: b.servers.temporal.Address, Database: b.servers.postgres.Database(), Model: o.answer,
-		Slack: sandbox.Config{Team: team, Deliverers: 16, LogLimit: 1000},
+		Slack: workspace.Config{Team: team, Deliverers: 16, LogLimit: 1000},
 	})}
 	w.starter, w.worker = w.Starters[0], w.Workers[0]
 	if !o.events {
@@ -132,7 +132,7 @@ func build(b *bench, o settings) *system {
 	}
 	w.person = w.Workspace.AddUser("alice").ID
 	for i := range o.channels {
-		w.channels = append(w.channels, w.Workspace.AddChannel(sandbox.Public, fmt.Sprintf("room-%d", i), w.person, w.Workspace.Bot().UserID))
+		w.channels = append(w.channels, w.Workspace.AddChannel(workspace.Public, fmt.Sprintf("room-%d", i), w.person, w.Workspace.Bot().UserID))
 	}
 	more := ""
 	if o.more != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 func testChannels(t *testing.T, w *world) {

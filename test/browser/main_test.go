@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 var (

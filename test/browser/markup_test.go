@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // vicious are texts that try to run code on others' pages. Each must show as it was typed.

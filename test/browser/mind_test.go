@@ -15,7 +15,7 @@ import (
 
 	"myao/internal/llm"
 	"myao/internal/llm/demo"
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // slowQuestion returns the variant of a question to which the demo model answers yes with the

@@ -13,7 +13,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // film is a moving picture of the page.

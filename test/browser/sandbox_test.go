@@ -14,8 +14,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"go.yaml.in/yaml/v3"
 
-	"myao/internal/sandbox"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/testserver"
 	programs "myao/test/world"
 )
 
@@ -108,7 +108,7 @@ func (w *world) channel(t *testing.T, name string) programs.Channel {
 			return c
 		}
 		for _, u := range s.Users {
-			if c.Kind == sandbox.DM && u.Name == name && slices.Contains(c.Members, u.ID) {
+			if c.Kind == workspace.DM && u.Name == name && slices.Contains(c.Members, u.ID) {
 				return c
 			}
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // TestScreenshots takes the pictures in docs/images while a reply to a judged question is held back.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/sandbox"
+	"myao/sandbox/workspace"
 )
 
 // settleTimeout is how long the bot may take to finish all work once people have stopped and
@@ -120,7 +120,7 @@ func (f *figures) runFailures(ctx context.Context, began time.Time) {
 		name := slackFault(fault)
 		fault.Times = p.times
 		f.world.log.Printf("Slack fails %d times: %s", p.times, name)
-		fault.Match = func(sandbox.Call) bool {
+		fault.Match = func(workspace.Call) bool {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			f.slack[name]++

@@ -8,15 +8,15 @@ import (
 	"sync"
 	"time"
 
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
 	"myao/test/world"
 )
 
 // slackFaults are failures of Slack's Web API, mostly of posting. Recovery from the last ones is
 // slow. None hides a message for longer than the lease of an attempt: after that, what Slack
 // shows is the only way to know whether a killed worker has posted.
-var slackFaults = []sandbox.Fault{
+var slackFaults = []workspace.Fault{
 	{Method: "chat.postMessage", Status: 429, RetryAfter: "1"},
 	{Method: "chat.postMessage", Status: 429},
 	{Method: "chat.postMessage", Status: 500},
@@ -47,7 +47,7 @@ var slackFaults = []sandbox.Fault{
 // slowSlackFaults is the number of slow ones at the end of slackFaults.
 const slowSlackFaults = 2
 
-func slackFault(f sandbox.Fault) string {
+func slackFault(f workspace.Fault) string {
 	var b strings.Builder
 	b.WriteString(f.Method)
 	if f.AfterEffect {

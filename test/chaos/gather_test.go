@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"myao/internal/sandbox"
+	"myao/sandbox/workspace"
 )
 
 // gather makes the record of a run: messages from the people, acknowledgements and posts from
@@ -27,13 +27,13 @@ func (w *system) gather(p *people) (record, error) {
 }
 
 // setAcknowledged sets when the messages' events were first acknowledged.
-func setAcknowledged(messages []said, deliveries []sandbox.Delivery) {
+func setAcknowledged(messages []said, deliveries []workspace.Delivery) {
 	type id struct{ channel, ts string }
 	at := map[id]*said{}
 	for i := range messages {
 		at[id{messages[i].channel, messages[i].ts}] = &messages[i]
 	}
-	first := func(t *time.Time, d sandbox.Delivery) {
+	first := func(t *time.Time, d workspace.Delivery) {
 		if heard := d.At.Add(d.Took); t.IsZero() || heard.Before(*t) {
 			*t = heard
 		}

@@ -13,7 +13,7 @@ import (
 	temporalsdk "go.temporal.io/sdk/temporal"
 
 	"myao/internal/conversation"
-	"myao/internal/testserver"
+	"myao/test/testserver"
 	"myao/workflows"
 )
 

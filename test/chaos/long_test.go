@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"myao/internal/conversation"
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // TestLongConversation writes ten thousand messages in one thread without a pause. The workflow

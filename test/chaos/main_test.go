@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 var (

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // TestTemporalDown takes Temporal down for long while people write. The door acknowledges every

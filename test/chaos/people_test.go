@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"myao/internal/sandbox"
+	"myao/sandbox/workspace"
 )
 
 // people carries out the acts of a plan at their times, without waiting for answers.
@@ -50,17 +50,17 @@ func (p *people) do(a act) {
 	text := original.text(w.Bot().UserID)
 	switch a.verb {
 	case edit:
-		p.disturb(a.disturbance, func(e sandbox.Event) bool { return e.Subtype == "message_changed" && e.TS == m.ts })
+		p.disturb(a.disturbance, func(e workspace.Event) bool { return e.Subtype == "message_changed" && e.TS == m.ts })
 		if !m.edited.IsZero() {
 			text = "<@" + w.Bot().UserID + "> " + text
 		}
 		w.Edit(m.channel, m.ts, text+" (in other words)")
 	case addMention:
-		p.disturb(a.disturbance, func(e sandbox.Event) bool { return e.EventTS != m.ts && e.TS == m.ts })
+		p.disturb(a.disturbance, func(e workspace.Event) bool { return e.EventTS != m.ts && e.TS == m.ts })
 		m.edited = time.Now()
 		w.Edit(m.channel, m.ts, "<@"+w.Bot().UserID+"> "+text)
 	case remove:
-		p.disturb(a.disturbance, func(e sandbox.Event) bool { return isDeletion(e) && e.TS == m.ts })
+		p.disturb(a.disturbance, func(e workspace.Event) bool { return isDeletion(e) && e.TS == m.ts })
 		m.deleted = time.Now()
 		w.Delete(m.channel, m.ts)
 	}
@@ -69,18 +69,18 @@ func (p *people) do(a act) {
 func (p *people) say(a act) {
 	w := p.w.Workspace
 	m := &said{n: a.n, kind: a.kind, channel: p.w.channels[a.channel], direct: strings.HasPrefix(p.w.channels[a.channel], "D"), at: time.Now()}
-	var options []sandbox.SayOption
+	var options []workspace.SayOption
 	if a.thread != 0 {
 		m.thread = p.said[a.thread].ts
-		options = append(options, sandbox.InThread(m.thread))
+		options = append(options, workspace.InThread(m.thread))
 	}
 	text := a.text(w.Bot().UserID)
 	if m.direct && a.n%2 == 0 {
 		text = fmt.Sprintf("what about hey-%d?", a.n) // in a direct message every message addresses the bot
 	}
-	p.disturb(a.disturbance, func(e sandbox.Event) bool { return e.Text == text })
+	p.disturb(a.disturbance, func(e workspace.Event) bool { return e.Text == text })
 	if a.kind == stranger {
-		m.ts = w.SayAsApp(m.channel, sandbox.App{BotID: "B0OTHER", Name: "ci", UserID: ""}, text, options...)
+		m.ts = w.SayAsApp(m.channel, workspace.App{BotID: "B0OTHER", Name: "ci", UserID: ""}, text, options...)
 	} else {
 		m.ts = w.Say(m.channel, p.w.users[a.user], text, options...)
 	}
@@ -91,8 +91,8 @@ func (p *people) say(a act) {
 }
 
 // disturb disturbs the delivery of the events that which matches.
-func (p *people) disturb(how disturbance, which func(sandbox.Event) bool) {
-	f := sandbox.EventFault{Match: which, Times: 2}
+func (p *people) disturb(how disturbance, which func(workspace.Event) bool) {
+	f := workspace.EventFault{Match: which, Times: 2}
 	switch how {
 	case delivered:
 		return
@@ -101,7 +101,7 @@ func (p *people) disturb(how disturbance, which func(sandbox.Event) bool) {
 	case oneDropped:
 		// One of the two events of a mention. Other messages have only one event; leave it alone.
 		f.Drop, f.Times = true, 1
-		f.Match = func(e sandbox.Event) bool { return which(e) && e.Mention }
+		f.Match = func(e workspace.Event) bool { return which(e) && e.Mention }
 	case delayed:
 		f.Delay = 500*time.Millisecond + time.Duration(len(p.order)%5)*700*time.Millisecond
 	case again:
@@ -114,7 +114,7 @@ func (p *people) disturb(how disturbance, which func(sandbox.Event) bool) {
 }
 
 // isDeletion reports whether an event is a deletion. A parent with replies becomes a tombstone.
-func isDeletion(e sandbox.Event) bool {
+func isDeletion(e workspace.Event) bool {
 	return e.Subtype == "message_deleted" || e.Subtype == "message_changed" && e.Text == "This message was deleted."
 }
 

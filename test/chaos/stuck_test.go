@@ -15,7 +15,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/operate/doctor"
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // TestStuck breaks the code of a conversation's workflow on a server that reports that, which the dev

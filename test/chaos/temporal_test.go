@@ -5,7 +5,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // TestTemporalOnPostgres checks that a Temporal server on Postgres keeps a workflow when the

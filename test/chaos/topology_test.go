@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/sandbox"
+	"myao/sandbox/workspace"
 	"myao/test/world"
 )
 
@@ -92,7 +92,7 @@ func (w *system) checkOutage(f *figures, what string, end, restart func()) {
 	f.people.do(act{verb: say, n: len(f.people.order) + 1, kind: mention, channel: 0})
 	if what == "temporal" {
 		world.Await(w.t, "the door to acknowledge the event", func() bool {
-			return slices.ContainsFunc(w.Workspace.Deliveries()[before:], func(d sandbox.Delivery) bool { return d.Status == http.StatusOK })
+			return slices.ContainsFunc(w.Workspace.Deliveries()[before:], func(d workspace.Delivery) bool { return d.Status == http.StatusOK })
 		})
 	}
 	restart()

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/sandbox"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/testserver"
 	"myao/test/world"
 )
 
@@ -63,7 +63,7 @@ func build(t *testing.T, o settings) *system {
 	w.World = world.New(t, world.Settings{ // whose programs are without the race detector, which would be too slow
 		Name: "chaos", Temporal: w.temporal.Address, Database: w.postgres.URL, Model: w.model.handle,
 		Starters: o.starters, Workers: o.workers,
-		Slack: sandbox.Config{Team: team, RetryAfter: o.retryAfter, Deliverers: 8, LogLimit: 10_000_000},
+		Slack: workspace.Config{Team: team, RetryAfter: o.retryAfter, Deliverers: 8, LogLimit: 10_000_000},
 	})
 	var doors []string
 	for i, p := range w.Starters {
@@ -118,14 +118,14 @@ func (w *system) populate(o settings) {
 	}
 	members := append([]string{bot}, w.users...)
 	for i := range o.channels {
-		kind := sandbox.Public
+		kind := workspace.Public
 		if i%5 == 4 {
-			kind = sandbox.Private
+			kind = workspace.Private
 		}
 		w.channels = append(w.channels, w.Workspace.AddChannel(kind, fmt.Sprintf("room-%d", i), members...))
 	}
 	for i := range o.direct {
-		w.channels = append(w.channels, w.Workspace.AddChannel(sandbox.DM, "", w.users[i]))
+		w.channels = append(w.channels, w.Workspace.AddChannel(workspace.DM, "", w.users[i]))
 	}
 }
 

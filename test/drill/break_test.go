@@ -21,8 +21,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"myao/internal/conversation"
-	"myao/internal/sandbox"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/testserver"
 )
 
 // desk is an MCP server that can hang.
@@ -82,7 +82,7 @@ func (w *system) stick() {
 	})
 	other.Stop()
 	w.worker.Start()
-	w.Workspace.Say(w.general, w.alice, "<@"+w.Workspace.Bot().UserID+"> are you there?", sandbox.InThread(thread))
+	w.Workspace.Say(w.general, w.alice, "<@"+w.Workspace.Bot().UserID+"> are you there?", workspace.InThread(thread))
 }
 
 // smallDisk mounts a disk of 64 MB that the test may fill.

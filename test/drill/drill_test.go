@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
 	"myao/internal/runtime/pause"
-	"myao/internal/testserver"
+	"myao/test/llmtest"
+	"myao/test/testserver"
 )
 
 // The ten ways. Of each, the doctor and the alerts name the cause before any consequence.

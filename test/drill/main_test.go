@@ -4,7 +4,7 @@ import (
 	"flag"
 	"testing"
 
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 var flagRun = flag.Bool("drill.run", false, "break the system in ten ways; without it the test is skipped")

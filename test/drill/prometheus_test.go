@@ -10,7 +10,7 @@ import (
 	"regexp"
 	"strconv"
 
-	"myao/internal/testserver"
+	"myao/test/testserver"
 	"myao/test/world"
 )
 

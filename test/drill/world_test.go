@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"myao/internal/operate/doctor"
-	"myao/internal/sandbox"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/testserver"
 	"myao/test/world"
 )
 
@@ -30,11 +30,11 @@ func start(t *testing.T, temporal, database, config string) *system {
 	t.Helper()
 	w := &system{t: t, World: world.New(t, world.Settings{
 		Name: "drill", Temporal: temporal, Database: database,
-		Slack: sandbox.Config{Team: "T0DRILL", RetryAfter: []time.Duration{0, time.Second, 5 * time.Second}, Deliverers: 8},
+		Slack: workspace.Config{Team: "T0DRILL", RetryAfter: []time.Duration{0, time.Second, 5 * time.Second}, Deliverers: 8},
 	})}
 	w.starter, w.worker = w.Starters[0], w.Workers[0]
 	w.alice = w.Workspace.AddUser("alice").ID
-	w.general = w.Workspace.AddChannel(sandbox.Public, "general", w.Workspace.Bot().UserID, w.alice)
+	w.general = w.Workspace.AddChannel(workspace.Public, "general", w.Workspace.Bot().UserID, w.alice)
 	w.Configure("{retention: {messages_days: 400}, llm: {prices: {test: {input: 1, output: 1}}}, response: {min_wait_seconds: 1}}",
 		"agents: {judgment: {model: test}, memory: {model: test}}", config)
 	w.Start()

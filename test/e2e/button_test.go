@@ -9,10 +9,10 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/testserver"
 )
 
 // proposed has a proposal to whoever asked stand under a message, as if a reply had made it.
@@ -40,19 +40,19 @@ func TestButtonsInSlack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, sqlite(t), append(options, longAckTimeout, quiet(300), maxWait(600))...)
-			stranger := s.Workspace.AddUserAs(sandbox.User{Name: "mallory", Team: "T0OTHER"}).ID
-			guest := s.Workspace.AddUserAs(sandbox.User{Name: "gil", Guest: true}).ID
+			stranger := s.Workspace.AddUserAs(workspace.User{Name: "mallory", Team: "T0OTHER"}).ID
+			guest := s.Workspace.AddUserAs(workspace.User{Name: "gil", Guest: true}).ID
 			for _, user := range []string{stranger, guest} {
 				s.Workspace.Join(s.general, user)
 			}
-			elsewhere := s.Workspace.AddChannel(sandbox.Public, "elsewhere", s.Workspace.Bot().UserID, s.alice.ID)
+			elsewhere := s.Workspace.AddChannel(workspace.Public, "elsewhere", s.Workspace.Bot().UserID, s.alice.ID)
 			question := s.Workspace.Say(s.general, s.alice.ID, "who opens a ticket?")
 			s.awaitStored(s.general, question)
 			const shown = "1700000000.000300"
 			p := s.proposed(s.alice.ID, question, shown, time.Now().Add(time.Hour))
 			press := func(user, action string, p store.Proposal) string {
 				t.Helper()
-				text, _ := s.interact(action, func() *sandbox.Interaction { return s.Workspace.Press(s.general, user, p.ShownTS, action, p.ID) })
+				text, _ := s.interact(action, func() *workspace.Interaction { return s.Workspace.Press(s.general, user, p.ShownTS, action, p.ID) })
 				return text
 			}
 			now := func(p store.Proposal) store.Proposal {
@@ -84,7 +84,7 @@ func TestButtonsInSlack(t *testing.T) {
 				return left
 			}
 			before := count()
-			forged := []*sandbox.Interaction{
+			forged := []*workspace.Interaction{
 				s.Workspace.Press(elsewhere, s.alice.ID, shown, slack.ActionApprove, p.ID),
 				s.Workspace.Press(s.general, s.alice.ID, "1700000000.000999", slack.ActionApprove, p.ID),
 				s.Workspace.Press(s.general, s.alice.ID, shown, "myao_other", p.ID),
@@ -103,7 +103,7 @@ func TestButtonsInSlack(t *testing.T) {
 				t.Fatalf("before whoever asked decides, it is %s by %s", p.State, p.DecidedBy)
 			}
 
-			clicks := make(chan *sandbox.Interaction, 2)
+			clicks := make(chan *workspace.Interaction, 2)
 			for range 2 {
 				go func() { clicks <- s.Workspace.Press(s.general, s.alice.ID, shown, slack.ActionApprove, p.ID) }()
 			}

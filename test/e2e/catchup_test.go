@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/slack/manifest"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/testserver"
 	"myao/test/world"
 	"myao/workflows"
 )
@@ -47,19 +47,19 @@ func TestSaidWhileDown(t *testing.T) {
 	s := start(t, sqlite(t), quiet(300), maxWait(600))
 	now := time.Now()
 	// Two old threads: one that the bot knows, and one without replies yet.
-	known := s.Workspace.Say(s.general, s.alice.ID, "an old matter", sandbox.At(now.Add(-72*time.Hour)))
-	first := s.Workspace.Say(s.general, s.bob.ID, "I had a look", sandbox.InThread(known), sandbox.At(now.Add(-71*time.Hour)))
-	untouched := s.Workspace.Say(s.general, s.bob.ID, "nobody said anything to this", sandbox.At(now.Add(-70*time.Hour)))
+	known := s.Workspace.Say(s.general, s.alice.ID, "an old matter", workspace.At(now.Add(-72*time.Hour)))
+	first := s.Workspace.Say(s.general, s.bob.ID, "I had a look", workspace.InThread(known), workspace.At(now.Add(-71*time.Hour)))
+	untouched := s.Workspace.Say(s.general, s.bob.ID, "nobody said anything to this", workspace.At(now.Add(-70*time.Hour)))
 	s.awaitStored(s.general, known, first, untouched)
 	s.starter.Stop()
 	s.worker.Stop()
 
-	top := s.Workspace.Say(s.general, s.alice.ID, s.mention("at the top level?"), sandbox.WithoutEvent())
-	s.Workspace.Say(s.general, s.alice.ID, s.mention("in an old thread?"), sandbox.InThread(known), sandbox.WithoutEvent())
-	s.Workspace.Say(s.general, s.alice.ID, s.mention("under an old message?"), sandbox.InThread(untouched), sandbox.WithoutEvent())
-	direct := s.Workspace.AddChannel(sandbox.DM, "", s.alice.ID)
-	s.Workspace.Say(direct, s.alice.ID, "in a direct message?", sandbox.WithoutEvent()) // the first message there
-	later := s.Workspace.Say(s.general, s.bob.ID, "and nothing of interest", sandbox.WithoutEvent())
+	top := s.Workspace.Say(s.general, s.alice.ID, s.mention("at the top level?"), workspace.WithoutEvent())
+	s.Workspace.Say(s.general, s.alice.ID, s.mention("in an old thread?"), workspace.InThread(known), workspace.WithoutEvent())
+	s.Workspace.Say(s.general, s.alice.ID, s.mention("under an old message?"), workspace.InThread(untouched), workspace.WithoutEvent())
+	direct := s.Workspace.AddChannel(workspace.DM, "", s.alice.ID)
+	s.Workspace.Say(direct, s.alice.ID, "in a direct message?", workspace.WithoutEvent()) // the first message there
+	later := s.Workspace.Say(s.general, s.bob.ID, "and nothing of interest", workspace.WithoutEvent())
 
 	s.worker.Start()
 	s.starter.Start()
@@ -120,12 +120,12 @@ func TestStoredIsNotHandled(t *testing.T) {
 	s := start(t, sqlite(t), quiet(300), maxWait(600))
 	never, late := s.room(), s.room()
 	s.runWorkflow("ChannelSync", nil, nil)
-	for room, fault := range map[string]sandbox.EventFault{never: {Drop: true}, late: {Delay: 12 * time.Second}} {
-		root := s.Workspace.Say(room, s.bob.ID, "a thread", sandbox.WithoutEvent())
+	for room, fault := range map[string]workspace.EventFault{never: {Drop: true}, late: {Delay: 12 * time.Second}} {
+		root := s.Workspace.Say(room, s.bob.ID, "a thread", workspace.WithoutEvent())
 		fault.Times = 2 // the message and its app_mention
 		s.Workspace.Faults().AddEvent(fault)
-		alices := s.Workspace.Say(room, s.alice.ID, s.mention("and me?"), sandbox.InThread(root))
-		s.Workspace.Say(room, s.bob.ID, s.mention("can you help?"), sandbox.InThread(root))
+		alices := s.Workspace.Say(room, s.alice.ID, s.mention("and me?"), workspace.InThread(root))
+		s.Workspace.Say(room, s.bob.ID, s.mention("can you help?"), workspace.InThread(root))
 		s.await("bob's answer", func() bool { return len(s.postsIn(room)) > 0 })
 		s.awaitStored(room, alices) // from the thread's history
 	}
@@ -141,8 +141,8 @@ func TestOldIsStoredAndNotAnswered(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite(t), quiet(300), maxWait(600), configured("channels: {general: {max_message_age_seconds: 3600}}"))
 	now := time.Now()
-	old := s.Workspace.Say(s.general, s.alice.ID, s.mention("two hours ago?"), sandbox.At(now.Add(-2*time.Hour)), sandbox.WithoutEvent())
-	random := s.Workspace.AddChannel(sandbox.Public, "random", s.alice.ID, s.bob.ID)
+	old := s.Workspace.Say(s.general, s.alice.ID, s.mention("two hours ago?"), workspace.At(now.Add(-2*time.Hour)), workspace.WithoutEvent())
+	random := s.Workspace.AddChannel(workspace.Public, "random", s.alice.ID, s.bob.ID)
 	before := s.Workspace.Say(random, s.alice.ID, s.mention("are you in here?"))
 	s.Workspace.Join(random, s.Workspace.Bot().UserID)
 	if out := s.catchUpAll(); out.Channels != 2 || out.New < 2 || out.Taken != 0 || out.Failed != 0 {
@@ -150,7 +150,7 @@ func TestOldIsStoredAndNotAnswered(t *testing.T) {
 	}
 	s.awaitStored(s.general, old)
 	s.awaitStored(random, before)
-	missed := s.Workspace.Say(random, s.alice.ID, s.mention("and now?"), sandbox.WithoutEvent())
+	missed := s.Workspace.Say(random, s.alice.ID, s.mention("and now?"), workspace.WithoutEvent())
 	s.catchUpAll()
 	s.await("the answer, and the introduction", func() bool { return s.postsInThread(missed) == 1 && s.postsInThread("") == 1 })
 	s.never("an answer to what is old", 4*time.Second, func() bool { return len(s.posts()) > 2 })

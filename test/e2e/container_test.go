@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"testing"
 
-	"myao/internal/sandbox"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/testserver"
 	"myao/test/world"
 )
 
@@ -74,7 +74,7 @@ func TestContainer(t *testing.T) {
 	}
 	ts := s.Workspace.Say(s.general, s.alice.ID, s.mention("who are you?"))
 	s.await("an answer", func() bool {
-		return slices.ContainsFunc(s.posts(), func(p sandbox.Post) bool { return p.ThreadTS == ts })
+		return slices.ContainsFunc(s.posts(), func(p workspace.Post) bool { return p.ThreadTS == ts })
 	})
 
 	for _, p := range caged {

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
+	"myao/test/testserver"
 )
 
 // outage makes a database unavailable, and available again.
@@ -101,7 +101,7 @@ func (s *system) outageDuringModelCall(how string, db outage) {
 	db.end()
 	s.await("the answer after the database was "+how, func() bool { return len(s.posts()) == posts+1 && s.countOutcomes(s.general, "pending") == 0 })
 	s.never("a second answer", 2*time.Second, func() bool { return len(s.posts()) != posts+1 })
-	if !slices.ContainsFunc(s.posts(), func(p sandbox.Post) bool { return p.ThreadTS == ts }) {
+	if !slices.ContainsFunc(s.posts(), func(p workspace.Post) bool { return p.ThreadTS == ts }) {
 		s.t.Errorf("%s: no answer in thread %s", how, ts)
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
 	"myao/internal/store"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
+	"myao/test/testserver"
 )
 
 func TestEditThatAddsAMentionIsAnswered(t *testing.T) {
@@ -43,7 +43,7 @@ func TestDeletedAnswerIsGone(t *testing.T) {
 func TestAllKindsOfMessagesAreRead(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite(t), quiet(1), modelAnswers(judgeAndAnswer("seen", llmtest.Yes("ok", 1, 0))))
-	w, guest := s.Workspace, s.Workspace.AddUserAs(sandbox.User{Name: "guest", Team: "T0OTHER"})
+	w, guest := s.Workspace, s.Workspace.AddUserAs(workspace.User{Name: "guest", Team: "T0OTHER"})
 	w.Join(s.general, guest.ID)
 	expect := func(what, text string) {
 		t.Helper()
@@ -56,11 +56,11 @@ func TestAllKindsOfMessagesAreRead(t *testing.T) {
 			return false
 		})
 	}
-	root := w.Say(s.general, s.alice.ID, "look at the-cat", sandbox.WithFile("cat.png", "image/png", nil))
+	root := w.Say(s.general, s.alice.ID, "look at the-cat", workspace.WithFile("cat.png", "image/png", nil))
 	expect("a file", "[image: cat.png]")
-	w.Say(s.general, s.alice.ID, "shrugs-loudly", sandbox.Me())
+	w.Say(s.general, s.alice.ID, "shrugs-loudly", workspace.Me())
 	expect("a /me message", "shrugs-loudly")
-	w.Say(s.general, s.bob.ID, "also-to-channel", sandbox.InThread(root), sandbox.Broadcast())
+	w.Say(s.general, s.bob.ID, "also-to-channel", workspace.InThread(root), workspace.Broadcast())
 	expect("a broadcast reply", "also-to-channel")
 	w.Say(s.general, guest.ID, "greetings-from-outside")
 	expect("a guest of Slack Connect", "greetings-from-outside")

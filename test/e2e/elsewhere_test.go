@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"myao/internal/runtime/failpoint"
-	"myao/internal/sandbox"
+	"myao/sandbox/workspace"
 )
 
 // elsewherePoints are where the worker dies while a reply goes elsewhere.
@@ -19,14 +19,14 @@ func TestAnswersThatSlackDoesNotTake(t *testing.T) {
 		s := start(t, database(t), quiet(300), maxWait(600))
 		locked, closed, odd := s.room(), s.room(), s.room()
 		refuse := func(code, channel, argument string) {
-			s.Workspace.Faults().Add(sandbox.Fault{Method: "chat.postMessage", Error: code, Match: func(c sandbox.Call) bool {
+			s.Workspace.Faults().Add(workspace.Fault{Method: "chat.postMessage", Error: code, Match: func(c workspace.Call) bool {
 				return c.Args.Get("channel") == channel && c.Args.Get(argument) != ""
 			}})
 		}
 		refuse("restricted_action_thread_locked", locked, "thread_ts")
 		refuse("restricted_action_read_only_channel", closed, "channel")
 		refuse("internal_error", odd, "blocks")
-		named := func(channel string) (found []sandbox.Post) {
+		named := func(channel string) (found []workspace.Post) {
 			for _, p := range s.posts() {
 				if strings.HasPrefix(p.Text, "<@"+s.alice.ID+">") && p.ThreadTS == "" && (p.Channel == channel || strings.HasPrefix(p.Channel, "D") && strings.Contains(p.Text, channel)) {
 					found = append(found, p)

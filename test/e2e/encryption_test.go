@@ -26,10 +26,10 @@ import (
 
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/llm/llmtest"
 	"myao/internal/runtime/codec"
-	"myao/internal/sandbox"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
+	"myao/test/testserver"
 	"myao/test/world"
 )
 
@@ -320,7 +320,7 @@ func TestKeysChangeUnderOpenConversations(t *testing.T) {
 	s.await("the worker to say which key it lacks", func() bool {
 		return s.worker.Log.Has(`payload encrypted with the key \"`)
 	})
-	direct := s.Workspace.AddChannel(sandbox.DM, "", s.alice.ID)
+	direct := s.Workspace.AddChannel(workspace.DM, "", s.alice.ID)
 	s.Workspace.Say(direct, s.alice.ID, "are you there?")
 	s.await("an answer elsewhere", func() bool { return in(direct) == 1 })
 	s.never("an answer that cannot be known", 3*time.Second, func() bool { return in(s.general) > 2 })

@@ -24,7 +24,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/runtime/telemetry"
 	"myao/internal/store"
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // export is what the programs export to Prometheus: the values by metric and label.

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"myao/internal/conversation"
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
+	"myao/test/testserver"
 	"myao/test/world"
 )
 
@@ -21,7 +21,7 @@ import (
 func TestSlackFailsAfterTheEffect(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite(t), quiet(1), modelAnswers(judgeAndAnswer("once", llmtest.Yes("asked", 1, 0))))
-	for name, fault := range map[string]sandbox.Fault{
+	for name, fault := range map[string]workspace.Fault{
 		"503":                 {AfterEffect: true, Status: 503},
 		"connection lost":     {AfterEffect: true, LoseAnswer: true},
 		"internal_error":      {AfterEffect: true, Error: "internal_error"},
@@ -40,7 +40,7 @@ func TestSlackFailsAfterTheEffect(t *testing.T) {
 func TestSlackFailsWithoutEffect(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite(t))
-	for name, fault := range map[string]sandbox.Fault{
+	for name, fault := range map[string]workspace.Fault{
 		"429 with Retry-After": {Status: 429, RetryAfter: "2"},
 		"429 without":          {Status: 429},
 		"ratelimited":          {Error: "ratelimited"},
@@ -53,7 +53,7 @@ func TestSlackFailsWithoutEffect(t *testing.T) {
 }
 
 // postsOnceDespite has a fault meet posts in a new channel, and says the text there.
-func (s *system) postsOnceDespite(times int, fault sandbox.Fault, text string) {
+func (s *system) postsOnceDespite(times int, fault workspace.Fault, text string) {
 	s.t.Parallel()
 	room := s.room()
 	s.faultPostsIn(room, times, fault)
@@ -64,9 +64,9 @@ func (s *system) postsOnceDespite(times int, fault sandbox.Fault, text string) {
 }
 
 // faultPostsIn has so many of the posts in a channel meet a fault.
-func (s *system) faultPostsIn(channel string, times int, fault sandbox.Fault) {
+func (s *system) faultPostsIn(channel string, times int, fault workspace.Fault) {
 	fault.Method, fault.Times = "chat.postMessage", times
-	fault.Match = func(c sandbox.Call) bool { return c.Args.Get("channel") == channel }
+	fault.Match = func(c workspace.Call) bool { return c.Args.Get("channel") == channel }
 	s.Workspace.Faults().Add(fault)
 }
 
@@ -187,12 +187,12 @@ func TestEventsOutOfOrder(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite(t), quiet(2), modelAnswers(judgeAndAnswer("no", llmtest.Yes("x", 1, 0))))
 	// The deletion overtakes the message.
-	s.Workspace.Faults().AddEvent(sandbox.EventFault{Times: 1, Hold: 1})
+	s.Workspace.Faults().AddEvent(workspace.EventFault{Times: 1, Hold: 1})
 	ts := s.Workspace.Say(s.general, s.alice.ID, "deleted-at-once?")
 	s.Workspace.Delete(s.general, ts)
 	s.never("a judgment of what was deleted", 6*time.Second, func() bool { return len(s.judgments()) > 0 })
 	// The edit overtakes the message.
-	s.Workspace.Faults().AddEvent(sandbox.EventFault{Times: 1, Hold: 1})
+	s.Workspace.Faults().AddEvent(workspace.EventFault{Times: 1, Hold: 1})
 	ts = s.Workspace.Say(s.general, s.alice.ID, "first-wording?")
 	s.Workspace.Edit(s.general, ts, "second-wording?")
 	s.await("the answer", func() bool { return len(s.posts()) == 1 })
@@ -212,12 +212,12 @@ func TestStoppedDuringWork(t *testing.T) {
 		return llmtest.Text("hello")
 	}))
 	posting, posted, writing := s.room(), s.room(), s.room()
-	s.faultPostsIn(posting, 1, sandbox.Fault{Delay: 4 * time.Second})
-	s.faultPostsIn(posted, 1, sandbox.Fault{Delay: 4 * time.Second, AfterEffect: true})
+	s.faultPostsIn(posting, 1, workspace.Fault{Delay: 4 * time.Second})
+	s.faultPostsIn(posted, 1, workspace.Fault{Delay: 4 * time.Second, AfterEffect: true})
 	s.Workspace.Say(posting, s.alice.ID, s.mention("hello?"))
 	s.Workspace.Say(posted, s.alice.ID, s.mention("hello?"))
 	asked := func(room string) bool {
-		return slices.ContainsFunc(s.Workspace.Calls(), func(c sandbox.Call) bool { return c.Method == "chat.postMessage" && c.Args.Get("channel") == room })
+		return slices.ContainsFunc(s.Workspace.Calls(), func(c workspace.Call) bool { return c.Method == "chat.postMessage" && c.Args.Get("channel") == room })
 	}
 	s.await("Slack to be asked for both", func() bool { return asked(posting) && asked(posted) })
 	s.Workspace.Say(writing, s.alice.ID, s.mention("hello? take your time"))

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/testserver"
 )
 
 // Whoever addressed the bot finds buttons under the answer. A vote is acknowledged in time while Slack's
@@ -35,7 +35,7 @@ func TestFeedback(t *testing.T) {
 				}
 				return decision != ""
 			})
-			vote := func(user sandbox.User, value string) *sandbox.Interaction {
+			vote := func(user workspace.User, value string) *workspace.Interaction {
 				t.Helper()
 				ran := testserver.MeasureRunning()
 				a := s.Workspace.Press(s.general, user.ID, answer.TS, slack.ActionFeedback, value)
@@ -53,7 +53,7 @@ func TestFeedback(t *testing.T) {
 				}
 				return all
 			}
-			hangs := s.Workspace.Faults().Add(sandbox.Fault{Method: "views.open", Delay: time.Minute})
+			hangs := s.Workspace.Faults().Add(workspace.Fault{Method: "views.open", Delay: time.Minute})
 			down := vote(s.bob, store.VoteDown)
 			if name == "http" { // delivered again
 				if status, _, err := s.Workspace.PostSignedForm(t.Context(), "interactions", down.Body); status != 200 || err != nil {

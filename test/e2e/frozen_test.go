@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/sandbox"
+	"myao/sandbox/workspace"
 	"myao/test/world"
 )
 
@@ -17,10 +17,10 @@ func TestFrozenWorker(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		url   func(*testing.T) string
-		fault sandbox.Fault
+		fault workspace.Fault
 	}{
-		"after the effect":  {sqlite, sandbox.Fault{AfterEffect: true, Delay: 2 * time.Second}},
-		"before the effect": {postgres, sandbox.Fault{Delay: 2 * time.Second}},
+		"after the effect":  {sqlite, workspace.Fault{AfterEffect: true, Delay: 2 * time.Second}},
+		"before the effect": {postgres, workspace.Fault{Delay: 2 * time.Second}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -31,7 +31,7 @@ func TestFrozenWorker(t *testing.T) {
 			reach, resume := sync.OnceFunc(func() { close(reached) }), sync.OnceFunc(func() { close(suspended) })
 			t.Cleanup(resume) // before the workspace closes
 			c.fault.Method, c.fault.Times = "chat.postMessage", 1
-			c.fault.Match = func(sandbox.Call) bool {
+			c.fault.Match = func(workspace.Call) bool {
 				reach()
 				<-suspended
 				return true

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"myao/internal/sandbox"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/testserver"
 )
 
 // promptBy is promptFor for another author.
@@ -23,9 +23,9 @@ func (s *system) promptBy(user, channel, text string) string {
 func TestGuestsAndStrangers(t *testing.T) {
 	t.Parallel()
 	s := start(t, testserver.Postgres(t), quiet(300), maxWait(600), modelAnswers(rememberLinesWith("harbour", "walrus")))
-	random := s.Workspace.AddChannel(sandbox.Public, "random", s.Workspace.Bot().UserID, s.alice.ID, s.bob.ID)
-	gil := s.Workspace.AddUserAs(sandbox.User{Name: "gil", Guest: true}).ID
-	direct := s.Workspace.AddChannel(sandbox.DM, "", gil)
+	random := s.Workspace.AddChannel(workspace.Public, "random", s.Workspace.Bot().UserID, s.alice.ID, s.bob.ID)
+	gil := s.Workspace.AddUserAs(workspace.User{Name: "gil", Guest: true}).ID
+	direct := s.Workspace.AddChannel(workspace.DM, "", gil)
 	s.runWorkflow("ChannelSync", nil, nil)
 	s.awaitStored(s.general, s.Workspace.Say(s.general, s.alice.ID, "the party is at the harbour"))
 	s.awaitStored(random, s.Workspace.Say(random, s.alice.ID, "the codename is walrus"))
@@ -71,7 +71,7 @@ func TestGuestsAndStrangers(t *testing.T) {
 	outsiders(0)
 	check("and is one no longer", s.promptFor(random, "once more?"), true)
 
-	stranger := s.Workspace.AddUserAs(sandbox.User{Name: "mallory", Team: "T0OTHER"})
+	stranger := s.Workspace.AddUserAs(workspace.User{Name: "mallory", Team: "T0OTHER"})
 	s.Workspace.Join(random, stranger.ID)
 	for _, when := range []string{"before the next listing", "after it"} {
 		checkOwn("with a stranger, "+when, s.promptFor(random, "where, "+when+"?"))

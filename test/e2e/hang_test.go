@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"myao/internal/testserver"
+	"myao/test/testserver"
 	"myao/test/world"
 )
 

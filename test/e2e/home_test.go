@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/testserver"
 )
 
 // openHome opens the Home tab as a user, again and again until done holds for its blocks, and returns them.
@@ -65,11 +65,11 @@ func TestHomeTab(t *testing.T) {
 			t.Parallel()
 			s := start(t, sqlite(t), append(options, longAckTimeout, quiet(300), maxWait(600), configured("channels: {kept: {remember: here}, elsewhere: {mode: off}}"))...)
 			bot := s.Workspace.Bot().UserID
-			secret := s.Workspace.AddChannel(sandbox.Private, "a<b&c", bot, s.alice.ID)
-			s.Workspace.AddChannel(sandbox.Public, "kept", bot, s.alice.ID)
-			s.Workspace.AddChannel(sandbox.Public, "elsewhere", bot, s.alice.ID)
-			s.Workspace.AddChannel(sandbox.Public, "without-bot", s.alice.ID, s.bob.ID)
-			gil := s.Workspace.AddUserAs(sandbox.User{Name: "gil", Guest: true}).ID
+			secret := s.Workspace.AddChannel(workspace.Private, "a<b&c", bot, s.alice.ID)
+			s.Workspace.AddChannel(workspace.Public, "kept", bot, s.alice.ID)
+			s.Workspace.AddChannel(workspace.Public, "elsewhere", bot, s.alice.ID)
+			s.Workspace.AddChannel(workspace.Public, "without-bot", s.alice.ID, s.bob.ID)
+			gil := s.Workspace.AddUserAs(workspace.User{Name: "gil", Guest: true}).ID
 			s.runWorkflow("ChannelSync", nil, nil)
 			for _, channel := range []string{s.general, secret} {
 				s.awaitStored(channel, s.Workspace.Say(channel, s.alice.ID, "who has the walrus?"))
@@ -101,7 +101,7 @@ func TestHomeTab(t *testing.T) {
 			}
 
 			// A guest sees the channel, and not what was said there before.
-			gina := s.Workspace.AddUserAs(sandbox.User{Name: "gina", Guest: true}).ID
+			gina := s.Workspace.AddUserAs(workspace.User{Name: "gina", Guest: true}).ID
 			s.Workspace.Join(secret, gina)
 			if blocks := s.openHome(gina, holding(secret)); strings.Contains(blocks, "vault") || strings.Contains(blocks, "the key is") {
 				t.Errorf("a guest sees what was said before: %s", blocks)
@@ -124,7 +124,7 @@ func TestHomeTab(t *testing.T) {
 			// While Slack does not say where alice is, only public channels are shown.
 			carol := s.Workspace.AddUser("carol").ID
 			s.Workspace.Join(secret, carol)
-			s.Workspace.Faults().Add(sandbox.Fault{Method: "users.conversations", Error: "internal_error"})
+			s.Workspace.Faults().Add(workspace.Fault{Method: "users.conversations", Error: "internal_error"})
 			if blocks := s.openHome(carol, holding("|general")); strings.Contains(blocks, secret) {
 				t.Errorf("shown without knowing who is there: %s", blocks)
 			}

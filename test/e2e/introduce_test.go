@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/sandbox/workspace"
 )
 
 // The bot introduces itself once in a channel that it joins, however often Slack says so, and whatever
@@ -18,17 +18,17 @@ func TestIntroduction(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, database func(*testing.T) string) {
 		s := start(t, database(t), quiet(300), maxWait(600), configured("channels: {silent: {mode: off}, asked: {mode: mention}}"))
 		bot := s.Workspace.Bot().UserID
-		channel := func(name string) string { return s.Workspace.AddChannel(sandbox.Public, name, s.alice.ID) }
+		channel := func(name string) string { return s.Workspace.AddChannel(workspace.Public, name, s.alice.ID) }
 		random, asked, silent, muted := channel("random"), channel("asked"), channel("silent"), channel("muted")
 		if err := s.store.ApplyOrder(t.Context(), store.Order{
 			ID: "mute", Scope: chat.Scope{Team: "T0E2E", Channel: muted}, Kind: "mute", Until: time.Now().Add(time.Hour),
 		}); err != nil {
 			t.Fatal(err)
 		}
-		joined := func(e sandbox.Event) bool { return e.Type == "member_joined_channel" }
-		s.Workspace.Faults().AddEvent(sandbox.EventFault{Match: joined, RedeliverAfter: slices.Repeat([]time.Duration{100 * time.Millisecond}, 10)})
+		joined := func(e workspace.Event) bool { return e.Type == "member_joined_channel" }
+		s.Workspace.Faults().AddEvent(workspace.EventFault{Match: joined, RedeliverAfter: slices.Repeat([]time.Duration{100 * time.Millisecond}, 10)})
 		// The message is posted, and Slack does not say so.
-		s.Workspace.Faults().Add(sandbox.Fault{Method: "chat.postMessage", Error: "internal_error", AfterEffect: true, Times: 1})
+		s.Workspace.Faults().Add(workspace.Fault{Method: "chat.postMessage", Error: "internal_error", AfterEffect: true, Times: 1})
 		for _, c := range []string{random, asked, silent, muted} {
 			s.Workspace.Join(c, bot)
 		}

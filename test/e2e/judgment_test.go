@@ -8,9 +8,9 @@ import (
 
 	"go.temporal.io/api/serviceerror"
 
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
+	"myao/test/testserver"
 	"myao/test/world"
 )
 
@@ -51,7 +51,7 @@ func TestNobodysQuestionIsForgotten(t *testing.T) {
 	s.Workspace.Say(s.general, s.alice.ID, "<@"+s.bob.ID+"> lunch?")
 	s.await("an answer after a word to bob", func() bool { return topLevel(s.general) == 1 })
 
-	other := s.Workspace.AddChannel(sandbox.Public, "other", s.alice.ID, s.bob.ID, s.Workspace.Bot().UserID)
+	other := s.Workspace.AddChannel(workspace.Public, "other", s.alice.ID, s.bob.ID, s.Workspace.Bot().UserID)
 	s.runWorkflow("ChannelSync", nil, nil)
 	s.Workspace.Say(other, s.alice.ID, "does anybody know why the VPN is down?")
 	s.Workspace.Say(other, s.bob.ID, s.mention("what is for lunch?"))
@@ -91,7 +91,7 @@ func TestGroupDirectMessage(t *testing.T) {
 		}
 		return verdicts(c)
 	}))
-	group := s.Workspace.AddChannel(sandbox.GroupDM, "", s.alice.ID, s.bob.ID, s.Workspace.Bot().UserID)
+	group := s.Workspace.AddChannel(workspace.GroupDM, "", s.alice.ID, s.bob.ID, s.Workspace.Bot().UserID)
 	s.runWorkflow("ChannelSync", nil, nil)
 	plan := s.Workspace.Say(group, s.alice.ID, "the merger is on, is it not?")
 	s.await("the judged answer", func() bool { return len(s.posts()) == 1 })
@@ -132,7 +132,7 @@ func TestAnswerInTheThreadWithdrawsADelayedReply(t *testing.T) {
 	asked := s.Workspace.Say(s.general, s.alice.ID, "who has the key?")
 	top := "channel/T0E2E/" + s.general
 	s.await("the first judgment", func() bool { return len(s.decisions(top)) == 1 })
-	answer := s.Workspace.Say(s.general, s.bob.ID, "I have", sandbox.InThread(asked))
+	answer := s.Workspace.Say(s.general, s.bob.ID, "I have", workspace.InThread(asked))
 	s.await("a judgment that knows of it", func() bool {
 		rows := s.decisions(top)
 		return len(rows) == 2 && rows[0].Outcome == "withdrawn" && rows[0].OutcomeBy == answer && rows[1].Outcome == "silent"
@@ -164,13 +164,13 @@ func TestChannelModes(t *testing.T) {
 	s := start(t, sqlite(t), quiet(1), configured("channels:\n  loud: {mode: all}\n  \"#asked\": {mode: mention}\n  silent: {mode: off}\n  robots: {bots: judge}\n"),
 		modelAnswers(judgeAndAnswer("an answer", llmtest.Yes("why not", 1, 0))))
 	me, alice := s.Workspace.Bot().UserID, s.alice.ID
-	loud := s.Workspace.AddChannel(sandbox.Private, "loud", me, alice)
-	asked := s.Workspace.AddChannel(sandbox.Public, "asked", me, alice)
-	silent := s.Workspace.AddChannel(sandbox.Public, "silent", me, alice)
-	robots := s.Workspace.AddChannel(sandbox.Public, "robots", me, alice)
-	direct := s.Workspace.AddChannel(sandbox.DM, "", alice)
+	loud := s.Workspace.AddChannel(workspace.Private, "loud", me, alice)
+	asked := s.Workspace.AddChannel(workspace.Public, "asked", me, alice)
+	silent := s.Workspace.AddChannel(workspace.Public, "silent", me, alice)
+	robots := s.Workspace.AddChannel(workspace.Public, "robots", me, alice)
+	direct := s.Workspace.AddChannel(workspace.DM, "", alice)
 	in := func(channel string) int { return len(s.postsIn(channel)) }
-	alert := sandbox.App{BotID: "B0ALERT", Name: "alerts"}
+	alert := workspace.App{BotID: "B0ALERT", Name: "alerts"}
 	ts := s.Workspace.Say(loud, alice, "no question at all")
 	plain := s.Workspace.Say(asked, alice, "is anybody there?")
 	off := s.Workspace.Say(silent, alice, s.mention("you there?"))

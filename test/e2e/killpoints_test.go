@@ -17,11 +17,11 @@ import (
 
 	"myao/internal/conversation"
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
 	"myao/internal/runtime/failpoint"
-	"myao/internal/sandbox"
 	"myao/internal/store"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
+	"myao/test/testserver"
 	"myao/test/world"
 )
 
@@ -172,7 +172,7 @@ type question struct {
 func (s *system) prepare(step step, n int) *question {
 	q := &question{step: step, text: fmt.Sprintf("question-%02d?", n)}
 	// Private, so that no prompt has a question of another room among what was said before.
-	q.channel = s.Workspace.AddChannel(sandbox.Private, fmt.Sprintf("room-%02d", n), s.Workspace.Bot().UserID, s.alice.ID)
+	q.channel = s.Workspace.AddChannel(workspace.Private, fmt.Sprintf("room-%02d", n), s.Workspace.Bot().UserID, s.alice.ID)
 	switch {
 	case step.judgmentFails:
 		q.text += " hopeless"
@@ -205,7 +205,7 @@ func (s *system) refuseSecondPart(q *question) {
 		}
 		return n
 	}
-	s.Workspace.Faults().Add(sandbox.Fault{Method: "chat.postMessage", Times: 1, Status: 429, RetryAfter: "4", Match: func(c sandbox.Call) bool {
+	s.Workspace.Faults().Add(workspace.Fault{Method: "chat.postMessage", Times: 1, Status: 429, RetryAfter: "4", Match: func(c workspace.Call) bool {
 		return c.Args.Get("channel") == q.channel && strings.Contains(c.Args.Get("text"), "second half")
 	}})
 	q.say(s)

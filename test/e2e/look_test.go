@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
 	"myao/internal/store"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
+	"myao/test/testserver"
 )
 
 // awaitFound waits until the search index has a text that a channel's own people may find.
@@ -39,8 +39,8 @@ func TestLookingUp(t *testing.T) {
 		return llmtest.Calls(llmtest.ToolCall("search_messages", `{"query":"deploying billing codename"}`), llmtest.ToolCall("search_messages", `{"query":"締め日"}`),
 			llmtest.ToolCall("read_channel", `{"channel":"attic"}`), llmtest.ToolCall("delete_everything", `{}`))
 	}))
-	random := s.Workspace.AddChannel(sandbox.Public, "random", s.Workspace.Bot().UserID, s.alice.ID, s.bob.ID)
-	attic := s.Workspace.AddChannel(sandbox.Private, "attic", s.Workspace.Bot().UserID, s.alice.ID)
+	random := s.Workspace.AddChannel(workspace.Public, "random", s.Workspace.Bot().UserID, s.alice.ID, s.bob.ID)
+	attic := s.Workspace.AddChannel(workspace.Private, "attic", s.Workspace.Bot().UserID, s.alice.ID)
 	s.runWorkflow("ChannelSync", nil, nil)
 	moved := s.Workspace.Say(random, s.bob.ID, "The deployment of billing has moved to Thursday.")
 	s.Workspace.Say(random, s.bob.ID, "請求書の締め日は毎月二十日です")
@@ -80,7 +80,7 @@ func TestNotes(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite(t), quiet(300), maxWait(600), modelAnswers(llmtest.Script(
 		llmtest.Calls(llmtest.ToolCall("remember", `{"text":"Lunch is at noon."}`)), llmtest.Text("Noted."))))
-	random := s.Workspace.AddChannel(sandbox.Public, "random", s.Workspace.Bot().UserID, s.alice.ID, s.bob.ID)
+	random := s.Workspace.AddChannel(workspace.Public, "random", s.Workspace.Bot().UserID, s.alice.ID, s.bob.ID)
 	s.Workspace.Say(s.general, s.alice.ID, s.mention("please remember when lunch is"))
 	s.await("the answer", func() bool { return len(s.posts()) == 1 })
 	const note = "- #1 ("

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
 )
 
 // TestBotsThatAnswerEachOtherStop has another bot that answers every message of ours at once,
@@ -39,10 +39,10 @@ func TestBotsThatAnswerEachOtherStop(t *testing.T) {
 		t.Run(test.channel, func(t *testing.T) {
 			t.Parallel()
 			s := s.forSubtest(t)
-			channel := s.Workspace.AddChannel(sandbox.Public, test.channel, s.Workspace.Bot().UserID, s.alice.ID)
-			stop := s.otherBot(channel, test.person, func(p sandbox.Post, say func(string, ...sandbox.SayOption)) {
+			channel := s.Workspace.AddChannel(workspace.Public, test.channel, s.Workspace.Bot().UserID, s.alice.ID)
+			stop := s.otherBot(channel, test.person, func(p workspace.Post, say func(string, ...workspace.SayOption)) {
 				for i := range test.answers {
-					say(fmt.Sprint(test.opening, "I say so, ", i), sandbox.InThread(p.ThreadTS))
+					say(fmt.Sprint(test.opening, "I say so, ", i), workspace.InThread(p.ThreadTS))
 				}
 			})
 			defer stop()
@@ -67,7 +67,7 @@ func TestBotsThatAnswerEachOtherStop(t *testing.T) {
 					t.Errorf("the ledger ends with %+v, want the budget as a reason for silence", last)
 				}
 				if round == 1 { // a person's message
-					s.Workspace.Say(channel, s.alice.ID, "go on?", sandbox.InThread(s.postsIn(channel)[0].ThreadTS))
+					s.Workspace.Say(channel, s.alice.ID, "go on?", workspace.InThread(s.postsIn(channel)[0].ThreadTS))
 				}
 			}
 		})
@@ -78,9 +78,9 @@ func TestBotsThatAnswerEachOtherStop(t *testing.T) {
 func TestPersonWhoWritesThroughAnApp(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite(t))
-	voice := sandbox.App{BotID: "B0VOICE", Name: "voice", UserID: s.alice.ID}
+	voice := workspace.App{BotID: "B0VOICE", Name: "voice", UserID: s.alice.ID}
 	said := map[string]string{} // by channel
-	for _, place := range []string{s.room(), s.room(), s.room(), s.Workspace.AddChannel(sandbox.DM, "", s.alice.ID)} {
+	for _, place := range []string{s.room(), s.room(), s.room(), s.Workspace.AddChannel(workspace.DM, "", s.alice.ID)} {
 		said[place] = ""
 	}
 	i := 0
@@ -92,7 +92,7 @@ func TestPersonWhoWritesThroughAnApp(t *testing.T) {
 		case i == 0:
 			said[place] = s.Workspace.SayAsApp(place, voice, s.mention("hello?"))
 		case i == 1:
-			said[place] = s.Workspace.SayAsApp(place, voice, s.mention("hello?"), sandbox.InThread(s.Workspace.Say(place, s.bob.ID, "a thread")))
+			said[place] = s.Workspace.SayAsApp(place, voice, s.mention("hello?"), workspace.InThread(s.Workspace.Say(place, s.bob.ID, "a thread")))
 		default:
 			said[place] = s.Workspace.SayAsApp(place, voice, "hello")
 			s.Workspace.Edit(place, said[place], s.mention("hello?"))
@@ -112,9 +112,9 @@ func (s *system) forSubtest(t *testing.T) *system {
 }
 
 // otherBot answers each of our posts in a channel until it is stopped, in its own name or through an app in a person's.
-func (s *system) otherBot(channel string, person bool, answer func(p sandbox.Post, say func(string, ...sandbox.SayOption))) (stop func()) {
+func (s *system) otherBot(channel string, person bool, answer func(p workspace.Post, say func(string, ...workspace.SayOption))) (stop func()) {
 	s.t.Helper()
-	other := sandbox.App{BotID: "B0OTHER", Name: "other", UserID: s.alice.ID}
+	other := workspace.App{BotID: "B0OTHER", Name: "other", UserID: s.alice.ID}
 	if !person {
 		other.UserID = s.Workspace.AddUser("other-" + channel).ID
 	}
@@ -126,7 +126,7 @@ func (s *system) otherBot(channel string, person bool, answer func(p sandbox.Pos
 		for seen := 0; ; {
 			for _, p := range s.postsIn(channel)[seen:] {
 				seen++
-				answer(p, func(text string, options ...sandbox.SayOption) {
+				answer(p, func(text string, options ...workspace.SayOption) {
 					s.Workspace.SayAsApp(channel, other, text, options...)
 				})
 			}

@@ -14,9 +14,9 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"myao/internal/chat"
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
+	"myao/test/testserver"
 	"myao/test/world"
 	"myao/workflows"
 )
@@ -75,7 +75,7 @@ func (s *system) awaitStored(channel string, ts ...string) {
 }
 
 // promptFor mentions the bot and returns the prompt for its reply.
-func (s *system) promptFor(channel, text string, options ...sandbox.SayOption) string {
+func (s *system) promptFor(channel, text string, options ...workspace.SayOption) string {
 	s.t.Helper()
 	before := len(s.replies())
 	s.Workspace.Say(channel, s.alice.ID, s.mention(text), options...)
@@ -89,13 +89,13 @@ func TestMemory(t *testing.T) {
 	t.Parallel()
 	s := start(t, testserver.Postgres(t), quiet(300), maxWait(600), modelAnswers(rememberLinesWith("launch", "hush")))
 	bot := s.Workspace.Bot().UserID
-	random := s.Workspace.AddChannel(sandbox.Public, "random", bot, s.alice.ID, s.bob.ID)
-	secret := s.Workspace.AddChannel(sandbox.Private, "hush-plans", bot, s.alice.ID)
-	direct := s.Workspace.AddChannel(sandbox.DM, "", s.bob.ID)
+	random := s.Workspace.AddChannel(workspace.Public, "random", bot, s.alice.ID, s.bob.ID)
+	secret := s.Workspace.AddChannel(workspace.Private, "hush-plans", bot, s.alice.ID)
+	direct := s.Workspace.AddChannel(workspace.DM, "", s.bob.ID)
 	s.runWorkflow("ChannelSync", nil, nil)
 
 	root := s.Workspace.Say(s.general, s.alice.ID, "plans for friday?")
-	party := s.Workspace.Say(s.general, s.bob.ID, "the launch party is at the harbour", sandbox.InThread(root))
+	party := s.Workspace.Say(s.general, s.bob.ID, "the launch party is at the harbour", workspace.InThread(root))
 	hush := s.Workspace.Say(secret, s.alice.ID, "hush: the merger is on")
 	own := s.Workspace.Say(direct, s.bob.ID, "hush: I am leaving")
 	s.awaitStored(s.general, root, party)
@@ -153,7 +153,7 @@ func TestMemory(t *testing.T) {
 func TestChannelMadePrivate(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite(t), quiet(300), maxWait(600), modelAnswers(rememberLinesWith("harbour", "walrus")))
-	random := s.Workspace.AddChannel(sandbox.Public, "random", s.Workspace.Bot().UserID, s.alice.ID)
+	random := s.Workspace.AddChannel(workspace.Public, "random", s.Workspace.Bot().UserID, s.alice.ID)
 	s.runWorkflow("ChannelSync", nil, nil)
 	s.awaitStored(s.general, s.Workspace.Say(s.general, s.alice.ID, "the party is at the harbour"))
 	s.runMemory()
@@ -186,7 +186,7 @@ func TestMemoryStaysHere(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite(t), quiet(300), maxWait(600), modelAnswers(rememberLinesWith("harbour", "walrus", "salary")))
 	bot := s.Workspace.Bot().UserID
-	board, pay := s.Workspace.AddChannel(sandbox.Public, "board", bot, s.alice.ID), s.Workspace.AddChannel(sandbox.Public, "pay", bot, s.alice.ID)
+	board, pay := s.Workspace.AddChannel(workspace.Public, "board", bot, s.alice.ID), s.Workspace.AddChannel(workspace.Public, "pay", bot, s.alice.ID)
 	s.runWorkflow("ChannelSync", nil, nil)
 	for channel, text := range map[string]string{s.general: "the party is at the harbour", board: "the codename is walrus", pay: "the salary is 7"} {
 		s.awaitStored(channel, s.Workspace.Say(channel, s.alice.ID, text))
@@ -239,7 +239,7 @@ func TestKilledWhileRemembering(t *testing.T) {
 	}))
 	var channels []string
 	for i := range 3 {
-		channel := s.Workspace.AddChannel(sandbox.Public, fmt.Sprint("channel-", i), s.Workspace.Bot().UserID, s.alice.ID)
+		channel := s.Workspace.AddChannel(workspace.Public, fmt.Sprint("channel-", i), s.Workspace.Bot().UserID, s.alice.ID)
 		channels = append(channels, channel)
 		s.awaitStored(channel, s.Workspace.Say(channel, s.alice.ID, "something to remember"))
 	}
@@ -285,7 +285,7 @@ func TestPromptCommand(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite(t), quiet(300), maxWait(600), modelAnswers(rememberLinesWith("harbour")))
 	root := s.Workspace.Say(s.general, s.alice.ID, "plans for friday?")
-	reply := s.Workspace.Say(s.general, s.bob.ID, "the harbour", sandbox.InThread(root))
+	reply := s.Workspace.Say(s.general, s.bob.ID, "the harbour", workspace.InThread(root))
 	s.awaitStored(s.general, root, reply)
 	command := func(args ...string) (out string, status int) {
 		stdout, stderr, status := s.Command(append([]string{"prompt"}, args...)...)
@@ -331,7 +331,7 @@ func TestPromptCommand(t *testing.T) {
 	// It shows a line in place of a picture.
 	var cat bytes.Buffer
 	testserver.Must(t, png.Encode(&cat, image.NewGray(image.Rect(0, 0, 8, 6))))
-	sent := s.promptFor(s.general, "", sandbox.InThread(root), sandbox.WithFile("cat.png", "image/png", cat.Bytes()))
+	sent := s.promptFor(s.general, "", workspace.InThread(root), workspace.WithFile("cat.png", "image/png", cat.Bytes()))
 	printed, status := command("--for", "response", "--channel", s.general, "--thread", root)
 	if status != 0 {
 		t.Fatal(printed)

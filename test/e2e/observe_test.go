@@ -20,8 +20,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"myao/internal/conversation"
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
 	"myao/test/world"
 	"myao/workflows"
 )
@@ -44,13 +44,13 @@ func TestTracesMetricsAndLogs(t *testing.T) {
 			}
 			return reply
 		}))
-	s.Workspace.Faults().Add(sandbox.Fault{Method: "chat.postMessage", AfterEffect: true, LoseAnswer: true, Times: 1})
+	s.Workspace.Faults().Add(workspace.Fault{Method: "chat.postMessage", AfterEffect: true, LoseAnswer: true, Times: 1})
 	address := s.worker.Address
 	s.worker.Ready()
 
 	first := s.Workspace.Say(s.general, s.alice.ID, s.mention("what is a "+saidWord+"?"))
 	s.await("the answer", func() bool { return len(s.posts()) == 1 })
-	s.Workspace.Say(s.general, s.bob.ID, s.mention("and another "+saidWord+"?"), sandbox.InThread(first))
+	s.Workspace.Say(s.general, s.bob.ID, s.mention("and another "+saidWord+"?"), workspace.InThread(first))
 	s.await("another answer", func() bool { return len(s.posts()) == 2 })
 	s.Workspace.Say(s.general, s.bob.ID, "just talk of a "+saidWord)
 	s.await("a judgment", func() bool { return s.worker.Log.Has(`"judged"`) })

@@ -14,11 +14,11 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 
 	"myao/internal/conversation"
-	"myao/internal/llm/llmtest"
 	"myao/internal/operate/operator"
-	"myao/internal/sandbox"
 	"myao/internal/store"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
+	"myao/test/testserver"
 )
 
 // commandJSON runs a command that must succeed and decodes its JSON output into v.
@@ -48,7 +48,7 @@ func TestOperatingFromATerminal(t *testing.T) {
 	t.Parallel()
 	url := sqlite(t)
 	s := start(t, url, quiet(1), maxDelay(600), modelAnswers(judgeAndAnswer("It is in the drawer.", llmtest.Yes("nobody answered", 0.8, 600))))
-	attic := s.Workspace.AddChannel(sandbox.Private, "attic", s.Workspace.Bot().UserID, s.alice.ID)
+	attic := s.Workspace.AddChannel(workspace.Private, "attic", s.Workspace.Bot().UserID, s.alice.ID)
 	listed := func(channel string) (all []operator.Listed) {
 		s.commandJSON(&all, "conversations", "--channel", channel, "--phase", "waiting,delaying")
 		return all

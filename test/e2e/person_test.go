@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
 )
 
 // Somebody asks in Slack to be forgotten, is told when it is done, and what Slack still has does not
@@ -18,7 +18,7 @@ func TestForgettingAPersonAndPurgingAChannel(t *testing.T) {
 	s.runWorkflow("ChannelSync", nil, nil)
 	asked := s.Workspace.Say(s.general, s.bob.ID, s.mention("how is the canary?"))
 	s.await("the answer", func() bool { return len(s.posts()) == 1 })
-	reply := s.Workspace.Say(s.general, s.alice.ID, "I ask, too, <@"+s.bob.ID+">", sandbox.InThread(asked))
+	reply := s.Workspace.Say(s.general, s.alice.ID, "I ask, too, <@"+s.bob.ID+">", workspace.InThread(asked))
 	waiting := s.Workspace.Say(s.general, s.bob.ID, "and nobody told me of the canary")
 	s.awaitStored(s.general, asked, reply, waiting)
 
@@ -56,7 +56,7 @@ func TestForgettingAPersonAndPurgingAChannel(t *testing.T) {
 	}
 	gone("when it was done")
 	// Slack's copies of the thread are read for a mention in it.
-	prompt := s.promptFor(s.general, "what was that?", sandbox.InThread(asked))
+	prompt := s.promptFor(s.general, "what was that?", workspace.InThread(asked))
 	if strings.Contains(prompt, "how is the canary") || strings.Contains(prompt, "canary is ill") || !strings.Contains(prompt, "I ask, too") {
 		t.Errorf("the prompt is\n%s", prompt)
 	}

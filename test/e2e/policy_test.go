@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
 	"myao/internal/store"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
+	"myao/test/testserver"
 )
 
 // One channel has a budget of two calls, another has its own persona and model.
@@ -19,7 +19,7 @@ func TestPolicyOfAChannel(t *testing.T) {
   general: {daily_calls: 2}
   pirates: {persona: Speak like a pirate., model: parrot}
 `), modelAnswers(judgeAndAnswer("Seven.", llmtest.Yes("nobody answered", 1, 0))))
-	pirates := s.Workspace.AddChannel(sandbox.Public, "pirates", s.Workspace.Bot().UserID, s.alice.ID)
+	pirates := s.Workspace.AddChannel(workspace.Public, "pirates", s.Workspace.Bot().UserID, s.alice.ID)
 	decided := func(conversation string) store.Decision {
 		rows := s.decisions(conversation)
 		if len(rows) != 1 {

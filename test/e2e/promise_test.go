@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/llm/llmtest"
 	"myao/internal/runtime/failpoint"
-	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
+	"myao/test/testserver"
 )
 
 // promises answers as a model that promises what it is asked for: a message says "promise: " and the input of
@@ -73,8 +73,8 @@ func (s *system) makeDue(id string) {
 }
 
 // kept are the posts in a thread that keep a promise.
-func (s *system) kept(channel, thread string) []sandbox.Post {
-	return slices.DeleteFunc(s.postsIn(channel), func(p sandbox.Post) bool {
+func (s *system) kept(channel, thread string) []workspace.Post {
+	return slices.DeleteFunc(s.postsIn(channel), func(p workspace.Post) bool {
 		return p.ThreadTS != thread || !strings.Contains(p.Text, "It is time.")
 	})
 }
@@ -105,7 +105,7 @@ func TestPromises(t *testing.T) {
 			t.Errorf("%d judgments of a reminder", n)
 		}
 		s.await("the button to give way", func() bool {
-			return slices.ContainsFunc(s.Workspace.Messages(s.general), func(m sandbox.Message) bool {
+			return slices.ContainsFunc(s.Workspace.Messages(s.general), func(m workspace.Message) bool {
 				return m.TS == confirmed.TS && !strings.Contains(string(m.Blocks), slack.ActionCancel) && strings.Contains(string(m.Blocks), "kept")
 			})
 		})
@@ -143,12 +143,12 @@ func TestPromises(t *testing.T) {
 			t.Errorf("every weekday, first on %s", weekdays.Due())
 		}
 
-		private := s.Workspace.AddChannel(sandbox.Private, "gone", s.Workspace.Bot().UserID, s.alice.ID)
+		private := s.Workspace.AddChannel(workspace.Private, "gone", s.Workspace.Bot().UserID, s.alice.ID)
 		gone, _ := s.promised(private, `{"when":"in 1h","what":"water the plants"}`)
 		s.Workspace.Leave(private, s.Workspace.Bot().UserID)
 		s.makeDue(gone.ID)
 		s.awaitPromise(gone.ID, store.PromiseKept)
-		direct := slices.DeleteFunc(s.posts(), func(p sandbox.Post) bool { return !strings.HasPrefix(p.Channel, "D") })
+		direct := slices.DeleteFunc(s.posts(), func(p workspace.Post) bool { return !strings.HasPrefix(p.Channel, "D") })
 		if len(direct) != 1 || !strings.Contains(direct[0].Text, "water the plants") || !strings.Contains(direct[0].Text, private) {
 			t.Errorf("told in direct messages: %+v", direct)
 		}

@@ -17,11 +17,11 @@ import (
 
 	"myao/internal/conversation"
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
 	"myao/internal/runtime/failpoint"
-	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
 )
 
 // ticketDesk is an MCP server with two tools that act. It keeps the titles that it was called with.
@@ -182,7 +182,7 @@ func (s *system) offer(o *offer, desk *ticketDesk) {
 		killed.Start()
 		s.Ready()
 	}
-	o.channel = s.Workspace.AddChannel(sandbox.Private, o.title, s.Workspace.Bot().UserID, s.alice.ID)
+	o.channel = s.Workspace.AddChannel(workspace.Private, o.title, s.Workspace.Bot().UserID, s.alice.ID)
 	if o.early {
 		kill()
 	}

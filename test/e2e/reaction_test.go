@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/llm/llmtest"
 	"myao/internal/runtime/failpoint"
-	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
 )
 
 // reactions are the emoji under a message, each with who put it there.
@@ -42,7 +42,7 @@ func TestReactionForAnAnswer(t *testing.T) {
 		}))
 		bot := s.Workspace.Bot().UserID
 		room := func(name string) string {
-			return s.Workspace.AddChannel(sandbox.Public, name, bot, s.alice.ID)
+			return s.Workspace.AddChannel(workspace.Public, name, bot, s.alice.ID)
 		}
 		thank := func(channel string) *question {
 			return &question{channel: channel, ts: s.Workspace.Say(channel, s.alice.ID, s.mention("thanks!"))}
@@ -58,13 +58,13 @@ func TestReactionForAnAnswer(t *testing.T) {
 			}
 		}
 		reject := func(code string, after bool) {
-			s.Workspace.Faults().Add(sandbox.Fault{Method: "reactions.add", Times: 1, Error: code, AfterEffect: after})
+			s.Workspace.Faults().Add(workspace.Fault{Method: "reactions.add", Times: 1, Error: code, AfterEffect: after})
 		}
 
 		plain := thank(room("plain"))
 		reacted(plain, "+1")
 		s.mustContain(s.told("why", plain.channel, plain.ts), "→ posted", "part 1 of 1: reacted with :+1:, 1 try")
-		s.Workspace.Say(plain.channel, s.alice.ID, s.mention("what did you say?"), sandbox.InThread(plain.ts))
+		s.Workspace.Say(plain.channel, s.alice.ID, s.mention("what did you say?"), workspace.InThread(plain.ts))
 		s.await("words", func() bool { return len(s.postsIn(plain.channel)) == 1 })
 		calls := s.replies()
 		s.mustContain(calls[len(calls)-1].System, "thanks!\nReactions: :+1: myao\n")

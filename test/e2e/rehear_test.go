@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"myao/internal/conversation"
-	"myao/internal/llm/llmtest"
 	"myao/internal/operate/operator"
 	"myao/internal/operate/timeline"
-	"myao/internal/sandbox"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
+	"myao/test/testserver"
 )
 
 // After conversations were terminated, starter rehear has them hear what nothing was decided about, and
@@ -29,7 +29,7 @@ func TestRehear(t *testing.T) {
 			}
 			return llmtest.Text("an answer")
 		}))
-		slow := s.Workspace.AddChannel(sandbox.Public, "slow", s.Workspace.Bot().UserID, s.alice.ID, s.bob.ID)
+		slow := s.Workspace.AddChannel(workspace.Public, "slow", s.Workspace.Bot().UserID, s.alice.ID, s.bob.ID)
 		answered := s.Workspace.Say(slow, s.alice.ID, s.mention("an answered question?"))
 		s.Workspace.Say(s.general, s.alice.ID, "just talk")
 		s.await("an answer and a judgment", func() bool {

@@ -13,10 +13,10 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 
 	"myao/internal/conversation"
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
 	"myao/internal/store"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
+	"myao/test/testserver"
 )
 
 // toFirstTask returns the event id of the first completed workflow task.
@@ -176,10 +176,10 @@ func (c *resetCase) askAgain(s *system) {
 		s.Workspace.Say(c.channel, s.alice.ID, c.text+" and then?")
 		return
 	}
-	s.Workspace.Say(c.channel, s.alice.ID, s.mention(c.text+" and then?"), sandbox.InThread(c.ts))
+	s.Workspace.Say(c.channel, s.alice.ID, s.mention(c.text+" and then?"), workspace.InThread(c.ts))
 }
 
-func (c *resetCase) posts(s *system) []sandbox.Post { return s.postsIn(c.channel) }
+func (c *resetCase) posts(s *system) []workspace.Post { return s.postsIn(c.channel) }
 
 // calls counts the calls of the model for the conversation.
 func (c *resetCase) calls(s *system) (n int) {

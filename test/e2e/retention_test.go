@@ -7,9 +7,9 @@ import (
 
 	"go.temporal.io/sdk/client"
 
-	"myao/internal/sandbox"
 	"myao/internal/store"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/testserver"
 )
 
 // The schedule deletes what is older than the configuration allows. A deleted message that
@@ -18,10 +18,10 @@ func TestRetention(t *testing.T) {
 	t.Parallel()
 	s := start(t, testserver.Postgres(t), quiet(1), configured("retention: {ledger_days: 32, messages_days: 33}"))
 	s.pauseSchedules()
-	ago := func(days int) sandbox.SayOption { return sandbox.At(time.Now().AddDate(0, 0, -days)) }
+	ago := func(days int) workspace.SayOption { return workspace.At(time.Now().AddDate(0, 0, -days)) }
 	old := s.Workspace.Say(s.general, s.alice.ID, s.mention("how many dwarfs?"), ago(40))
 	root := s.Workspace.Say(s.general, s.alice.ID, "an old thread", ago(39))
-	reply := s.Workspace.Say(s.general, s.bob.ID, "that goes on", sandbox.InThread(root), ago(30))
+	reply := s.Workspace.Say(s.general, s.bob.ID, "that goes on", workspace.InThread(root), ago(30))
 	s.awaitStored(s.general, old, root, reply)
 	s.await("the answer", func() bool { return len(s.posts()) == 1 })
 	s.awaitStored(s.general, s.posts()[0].TS)

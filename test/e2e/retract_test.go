@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"myao/internal/conversation"
-	"myao/internal/llm/llmtest"
 	"myao/internal/runtime/failpoint"
-	"myao/internal/sandbox"
 	"myao/internal/store"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
+	"myao/test/testserver"
 )
 
 // What the bot said is taken back: a reply in parts goes whole, also while it is being posted, and
@@ -58,7 +58,7 @@ func TestRetract(t *testing.T) {
 		return &question{channel: channel, ts: s.Workspace.Say(channel, s.alice.ID, s.mention(text))}
 	}
 	room := func(name string) string {
-		return s.Workspace.AddChannel(sandbox.Public, name, s.Workspace.Bot().UserID, s.alice.ID)
+		return s.Workspace.AddChannel(workspace.Public, name, s.Workspace.Bot().UserID, s.alice.ID)
 	}
 
 	// The second of two parts names the reply, by its link.

@@ -14,7 +14,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/operate/timeline"
-	"myao/internal/testserver"
+	"myao/test/testserver"
 	"myao/test/world"
 )
 

@@ -21,9 +21,9 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
+	"myao/test/testserver"
 	"myao/test/world"
 )
 
@@ -172,7 +172,7 @@ func TestSecretsStayInside(t *testing.T) {
 	s.Workspace.Say(s.general, s.alice.ID, s.mention(saidWord+" 3"))
 	s.await("the answer", func() bool { return len(s.posts()) > before })
 	// Slack refuses, fails, loses its answer, and quotes what it was sent.
-	for i, fault := range []sandbox.Fault{
+	for i, fault := range []workspace.Fault{
 		{Method: "chat.postMessage", Error: "invalid_auth", Times: 1},
 		{Method: "chat.postMessage", Error: "the token " + botToken + " may not say " + replyWord, Times: 1},
 		{Method: "chat.postMessage", Status: http.StatusInternalServerError, Times: 1},
@@ -183,7 +183,7 @@ func TestSecretsStayInside(t *testing.T) {
 		calls := len(s.Workspace.Calls(fault.Method))
 		thread := s.Workspace.Say(s.general, s.bob.ID, s.mention(fmt.Sprintf("%s 4.%d", saidWord, i)))
 		if fault.Method == "conversations.replies" {
-			s.Workspace.Say(s.general, s.bob.ID, s.mention(saidWord+" in the thread"), sandbox.InThread(thread))
+			s.Workspace.Say(s.general, s.bob.ID, s.mention(saidWord+" in the thread"), workspace.InThread(thread))
 		}
 		s.await("Slack to fail", func() bool { return len(s.Workspace.Calls(fault.Method)) > calls })
 	}

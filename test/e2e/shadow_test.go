@@ -8,10 +8,10 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 
-	"myao/internal/llm/llmtest"
 	"myao/internal/runtime/failpoint"
 	"myao/internal/store"
-	"myao/internal/testserver"
+	"myao/test/llmtest"
+	"myao/test/testserver"
 )
 
 const (

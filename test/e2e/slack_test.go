@@ -8,22 +8,22 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
+	"myao/test/testserver"
 )
 
 // typeCommand types /myao with a text as a user and returns the response.
 func (s *system) typeCommand(channel, user, text string) string {
 	s.t.Helper()
-	said, _ := s.interact(text, func() *sandbox.Interaction { return s.Workspace.Command(channel, user, "/myao "+text) })
+	said, _ := s.interact(text, func() *workspace.Interaction { return s.Workspace.Command(channel, user, "/myao "+text) })
 	return said
 }
 
 // useShortcut uses the shortcut on a message as a user and returns the response.
 func (s *system) useShortcut(channel, user, ts string) string {
 	s.t.Helper()
-	said, _ := s.interact("shortcut", func() *sandbox.Interaction { return s.Workspace.Shortcut(channel, user, ts, "answer_now") })
+	said, _ := s.interact("shortcut", func() *workspace.Interaction { return s.Workspace.Shortcut(channel, user, ts, "answer_now") })
 	return said
 }
 
@@ -33,7 +33,7 @@ func longAckTimeout(s *settings) { s.Slack.AckTimeout = time.Minute }
 
 // interact returns the final response to an interaction and the request's body. It fails the
 // test if the acknowledgement takes longer than Slack's three seconds.
-func (s *system) interact(what string, ask func() *sandbox.Interaction) (text string, body []byte) {
+func (s *system) interact(what string, ask func() *workspace.Interaction) (text string, body []byte) {
 	s.t.Helper()
 	ran := testserver.MeasureRunning()
 	asked := ask()
@@ -79,7 +79,7 @@ func TestCommandInSlack(t *testing.T) {
 			s.await("it to wait", func() bool {
 				return strings.Contains(s.typeCommand(s.general, s.bob.ID, "status"), "Top level: I wait for quiet")
 			})
-			elsewhere := s.Workspace.AddChannel(sandbox.Public, "elsewhere", s.bob.ID)
+			elsewhere := s.Workspace.AddChannel(workspace.Public, "elsewhere", s.bob.ID)
 			s.mustContain(s.typeCommand(elsewhere, s.bob.ID, "status"), "I am not in this conversation")
 
 			s.mustContain(s.typeCommand(s.general, s.bob.ID, "snooze soon"), "`1m` to `366d`")
@@ -91,7 +91,7 @@ func TestCommandInSlack(t *testing.T) {
 			s.mustContain(s.typeCommand(s.general, s.bob.ID, "status"), "Nothing is waiting here.", "I am silent here until")
 
 			s.mustContain(s.typeCommand(s.general, s.bob.ID, "unmute"), "may speak")
-			muted, request := s.interact("mute", func() *sandbox.Interaction { return s.Workspace.Command(s.general, s.bob.ID, "/myao mute") })
+			muted, request := s.interact("mute", func() *workspace.Interaction { return s.Workspace.Command(s.general, s.bob.ID, "/myao mute") })
 			s.mustContain(muted, "I am silent")
 			s.mustContain(s.typeCommand(s.general, s.bob.ID, "unmute"), "may speak")
 			if name == "http" {
@@ -164,7 +164,7 @@ func TestReactionAndShortcutInSlack(t *testing.T) {
 func TestOutsidersInSlack(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite(t), longAckTimeout, quiet(300), maxWait(600))
-	stranger := s.Workspace.AddUserAs(sandbox.User{Name: "mallory", Team: "T0OTHER"})
+	stranger := s.Workspace.AddUserAs(workspace.User{Name: "mallory", Team: "T0OTHER"})
 	s.Workspace.Join(s.general, stranger.ID)
 	ts := s.Workspace.Say(s.general, s.alice.ID, "who has the key?")
 	s.awaitStored(s.general, ts)
@@ -172,7 +172,7 @@ func TestOutsidersInSlack(t *testing.T) {
 	var typed []byte
 	for _, text := range []string{"mute", "unmute", "snooze 2h", "why", "forget yes", "stop"} {
 		var answer string
-		answer, typed = s.interact(text, func() *sandbox.Interaction { return s.Workspace.Command(s.general, stranger.ID, "/myao "+text) })
+		answer, typed = s.interact(text, func() *workspace.Interaction { return s.Workspace.Command(s.general, stranger.ID, "/myao "+text) })
 		s.mustContain(answer, "You may not")
 		if text == "mute" {
 			s.mustContain(answer, refusal)

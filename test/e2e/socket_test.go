@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"myao/internal/llm/llmtest"
+	"myao/test/llmtest"
 )
 
 func TestSocketMode(t *testing.T) {

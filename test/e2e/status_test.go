@@ -7,8 +7,8 @@ import (
 	"sync"
 	"testing"
 
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
 )
 
 // statuses are the statuses that were set in a thread, in order; one that was taken away is "".
@@ -63,7 +63,7 @@ func TestStatus(t *testing.T) {
 
 	before := len(s.Workspace.Calls(setStatus))
 	root := s.Workspace.Say(s.general, s.bob.ID, "I am up here")
-	s.Workspace.Say(s.general, s.alice.ID, "where is the ladder?", sandbox.InThread(root))
+	s.Workspace.Say(s.general, s.alice.ID, "where is the ladder?", workspace.InThread(root))
 	s.await("the judged answer", func() bool { return s.postsInThread(root) == 1 })
 	if calls := s.Workspace.Calls(setStatus); len(calls) != before {
 		t.Errorf("a judged reply has shown %v", calls[before:])
@@ -74,7 +74,7 @@ func TestStatus(t *testing.T) {
 func TestStatusRefused(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite(t), modelAnswers(func(llmtest.Call) llmtest.Reply { return llmtest.Text("Yes.") }))
-	s.Workspace.Faults().Add(sandbox.Fault{Method: setStatus, Error: "missing_scope"})
+	s.Workspace.Faults().Add(workspace.Fault{Method: setStatus, Error: "missing_scope"})
 	var asked []string
 	for i := range 5 {
 		asked = append(asked, s.Workspace.Say(s.general, s.alice.ID, s.mention(fmt.Sprintf("is that so, %d?", i))))
@@ -104,7 +104,7 @@ func TestStatusOfAWithdrawnAnswer(t *testing.T) {
 		return llmtest.Text("Too late.")
 	}))
 	asked := s.Workspace.Say(s.general, s.alice.ID, "we deploy on Thursday")
-	mention := s.Workspace.Say(s.general, s.alice.ID, s.mention("do we?"), sandbox.InThread(asked))
+	mention := s.Workspace.Say(s.general, s.alice.ID, s.mention("do we?"), workspace.InThread(asked))
 	s.awaitStatus(asked, "is thinking…")
 	s.Workspace.Delete(s.general, mention)
 	s.awaitStatus(asked, "")

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"myao/internal/conversation"
-	"myao/internal/llm/llmtest"
 	"myao/internal/operate/operator"
-	"myao/internal/sandbox"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
+	"myao/test/testserver"
 )
 
 // manyParts is an answer of 20 messages, which take 20 seconds to post.
@@ -21,7 +21,7 @@ var manyParts = strings.TrimSpace(strings.Repeat(strings.Repeat("A long paragrap
 func TestMuteEverywhere(t *testing.T) {
 	t.Parallel()
 	s := start(t, testserver.Postgres(t), quiet(1), maxDelay(600), modelAnswers(judgeAndAnswer(manyParts, llmtest.Yes("nobody answered", 0.8, 600))))
-	attic := s.Workspace.AddChannel(sandbox.Private, "attic", s.Workspace.Bot().UserID, s.alice.ID)
+	attic := s.Workspace.AddChannel(workspace.Private, "attic", s.Workspace.Bot().UserID, s.alice.ID)
 	s.Workspace.Say(attic, s.alice.ID, "where is the ladder?")
 	s.awaitPhase(attic, conversation.Delaying)
 	long := s.Workspace.Say(s.general, s.alice.ID, s.mention("tell me everything"))
@@ -85,8 +85,8 @@ func TestMuteEverywhere(t *testing.T) {
 func TestDropAll(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite(t), quiet(1), maxDelay(600), modelAnswers(judgeAndAnswer(manyParts, llmtest.Yes("nobody answered", 0.8, 600))))
-	attic := s.Workspace.AddChannel(sandbox.Private, "attic", s.Workspace.Bot().UserID, s.alice.ID)
-	cellar := s.Workspace.AddChannel(sandbox.Public, "cellar", s.Workspace.Bot().UserID, s.alice.ID)
+	attic := s.Workspace.AddChannel(workspace.Private, "attic", s.Workspace.Bot().UserID, s.alice.ID)
+	cellar := s.Workspace.AddChannel(workspace.Public, "cellar", s.Workspace.Bot().UserID, s.alice.ID)
 	for _, channel := range []string{attic, cellar} {
 		s.Workspace.Say(channel, s.alice.ID, "where is the ladder?")
 		s.awaitPhase(channel, conversation.Delaying)

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
+	"myao/test/testserver"
 )
 
 // One word ends the answer that is being written, is answered in one line without the model, and keeps
@@ -27,12 +27,12 @@ func TestStopInAThread(t *testing.T) {
 	ts := s.Workspace.Say(s.general, s.alice.ID, s.mention("tell me everything"))
 	thread := "thread/T0E2E/" + s.general + "/" + ts
 	s.await("the model to be asked", func() bool { return len(s.replies()) == 1 })
-	s.Workspace.Say(s.general, s.alice.ID, "Stop, please!", sandbox.InThread(ts))
+	s.Workspace.Say(s.general, s.alice.ID, "Stop, please!", workspace.InThread(ts))
 	s.await("one line", func() bool { return len(s.posts()) == 1 })
 	if p := s.posts()[0]; p.Text != "Stopped." || p.ThreadTS != ts || len(s.replies()) != 1 {
 		t.Errorf("posted %q in %q after %d calls of the model", p.Text, p.ThreadTS, len(s.replies()))
 	}
-	s.Workspace.Say(s.general, s.alice.ID, "does anybody know more?", sandbox.InThread(ts))
+	s.Workspace.Say(s.general, s.alice.ID, "does anybody know more?", workspace.InThread(ts))
 	s.await("the rule", func() bool {
 		return countRule(s.decisions(thread), "stopped") == 1
 	})
@@ -40,9 +40,9 @@ func TestStopInAThread(t *testing.T) {
 	if all := s.outcomes(thread); len(all) != 3 || !slices.Contains(all, "dropped slack:"+s.alice.ID) || len(s.judgments()) != 0 {
 		t.Errorf("ledger: %q after %d judgments", all, len(s.judgments()))
 	}
-	s.Workspace.Say(s.general, s.bob.ID, s.mention("back to work"), sandbox.InThread(ts))
+	s.Workspace.Say(s.general, s.bob.ID, s.mention("back to work"), workspace.InThread(ts))
 	s.await("an answer", func() bool { return len(s.posts()) == 2 })
-	s.Workspace.Say(s.general, s.bob.ID, "and who else?", sandbox.InThread(ts))
+	s.Workspace.Say(s.general, s.bob.ID, "and who else?", workspace.InThread(ts))
 	s.await("a judgment", func() bool { return len(s.judgments()) == 1 })
 }
 

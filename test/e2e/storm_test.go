@@ -13,9 +13,9 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 
 	"myao/internal/conversation"
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
+	"myao/test/testserver"
 )
 
 // fairTemporal uses a Temporal server with fairness between keys, which is off by default up to
@@ -44,7 +44,7 @@ func TestStormInOneChannel(t *testing.T) {
 			}
 			return llmtest.Text("one moment")
 		}))
-	busy := s.Workspace.AddChannel(sandbox.Public, "busy", s.Workspace.Bot().UserID, s.alice.ID, s.bob.ID)
+	busy := s.Workspace.AddChannel(workspace.Public, "busy", s.Workspace.Bot().UserID, s.alice.ID, s.bob.ID)
 	for n := range storm {
 		s.Workspace.Say(busy, s.alice.ID, s.mention(fmt.Sprint("is it broken? ", n)))
 		s.Workspace.Say(busy, s.bob.ID, fmt.Sprint("for me it is, too ", n))
@@ -88,7 +88,7 @@ func TestMeasureStorm(t *testing.T) {
 		s := start(t, url, fairTemporal(t), func(o *settings) { o.Slack.Deliverers = 32 }, quiet(60), modelAnswers(func(llmtest.Call) llmtest.Reply {
 			return llmtest.Reply{Text: "one moment", Delay: answering}
 		}))
-		busy := s.Workspace.AddChannel(sandbox.Public, "busy", s.Workspace.Bot().UserID, s.alice.ID)
+		busy := s.Workspace.AddChannel(workspace.Public, "busy", s.Workspace.Bot().UserID, s.alice.ID)
 		s.median("warming up", asked)
 		alone := s.median("alone", asked)
 		for n := range *stormOf {
@@ -108,7 +108,7 @@ func (s *system) median(what string, n int) time.Duration {
 	s.t.Helper()
 	said := map[string]time.Time{} // by channel
 	for range n {
-		channel := s.Workspace.AddChannel(sandbox.Public, "quiet", s.Workspace.Bot().UserID, s.alice.ID)
+		channel := s.Workspace.AddChannel(workspace.Public, "quiet", s.Workspace.Bot().UserID, s.alice.ID)
 		said[channel] = time.Now()
 		s.Workspace.Say(channel, s.alice.ID, s.mention("what is for lunch?"))
 		time.Sleep(500 * time.Millisecond) // an open loop: do not wait for the answer

@@ -11,10 +11,10 @@ import (
 
 	"go.temporal.io/sdk/client"
 
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
 	"myao/internal/store"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
+	"myao/test/testserver"
 	"myao/test/world"
 )
 
@@ -55,7 +55,7 @@ type system struct {
 	store *store.Store
 
 	general         string // a channel
-	alice, bob      sandbox.User
+	alice, bob      workspace.User
 	starter, worker *world.Program
 }
 
@@ -104,7 +104,7 @@ func postgres(t *testing.T) string { return testserver.Postgres(t) }
 // build makes everything that the programs need.
 func build(t *testing.T, url string, options ...option) *system {
 	t.Helper()
-	o := settings{Settings: world.Settings{Name: "e2e", Bin: bin, Database: url, Slack: sandbox.Config{
+	o := settings{Settings: world.Settings{Name: "e2e", Bin: bin, Database: url, Slack: workspace.Config{
 		Team: "T0E2E", RetryAfter: []time.Duration{0, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}, Deliverers: 4,
 	}}}
 	for _, option := range options {
@@ -118,7 +118,7 @@ func build(t *testing.T, url string, options ...option) *system {
 	s.Env = append(s.Env, o.env...)
 	s.Configure(o.config...)
 	s.alice, s.bob = s.Workspace.AddUser("alice"), s.Workspace.AddUser("bob")
-	s.general = s.Workspace.AddChannel(sandbox.Public, "general", s.Workspace.Bot().UserID, s.alice.ID, s.bob.ID)
+	s.general = s.Workspace.AddChannel(workspace.Public, "general", s.Workspace.Bot().UserID, s.alice.ID, s.bob.ID)
 	return s
 }
 
@@ -208,16 +208,16 @@ func (s *system) report() string {
 	return b.String()
 }
 
-func (s *system) posts() []sandbox.Post { return s.Workspace.Posts() }
+func (s *system) posts() []workspace.Post { return s.Workspace.Posts() }
 
 // postsIn returns our bot's posts in a channel.
-func (s *system) postsIn(channel string) []sandbox.Post {
-	return slices.DeleteFunc(s.posts(), func(p sandbox.Post) bool { return p.Channel != channel })
+func (s *system) postsIn(channel string) []workspace.Post {
+	return slices.DeleteFunc(s.posts(), func(p workspace.Post) bool { return p.Channel != channel })
 }
 
 // room makes a public channel with alice, bob and our bot.
 func (s *system) room() string {
-	return s.Workspace.AddChannel(sandbox.Public, "room", s.Workspace.Bot().UserID, s.alice.ID, s.bob.ID)
+	return s.Workspace.AddChannel(workspace.Public, "room", s.Workspace.Bot().UserID, s.alice.ID, s.bob.ID)
 }
 
 func (s *system) mention(text string) string { return "<@" + s.Workspace.Bot().UserID + "> " + text }

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
 )
 
 // After the app was uninstalled both programs say so and send nothing to Slack. What waited is answered
@@ -43,7 +43,7 @@ func TestUninstalled(t *testing.T) {
 }
 
 // otherCalls returns the calls of Slack's API except those that ask whether the token is valid.
-func (s *system) otherCalls() (calls []sandbox.Call) {
+func (s *system) otherCalls() (calls []workspace.Call) {
 	for _, c := range s.Workspace.Calls() {
 		if c.Method != "auth.test" {
 			calls = append(calls, c)

@@ -18,12 +18,12 @@ import (
 	"myao/internal/answer/prompt"
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/slack/channels"
 	"myao/internal/store"
-	"myao/internal/store/storetest"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
+	"myao/test/storetest"
 )
 
 // Prompts renders the embedded templates. It is made once: every template is rendered with it.
@@ -37,9 +37,9 @@ var Prompts = sync.OnceValue(func() *prompt.Renderer {
 
 // Options are what tests may want otherwise.
 type Options struct {
-	Database string         // its URL; a new SQLite database if empty
-	Sandbox  sandbox.Config // of the workspace; the team, the token and the clock are the world's
-	At       time.Time      // where the clock stands; it goes if zero
+	Database string           // its URL; a new SQLite database if empty
+	Sandbox  workspace.Config // of the workspace; the team, the token and the clock are the world's
+	At       time.Time        // where the clock stands; it goes if zero
 	Model    llmtest.Handler
 	// Wrap stands between the workspace and its clients.
 	Wrap func(http.Handler) http.Handler
@@ -53,11 +53,11 @@ type World struct {
 	Database  *store.Store
 	url       string // of it
 	Time      *Clock
-	Workspace *sandbox.Workspace
+	Workspace *workspace.Workspace
 	API       *httptest.Server // of the workspace
 	Client    *slack.Client
 	Model     *llmtest.Running
-	Alice     sandbox.User
+	Alice     workspace.User
 	General   string
 }
 
@@ -75,13 +75,13 @@ func New(t *testing.T, o Options) *World {
 	if o.Sandbox.Logger == nil {
 		o.Sandbox.Logger = Silent
 	}
-	w.Workspace = sandbox.New(o.Sandbox)
+	w.Workspace = workspace.New(o.Sandbox)
 	t.Cleanup(w.Workspace.Close)
 	w.API = httptest.NewServer(o.Wrap(w.Workspace.Handler()))
 	t.Cleanup(w.API.Close)
 	w.Client = slack.New(slack.Config{Token: o.Sandbox.BotToken, APIURL: w.API.URL + "/api/", HTTPClient: o.Client})
 	w.Alice = w.Workspace.AddUser("alice")
-	w.General = w.Workspace.AddChannel(sandbox.Public, "general", w.Workspace.Bot().UserID, w.Alice.ID)
+	w.General = w.Workspace.AddChannel(workspace.Public, "general", w.Workspace.Bot().UserID, w.Alice.ID)
 	return w
 }
 
@@ -122,7 +122,7 @@ func (w *World) NewDirectory(from channels.Slack, settings channels.Config) *cha
 func (w *World) Mention(text string) string { return "<@" + w.Workspace.Bot().UserID + "> " + text }
 
 // Held returns a message as Slack has it.
-func (w *World) Held(channel, ts string) sandbox.Message {
+func (w *World) Held(channel, ts string) workspace.Message {
 	w.Helper()
 	for _, m := range w.Workspace.Messages(channel) {
 		if m.TS == ts {
@@ -130,7 +130,7 @@ func (w *World) Held(channel, ts string) sandbox.Message {
 		}
 	}
 	w.Fatalf("there is no message %s", ts)
-	return sandbox.Message{}
+	return workspace.Message{}
 }
 
 // Record records a message, and changes of its conversation.

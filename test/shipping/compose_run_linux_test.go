@@ -21,7 +21,7 @@ import (
 
 	"github.com/compose-spec/compose-go/v2/types"
 
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 func TestMain(m *testing.M) { testserver.Main(m) }

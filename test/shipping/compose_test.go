@@ -15,7 +15,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 
 	"myao/internal/config"
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // accounts are the three values that .env needs for a Slack workspace.

@@ -14,7 +14,7 @@ import (
 	"testing/fstest"
 	"unicode"
 
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // translated are the pages that exist in Japanese too, by the path of the Japanese one.

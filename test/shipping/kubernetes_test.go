@@ -19,7 +19,7 @@ import (
 
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // The manifests decode as Kubernetes' types, are consistent with each other, the image, the

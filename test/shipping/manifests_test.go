@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/yaml"
 
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // directory holds the manifests.

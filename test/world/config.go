@@ -6,7 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // The variables of the environment that say where a program listens.

@@ -6,7 +6,7 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // DB opens a database on Postgres for the test's own statements, until the test ends.

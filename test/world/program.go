@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // Program is one of the bot's programs.

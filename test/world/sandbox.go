@@ -10,8 +10,8 @@ import (
 	"regexp"
 	"testing"
 
-	"myao/internal/sandbox"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/testserver"
 )
 
 // Sandbox is the program of `make run`, with a Temporal server, a worker and a starter of its own.
@@ -72,7 +72,7 @@ func StartSandbox(t testing.TB, bin string, flags ...string) *Sandbox {
 
 // State is the workspace as the page gets it.
 type State struct {
-	Bot   sandbox.Bot `json:"bot"`
+	Bot   workspace.Bot `json:"bot"`
 	Users []struct {
 		ID   string `json:"id"`
 		Name string `json:"name"`
@@ -83,11 +83,11 @@ type State struct {
 
 // Channel is a channel of the sandbox.
 type Channel struct {
-	ID       string            `json:"id"`
-	Kind     sandbox.Kind      `json:"kind"`
-	Name     string            `json:"name"`
-	Members  []string          `json:"members"`
-	Messages []sandbox.Message `json:"messages"`
+	ID       string              `json:"id"`
+	Kind     workspace.Kind      `json:"kind"`
+	Name     string              `json:"name"`
+	Members  []string            `json:"members"`
+	Messages []workspace.Message `json:"messages"`
 }
 
 // State asks for the workspace.

@@ -27,9 +27,9 @@ import (
 	"go.temporal.io/sdk/client"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"myao/internal/llm/llmtest"
-	"myao/internal/sandbox"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/llmtest"
+	"myao/test/testserver"
 )
 
 // Patience is the running time after which a wait fails that measures nothing: other programs may leave a shared
@@ -59,7 +59,7 @@ type Settings struct {
 	// Temporal is the host:port of a server, Database a URL.
 	Temporal, Database string
 	// Slack is the workspace. It gets the secrets, and sends its events to the first starter.
-	Slack sandbox.Config
+	Slack workspace.Config
 	// Model answers all calls of models; nil: llmtest.Default.
 	Model llmtest.Handler
 	// Starters and Workers are how many processes there are of each program; 0 means one.
@@ -68,7 +68,7 @@ type Settings struct {
 
 // World is the bot of one test. Its programs are down until Start.
 type World struct {
-	Workspace *sandbox.Workspace
+	Workspace *workspace.Workspace
 	Model     *llmtest.Running
 	// Client is of the test's namespace.
 	Client                        client.Client
@@ -111,7 +111,7 @@ func New(t testing.TB, o Settings) *World {
 	if o.Slack.Logger == nil {
 		o.Slack.Logger = slog.New(slog.DiscardHandler)
 	}
-	w.Workspace = sandbox.New(o.Slack)
+	w.Workspace = workspace.New(o.Slack)
 	t.Cleanup(w.Workspace.Close)
 	api := httptest.NewServer(w.Workspace.Handler())
 	t.Cleanup(api.Close)

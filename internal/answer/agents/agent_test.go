@@ -10,7 +10,7 @@ import (
 
 	"myao/internal/config"
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
+	"myao/test/llmtest"
 )
 
 func openAgents(t *testing.T, c config.Config, response, judgment, memory config.Provider) (Agents, func(), error) {

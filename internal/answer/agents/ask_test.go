@@ -16,10 +16,10 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
 	"myao/internal/runtime/telemetry"
 	"myao/internal/store"
-	"myao/internal/store/storetest"
+	"myao/test/llmtest"
+	"myao/test/storetest"
 )
 
 // savedCalls returns the calls in an SQLite database in order, without their times. They ended since the test began.

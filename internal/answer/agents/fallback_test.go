@@ -12,7 +12,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
+	"myao/test/llmtest"
 )
 
 // useFallbacks gives each agent a model of Gemini's, and a fallback of Anthropic's with a prompt of its own.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/llm/llmtest"
 	"myao/internal/store"
+	"myao/test/llmtest"
 )
 
 // Forgotten messages do not come back: not by a memory that is being made, nor by older memories,

@@ -9,8 +9,8 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
-	"myao/internal/store/storetest"
+	"myao/test/llmtest"
+	"myao/test/storetest"
 )
 
 // The judge is told what a reply can do, which is less where other companies read.

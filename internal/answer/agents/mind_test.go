@@ -15,8 +15,8 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
 	"myao/internal/slack"
+	"myao/test/llmtest"
 )
 
 // The first message of somebody who turns out to be a guest gets a reply without the tools that no guest may have.

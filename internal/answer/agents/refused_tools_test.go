@@ -10,7 +10,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
+	"myao/test/llmtest"
 )
 
 // A schema that the provider refuses takes out its tool and no other, from then on, and never the reply.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/llm/llmtest"
 	"myao/internal/store"
+	"myao/test/llmtest"
 )
 
 func TestFirstChannelMemory(t *testing.T) {

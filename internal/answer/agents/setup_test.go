@@ -12,11 +12,11 @@ import (
 	"myao/internal/answer/recall"
 	"myao/internal/chat"
 	"myao/internal/config"
-	"myao/internal/llm/llmtest"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/testserver"
 	"myao/test/inprocess"
+	"myao/test/llmtest"
+	"myao/test/testserver"
 )
 
 func TestMain(m *testing.M) {

@@ -11,9 +11,9 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
 	"myao/internal/store"
-	"myao/internal/store/storetest"
+	"myao/test/llmtest"
+	"myao/test/storetest"
 )
 
 // A snapshot gives another judge the very question that the first one had, by its own templates if it has

@@ -10,7 +10,7 @@ import (
 
 	"myao/internal/config"
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
+	"myao/test/llmtest"
 )
 
 func TestSummary(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/test/llmtest"
 )
 
 // Private text appears in the prompts and memories of its own channel, and nowhere else, even if

@@ -11,9 +11,9 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/config"
-	"myao/internal/llm/llmtest"
 	"myao/internal/store"
-	"myao/internal/store/storetest"
+	"myao/test/llmtest"
+	"myao/test/storetest"
 )
 
 // memoryRun remembers all changed threads, then channels, then the workspace, as the workflow does.

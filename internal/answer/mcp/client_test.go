@@ -26,7 +26,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/store"
-	"myao/internal/store/storetest"
+	"myao/test/storetest"
 )
 
 // asServer has this test's program be a server that speaks over standard input and output.

@@ -17,8 +17,8 @@ import (
 	"myao/internal/chat"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/testserver"
 	"myao/test/inprocess"
+	"myao/test/testserver"
 )
 
 func TestMain(m *testing.M) {

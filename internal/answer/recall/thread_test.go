@@ -11,20 +11,20 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/sandbox/workspace"
 	"myao/test/inprocess"
 )
 
 // setupThread returns a bundle whose threads come from a workspace. Its database is empty.
-func setupThread(t *testing.T, config sandbox.Config) (b *bundle, say func(n int) (root string)) {
+func setupThread(t *testing.T, config workspace.Config) (b *bundle, say func(n int) (root string)) {
 	b = setupIn(t, inprocess.New(t, inprocess.Options{Sandbox: config, At: noon}))
 	b.Threads, b.ThreadLimit = b.Client, 3
 	return b, func(n int) string {
 		root := b.Workspace.Say(b.General, b.Alice.ID, "the root")
 		for i := range n {
-			b.Workspace.Say(b.General, b.Alice.ID, fmt.Sprintf("reply %d", i), sandbox.InThread(root))
+			b.Workspace.Say(b.General, b.Alice.ID, fmt.Sprintf("reply %d", i), workspace.InThread(root))
 		}
 		return root
 	}
@@ -66,7 +66,7 @@ func TestAddressedReadsNewestReplies(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%d replies, pages of %d", c.replies, c.pageSize), func(t *testing.T) {
 			t.Parallel()
-			b, say := setupThread(t, sandbox.Config{PageSize: c.pageSize, RepeatRoot: c.repeat})
+			b, say := setupThread(t, workspace.Config{PageSize: c.pageSize, RepeatRoot: c.repeat})
 			b.MessagesLimit = 1 // does not apply to this thread
 			root := say(c.replies)
 			told := b.buildAddressed(b.General, root)
@@ -87,7 +87,7 @@ func TestAddressedReadsNewestReplies(t *testing.T) {
 func TestMessageToAnswerIsShown(t *testing.T) {
 	t.Parallel()
 	for _, addressed := range []bool{true, false} {
-		b, say := setupThread(t, sandbox.Config{})
+		b, say := setupThread(t, workspace.Config{})
 		root := say(12)
 		var asked string
 		for _, m := range b.Workspace.Messages(b.General) {
@@ -110,7 +110,7 @@ func TestMessageToAnswerIsShown(t *testing.T) {
 
 func TestHistoryIsNotHandled(t *testing.T) {
 	t.Parallel()
-	b, say := setupThread(t, sandbox.Config{})
+	b, say := setupThread(t, workspace.Config{})
 	root := say(2)
 	b.buildAddressed(b.General, root)
 	m := b.Workspace.Messages(b.General)[1]
@@ -133,13 +133,13 @@ func TestHistoryIsNotHandled(t *testing.T) {
 
 func TestThreadFromDatabaseWhereSlackFails(t *testing.T) {
 	t.Parallel()
-	for name, fault := range map[string]sandbox.Fault{
+	for name, fault := range map[string]workspace.Fault{
 		"503": {Status: 503}, "429": {Status: 429, RetryAfter: "30"}, "missing scope": {Error: "missing_scope"},
 	} {
 		fault.Method = "conversations.replies"
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b, say := setupThread(t, sandbox.Config{})
+			b, say := setupThread(t, workspace.Config{})
 			root := say(5)
 			b.say(chat.Message{Channel: b.General, TS: root, UserID: "U1", Text: "the root"},
 				chat.Message{Channel: b.General, TS: chat.TS(chat.Time(root).Add(time.Microsecond)), ThreadTS: root, UserID: "U1", Text: "heard"})
@@ -155,11 +155,11 @@ func TestThreadFromDatabaseWhereSlackFails(t *testing.T) {
 // Pages read before a failure are saved, and are in the context with what the database has.
 func TestPagesBeforeAFailureCount(t *testing.T) {
 	t.Parallel()
-	b, say := setupThread(t, sandbox.Config{PageSize: 5})
+	b, say := setupThread(t, workspace.Config{PageSize: 5})
 	root := say(12)
 	last := b.Workspace.Messages(b.General)[12].TS
 	b.say(chat.Message{Channel: b.General, TS: last, ThreadTS: root, UserID: "U1", Text: "heard"})
-	b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.replies", Error: "missing_scope", Match: sandbox.LaterPage})
+	b.Workspace.Faults().Add(workspace.Fault{Method: "conversations.replies", Error: "missing_scope", Match: workspace.LaterPage})
 	c := b.buildAddressed(b.General, root)
 	if got, want := textsOf(c), "the root, reply 2, reply 3, heard"; got != want || !c.Unread || c.Omitted != 2 {
 		t.Errorf("got %q, %d omitted, unread %t; want %q, 2 and unread", got, c.Omitted, c.Unread, want)
@@ -171,15 +171,15 @@ func TestPagesBeforeAFailureCount(t *testing.T) {
 
 func TestTransientFailuresAreRetried(t *testing.T) {
 	t.Parallel()
-	for name, fault := range map[string]sandbox.Fault{
+	for name, fault := range map[string]workspace.Fault{
 		"429": {Status: 429, RetryAfter: "0.05", Times: 2},
 		"503": {Status: 503, Times: 1}, "lost": {LoseAnswer: true, Times: 1},
-		"on a later page": {Status: 429, RetryAfter: "0.05", Times: 2, Match: sandbox.LaterPage},
+		"on a later page": {Status: 429, RetryAfter: "0.05", Times: 2, Match: workspace.LaterPage},
 	} {
 		fault.Method = "conversations.replies"
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b, say := setupThread(t, sandbox.Config{PageSize: 4})
+			b, say := setupThread(t, workspace.Config{PageSize: 4})
 			root := say(6)
 			b.Workspace.Faults().Add(fault)
 			c := b.buildAddressed(b.General, root)

@@ -13,7 +13,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/store"
-	"myao/internal/store/storetest"
+	"myao/test/storetest"
 )
 
 // bundle is a registry on a database with a public channel, a private one and a direct message.

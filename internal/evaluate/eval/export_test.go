@@ -14,7 +14,7 @@ import (
 	"myao/internal/conversation/label"
 	"myao/internal/llm/demo"
 	"myao/internal/store"
-	"myao/internal/store/storetest"
+	"myao/test/storetest"
 )
 
 // ledger is a database with what was said in a workspace, and judged.

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"myao/internal/store"
-	"myao/internal/store/storetest"
-	"myao/internal/testserver"
+	"myao/test/storetest"
+	"myao/test/testserver"
 )
 
 func TestMain(m *testing.M) { testserver.Main(m) }

@@ -25,11 +25,11 @@ import (
 	"myao/internal/config"
 	"myao/internal/intake/record"
 	"myao/internal/llm/gemini"
-	"myao/internal/llm/llmtest"
 	"myao/internal/slack"
 	"myao/internal/slack/channels"
 	"myao/internal/store"
-	"myao/internal/store/storetest"
+	"myao/test/llmtest"
+	"myao/test/storetest"
 )
 
 // embeddedPrompts are made once: every template is rendered with them.

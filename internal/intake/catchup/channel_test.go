@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/sandbox/workspace"
 	"myao/test/inprocess"
 )
 
@@ -28,12 +28,12 @@ func TestMissedMessagesAreRecordedOldestFirst(t *testing.T) {
 		root := b.say(5*days, "an old question")
 		b.say(50*minutes, "one")
 		three := b.say(40*minutes, "three")
-		b.Workspace.SayAsApp(b.General, sandbox.App{BotID: "B2", Name: "robot"}, "five", sandbox.At(noon.Add(-20*minutes)))
-		b.Workspace.Say(b.General, b.Workspace.Bot().UserID, "six", sandbox.At(noon.Add(-19*minutes)))
+		b.Workspace.SayAsApp(b.General, workspace.App{BotID: "B2", Name: "robot"}, "five", workspace.At(noon.Add(-20*minutes)))
+		b.Workspace.Say(b.General, b.Workspace.Bot().UserID, "six", workspace.At(noon.Add(-19*minutes)))
 		b.Workspace.Join(b.General, b.Workspace.AddUser("bob").ID)
 		b.say(10*minutes, b.Mention("seven"))
-		b.say(45*minutes, b.Mention("two"), sandbox.InThread(root))
-		b.say(30*minutes, "four", sandbox.InThread(three))
+		b.say(45*minutes, b.Mention("two"), workspace.InThread(root))
+		b.say(30*minutes, "four", workspace.InThread(three))
 
 		got := b.catchUp(true)
 		b.wantTaken("one, @two, three, four, five, six, @seven")
@@ -59,9 +59,9 @@ func TestOnlyRecentMessagesAreRecorded(t *testing.T) {
 	b := setup(t, options{})
 	root := b.say(3*days, "root")
 	b.say(13*hours, "too old")
-	b.say(12*hours+time.Second, b.Mention("a little too old"), sandbox.InThread(root))
+	b.say(12*hours+time.Second, b.Mention("a little too old"), workspace.InThread(root))
 	b.say(12*hours, "just young enough")
-	b.say(11*hours, b.Mention("young"), sandbox.InThread(root))
+	b.say(11*hours, b.Mention("young"), workspace.InThread(root))
 	if got := b.catchUp(true); got.New != 5 {
 		t.Errorf("got %+v, want all stored", got)
 	}
@@ -87,9 +87,9 @@ func TestALiveMessageDoesNotHideTheGapBeforeIt(t *testing.T) {
 		b := setup(t, options{url: url})
 		root := b.say(2*days, "root")
 		b.say(3*hours, "missed")
-		b.say(2*hours, b.Mention("missed too"), sandbox.InThread(root))
+		b.say(2*hours, b.Mention("missed too"), workspace.InThread(root))
 		b.hear(b.standing(b.say(hours, "heard")))
-		b.hear(b.standing(b.say(hours, "heard in the thread", sandbox.InThread(root))))
+		b.hear(b.standing(b.say(hours, "heard in the thread", workspace.InThread(root))))
 		b.catchUp(true)
 		b.wantTaken("missed, @missed too")
 		b.Time.Set(noon.Add(10 * time.Minute))
@@ -121,8 +121,8 @@ func TestAMessageSeenBeforeItsEvent(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{})
 	root := b.say(3*days, "root")
-	seen := b.say(2*hours, b.Mention("seen when the bot was called by another"), sandbox.InThread(root))
-	gone := b.say(2*hours, b.Mention("deleted since"), sandbox.InThread(root))
+	seen := b.say(2*hours, b.Mention("seen when the bot was called by another"), workspace.InThread(root))
+	gone := b.say(2*hours, b.Mention("deleted since"), workspace.InThread(root))
 	if err := b.Store.SaveHistory(t.Context(), []chat.Message{b.standing(seen), b.standing(gone)}); err != nil {
 		t.Fatal(err)
 	}
@@ -134,10 +134,10 @@ func TestAMessageSeenBeforeItsEvent(t *testing.T) {
 		t.Errorf("its event, when it comes, is news to %d conversations", n)
 	}
 	// One that Slack shows so late that its thread's mark is past it.
-	b.say(0, "newest", sandbox.InThread(root))
+	b.say(0, "newest", workspace.InThread(root))
 	b.catchUp(true)
 	b.wantTaken("newest")
-	shown := b.say(hours, "shown late", sandbox.InThread(root))
+	shown := b.say(hours, "shown late", workspace.InThread(root))
 	if err := b.Store.SaveHistory(t.Context(), []chat.Message{b.standing(shown)}); err != nil {
 		t.Fatal(err)
 	}
@@ -149,8 +149,8 @@ func TestReplySentToTheChannelIsRecordedOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{})
 	root := b.say(20*days, "root")
-	b.say(3*hours, "reply", sandbox.InThread(root))
-	b.say(2*hours, b.Mention("to all"), sandbox.InThread(root), sandbox.Broadcast())
+	b.say(3*hours, "reply", workspace.InThread(root))
+	b.say(2*hours, b.Mention("to all"), workspace.InThread(root), workspace.Broadcast())
 	b.catchUp(false)
 	b.wantTaken("reply, @to all") // the reply before it in the thread was missed, too
 	b.wantChanges(`thread said "reply"`, `thread addressed "to all"`)
@@ -198,20 +198,20 @@ func TestMissedEdits(t *testing.T) {
 
 func TestRefusalLeavesTheMark(t *testing.T) {
 	t.Parallel()
-	second := func(c sandbox.Call) bool { return c.Args.Get("cursor") != "" }
+	second := func(c workspace.Call) bool { return c.Args.Get("cursor") != "" }
 	for name, tc := range map[string]struct {
-		fault sandbox.Fault
+		fault workspace.Fault
 		code  string
 		after time.Duration
 	}{
-		"429 on the second page":  {fault: sandbox.Fault{Method: "conversations.history", Match: second, Status: 429, RetryAfter: "7"}, code: "ratelimited", after: 7 * time.Second},
-		"an error on the second":  {fault: sandbox.Fault{Method: "conversations.history", Match: second, Error: "fatal_error"}, code: "fatal_error"},
-		"garbage on the second":   {fault: sandbox.Fault{Method: "conversations.history", Match: second, Garble: true}, code: "unreadable_answer"},
-		"the bot has been thrown": {fault: sandbox.Fault{Method: "conversations.history", Error: "not_in_channel"}, code: "not_in_channel"},
+		"429 on the second page":  {fault: workspace.Fault{Method: "conversations.history", Match: second, Status: 429, RetryAfter: "7"}, code: "ratelimited", after: 7 * time.Second},
+		"an error on the second":  {fault: workspace.Fault{Method: "conversations.history", Match: second, Error: "fatal_error"}, code: "fatal_error"},
+		"garbage on the second":   {fault: workspace.Fault{Method: "conversations.history", Match: second, Garble: true}, code: "unreadable_answer"},
+		"the bot has been thrown": {fault: workspace.Fault{Method: "conversations.history", Error: "not_in_channel"}, code: "not_in_channel"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, options{Config: sandbox.Config{PageSize: 2}})
+			b := setup(t, options{Config: workspace.Config{PageSize: 2}})
 			for i := range 5 {
 				b.say(time.Duration(10-i)*minutes, fmt.Sprint(i))
 			}
@@ -238,10 +238,10 @@ func TestRefusalLeavesTheMark(t *testing.T) {
 
 func TestFailingInTheMiddle(t *testing.T) {
 	inprocess.EachDatabase(t, func(t *testing.T, url string) {
-		b := setup(t, options{url: url, Config: sandbox.Config{PageSize: 2}})
+		b := setup(t, options{url: url, Config: workspace.Config{PageSize: 2}})
 		root := b.say(2*days, "root")
 		for i := range 6 {
-			b.say(time.Duration(10-i)*minutes, fmt.Sprint(i), sandbox.InThread(map[bool]string{true: root}[i%2 == 1]))
+			b.say(time.Duration(10-i)*minutes, fmt.Sprint(i), workspace.InThread(map[bool]string{true: root}[i%2 == 1]))
 		}
 		before := b.marks()
 		broken := errors.New("broken")
@@ -289,7 +289,7 @@ func (c *closing) History(ctx context.Context, channel string, r slack.Range, ow
 func TestStoppedBeforeAPageIsStored(t *testing.T) {
 	t.Parallel()
 	for n := 1; n <= 3; n++ {
-		b := setup(t, options{Config: sandbox.Config{PageSize: 2}})
+		b := setup(t, options{Config: workspace.Config{PageSize: 2}})
 		for i := range 6 {
 			b.say(time.Duration(10-i)*minutes, fmt.Sprint(i))
 		}
@@ -307,11 +307,11 @@ func TestStoppedBeforeAPageIsStored(t *testing.T) {
 
 func TestMessagePostedWhileHistoryIsRead(t *testing.T) {
 	t.Parallel()
-	b := setup(t, options{Config: sandbox.Config{PageSize: 2}})
+	b := setup(t, options{Config: workspace.Config{PageSize: 2}})
 	for i := range 6 {
 		b.say(time.Duration(10-i)*minutes, fmt.Sprint(i))
 	}
-	b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.history", Match: sandbox.LaterPage, Times: 1,
+	b.Workspace.Faults().Add(workspace.Fault{Method: "conversations.history", Match: workspace.LaterPage, Times: 1,
 		Alter: func(map[string]any) { b.say(minutes, "meanwhile") }})
 	b.catchUp(true)
 	b.wantTaken("0, 1, 2, 3, 4, 5")
@@ -324,7 +324,7 @@ func TestMessagePostedWhileHistoryIsRead(t *testing.T) {
 
 func TestTwoPassesAtOnce(t *testing.T) {
 	inprocess.EachDatabase(t, func(t *testing.T, url string) {
-		b := setup(t, options{url: url, Config: sandbox.Config{PageSize: 3}})
+		b := setup(t, options{url: url, Config: workspace.Config{PageSize: 3}})
 		var want []string
 		for i := range 20 {
 			b.say(time.Duration(30-i)*minutes, fmt.Sprint(i))
@@ -363,7 +363,7 @@ func TestALongHistoryIsReadInSeveralCalls(t *testing.T) {
 		t.Skip("long")
 	}
 	t.Parallel()
-	b := setup(t, options{Config: sandbox.Config{PageSize: 1, OldestPageFirst: true}})
+	b := setup(t, options{Config: workspace.Config{PageSize: 1, OldestPageFirst: true}})
 	var want []string
 	for i := range maxRecentPages + 50 {
 		b.say(11*hours-time.Duration(i)*minutes, fmt.Sprint(i))
@@ -398,12 +398,12 @@ func TestStalePass(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, options{Config: sandbox.Config{PageSize: 2}})
+			b := setup(t, options{Config: workspace.Config{PageSize: 2}})
 			b.say(23*hours, "oldest")
 			root := b.say(22*hours, "root")
 			old := b.say(13*hours, "old")
 			young := b.say(4*hours, "young")
-			b.say(3*hours, b.Mention("in a thread"), sandbox.InThread(root))
+			b.say(3*hours, b.Mention("in a thread"), workspace.InThread(root))
 			deleted := b.say(hours, b.Mention("never mind"))
 			b.say(30*minutes, b.Mention("still there"))
 			for _, ts := range []string{old, young} {
@@ -411,7 +411,7 @@ func TestStalePass(t *testing.T) {
 				b.Workspace.Edit(b.General, ts, b.Mention("edited"))
 			}
 			pages := 0
-			off := b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.history", Error: "internal_error", Match: func(sandbox.Call) bool {
+			off := b.Workspace.Faults().Add(workspace.Fault{Method: "conversations.history", Error: "internal_error", Match: func(workspace.Call) bool {
 				pages++
 				return pages > 2
 			}})
@@ -449,7 +449,7 @@ func TestLongHistoryWithCallsFarApart(t *testing.T) {
 		t.Skip("long")
 	}
 	t.Parallel()
-	b := setup(t, options{Config: sandbox.Config{PageSize: 1}})
+	b := setup(t, options{Config: workspace.Config{PageSize: 1}})
 	for i := range 2 * maxRecentPages {
 		b.say(20*hours-time.Duration(i)*minutes, fmt.Sprint(i))
 	}
@@ -474,12 +474,12 @@ func TestInterruptedPassOfALeftChannelIsDropped(t *testing.T) {
 	b := setup(t, options{})
 	breakOff := func(channel string) {
 		t.Helper()
-		defer b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.history", Error: "internal_error"})()
+		defer b.Workspace.Faults().Add(workspace.Fault{Method: "conversations.history", Error: "internal_error"})()
 		if _, err := b.Channel(t.Context(), channel, false); err == nil {
 			t.Fatal("it did not break off")
 		}
 	}
-	other := b.Workspace.AddChannel(sandbox.Public, "other", b.Workspace.Bot().UserID, b.Alice.ID)
+	other := b.Workspace.AddChannel(workspace.Public, "other", b.Workspace.Bot().UserID, b.Alice.ID)
 	b.sync()
 	breakOff(b.General)
 	b.Time.Set(noon.Add(unfinishedLifetime))
@@ -496,11 +496,11 @@ func TestInterruptedPassOfALeftChannelIsDropped(t *testing.T) {
 
 func TestALongThreadIsReadInSeveralCalls(t *testing.T) {
 	t.Parallel()
-	b := setup(t, options{Config: sandbox.Config{PageSize: 1, RepeatRoot: true}})
+	b := setup(t, options{Config: workspace.Config{PageSize: 1, RepeatRoot: true}})
 	root := b.say(3*days, "root")
 	var want []string
 	for i := range maxThreadPages + 20 {
-		b.say(11*hours-time.Duration(i)*10*time.Second, fmt.Sprint(i), sandbox.InThread(root))
+		b.say(11*hours-time.Duration(i)*10*time.Second, fmt.Sprint(i), workspace.InThread(root))
 		want = append(want, fmt.Sprint(i))
 	}
 	before := b.marks().ThreadsCaughtUpTo
@@ -517,15 +517,15 @@ func TestALongThreadIsReadInSeveralCalls(t *testing.T) {
 // TestPassFinishesDespiteRefusals has Slack refuse every 25th call.
 func TestPassFinishesDespiteRefusals(t *testing.T) {
 	t.Parallel()
-	b := setup(t, options{Config: sandbox.Config{PageSize: 2}})
+	b := setup(t, options{Config: workspace.Config{PageSize: 2}})
 	var want []string
 	for i := range 100 {
 		ts := b.say(11*hours-time.Duration(i)*5*minutes, fmt.Sprintf("%d", i))
-		b.say(11*hours-time.Duration(i)*5*minutes-minutes, fmt.Sprintf("re %d", i), sandbox.InThread(ts))
+		b.say(11*hours-time.Duration(i)*5*minutes-minutes, fmt.Sprintf("re %d", i), workspace.InThread(ts))
 		want = append(want, fmt.Sprintf("channel said %q", fmt.Sprintf("%d", i)), fmt.Sprintf("thread said %q", fmt.Sprintf("re %d", i)))
 	}
 	var n atomic.Int64
-	b.Workspace.Faults().Add(sandbox.Fault{Status: 429, Match: func(sandbox.Call) bool { return n.Add(1)%25 == 0 }})
+	b.Workspace.Faults().Add(workspace.Fault{Status: 429, Match: func(workspace.Call) bool { return n.Add(1)%25 == 0 }})
 	refused := 0
 	for more := true; more; {
 		r, err := b.Channel(t.Context(), b.General, true)

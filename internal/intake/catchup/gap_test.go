@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/sandbox/workspace"
 	"myao/test/inprocess"
 )
 
@@ -64,9 +64,9 @@ func TestGapWhileAPassIsInterrupted(t *testing.T) {
 	b := setup(t, options{})
 	known := b.say(3*days, "known")
 	b.hear(b.standing(known))
-	b.hear(b.standing(b.say(2*days, "reply", sandbox.InThread(known))))
+	b.hear(b.standing(b.say(2*days, "reply", workspace.InThread(known))))
 	fresh := b.say(2*hours, "fresh")
-	b.say(hours, "in fresh", sandbox.InThread(fresh))
+	b.say(hours, "in fresh", workspace.InThread(fresh))
 	open := func() {
 		t.Helper()
 		if err := b.Store.OpenGap(t.Context()); err != nil {
@@ -80,13 +80,13 @@ func TestGapWhileAPassIsInterrupted(t *testing.T) {
 		}
 	}
 	open()
-	off := b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.replies", Status: 429, RetryAfter: "9"})
+	off := b.Workspace.Faults().Add(workspace.Fault{Method: "conversations.replies", Status: 429, RetryAfter: "9"})
 	if _, err := b.Channel(t.Context(), b.General, true); err == nil {
 		t.Fatal("the thread was read")
 	}
 	off()
 	b.recorder.taken()
-	b.say(-minutes, b.Mention("in known"), sandbox.InThread(known))
+	b.say(-minutes, b.Mention("in known"), workspace.InThread(known))
 	open()
 	unread(1)
 	b.Time.Set(noon.Add(2 * minutes))

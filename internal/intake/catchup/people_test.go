@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/sandbox"
 	"myao/internal/slack/channels"
 	"myao/internal/store"
+	"myao/sandbox/workspace"
 	"myao/test/inprocess"
 )
 
@@ -27,13 +27,13 @@ func (b *bundle) user(id string) store.User {
 // guest for no members, however many channels there are.
 func TestPeopleAreListedOnceADay(t *testing.T) {
 	inprocess.EachDatabase(t, func(t *testing.T, url string) {
-		b := prepare(t, options{url: url, Config: sandbox.Config{PageSize: 30}})
+		b := prepare(t, options{url: url, Config: workspace.Config{PageSize: 30}})
 		for i := range maxMemberLists + 20 {
-			b.Workspace.AddChannel(sandbox.Public, fmt.Sprint("c", i), b.Workspace.Bot().UserID, b.Alice.ID)
+			b.Workspace.AddChannel(workspace.Public, fmt.Sprint("c", i), b.Workspace.Bot().UserID, b.Alice.ID)
 		}
-		gone, guest := b.Workspace.AddUser("gone"), b.Workspace.AddUserAs(sandbox.User{Name: "gil", Display: "gil"})
+		gone, guest := b.Workspace.AddUser("gone"), b.Workspace.AddUserAs(workspace.User{Name: "gil", Display: "gil"})
 		b.Workspace.Deactivate(gone.ID)
-		b.Workspace.AddUserAs(sandbox.User{Name: "mallory", Team: "T9"})
+		b.Workspace.AddUserAs(workspace.User{Name: "mallory", Team: "T9"})
 		for range 2 {
 			b.sync()
 		}
@@ -67,12 +67,12 @@ func TestPeopleAreListedOnceADay(t *testing.T) {
 // A guest whose coming and going no event told is found by the listing of members.
 func TestMembersAreListedWhereGuestsMayBe(t *testing.T) {
 	t.Parallel()
-	b := prepare(t, options{Config: sandbox.Config{PageSize: 2}})
+	b := prepare(t, options{Config: workspace.Config{PageSize: 2}})
 	for i := range 3 {
 		b.Workspace.Join(b.General, b.Workspace.AddUser(fmt.Sprint("user", i)).ID)
 	}
-	guest := b.Workspace.AddUserAs(sandbox.User{Name: "gil", Guest: true})
-	b.Workspace.AddChannel(sandbox.DM, "", guest.ID)
+	guest := b.Workspace.AddUserAs(workspace.User{Name: "gil", Guest: true})
+	b.Workspace.AddChannel(workspace.DM, "", guest.ID)
 	b.Workspace.Join(b.General, guest.ID)
 	in := func(when string, want int) {
 		t.Helper()
@@ -82,7 +82,7 @@ func TestMembersAreListedWhereGuestsMayBe(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %d", when, got, err, want)
 		}
 	}
-	b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.members", Match: sandbox.LaterPage, Times: 1, Error: "fatal_error"})
+	b.Workspace.Faults().Add(workspace.Fault{Method: "conversations.members", Match: workspace.LaterPage, Times: 1, Error: "fatal_error"})
 	in("half a list", 0)
 	b.Time.Set(noon.Add(10 * minutes))
 	in("the whole list", 1)
@@ -113,8 +113,8 @@ func (u unfinished) RefreshMembers(ctx context.Context, team, channel string, wi
 func TestManyMembersStarveNoOtherChannel(t *testing.T) {
 	t.Parallel()
 	b := prepare(t, options{})
-	guest := b.Workspace.AddUserAs(sandbox.User{Name: "gil", Guest: true})
-	other := b.Workspace.AddChannel(sandbox.Public, "other", b.Workspace.Bot().UserID, guest.ID)
+	guest := b.Workspace.AddUserAs(workspace.User{Name: "gil", Guest: true})
+	other := b.Workspace.AddChannel(workspace.Public, "other", b.Workspace.Bot().UserID, guest.ID)
 	b.Workspace.Join(b.General, guest.ID)
 	b.Directory = unfinished{b.Directory, b.General}
 	b.sync()
@@ -127,9 +127,9 @@ func TestManyMembersStarveNoOtherChannel(t *testing.T) {
 // A listing of users that Slack's rate limit interrupts goes on where it ended.
 func TestListingOfPeopleGoesOn(t *testing.T) {
 	t.Parallel()
-	b := prepare(t, options{Config: sandbox.Config{PageSize: 1}})
+	b := prepare(t, options{Config: workspace.Config{PageSize: 1}})
 	b.Workspace.AddUser("bob")
-	b.Workspace.Faults().Add(sandbox.Fault{Method: "users.list", Match: sandbox.LaterPage, Times: 1, Status: 429, RetryAfter: "3600"})
+	b.Workspace.Faults().Add(workspace.Fault{Method: "users.list", Match: workspace.LaterPage, Times: 1, Status: 429, RetryAfter: "3600"})
 	b.sync()
 	if !strings.Contains(b.log.String(), "people not all listed yet") || b.calls("users.list") != 2 {
 		t.Errorf("%d calls:\n%s", b.calls("users.list"), b.log)
@@ -148,7 +148,7 @@ func TestListingOfPeopleGoesOn(t *testing.T) {
 func TestPeopleThatCannotBeListed(t *testing.T) {
 	t.Parallel()
 	b := prepare(t, options{})
-	b.Workspace.Faults().Add(sandbox.Fault{Method: "users.list", Error: "missing_scope"})
+	b.Workspace.Faults().Add(workspace.Fault{Method: "users.list", Error: "missing_scope"})
 	b.sync()
 	if !strings.Contains(b.log.String(), "people not listed") || b.user(b.Alice.ID).Name != "" {
 		t.Errorf("logged\n%s", b.log)

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/sandbox"
 	"myao/internal/slack"
+	"myao/sandbox/workspace"
 )
 
 var errBroken = errors.New("broken")
@@ -37,7 +37,7 @@ func TestRandomFailures(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			r := &dice{r: rand.New(rand.NewPCG(seed, 1))}
-			b := setup(t, options{Config: sandbox.Config{
+			b := setup(t, options{Config: workspace.Config{
 				PageSize: 1 + r.IntN(4), RepeatRoot: r.IntN(2) == 0, OldestPageFirst: r.IntN(2) == 0,
 			}})
 			var roots, said, late []string
@@ -46,8 +46,8 @@ func TestRandomFailures(t *testing.T) {
 			}
 			readers := []*Reader{b.Reader, b.another()}
 			faults := b.Workspace.Faults()
-			faults.Add(sandbox.Fault{Status: 429, RetryAfter: "1", Match: func(sandbox.Call) bool { return r.IntN(12) == 0 }})
-			faults.Add(sandbox.Fault{Method: "conversations.replies", LoseAnswer: true, Match: func(sandbox.Call) bool { return r.IntN(12) == 0 }})
+			faults.Add(workspace.Fault{Status: 429, RetryAfter: "1", Match: func(workspace.Call) bool { return r.IntN(12) == 0 }})
+			faults.Add(workspace.Fault{Method: "conversations.replies", LoseAnswer: true, Match: func(workspace.Call) bool { return r.IntN(12) == 0 }})
 			b.recorder.fail = func(int) error {
 				if r.IntN(20) == 0 {
 					return errBroken
@@ -62,11 +62,11 @@ func TestRandomFailures(t *testing.T) {
 				if r.IntN(4) == 0 {
 					text = b.Mention(text)
 				}
-				var opts []sandbox.SayOption
+				var opts []workspace.SayOption
 				if r.IntN(2) == 0 {
-					opts = append(opts, sandbox.InThread(roots[r.IntN(len(roots))]))
+					opts = append(opts, workspace.InThread(roots[r.IntN(len(roots))]))
 					if r.IntN(4) == 0 {
-						opts = append(opts, sandbox.Broadcast())
+						opts = append(opts, workspace.Broadcast())
 					}
 				}
 				ts := b.Workspace.Say(b.General, b.Alice.ID, text, opts...)

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/sandbox"
+	"myao/sandbox/workspace"
 )
 
 // TestRestoredBackup follows docs/operations.md. The database does not know what was answered since the
@@ -27,7 +27,7 @@ func TestRestoredBackup(t *testing.T) {
 			stop := noon.Add(-30 * minutes)
 			root := b.say(2*days, "root")
 			b.say(hours, "answered")
-			b.say(31*minutes, b.Mention("answered in the thread"), sandbox.InThread(root))
+			b.say(31*minutes, b.Mention("answered in the thread"), workspace.InThread(root))
 			b.say(20*minutes, "since the stop")
 
 			b.config.Response.MaxMessageAgeSeconds = int(test.age.Seconds())

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"myao/internal/config"
-	"myao/internal/sandbox"
 	"myao/internal/store"
+	"myao/sandbox/workspace"
 	"myao/test/inprocess"
 )
 
@@ -51,8 +51,8 @@ func TestPrunedMessagesAreNotRecordedAgain(t *testing.T) {
 				root := b.say(30*days, b.Mention("root"))
 				revived := b.say(80*days, "revived")
 				for _, ts := range []string{
-					old, b.say(89*days, b.Mention("in it"), sandbox.InThread(old)), root, b.say(29*days, b.Mention("reply"), sandbox.InThread(root)),
-					b.say(25*days, "young enough"), revived, b.say(79*days, "was quiet", sandbox.InThread(revived)),
+					old, b.say(89*days, b.Mention("in it"), workspace.InThread(old)), root, b.say(29*days, b.Mention("reply"), workspace.InThread(root)),
+					b.say(25*days, "young enough"), revived, b.say(79*days, "was quiet", workspace.InThread(revived)),
 				} {
 					b.hear(b.standing(ts))
 				}
@@ -77,7 +77,7 @@ func TestPrunedMessagesAreNotRecordedAgain(t *testing.T) {
 				b.wantChanges()
 				// What it has read again goes again; and once the mark has moved it is not read.
 				prune()
-				b.hear(b.standing(b.say(0, "again", sandbox.InThread(revived))))
+				b.hear(b.standing(b.say(0, "again", workspace.InThread(revived))))
 				b.relay()
 				if got := b.catchUp(true); got.Taken != 0 {
 					t.Errorf("%+v", got)

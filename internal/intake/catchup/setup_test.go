@@ -13,11 +13,11 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/intake/record"
-	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
 	"myao/test/inprocess"
+	"myao/test/testserver"
 )
 
 func TestMain(m *testing.M) { testserver.Main(m) }
@@ -68,7 +68,7 @@ type bundle struct {
 
 // options are the options of setup.
 type options struct {
-	sandbox.Config
+	workspace.Config
 	url      string // of the database; SQLite if empty
 	response config.Response
 }
@@ -121,8 +121,8 @@ func (b *bundle) catchUp(threads bool) Result {
 }
 
 // say posts a message a time before noon, without an event.
-func (b *bundle) say(before time.Duration, text string, opts ...sandbox.SayOption) string {
-	return b.Workspace.Say(b.General, b.Alice.ID, text, append(opts, sandbox.At(noon.Add(-before)))...)
+func (b *bundle) say(before time.Duration, text string, opts ...workspace.SayOption) string {
+	return b.Workspace.Say(b.General, b.Alice.ID, text, append(opts, workspace.At(noon.Add(-before)))...)
 }
 
 // standing returns a message as Slack holds it.

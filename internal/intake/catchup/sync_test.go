@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/sandbox/workspace"
 	"myao/test/inprocess"
 )
 
@@ -28,14 +28,14 @@ func (b *bundle) channels() []string {
 
 func TestSync(t *testing.T) {
 	inprocess.EachDatabase(t, func(t *testing.T, url string) {
-		b := prepare(t, options{url: url, Config: sandbox.Config{PageSize: 2}})
+		b := prepare(t, options{url: url, Config: workspace.Config{PageSize: 2}})
 		bot := b.Workspace.Bot().UserID
 		var ids []string
 		for i := range 4 {
-			ids = append(ids, b.Workspace.AddChannel(sandbox.Private, fmt.Sprintf("c%d", i), bot, b.Alice.ID))
+			ids = append(ids, b.Workspace.AddChannel(workspace.Private, fmt.Sprintf("c%d", i), bot, b.Alice.ID))
 		}
-		dm := b.Workspace.AddChannel(sandbox.DM, "", b.Alice.ID)
-		b.Workspace.AddChannel(sandbox.Public, "elsewhere", b.Alice.ID)
+		dm := b.Workspace.AddChannel(workspace.DM, "", b.Alice.ID)
+		b.Workspace.AddChannel(workspace.Public, "elsewhere", b.Alice.ID)
 		if got, want := b.sync(), (store.SyncResult{Joined: 6}); got != want {
 			t.Errorf("first: got %+v, want %+v", got, want)
 		}
@@ -45,7 +45,7 @@ func TestSync(t *testing.T) {
 		b.Workspace.Leave(ids[0], bot)
 		b.Workspace.Archive(ids[1], true)
 		b.Workspace.Rename(ids[2], "renamed")
-		joined := b.Workspace.AddChannel(sandbox.Public, "joined", bot, b.Alice.ID)
+		joined := b.Workspace.AddChannel(workspace.Public, "joined", bot, b.Alice.ID)
 		if got, want := b.sync(), (store.SyncResult{Joined: 1, Left: 1, Renamed: 1, Archived: 1}); got != want {
 			t.Errorf("changed: got %+v, want %+v", got, want)
 		}
@@ -76,12 +76,12 @@ func TestSync(t *testing.T) {
 
 func TestAListingThatFailsRemovesNothing(t *testing.T) {
 	t.Parallel()
-	for name, fault := range map[string]sandbox.Fault{
+	for name, fault := range map[string]workspace.Fault{
 		"at once":                {Error: "missing_scope"},
-		"429 on the second page": {Match: sandbox.LaterPage, Status: 429, RetryAfter: "7200"},
-		"lost":                   {Match: sandbox.LaterPage, LoseAnswer: true},
-		"no list":                {Match: sandbox.LaterPage, Alter: func(a map[string]any) { delete(a, "channels") }},
-		"a channel without id": {Match: sandbox.LaterPage, Alter: func(a map[string]any) {
+		"429 on the second page": {Match: workspace.LaterPage, Status: 429, RetryAfter: "7200"},
+		"lost":                   {Match: workspace.LaterPage, LoseAnswer: true},
+		"no list":                {Match: workspace.LaterPage, Alter: func(a map[string]any) { delete(a, "channels") }},
+		"a channel without id": {Match: workspace.LaterPage, Alter: func(a map[string]any) {
 			a["channels"] = []any{map[string]any{"name": "nameless"}}
 		}},
 		"the same page again": {Alter: func(a map[string]any) {
@@ -91,9 +91,9 @@ func TestAListingThatFailsRemovesNothing(t *testing.T) {
 		fault.Method = "users.conversations"
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := prepare(t, options{Config: sandbox.Config{PageSize: 2}})
+			b := prepare(t, options{Config: workspace.Config{PageSize: 2}})
 			for i := range 3 {
-				b.Workspace.AddChannel(sandbox.Public, fmt.Sprintf("c%d", i), b.Workspace.Bot().UserID)
+				b.Workspace.AddChannel(workspace.Public, fmt.Sprintf("c%d", i), b.Workspace.Bot().UserID)
 			}
 			b.sync()
 			before := b.channels()
@@ -139,11 +139,11 @@ func TestFailsWithoutADatabase(t *testing.T) {
 // Slack allows about fifty calls a minute. A longer listing continues after a refusal.
 func TestListingContinuesAfterARateLimit(t *testing.T) {
 	t.Parallel()
-	b := prepare(t, options{Config: sandbox.Config{PageSize: 1}})
+	b := prepare(t, options{Config: workspace.Config{PageSize: 1}})
 	for i := range 2 {
-		b.Workspace.AddChannel(sandbox.Public, fmt.Sprintf("c%d", i), b.Workspace.Bot().UserID)
+		b.Workspace.AddChannel(workspace.Public, fmt.Sprintf("c%d", i), b.Workspace.Bot().UserID)
 	}
-	limit := sandbox.Fault{Method: "users.conversations", Match: sandbox.LaterPage, Times: 2, Status: 429, RetryAfter: "0.2"}
+	limit := workspace.Fault{Method: "users.conversations", Match: workspace.LaterPage, Times: 2, Status: 429, RetryAfter: "0.2"}
 	b.Workspace.Faults().Add(limit)
 	began := time.Now()
 	if got, want := b.sync(), (store.SyncResult{Joined: 3}); got != want {
@@ -159,9 +159,9 @@ func TestListingContinuesAfterARateLimit(t *testing.T) {
 func TestGroupsAreListedOnceAllowed(t *testing.T) {
 	t.Parallel()
 	scopes := []string{"channels:read", "groups:read", "im:read", "mpim:none"}
-	b := prepare(t, options{Config: sandbox.Config{Scopes: scopes, PageSize: 1}})
-	group := b.Workspace.AddChannel(sandbox.GroupDM, "", b.Alice.ID, b.Workspace.Bot().UserID)
-	dm := b.Workspace.AddChannel(sandbox.DM, "", b.Alice.ID)
+	b := prepare(t, options{Config: workspace.Config{Scopes: scopes, PageSize: 1}})
+	group := b.Workspace.AddChannel(workspace.GroupDM, "", b.Alice.ID, b.Workspace.Bot().UserID)
+	dm := b.Workspace.AddChannel(workspace.DM, "", b.Alice.ID)
 	for range 2 {
 		b.sync()
 		if got := b.channels(); !slices.Contains(got, b.General) || !slices.Contains(got, dm) || len(got) != 2 {
@@ -180,7 +180,7 @@ func TestGroupsAreListedOnceAllowed(t *testing.T) {
 		t.Errorf("%+v, %v", known, err)
 	}
 	b.Time.Set(noon.Add(2 * minutes))
-	b.Workspace.Say(group, b.Alice.ID, b.Mention("in the group"), sandbox.At(noon.Add(minutes)), sandbox.WithoutEvent())
+	b.Workspace.Say(group, b.Alice.ID, b.Mention("in the group"), workspace.At(noon.Add(minutes)), workspace.WithoutEvent())
 	if _, err := b.Channel(t.Context(), group, true); err != nil {
 		t.Error(err)
 	}
@@ -218,8 +218,8 @@ func TestLeftChannelIsMadePrivate(t *testing.T) {
 	inprocess.EachDatabase(t, func(t *testing.T, url string) {
 		b := prepare(t, options{url: url})
 		bot := b.Workspace.Bot().UserID
-		left := b.Workspace.AddChannel(sandbox.Public, "left", bot, b.Alice.ID)
-		still := b.Workspace.AddChannel(sandbox.Public, "still", bot, b.Alice.ID)
+		left := b.Workspace.AddChannel(workspace.Public, "left", bot, b.Alice.ID)
+		still := b.Workspace.AddChannel(workspace.Public, "still", bot, b.Alice.ID)
 		b.sync()
 		known := func() map[string]store.Channel {
 			t.Helper()
@@ -244,7 +244,7 @@ func TestLeftChannelIsMadePrivate(t *testing.T) {
 		b.sync()
 		want("within an hour", 2, 0)
 		b.Time.Set(noon.Add(hours + minutes))
-		for code, fault := range map[string]sandbox.Fault{ // after some faults only the first channel is asked about
+		for code, fault := range map[string]workspace.Fault{ // after some faults only the first channel is asked about
 			"final": {Error: "access_denied"}, "limited": {Status: 429, RetryAfter: "7"}, "away": {Status: 503}, "lost": {LoseAnswer: true},
 		} {
 			before := known()
@@ -283,7 +283,7 @@ func TestManyLeftChannels(t *testing.T) {
 	bot := b.Workspace.Bot().UserID
 	var ids []string
 	for i := range maxRechecks + 5 {
-		ids = append(ids, b.Workspace.AddChannel(sandbox.Public, fmt.Sprintf("c%d", i), bot))
+		ids = append(ids, b.Workspace.AddChannel(workspace.Public, fmt.Sprintf("c%d", i), bot))
 	}
 	b.sync()
 	for _, id := range ids {
@@ -316,7 +316,7 @@ func TestChannelJoinedWhileItIsChecked(t *testing.T) {
 	b.Workspace.Leave(b.General, bot)
 	b.sync()
 	b.Time.Set(noon.Add(2 * hours))
-	b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.info", Alter: func(a map[string]any) {
+	b.Workspace.Faults().Add(workspace.Fault{Method: "conversations.info", Alter: func(a map[string]any) {
 		a["channel"].(map[string]any)["is_member"] = true
 	}})
 	before := b.marks()

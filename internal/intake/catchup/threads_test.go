@@ -8,24 +8,24 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/sandbox"
 	"myao/internal/slack"
+	"myao/sandbox/workspace"
 )
 
 func TestWhichThreadsAreRead(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{})
 	quiet := b.say(5*days, "quiet")
-	b.say(4*days, "long ago", sandbox.InThread(quiet))
+	b.say(4*days, "long ago", workspace.InThread(quiet))
 	fresh := b.say(6*days, "nobody had replied to this")
 	ancient := b.say(20*days, "ancient")
-	b.hear(b.standing(b.say(3*days, "known", sandbox.InThread(ancient))))
+	b.hear(b.standing(b.say(3*days, "known", workspace.InThread(ancient))))
 	unknown := b.say(20*days, "too old to be looked for")
 	near := b.say(3*hours, "near")
-	b.say(3*hours, b.Mention("in fresh"), sandbox.InThread(fresh))
-	b.say(2*hours, b.Mention("in ancient"), sandbox.InThread(ancient))
-	b.say(2*hours, b.Mention("in unknown"), sandbox.InThread(unknown))
-	b.say(1*hours, b.Mention("in near"), sandbox.InThread(near))
+	b.say(3*hours, b.Mention("in fresh"), workspace.InThread(fresh))
+	b.say(2*hours, b.Mention("in ancient"), workspace.InThread(ancient))
+	b.say(2*hours, b.Mention("in unknown"), workspace.InThread(unknown))
+	b.say(1*hours, b.Mention("in near"), workspace.InThread(near))
 
 	b.Time.Set(noon.Add(-23*hours - minutes)) // threads were read less than an hour ago
 	b.catchUp(false)
@@ -53,7 +53,7 @@ func TestUnknownNewestReplies(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{})
 	root := b.say(5*days, "root")
-	b.say(hours, b.Mention("hello"), sandbox.InThread(root))
+	b.say(hours, b.Mention("hello"), workspace.InThread(root))
 	b.Slack = untold{b.Slack}
 	b.catchUp(true)
 	b.wantTaken("@hello")
@@ -74,11 +74,11 @@ func TestDeletedThread(t *testing.T) {
 	b := setup(t, options{})
 	gone, there := b.say(20*days, "gone"), b.say(20*days, "there")
 	for _, root := range []string{gone, there} {
-		b.hear(b.standing(b.say(2*days, "known", sandbox.InThread(root))))
+		b.hear(b.standing(b.say(2*days, "known", workspace.InThread(root))))
 	}
-	b.say(hours, "missed", sandbox.InThread(there))
-	b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.replies", Error: "thread_not_found",
-		Match: func(c sandbox.Call) bool { return c.Args.Get("ts") == gone }})
+	b.say(hours, "missed", workspace.InThread(there))
+	b.Workspace.Faults().Add(workspace.Fault{Method: "conversations.replies", Error: "thread_not_found",
+		Match: func(c workspace.Call) bool { return c.Args.Get("ts") == gone }})
 	b.catchUp(true)
 	b.wantTaken("missed")
 	if got := b.marks().ThreadsRead; got != noon {
@@ -102,13 +102,13 @@ func TestARefusalWhileThreadsAreRead(t *testing.T) {
 			b := setup(t, options{})
 			for i := range 20 {
 				root := b.say(tc.parent-time.Duration(i)*minutes, "root")
-				b.say(2*hours-time.Duration(i)*minutes, fmt.Sprint(i), sandbox.InThread(root))
+				b.say(2*hours-time.Duration(i)*minutes, fmt.Sprint(i), workspace.InThread(root))
 			}
 			b.say(hours, "top")
 			before := b.marks()
 			calls := 0
-			off := b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.replies", Status: 429, RetryAfter: "9",
-				Match: func(sandbox.Call) bool { calls++; return calls > 10 }})
+			off := b.Workspace.Faults().Add(workspace.Fault{Method: "conversations.replies", Status: 429, RetryAfter: "9",
+				Match: func(workspace.Call) bool { calls++; return calls > 10 }})
 			r, err := b.Channel(t.Context(), b.General, true)
 			var e *slack.Error
 			if !errors.As(err, &e) || e.RetryAfter != 9*time.Second {
@@ -142,9 +142,9 @@ func TestUnreadableThread(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{})
 	broken := b.say(10*hours, "broken")
-	b.say(2*hours, "reply", sandbox.InThread(broken))
-	b.Workspace.Faults().Add(sandbox.Fault{Method: "conversations.replies", Error: "internal_error",
-		Match: func(c sandbox.Call) bool { return c.Args.Get("ts") == broken }})
+	b.say(2*hours, "reply", workspace.InThread(broken))
+	b.Workspace.Faults().Add(workspace.Fault{Method: "conversations.replies", Error: "internal_error",
+		Match: func(c workspace.Call) bool { return c.Args.Get("ts") == broken }})
 	round := func(at time.Duration) {
 		t.Helper()
 		b.Time.Set(noon.Add(at))

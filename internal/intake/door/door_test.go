@@ -28,11 +28,11 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/intake/record"
-	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/slack/channels"
 	"myao/internal/store"
-	"myao/internal/store/storetest"
+	"myao/sandbox/workspace"
+	"myao/test/storetest"
 )
 
 const secret = "shh"
@@ -723,14 +723,14 @@ func TestDoorOfASandboxWorkspace(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.Clock = time.Now
-	w := sandbox.New(sandbox.Config{Team: "T1", SigningSecret: secret, EventsURL: b.url + events, Deliverers: 4})
+	w := workspace.New(workspace.Config{Team: "T1", SigningSecret: secret, EventsURL: b.url + events, Deliverers: 4})
 	t.Cleanup(w.Close)
 	api := httptest.NewServer(w.Handler())
 	t.Cleanup(api.Close)
 	client := slack.New(slack.Config{Token: "xoxb-sandbox", APIURL: api.URL + "/api/"})
 	b.Slack, b.channels.Slack = client, client
 	alice := w.AddUser("alice")
-	general := w.AddChannel(sandbox.Public, "general", w.Bot().UserID, alice.ID)
+	general := w.AddChannel(workspace.Public, "general", w.Bot().UserID, alice.ID)
 	settle := func() {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -741,9 +741,9 @@ func TestDoorOfASandboxWorkspace(t *testing.T) {
 	}
 	mention := "<@" + w.Bot().UserID + "> "
 	said := w.Say(general, alice.ID, "hello")
-	asked := w.Say(general, alice.ID, mention+"look", sandbox.WithFile("cat.png", "image/png", nil))
-	reply := w.Say(general, alice.ID, "more", sandbox.InThread(asked))
-	dm := w.AddChannel(sandbox.DM, "", alice.ID)
+	asked := w.Say(general, alice.ID, mention+"look", workspace.WithFile("cat.png", "image/png", nil))
+	reply := w.Say(general, alice.ID, "more", workspace.InThread(asked))
+	dm := w.AddChannel(workspace.DM, "", alice.ID)
 	w.Say(dm, "USLACK", "<@"+alice.ID+"> archived the channel <#C0OLD>")
 	told := w.Say(dm, alice.ID, "that was me")
 	settle()

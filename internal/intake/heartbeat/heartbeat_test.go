@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"myao/internal/store"
-	"myao/internal/store/storetest"
+	"myao/test/storetest"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -19,8 +19,8 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/store"
-	"myao/internal/store/storetest"
-	"myao/internal/testserver"
+	"myao/test/storetest"
+	"myao/test/testserver"
 )
 
 func TestMain(m *testing.M) { testserver.Main(m) }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
+	"myao/test/llmtest"
 )
 
 func TestRefusals(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
+	"myao/test/llmtest"
 )
 
 // The API writes blank texts beside calls, but does not take them back, nor blank results.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
+	"myao/test/llmtest"
 )
 
 func setup(t *testing.T, handler llmtest.Handler) (*Model, *llmtest.Running) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"myao/internal/llm"
-	"myao/internal/llm/llmtest"
+	"myao/test/llmtest"
 )
 
 var search = llm.Tool{Name: "search", Description: "Searches.",

@@ -17,7 +17,7 @@ import (
 	"myao/internal/operate/operator"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/store/storetest"
+	"myao/test/storetest"
 )
 
 var (

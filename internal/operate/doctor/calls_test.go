@@ -6,8 +6,8 @@ import (
 
 	"myao/internal/config"
 	"myao/internal/store"
-	"myao/internal/store/storetest"
-	"myao/internal/testserver"
+	"myao/test/storetest"
+	"myao/test/testserver"
 )
 
 // The newest calls of a model say how it does, without asking it.

@@ -14,8 +14,8 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/store"
-	"myao/internal/store/storetest"
-	"myao/internal/testserver"
+	"myao/test/storetest"
+	"myao/test/testserver"
 )
 
 // checkSQLite runs the database checks on a SQLite file that change has prepared; exec runs

@@ -20,10 +20,10 @@ import (
 
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/slack/manifest"
-	"myao/internal/testserver"
+	"myao/sandbox/workspace"
+	"myao/test/testserver"
 )
 
 // expect compares a finding with a status and a part of its message or its fix.
@@ -79,7 +79,7 @@ func TestFindingsHideSecrets(t *testing.T) {
 
 func TestExamineHidesSecrets(t *testing.T) {
 	t.Parallel()
-	_, e := slackOf(t, sandbox.Config{})
+	_, e := slackOf(t, workspace.Config{})
 	e.Config.Database.URL = "sqlite:" + t.TempDir() + "/none.db"
 	e.Dial = func() (client.Client, error) { return nil, errors.New("no server for xoxb-sandbox\nat all") }
 	findings := e.Examine(t.Context())
@@ -88,9 +88,9 @@ func TestExamineHidesSecrets(t *testing.T) {
 }
 
 // slackOf is an examination against a stand-in for Slack.
-func slackOf(t *testing.T, workspace sandbox.Config) (*sandbox.Workspace, *examination) {
+func slackOf(t *testing.T, workspace workspace.Config) (*workspace.Workspace, *examination) {
 	t.Helper()
-	w := sandbox.New(workspace)
+	w := workspace.New(workspace)
 	server := httptest.NewServer(w.Handler())
 	t.Cleanup(func() { server.Close(); w.Close() })
 	c := config.Default()
@@ -139,7 +139,7 @@ func TestSlack(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			_, e := slackOf(t, sandbox.Config{Scopes: tc.scopes})
+			_, e := slackOf(t, workspace.Config{Scopes: tc.scopes})
 			if tc.change != nil {
 				tc.change(e)
 			}
@@ -180,7 +180,7 @@ func TestTooManySockets(t *testing.T) {
 			_, _, _ = conn.ReadMessage()
 		}))
 		t.Cleanup(server.Close)
-		_, e := slackOf(t, sandbox.Config{Scopes: needed()})
+		_, e := slackOf(t, workspace.Config{Scopes: needed()})
 		e.Config.Slack.APIURL = server.URL + "/api/"
 		expect(t, e.socket(t.Context()), c.status, c.want)
 	}
@@ -188,8 +188,8 @@ func TestTooManySockets(t *testing.T) {
 
 func TestNoHomeTab(t *testing.T) {
 	t.Parallel()
-	w, e := slackOf(t, sandbox.Config{})
-	w.Faults().Add(sandbox.Fault{Method: "views.publish", Error: "not_enabled"})
+	w, e := slackOf(t, workspace.Config{})
+	w.Faults().Add(workspace.Fault{Method: "views.publish", Error: "not_enabled"})
 	expect(t, e.token(t.Context()), OK, "")
 	expect(t, e.home(t.Context()), Warn, "app_home_opened")
 }
@@ -200,8 +200,8 @@ func shifted(by time.Duration) func() time.Time {
 
 func TestAnInstallationForAnOrganisation(t *testing.T) {
 	t.Parallel()
-	w, e := slackOf(t, sandbox.Config{})
-	w.Faults().Add(sandbox.Fault{Method: "auth.test", Alter: func(answer map[string]any) {
+	w, e := slackOf(t, workspace.Config{})
+	w.Faults().Add(workspace.Fault{Method: "auth.test", Alter: func(answer map[string]any) {
 		answer["team"], answer["team_id"], answer["enterprise_id"], answer["is_enterprise_install"] = "Acme", "E0ACME", "E0ACME", true
 	}})
 	expect(t, e.token(t.Context()), Warn, "the whole of organisation Acme (E0ACME)")
@@ -209,7 +209,7 @@ func TestAnInstallationForAnOrganisation(t *testing.T) {
 
 func TestSlackRefuses(t *testing.T) {
 	t.Parallel()
-	_, e := slackOf(t, sandbox.Config{BotToken: "xoxb-other"})
+	_, e := slackOf(t, workspace.Config{BotToken: "xoxb-other"})
 	expect(t, e.token(t.Context()), Fail, "Bot User OAuth Token")
 	e.Slack = slack.New(slack.Config{Token: "xoxb-1", APIURL: "http://127.0.0.1:1/api/"})
 	expect(t, e.token(t.Context()), Fail, "make sure that this machine can reach "+e.Config.Slack.APIURL)
@@ -221,12 +221,12 @@ func TestSlackRefuses(t *testing.T) {
 
 func TestChannels(t *testing.T) {
 	t.Parallel()
-	w, e := slackOf(t, sandbox.Config{PageSize: 2})
+	w, e := slackOf(t, workspace.Config{PageSize: 2})
 	alice, bot := w.AddUser("alice").ID, w.Bot().UserID
-	general := w.AddChannel(sandbox.Public, "general", alice, bot)
-	w.AddChannel(sandbox.Private, "secret", alice, bot)
-	w.AddChannel(sandbox.DM, "", alice)
-	w.Archive(w.AddChannel(sandbox.Public, "old", bot), true)
+	general := w.AddChannel(workspace.Public, "general", alice, bot)
+	w.AddChannel(workspace.Private, "secret", alice, bot)
+	w.AddChannel(workspace.DM, "", alice)
+	w.Archive(w.AddChannel(workspace.Public, "old", bot), true)
 	expect(t, e.token(t.Context()), OK, "")
 	e.Config.Channels = map[string]config.Channel{general: {}, "secret": {}}
 	expect(t, e.channels(t.Context()), OK, "in 2 channels and 1 direct message")

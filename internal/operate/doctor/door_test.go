@@ -12,7 +12,7 @@ import (
 
 	"myao/internal/config"
 	"myao/internal/slack"
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // fakeStarter answers as the starter does, or as a proxy before it.

@@ -9,7 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"myao/internal/config"
-	"myao/internal/sandbox"
+	"myao/sandbox/workspace"
 )
 
 func TestMCPServers(t *testing.T) {
@@ -19,7 +19,7 @@ func TestMCPServers(t *testing.T) {
 	s.AddTool(&sdk.Tool{Name: "find", InputSchema: map[string]any{"type": "object"}}, none)
 	server := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
 	t.Cleanup(server.Close)
-	_, e := slackOf(t, sandbox.Config{})
+	_, e := slackOf(t, workspace.Config{})
 	e.Config.MCP.Servers = map[string]config.MCPServer{
 		"away": {Command: "/no/such/program", Channels: []string{"all"}}, "desk": {URL: server.URL, Channels: []string{"all"}}, "idle": {URL: server.URL},
 	}

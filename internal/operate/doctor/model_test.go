@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"myao/internal/config"
-	"myao/internal/llm/llmtest"
+	"myao/test/llmtest"
 )
 
 func TestConfiguration(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"myao/internal/config"
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 func TestTemplates(t *testing.T) {

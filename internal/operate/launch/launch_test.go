@@ -18,7 +18,7 @@ import (
 
 	"myao/internal/config"
 	"myao/internal/store"
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 const valid = `

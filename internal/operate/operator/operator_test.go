@@ -25,8 +25,8 @@ import (
 	"myao/internal/conversation"
 	"myao/internal/runtime/temporal"
 	"myao/internal/store"
-	"myao/internal/store/storetest"
-	"myao/internal/testserver"
+	"myao/test/storetest"
+	"myao/test/testserver"
 	"myao/workflows"
 )
 

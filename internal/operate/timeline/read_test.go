@@ -8,7 +8,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/store"
-	"myao/internal/store/storetest"
+	"myao/test/storetest"
 )
 
 // A thread's timeline is complete, however much happened at the channel's top level since its

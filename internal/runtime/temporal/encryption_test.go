@@ -23,7 +23,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/runtime/codec"
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 const errands = "errands" // a task queue and a signal of these tests

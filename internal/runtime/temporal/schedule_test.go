@@ -25,7 +25,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"myao/internal/conversation"
-	"myao/internal/testserver"
+	"myao/test/testserver"
 )
 
 // Round is the workflow that the schedules of these tests run. It lasts as long as its argument

@@ -11,7 +11,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/slack"
 	"myao/internal/store"
-	"myao/internal/store/storetest"
+	"myao/test/storetest"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
