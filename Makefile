@@ -29,7 +29,7 @@ export GOFLAGS := $(strip $(shell go env GOFLAGS) -trimpath)
 # The packages with goroutines of their own. SQLite is compiled to Go and several times slower
 # under the race detector, so make test leaves out packages that mostly use the database.
 # make race tests everything, and its end-to-end tests build the programs with -race, too.
-RACED := ./sandbox ./starter ./worker $(addprefix ./internal/,ingest inspector launch operator relay sandbox slack)
+RACED := ./sandbox ./starter ./worker ./sandbox/inspector ./sandbox/workspace $(addprefix ./internal/,intake/door intake/relay operate/launch operate/operator slack)
 
 # The packages that test longest begin first, so that none of them is left alone at the end.
 LONGEST := ./test/e2e ./test/chaos ./test/bench ./internal/store ./activities
@@ -46,7 +46,7 @@ CHAOS_TEST = go test ./test/chaos -v -count=1 -timeout 3h -artifacts -outputdir 
 # format or parse times also far east of it.
 WEST  := TZ=America/Los_Angeles
 EAST  := TZ=Asia/Tokyo
-ZONED := $(addprefix ./internal/,chat ledger prompt when)
+ZONED := $(addprefix ./internal/,chat operate/timeline answer/prompt language/when)
 
 # make lint has vetted everything. Without debugging information the fifty test binaries link in
 # half the time. The tests wait for a third of their time, so one more package than processors

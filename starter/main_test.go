@@ -295,7 +295,7 @@ func TestRoutes(t *testing.T) {
 
 func TestSocketModeHasNoSlackRoutes(t *testing.T) {
 	t.Parallel()
-	workspace, slackAPI := newWorkspace(t)
+	team, slackAPI := newWorkspace(t)
 	w := start(t, testserver.Temporal(t), sqlite(t), slackAPI, "xapp-1")
 	w.await("the starter to be ready, its socket included", func() bool { return w.missing() == nil })
 	for _, path := range []string{"/slack/events", "/slack/interactions", "/slack/commands"} {
@@ -304,13 +304,13 @@ func TestSocketModeHasNoSlackRoutes(t *testing.T) {
 		}
 	}
 	// An event by the socket is stored and acknowledged.
-	alice := workspace.AddUser("alice")
-	general := workspace.AddChannel(workspace.Public, "general", workspace.Bot().UserID, alice.ID)
-	workspace.Say(general, alice.ID, "hello?")
-	if err := workspace.AwaitDeliveries(t.Context()); err != nil {
+	alice := team.AddUser("alice")
+	general := team.AddChannel(workspace.Public, "general", team.Bot().UserID, alice.ID)
+	team.Say(general, alice.ID, "hello?")
+	if err := team.AwaitDeliveries(t.Context()); err != nil {
 		t.Errorf("the event was not acknowledged: %v", err)
 	}
-	if d := workspace.Deliveries(); len(d) == 0 || d[len(d)-1].Err != "" {
+	if d := team.Deliveries(); len(d) == 0 || d[len(d)-1].Err != "" {
 		t.Errorf("deliveries: %+v", d)
 	}
 	w.stop()
@@ -319,19 +319,19 @@ func TestSocketModeHasNoSlackRoutes(t *testing.T) {
 // A request in progress when the starter stops is answered, with the database still open.
 func TestARequestOutlivesTheSignalToStop(t *testing.T) {
 	t.Parallel()
-	workspace, slackAPI := newWorkspace(t)
+	team, slackAPI := newWorkspace(t)
 	w := start(t, testserver.Temporal(t), sqlite(t), slackAPI, "")
 	w.await("the starter to be ready", func() bool { return w.missing() == nil })
-	alice := workspace.AddUser("alice")
-	general := workspace.AddChannel(workspace.Public, "general", workspace.Bot().UserID, alice.ID)
+	alice := team.AddUser("alice")
+	general := team.AddChannel(workspace.Public, "general", team.Bot().UserID, alice.ID)
 	body := fmt.Sprintf(`{"type":"event_callback","event_id":"Ev1","team_id":%q,"event":{"type":"message","channel":%q,"channel_type":"channel","user":%q,"text":"hello?","ts":"%d.000100"}}`,
-		workspace.Team(), general, alice.ID, time.Now().Unix())
+		team.Team(), general, alice.ID, time.Now().Unix())
 	conn, err := net.Dial("tcp", w.address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	header := workspace.Sign([]byte(body), time.Now())
+	header := team.Sign([]byte(body), time.Now())
 	header.Set("Host", w.address)
 	header.Set("Content-Length", strconv.Itoa(len(body)))
 	header.Set("Expect", "100-continue") // the answer comes when the handler begins to read

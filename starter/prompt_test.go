@@ -12,14 +12,14 @@ import (
 // A prompt needs a channel that the database knows, by id or name.
 func TestPromptCommand(t *testing.T) {
 	t.Parallel()
-	workspace, slackAPI := newWorkspace(t)
+	team, slackAPI := newWorkspace(t)
 	s, url := newDatabase(t)
-	if err := s.SaveChannel(t.Context(), workspace.Team(), store.Channel{ID: "C1", Name: "general"}); err != nil {
+	if err := s.SaveChannel(t.Context(), team.Team(), store.Channel{ID: "C1", Name: "general"}); err != nil {
 		t.Fatal(err)
 	}
 	said := []chat.Message{
-		{Team: workspace.Team(), Channel: "C1", TS: "1700000000.000100", UserID: "U1", Text: "where is the ladder?"},
-		{Team: workspace.Team(), Channel: "C1", TS: "1700000001.000100", ThreadTS: "1700000000.000100", UserID: "U2", Text: "in the attic"},
+		{Team: team.Team(), Channel: "C1", TS: "1700000000.000100", UserID: "U1", Text: "where is the ladder?"},
+		{Team: team.Team(), Channel: "C1", TS: "1700000001.000100", ThreadTS: "1700000000.000100", UserID: "U2", Text: "in the attic"},
 	}
 	if err := s.SaveHistory(t.Context(), said); err != nil {
 		t.Fatal(err)

@@ -310,9 +310,9 @@ func TestANewTemporalServerGetsItsSchedules(t *testing.T) {
 	t.Parallel()
 	files := filepath.Join(t.TempDir(), "temporal.db")
 	server := testserver.StartTemporal(t, files, 0)
-	workspace, slackAPI := newWorkspace(t)
-	alice := workspace.AddUser("alice")
-	general := workspace.AddChannel(workspace.Public, "general", workspace.Bot().UserID, alice.ID)
+	team, slackAPI := newWorkspace(t)
+	alice := team.AddUser("alice")
+	general := team.AddChannel(workspace.Public, "general", team.Bot().UserID, alice.ID)
 	w := start(t, server.Address, sqlite(t), slackAPI, "xapp-1")
 	c := dial(t, server.Address, "default", &interceptor{})
 	scheduled := func() bool {
@@ -339,7 +339,7 @@ func TestANewTemporalServerGetsItsSchedules(t *testing.T) {
 		}
 	}
 	server.Restart()
-	workspace.Say(general, alice.ID, "hello?")
+	team.Say(general, alice.ID, "hello?")
 	w.await("the schedules again", scheduled)
 	if again := created(); !again.After(first) {
 		t.Errorf("the server has lost nothing: its schedule is of %s, as before", again)

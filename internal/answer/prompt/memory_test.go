@@ -109,11 +109,11 @@ func TestMemoryWithoutPersona(t *testing.T) {
 				system, user := rendered(t, memory(r, kind), c, Options{AgentPrompt: "Note ticket numbers, too."})
 				for _, line := range strings.Split(c.Persona.SystemPrompt, "\n") {
 					if strings.Contains(system+user, line) {
-						t.Errorf("%s %s: it has the persona's %q:\n%s", chat.Language, kind, line, system)
+						t.Errorf("%s %s: it has the persona's %q:\n%s", config.Language, kind, line, system)
 					}
 				}
 				if !strings.Contains(system, "Note ticket numbers, too.") {
-					t.Errorf("%s %s: it lacks the agent's own prompt", chat.Language, kind)
+					t.Errorf("%s %s: it lacks the agent's own prompt", config.Language, kind)
 				}
 			}
 		}

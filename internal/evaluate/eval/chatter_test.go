@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write what tests compare with")
 
-const workspaceDir = "../../evals/memory/"
+const workspaceDir = "../../../evals/memory/"
 
 // readChatter reads what people say besides what is asked about, by language: sentences, and the words
 // for their slots. They are the words of the questions, so that a search has something to confuse.

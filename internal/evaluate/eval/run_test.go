@@ -420,7 +420,7 @@ func remember(t *testing.T, s *store.Store, scope chat.Scope, long, short string
 func TestShippedCases(t *testing.T) {
 	t.Parallel()
 	for _, lang := range []string{"en", "ja"} {
-		path := "../../evals/judgment/" + lang + ".jsonl"
+		path := "../../../evals/judgment/" + lang + ".jsonl"
 		file, err := os.Open(path)
 		if lang == "ja" && errors.Is(err, os.ErrNotExist) {
 			t.Log("there are no Japanese cases yet")

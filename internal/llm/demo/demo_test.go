@@ -168,7 +168,7 @@ func TestNotesUnderMessages(t *testing.T) {
 // golden returns a prompt of package prompt's golden files.
 func golden(t *testing.T, language, name string) string {
 	t.Helper()
-	b, err := os.ReadFile("../../prompt/testdata/" + language + "/" + name + ".golden")
+	b, err := os.ReadFile("../../answer/prompt/testdata/" + language + "/" + name + ".golden")
 	if err != nil {
 		t.Fatal(err)
 	}

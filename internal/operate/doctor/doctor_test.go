@@ -88,9 +88,9 @@ func TestExamineHidesSecrets(t *testing.T) {
 }
 
 // slackOf is an examination against a stand-in for Slack.
-func slackOf(t *testing.T, workspace workspace.Config) (*workspace.Workspace, *examination) {
+func slackOf(t *testing.T, options workspace.Config) (*workspace.Workspace, *examination) {
 	t.Helper()
-	w := workspace.New(workspace)
+	w := workspace.New(options)
 	server := httptest.NewServer(w.Handler())
 	t.Cleanup(func() { server.Close(); w.Close() })
 	c := config.Default()
