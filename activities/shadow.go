@@ -10,7 +10,6 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"myao/internal/answer/agents"
-	"myao/internal/evaluate/shadow"
 	"myao/internal/llm"
 	"myao/internal/runtime/failpoint"
 	"myao/internal/store"
@@ -46,7 +45,7 @@ type ShadowOutput struct {
 // keepSnapshot keeps what a judgment read for other judges, if it is sampled. A failure is only logged: the
 // judgment does not depend on it.
 func (a *Activities) keepSnapshot(ctx context.Context, t Task, asked *agents.Asked) {
-	if len(a.Mind.Shadow) == 0 || !shadow.Sampled(t.decisionKey(), a.Shadow.Sample) {
+	if len(a.Mind.Shadow) == 0 || !agents.Sampled(t.decisionKey(), a.Shadow.Sample) {
 		return
 	}
 	s, ok := asked.Judgment.Snapshot(asked.Read)

@@ -1,3 +1,4 @@
+// Package shadow compares the judges of config.Shadow with the first one, agents.judgment.
 package shadow
 
 import (
