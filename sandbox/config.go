@@ -9,9 +9,9 @@ import (
 	"strings"
 	"text/template"
 
+	"myao/internal/answer/providers"
 	"myao/internal/config"
 	"myao/internal/llm"
-	"myao/internal/llm/providers"
 	"myao/sandbox/tap"
 )
 

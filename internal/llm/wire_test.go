@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"myao/internal/answer/providers"
 	"myao/internal/config"
 	"myao/internal/llm"
-	"myao/internal/llm/providers"
 	"myao/test/llmtest"
 )
 

@@ -10,9 +10,9 @@ import (
 	"net/url"
 	"strconv"
 
+	"myao/internal/answer/providers"
 	"myao/internal/config"
 	"myao/internal/llm"
-	"myao/internal/llm/providers"
 )
 
 // providerBackend forwards requests to a provider, and returns its answers unchanged.

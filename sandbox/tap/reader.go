@@ -10,9 +10,9 @@ import (
 	"net/http"
 	"sync"
 
+	"myao/internal/answer/providers"
 	"myao/internal/config"
 	"myao/internal/llm"
-	"myao/internal/llm/providers"
 	"myao/test/llmtest"
 )
 

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"myao/internal/answer/prompt"
+	"myao/internal/answer/providers"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/llm"
-	"myao/internal/llm/providers"
 )
 
 // Agent is a model and its settings for one use.

@@ -15,10 +15,10 @@ import (
 	commonpb "go.temporal.io/api/common/v1"
 
 	"myao/internal/answer/agents"
+	"myao/internal/answer/providers"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/llm"
-	"myao/internal/llm/providers"
 	"myao/internal/runtime/codec"
 )
 

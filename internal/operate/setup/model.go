@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 
+	"myao/internal/answer/providers"
 	"myao/internal/config"
-	"myao/internal/llm/providers"
 )
 
 // askModel asks for the models, and asks these a word.

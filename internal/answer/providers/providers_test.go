@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"myao/internal/answer/providers"
 	"myao/internal/config"
 	"myao/internal/llm"
-	"myao/internal/llm/providers"
 )
 
 // The table has exactly the providers of the configuration.
