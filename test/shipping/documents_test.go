@@ -43,7 +43,9 @@ func TestTranslationsAreCurrent(t *testing.T) {
 func TestCodePageNamesEachPackage(t *testing.T) {
 	t.Parallel()
 	page := read(t, "docs/code.md")
-	named := func(name string) bool { return strings.Contains(page, "`"+name+"`") || strings.Contains(page, "/"+name+")") }
+	named := func(name string) bool {
+		return strings.Contains(page, "`"+name+"`") || strings.Contains(page, "/"+name+")")
+	}
 	root := os.DirFS("../../internal")
 	testserver.Must(t, fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() || name == "." {
