@@ -274,7 +274,7 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known agen
 	if err := a.checkLost(ctx, in.Task); err != nil {
 		return written{}, err
 	}
-	if in.Addressed && in.Round == 0 && known.Trigger != nil && slices.Contains(known.Settings.Tools, tools.ReadFile) && a.Mind.ReadsFiles() {
+	if in.Addressed && in.Round == 0 && known.Trigger != nil && slices.Contains(known.Settings.Tools, chat.ToolReadFile) && a.Mind.ReadsFiles() {
 		known.Trigger.Files = a.Mind.Recall.CompleteFiles(ctx, *known.Trigger)
 	}
 	about := agents.Reply{Conversation: in.Conversation, Trigger: in.Trigger, Until: in.Until, Addressed: in.Addressed, Turns: l.turns, By: l.by}

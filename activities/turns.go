@@ -193,7 +193,7 @@ func stepsOf(rows []store.Step, offered ...tools.Offer) []conversation.Step {
 			continue
 		}
 		step := conversation.Step{ID: st.ID, Tool: st.Tool}
-		if !slices.Contains(config.ToolNames(), st.Tool) && !slices.ContainsFunc(offered, func(o tools.Offer) bool { return o.Name == st.Tool }) {
+		if !slices.Contains(chat.ToolNames(), st.Tool) && !slices.ContainsFunc(offered, func(o tools.Offer) bool { return o.Name == st.Tool }) {
 			step.Tool = "unknown" // a model may write anything, and this goes into the history
 		}
 		steps = append(steps, step)

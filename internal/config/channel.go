@@ -153,7 +153,7 @@ func (c Config) Channel(f ChannelFacts) ChannelSettings {
 	s.Tools = c.Tools.Enabled
 	if own.Tools != nil || s.Remember == RememberNowhere {
 		s.Tools = slices.DeleteFunc(slices.Clone(s.Tools), func(name string) bool {
-			return own.Tools != nil && !slices.Contains(own.Tools, name) || name == toolRemember && s.Remember == RememberNowhere
+			return own.Tools != nil && !slices.Contains(own.Tools, name) || name == chat.ToolRemember && s.Remember == RememberNowhere
 		})
 	}
 	if own.Tools != nil {

@@ -383,14 +383,6 @@ type Tools struct {
 	DenyAddresses []string `yaml:"deny_addresses"`
 }
 
-// toolRemember is not offered where nothing is to be remembered.
-const toolRemember = "remember"
-
-// ToolNames are the names of all tools.
-func ToolNames() []string {
-	return []string{"search_messages", "read_thread", "read_channel", "open_link", "read_file", "look_again", toolRemember, "forget_note"}
-}
-
 // Denied is DenyAddresses as networks.
 func (t Tools) Denied() []netip.Prefix {
 	denied := make([]netip.Prefix, 0, len(t.DenyAddresses))

@@ -58,7 +58,7 @@ func basics() Config {
 			ShortTermSummaryMaxTokens: 300,
 			SearchResults:             8, MaxConcurrentScopes: 4,
 		},
-		Tools:     Tools{Enabled: ToolNames(), MaxRounds: 8, MaxCalls: 24, MaxSeconds: 180, MaxResultChars: 20_000, MaxTotalChars: 60_000, ApprovalHours: 24, DenyAddresses: cloudAddresses()},
+		Tools:     Tools{Enabled: chat.ToolNames(), MaxRounds: 8, MaxCalls: 24, MaxSeconds: 180, MaxResultChars: 20_000, MaxTotalChars: 60_000, ApprovalHours: 24, DenyAddresses: cloudAddresses()},
 		Promises:  Promises{MaxOpen: 20, MaxPerChannel: 200, MaxPerPerson: 50, MaxPerGuest: 5},
 		MCP:       MCP{Servers: map[string]MCPServer{}},
 		Shadow:    Shadow{DailyCalls: 1000, Judges: []ShadowJudge{}},

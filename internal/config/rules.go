@@ -104,7 +104,7 @@ var rules = map[string]rule{
 	"Channel.Model":    text(line),
 	"Channel.TimeZone": text(timeZone),
 
-	"Tools.Enabled":          oneOf(ToolNames()...),
+	"Tools.Enabled":          oneOf(chat.ToolNames()...),
 	"Tools.MaxRounds":        whole(1, 50),
 	"Tools.MaxCalls":         whole(1, 500),
 	"Tools.MaxSeconds":       whole(1, daySeconds),

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"myao/internal/chat"
 )
 
 const (
@@ -64,8 +66,8 @@ func (c *Config) validate(f *faults) {
 	for key, own := range c.Channels {
 		own.validate("channels."+key, c.Response, f)
 		for i, name := range own.Tools {
-			if !slices.Contains(ToolNames(), name) && !c.MCP.toolOfServer(name) {
-				f.add(fmt.Sprintf("channels.%s.tools[%d]", key, i), name, "must be one of %s, or SERVER%sTOOL of one of mcp.servers", strings.Join(ToolNames(), ", "), mcpSeparator)
+			if !slices.Contains(chat.ToolNames(), name) && !c.MCP.toolOfServer(name) {
+				f.add(fmt.Sprintf("channels.%s.tools[%d]", key, i), name, "must be one of %s, or SERVER%sTOOL of one of mcp.servers", strings.Join(chat.ToolNames(), ", "), mcpSeparator)
 			}
 		}
 	}

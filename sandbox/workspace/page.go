@@ -119,12 +119,21 @@ func (w *Workspace) pageState(rw http.ResponseWriter, _ *http.Request) {
 	rw.Write(body)
 }
 
+// toolStatuses are what the bot is doing while a tool runs, by the tool's name.
+func toolStatuses() map[string]string {
+	statuses := map[string]string{}
+	for _, t := range chat.Tools {
+		statuses[t.Name] = strings.TrimSuffix(strings.TrimPrefix(t.Status, "is "), "…")
+	}
+	return statuses
+}
+
 // state returns everything that the page shows, as JSON.
 func (w *Workspace) state() ([]byte, error) {
 	faults := w.misbehaviour()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	state := map[string]any{"team": w.cfg.Team, "bot": w.bot, "users": w.users, "hint": w.cfg.Hint, "workflows": w.workflows(), "misbehaviour": faults, "statuses": w.shownStatuses(), "homes": w.homes}
+	state := map[string]any{"team": w.cfg.Team, "bot": w.bot, "users": w.users, "hint": w.cfg.Hint, "workflows": w.workflows(), "misbehaviour": faults, "statuses": w.shownStatuses(), "homes": w.homes, "tools": toolStatuses()}
 	var channels []pageChannel
 	for _, c := range w.channels {
 		p := pageChannel{ID: c.ID, Kind: c.Kind, Name: c.Name, Members: c.Members, Messages: []*Message{}}

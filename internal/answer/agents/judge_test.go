@@ -17,7 +17,7 @@ import (
 func TestJudgeKnowsWhatAReplyCanDo(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
-	b.config.Tools.Enabled = config.ToolNames()
+	b.config.Tools.Enabled = chat.ToolNames()
 	b.addChannels(public("C1", "general"))
 	b.say("C1", time.Hour, "how many dwarfs?")
 	j, err := b.Judgment(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, nil, 600)

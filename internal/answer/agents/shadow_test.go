@@ -22,7 +22,7 @@ func TestAShadowJudgeIsAskedTheSame(t *testing.T) {
 	t.Parallel()
 	url := storetest.SQLite(t)
 	b := setup(t, url)
-	b.config.Tools.Enabled = config.ToolNames()
+	b.config.Tools.Enabled = chat.ToolNames()
 	b.config.Channels = map[string]config.Channel{"C1": {Persona: "Be formal <here>."}}
 	b.addChannels(public("C1", "general"), public("C2", "random"))
 	b.say("C2", time.Hour, "the harbour is closed")

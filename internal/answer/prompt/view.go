@@ -177,13 +177,13 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 		WindowHours:      max(o.WindowHours, 0),
 		Seen:             seen(o),
 		Tools:            len(o.Tools) > 0,
-		CanSearch:        slices.Contains(o.Tools, "search_messages"),
-		CanRemember:      slices.Contains(o.Tools, "remember"),
-		CanOpen:          slices.Contains(o.Tools, "open_link"),
+		CanSearch:        slices.Contains(o.Tools, chat.ToolSearchMessages),
+		CanRemember:      slices.Contains(o.Tools, chat.ToolRemember),
+		CanOpen:          slices.Contains(o.Tools, chat.ToolOpenLink),
 		HasRemote:        slices.ContainsFunc(o.Tools, func(name string) bool { return strings.Contains(name, "__") }),
 		CanAct:           o.Acts,
-		CanPromise:       slices.Contains(o.Tools, "look_again"),
-		CanReadFiles:     slices.Contains(o.Tools, "read_file"),
+		CanPromise:       slices.Contains(o.Tools, chat.ToolLookAgain),
+		CanReadFiles:     slices.Contains(o.Tools, chat.ToolReadFile),
 	}
 	if o.MaxCharacters > 0 {
 		v.Files = shortened(v.Files, o.MaxCharacters)

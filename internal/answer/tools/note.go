@@ -16,7 +16,7 @@ type rememberInput struct {
 }
 
 func remember(s Sources) tool {
-	t := define("remember", fmt.Sprintf("Writes a note that everybody in this channel sees and that stands above every later conversation here. "+
+	t := define(chat.ToolRemember, fmt.Sprintf("Writes a note that everybody in this channel sees and that stands above every later conversation here. "+
 		"Only when somebody asks you to remember something. At most %d characters.", chat.MaxNote),
 		func(ctx context.Context, p Place, step string, in rememberInput) (string, error) {
 			text := strings.Join(strings.Fields(in.Text), " ")

@@ -15,15 +15,13 @@ import (
 	"myao/internal/store"
 )
 
-const openLinkName = "open_link"
-
 // maxFollowed is how many pages a reply may open whose addresses only other pages and files have. A hostile page
 // could offer thousands, so that the choice among them tells its owner something.
 const maxFollowed = 5
 
 // WhereShared are the names of the tools among these that are offered where other companies read.
 func WhereShared(names []string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == openLinkName })
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == chat.ToolOpenLink })
 }
 
 // Pages fetches pages of the web.
@@ -40,7 +38,7 @@ type openLinkInput struct {
 func (in openLinkInput) address() string { return strings.Trim(in.URL, " \t\r\n<>") }
 
 func openLink(s Sources) tool {
-	t := defineFiles(openLinkName, "Opens a page of the web and returns its text. Only an address that somebody wrote here or that a tool has returned is opened; any other is refused, also one that you know or put together.",
+	t := defineFiles(chat.ToolOpenLink, "Opens a page of the web and returns its text. Only an address that somebody wrote here or that a tool has returned is opened; any other is refused, also one that you know or put together.",
 		func(ctx context.Context, p Place, step string, in openLinkInput) (Result, error) {
 			if l, ok := chat.ParseLink(in.URL); ok && (l.Host == "" || ofSlack(l.Host)) {
 				return Result{}, mistake("This is a link within Slack, which is no page of the web. Read a message with read_thread, which takes the link as thread, and a channel with read_channel.")
@@ -117,7 +115,7 @@ func (s Sources) written(ctx context.Context, p Place, step, given string) (stri
 	}
 	followed := 0
 	for _, st := range steps {
-		if st.Tool != openLinkName {
+		if st.Tool != chat.ToolOpenLink {
 			continue
 		}
 		_, by, err := w.Find(ctx, openedBy(st))

@@ -55,14 +55,14 @@ func (b *bundle) did(t *testing.T, round int, steps ...store.Step) string {
 
 func opening(address string) store.Step {
 	input, _ := json.Marshal(openLinkInput{URL: address})
-	return store.Step{Tool: openLinkName, Input: string(input)}
+	return store.Step{Tool: chat.ToolOpenLink, Input: string(input)}
 }
 
 // open opens an address as the last step.
 func (b *bundle) open(t *testing.T, step, address string) (Result, bool) {
 	t.Helper()
 	before := len(b.pages.opened)
-	r, err := b.Run(t.Context(), b.place, step, openLinkName, json.RawMessage(opening(address).Input))
+	r, err := b.Run(t.Context(), b.place, step, chat.ToolOpenLink, json.RawMessage(opening(address).Input))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,9 +99,9 @@ func TestWhoseWordsCount(t *testing.T) {
 		store.Step{Tool: "read_channel", Input: `{"channel":"https://failed.example/secret"}`, Output: `No channel "https://failed.example/secret" is known here.`, Failed: true},
 		store.Step{Tool: "remember", Input: `{"text":"https://noted.example/secret"}`, Output: "Remembered: https://noted.example/secret"},
 		store.Step{Tool: "web__search", Input: `{"query":"https://ECHO.example/secret or split.example%2Fsecret"}`, Output: "Results for https://ECHO.example/secret and https://echo.example/secret, https://split.example/secret: https://hit.example/1"},
-		store.Step{Tool: openLinkName, Input: opening("https://person.example/").Input, Output: "Page: https://person.example/\n\n[next](https://page.example/next)"},
-		store.Step{Tool: openLinkName, Input: opening("https://failed.example/").Input, Output: "https://failedpage.example/", Failed: true},
-		store.Step{Tool: openLinkName, Input: `{}`},
+		store.Step{Tool: chat.ToolOpenLink, Input: opening("https://person.example/").Input, Output: "Page: https://person.example/\n\n[next](https://page.example/next)"},
+		store.Step{Tool: chat.ToolOpenLink, Input: opening("https://failed.example/").Input, Output: "https://failedpage.example/", Failed: true},
+		store.Step{Tool: chat.ToolOpenLink, Input: `{}`},
 	)
 	for address, want := range map[string]bool{
 		"https://person.example/a?x=1&y=2":    true,
@@ -194,7 +194,7 @@ func TestWhatAPageIsTo(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	b.pages.err = context.Canceled
-	if _, err := b.Run(t.Context(), b.place, step, openLinkName, json.RawMessage(opening(address).Input)); !errors.Is(err, context.Canceled) {
+	if _, err := b.Run(t.Context(), b.place, step, chat.ToolOpenLink, json.RawMessage(opening(address).Input)); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want that it is tried again", err)
 	}
 }

@@ -22,7 +22,7 @@ type readThreadInput struct {
 }
 
 func readThread(s Sources) tool {
-	return define("read_thread", "Reads the messages of a thread, the newest page first.",
+	return define(chat.ToolReadThread, "Reads the messages of a thread, the newest page first.",
 		func(ctx context.Context, p Place, _ string, in readThreadInput) (string, error) {
 			if l, ok := chat.ParseLink(in.Thread); ok && l.TS != "" {
 				return s.linkedThread(ctx, p, l, in)
@@ -63,7 +63,7 @@ type readChannelInput struct {
 }
 
 func readChannel(s Sources) tool {
-	return define("read_channel", "Reads the messages at the top level of a channel, without replies in threads, the newest page first.",
+	return define(chat.ToolReadChannel, "Reads the messages at the top level of a channel, without replies in threads, the newest page first.",
 		func(ctx context.Context, p Place, _ string, in readChannelInput) (string, error) {
 			return s.page(ctx, p, in.Channel, "", in.Before)
 		})

@@ -26,8 +26,6 @@ type Files interface {
 }
 
 const (
-	// ReadFile is the name of the tool that reads files.
-	ReadFile = "read_file"
 	// maxFileMessages is how many messages of a channel, and of a thread, a file is looked for in.
 	maxFileMessages = 200
 	// maxFileNames is how many names a model gets.
@@ -36,18 +34,18 @@ const (
 
 // WithoutFiles are the names of the tools among these that read no files.
 func WithoutFiles(names []string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == ReadFile })
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == chat.ToolReadFile })
 }
 
 // ReadsForeign reports whether a tool has a program of ours read bytes that strangers wrote.
-func ReadsForeign(name string) bool { return name == ReadFile || name == openLinkName }
+func ReadsForeign(name string) bool { return name == chat.ToolReadFile || name == chat.ToolOpenLink }
 
 type readFileInput struct {
 	Name string `json:"name" jsonschema:"name of the file as it stands in brackets at its message, such as notes.txt; the newest of this name is read, and with (2) behind it the one before"`
 }
 
 func readFile(s Sources) tool {
-	t := defineFiles(ReadFile, "Reads a file that somebody has attached to a message in this channel: its text, or the picture or PDF itself.",
+	t := defineFiles(chat.ToolReadFile, "Reads a file that somebody has attached to a message in this channel: its text, or the picture or PDF itself.",
 		func(ctx context.Context, p Place, _ string, in readFileInput) (Result, error) {
 			known, err := s.Store.Files(ctx, p.Conversation, maxFileMessages)
 			if err != nil {

@@ -41,7 +41,7 @@ func TestReadFile(t *testing.T) {
 	read := func(name string) Result {
 		t.Helper()
 		input, _ := json.Marshal(readFileInput{Name: name})
-		r, err := b.Run(t.Context(), b.place, "s1", ReadFile, input)
+		r, err := b.Run(t.Context(), b.place, "s1", chat.ToolReadFile, input)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,12 +78,12 @@ func TestReadFile(t *testing.T) {
 		t.Errorf("a file that cannot be read: %+v", r)
 	}
 	b.files.err = context.DeadlineExceeded
-	if _, err := b.Run(t.Context(), b.place, "s1", ReadFile, json.RawMessage(`{"name":"a.txt"}`)); err == nil {
+	if _, err := b.Run(t.Context(), b.place, "s1", chat.ToolReadFile, json.RawMessage(`{"name":"a.txt"}`)); err == nil {
 		t.Error("a failure of Slack is a result")
 	}
 	b.files.off = true
 	offers, err := b.Offered(t.Context(), b.place)
-	if err != nil || slices.ContainsFunc(offers, func(o Offer) bool { return o.Name == ReadFile }) {
+	if err != nil || slices.ContainsFunc(offers, func(o Offer) bool { return o.Name == chat.ToolReadFile }) {
 		t.Errorf("without the scope it is offered: %v", err)
 	}
 }
@@ -92,12 +92,12 @@ func TestReadFile(t *testing.T) {
 func TestHowFarFilesLead(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	step := b.did(t, 0, store.Step{Tool: ReadFile, Input: `{"name":"a.txt"}`, Output: "see https://file.example/1 to /6: https://file.example/2 https://file.example/3 https://file.example/4 https://file.example/5 https://file.example/6"})
+	step := b.did(t, 0, store.Step{Tool: chat.ToolReadFile, Input: `{"name":"a.txt"}`, Output: "see https://file.example/1 to /6: https://file.example/2 https://file.example/3 https://file.example/4 https://file.example/5 https://file.example/6"})
 	_ = step
 	for i, n := range []string{"1", "2", "3", "4", "5", "6"} {
 		address := "https://file.example/" + n
 		id := b.did(t, i+1, opening(address))
-		r, err := b.Run(t.Context(), b.place, id, openLinkName, json.RawMessage(opening(address).Input))
+		r, err := b.Run(t.Context(), b.place, id, chat.ToolOpenLink, json.RawMessage(opening(address).Input))
 		if err != nil || r.Failed != (i == 5) {
 			t.Errorf("the link %s: %+v, %v", n, r, err)
 		}

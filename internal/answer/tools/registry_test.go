@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/config"
 	"myao/internal/store"
 	"myao/test/storetest"
 )
@@ -45,7 +44,7 @@ func setup(t *testing.T) *bundle {
 	t.Helper()
 	db := storetest.Open(t)
 	b := &bundle{Store: db, pages: &fakePages{}, files: &fakeFiles{}}
-	b.place = Place{Conversation: chat.Conversation{Team: "T1", Channel: "C1"}, Trigger: ts(50), Addressed: true, Asker: "U1", Allowed: config.ToolNames()}
+	b.place = Place{Conversation: chat.Conversation{Team: "T1", Channel: "C1"}, Trigger: ts(50), Addressed: true, Asker: "U1", Allowed: chat.ToolNames()}
 	b.Registry = New(Sources{
 		Store: searching{db, b},
 		Render: func(_ context.Context, _ chat.Conversation, found []chat.Found) (string, error) {

@@ -113,7 +113,7 @@ func inputsUntil(steps []store.Step, round int) (inputs []string) {
 }
 
 // messageTools return messages.
-var messageTools = []string{"search_messages", "read_thread", "read_channel"}
+var messageTools = []string{chat.ToolSearchMessages, chat.ToolReadThread, chat.ToolReadChannel}
 
 // writerOf is whose words a tool returns; Nobody for one of messages, which are read anew, for one that says
 // only what the model told it, and for one that does not exist.

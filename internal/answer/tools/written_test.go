@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"myao/internal/chat"
-	"myao/internal/config"
 	"myao/internal/store"
 )
 
@@ -122,9 +121,9 @@ func TestWhoWroteAnAddress(t *testing.T) {
 		"a source that was told before":    {said{steps: map[string][]store.Step{"e": {call("e", 0, "s__save", `{"text":"`+x+`"}`, "saved")}, "d": {call("d", 0, "s__look", "{}", x)}}}, x, Nobody},
 		"a source that had told it before": {said{steps: map[string][]store.Step{"e": {call("e", 0, "s__look", "{}", x), call("e", 1, "s__open", `{"url":"`+x+`"}`, x)}, "d": {call("d", 0, "s__look", "{}", x)}}}, x, Program},
 		"a source that a person told":      {said{messages: []chat.Message{{Channel: "C2", UserID: "U2", Text: "no: " + x}}, steps: map[string][]store.Step{"e": {call("e", 0, "s__open", `{"url":"`+x+`"}`, "")}, "d": {call("d", 0, "s__look", "{}", x)}}}, x, Person},
-		"a page":                           {said{steps: map[string][]store.Step{"d": {call("d", 0, openLinkName, `{"url":"https://y.example/"}`, "[next]("+x+")")}}}, x, Page},
-		"a page of what a source was told": {said{steps: map[string][]store.Step{"d": {call("d", 0, "paste__new", `{"text":"[a](`+x+`)"}`, "https://paste.example/1"), call("d", 1, openLinkName, `{"url":"https://paste.example/1"}`, "[a]("+x+")")}}}, x, Nobody},
-		"a file":                           {said{steps: map[string][]store.Step{"d": {call("d", 0, ReadFile, `{"name":"a.txt"}`, x)}}}, x, Page},
+		"a page":                           {said{steps: map[string][]store.Step{"d": {call("d", 0, chat.ToolOpenLink, `{"url":"https://y.example/"}`, "[next]("+x+")")}}}, x, Page},
+		"a page of what a source was told": {said{steps: map[string][]store.Step{"d": {call("d", 0, "paste__new", `{"text":"[a](`+x+`)"}`, "https://paste.example/1"), call("d", 1, chat.ToolOpenLink, `{"url":"https://paste.example/1"}`, "[a]("+x+")")}}}, x, Nobody},
+		"a file":                           {said{steps: map[string][]store.Step{"d": {call("d", 0, chat.ToolReadFile, `{"name":"a.txt"}`, x)}}}, x, Page},
 		"a note":                           {said{steps: map[string][]store.Step{"d": {call("d", 0, "remember", `{"text":"a"}`, x)}}}, x, Nobody},
 	} {
 		if got := c.find(t, c.address); got != c.want {
@@ -191,7 +190,7 @@ func FuzzEcho(f *testing.F) {
 			"through it, encoded":    {[]string{in(address)}, "https://t.example.org/go?u=" + url.QueryEscape(address)},
 		} {
 			output := "You asked for " + c.given + " and nothing was found"
-			for _, tool := range append(config.ToolNames(), "echo__look", "echo__make", "unknown", address) {
+			for _, tool := range append(chat.ToolNames(), "echo__look", "echo__make", "unknown", address) {
 				var steps []store.Step
 				for i, input := range c.inputs {
 					steps = append(steps, call("d", i, tool, input, output))

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/slack"
 )
@@ -14,24 +15,12 @@ func (h *Home) greeting(own slack.Identity) string {
 		"and here in direct messages.", slack.Escape(own.Name))
 }
 
-// abilities say what a tool is good for.
-var abilities = []struct{ tool, text string }{
-	{"search_messages", "search what was said"},
-	{"read_thread", "read threads and channels"},
-	{"read_channel", "read threads and channels"},
-	{"open_link", "open links that stand in a conversation"},
-	{"read_file", "read the files that you attach"},
-	{"look_again", "look at something again later"},
-	{"remember", "remember what you tell me to"},
-	{"forget_note", "forget it again"},
-}
-
 // help says what the bot can do, and whom to ask. The names of MCP servers are left out where a server is
 // for some channels only: they may be secret.
 func (h *Home) help(v Viewer) slack.HomeSection {
 	var can []string
-	for _, a := range abilities {
-		if text := h.say(a.text); slices.Contains(h.Config.Tools.Enabled, a.tool) && !slices.Contains(can, text) {
+	for _, t := range chat.Tools {
+		if text := h.say(t.Ability); slices.Contains(h.Config.Tools.Enabled, t.Name) && !slices.Contains(can, text) {
 			can = append(can, text)
 		}
 	}

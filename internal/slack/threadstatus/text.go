@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"myao/internal/chat"
 	"myao/internal/language/words"
 )
 
@@ -18,27 +19,15 @@ func Thinking(w words.Words) string { return w.Of("is thinking…") }
 // Using is the status while a tool runs. input is what a model asks it for; servers are the MCP servers
 // whose names may be shown.
 func Using(w words.Words, tool string, input json.RawMessage, servers []string) string {
-	switch tool {
-	case "search_messages":
-		return w.Of("is searching messages…")
-	case "read_thread":
-		return w.Of("is reading a thread…")
-	case "read_channel":
-		return w.Of("is reading a channel…")
-	case "open_link":
-		return w.Of("is opening a link…")
-	case "read_file":
-		var file struct{ Name string }
-		if json.Unmarshal(input, &file); harmless(file.Name) != "" {
-			return w.Say("is reading %s…", harmless(file.Name))
+	for _, t := range chat.Tools {
+		if t.Name != tool {
+			continue
 		}
-		return w.Of("is reading a file…")
-	case "look_again":
-		return w.Of("is making a promise…")
-	case "remember":
-		return w.Of("is taking a note…")
-	case "forget_note":
-		return w.Of("is taking back a note…")
+		var file struct{ Name string }
+		if t.StatusOf != "" && json.Unmarshal(input, &file) == nil && harmless(file.Name) != "" {
+			return w.Say(t.StatusOf, harmless(file.Name))
+		}
+		return w.Of(t.Status)
 	}
 	if server, _, ok := strings.Cut(tool, "__"); ok && slices.Contains(servers, server) {
 		return w.Say("is using %s…", harmless(server))

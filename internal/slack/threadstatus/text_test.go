@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"myao/internal/chat"
-	"myao/internal/config"
 	"myao/internal/language/words"
 )
 
@@ -42,7 +41,7 @@ func TestUsing(t *testing.T) {
 // Every tool of ours says what it does.
 func TestUsingKnowsEveryTool(t *testing.T) {
 	t.Parallel()
-	for _, tool := range config.ToolNames() {
+	for _, tool := range chat.ToolNames() {
 		if got := Using(nil, tool, nil, nil); got == Using(nil, "anything", nil, nil) {
 			t.Errorf("%s: %q", tool, got)
 		}

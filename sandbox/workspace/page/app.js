@@ -27,6 +27,7 @@ import { leave as leaveTour } from "./tour.js";
 function applyState(s) {
   state.bot = s.bot;
   state.team = s.team;
+  state.tools = s.tools;
   state.users = new Map(s.users.map(u => [u.id, u]));
   state.people = s.users.map(u => names.user(u.id)).join();
   const ephemeral = id => [...state.channels.get(id)?.messages || []].filter(([, m]) => m.for); // the workspace does not keep them

@@ -4,6 +4,7 @@ export const $ = id => document.getElementById(id);
 
 export const state = {
   team: "", bot: null,
+  tools: {}, // what the bot is doing while a tool runs, by its name
   users: new Map(), // by id
   channels: new Map(), // by id; each with its messages by ts
   me: null, // the writer: a user's id

@@ -14,10 +14,7 @@ const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 const quiet = s => Math.round((Date.parse(s.due_at) - Date.parse(s.since)) / 1000) || s.policy.min_wait;
 
 // working says what a conversation is doing while its tools run.
-const working = work => [...new Set(work.steps.map(step => doing[step.tool] || "using " + step.tool))].join(", ");
-const doing = {
-  search_messages: "searching messages", read_thread: "reading a thread", read_channel: "reading a channel", open_link: "opening a link", read_file: "reading a file", remember: "making a note", forget_note: "taking back a note", look_again: "making a promise",
-};
+const working = work => [...new Set(work.steps.map(step => state.tools[step.tool] || "using " + step.tool))].join(", ");
 
 function explain(m) {
   const s = m.state;
