@@ -25,6 +25,7 @@ import (
 	"myao/internal/intake/catchup"
 	"myao/internal/intake/record"
 	"myao/internal/operate/launch"
+	"myao/internal/runtime/telemetry"
 	"myao/internal/runtime/temporal"
 	"myao/internal/slack"
 	"myao/internal/slack/channels"
@@ -142,7 +143,8 @@ func newActivities(ctx context.Context, p launch.Program, s *store.Store, client
 		closeModels()
 	}
 	spent := &budget.Workspace{Calls: s, Slack: client, Limit: p.Config.WorkspaceBudget(), StartOfDay: p.Config.StartOfDay, Clock: time.Now}
-	p.Telemetry.Registry.MustRegister(spent)
+	p.Telemetry.Registry.MustRegister(telemetry.Gauge("myao_budget_used_ratio", "Share of the workspace's budget of the day that is used, "+
+		"1 where it is reached; 0 without a limit, -1 when the database or Slack does not answer.", spent.Used))
 	statuses := activities.Statuses{Servers: slices.Collect(maps.Keys(p.Config.MCP.Servers))}
 	if p.Config.Slack.Status {
 		statuses.Board = threadstatus.NewBoard(client, time.Now, p.Logger)

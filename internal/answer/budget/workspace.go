@@ -6,8 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"myao/internal/config"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -25,7 +23,7 @@ type Identity interface {
 
 // Workspace is the budget of the workspace. The sum of the day's calls is read at most every half minute, and
 // kept in memory in between: what is spent in that time, by this worker and by others, may go beyond the
-// budget. A nil Workspace has no limit. It implements prometheus.Collector.
+// budget. A nil Workspace has no limit.
 type Workspace struct {
 	Calls Calls
 	Slack Identity
@@ -44,11 +42,8 @@ const maxAge = 30 * time.Second
 
 // Exhausted reports whether the day's budget is used up.
 func (w *Workspace) Exhausted(ctx context.Context) (bool, error) {
-	if w == nil || !w.Limit.Limited() {
-		return false, nil
-	}
-	spent, err := w.today(ctx)
-	return err == nil && w.Limit.Exhausted(spent.Calls, spent.Tokens), err
+	used, err := w.Used(ctx)
+	return err == nil && used >= 1, err
 }
 
 // today is what has been spent, as of maxAge ago or later.
@@ -72,22 +67,11 @@ func (w *Workspace) today(ctx context.Context) (store.Spending, error) {
 	return spent, nil
 }
 
-var usedRatio = prometheus.NewDesc("myao_budget_used_ratio",
-	"Share of the workspace's budget of the day that is used, 1 where it is reached; 0 without a limit, -1 when the database or Slack does not answer.", nil, nil)
-
-// Describe implements prometheus.Collector.
-func (w *Workspace) Describe(to chan<- *prometheus.Desc) { to <- usedRatio }
-
-// Collect implements prometheus.Collector.
-func (w *Workspace) Collect(to chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-	defer cancel()
-	share := 0.0
-	if w.Limit.Limited() {
-		share = -1
-		if spent, err := w.today(ctx); err == nil {
-			share = w.Limit.Used(spent.Calls, spent.Tokens)
-		}
+// Used is the share of the day's budget that is used, 1 where it is reached; 0 without a limit.
+func (w *Workspace) Used(ctx context.Context) (float64, error) {
+	if w == nil || !w.Limit.Limited() {
+		return 0, nil
 	}
-	to <- prometheus.MustNewConstMetric(usedRatio, prometheus.GaugeValue, share)
+	spent, err := w.today(ctx)
+	return w.Limit.Used(spent.Calls, spent.Tokens), err
 }
