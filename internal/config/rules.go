@@ -156,13 +156,13 @@ func check(f *faults, section reflect.Value, key string) {
 			for i, v := range v.Seq2() {
 				check(f, v, fmt.Sprintf("%s[%d]", at, i.Int()))
 			}
-		case rule == nil || !v.IsValid():
+		case rule.check == nil || !v.IsValid():
 		case v.Kind() == reflect.Slice:
 			for i, v := range v.Seq2() {
-				rule(f, fmt.Sprintf("%s[%d]", at, i.Int()), v)
+				rule.check(f, fmt.Sprintf("%s[%d]", at, i.Int()), v)
 			}
 		default:
-			rule(f, at, v)
+			rule.check(f, at, v)
 		}
 	}
 }
@@ -174,31 +174,36 @@ func ruleOf(section reflect.Type, field reflect.StructField) rule {
 	return rules["Response."+field.Name]
 }
 
-// A rule adds a fault if the value of a key breaks it.
-type rule func(f *faults, key string, v reflect.Value)
+// A rule says what the value of a key must be.
+type rule struct {
+	// check adds a fault if the value of a key breaks the rule.
+	check func(f *faults, key string, v reflect.Value)
+	// keywords are what a JSON Schema can say of it.
+	keywords map[string]any
+}
 
 func whole(low, high int64) rule {
-	return func(f *faults, key string, v reflect.Value) {
+	return rule{func(f *faults, key string, v reflect.Value) {
 		if v.Int() < low || v.Int() > high {
 			f.add(key, v.Int(), "must be a whole number from %d to %d", low, high)
 		}
-	}
+	}, map[string]any{"minimum": low, "maximum": high}}
 }
 
 func number(low, high float64) rule {
-	return func(f *faults, key string, v reflect.Value) {
+	return rule{func(f *faults, key string, v reflect.Value) {
 		if x := v.Float(); math.IsNaN(x) || x < low || x > high {
 			f.add(key, x, "must be a number from %.f to %.f", low, high)
 		}
-	}
+	}, map[string]any{"minimum": low, "maximum": high}}
 }
 
 func daysOrForever(least int64) rule {
-	return func(f *faults, key string, v reflect.Value) {
+	return rule{func(f *faults, key string, v reflect.Value) {
 		if days := v.Int(); days != 0 && (days < least || days > maxKeptDays) {
 			f.add(key, days, "must be a whole number from %d to %d, or 0 for ever", least, maxKeptDays)
 		}
-	}
+	}, map[string]any{"anyOf": []any{map[string]any{"const": 0}, map[string]any{"type": "integer", "minimum": least, "maximum": maxKeptDays}}}}
 }
 
 func oneOf[T ~string](allowed ...T) rule {
@@ -206,11 +211,13 @@ func oneOf[T ~string](allowed ...T) rule {
 	for i, a := range allowed {
 		names[i] = string(a)
 	}
-	return text(func(f *faults, key, v string) {
+	r := text(func(f *faults, key, v string) {
 		if !slices.Contains(names, v) {
 			f.add(key, v, "must be one of %s", strings.Join(names, ", "))
 		}
 	})
+	r.keywords = map[string]any{"enum": names}
+	return r
 }
 
 var permissions = oneOf(MayStatus, MayWhy, MaySnooze, MayMute, MayHush, MayAnswerNow, MayNotes, MayForget)
@@ -220,34 +227,34 @@ var everyonesPermissions = oneOf(MayStatus, MayWhy, MaySnooze, MayMute, MayHush,
 
 func matches(pattern, message string) rule {
 	form := regexp.MustCompile(pattern)
-	return text(func(f *faults, key, v string) {
+	r := text(func(f *faults, key, v string) {
 		if !form.MatchString(v) {
 			f.add(key, v, "%s", message)
 		}
 	})
+	r.keywords = map[string]any{"pattern": pattern}
+	return r
 }
 
 // text is a rule for the text of a value.
 func text(check func(f *faults, key, v string)) rule {
-	return func(f *faults, key string, v reflect.Value) { check(f, key, v.String()) }
+	return rule{check: func(f *faults, key string, v reflect.Value) { check(f, key, v.String()) }}
 }
 
 // optional is text that also allows an empty value.
-func optional(check func(f *faults, key, v string)) rule {
-	return text(func(f *faults, key, v string) {
-		if v != "" {
-			check(f, key, v)
-		}
-	})
-}
+func optional(check func(f *faults, key, v string)) rule { return unlessEmpty(text(check)) }
 
 // unlessEmpty is a rule that also allows the zero value.
 func unlessEmpty(r rule) rule {
-	return func(f *faults, key string, v reflect.Value) {
+	relaxed := rule{check: func(f *faults, key string, v reflect.Value) {
 		if !v.IsZero() {
-			r(f, key, v)
+			r.check(f, key, v)
 		}
+	}}
+	if r.keywords != nil {
+		relaxed.keywords = map[string]any{"anyOf": []any{map[string]any{"enum": []any{"", 0}}, r.keywords}}
 	}
+	return relaxed
 }
 
 // deploymentName excludes the dot and the colon, which separate a deployment's name from its build

@@ -22,7 +22,7 @@ func TestEveryNumberHasARule(t *testing.T) {
 			case reflect.Struct:
 				walk(v)
 			case reflect.Int, reflect.Float64:
-				if ruleOf(section, field) == nil {
+				if ruleOf(section, field).check == nil {
 					t.Errorf("%s.%s may be any number", section.Name(), field.Name)
 				}
 			}
