@@ -1,6 +1,9 @@
 package store
 
 import (
+	"bytes"
+	"encoding/json"
+
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
@@ -36,4 +39,13 @@ func first[T any](rows []T) (row T) {
 		row = rows[0]
 	}
 	return row
+}
+
+// marshalRow is json.Marshal that leaves it to whoever prints the JSON whether < and & are escaped.
+func marshalRow(row any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(row)
+	return b.Bytes(), err
 }
