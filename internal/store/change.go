@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"myao/internal/chat"
 	"myao/internal/conversation"
 )
 
@@ -198,4 +199,15 @@ func (s *Store) BacklogSize(ctx context.Context) (count int, oldest time.Time, e
 		oldest = instant(*row.Oldest)
 	}
 	return row.Count, oldest, nil
+}
+
+// ChangeRecordedSince reports whether a message's change was recorded for a conversation since a
+// time, as far as the ledger goes back. revision selects an edit; empty means the message itself.
+func (s *Store) ChangeRecordedSince(ctx context.Context, c chat.Conversation, ts, revision string, since time.Time) (bool, error) {
+	var n int64
+	if err := s.db.WithContext(ctx).Model(&changeRow{}).
+		Where("workflow_id = ? AND ts = ? AND revision = ? AND stored_us >= ?", c.ID(), ts, revision, micros(since)).Count(&n).Error; err != nil {
+		return false, fmt.Errorf("read changes of message %s: %w", ts, err)
+	}
+	return n > 0, nil
 }

@@ -179,3 +179,12 @@ func (s *Store) SaveUsers(ctx context.Context, team string, users ...User) error
 	}
 	return nil
 }
+
+// UsersNamed is the ids of the people who have a display name, in any case of letters, in order.
+func (s *Store) UsersNamed(ctx context.Context, team, name string) (ids []string, err error) {
+	if err := s.db.WithContext(ctx).Model(&userRow{}).Where("team_id = ? AND LOWER(name) = LOWER(?) AND NOT is_bot", team, name).
+		Order("user_id").Pluck("user_id", &ids).Error; err != nil {
+		return nil, fmt.Errorf("read users named %q: %w", name, err)
+	}
+	return ids, nil
+}
