@@ -9,65 +9,6 @@ import (
 	"myao/internal/evaluate/stats"
 )
 
-// Row is what became of one case, asked once.
-type Row struct {
-	Case     string `json:"case"`
-	Repeat   int    `json:"repeat"` // from 0
-	Cluster  string `json:"cluster"`
-	Lang     string `json:"lang"`
-	Category string `json:"category"`
-	Target   Target `json:"target"`
-	// Spoke is whether the bot would have posted, all rules and thresholds applied.
-	Spoke bool `json:"spoke"`
-	// Rule decided it; empty where the model did.
-	Rule string `json:"rule,omitempty"`
-	// Verdict is the newest readable one, before any threshold; nil where no model was asked, or
-	// none could be read.
-	Verdict *Verdict `json:"verdict,omitempty"`
-	// Error is why there is no verdict though a model was asked.
-	Error string `json:"error,omitempty"`
-	// At is when it posted, in seconds; Timing compares that with the window of a played case.
-	At     *float64 `json:"at,omitempty"`
-	Timing Timing   `json:"timing,omitempty"`
-
-	Calls     int   `json:"calls"` // of the model, recorded answers included
-	TokensIn  int   `json:"tokens_in"`
-	TokensOut int   `json:"tokens_out"`
-	LatencyMS int64 `json:"latency_ms"`
-	// System and Prompt are what the model was asked last.
-	System string `json:"system,omitempty"`
-	Prompt string `json:"prompt,omitempty"`
-}
-
-// Verdict is a model's.
-type Verdict struct {
-	ShouldRespond bool    `json:"should_respond"`
-	Confidence    float64 `json:"confidence"`
-	DelaySeconds  *int    `json:"delay_seconds,omitempty"`
-	Reason        string  `json:"reason"`
-	Addressee     string  `json:"addressee,omitempty"`
-	Gist          string  `json:"gist,omitempty"`
-}
-
-// score is the probability that speaking is right, as the verdict has it. The scale of
-// confidence begins at a guess, so that 0 is even odds either way.
-func (v Verdict) score() float64 {
-	if v.ShouldRespond {
-		return (1 + v.Confidence) / 2
-	}
-	return (1 - v.Confidence) / 2
-}
-
-// Timing is when a played case was answered, by its window.
-type Timing string
-
-// The timings.
-const (
-	Early  Timing = "early"
-	InTime Timing = "in_time"
-	Late   Timing = "late"
-)
-
 // Costs of the two errors, and the share of pauses in which a word is wanted, by which the expected cost is
 // told. A false interruption counts twice a missed intervention: people leave bots that butt in.
 const (
@@ -206,61 +147,6 @@ func (f *Figures) errors(rows []Row) {
 		f.ExpectedCost = &cost
 	}
 	f.BalancedInterval = stats.Bootstrap(byCluster(rows), counts.plus, counts.balanced)
-}
-
-// counts are of scored rows by target, and of the errors among them.
-type counts struct{ speak, missed, silent, false int }
-
-func count(rows []Row) (c counts) {
-	for _, r := range rows {
-		c = c.plus(r.counts())
-	}
-	return c
-}
-
-func (r Row) counts() (c counts) {
-	switch {
-	case r.Target == Speak && r.Spoke:
-		c.speak = 1
-	case r.Target == Speak:
-		c.speak, c.missed = 1, 1
-	case r.Target == Silent && r.Spoke:
-		c.silent, c.false = 1, 1
-	case r.Target == Silent:
-		c.silent = 1
-	}
-	return c
-}
-
-func (c counts) plus(d counts) counts {
-	return counts{c.speak + d.speak, c.missed + d.missed, c.silent + d.silent, c.false + d.false}
-}
-
-func (c counts) missedRate() stats.Rate { return stats.NewRate(c.missed, c.speak) }
-func (c counts) falseRate() stats.Rate  { return stats.NewRate(c.false, c.silent) }
-
-// balanced is the balanced accuracy; ok is false unless both targets occur.
-func (c counts) balanced() (accuracy float64, ok bool) {
-	if c.speak == 0 || c.silent == 0 {
-		return 0, false
-	}
-	return 1 - (float64(c.missed)/float64(c.speak)+float64(c.false)/float64(c.silent))/2, true
-}
-
-// byCluster is the counts of each cluster, in the order in which they first occur.
-func byCluster(rows []Row) []counts {
-	at := map[string]int{}
-	var all []counts
-	for _, r := range rows {
-		i, known := at[r.Cluster]
-		if !known {
-			i = len(all)
-			at[r.Cluster] = i
-			all = append(all, counts{})
-		}
-		all[i] = all[i].plus(r.counts())
-	}
-	return all
 }
 
 func groups(rows []Row, name func(Row) string) []Group {
