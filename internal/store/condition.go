@@ -1,6 +1,8 @@
 package store
 
 import (
+	"slices"
+
 	"gorm.io/gorm"
 )
 
@@ -11,6 +13,15 @@ type condition struct {
 }
 
 func where(sql string, args ...any) condition { return condition{sql, args} }
+
+// and and or join two conditions, neither of them empty.
+func (c condition) and(d condition) condition {
+	return where("("+c.sql+") AND ("+d.sql+")", slices.Concat(c.args, d.args)...)
+}
+
+func (c condition) or(d condition) condition {
+	return where(c.sql+" OR "+d.sql, slices.Concat(c.args, d.args)...)
+}
 
 func (c condition) apply(db *gorm.DB) *gorm.DB {
 	if c.sql == "" {

@@ -8,8 +8,7 @@ import (
 // is with those of others that wait and name the person: a call is not changed that people have read. From all others
 // only the name goes. What others decided stays.
 func (e *eraser) proposals() error {
-	match := e.mentioned("input", "output")
-	match = where("asker = ? OR decided_by = ? OR "+match.sql, append([]any{e.User, e.orderedBy()}, match.args...)...)
+	match := where("asker = ? OR decided_by = ?", e.User, e.orderedBy()).or(e.mentioned("input", "output"))
 	return eraseIn(e, "proposals", "id", match, func(tx *gorm.DB, rows []Proposal) (changed int, err error) {
 		for _, p := range rows {
 			theirs, waits := p.Asker == e.User, p.State == ProposalOpen || p.State == ProposalApproved
@@ -65,8 +64,8 @@ func (e *eraser) orders() error {
 
 // memories takes names out of the memories that are left: what they were made from may be gone.
 func (e *eraser) memories() error {
-	match := where("team_id = ? AND (ordered_by = ? OR forgotten_by = ? OR "+e.contains("text")+" OR ? <> '' AND "+e.contains("text")+")",
-		e.Team, e.orderedBy(), e.orderedBy(), e.User, e.name, e.name)
+	ordered := where("ordered_by = ? OR forgotten_by = ?", e.orderedBy(), e.orderedBy())
+	match := where("team_id = ?", e.Team).and(ordered.or(e.mentioned("text")))
 	return sweep[memoryRow, int64](e.sweeper, "memories", condition{}, "id", match, func(tx *gorm.DB, rows []memoryRow) (int, error) {
 		for _, r := range rows {
 			update := map[string]any{"text": e.anonymous(r.Text)}
@@ -86,7 +85,7 @@ func (e *eraser) memories() error {
 
 // notes deletes the notes that the person asked for, and takes the person out of the others.
 func (e *eraser) notes() error {
-	match := where("team_id = ? AND (author = ? OR "+e.contains("text")+" OR ? <> '' AND "+e.contains("text")+")", e.Team, e.User, e.User, e.name, e.name)
+	match := where("team_id = ?", e.Team).and(where("author = ?", e.User).or(e.mentioned("text")))
 	return sweep[noteRow, int64](e.sweeper, "notes", condition{}, "id", match, func(tx *gorm.DB, rows []noteRow) (int, error) {
 		for _, r := range rows {
 			change := tx.Model(&noteRow{}).Where("id = ?", r.ID)
@@ -107,8 +106,8 @@ func (e *eraser) notes() error {
 // conversation finds one gone when it is due. They come before changes, since one that is late makes a
 // change that names whoever asked.
 func (e *eraser) promises() error {
-	names := "(" + e.contains("what") + " OR " + e.contains("unless") + ")"
-	match := where("team_id = ? AND (asker = ? OR ended_by = ? OR "+names+" OR ? <> '' AND "+names+")", e.Team, e.User, e.orderedBy(), e.User, e.User, e.name, e.name, e.name)
+	theirs := where("asker = ? OR ended_by = ?", e.User, e.orderedBy())
+	match := where("team_id = ?", e.Team).and(theirs.or(e.mentioned("what", "unless")))
 	return sweep[Promise, string](e.sweeper, "promises", condition{}, "id", match, func(tx *gorm.DB, rows []Promise) (int, error) {
 		for _, r := range rows {
 			change := tx.Model(&Promise{}).Where("id = ?", r.ID)
@@ -131,7 +130,7 @@ func (e *eraser) promises() error {
 
 // feedback deletes the person's votes, and takes their name out of what others gave as reasons.
 func (e *eraser) feedback() error {
-	match := where("team_id = ? AND voted_us <= ? AND (user_id = ? OR "+e.contains("reason")+" OR ? <> '' AND "+e.contains("reason")+")", e.Team, e.until, e.User, e.User, e.name, e.name)
+	match := where("team_id = ? AND voted_us <= ?", e.Team, e.until).and(where("user_id = ?", e.User).or(e.mentioned("reason")))
 	return sweep[Vote, int64](e.sweeper, "feedback", condition{}, "id", match, func(tx *gorm.DB, rows []Vote) (int, error) {
 		for _, r := range rows {
 			change := tx.Model(&Vote{}).Where("id = ?", r.ID)

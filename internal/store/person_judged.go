@@ -26,7 +26,7 @@ func (e *eraser) snapshots() error {
 
 // opinions takes away the reasons that name the person.
 func (e *eraser) opinions() error {
-	match := where("team_id = ? AND ("+e.contains("reason")+" OR ? <> '' AND "+e.contains("reason")+")", e.Team, e.User, e.name, e.name)
+	match := where("team_id = ?", e.Team).and(e.mentioned("reason"))
 	return sweep[Opinion, int64](e.sweeper, "opinions", condition{}, "id", match, func(tx *gorm.DB, rows []Opinion) (changed int, err error) {
 		for _, o := range rows {
 			if !e.names(o.Reason) {

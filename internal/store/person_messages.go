@@ -53,8 +53,7 @@ func (e *eraser) channels() error {
 // channel erases a person from a channel's messages and memories. since is when they wrote the first message that was
 // deleted for its age; zero if none was. The id goes last: until then another run finds what is left to do by it.
 func (e *eraser) channel(c chat.Conversation, since time.Time) error {
-	within := where("team_id = ? AND channel_id = ?", c.Team, c.Channel)
-	within.sql, within.args = within.sql+" AND sent_us <= ?", append(within.args, e.until)
+	within := where("team_id = ? AND channel_id = ? AND sent_us <= ?", c.Team, c.Channel, e.until)
 	match := where("user_id = ? OR "+e.contains("text")+" OR own AND text <> '' AND ? <> '' AND "+e.contains("text"), e.User, e.User, e.name, e.name)
 	if c.Direct() {
 		var theirs int64
