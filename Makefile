@@ -29,7 +29,7 @@ export GOFLAGS := $(strip $(shell go env GOFLAGS) -trimpath)
 # The packages with goroutines of their own. SQLite is compiled to Go and several times slower
 # under the race detector, so make test leaves out packages that mostly use the database.
 # make race tests everything, and its end-to-end tests build the programs with -race, too.
-RACED := ./sandbox ./starter ./worker ./sandbox/inspector ./sandbox/workspace $(addprefix ./internal/,intake/door intake/relay operate/launch operate/operator slack)
+RACED := ./sandbox ./starter/cli ./starter/serve ./worker ./sandbox/inspector ./sandbox/workspace $(addprefix ./internal/,intake/door intake/relay operate/launch operate/operator slack)
 
 # The packages that test longest begin first, so that none of them is left alone at the end.
 LONGEST := ./test/e2e ./test/chaos ./test/bench ./internal/store ./activities

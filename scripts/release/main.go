@@ -197,8 +197,8 @@ func (b *builder) files(built string) ([]file, error) {
 	for _, f := range []struct{ name, from string }{
 		{"LICENSE", "LICENSE"}, {"THIRD_PARTY_NOTICES", "THIRD_PARTY_NOTICES"}, {"README.md", "README.md"}, {"README.ja.md", "README.ja.md"}, {"CHANGELOG.md", "CHANGELOG.md"},
 		{"config.example.yaml", "config.example.yaml"}, {".env.example", ".env.example"}, {"slack-manifest.yaml", "slack-manifest.yaml"},
-		{"completion/starter.bash", "starter/completion/starter.bash"}, {"completion/_starter", "starter/completion/starter.zsh"},
-		{"completion/starter.fish", "starter/completion/starter.fish"},
+		{"completion/starter.bash", "starter/cli/completion/starter.bash"}, {"completion/_starter", "starter/cli/completion/starter.zsh"},
+		{"completion/starter.fish", "starter/cli/completion/starter.fish"},
 	} {
 		files = append(files, file{f.name, filepath.Join(b.src, filepath.FromSlash(f.from)), false})
 	}

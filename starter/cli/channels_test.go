@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/store"
+	"myao/test/startertest"
 	"myao/test/storetest"
 )
 
@@ -26,7 +27,7 @@ func runStarter(t *testing.T, args ...string) (stdout, stderr string, status int
 
 func TestChannels(t *testing.T) {
 	t.Parallel()
-	url := sqlite(t)
+	url := startertest.SQLite(t)
 	config := filepath.Join(t.TempDir(), "myao.yaml")
 	if err := os.WriteFile(config, fmt.Appendf(nil, `slack: {bot_token: xoxb-1, signing_secret: shh}
 database: {url: %q}

@@ -1,14 +1,11 @@
-// Command starter is Temporal's client side: the door that receives Slack's events, the relay that
-// signals conversations, the schedules, and the operator's commands. Any number of starters may
-// share one Temporal namespace and one database.
-package main
+// Package cli is the starter's command line: a file cmd_NAME.go for each command of the operator, and what they share.
+package cli
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"unicode"
 
@@ -16,13 +13,8 @@ import (
 
 	"myao/internal/config"
 	"myao/internal/operate/launch"
+	"myao/starter/serve"
 )
-
-func main() {
-	launch.Main(func(ctx context.Context, args []string, stderr io.Writer) int {
-		return run(ctx, args, os.Stdout, stderr)
-	})
-}
 
 // commands is the command line. A command with a run method ends; serve runs until it is stopped.
 type commands struct {
@@ -94,8 +86,8 @@ type judgeCommand interface {
 	runJudge(ctx context.Context, p launch.Program, stdout, stderr io.Writer) error
 }
 
-// run is main without the process. It returns the exit status: 2 for an invalid command line.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// Run runs a command line. It returns the exit status: 2 for an invalid command line.
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var c commands
 	exit := -1 // the status with which kong ends the program, after --help
 	parser, err := kong.New(&c, kong.Name("starter"), kong.Writers(stdout, stderr), kong.Exit(func(status int) { exit = status }),
@@ -129,7 +121,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		return 0
 	case setupCommand:
-		if err := do.runSetup(ctx, c.Config, os.Stdin, stdout); err != nil {
+		if err := do.runSetup(ctx, c.Config, stdin, stdout); err != nil {
 			_, _ = fmt.Fprintf(stderr, "%s: %s\n", name, strings.Join(strings.FieldsFunc(err.Error(), unicode.IsControl), " "))
 			return 1
 		}
@@ -140,12 +132,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		})
 	case talkingCommand:
 		return launch.Command(ctx, name, c.Config, stderr, func(ctx context.Context, p launch.Program) error {
-			return do.runTalking(ctx, p, os.Stdin, stdout, stderr)
+			return do.runTalking(ctx, p, stdin, stdout, stderr)
 		})
 	case command:
 		return launch.Command(ctx, name, c.Config, stderr, func(ctx context.Context, p launch.Program) error {
 			return do.run(ctx, p, stdout)
 		})
 	}
-	return launch.Start(ctx, "starter", c.Config, stderr, serve)
+	return launch.Start(ctx, "starter", c.Config, stderr, serve.Run)
 }

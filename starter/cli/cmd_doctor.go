@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"myao/internal/operate/launch"
 	"myao/internal/runtime/temporal"
 	"myao/internal/slack/manifest"
+	"myao/starter/serve"
 )
 
 // doctorCommand checks everything that the bot needs.
@@ -62,7 +63,7 @@ func (c *doctorCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 		Namespace: temporal.Namespace(),
 		URL:       strings.TrimRight(c.URL, "/"), Ask: c.Ask, Clock: time.Now,
 	}
-	for _, s := range (&starter{Program: p}).schedules() {
+	for _, s := range serve.Schedules(p.Config) {
 		d.Schedules = append(d.Schedules, doctor.Schedule{ID: s.ID, Every: s.Every})
 	}
 	findings := d.Examine(ctx)

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -148,7 +148,7 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 		if err != nil {
 			return nil, err
 		}
-		judgment, err := m.Judgment(ctx, where, pending, wholeSeconds(settings.MaxDelay))
+		judgment, err := m.Judgment(ctx, where, pending, int(settings.MaxDelay/time.Second))
 		if err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -9,12 +9,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"myao/test/startertest"
 )
 
 // withKey writes a configuration with an encryption key, but without Slack or a database.
 func withKey(t *testing.T) string {
 	t.Helper()
-	path := configuration(t, "127.0.0.1:0", "postgres://nobody@"+nowhere+"/none", "http://"+nowhere+"/api/", "")
+	path := startertest.Configuration(t, "127.0.0.1:0", "postgres://nobody@"+startertest.Nowhere+"/none", "http://"+startertest.Nowhere+"/api/", "")
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +32,7 @@ func withKey(t *testing.T) string {
 func TestCodecThatCannotServe(t *testing.T) {
 	t.Setenv(tokenVariable, "")
 	keys := withKey(t)
-	none := configuration(t, "127.0.0.1:0", sqlite(t), "http://"+nowhere+"/api/", "")
+	none := startertest.Configuration(t, "127.0.0.1:0", startertest.SQLite(t), "http://"+startertest.Nowhere+"/api/", "")
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -82,12 +84,12 @@ func TestCodecServes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := startProcess(t, []string{tokenVariable + "=" + c.token}, "--config", withKey(t), "codec", "--address", c.address)
-			w.await("its address", func() bool { return strings.Contains(w.log.String(), "\n") })
-			_, address, _ := strings.Cut(strings.TrimSpace(w.log.String()), "http://")
+			w := startertest.StartProcess(t, []string{tokenVariable + "=" + c.token}, "--config", withKey(t), "codec", "--address", c.address)
+			w.Await("its address", func() bool { return strings.Contains(w.Log.String(), "\n") })
+			_, address, _ := strings.Cut(strings.TrimSpace(w.Log.String()), "http://")
 			_, port, err := net.SplitHostPort(address)
 			if err != nil {
-				t.Fatalf("it says %q", w.log)
+				t.Fatalf("it says %q", w.Log)
 			}
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1:"+port+"/encode", strings.NewReader(`{"payloads":[{"data":"YQ=="}]}`))
 			if err != nil {
@@ -105,12 +107,12 @@ func TestCodecServes(t *testing.T) {
 			if resp.StatusCode != c.want {
 				t.Errorf("status %d, want %d", resp.StatusCode, c.want)
 			}
-			w.stop()
-			if files, err := filepath.Glob(w.cmd.Dir + "/*"); err != nil || len(files) > 0 {
+			w.Stop()
+			if files, err := filepath.Glob(w.Cmd.Dir + "/*"); err != nil || len(files) > 0 {
 				t.Errorf("it left %q behind, %v", files, err)
 			}
-			if strings.Contains(w.log.String(), token) {
-				t.Errorf("it tells its token: %s", w.log)
+			if strings.Contains(w.Log.String(), token) {
+				t.Errorf("it tells its token: %s", w.Log)
 			}
 		})
 	}

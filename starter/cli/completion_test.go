@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"os"
@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"myao/test/startertest"
 )
 
 // Each shell completes words by asking the starter in PATH.
@@ -53,7 +55,7 @@ func TestShellsComplete(t *testing.T) {
 					cmd.Args = []string{path, "-c", script, "--", test.words}
 				}
 				cmd.Dir = t.TempDir() // without files to offer
-				cmd.Env = append(os.Environ(), "MYAO_TEST_MAIN=1", "HOME="+dir, "PATH="+dir+":"+os.Getenv("PATH"))
+				cmd.Env = append(os.Environ(), startertest.Variable+"=1", "HOME="+dir, "PATH="+dir+":"+os.Getenv("PATH"))
 				out, err := cmd.Output()
 				if err != nil {
 					t.Fatal(err)

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -27,6 +27,7 @@ import (
 	"myao/internal/runtime/temporal"
 	"myao/internal/slack/manifest"
 	"myao/sandbox/workspace"
+	"myao/test/startertest"
 	"myao/test/testserver"
 	"myao/workflows"
 )
@@ -42,7 +43,7 @@ type doctorBundle struct {
 func (p doctorBundle) doctor(args ...string) (map[string]doctor.Finding, int) {
 	p.t.Helper()
 	cmd := exec.Command(os.Args[0], append([]string{"--config", p.config, "doctor", "--json"}, args...)...)
-	cmd.Env = append(append(os.Environ(), "MYAO_TEST_MAIN=1"), p.env...)
+	cmd.Env = append(append(os.Environ(), startertest.Variable+"=1"), p.env...)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	err := cmd.Run()
@@ -115,12 +116,12 @@ func TestDoctor(t *testing.T) {
 	server := httptest.NewServer(w.Handler())
 	t.Cleanup(server.Close)
 	w.AddChannel(workspace.Public, "general", w.Bot().UserID)
-	ns := namespace(t)
+	ns := startertest.Namespace(t)
 	address := testserver.FreeAddress(t)
 	p := &doctorBundle{t: t, env: []string{"TEMPORAL_ADDRESS=" + testserver.Temporal(t), "TEMPORAL_NAMESPACE=" + ns}}
-	database := sqlite(t)
+	database := startertest.SQLite(t)
 	p.write(address, database, server.URL+"/api/", "xoxb-1")
-	c := dial(t, testserver.Temporal(t), ns, &interceptor{})
+	c := startertest.Client(t, ns)
 
 	found, status := p.doctor()
 	if want := []string{"schedules", "workers"}; status != 1 || !slices.Equal(statuses(found, doctor.Fail), want) {
@@ -139,7 +140,7 @@ func TestDoctor(t *testing.T) {
 	var left atomic.Int64
 	pollQueues(t, c, &left)
 	var last map[string]doctor.Finding
-	eventually(t, "all to be well", func() bool {
+	startertest.Await(t, "all to be well", func() bool {
 		last, status = p.doctor("--url", "http://"+address)
 		return status == 0
 	})
@@ -166,7 +167,7 @@ func TestDoctor(t *testing.T) {
 	if err := memory.Trigger(t.Context(), client.ScheduleTriggerOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "a run that failed", func() bool {
+	startertest.Await(t, "a run that failed", func() bool {
 		last, status = p.doctor()
 		return last["memory"].Status == doctor.Warn
 	})
@@ -183,7 +184,7 @@ func TestDoctor(t *testing.T) {
 		if err := c.ScheduleClient().GetHandle(t.Context(), temporal.CatchUpSchedule).Trigger(t.Context(), client.ScheduleTriggerOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "a run that has caught up", func() bool {
+		startertest.Await(t, "a run that has caught up", func() bool {
 			last, _ = p.doctor()
 			return last["catch-up"].Status == run.status && strings.Contains(last["catch-up"].Message, run.says)
 		})
@@ -191,7 +192,7 @@ func TestDoctor(t *testing.T) {
 	if err := memory.Pause(t.Context(), client.SchedulePauseOptions{Note: "on holiday"}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "a schedule that is paused to be no failure", func() bool {
+	startertest.Await(t, "a schedule that is paused to be no failure", func() bool {
 		found, status = p.doctor()
 		return status == 0 && found["schedules"].Status == doctor.Warn
 	})
@@ -212,9 +213,9 @@ func TestDoctor(t *testing.T) {
 // serve runs a starter until the test ends, and returns when it is ready.
 func (p *doctorBundle) serve(address string) {
 	p.t.Helper()
-	w := startProcess(p.t, p.env, "--config", p.config)
-	w.address = address
-	w.await("the starter to be ready", func() bool { return w.missing() == nil })
+	w := startertest.StartProcess(p.t, p.env, "--config", p.config)
+	w.Address = address
+	w.Await("the starter to be ready", func() bool { return w.Missing() == nil })
 }
 
 // pollQueues polls both task queues as a worker does. Its memory workflow fails, and its catch-up
@@ -244,7 +245,7 @@ func TestDoctorWithNothingRunning(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = silent.Close() })
-	for name, there := range map[string]string{"refused": nowhere, "silent": silent.Addr().String()} {
+	for name, there := range map[string]string{"refused": startertest.Nowhere, "silent": silent.Addr().String()} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := &doctorBundle{t: t, env: []string{"TEMPORAL_ADDRESS=" + there}}

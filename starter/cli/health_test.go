@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"myao/test/startertest"
 )
 
 func TestHealth(t *testing.T) {
@@ -42,7 +44,7 @@ func TestHealth(t *testing.T) {
 			"starter health: " + program.URL + "/missing answers 503 Service Unavailable\n", "database: not open yet\n", "temporal: nobody there\n"}},
 		{"sent elsewhere", []string{"--url", program.URL + "/moved"}, 1, []string{"503"}},
 		{"no answer", []string{"--url", program.URL + "/silent", "--timeout", "50ms"}, 1, []string{"starter health: ", "deadline exceeded"}},
-		{"nobody there", []string{"--url", "http://" + nowhere + "/readyz"}, 1, []string{"starter health: ", "connection refused"}},
+		{"nobody there", []string{"--url", "http://" + startertest.Nowhere + "/readyz"}, 1, []string{"starter health: ", "connection refused"}},
 		{"no address", []string{"--url", "8081/readyz"}, 2, []string{`--url "8081/readyz": want an address such as http://127.0.0.1:8080/readyz`}},
 		{"no time", []string{"--timeout", "0s"}, 2, []string{"--timeout 0s: want a time above 0"}},
 		{"help", []string{"--help"}, 0, []string{"/starter health --url http://127.0.0.1:8081/readyz"}},
@@ -66,7 +68,7 @@ func TestHealth(t *testing.T) {
 // The health checks in docker-compose.yml are valid command lines.
 func TestHealthChecksOfComposeAreValid(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../docker-compose.yml")
+	text, err := os.ReadFile("../../docker-compose.yml")
 	if err != nil {
 		t.Fatal(err)
 	}

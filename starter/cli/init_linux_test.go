@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/term"
+
+	"myao/test/startertest"
 )
 
 // pseudoTerminal returns both ends of a terminal.
@@ -44,13 +46,13 @@ func TestInitOnATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "init", "--slack-api", b.api)
-	cmd.Dir, cmd.Env = b.dir, []string{"MYAO_TEST_MAIN=1"}
+	cmd.Dir, cmd.Env = b.dir, []string{startertest.Variable + "=1"}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = program, program, program
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var said logbook
+	var said startertest.Log
 	go func() {
 		buffer := make([]byte, 4096)
 		for {
@@ -65,11 +67,11 @@ func TestInitOnATerminal(t *testing.T) {
 		return err == nil && !reflect.DeepEqual(now, before)
 	}
 	for _, step := range []struct{ asked, typed string }{{"socket or http", "\n"}, {"Bot token", initBotToken + "\n"}, {"App token", initAppToken}} {
-		eventually(t, step.asked, func() bool {
+		startertest.Await(t, step.asked, func() bool {
 			return strings.Contains(said.String(), step.asked+",") || strings.Contains(said.String(), step.asked+" [")
 		})
 		if strings.HasSuffix(step.asked, "token") {
-			eventually(t, "the terminal to show nothing", changed)
+			startertest.Await(t, "the terminal to show nothing", changed)
 		}
 		if _, err := person.WriteString(step.typed); err != nil {
 			t.Fatal(err)
@@ -79,7 +81,7 @@ func TestInitOnATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = cmd.Wait()
-	eventually(t, "the last words", func() bool { return strings.Contains(said.String(), "were not written") })
+	startertest.Await(t, "the last words", func() bool { return strings.Contains(said.String(), "were not written") })
 	if cmd.ProcessState.ExitCode() != 1 || changed() {
 		t.Errorf("%v; the terminal has changed: %v", err, changed())
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"log/slog"
@@ -16,6 +16,7 @@ import (
 	"myao/internal/slack/manifest"
 	"myao/sandbox/workspace"
 	"myao/test/llmtest"
+	"myao/test/startertest"
 )
 
 // initBundle runs starter init as a process, against a Slack and a model of the test.
@@ -61,7 +62,7 @@ func (b *initBundle) run(input []string, args ...string) (said string, status in
 		text += line + "\n"
 	}
 	cmd.Dir, cmd.Stdin = b.dir, strings.NewReader(text)
-	cmd.Env = append([]string{"MYAO_TEST_MAIN=1", "HOME=" + b.dir}, b.variables...)
+	cmd.Env = append([]string{startertest.Variable + "=1", "HOME=" + b.dir}, b.variables...)
 	out, err := cmd.CombinedOutput()
 	if err != nil && cmd.ProcessState.ExitCode() < 0 {
 		b.t.Fatal(err)
@@ -315,7 +316,7 @@ channels:
 // examine has the doctor look at what was written: it finds nothing that could have been known.
 func (b *initBundle) examine(c config.Config, env map[string]string, lacks bool) {
 	b.t.Helper()
-	p := doctorBundle{t: b.t, config: filepath.Join(b.dir, "config.yaml"), env: []string{"TEMPORAL_ADDRESS=" + nowhere}}
+	p := doctorBundle{t: b.t, config: filepath.Join(b.dir, "config.yaml"), env: []string{"TEMPORAL_ADDRESS=" + startertest.Nowhere}}
 	for name, value := range env {
 		p.env = append(p.env, name+"="+value)
 	}
@@ -419,8 +420,8 @@ func TestInitInterrupted(t *testing.T) {
 	t.Parallel()
 	b := newInit(t)
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "init", "--slack-api", b.api)
-	cmd.Dir, cmd.Env = b.dir, []string{"MYAO_TEST_MAIN=1"}
-	var said logbook
+	cmd.Dir, cmd.Env = b.dir, []string{startertest.Variable + "=1"}
+	var said startertest.Log
 	cmd.Stdout, cmd.Stderr = &said, &said
 	input, err := cmd.StdinPipe()
 	if err != nil {
@@ -432,7 +433,7 @@ func TestInitInterrupted(t *testing.T) {
 	if _, err := input.Write([]byte("\n")); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the second question", func() bool { return strings.Contains(said.String(), "Bot token") })
+	startertest.Await(t, "the second question", func() bool { return strings.Contains(said.String(), "Bot token") })
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"encoding/json"
@@ -71,7 +71,7 @@ func TestKeys(t *testing.T) {
 		}
 	}
 	if got != string(want) {
-		t.Errorf("the keys of --json have changed. Programs read them: see docs/stability.md, then go test ./starter -run TestKeys -update")
+		t.Errorf("the keys of --json have changed. Programs read them: see docs/stability.md, then go test ./starter/cli -run TestKeys -update")
 	}
 
 	parser, err := kong.New(&commands{})

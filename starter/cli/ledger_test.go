@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	"myao/internal/operate/launch"
 	"myao/internal/operate/timeline"
 	"myao/internal/store"
+	"myao/test/startertest"
 	"myao/test/storetest"
 )
 
@@ -37,7 +38,7 @@ func newDatabase(t *testing.T) (*store.Store, string) {
 func newLedgerBundle(t *testing.T, settings string) *ledgerBundle {
 	t.Helper()
 	s, url := newDatabase(t)
-	o := &ledgerBundle{Store: s, t: t, config: configuration(t, "127.0.0.1:0", url, "http://"+nowhere+"/api/", ""), began: time.Now().Add(-time.Hour).Truncate(time.Second)}
+	o := &ledgerBundle{Store: s, t: t, config: startertest.Configuration(t, "127.0.0.1:0", url, "http://"+startertest.Nowhere+"/api/", ""), began: time.Now().Add(-time.Hour).Truncate(time.Second)}
 	text, err := os.ReadFile(o.config)
 	if err == nil {
 		err = os.WriteFile(o.config, append(text, settings...), 0o600)

@@ -1,9 +1,10 @@
-package main
+package cli
 
 import (
 	"bytes"
 	"flag"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/operate/launch"
 	"myao/internal/slack/manifest"
+	"myao/test/startertest"
 )
 
 var update = flag.Bool("update", false, "rewrite slack-manifest.yaml and the golden files")
@@ -22,7 +24,7 @@ var update = flag.Bool("update", false, "rewrite slack-manifest.yaml and the gol
 // example is the shipped configuration with placeholders for the secrets.
 func example(t *testing.T, change func(*config.Config)) launch.Program {
 	t.Helper()
-	c, err := config.Load("../config.example.yaml", func(name string) (string, bool) {
+	c, err := config.Load("../../config.example.yaml", func(name string) (string, bool) {
 		value := map[string]string{"SLACK_BOT_TOKEN": "none", "SLACK_SIGNING_SECRET": "none", "GEMINI_API_KEY": "none"}[name]
 		return value, value != ""
 	})
@@ -32,7 +34,7 @@ func example(t *testing.T, change func(*config.Config)) launch.Program {
 	if change != nil {
 		change(&c)
 	}
-	return launch.Program{Config: c, Logger: discard}
+	return launch.Program{Config: c, Logger: slog.New(slog.DiscardHandler)}
 }
 
 func TestManifest(t *testing.T) {
@@ -47,7 +49,7 @@ func TestManifest(t *testing.T) {
 		change func(*config.Config)
 		command
 	}{
-		{"../slack-manifest.yaml", nil, &manifestCommand{URL: url, Format: "yaml"}},
+		{"../../slack-manifest.yaml", nil, &manifestCommand{URL: url, Format: "yaml"}},
 		{"testdata/manifest/http.json", nil, &manifestCommand{URL: url, Format: "json"}},
 		{"testdata/manifest/socket.yaml", socket, &manifestCommand{Format: "yaml"}},
 		{"testdata/manifest/socket.json", socket, &manifestCommand{URL: url, Format: "json"}},
@@ -142,7 +144,7 @@ func checkManifest(t *testing.T, text []byte) {
 
 func TestManifestRefused(t *testing.T) {
 	t.Parallel()
-	path := configuration(t, "127.0.0.1:0", sqlite(t), "http://"+nowhere+"/api/", "")
+	path := startertest.Configuration(t, "127.0.0.1:0", startertest.SQLite(t), "http://"+startertest.Nowhere+"/api/", "")
 	for _, tc := range []struct {
 		args   []string
 		status int

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"myao/internal/store"
+	"myao/test/startertest"
 	"myao/test/testserver"
 )
 
@@ -27,13 +28,13 @@ func runWith(t *testing.T, file string) func(want int, says string, args ...stri
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]func(*testing.T) string{
-		"sqlite":   sqlite,
+		"sqlite":   startertest.SQLite,
 		"postgres": func(t *testing.T) string { return testserver.Postgres(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := url(t)
-			file := configuration(t, "127.0.0.1:0", url, "http://"+nowhere+"/api/", "")
+			file := startertest.Configuration(t, "127.0.0.1:0", url, "http://"+startertest.Nowhere+"/api/", "")
 			text, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
@@ -65,7 +66,7 @@ func TestMigrate(t *testing.T) {
 func TestOldTables(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]func(*testing.T) string{
-		"sqlite":   sqlite,
+		"sqlite":   startertest.SQLite,
 		"postgres": func(t *testing.T) string { return testserver.Postgres(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +84,7 @@ func TestOldTables(t *testing.T) {
 			} {
 				testserver.Must(t, testserver.ErrOf(db.ExecContext(t.Context(), statement)))
 			}
-			starter := runWith(t, configuration(t, "127.0.0.1:0", url, "http://"+nowhere+"/api/", ""))
+			starter := runWith(t, startertest.Configuration(t, "127.0.0.1:0", url, "http://"+startertest.Nowhere+"/api/", ""))
 			for _, command := range []string{"serve", "migrate", "doctor", "usage"} {
 				starter(1, "the database's tables are from before the first release, and nothing after revision 636b1535 can bring them up to date: "+
 					"expected tables of this version, or none; set database.url to an empty database, or keep to that revision", command)

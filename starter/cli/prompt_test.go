@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -7,12 +7,13 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/store"
+	"myao/test/startertest"
 )
 
 // A prompt needs a channel that the database knows, by id or name.
 func TestPromptCommand(t *testing.T) {
 	t.Parallel()
-	team, slackAPI := newWorkspace(t)
+	team, slackAPI := startertest.Workspace(t)
 	s, url := newDatabase(t)
 	if err := s.SaveChannel(t.Context(), team.Team(), store.Channel{ID: "C1", Name: "general"}); err != nil {
 		t.Fatal(err)
@@ -24,7 +25,7 @@ func TestPromptCommand(t *testing.T) {
 	if err := s.SaveHistory(t.Context(), said); err != nil {
 		t.Fatal(err)
 	}
-	config := configuration(t, "127.0.0.1:0", url, slackAPI, "")
+	config := startertest.Configuration(t, "127.0.0.1:0", url, slackAPI, "")
 	for line, want := range map[string]struct {
 		status int
 		says   string

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"net"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"myao/test/startertest"
 	"myao/test/testserver"
 )
 
@@ -21,7 +22,7 @@ func TestErrorsWithoutTemporal(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = mute.Close() })
 	for _, test := range []struct{ name, address, tls, timeout, why string }{
-		{"refused", nowhere, "false", "1h", "connection refused"},
+		{"refused", startertest.Nowhere, "false", "1h", "connection refused"},
 		{"an unknown host", "temporal.invalid:7233", "false", "1h", "lookup temporal.invalid"},
 		{"no address", "notanaddress", "false", "1h", "missing port in address"},
 		{"TLS against plain text", plain.Listener.Addr().String(), "true", "1h", "first record does not look like a TLS handshake"},

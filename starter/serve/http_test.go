@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"bufio"
@@ -27,6 +27,7 @@ import (
 	"myao/internal/slack"
 	"myao/internal/slack/channels"
 	"myao/internal/store"
+	"myao/test/startertest"
 	"myao/test/storetest"
 )
 
@@ -52,7 +53,7 @@ type httpBundle struct {
 
 func open(t *testing.T, l web.Limits) *httpBundle {
 	t.Helper()
-	_, api := newWorkspace(t)
+	_, api := startertest.Workspace(t)
 	db := storetest.Open(t)
 	logger := slog.New(slog.DiscardHandler)
 	s := &starter{
@@ -309,7 +310,7 @@ func TestLoadAppID(t *testing.T) {
 				asked++
 			}))
 			defer api.Close()
-			log := &logbook{}
+			log := &startertest.Log{}
 			s := &starter{
 				Program: launch.Program{Logger: slog.New(slog.NewTextHandler(log, nil))},
 				slack:   slack.New(slack.Config{Token: "xoxb-1", APIURL: api.URL + "/"}),

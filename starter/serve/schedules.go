@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
+	"myao/internal/config"
 	"myao/internal/runtime/pause"
 	"myao/internal/runtime/temporal"
 	"myao/workflows"
@@ -38,12 +39,12 @@ const (
 	scheduleCheckTimeout  = 10 * time.Second
 )
 
-// schedules returns the Temporal schedules of the bot.
-func (s *starter) schedules() []temporal.Schedule {
+// Schedules returns the Temporal schedules that a configuration needs.
+func Schedules(c config.Config) []temporal.Schedule {
 	all := []temporal.Schedule{
 		{
-			ID: temporal.MemorySchedule, Every: s.Config.Memory.Interval(), CatchUp: time.Hour, Timeout: 24 * time.Hour,
-			Workflow: workflows.Memory, Args: []any{workflows.MemoryInput{MaxConcurrent: s.Config.Memory.MaxConcurrentScopes}}, Note: "remembers what was said since the last run",
+			ID: temporal.MemorySchedule, Every: c.Memory.Interval(), CatchUp: time.Hour, Timeout: 24 * time.Hour,
+			Workflow: workflows.Memory, Args: []any{workflows.MemoryInput{MaxConcurrent: c.Memory.MaxConcurrentScopes}}, Note: "remembers what was said since the last run",
 		},
 		{
 			ID: temporal.CatchUpSchedule, Every: catchUpInterval, CatchUp: catchUpInterval, Timeout: 24 * time.Hour,
@@ -62,7 +63,7 @@ func (s *starter) schedules() []temporal.Schedule {
 			Workflow: workflows.Hindsight, Note: "labels what was decided a day ago by what followed",
 		},
 	}
-	if len(s.Config.Shadow.Judges) > 0 {
+	if len(c.Shadow.Judges) > 0 {
 		all = append(all, temporal.Schedule{
 			ID: temporal.ShadowSchedule, Every: shadowInterval, CatchUp: shadowInterval, Timeout: 6 * time.Hour,
 			Workflow: workflows.Shadow, Note: "asks other judges what they would have decided",
@@ -74,7 +75,7 @@ func (s *starter) schedules() []temporal.Schedule {
 // intervals is how often each schedule runs that records its runs.
 func (s *starter) intervals() map[string]time.Duration {
 	every := map[string]time.Duration{}
-	for _, schedule := range s.schedules() {
+	for _, schedule := range Schedules(s.Config) {
 		switch schedule.ID {
 		case temporal.MemorySchedule, temporal.CatchUpSchedule, temporal.RetentionSchedule:
 			every[schedule.ID] = schedule.Every
@@ -87,7 +88,7 @@ func (s *starter) intervals() map[string]time.Duration {
 // done. A failure does not hold up the rest.
 func (s *starter) setUpSchedules(ctx context.Context) error {
 	var left []func(context.Context) error
-	for _, schedule := range s.schedules() {
+	for _, schedule := range Schedules(s.Config) {
 		left = append(left, func(ctx context.Context) error { return temporal.EnsureSchedule(ctx, s.temporal, schedule) })
 	}
 	if len(s.Config.Shadow.Judges) == 0 {
@@ -127,7 +128,7 @@ func (s *starter) restoreSchedules(ctx context.Context, tick <-chan time.Time) e
 			return ctx.Err()
 		case <-tick:
 		}
-		for _, schedule := range s.schedules() {
+		for _, schedule := range Schedules(s.Config) {
 			if err := s.restoreSchedule(ctx, schedule); err != nil && ctx.Err() == nil {
 				s.Logger.Warn("schedule not checked", "schedule", schedule.ID, "error", err)
 			}

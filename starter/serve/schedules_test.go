@@ -1,8 +1,7 @@
-package main
+package serve
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"log/slog"
 	"maps"
@@ -22,7 +21,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	"myao/internal/config"
 	"myao/internal/operate/launch"
@@ -30,6 +28,7 @@ import (
 	"myao/internal/slack"
 	"myao/internal/slack/installation"
 	"myao/sandbox/workspace"
+	"myao/test/startertest"
 	"myao/test/testserver"
 )
 
@@ -67,31 +66,9 @@ func dial(t *testing.T, address, namespace string, g *interceptor) client.Client
 	return c
 }
 
-// namespace creates a namespace for the test.
-func namespace(t *testing.T) string {
-	t.Helper()
-	admin, err := client.NewNamespaceClient(client.Options{HostPort: testserver.Temporal(t), Logger: discard})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer admin.Close()
-	name := "starter-" + strings.ToLower(rand.Text())
-	if err := admin.Register(t.Context(), &workflowservice.RegisterNamespaceRequest{
-		Namespace: name, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
-	}); err != nil {
-		t.Fatal(err)
-	}
-	c := dial(t, testserver.Temporal(t), name, &interceptor{})
-	eventually(t, "the namespace", func() bool {
-		_, err := c.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{})
-		return err == nil
-	})
-	return name
-}
-
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	(&bundle{t: t}).await(what, done)
+	startertest.Await(t, what, done)
 }
 
 // newScheduler makes as much of a starter as schedules need.
@@ -106,8 +83,8 @@ func newScheduler(c client.Client) *starter {
 // runWork has a starter do what it does beside serving, until the test ends.
 func (s *starter) runWork(t *testing.T) {
 	t.Helper()
-	_, slackAPI := newWorkspace(t)
-	s.Config.Database.URL = sqlite(t)
+	_, slackAPI := startertest.Workspace(t)
+	s.Config.Database.URL = startertest.SQLite(t)
 	s.slack = slack.New(slack.Config{Token: "xoxb-1", APIURL: slackAPI})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -167,7 +144,7 @@ const running = enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 
 func TestSeveralStartersCreateSchedules(t *testing.T) {
 	t.Parallel()
-	c := dial(t, testserver.Temporal(t), namespace(t), &interceptor{})
+	c := dial(t, testserver.Temporal(t), startertest.Namespace(t), &interceptor{})
 	var group sync.WaitGroup
 	for range 3 {
 		group.Go(func() {
@@ -189,7 +166,7 @@ func TestSeveralStartersCreateSchedules(t *testing.T) {
 // The schedules follow the configuration of the starter that was started last.
 func TestAScheduleFollowsTheConfiguration(t *testing.T) {
 	t.Parallel()
-	c := dial(t, testserver.Temporal(t), namespace(t), &interceptor{})
+	c := dial(t, testserver.Temporal(t), startertest.Namespace(t), &interceptor{})
 	for _, seconds := range []int{3600, 1, 7200} {
 		s := newScheduler(c)
 		s.Config.Memory.IntervalSeconds = seconds
@@ -215,7 +192,7 @@ func TestAScheduleFollowsTheConfiguration(t *testing.T) {
 func TestAMissingScheduleIsCreatedAgain(t *testing.T) {
 	t.Parallel()
 	g := &interceptor{}
-	c := dial(t, testserver.Temporal(t), namespace(t), g)
+	c := dial(t, testserver.Temporal(t), startertest.Namespace(t), g)
 	s := newScheduler(c)
 	if err := s.setUpSchedules(t.Context()); err != nil {
 		t.Fatal(err)
@@ -251,7 +228,7 @@ func TestRefusedSchedulesAreRetried(t *testing.T) {
 	t.Parallel()
 	g := &interceptor{}
 	g.shut.Store(true)
-	c := dial(t, testserver.Temporal(t), namespace(t), g)
+	c := dial(t, testserver.Temporal(t), startertest.Namespace(t), g)
 	ended := make(chan error, 1)
 	go func() { ended <- newScheduler(c).setUpSchedules(t.Context()) }()
 	eventually(t, "a second round", func() bool { return g.refused.Load() > int32(len(allSchedules)) })
@@ -267,7 +244,7 @@ func TestSchedulingEndsWithTheStarter(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if err := newScheduler(dial(t, nowhere, "default", &interceptor{})).setUpSchedules(ctx); !errors.Is(err, context.DeadlineExceeded) {
+	if err := newScheduler(dial(t, startertest.Nowhere, "default", &interceptor{})).setUpSchedules(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("ended with %v", err)
 	}
 }
@@ -290,7 +267,7 @@ func TestAttributesDoNotWaitForSchedules(t *testing.T) {
 
 // Attributes that the server does not list are used until it refuses a signal because of them.
 func TestRefusedAttributesAreLeftOut(t *testing.T) {
-	g, ns := &interceptor{}, namespace(t)
+	g, ns := &interceptor{}, startertest.Namespace(t)
 	own := dial(t, testserver.Temporal(t), ns, &interceptor{})
 	eventually(t, "the attributes to be made", func() bool {
 		registered, err := temporal.RegisterAttributes(t.Context(), own, ns, false)
@@ -310,16 +287,16 @@ func TestANewTemporalServerGetsItsSchedules(t *testing.T) {
 	t.Parallel()
 	files := filepath.Join(t.TempDir(), "temporal.db")
 	server := testserver.StartTemporal(t, files, 0)
-	team, slackAPI := newWorkspace(t)
+	team, slackAPI := startertest.Workspace(t)
 	alice := team.AddUser("alice")
 	general := team.AddChannel(workspace.Public, "general", team.Bot().UserID, alice.ID)
-	w := start(t, server.Address, sqlite(t), slackAPI, "xapp-1")
+	w := startertest.Start(t, server.Address, startertest.SQLite(t), slackAPI, "xapp-1")
 	c := dial(t, server.Address, "default", &interceptor{})
 	scheduled := func() bool {
 		return maps.Equal(schedules(t, c), allSchedules) && slices.Contains(catchUps(t, c), running)
 	}
-	w.await("the schedules", scheduled)
-	w.await("the starter to be ready", func() bool { return w.missing() == nil })
+	w.Await("the schedules", scheduled)
+	w.Await("the starter to be ready", func() bool { return w.Missing() == nil })
 	created := func() time.Time {
 		d, err := c.ScheduleClient().GetHandle(t.Context(), temporal.MemorySchedule).Describe(t.Context())
 		if err != nil {
@@ -340,11 +317,11 @@ func TestANewTemporalServerGetsItsSchedules(t *testing.T) {
 	}
 	server.Restart()
 	team.Say(general, alice.ID, "hello?")
-	w.await("the schedules again", scheduled)
+	w.Await("the schedules again", scheduled)
 	if again := created(); !again.After(first) {
 		t.Errorf("the server has lost nothing: its schedule is of %s, as before", again)
 	}
-	w.await("the starter to be ready again", func() bool { return w.missing() == nil })
+	w.Await("the starter to be ready again", func() bool { return w.Missing() == nil })
 	t.Logf("caught up: %v", catchUps(t, c))
-	w.stop()
+	w.Stop()
 }

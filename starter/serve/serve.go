@@ -1,4 +1,6 @@
-package main
+// Package serve is the starter while it runs: HTTP and the door for Slack's events, the relay that signals
+// conversations, the schedules, and probes.
+package serve
 
 import (
 	"context"
@@ -30,18 +32,6 @@ import (
 	"myao/internal/store/indexer"
 )
 
-// serveCommand runs the door and the relay. It is the default command.
-type serveCommand struct{}
-
-// Help implements kong's Help.
-func (serveCommand) Help() string {
-	return `It ends within 30 seconds after a SIGTERM or Ctrl-C.
-
-Examples:
-  starter
-  starter serve --config /etc/myao/config.yaml`
-}
-
 // starter holds the parts of the running program. The HTTP server starts first and reports what is
 // missing. The other parts start when the database is ready.
 type starter struct {
@@ -64,8 +54,8 @@ type starter struct {
 	gapOpened chan struct{}
 }
 
-// serve runs until the context ends.
-func serve(ctx context.Context, p launch.Program) error {
+// Run serves until the context ends.
+func Run(ctx context.Context, p launch.Program) error {
 	c, err := temporal.NewClient(p.Config.Encryption, p.Logger, p.Telemetry.ConfigureClient)
 	if err != nil {
 		return err
@@ -246,5 +236,3 @@ func (s *starter) policy(directory *channels.Directory) func(context.Context, ch
 		return s.Config.Policy(stored[c.Channel])
 	}
 }
-
-func wholeSeconds(d time.Duration) int { return int(d / time.Second) }
