@@ -10,7 +10,7 @@ import (
 	"myao/internal/answer/prompt"
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/operate/promise"
+	"myao/internal/operate/choice"
 	"myao/internal/runtime/failpoint"
 	"myao/internal/store"
 )
@@ -176,7 +176,7 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 		text, reaction, saw, proposes = w.text, w.reaction, w.saw, w.proposes
 		feedback = reaction == "" && a.Feedback.Wanted(in.Addressed)
 		if kept != nil {
-			text = promise.Keep(a.words(), *kept, text, a.Clock())
+			text = choice.KeptText(a.words(), *kept, text, a.Clock())
 		}
 		if !w.read.IsZero() {
 			read = w.read
@@ -189,7 +189,7 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 	// Compose keeps an existing row: that of a judged reply.
 	parts := a.parts(in.Task, text, saw, read)
 	if kept != nil {
-		_, proposes = promise.StillWanted(a.words(), *kept, number)
+		_, proposes = choice.AskWhetherWanted(a.words(), *kept, number)
 	}
 	last := &parts[len(parts)-1]
 	last.Proposes, last.Feedback, last.Reaction = proposes, feedback, reaction

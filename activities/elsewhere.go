@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"myao/internal/conversation"
-	"myao/internal/operate/promise"
+	"myao/internal/operate/choice"
 	"myao/internal/runtime/failpoint"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -121,7 +121,7 @@ func (a *Activities) replaceDirect(ctx context.Context, t Task, direct, asker, l
 	n := store.Notice{Reason: elsewhereReason, Channel: direct}
 	kept, _, err := a.promiseOf(ctx, t.Occasion)
 	if err == nil && kept != nil {
-		n.Text = promise.Elsewhere(a.words(), *kept, a.promiseText(*kept))
+		n.Text = choice.PromiseElsewhere(a.words(), *kept, a.promiseText(*kept))
 	} else if err == nil {
 		n.Reason = movedDirectReason
 		n.Text, err = a.actedNotice(ctx, t)

@@ -8,7 +8,7 @@ import (
 
 	"myao/internal/answer/prompt"
 	"myao/internal/conversation"
-	"myao/internal/operate/promise"
+	"myao/internal/operate/choice"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -106,7 +106,7 @@ func (a *Activities) postNote(ctx context.Context, t Task, result conversation.R
 	if failed != nil {
 		return again, failed
 	}
-	return a.postInstead(ctx, t, store.Notice{Text: promise.Elsewhere(a.words(), *kept, a.promiseText(*kept)), Reason: elsewhereReason, Channel: direct}, again, err)
+	return a.postInstead(ctx, t, store.Notice{Text: choice.PromiseElsewhere(a.words(), *kept, a.promiseText(*kept)), Reason: elsewhereReason, Channel: direct}, again, err)
 }
 
 // postInstead posts a note in place of a refused reply, which ended with result and cause. If there is

@@ -13,7 +13,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/language/words"
-	"myao/internal/operate/promise"
+	"myao/internal/operate/choice"
 	"myao/internal/runtime/failpoint"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -169,7 +169,7 @@ func (a *Activities) promiseOf(ctx context.Context, occasion string) (p *store.P
 
 // plainPromise is a promise in its own words.
 func (a *Activities) plainPromise(p store.Promise) string {
-	return promise.Keep(a.words(), p, promise.Plain(a.words(), p, a.promiseText(p)), a.Clock())
+	return choice.KeptText(a.words(), p, choice.PlainPromise(a.words(), p, a.promiseText(p)), a.Clock())
 }
 
 func (a *Activities) promiseText(p store.Promise) string {
@@ -187,12 +187,12 @@ func (a *Activities) promisesUnder(ctx context.Context, p store.Part) ([]slack.C
 	}
 	var shown []slack.Choice
 	for _, row := range made {
-		shown = append(shown, promise.Shown(a.words(), row))
+		shown = append(shown, choice.OfPromise(a.words(), row))
 	}
 	_, occasion, _ := strings.Cut(p.Reply, "/promise/")
 	kept, number, err := a.promiseOf(ctx, "promise/"+occasion)
 	if err == nil && kept != nil {
-		if ask, ok := promise.StillWanted(a.words(), *kept, number); ok {
+		if ask, ok := choice.AskWhetherWanted(a.words(), *kept, number); ok {
 			shown = append(shown, ask)
 		}
 	}
@@ -245,8 +245,8 @@ func (a *Activities) endPromise(ctx context.Context, in EndPromiseInput) (EndPro
 		if now.Before(p.Due()) { // this clock is behind the workflow's
 			now = p.Due()
 		}
-		if in.End == conversation.Skipped || !promise.Last(p, in.Number) {
-			next = promise.Next(p, now)
+		if in.End == conversation.Skipped || !choice.PromiseEndsWith(p, in.Number) {
+			next = choice.NextDue(p, now)
 		}
 	}
 	if p, err = a.Store.EndPromise(ctx, p.ID, in.Number, state, in.By, next); err != nil {

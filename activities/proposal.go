@@ -15,7 +15,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/operate/proposal"
+	"myao/internal/operate/choice"
 	"myao/internal/runtime/failpoint"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -82,7 +82,7 @@ func (a *Activities) choicesUnder(ctx context.Context, p store.Part) ([]slack.Ch
 	}
 	var shown []slack.Choice
 	for _, row := range rows {
-		shown = append(shown, proposal.Shown(a.words(), row))
+		shown = append(shown, choice.OfProposal(a.words(), row))
 	}
 	promises, err := a.promisesUnder(ctx, p)
 	return append(shown, promises...), err

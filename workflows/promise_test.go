@@ -7,7 +7,7 @@ import (
 
 	"myao/activities"
 	"myao/internal/conversation"
-	"myao/internal/operate/promise"
+	"myao/internal/operate/choice"
 	"myao/internal/store"
 )
 
@@ -43,7 +43,7 @@ func TestPromiseOfEveryMonday(t *testing.T) {
 	run.end = func(in activities.EndPromiseInput) (e ending[activities.EndPromiseOutput]) {
 		ended = append(ended, now())
 		if in.Number < 5 { // or it was cancelled meanwhile
-			e.out.Next = promise.Next(row, run.Now())
+			e.out.Next = choice.NextDue(row, run.Now())
 		}
 		return e
 	}

@@ -10,8 +10,8 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/language/when"
+	"myao/internal/operate/choice"
 	"myao/internal/operate/launch"
-	"myao/internal/operate/promise"
 	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
@@ -147,7 +147,7 @@ func (c *promisesMove) run(ctx context.Context, p launch.Program, stdout io.Writ
 		if err = checkPromise(c.ID, found, moved, err); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(stdout, "promise %s is due on %s\n", found.ID, promise.Time(nil, found.Due(), found.Location()))
+		_, err = fmt.Fprintf(stdout, "promise %s is due on %s\n", found.ID, choice.ZonedTime(nil, found.Due(), found.Location()))
 		return err
 	})
 }

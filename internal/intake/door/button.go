@@ -9,8 +9,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/language/words"
-	"myao/internal/operate/promise"
-	"myao/internal/operate/proposal"
+	"myao/internal/operate/choice"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -102,9 +101,9 @@ func (d *Door) cancelPromise(ctx context.Context, b slack.BlockAction, own slack
 	d.Relay.Notify(targets...)
 	switch {
 	case !first:
-		return w.Say(replyEnded, promise.Outcome(w, p)), "refused", nil
+		return w.Say(replyEnded, choice.PromiseOutcome(w, p)), "refused", nil
 	case moved: // Slack changes no message under the channel's old id
-		return promise.Outcome(w, p), "done", nil
+		return choice.PromiseOutcome(w, p), "done", nil
 	}
 	return "", "done", nil
 }
@@ -155,5 +154,5 @@ func (d *Door) decide(ctx context.Context, b slack.BlockAction, own slack.Identi
 	case p.State == store.ProposalOpen, p.State == store.ProposalLapsed:
 		return w.Of(replyLapsed), "refused", nil
 	}
-	return w.Say(replyDecided, proposal.Outcome(w, p)), "refused", nil
+	return w.Say(replyDecided, choice.ProposalOutcome(w, p)), "refused", nil
 }

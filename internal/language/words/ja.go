@@ -200,7 +200,7 @@ var japanese = Words{
 	"Slack took no answer in the channel, so whoever asked was told in a direct message":          "チャンネルには答えを投稿できず、尋ねた人にダイレクトメッセージで伝えた",
 	"no judgment was had":                                                                         "判断が得られなかった",
 
-	// proposals and their buttons (internal/operate/proposal, internal/intake/door)
+	// proposals and their buttons (internal/operate/choice, internal/intake/door)
 	"Approve": "承認する",
 	"Decline": "やめる",
 
@@ -292,7 +292,7 @@ var japanese = Words{
 	"I read along here, and answer every message; you need not mention me (@%s).":                                              "ここを読んでいて、すべてのメッセージに返事をします。メンション（@%s）は要りません。",
 	"`%[1]s snooze 2h` has me be silent here for a while, `%[1]s mute` until further notice, and `%[1]s help` lists the rest.": "`%[1]s snooze 2h` でしばらく、`%[1]s mute` で解除されるまで、ここで黙ります。`%[1]s help` でほかの指示を一覧します。",
 
-	// promises (internal/operate/promise, internal/intake/door, activities)
+	// promises (internal/operate/choice, internal/intake/door, activities)
 	"%s 2 Jan 2006, 15:04": "2006年1月2日(%s) 15:04",
 	"Mon":                  "月", "Tue": "火", "Wed": "水", "Thu": "木", "Fri": "金", "Sat": "土", "Sun": "日",
 	"every day, next %s":                         "毎日、次は %s",

@@ -8,7 +8,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/language/words"
-	"myao/internal/operate/promise"
+	"myao/internal/operate/choice"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -44,7 +44,7 @@ func (h *Handler) promises(ctx context.Context, r request) (text, result string)
 // promiseText is a promise in one line. When it is due links to the message that confirms it, if the
 // address of the workspace is known.
 func (h *Handler) promiseText(r request, p store.Promise) string {
-	text := promise.When(words.In(h.Config.Language), p)
+	text := choice.WhenDue(words.In(h.Config.Language), p)
 	if r.own.URL != "" {
 		text = "<" + chat.Link(r.own.URL, p.ChannelID, p.ShownTS, p.ThreadTS) + "|" + text + ">"
 	}

@@ -1,5 +1,4 @@
-// Package proposal says in words what the bot proposes to do, and what has become of it.
-package proposal
+package choice
 
 import (
 	"encoding/json"
@@ -13,17 +12,17 @@ import (
 
 const undecidable = "Slack refused the buttons, so nobody can decide about this, and it will not be done. Ask me again."
 
-// Shown is a proposal as it stands under a message.
-func Shown(w words.Words, p store.Proposal) slack.Choice {
+// OfProposal is a proposal as it stands under a message.
+func OfProposal(w words.Words, p store.Proposal) slack.Choice {
 	text, _ := tools.Describe(p.Server, p.Tool, json.RawMessage(p.Input), slack.MaxChoice) // which was whole when it was proposed
 	return slack.Choice{
-		ID: p.ID, Text: text, Outcome: Outcome(w, p), Undecidable: w.Of(undecidable),
+		ID: p.ID, Text: text, Outcome: ProposalOutcome(w, p), Undecidable: w.Of(undecidable),
 		Buttons: []slack.Button{{Action: slack.ActionApprove, Label: w.Of("Approve"), Primary: true}, {Action: slack.ActionDecline, Label: w.Of("Decline")}},
 	}
 }
 
-// Outcome says in Slack's markup what has become of a proposal; "" while it is open.
-func Outcome(w words.Words, p store.Proposal) string {
+// ProposalOutcome says in Slack's markup what has become of a proposal; "" while it is open.
+func ProposalOutcome(w words.Words, p store.Proposal) string {
 	by := p.DecidedBy
 	if user, ok := strings.CutPrefix(by, "slack:"); ok {
 		by = "<@" + user + ">"

@@ -1,4 +1,4 @@
-package promise
+package choice
 
 import (
 	"regexp"
@@ -12,7 +12,7 @@ import (
 )
 
 // Every sentence about a promise is in the configured language, with the time of the promise's own zone.
-func TestWords(t *testing.T) {
+func TestPromiseWords(t *testing.T) {
 	t.Parallel()
 	due := time.Date(2026, 11, 27, 0, 30, 0, 0, time.UTC)
 	reminder := store.Promise{ID: "p", Asker: "U1", What: "会議", Zone: "Asia/Tokyo", DueUS: due.UnixMicro(), State: store.PromiseOpen}
@@ -20,9 +20,9 @@ func TestWords(t *testing.T) {
 		for _, every := range []string{"", "day", "weekday", "week", "month"} {
 			p := reminder
 			p.Every = every
-			shown := Shown(w, p)
-			all = append(all, When(w, p), shown.Text, shown.Buttons[0].Label, shown.Undecidable)
-			if ask, ok := StillWanted(w, p, 10); ok != (every != "") {
+			shown := OfPromise(w, p)
+			all = append(all, WhenDue(w, p), shown.Text, shown.Buttons[0].Label, shown.Undecidable)
+			if ask, ok := AskWhetherWanted(w, p, 10); ok != (every != "") {
 				t.Errorf("every %q: asks %v", every, ok)
 			} else {
 				all = append(all, ask.Text)
@@ -32,17 +32,17 @@ func TestWords(t *testing.T) {
 		last.Every, last.Number = "weekday", lastTime
 		look, nobodys := reminder, reminder
 		look.Unless, nobodys.Asker = "終わった", ""
-		all = append(all, Shown(w, look).Text, Plain(w, look, look.What), Plain(w, nobodys, "会議"), Elsewhere(w, reminder, "会議"), Keep(w, reminder, "会議です", due.Add(time.Hour)), Keep(w, last, "会議です", due), Elsewhere(w, last, "会議"))
+		all = append(all, OfPromise(w, look).Text, PlainPromise(w, look, look.What), PlainPromise(w, nobodys, "会議"), PromiseElsewhere(w, reminder, "会議"), KeptText(w, reminder, "会議です", due.Add(time.Hour)), KeptText(w, last, "会議です", due), PromiseElsewhere(w, last, "会議"))
 		for state, by := range map[store.PromiseState]string{
 			store.PromiseKept: "", store.PromiseReleased: "", store.PromiseWithdrawn: "", store.PromiseFailed: "", store.PromiseCancelled: "slack:U1",
 		} {
 			p := reminder
 			p.State, p.EndedBy = state, by
-			all = append(all, Outcome(w, p))
+			all = append(all, PromiseOutcome(w, p))
 		}
 		p := reminder
 		p.State, p.EndedBy = store.PromiseCancelled, "silenced"
-		return append(all, Outcome(w, p))
+		return append(all, PromiseOutcome(w, p))
 	}
 	names := regexp.MustCompile("`[^`]*`|<[^>]*>|Asia/Tokyo|Slack|mute|snooze")
 	for _, text := range everywhere(words.In(chat.Japanese)) {
@@ -53,7 +53,7 @@ func TestWords(t *testing.T) {
 	for language, want := range map[chat.Language]string{
 		chat.English: "Fri 27 Nov 2026, 09:30 (Asia/Tokyo)", chat.Japanese: "2026年11月27日(金) 09:30 (Asia/Tokyo)",
 	} {
-		if got := When(words.In(language), reminder); got != want {
+		if got := WhenDue(words.In(language), reminder); got != want {
 			t.Errorf("%s: %s, want %s", language, got, want)
 		}
 	}
@@ -69,17 +69,17 @@ func TestWords(t *testing.T) {
 }
 
 // What comes every day ends after ninety times, and does not ask then whether it is wanted.
-func TestLast(t *testing.T) {
+func TestPromiseEndsWith(t *testing.T) {
 	t.Parallel()
 	for every, ends := range map[string]bool{"": false, "day": true, "weekday": true, "week": false, "month": false} {
 		p := store.Promise{Every: every, Number: lastTime - 1}
-		if Last(p, lastTime-1) || Last(p, lastTime) != ends || Last(p, lastTime+1) != ends {
-			t.Errorf("every %q: ends %v, want %v", every, Last(p, lastTime), ends)
+		if PromiseEndsWith(p, lastTime-1) || PromiseEndsWith(p, lastTime) != ends || PromiseEndsWith(p, lastTime+1) != ends {
+			t.Errorf("every %q: ends %v, want %v", every, PromiseEndsWith(p, lastTime), ends)
 		}
-		if _, asks := StillWanted(nil, p, lastTime); asks != (every != "" && !ends) {
+		if _, asks := AskWhetherWanted(nil, p, lastTime); asks != (every != "" && !ends) {
 			t.Errorf("every %q: asks %v", every, asks)
 		}
-		if strings.Contains(Keep(nil, p, "x", p.Due()), "last") {
+		if strings.Contains(KeptText(nil, p, "x", p.Due()), "last") {
 			t.Errorf("every %q: the time before says that it is the last", every)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package promise says in words what the bot has promised, and what has become of it.
-package promise
+// Package choice says in words what is offered under a reply, a promise or a proposal, and what came of it.
+package choice
 
 import (
 	"fmt"
@@ -21,8 +21,8 @@ const askAfter = 10
 // lastTime is how many times a promise is kept that comes every day or weekday. Whoever still wants it asks again.
 const lastTime = 90
 
-// Last reports whether a promise ends with its number-th time.
-func Last(p store.Promise, number int) bool {
+// PromiseEndsWith reports whether a promise ends with its number-th time.
+func PromiseEndsWith(p store.Promise, number int) bool {
 	every := when.Every(p.Every)
 	return (every == when.Day || every == when.Weekday) && number >= lastTime
 }
@@ -30,36 +30,36 @@ func Last(p store.Promise, number int) bool {
 // lateAfter is from when on a promise that is kept late says so.
 const lateAfter = 5 * time.Minute
 
-// Time is a time in a promise's zone, with the zone's name.
-func Time(w words.Words, t time.Time, zone *time.Location) string {
+// ZonedTime is a time in a promise's zone, with the zone's name.
+func ZonedTime(w words.Words, t time.Time, zone *time.Location) string {
 	t = t.In(zone)
 	day := w.Of(t.Weekday().String()[:3])
 	return fmt.Sprintf(t.Format(w.Of("%s 2 Jan 2006, 15:04"))+" (%s)", day, zone)
 }
 
-// When says when a promise is due, and how it repeats.
-func When(w words.Words, p store.Promise) string {
-	at := Time(w, p.Due(), p.Location())
+// WhenDue says when a promise is due, and how it repeats.
+func WhenDue(w words.Words, p store.Promise) string {
+	at := ZonedTime(w, p.Due(), p.Location())
 	if p.Every == "" {
 		return at
 	}
 	return w.Say("every "+p.Every+", next %s", at)
 }
 
-// Shown is a promise as it stands under the message that confirms it.
-func Shown(w words.Words, p store.Promise) slack.Choice {
-	text := w.Say("I will remind you: %s", When(w, p)) + "\n• " + p.What
+// OfPromise is a promise as it stands under the message that confirms it.
+func OfPromise(w words.Words, p store.Promise) slack.Choice {
+	text := w.Say("I will remind you: %s", WhenDue(w, p)) + "\n• " + p.What
 	if p.Unless != "" {
-		text = w.Say("I will look again: %s", When(w, p)) + "\n• " + p.What + "\n• " + w.Say("unless: %s", p.Unless)
+		text = w.Say("I will look again: %s", WhenDue(w, p)) + "\n• " + p.What + "\n• " + w.Say("unless: %s", p.Unless)
 	}
 	return slack.Choice{
-		ID: p.ID, Text: text, Outcome: Outcome(w, p), Undecidable: w.Of(uncancellable),
+		ID: p.ID, Text: text, Outcome: PromiseOutcome(w, p), Undecidable: w.Of(uncancellable),
 		Buttons: []slack.Button{{Action: slack.ActionCancel, Label: w.Of("Cancel")}},
 	}
 }
 
-// Outcome says in Slack's markup what has become of a promise; "" while it is open.
-func Outcome(w words.Words, p store.Promise) string {
+// PromiseOutcome says in Slack's markup what has become of a promise; "" while it is open.
+func PromiseOutcome(w words.Words, p store.Promise) string {
 	switch p.State {
 	case store.PromiseKept:
 		return w.Of("kept")
@@ -81,40 +81,40 @@ func Outcome(w words.Words, p store.Promise) string {
 	return ""
 }
 
-// StillWanted is the question under a reminder that is kept for the number-th time, whether it is still
+// AskWhetherWanted is the question under a reminder that is kept for the number-th time, whether it is still
 // wanted; false if it need not be asked.
-func StillWanted(w words.Words, p store.Promise, number int) (slack.Choice, bool) {
-	if p.Every == "" || p.Unless != "" || number%askAfter != 0 || Last(p, number) {
+func AskWhetherWanted(w words.Words, p store.Promise, number int) (slack.Choice, bool) {
+	if p.Every == "" || p.Unless != "" || number%askAfter != 0 || PromiseEndsWith(p, number) {
 		return slack.Choice{}, false
 	}
-	c := Shown(w, p)
+	c := OfPromise(w, p)
 	c.Text = w.Say("I have reminded you of this %d times. If it is no longer wanted, cancel it.", number)
 	return c, true
 }
 
-// Keep completes the text by which a promise is kept: a reminder names whoever asked, and what is late says
+// KeptText completes the text by which a promise is kept: a reminder names whoever asked, and what is late says
 // so, and what ends with this time. now is when it is posted.
-func Keep(w words.Words, p store.Promise, text string, now time.Time) string {
+func KeptText(w words.Words, p store.Promise, text string, now time.Time) string {
 	if asker := "<@" + p.Asker + ">"; p.Unless == "" && p.Asker != "" && !strings.Contains(text, asker) {
 		text = asker + " " + text
 	}
 	if now.Sub(p.Due()) > lateAfter {
-		text += "\n\n_" + w.Say("This was due on %s.", Time(w, p.Due(), p.Location())) + "_"
+		text += "\n\n_" + w.Say("This was due on %s.", ZonedTime(w, p.Due(), p.Location())) + "_"
 	}
 	return text + ending(w, p)
 }
 
 // ending says under a promise that it ends with this time, and how it goes on; "" if it does not end so.
 func ending(w words.Words, p store.Promise) string {
-	if !Last(p, p.Number) {
+	if !PromiseEndsWith(p, p.Number) {
 		return ""
 	}
 	return "\n\n_" + w.Say("This was the last of %d times. If it is still wanted, mention me where you asked and ask again.", p.Number) + "_"
 }
 
-// Plain is a promise in its own words, for where no model writes them. what is Promise.What as it may be
+// PlainPromise is a promise in its own words, for where no model writes them. what is Promise.What as it may be
 // posted.
-func Plain(w words.Words, p store.Promise, what string) string {
+func PlainPromise(w words.Words, p store.Promise, what string) string {
 	asker := w.Of("somebody")
 	if p.Asker != "" {
 		asker = "<@" + p.Asker + ">"
@@ -125,13 +125,13 @@ func Plain(w words.Words, p store.Promise, what string) string {
 	return w.Say("%s, you asked me to remind you: %s", asker, what)
 }
 
-// Elsewhere is Plain for a direct message to whoever asked, because it could not be posted where it was made.
-func Elsewhere(w words.Words, p store.Promise, what string) string {
-	return Plain(w, p, what) + "\n\n" + w.Say("I could not post it in <#%s>, where you asked.", p.ChannelID) + ending(w, p)
+// PromiseElsewhere is PlainPromise for a direct message to whoever asked, because it could not be posted where it was made.
+func PromiseElsewhere(w words.Words, p store.Promise, what string) string {
+	return PlainPromise(w, p, what) + "\n\n" + w.Say("I could not post it in <#%s>, where you asked.", p.ChannelID) + ending(w, p)
 }
 
-// Next is when a promise that repeats is due again after now; zero if it does not repeat.
-func Next(p store.Promise, now time.Time) time.Time {
+// NextDue is when a promise that repeats is due again after now; zero if it does not repeat.
+func NextDue(p store.Promise, now time.Time) time.Time {
 	if p.Every == "" {
 		return time.Time{}
 	}
