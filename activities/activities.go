@@ -57,7 +57,7 @@ type Activities struct {
 	Store     *store.Store
 	Slack     Slack
 	Directory Directory
-	Mind      *agents.Mind
+	Agents    *agents.Agents
 	// Missed reads the messages that did not come as events.
 	Missed *catchup.Reader
 	// Tools are what a model may call; nil offers nothing. Limits bounds that.
@@ -70,7 +70,7 @@ type Activities struct {
 	// SecondLook says which judged replies the judge reads again before they are posted. The zero
 	// value is config.SecondLookOff.
 	SecondLook config.SecondLook
-	// Shadow says which judgments the judges of Mind.Shadow are asked about; the zero value is none.
+	// Shadow says which judgments the judges of Agents.Shadow are asked about; the zero value is none.
 	// StartOfDay returns the start of the day that its limit is for.
 	Shadow     config.Shadow
 	StartOfDay func(now time.Time) time.Time

@@ -157,11 +157,11 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 			return ReplyOutput{}, err
 		}
 	case in.Notice:
-		text = a.Mind.Prompts.Notice(in.notice())
+		text = a.Agents.Prompts.Notice(in.notice())
 	case facts.OverBudget:
-		text = a.Mind.Prompts.Notice(prompt.OverBudget)
+		text = a.Agents.Prompts.Notice(prompt.OverBudget)
 		d.Rule, d.Reason = string(conversation.RuleOverBudget), facts.Reason(conversation.RuleOverBudget)
-	case in.judged() && known.Decision != nil && slices.Contains(a.Mind.Reactions(), known.Decision.React):
+	case in.judged() && known.Decision != nil && slices.Contains(a.Agents.Reactions(), known.Decision.React):
 		reaction = known.Decision.React
 		text = chat.EmojiCharacter(reaction)
 	default:

@@ -169,7 +169,7 @@ func TestComposeNotice(t *testing.T) {
 	if err != nil || got.Result != conversation.Done {
 		t.Fatalf("got %+v, %v", got, err)
 	}
-	if p := b.outbox(task); len(p) != 1 || p[0].Text != b.Mind.Prompts.Notice(prompt.Unanswered) || p[0].Text == "" {
+	if p := b.outbox(task); len(p) != 1 || p[0].Text != b.Agents.Prompts.Notice(prompt.Unanswered) || p[0].Text == "" {
 		t.Errorf("the outbox has %+v, want the notice", p)
 	}
 	if d := b.decision(task); d.Outcome != "pending" || !strings.Contains(d.Reason, "no answer") {

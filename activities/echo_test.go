@@ -115,7 +115,7 @@ func TestNothingThatComesBackIsWritten(t *testing.T) {
 			}
 			server := &echoServer{says: says}
 			pages := &closedPages{}
-			w.Tools = w.Mind.Tools(w.Client, w.Directory, pages, document.New(w.Client, documents(), w.Mind.Prompts.Material, w.Logger), server, nil)
+			w.Tools = w.Agents.Tools(w.Client, w.Directory, pages, document.New(w.Client, documents(), w.Agents.Prompts.Material, w.Logger), server, nil)
 			if c.before != nil {
 				c.before(w)
 			}
@@ -194,7 +194,7 @@ func TestNothingThatIsKeptOrDoneIsWritten(t *testing.T) {
 				return masked
 			}))
 			b.Limits = config.Default().Tools
-			b.Tools = b.Mind.Tools(b.Client, b.Directory, nil, nil, &echoServer{says: func([]string) string { return "Made " + address }}, nil)
+			b.Tools = b.Agents.Tools(b.Client, b.Directory, nil, nil, &echoServer{says: func([]string) string { return "Made " + address }}, nil)
 			task := c.task(b, inThread(b.say(b.Mention("where are the minutes?"))))
 			if _, out := b.play(ComposeInput{Task: task, Addressed: true}); out.Result != conversation.Done {
 				t.Fatalf("composed %+v", out)

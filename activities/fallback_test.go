@@ -39,13 +39,13 @@ func setupPair(t *testing.T) *pair {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Mind.Agents.Response.Fallback = &agents.Agent{Model: model, Agent: config.Agent{
+	p.Agents.ByUse.Response.Fallback = &agents.Agent{Model: model, Agent: config.Agent{
 		Provider: config.ProviderOpenAI, Model: "spare", MaxOutputTokens: 1000, SystemPrompt: "You are the spare.",
 	}}
 	began := time.Now()
-	p.Mind.Clock = func() time.Time { return began.Add(p.passed) }
-	p.Mind.Logger = slog.New(slog.NewTextHandler(&p.log, nil))
-	p.Mind.Measure(p.metrics)
+	p.Agents.Clock = func() time.Time { return began.Add(p.passed) }
+	p.Agents.Logger = slog.New(slog.NewTextHandler(&p.log, nil))
+	p.Agents.Measure(p.metrics)
 	return p
 }
 

@@ -37,7 +37,7 @@ var documents = sync.OnceValue(pdf.NewReader)
 
 // withFiles gives activities a reader of the workspace's files.
 func (b *bundle) withFiles() {
-	b.Mind.Files = document.New(b.Client, documents(), b.Mind.Prompts.Material, b.Logger)
+	b.Agents.Files = document.New(b.Client, documents(), b.Agents.Prompts.Material, b.Logger)
 	b.settings.Tools = config.Default().Tools.Enabled
 }
 
@@ -236,7 +236,7 @@ func TestJudgeOfAPicture(t *testing.T) {
 	if c := judged(b.attached(" ", cat)); len(c.Files) != 0 || !strings.Contains(c.User, `"cat.png" was not shown to you: this model sees no pictures`) {
 		t.Errorf("blind: shown %v, told %q", c.Files, c.User)
 	}
-	b.Mind.Files = nil
+	b.Agents.Files = nil
 	if c := judged(b.attached("", cat)); len(c.Files) != 0 || !strings.Contains(c.System, "which you cannot see") {
 		t.Errorf("nobody reads files: shown %v", c.Files)
 	}

@@ -137,10 +137,10 @@ func TestHostileServers(t *testing.T) {
 				evil := &evilServer{}
 				client := mcp.New(mcp.Options{
 					Servers: map[string]config.MCPServer{"evil": {URL: evil.serve(t, h, w.fill.Replace(h.Text)), Channels: []string{"all"}}},
-					Store:   w.Store, Material: w.Mind.Prompts.Material, Clock: time.Now, Logger: w.Logger,
+					Store:   w.Store, Material: w.Agents.Prompts.Material, Clock: time.Now, Logger: w.Logger,
 				})
 				defer client.Close()
-				w.Tools = w.Mind.Tools(w.Client, w.Directory, webpage.New(webpage.Options{}), document.New(w.Client, documents(), w.Mind.Prompts.Material, w.Logger), client, []string{botKey})
+				w.Tools = w.Agents.Tools(w.Client, w.Directory, webpage.New(webpage.Options{}), document.New(w.Client, documents(), w.Agents.Prompts.Material, w.Logger), client, []string{botKey})
 				outputs := w.answer(w.say(w.Mention("look for the ticket")), addressed)
 				if len(evil.looked) == 0 {
 					t.Fatalf("the server was not asked: %q", outputs)

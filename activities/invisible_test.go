@@ -23,8 +23,8 @@ func TestNothingInvisibleComesIn(t *testing.T) {
 	b := setup(t, withModel(llmtest.Script(call("remember", `{"text":"%s"}`), call("look_again", `{"when":"in 1h","what":"%s"}`), call("echo__make", `{"text":"%s"}`), llmtest.Text("Done "+hidden+".\u2066"))))
 	b.Limits = config.Default().Tools
 	b.settings.Tools = b.Limits.Enabled
-	b.Mind.Promises = store.PromiseLimits{Conversation: 20}
-	b.Tools = b.Mind.Tools(b.Client, b.Directory, nil, nil, &echoServer{says: func([]string) string { return "" }}, nil)
+	b.Agents.Promises = store.PromiseLimits{Conversation: 20}
+	b.Tools = b.Agents.Tools(b.Client, b.Directory, nil, nil, &echoServer{says: func([]string) string { return "" }}, nil)
 	in := ComposeInput{Task: inThread(b.say(b.Mention("remember it"))), Addressed: true}
 	b.play(in)
 	if _, err := runOnce[ReplyOutput](b.Post, PostInput{Task: in.Task, Addressed: true}); err != nil {

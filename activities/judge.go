@@ -25,7 +25,7 @@ type JudgeOutput struct {
 	Rule    conversation.Rule `json:"rule,omitempty"`
 }
 
-// Judge decides whether to reply: as mind.Decide does. It saves the decision in the ledger.
+// Judge decides whether to reply: as agents.Decide does. It saves the decision in the ledger.
 func (a *Activities) Judge(ctx context.Context, in JudgeInput) (JudgeOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
@@ -47,7 +47,7 @@ func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 	if err := a.checkLost(ctx, in.Task); err != nil {
 		return JudgeOutput{}, err
 	}
-	decided, err := a.Mind.Decide(ctx, in.Conversation, in.Pending, in.MaxDelay, known, attemptOf(ctx, in.Task))
+	decided, err := a.Agents.Decide(ctx, in.Conversation, in.Pending, in.MaxDelay, known, attemptOf(ctx, in.Task))
 	if err != nil {
 		return JudgeOutput{}, err
 	}
@@ -65,7 +65,7 @@ func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 	d.ReadUS = decided.Asked.Read.UnixMicro()
 	setCost(&d, decided.Asked.Answer)
 	d.Addressee, d.Gist, d.React = v.Addressee, v.Gist, v.React
-	d.Wanted, d.MinConfidence, d.Prompt = decided.Asked.Verdict.ShouldRespond, known.Settings.MinConfidence, a.Mind.Prompts.JudgmentFingerprint()
+	d.Wanted, d.MinConfidence, d.Prompt = decided.Asked.Verdict.ShouldRespond, known.Settings.MinConfidence, a.Agents.Prompts.JudgmentFingerprint()
 	if d.Signals, err = encode(decided.Asked.Signals); err != nil {
 		return JudgeOutput{}, err
 	}

@@ -505,8 +505,8 @@ func TestThreadReplyDuringTheJudgment(t *testing.T) {
 func TestTimedOutCallIsSaved(t *testing.T) {
 	t.Parallel()
 	b := setup(t, withModel(llmtest.Script(llmtest.Reply{Delay: time.Hour})))
-	asked := &shortModel{Model: b.Mind.Agents.Response.Model}
-	b.Mind.Agents.Response.Model = asked
+	asked := &shortModel{Model: b.Agents.ByUse.Response.Model}
+	b.Agents.ByUse.Response.Model = asked
 	task := inThread(b.say("hello?"))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -77,7 +77,7 @@ func (a *Activities) look(ctx context.Context, in LookInput) error {
 	if a.Tools != nil {
 		place := a.placeOf(in.Task, in.Addressed, st.Asker, st.ChannelName, st.Readers, settings)
 		if st.Tool == tools.LookAgain {
-			place.Decision, place.Zone = st.Decision, a.Mind.ZoneOf(ctx, in.Conversation.Team, st.Asker, "", settings)
+			place.Decision, place.Zone = st.Decision, a.Agents.ZoneOf(ctx, in.Conversation.Team, st.Asker, "", settings)
 		}
 		result, err = a.Tools.Run(ctx, place, st.ID, st.Tool, json.RawMessage(st.Input))
 	}

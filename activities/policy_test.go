@@ -83,7 +83,7 @@ func TestOverBudget(t *testing.T) {
 			if got := b.reply(mention, true); got != conversation.Done {
 				t.Errorf("a mention: %s", got)
 			}
-			if parts := b.outbox(mention); len(parts) != 1 || parts[0].Text != b.Mind.Prompts.Notice(prompt.OverBudget) || parts[0].Text == "" {
+			if parts := b.outbox(mention); len(parts) != 1 || parts[0].Text != b.Agents.Prompts.Notice(prompt.OverBudget) || parts[0].Text == "" {
 				t.Errorf("a mention: the outbox has %+v, want the notice", parts)
 			}
 			if _, err := runOnce[ReplyOutput](b.Post, PostInput{Task: mention}); err != nil {
@@ -186,7 +186,7 @@ func TestWorkspaceOverBudget(t *testing.T) {
 				t.Errorf("a mention: the ledger has %+v", d)
 			}
 		}
-		note := b.Mind.Prompts.Notice(prompt.OverBudget)
+		note := b.Agents.Prompts.Notice(prompt.OverBudget)
 		if posted := b.postedTexts(); !slices.Equal(posted, []string{note, note}) {
 			t.Errorf("posted %q, want one note each", posted)
 		}

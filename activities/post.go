@@ -83,7 +83,7 @@ func refusedBySlack(err error) bool {
 // no note if a part of the reply was posted. A promise is kept in its own words and, if these are refused as
 // well, in a direct message to whoever asked.
 func (a *Activities) postNote(ctx context.Context, t Task, result conversation.Result, cause error) (conversation.Result, error) {
-	note := a.Mind.Prompts.Notice(prompt.Unanswered)
+	note := a.Agents.Prompts.Notice(prompt.Unanswered)
 	_, _, promised := conversation.ParsePromiseKey(t.Occasion)
 	kept, _, err := a.promiseOf(ctx, t.Occasion)
 	switch {

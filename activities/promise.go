@@ -127,7 +127,7 @@ func (a *Activities) checkPromise(ctx context.Context, in CheckInput) (CheckOutp
 	case facts.OverBudget:
 		d.Reason, out.Result = promiseReason, conversation.CheckPlain
 	default:
-		v, answer, err := a.Mind.CheckPromise(ctx, agents.PromiseCheck{Conversation: in.Conversation, Trigger: in.Trigger, Promise: shownPromise(p)}, attemptOf(ctx, in.Task))
+		v, answer, err := a.Agents.CheckPromise(ctx, agents.PromiseCheck{Conversation: in.Conversation, Trigger: in.Trigger, Promise: shownPromise(p)}, attemptOf(ctx, in.Task))
 		if err != nil {
 			return CheckOutput{}, err
 		}
@@ -173,7 +173,7 @@ func (a *Activities) plainPromise(p store.Promise) string {
 }
 
 func (a *Activities) promiseText(p store.Promise) string {
-	return prompt.PromiseText(p.What, a.Mind.Recall.Persona)
+	return prompt.PromiseText(p.What, a.Agents.Recall.Persona)
 }
 
 func (a *Activities) words() words.Words { return words.In(a.Language) }

@@ -305,9 +305,9 @@ func (a *Activities) actedNotice(ctx context.Context, t Task) (string, error) {
 	case err != nil:
 		return "", err
 	case acted.Unknown:
-		return a.Mind.Prompts.Notice(prompt.ActedUnknown), nil
+		return a.Agents.Prompts.Notice(prompt.ActedUnknown), nil
 	case acted.Failed:
-		return a.Mind.Prompts.Notice(prompt.ActedFailed), nil
+		return a.Agents.Prompts.Notice(prompt.ActedFailed), nil
 	}
-	return a.Mind.Prompts.Notice(prompt.ActedDone), nil
+	return a.Agents.Prompts.Notice(prompt.ActedDone), nil
 }

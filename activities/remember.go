@@ -54,7 +54,7 @@ func (a *Activities) findScopes(ctx context.Context, in FindScopesInput) (FindSc
 		return FindScopesOutput{}, err
 	}
 	out := FindScopesOutput{Team: own.TeamID}
-	changed, err := a.Mind.ChangedScopes(ctx, in.Threads, in.At, in.After, scopesPageSize)
+	changed, err := a.Agents.ChangedScopes(ctx, in.Threads, in.At, in.After, scopesPageSize)
 	if err != nil {
 		return FindScopesOutput{}, err
 	}
@@ -99,7 +99,7 @@ func (a *Activities) Remember(ctx context.Context, in RememberInput) (RememberOu
 	if no, err := a.mayNot(ctx, in.Scope); no || err != nil {
 		return RememberOutput{}, classify(err)
 	}
-	result, err := a.Mind.Remember(ctx, in.Scope, in.At, attemptNumber(ctx))
+	result, err := a.Agents.Remember(ctx, in.Scope, in.At, attemptNumber(ctx))
 	a.Metrics.remembered(result.Changed, err)
 	if err != nil {
 		return RememberOutput{}, classify(err)

@@ -21,7 +21,7 @@ const (
 	secondLookAge    = time.Minute
 	secondLookMargin = 0.15
 	// maxDrafts bounds the drafts that are paid for while the second look fails: each retry of the
-	// activity writes another. It must be less than the answers that mind.Ask allows.
+	// activity writes another. It must be less than the answers that agents.Ask allows.
 	maxDrafts = 3
 )
 
@@ -43,7 +43,7 @@ func (a *Activities) stillWanted(ctx context.Context, in ComposeInput, d *store.
 	if wants, err := a.wantsSecondLook(ctx, in.Task, *d, read); err != nil || !wants {
 		return true, err
 	}
-	look, err := a.Mind.LookAgain(ctx, agents.SecondLook{Conversation: in.Conversation, Trigger: in.Trigger, Draft: draft, Judged: read}, attemptOf(ctx, in.Task))
+	look, err := a.Agents.LookAgain(ctx, agents.SecondLook{Conversation: in.Conversation, Trigger: in.Trigger, Draft: draft, Judged: read}, attemptOf(ctx, in.Task))
 	if err != nil {
 		return a.postWithoutLook(ctx, in.Task, rounds, err)
 	}

@@ -91,7 +91,7 @@ func setup(t *testing.T, options ...option) *bundle {
 	s, client, directory := b.Database, b.Client, b.NewDirectory(b.Client, b.channels)
 	b.Activities = &Activities{
 		Store: s, Slack: client, Directory: directory,
-		Mind: &agents.Mind{
+		Agents: &agents.Agents{
 			Store: s, Slack: client,
 			Recall: &recall.Builder{
 				Store: s, Users: client, Directory: directory, Threads: client, ThreadLimit: 20, MessagesLimit: 50,
@@ -99,7 +99,7 @@ func setup(t *testing.T, options ...option) *bundle {
 				ActiveChannel: 168 * time.Hour, ThreadMemory: 168 * time.Hour, Clock: time.Now, Logger: inprocess.Silent,
 			},
 			Prompts: inprocess.Prompts(),
-			Agents: agents.Agents{
+			ByUse: agents.ByUse{
 				Response: agents.Agent{Model: model, Agent: config.Agent{Provider: config.ProviderGemini, Model: "large", MaxOutputTokens: 1000}},
 				Judgment: agents.Agent{Model: model, Agent: config.Agent{Model: "small", MaxOutputTokens: 500}},
 				Memory:   agents.Agent{Model: model, Agent: config.Agent{Model: "large", MaxOutputTokens: 800}},

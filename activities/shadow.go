@@ -45,7 +45,7 @@ type ShadowOutput struct {
 // keepSnapshot keeps what a judgment read for other judges, if it is sampled. A failure is only logged: the
 // judgment does not depend on it.
 func (a *Activities) keepSnapshot(ctx context.Context, t Task, asked *agents.Asked) {
-	if len(a.Mind.Shadow) == 0 || !agents.Sampled(t.decisionKey(), a.Shadow.Sample) {
+	if len(a.Agents.Shadow) == 0 || !agents.Sampled(t.decisionKey(), a.Shadow.Sample) {
 		return
 	}
 	s, ok := asked.Judgment.Snapshot(asked.Read)
@@ -81,7 +81,7 @@ func (a *Activities) AskShadow(ctx context.Context, in ShadowInput) (ShadowOutpu
 
 func (a *Activities) askShadow(ctx context.Context, in ShadowInput) (out ShadowOutput, err error) {
 	asked := func(j agents.ShadowJudge) bool { return !slices.Contains(in.Without, j.Name) }
-	if !slices.ContainsFunc(a.Mind.Shadow, asked) {
+	if !slices.ContainsFunc(a.Agents.Shadow, asked) {
 		return ShadowOutput{Done: true}, nil
 	}
 	if used, err := a.shadowUsedUp(ctx); err != nil || used {
@@ -101,7 +101,7 @@ func (a *Activities) askShadow(ctx context.Context, in ShadowInput) (out ShadowO
 		return ShadowOutput{}, err
 	}
 	left := false
-	for _, j := range a.Mind.Shadow {
+	for _, j := range a.Agents.Shadow {
 		if slices.ContainsFunc(given, func(o store.Opinion) bool { return o.Judge == j.Name }) {
 			continue
 		}
@@ -130,7 +130,7 @@ func (a *Activities) askShadow(ctx context.Context, in ShadowInput) (out ShadowO
 func (a *Activities) opinion(ctx context.Context, j agents.ShadowJudge, kept store.Snapshot, s agents.Snapshot) (answered bool, err error) {
 	asking, cancel := context.WithTimeout(ctx, shadowTimeout)
 	defer cancel()
-	v, answer, failure := a.Mind.Opinion(asking, j, s)
+	v, answer, failure := a.Agents.Opinion(asking, j, s)
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}

@@ -15,9 +15,9 @@ import (
 // withShadow has judges of these names, each with a model of the same name, see every judgment.
 func (b *bundle) withShadow(names ...string) {
 	for _, name := range names {
-		agent := b.Mind.Agents.Judgment
+		agent := b.Agents.ByUse.Judgment
 		agent.Agent.Model = name
-		b.Mind.Shadow = append(b.Mind.Shadow, agents.ShadowJudge{Name: name, Agent: agent, Prompts: b.Mind.Prompts, MinConfidence: 0.5})
+		b.Agents.Shadow = append(b.Agents.Shadow, agents.ShadowJudge{Name: name, Agent: agent, Prompts: b.Agents.Prompts, MinConfidence: 0.5})
 	}
 	b.Shadow = config.Shadow{Sample: 1, DailyCalls: 100}
 	b.StartOfDay = func(now time.Time) time.Time { return now.Add(-time.Hour) }
@@ -84,7 +84,7 @@ func TestWhatIsKeptForShadow(t *testing.T) {
 		}, 1},
 		"a rule's decision": {func(b *bundle) { b.settings.Mode = config.ModeMention }, 0},
 		"not sampled":       {func(b *bundle) { b.Shadow.Sample = 0 }, 0},
-		"no judges":         {func(b *bundle) { b.Mind.Shadow = nil }, 0},
+		"no judges":         {func(b *bundle) { b.Agents.Shadow = nil }, 0},
 		"the table is full": {func(b *bundle) { b.FillTable("snapshots") }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestOpinionsOfAJudge(t *testing.T) {
 				t.Fatalf("%d opinions", len(got))
 			}
 			o, w := got[0], c.want
-			if o.Judge != "rival" || o.TeamID != "T1" || o.ChannelID != b.General || o.MinConfidence != 0.5 || o.Prompt != b.Mind.Prompts.JudgmentFingerprint() || o.LatencyUS <= 0 ||
+			if o.Judge != "rival" || o.TeamID != "T1" || o.ChannelID != b.General || o.MinConfidence != 0.5 || o.Prompt != b.Agents.Prompts.JudgmentFingerprint() || o.LatencyUS <= 0 ||
 				o.ShouldRespond != w.ShouldRespond || o.Wanted != w.Wanted || !same(o.Confidence, w.Confidence) || o.Reason != w.Reason || !same(o.DelaySeconds, w.DelaySeconds) || o.Error != w.Error ||
 				w.TokensIn > 0 && (o.TokensIn != w.TokensIn || o.TokensOut != w.TokensOut || o.Model != "rival") {
 				t.Errorf("it is %+v, want %+v", o, w)

@@ -60,7 +60,7 @@ func setCost(d *store.Decision, answer agents.Answer) {
 	d.Model, d.TokensIn, d.TokensOut = answer.Model, answer.Usage.Input, answer.Usage.Output
 }
 
-// attemptOf tells package mind for which decision, and in which attempt, an activity asks a model.
+// attemptOf tells package agents for which decision, and in which attempt, an activity asks a model.
 func attemptOf(ctx context.Context, t Task) agents.Attempt {
 	return agents.Attempt{Decision: t.decisionKey(), Number: attemptNumber(ctx), LeavesFiles: progressOf(ctx).Lost > 0}
 }

@@ -49,8 +49,8 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known agen
 	if err := a.checkLost(ctx, in.Task); err != nil {
 		return written{}, err
 	}
-	if in.Addressed && in.Round == 0 && known.Trigger != nil && slices.Contains(known.Settings.Tools, chat.ToolReadFile) && a.Mind.ReadsFiles() {
-		known.Trigger.Files = a.Mind.Recall.CompleteFiles(ctx, *known.Trigger)
+	if in.Addressed && in.Round == 0 && known.Trigger != nil && slices.Contains(known.Settings.Tools, chat.ToolReadFile) && a.Agents.ReadsFiles() {
+		known.Trigger.Files = a.Agents.Recall.CompleteFiles(ctx, *known.Trigger)
 	}
 	about := agents.Reply{Conversation: in.Conversation, Trigger: in.Trigger, Until: in.Until, Addressed: in.Addressed, Turns: l.turns, By: l.by}
 	attempt := attemptOf(ctx, in.Task)
@@ -58,7 +58,7 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known agen
 	about.ShowsFiles = in.Occasion == "" && !attempt.LeavesFiles
 	about.Follows = in.Addressed && in.Round > 0 && known.Settings.Mode == config.ModeMention // there a conversation hears only of mentions
 	if in.Occasion == "" && !in.Ordered {
-		about.Reactions = a.Mind.Reactions()
+		about.Reactions = a.Agents.Reactions()
 	}
 	if about.Acted, err = a.actedFor(ctx, in.Task); err != nil {
 		return written{}, err
@@ -79,19 +79,19 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known agen
 			place.Allowed = tools.WithoutFiles(place.Allowed)
 		}
 		if place.Addressed && slices.Contains(place.Allowed, tools.LookAgain) {
-			place.Zone = a.Mind.ZoneOf(ctx, in.Conversation.Team, asker, known.AuthorZone, known.Settings)
+			place.Zone = a.Agents.ZoneOf(ctx, in.Conversation.Team, asker, known.AuthorZone, known.Settings)
 		}
 		if offers, err = a.Tools.Offered(ctx, place); err != nil {
 			return written{}, err
 		}
 		about.Tools = offers
 	}
-	q, answer, err := a.Mind.AskReply(ctx, about, attempt)
+	q, answer, err := a.Agents.AskReply(ctx, about, attempt)
 	vain := err == nil && answer.Turn == nil && about.InVain(answer.Text)
 	if vain {
 		about.Promised = answer.Text
 		before := answer
-		if q, answer, err = a.Mind.AskReply(ctx, about, attempt); err != nil {
+		if q, answer, err = a.Agents.AskReply(ctx, about, attempt); err != nil {
 			answer, err = before, nil // the draft, with a line that it promises nothing
 		} else {
 			answer.Usage = answer.Usage.Add(before.Usage)
@@ -112,7 +112,7 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known agen
 	if err != nil {
 		return written{rounds: len(l.turns)}, err
 	}
-	text, reaction := prompt.SafeReply(text, q.Shown(), a.writtenFor(ctx, in, place, known.Settings.Persona), a.Mind.Recall.Persona), ""
+	text, reaction := prompt.SafeReply(text, q.Shown(), a.writtenFor(ctx, in, place, known.Settings.Persona), a.Agents.Recall.Persona), ""
 	if name := chat.ParseReaction(text); name != "" {
 		text = chat.EmojiCharacter(name)
 		if slices.Contains(about.Reactions, name) && l.proposed+l.unproposed == 0 && !about.Promises() && kept == nil {
@@ -134,7 +134,7 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known agen
 	}
 	if err == nil && in.Addressed && len(unseen) > 0 {
 		var line string
-		line, err = a.Mind.Prompts.Unseen(unseen)
+		line, err = a.Agents.Prompts.Unseen(unseen)
 		text, reaction = text+"\n\n"+line, ""
 	}
 	return written{text: text, reaction: reaction, saw: q.Saw, read: l.read, rounds: len(l.turns), proposes: l.proposed > 0 || about.Promises()}, err

@@ -35,7 +35,7 @@ func (a *Activities) writtenFor(ctx context.Context, in ComposeInput, place tool
 }
 
 func (a *Activities) readWritten(ctx context.Context, in ComposeInput, place tools.Place, persona string) (*tools.Written, error) {
-	shown, err := a.Mind.Recall.Shown(ctx, in.Conversation, cmp.Or(in.Until, in.Trigger))
+	shown, err := a.Agents.Recall.Shown(ctx, in.Conversation, cmp.Or(in.Until, in.Trigger))
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (a *Activities) readWritten(ctx context.Context, in ComposeInput, place too
 	if err != nil {
 		return nil, err
 	}
-	w.Instruct(a.Mind.Recall.Persona.SystemPrompt, a.Mind.Agents.Response.SystemPrompt, persona)
+	w.Instruct(a.Agents.Recall.Persona.SystemPrompt, a.Agents.ByUse.Response.SystemPrompt, persona)
 	if id, ok := strings.CutPrefix(in.Occasion, "step/"); ok {
 		p, err := a.Store.Proposal(ctx, id)
 		if err != nil {

@@ -116,7 +116,7 @@ func TestTheEnvironmentChoosesTheModel(t *testing.T) {
 			if _, priced := settings.LLM.Prices["demo"]; priced != (c.name == "demo") {
 				t.Errorf("the demo model has a price: %v", priced)
 			}
-			agents, stop, err := agents.OpenAgents(t.Context(), settings, time.Now, slog.New(slog.DiscardHandler))
+			agents, stop, err := agents.OpenByUse(t.Context(), settings, time.Now, slog.New(slog.DiscardHandler))
 			if err != nil {
 				t.Fatal(err)
 			}

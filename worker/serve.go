@@ -127,16 +127,16 @@ func runWorkers(ctx context.Context, h *probeServer, version worker.DeploymentOp
 
 func newActivities(ctx context.Context, p launch.Program, s *store.Store, client *slack.Client) (*activities.Activities, func(), error) {
 	directory := &channels.Directory{Store: s, Slack: client, Config: p.Config, Clock: time.Now, Logger: p.Logger}
-	m, closeModels, err := agents.Open(ctx, p.Config, s, client, directory, p.Logger)
+	ag, closeModels, err := agents.Open(ctx, p.Config, s, client, directory, p.Logger)
 	if err != nil {
 		return nil, nil, err
 	}
-	m.Measure(p.Telemetry.Registry)
+	ag.Measure(p.Telemetry.Registry)
 	documents := pdf.NewReader()
-	files := document.New(client, documents, m.Prompts.Material, p.Logger)
-	m.Files = files
+	files := document.New(client, documents, ag.Prompts.Material, p.Logger)
+	ag.Files = files
 	remote := mcp.New(mcp.Options{
-		Servers: p.Config.MCP.Servers, Store: s, Material: m.Prompts.Material, Clock: time.Now, Logger: p.Logger, Metrics: mcp.NewMetrics(p.Telemetry.Registry),
+		Servers: p.Config.MCP.Servers, Store: s, Material: ag.Prompts.Material, Clock: time.Now, Logger: p.Logger, Metrics: mcp.NewMetrics(p.Telemetry.Registry),
 	})
 	closeAll := func() {
 		remote.Close()
@@ -150,13 +150,13 @@ func newActivities(ctx context.Context, p launch.Program, s *store.Store, client
 		statuses.Board = threadstatus.NewBoard(client, time.Now, p.Logger)
 	}
 	return &activities.Activities{
-		Store: s, Slack: client, Directory: directory, Mind: m,
+		Store: s, Slack: client, Directory: directory, Agents: ag,
 		Missed: &catchup.Reader{
 			Store: s, Slack: client, Recorder: &record.Recorder{Store: s, Directory: directory, Operators: p.Config.Slack.Operators}, Directory: directory,
 			FirstWindow: p.Config.Memory.ShortTermWindow(), ThreadWindow: p.Config.Response.ThreadMemory(),
 			Clock: time.Now, Logger: p.Logger,
 		},
-		Tools: m.Tools(client, directory, webpage.New(webpage.Options{PDF: documents, Memory: files.Memory, Denied: p.Config.Tools.Denied()}), files, remote, p.Config.Secrets()), Limits: p.Config.Tools, Budget: spent, Retention: p.Config.Retention, SecondLook: p.Config.Response.SecondLook, Feedback: p.Config.Slack.Feedback, Shadow: p.Config.Shadow, StartOfDay: p.Config.StartOfDay, Promises: &activities.Turnstile{}, AtOnce: &activities.AtOnce{Off: !p.Config.Worker.PostsAtOnce}, Language: p.Config.Language,
+		Tools: ag.Tools(client, directory, webpage.New(webpage.Options{PDF: documents, Memory: files.Memory, Denied: p.Config.Tools.Denied()}), files, remote, p.Config.Secrets()), Limits: p.Config.Tools, Budget: spent, Retention: p.Config.Retention, SecondLook: p.Config.Response.SecondLook, Feedback: p.Config.Slack.Feedback, Shadow: p.Config.Shadow, StartOfDay: p.Config.StartOfDay, Promises: &activities.Turnstile{}, AtOnce: &activities.AtOnce{Off: !p.Config.Worker.PostsAtOnce}, Language: p.Config.Language,
 		Statuses: statuses, Clock: time.Now, Logger: p.Logger, Metrics: activities.NewMetrics(p.Telemetry.Registry),
 	}, closeAll, nil
 }

@@ -99,7 +99,7 @@ func (c *evalRun) runJudge(ctx context.Context, p launch.Program, stdout, stderr
 	}
 	var model llm.Model // nobody asks it with --cached-only
 	if !c.CachedOnly {
-		agents, closeModels, err := agents.OpenAgents(ctx, p.Config, time.Now, p.Logger)
+		agents, closeModels, err := agents.OpenByUse(ctx, p.Config, time.Now, p.Logger)
 		if err != nil {
 			return err
 		}

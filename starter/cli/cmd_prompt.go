@@ -64,7 +64,7 @@ func (c *promptCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 	defer func() { err = errors.Join(err, db.Close()) }()
 	client := slackClient(p)
 	directory := &channels.Directory{Store: db, Slack: client, Config: p.Config, Clock: time.Now, Logger: p.Logger}
-	m, closeModels, err := agents.Open(ctx, p.Config, db, client, directory, p.Logger)
+	ag, closeModels, err := agents.Open(ctx, p.Config, db, client, directory, p.Logger)
 	if err != nil {
 		return err
 	}
@@ -73,17 +73,17 @@ func (c *promptCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 	if err != nil {
 		return err
 	}
-	files := document.New(client, pdf.NewReader(), m.Prompts.Material, p.Logger)
-	m.Files = files
-	remote := mcp.New(mcp.Options{Servers: p.Config.MCP.Servers, Store: db, Material: m.Prompts.Material, Clock: time.Now, Logger: p.Logger, Remembered: true})
+	files := document.New(client, pdf.NewReader(), ag.Prompts.Material, p.Logger)
+	ag.Files = files
+	remote := mcp.New(mcp.Options{Servers: p.Config.MCP.Servers, Store: db, Material: ag.Prompts.Material, Clock: time.Now, Logger: p.Logger, Remembered: true})
 	defer remote.Close()
-	questions, err := c.questions(ctx, p.Config, db, m, m.Tools(client, directory, webpage.New(webpage.Options{Memory: files.Memory, Denied: p.Config.Tools.Denied()}), files, remote, p.Config.Secrets()), own)
+	questions, err := c.questions(ctx, p.Config, db, ag, ag.Tools(client, directory, webpage.New(webpage.Options{Memory: files.Memory, Denied: p.Config.Tools.Denied()}), files, remote, p.Config.Secrets()), own)
 	if err != nil {
 		return err
 	}
 	var asked []promptReport
 	for _, q := range questions {
-		a, err := c.ask(ctx, m, q)
+		a, err := c.ask(ctx, ag, q)
 		if err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ type titledQuestion struct {
 	reply *agents.Reply // for a response
 }
 
-func (c *promptCommand) questions(ctx context.Context, of config.Config, db *store.Store, m *agents.Mind, offers *tools.Registry, own slack.Identity) ([]titledQuestion, error) {
+func (c *promptCommand) questions(ctx context.Context, of config.Config, db *store.Store, ag *agents.Agents, offers *tools.Registry, own slack.Identity) ([]titledQuestion, error) {
 	where := chat.Conversation{Team: own.TeamID}
 	if c.Channel != "" {
 		var err error
@@ -132,23 +132,23 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 		if err != nil {
 			return nil, err
 		}
-		reply := agents.Reply{Conversation: where, Trigger: said.TS, Addressed: addressed, ShowsFiles: true, Reactions: m.Reactions()}
+		reply := agents.Reply{Conversation: where, Trigger: said.TS, Addressed: addressed, ShowsFiles: true, Reactions: ag.Reactions()}
 		reply.Tools, err = offers.Offered(ctx, tools.Place{
 			Conversation: where, Trigger: said.TS, Addressed: addressed, ChannelName: known[where.Channel].Name,
 			Shared: readers.Shared, Outsiders: readers.Outsiders, Allowed: settings.Tools, Remote: settings.MCPTools,
-			Now: time.Now(), Zone: m.ZoneOf(ctx, where.Team, said.UserID, "", settings),
+			Now: time.Now(), Zone: ag.ZoneOf(ctx, where.Team, said.UserID, "", settings),
 		})
 		if err != nil {
 			return nil, err
 		}
-		q, err := m.ReplyTo(ctx, reply)
+		q, err := ag.ReplyTo(ctx, reply)
 		return []titledQuestion{{"response to " + said.TS, q.Question, &reply}}, err
 	case "judgment":
 		pending, err := unanswered(ctx, db, where)
 		if err != nil {
 			return nil, err
 		}
-		judgment, err := m.Judgment(ctx, where, pending, int(settings.MaxDelay/time.Second))
+		judgment, err := ag.Judgment(ctx, where, pending, int(settings.MaxDelay/time.Second))
 		if err != nil {
 			return nil, err
 		}
@@ -160,7 +160,7 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 	if settings.Remember == config.RememberNowhere && !scope.Workspace() {
 		return nil, fmt.Errorf("%s is not remembered: its setting remember is nowhere", scope)
 	}
-	memories, err := m.MemoryQuestions(ctx, scope, time.Now())
+	memories, err := ag.MemoryQuestions(ctx, scope, time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +238,7 @@ type callReport struct {
 	Input string `json:"input"` // as the model wrote it
 }
 
-func (c *promptCommand) ask(ctx context.Context, m *agents.Mind, q titledQuestion) (promptReport, error) {
+func (c *promptCommand) ask(ctx context.Context, ag *agents.Agents, q titledQuestion) (promptReport, error) {
 	if !c.Ask {
 		return promptOf(q), nil
 	}
@@ -246,10 +246,10 @@ func (c *promptCommand) ask(ctx context.Context, m *agents.Mind, q titledQuestio
 	var err error
 	if q.reply != nil {
 		var asked agents.ReplyQuestion
-		asked, got, err = m.AskReply(ctx, *q.reply, agents.Attempt{})
+		asked, got, err = ag.AskReply(ctx, *q.reply, agents.Attempt{})
 		q.Question = asked.Question // without tools, if the model takes none
 	} else {
-		got, err = m.Ask(ctx, q.Question, agents.Attempt{})
+		got, err = ag.Ask(ctx, q.Question, agents.Attempt{})
 	}
 	if cut, ok := errors.AsType[*llm.Error](err); ok && errors.Is(err, llm.ErrCut) {
 		got.Text, err = cut.Text+" …", nil

@@ -53,32 +53,32 @@ func (a Agent) ask(ctx context.Context, r llm.Request) (llm.Response, error) {
 	return answer, err
 }
 
-// Agents are the uses of models.
-type Agents struct {
+// ByUse are the agents by what they are used for, as in config.Agents.
+type ByUse struct {
 	Response, Judgment, Memory Agent
 	// Shadow are those of config.Shadow.Judges, in the same order.
 	Shadow []Agent
 }
 
-// OpenAgents makes one client for each server and key in use. close ends their connections.
-func OpenAgents(ctx context.Context, c config.Config, clock func() time.Time, logger *slog.Logger) (agents Agents, close func(), err error) {
+// OpenByUse makes one client for each server and key in use. close ends their connections.
+func OpenByUse(ctx context.Context, c config.Config, clock func() time.Time, logger *slog.Logger) (byUse ByUse, close func(), err error) {
 	m := models{config: c, clock: clock, logger: logger, made: map[server]llm.Model{}}
 	type use struct {
 		agent *Agent
 		as    config.Agent
 	}
-	uses := []use{{&agents.Response, c.Agents.Response}, {&agents.Judgment, c.Agents.Judgment}, {&agents.Memory, c.Agents.Memory}}
-	agents.Shadow = make([]Agent, len(c.Shadow.Judges))
+	uses := []use{{&byUse.Response, c.Agents.Response}, {&byUse.Judgment, c.Agents.Judgment}, {&byUse.Memory, c.Agents.Memory}}
+	byUse.Shadow = make([]Agent, len(c.Shadow.Judges))
 	for i, j := range c.Shadow.Judges {
-		uses = append(uses, use{&agents.Shadow[i], c.ShadowAgent(j)})
+		uses = append(uses, use{&byUse.Shadow[i], c.ShadowAgent(j)})
 	}
 	for _, use := range uses {
 		if *use.agent, err = m.open(ctx, use.as); err != nil {
 			m.close()
-			return Agents{}, nil, err
+			return ByUse{}, nil, err
 		}
 	}
-	return agents, m.close, nil
+	return byUse, m.close, nil
 }
 
 // server identifies a client: each provider, address and key has its own.

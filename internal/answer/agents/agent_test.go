@@ -13,14 +13,14 @@ import (
 	"myao/test/llmtest"
 )
 
-func openAgents(t *testing.T, c config.Config, response, judgment, memory config.Provider) (Agents, func(), error) {
+func openAgents(t *testing.T, c config.Config, response, judgment, memory config.Provider) (ByUse, func(), error) {
 	t.Helper()
 	c.Agents = config.Agents{
 		Response: config.Agent{Provider: response, Model: "large", SystemPrompt: "be brief"},
 		Judgment: config.Agent{Provider: judgment, Model: "small"},
 		Memory:   config.Agent{Provider: memory, Model: "keeper"},
 	}
-	return OpenAgents(t.Context(), c, time.Now, slog.New(slog.DiscardHandler))
+	return OpenByUse(t.Context(), c, time.Now, slog.New(slog.DiscardHandler))
 }
 
 func TestOneClientPerProvider(t *testing.T) {
@@ -61,7 +61,7 @@ func TestOneClientPerServerAndKey(t *testing.T) {
 	judge := writer
 	judge.BaseURL = local.URL + "/v1"
 	c.Agents = config.Agents{Response: writer, Judgment: judge, Memory: writer}
-	agents, stop, err := OpenAgents(t.Context(), c, time.Now, slog.New(slog.DiscardHandler))
+	agents, stop, err := OpenByUse(t.Context(), c, time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestOneClientPerServerAndKey(t *testing.T) {
 		t.Errorf("the cloud's key was sent to the local server: %s", got)
 	}
 	c.Agents.Memory.APIKey = "another"
-	if agents, stop, err = OpenAgents(t.Context(), c, time.Now, slog.New(slog.DiscardHandler)); err != nil {
+	if agents, stop, err = OpenByUse(t.Context(), c, time.Now, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	defer stop()

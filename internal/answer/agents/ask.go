@@ -56,25 +56,25 @@ const (
 // Ask asks a model. It ends early enough to save the call before the context's deadline. From the
 // second attempt on it asks only if calls can be saved, and returns a FinalError once the
 // model was asked often enough.
-func (m *Mind) Ask(ctx context.Context, q Question, a Attempt) (Answer, error) {
-	_, answer, err := m.ask(ctx, q, a)
+func (ag *Agents) Ask(ctx context.Context, q Question, a Attempt) (Answer, error) {
+	_, answer, err := ag.ask(ctx, q, a)
 	return answer, err
 }
 
 // ask is Ask. It also returns the question that was asked in the end, perhaps of the fallback.
-func (m *Mind) ask(ctx context.Context, q Question, a Attempt) (Question, Answer, error) {
-	began := m.Clock()
-	asked, response, err := m.askWithinLimits(ctx, q, a)
-	return asked, Answer{Response: response, Latency: m.Clock().Sub(began)}, err
+func (ag *Agents) ask(ctx context.Context, q Question, a Attempt) (Question, Answer, error) {
+	began := ag.Clock()
+	asked, response, err := ag.askWithinLimits(ctx, q, a)
+	return asked, Answer{Response: response, Latency: ag.Clock().Sub(began)}, err
 }
 
-func (m *Mind) askWithinLimits(ctx context.Context, q Question, a Attempt) (Question, llm.Response, error) {
+func (ag *Agents) askWithinLimits(ctx context.Context, q Question, a Attempt) (Question, llm.Response, error) {
 	q.decision = a.Decision
 	if a.Decision != "" && a.Number > 1 {
-		if err := m.Store.CheckCalls(ctx); err != nil {
+		if err := ag.Store.CheckCalls(ctx); err != nil {
 			return q, llm.Response{}, err
 		}
-		calls, err := m.Store.CallSummaries(ctx, a.Decision, q.Purpose)
+		calls, err := ag.Store.CallSummaries(ctx, a.Decision, q.Purpose)
 		if err != nil {
 			return q, llm.Response{}, err
 		}
@@ -87,24 +87,24 @@ func (m *Mind) askWithinLimits(ctx context.Context, q Question, a Attempt) (Ques
 		asking, cancel = context.WithDeadline(ctx, end.Add(-saveCallTimeout))
 	}
 	defer cancel()
-	q, response, err := m.askEither(asking, q, m.askWithFiles)
+	q, response, err := ag.askEither(asking, q, ag.askWithFiles)
 	if a.Decision == "" || !mayPass(err) {
 		return q, response, err
 	}
-	if calls, unknown := m.Store.CallSummaries(ctx, a.Decision, q.Purpose); unknown == nil && exhausted(calls, a.Kept) {
+	if calls, unknown := ag.Store.CallSummaries(ctx, a.Decision, q.Purpose); unknown == nil && exhausted(calls, a.Kept) {
 		err = &FinalError{err}
 	}
 	return q, response, err
 }
 
 // askWithFiles asks once more without the question's files if the model refuses it with them.
-func (m *Mind) askWithFiles(ctx context.Context, q Question) (llm.Response, error) {
-	response, err := m.askWithTokens(ctx, q)
+func (ag *Agents) askWithFiles(ctx context.Context, q Question) (llm.Response, error) {
+	response, err := ag.askWithTokens(ctx, q)
 	if refused, ok := errors.AsType[*llm.Error](err); ok && errors.Is(err, llm.ErrInvalid) && refused.Refused() && q.ShowsFiles() {
 		// A file may be the cause. What a model takes none of, its adapter knows.
-		m.Logger.WarnContext(ctx, "the model refuses the question; asking without its files", "conversation", chat.Conversation(q.scope).ID(), "model", q.Model, "error_kind", llm.KindOf(err))
+		ag.Logger.WarnContext(ctx, "the model refuses the question; asking without its files", "conversation", chat.Conversation(q.scope).ID(), "model", q.Model, "error_kind", llm.KindOf(err))
 		bare, names := q.withoutFiles()
-		response, err = m.askWithTokens(ctx, bare)
+		response, err = ag.askWithTokens(ctx, bare)
 		response.WithoutFiles = names
 	}
 	return response, err
@@ -139,12 +139,12 @@ const thoughtsShare = 4
 // answer, because they would do so each time. From then on that model gets more tokens at once
 // for the same purpose. The usage adds up both calls. If the second call fails, the
 // beginning of the first answer is returned.
-func (m *Mind) askWithTokens(ctx context.Context, q Question) (llm.Response, error) {
+func (ag *Agents) askWithTokens(ctx context.Context, q Question) (llm.Response, error) {
 	more, use := q.withMoreTokens(), modelUse{q.agent.Provider, q.Model, q.Purpose}
-	if _, known := m.needsMoreTokens.Load(use); known {
-		return m.askWithinWindow(ctx, more)
+	if _, known := ag.needsMoreTokens.Load(use); known {
+		return ag.askWithinWindow(ctx, more)
 	}
-	answer, err := m.askWithinWindow(ctx, q)
+	answer, err := ag.askWithinWindow(ctx, q)
 	if !errors.Is(err, llm.ErrCut) || more.MaxOutputTokens <= q.MaxOutputTokens {
 		return answer, err
 	}
@@ -152,8 +152,8 @@ func (m *Mind) askWithTokens(ctx context.Context, q Question) (llm.Response, err
 	if begun && thoughtsShare*answer.Usage.Thoughts < q.MaxOutputTokens {
 		return answer, err
 	}
-	m.needsMoreTokens.Store(use, true)
-	whole, failure := m.askWithinWindow(ctx, more)
+	ag.needsMoreTokens.Store(use, true)
+	whole, failure := ag.askWithinWindow(ctx, more)
 	used := answer.Usage.Add(whole.Usage)
 	if !begun || failure == nil || errors.Is(failure, llm.ErrCut) {
 		answer, err = whole, failure
@@ -168,8 +168,8 @@ var windowLimits = []int{40_000, 12_000, 4_000}
 
 // askWithinWindow asks with fewer messages if the prompt exceeds the model's window. Providers
 // do not charge for a call that they refuse for that reason.
-func (m *Mind) askWithinWindow(ctx context.Context, q Question) (llm.Response, error) {
-	answer, err := m.call(ctx, q)
+func (ag *Agents) askWithinWindow(ctx context.Context, q Question) (llm.Response, error) {
+	answer, err := ag.call(ctx, q)
 	for _, characters := range windowLimits {
 		var refused *llm.Error
 		if q.limited == nil || !errors.As(err, &refused) || !refused.TooLong {
@@ -179,10 +179,10 @@ func (m *Mind) askWithinWindow(ctx context.Context, q Question) (llm.Response, e
 		if failure != nil || less.System == q.System {
 			continue
 		}
-		m.Logger.WarnContext(ctx, "prompt exceeds the model's window; asking with fewer messages",
+		ag.Logger.WarnContext(ctx, "prompt exceeds the model's window; asking with fewer messages",
 			"conversation", chat.Conversation(q.scope).ID(), "purpose", q.Purpose, "model", q.Model, "bytes", len(q.System), "then", len(less.System))
 		q.System, q.Prompt = less.System, less.Prompt
-		answer, err = m.call(ctx, q)
+		answer, err = ag.call(ctx, q)
 	}
 	return answer, err
 }

@@ -210,7 +210,7 @@ func TestChannelPersonaAndModel(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
 	b.addChannels(public("C1", "general"), public("C2", "pirates"))
-	b.Agents.Response.SystemPrompt, b.Agents.Judgment.SystemPrompt = "Be exact.", "Be strict."
+	b.ByUse.Response.SystemPrompt, b.ByUse.Judgment.SystemPrompt = "Be exact.", "Be strict."
 	b.config.Agents.Response.Model = "large"
 	b.config.Channels = map[string]config.Channel{"pirates": {Persona: " Speak like a pirate.\n", Model: "parrot"}}
 	for _, c := range []struct{ channel, persona, model string }{
@@ -263,7 +263,7 @@ func TestMoreTokensAfterLongThoughts(t *testing.T) {
 		"above the maximum":      {40_000, []llmtest.Reply{thought}, []int{40_000}, "", 401},
 	} {
 		b := setup(t, "")
-		b.Agents.Response.MaxOutputTokens = c.limit
+		b.ByUse.Response.MaxOutputTokens = c.limit
 		m := b.say("C1", time.Hour, "how many dwarfs?")
 		b.Model.Handle(llmtest.Script(c.replies...))
 		r, err := b.ReplyTo(t.Context(), Reply{Conversation: chat.Conversation{Team: "T1", Channel: "C1", Thread: m.TS}, Trigger: m.TS, Addressed: true})

@@ -12,13 +12,13 @@ import (
 )
 
 // call makes one call of a model and saves how it ended.
-func (m *Mind) call(ctx context.Context, q Question) (llm.Response, error) {
+func (ag *Agents) call(ctx context.Context, q Question) (llm.Response, error) {
 	if q.decision != "" {
 		q.ClientRequestID = llm.NewClientRequestID(q.decision)
 	}
-	began := m.Clock()
+	began := ag.Clock()
 	answer, err := q.agent.ask(ctx, q.Request)
-	m.saveCall(ctx, q, answer, err, began)
+	ag.saveCall(ctx, q, answer, err, began)
 	return answer, err
 }
 
@@ -27,20 +27,20 @@ const saveCallTimeout = 5 * time.Second
 
 // saveCall saves a call even if the caller's context has ended, because the call may have been
 // paid for. If that fails it only logs: the answer is worth more than its record.
-func (m *Mind) saveCall(ctx context.Context, q Question, answer llm.Response, failure error, began time.Time) {
+func (ag *Agents) saveCall(ctx context.Context, q Question, answer llm.Response, failure error, began time.Time) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveCallTimeout)
 	defer cancel()
-	ended := m.Clock()
+	ended := ag.Clock()
 	call := store.Call{
 		Scope: q.scope, Purpose: q.Purpose, Provider: string(q.agent.Provider), Model: cmp.Or(answer.Model, q.Model),
 		TokensIn: answer.Usage.Input, TokensOut: answer.Usage.Output, Latency: ended.Sub(began),
 		Error: llm.KindOf(failure), Decision: q.decision, Ended: ended,
 	}
-	if err := m.Store.SaveCall(ctx, call); err != nil {
+	if err := ag.Store.SaveCall(ctx, call); err != nil {
 		about := slog.String("conversation", chat.Conversation(q.scope).ID())
 		if q.Purpose == llm.PurposeMemory {
 			about = slog.String("scope", q.scope.String())
 		}
-		m.Logger.ErrorContext(ctx, "model call not saved", about, "purpose", q.Purpose, "model", call.Model, "error", err)
+		ag.Logger.ErrorContext(ctx, "model call not saved", about, "purpose", q.Purpose, "model", call.Model, "error", err)
 	}
 }

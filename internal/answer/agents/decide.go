@@ -31,8 +31,8 @@ type Asked struct {
 
 // Decide decides about the pending messages of a conversation: by rules first, then by Judge, then by
 // min_confidence. It saves nothing but the calls of the model.
-func (m *Mind) Decide(ctx context.Context, c chat.Conversation, pending []string, maxDelay int, k Facts, a Attempt) (Decision, error) {
-	own, err := m.Slack.Identity(ctx)
+func (ag *Agents) Decide(ctx context.Context, c chat.Conversation, pending []string, maxDelay int, k Facts, a Attempt) (Decision, error) {
+	own, err := ag.Slack.Identity(ctx)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -40,17 +40,17 @@ func (m *Mind) Decide(ctx context.Context, c chat.Conversation, pending []string
 	if rule := facts.JudgmentRule(); rule != conversation.NoRule {
 		return Decision{Verdict: chat.Verdict{Reason: facts.Reason(rule), Confidence: 1}, Rule: rule}, nil
 	}
-	asked := &Asked{Read: m.Clock()}
-	judgment, err := m.judgment(ctx, c, pending, maxDelay, !a.LeavesFiles)
+	asked := &Asked{Read: ag.Clock()}
+	judgment, err := ag.judgment(ctx, c, pending, maxDelay, !a.LeavesFiles)
 	if err != nil {
 		return Decision{}, err
 	}
 	asked.Signals, judgment.Shared = judgment.Signals, k.Shared
 	asked.Judgment = judgment
-	if asked.Verdict, asked.Answer, err = m.Judge(ctx, judgment, a); err != nil {
+	if asked.Verdict, asked.Answer, err = ag.Judge(ctx, judgment, a); err != nil {
 		return Decision{}, err
 	}
-	if len(m.Reactions()) == 0 {
+	if len(ag.Reactions()) == 0 {
 		asked.Verdict.React = "" // nobody has offered it
 	}
 	d := Decision{Verdict: asked.Verdict, Asked: asked}

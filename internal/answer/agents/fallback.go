@@ -14,7 +14,7 @@ const trialReserve = time.Minute
 // askEither asks the agent's model or, if its breaker is open, its fallback. A question that the model refuses
 // for good goes to the fallback at once. It returns the question that was answered, or that failed. The
 // answer's usage adds up both.
-func (m *Mind) askEither(ctx context.Context, q Question, ask func(context.Context, Question) (llm.Response, error)) (Question, llm.Response, error) {
+func (ag *Agents) askEither(ctx context.Context, q Question, ask func(context.Context, Question) (llm.Response, error)) (Question, llm.Response, error) {
 	if q.agent.Fallback == nil {
 		answer, err := ask(ctx, q)
 		return q, answer, err
@@ -23,20 +23,20 @@ func (m *Mind) askEither(ctx context.Context, q Question, ask func(context.Conte
 	var try attempt
 	var cause error // why the fallback is asked
 	first := false
-	m.breakers.with(use, func(b *breaker) {
-		try, first = b.begin(m.Clock())
+	ag.breakers.with(use, func(b *breaker) {
+		try, first = b.begin(ag.Clock())
 		cause = b.cause
 	})
 	var used llm.Usage
 	if first {
-		answer, err := m.tryFirst(ctx, q, try, ask)
+		answer, err := ag.tryFirst(ctx, q, try, ask)
 		changed, open := false, false
-		m.breakers.with(use, func(b *breaker) {
-			changed = b.end(m.Clock(), try, outcomeOf(err, len(q.Tools) > 0), err)
+		ag.breakers.with(use, func(b *breaker) {
+			changed = b.end(ag.Clock(), try, outcomeOf(err, len(q.Tools) > 0), err)
 			open = b.open
 		})
 		if changed {
-			m.tellBreaker(ctx, q, open, err)
+			ag.tellBreaker(ctx, q, open, err)
 		}
 		if err == nil || ctx.Err() != nil || !open && !q.refusedForGood(err) || errors.Is(err, llm.ErrBlocked) || errors.Is(err, llm.ErrCut) {
 			return q, answer, err
@@ -48,8 +48,8 @@ func (m *Mind) askEither(ctx context.Context, q Question, ask func(context.Conte
 		return q, llm.Response{Usage: used}, err
 	}
 	second.decision = q.decision
-	if m.fallbacks != nil {
-		m.fallbacks.WithLabelValues(q.Purpose).Inc()
+	if ag.fallbacks != nil {
+		ag.fallbacks.WithLabelValues(q.Purpose).Inc()
 	}
 	answer, err := ask(ctx, second)
 	answer.Usage = answer.Usage.Add(used)
@@ -60,7 +60,7 @@ func (m *Mind) askEither(ctx context.Context, q Question, ask func(context.Conte
 }
 
 // tryFirst asks the first model, in a trial for so long that the fallback has time left.
-func (m *Mind) tryFirst(ctx context.Context, q Question, try attempt, ask func(context.Context, Question) (llm.Response, error)) (llm.Response, error) {
+func (ag *Agents) tryFirst(ctx context.Context, q Question, try attempt, ask func(context.Context, Question) (llm.Response, error)) (llm.Response, error) {
 	if end, ok := ctx.Deadline(); ok && try.trial {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, end.Add(-trialReserve))
@@ -70,13 +70,13 @@ func (m *Mind) tryFirst(ctx context.Context, q Question, try attempt, ask func(c
 }
 
 // tellBreaker logs that the breaker has opened or closed.
-func (m *Mind) tellBreaker(ctx context.Context, q Question, open bool, cause error) {
+func (ag *Agents) tellBreaker(ctx context.Context, q Question, open bool, cause error) {
 	about := []any{"agent", q.Purpose, "model", q.Model, "fallback", q.agent.Fallback.Agent.Model}
 	if open {
-		m.Logger.WarnContext(ctx, "the model fails; its fallback is asked from now on", append(about, "error_kind", llm.KindOf(cause))...)
+		ag.Logger.WarnContext(ctx, "the model fails; its fallback is asked from now on", append(about, "error_kind", llm.KindOf(cause))...)
 		return
 	}
-	m.Logger.InfoContext(ctx, "the model works again; its fallback is no longer asked", about...)
+	ag.Logger.InfoContext(ctx, "the model works again; its fallback is no longer asked", about...)
 }
 
 func mayPass(err error) bool {

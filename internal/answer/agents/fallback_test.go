@@ -24,12 +24,12 @@ func (b *bundle) useFallbacks() {
 			Provider: config.ProviderAnthropic, Model: "spare-" + model, SystemPrompt: "You are the spare.",
 		}}
 	}
-	agents, stop, err := OpenAgents(b.Context(), c, time.Now, slog.New(slog.DiscardHandler))
+	byUse, stop, err := OpenByUse(b.Context(), c, time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(stop)
-	b.Agents = agents
+	b.ByUse = byUse
 }
 
 // answersOf has the models of Gemini's answer with one reply, and their fallbacks with another.

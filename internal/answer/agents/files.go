@@ -28,11 +28,11 @@ const (
 
 // shownOf returns the files of a message, where somebody addressed the bot with it, or where it is nothing
 // but a picture.
-func (m *Mind) shownOf(ctx context.Context, s config.ChannelSettings, c chat.Conversation, said chat.Message, addressed bool) (files []llm.File, text string) {
-	if m.Files == nil || said.Deleted || !addressed && !pictureAlone(said) || len(tools.WithoutFiles(s.Tools)) == len(s.Tools) {
+func (ag *Agents) shownOf(ctx context.Context, s config.ChannelSettings, c chat.Conversation, said chat.Message, addressed bool) (files []llm.File, text string) {
+	if ag.Files == nil || said.Deleted || !addressed && !pictureAlone(said) || len(tools.WithoutFiles(s.Tools)) == len(s.Tools) {
 		return nil, ""
 	}
-	return m.Files.Shown(ctx, c, said)
+	return ag.Files.Shown(ctx, c, said)
 }
 
 // showPicture shows the judge the newest of the pending messages if that is nothing but a picture. If it is not to
@@ -45,7 +45,7 @@ func (j *Judgment) showPicture(ctx context.Context, s config.ChannelSettings, c 
 		if j.pictureAlone = true; !shows {
 			continue
 		}
-		files, _ := j.mind.shownOf(ctx, s, c, said, false)
+		files, _ := j.agents.shownOf(ctx, s, c, said, false)
 		j.files = slices.DeleteFunc(files, func(f llm.File) bool { return f.MIME == llm.PDF })
 	}
 }

@@ -12,12 +12,12 @@ import (
 
 // RenderFound writes messages found for a conversation as material for the model that answers there.
 // Each carries the marker of its reference.
-func (m *Mind) RenderFound(ctx context.Context, c chat.Conversation, found []chat.Found) (string, error) {
-	r, err := m.Recall.Name(ctx, c, found)
+func (ag *Agents) RenderFound(ctx context.Context, c chat.Conversation, found []chat.Found) (string, error) {
+	r, err := ag.Recall.Name(ctx, c, found)
 	if err != nil {
 		return "", err
 	}
-	return m.Prompts.Found(r.Found, r.Persona, m.options(m.Agents.Response, r), func(said chat.Message) string {
+	return ag.Prompts.Found(r.Found, r.Persona, ag.options(ag.ByUse.Response, r), func(said chat.Message) string {
 		return tools.Reference{Channel: said.Channel, TS: said.TS}.Mark()
 	}), nil
 }
@@ -29,17 +29,17 @@ type Permalinks interface {
 
 // Tools are what the model of replies may call. Those of remote get none of the secrets,
 // and nothing of the instructions.
-func (m *Mind) Tools(slack Permalinks, directory Directory, pages tools.Pages, files tools.Files, remote tools.Remote, secrets []string) *tools.Registry {
+func (ag *Agents) Tools(slack Permalinks, directory Directory, pages tools.Pages, files tools.Files, remote tools.Remote, secrets []string) *tools.Registry {
 	return tools.New(tools.Sources{
-		Store: m.Store, Render: m.RenderFound, Permalink: slack.Permalink,
-		Pages: pages, Files: files, Shown: m.Recall.Shown, Around: m.Recall.Around, Material: m.Prompts.Material,
-		Remote: remote, Secrets: secrets, Instructions: slices.Concat(m.Prompts.Instructions(), m.Instructions), Promises: m.Promises,
+		Store: ag.Store, Render: ag.RenderFound, Permalink: slack.Permalink,
+		Pages: pages, Files: files, Shown: ag.Recall.Shown, Around: ag.Recall.Around, Material: ag.Prompts.Material,
+		Remote: remote, Secrets: secrets, Instructions: slices.Concat(ag.Prompts.Instructions(), ag.Instructions), Promises: ag.Promises,
 		Workspace: func(ctx context.Context) (string, error) {
-			own, err := m.Slack.Identity(ctx)
+			own, err := ag.Slack.Identity(ctx)
 			return own.URL, err
 		},
 		Zone: func(ctx context.Context, c chat.Conversation) (*time.Location, error) {
-			known, err := m.Store.Channels(ctx, c.Team, []string{c.Channel})
+			known, err := ag.Store.Channels(ctx, c.Team, []string{c.Channel})
 			return directory.SettingsOf(config.ChannelFacts{ID: c.Channel, Name: known[c.Channel].Name}).Zone, err
 		},
 	})

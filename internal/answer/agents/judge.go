@@ -22,7 +22,7 @@ type Judgment struct {
 	// Shared is set if people of other companies read a reply.
 	Shared bool
 
-	mind     *Mind
+	agents   *Agents
 	scope    chat.Scope
 	read     recall.Recollection
 	pending  []string
@@ -35,20 +35,20 @@ type Judgment struct {
 
 // Judgment reads the context to judge by. pending are the ts of the messages that are judged.
 // maxDelay is the longest delay, in seconds, that the model may choose.
-func (m *Mind) Judgment(ctx context.Context, c chat.Conversation, pending []string, maxDelay int) (Judgment, error) {
-	return m.judgment(ctx, c, pending, maxDelay, true)
+func (ag *Agents) Judgment(ctx context.Context, c chat.Conversation, pending []string, maxDelay int) (Judgment, error) {
+	return ag.judgment(ctx, c, pending, maxDelay, true)
 }
 
-func (m *Mind) judgment(ctx context.Context, c chat.Conversation, pending []string, maxDelay int, showsFiles bool) (Judgment, error) {
-	r, settings, err := m.recall(ctx, c, false, "")
+func (ag *Agents) judgment(ctx context.Context, c chat.Conversation, pending []string, maxDelay int, showsFiles bool) (Judgment, error) {
+	r, settings, err := ag.recall(ctx, c, false, "")
 	if err != nil {
 		return Judgment{}, err
 	}
 	scene := conversation.Scene{
-		Now: m.Clock(), Target: r.Target(), Threads: r.Conversation.Threads, Pending: pending,
+		Now: ag.Clock(), Target: r.Target(), Threads: r.Conversation.Threads, Pending: pending,
 		BotID: r.Bot, BotName: r.Persona.Name, Members: members(r.Conversation.All()),
 	}
-	j := Judgment{Signals: scene.Signals(), mind: m, scope: chat.Scope(c), read: r, pending: pending, maxDelay: maxDelay, tools: settings.Tools}
+	j := Judgment{Signals: scene.Signals(), agents: ag, scope: chat.Scope(c), read: r, pending: pending, maxDelay: maxDelay, tools: settings.Tools}
 	j.showPicture(ctx, settings, c, showsFiles)
 	return j, nil
 }
@@ -67,21 +67,21 @@ func members(messages []chat.Message) []string {
 // Question renders the question. fault says why the last answer could not be read; it is empty
 // the first time.
 func (j Judgment) Question(fault string) (Question, error) {
-	first := judge{j.mind.Agents.Judgment, j.mind.Prompts, llm.PurposeJudgment}
+	first := judge{j.agents.ByUse.Judgment, j.agents.Prompts, llm.PurposeJudgment}
 	return first.question(j.material(), j.files, fault)
 }
 
 // material is what the question is rendered from now.
 func (j Judgment) material() Snapshot {
-	o := j.mind.options(j.mind.Agents.Judgment, j.read)
+	o := j.agents.options(j.agents.ByUse.Judgment, j.read)
 	o.MaxDelaySeconds, o.Tools = j.maxDelay, j.tools
 	if j.Shared {
 		o.Tools = tools.WhereShared(o.Tools)
 	}
-	if !j.mind.ReadsFiles() {
+	if !j.agents.ReadsFiles() {
 		o.Tools = tools.WithoutFiles(o.Tools)
 	}
-	o.Reactions = j.mind.Reactions()
+	o.Reactions = j.agents.Reactions()
 	o.Pending, o.Signals = j.pending, &j.Signals
 	o.PictureAlone, o.PictureShown = j.pictureAlone, len(j.files) > 0
 	if d := j.read.LastVerdict; d != nil {
@@ -113,13 +113,13 @@ const anyDelay = math.MaxInt32
 
 // Judge asks for a verdict, by askReadable. A model that insists on too long a delay gets the longest
 // allowed one: that it wants to speak is clear. The answer has the usage and the latency of all calls.
-func (m *Mind) Judge(ctx context.Context, j Judgment, a Attempt) (v chat.Verdict, all Answer, err error) {
-	return m.verdict(ctx, j.Question, j.maxDelay, a)
+func (ag *Agents) Judge(ctx context.Context, j Judgment, a Attempt) (v chat.Verdict, all Answer, err error) {
+	return ag.verdict(ctx, j.Question, j.maxDelay, a)
 }
 
-func (m *Mind) verdict(ctx context.Context, question func(fault string) (Question, error), maxDelay int, a Attempt) (v chat.Verdict, all Answer, err error) {
+func (ag *Agents) verdict(ctx context.Context, question func(fault string) (Question, error), maxDelay int, a Attempt) (v chat.Verdict, all Answer, err error) {
 	longest := maxDelay
-	all, err = m.askReadable(ctx, "verdict", question, a, func(answer string) error {
+	all, err = ag.askReadable(ctx, "verdict", question, a, func(answer string) error {
 		v, err = chat.ParseVerdict(answer, longest)
 		longest = anyDelay
 		if llm.WritesCall(v.Gist) {
@@ -147,8 +147,8 @@ func readable(reason string) error {
 // askReadable asks a question until read takes the answer, at most twice. The second time it tells the
 // model the fault, and allows more tokens if the answer was cut. A second unreadable answer is a
 // FinalError, which names what was asked for. The answer has the usage and the latency of all calls.
-func (m *Mind) askReadable(ctx context.Context, what string, question func(fault string) (Question, error), a Attempt, read func(answer string) error) (Answer, error) {
-	began, all := m.Clock(), Answer{}
+func (ag *Agents) askReadable(ctx context.Context, what string, question func(fault string) (Question, error), a Attempt, read func(answer string) error) (Answer, error) {
+	began, all := ag.Clock(), Answer{}
 	fault, cut := "", false
 	for range 2 {
 		q, err := question(fault)
@@ -158,9 +158,9 @@ func (m *Mind) askReadable(ctx context.Context, what string, question func(fault
 		if cut {
 			q = q.withMoreTokens()
 		}
-		answer, err := m.Ask(ctx, q, a)
+		answer, err := ag.Ask(ctx, q, a)
 		answer.Usage = all.Usage.Add(answer.Usage)
-		all = Answer{Response: answer.Response, Latency: m.Clock().Sub(began)}
+		all = Answer{Response: answer.Response, Latency: ag.Clock().Sub(began)}
 		cut = errors.Is(err, llm.ErrCut)
 		if err != nil && !cut {
 			return all, err

@@ -8,27 +8,27 @@ import (
 
 // Measure counts and traces all calls of models from now on. It must be called before the first
 // question.
-func (m *Mind) Measure(r prometheus.Registerer) {
+func (ag *Agents) Measure(r prometheus.Registerer) {
 	metrics := llm.NewMetrics(r)
 	measure := func(purpose string, a *Agent) {
 		metrics.Initialize(purpose, string(a.Provider), a.Agent.Model)
-		a.Model = llm.Measured(a.Model, string(a.Provider), metrics, m.Clock)
+		a.Model = llm.Measured(a.Model, string(a.Provider), metrics, ag.Clock)
 		if second := a.Fallback; second != nil {
 			metrics.Initialize(purpose, string(second.Provider), second.Agent.Model)
-			second.Model = llm.Measured(second.Model, string(second.Provider), metrics, m.Clock)
+			second.Model = llm.Measured(second.Model, string(second.Provider), metrics, ag.Clock)
 		}
 	}
-	m.fallbacks = prometheus.NewCounterVec(prometheus.CounterOpts{
+	ag.fallbacks = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "myao_model_fallbacks_total", Help: "Questions put to the fallback of an agent, because its model fails, by agent: response, judgment, memory.",
 	}, []string{"agent"})
-	r.MustRegister(m.fallbacks)
+	r.MustRegister(ag.fallbacks)
 	for _, agent := range []string{llm.PurposeResponse, llm.PurposeJudgment, llm.PurposeMemory} {
-		m.fallbacks.WithLabelValues(agent)
+		ag.fallbacks.WithLabelValues(agent)
 	}
-	measure(llm.PurposeResponse, &m.Agents.Response)
-	measure(llm.PurposeJudgment, &m.Agents.Judgment)
-	measure(llm.PurposeMemory, &m.Agents.Memory)
-	for i := range m.Shadow {
-		measure(llm.PurposeShadow, &m.Shadow[i].Agent)
+	measure(llm.PurposeResponse, &ag.ByUse.Response)
+	measure(llm.PurposeJudgment, &ag.ByUse.Judgment)
+	measure(llm.PurposeMemory, &ag.ByUse.Memory)
+	for i := range ag.Shadow {
+		measure(llm.PurposeShadow, &ag.Shadow[i].Agent)
 	}
 }

@@ -14,20 +14,20 @@ import (
 	"myao/internal/store"
 )
 
-// Open makes a Mind from the configuration. directory refreshes what is known of channels. close
+// Open makes Agents from the configuration. directory refreshes what is known of channels. close
 // ends the connections to the providers.
-func Open(ctx context.Context, c config.Config, s *store.Store, client *slack.Client, directory recall.Directory, logger *slog.Logger) (m *Mind, close func(), err error) {
+func Open(ctx context.Context, c config.Config, s *store.Store, client *slack.Client, directory recall.Directory, logger *slog.Logger) (ag *Agents, close func(), err error) {
 	prompts, err := Prompts(c)
 	if err != nil {
 		return nil, nil, err
 	}
-	agents, close, err := OpenAgents(ctx, c, time.Now, logger)
+	byUse, close, err := OpenByUse(ctx, c, time.Now, logger)
 	if err != nil {
 		return nil, nil, err
 	}
 	shadow := make([]ShadowJudge, len(c.Shadow.Judges))
 	for i, j := range c.Shadow.Judges {
-		shadow[i] = ShadowJudge{Name: j.Name, Agent: agents.Shadow[i], Prompts: prompts, MinConfidence: j.MinConfidence}
+		shadow[i] = ShadowJudge{Name: j.Name, Agent: byUse.Shadow[i], Prompts: prompts, MinConfidence: j.MinConfidence}
 		if j.TemplatesDir == "" {
 			continue
 		}
@@ -36,7 +36,7 @@ func Open(ctx context.Context, c config.Config, s *store.Store, client *slack.Cl
 			return nil, nil, err
 		}
 	}
-	return &Mind{
+	return &Agents{
 		Store: s, Slack: client,
 		Recall: &recall.Builder{
 			Store: s, Users: client, Directory: directory, Threads: client, ThreadLimit: c.Slack.ThreadHistoryLimit,
@@ -45,7 +45,7 @@ func Open(ctx context.Context, c config.Config, s *store.Store, client *slack.Cl
 			ActiveChannel: c.Response.ActiveChannel(), ThreadMemory: c.Response.ThreadMemory(),
 			Clock: time.Now, Logger: logger,
 		},
-		Prompts: prompts, Agents: agents, Shadow: shadow, Memory: c.Memory, Instructions: c.Instructions(), Promises: store.PromiseLimits{Conversation: c.Promises.MaxOpen, Channel: c.Promises.MaxPerChannel, Person: c.Promises.MaxPerPerson, Guest: c.Promises.MaxPerGuest}, Channel: c.Channel, Clock: time.Now, Logger: logger,
+		Prompts: prompts, ByUse: byUse, Shadow: shadow, Memory: c.Memory, Instructions: c.Instructions(), Promises: store.PromiseLimits{Conversation: c.Promises.MaxOpen, Channel: c.Promises.MaxPerChannel, Person: c.Promises.MaxPerPerson, Guest: c.Promises.MaxPerGuest}, Channel: c.Channel, Clock: time.Now, Logger: logger,
 		FilesOff: func() bool { return client.Lacks(document.Scope) },
 		Reacts:   func() bool { return c.Slack.React && !client.Lacks(slack.ScopeReact) },
 	}, close, nil

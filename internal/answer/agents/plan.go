@@ -41,12 +41,12 @@ type MemoryQuestion struct {
 
 // MemoryQuestions returns the questions that renew the memories of a scope as of a time, whether
 // it has changed or not. A term without messages has no question.
-func (m *Mind) MemoryQuestions(ctx context.Context, s chat.Scope, at time.Time) ([]MemoryQuestion, error) {
-	current, err := m.Store.CurrentMemory(ctx, s)
+func (ag *Agents) MemoryQuestions(ctx context.Context, s chat.Scope, at time.Time) ([]MemoryQuestion, error) {
+	current, err := ag.Store.CurrentMemory(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	p, err := m.plan(ctx, s, current, at)
+	p, err := ag.plan(ctx, s, current, at)
 	return p.questions, err
 }
 
@@ -72,48 +72,48 @@ func (p plan) action(t chat.Term) store.MemoryAction {
 	return store.ClearMemory
 }
 
-func (m *Mind) plan(ctx context.Context, s chat.Scope, current store.CurrentMemory, at time.Time) (plan, error) {
+func (ag *Agents) plan(ctx context.Context, s chat.Scope, current store.CurrentMemory, at time.Time) (plan, error) {
 	switch {
 	case s.Workspace():
-		return m.planWorkspace(ctx, s, at)
+		return ag.planWorkspace(ctx, s, at)
 	case s.Thread != "":
-		return m.planThread(ctx, s, current)
+		return ag.planThread(ctx, s, current)
 	}
-	return m.planChannel(ctx, s, current, at)
+	return ag.planChannel(ctx, s, current, at)
 }
 
-func (m *Mind) planThread(ctx context.Context, s chat.Scope, current store.CurrentMemory) (plan, error) {
-	said, omitted, err := m.Store.ThreadMemoryInput(ctx, s, maxReplies)
+func (ag *Agents) planThread(ctx context.Context, s chat.Scope, current store.CurrentMemory) (plan, error) {
+	said, omitted, err := ag.Store.ThreadMemoryInput(ctx, s, maxReplies)
 	if err != nil {
 		return plan{}, err
 	}
 	if !slices.ContainsFunc(said, func(m chat.Message) bool { return m.ThreadTS == s.Thread }) {
 		return plan{}, nil // a message without replies is no thread
 	}
-	q, err := m.messageQuestions(ctx, s, prompt.ThreadSummary, chat.ShortTerm, said, omitted, current)
+	q, err := ag.messageQuestions(ctx, s, prompt.ThreadSummary, chat.ShortTerm, said, omitted, current)
 	return plan{questions: q}, err
 }
 
 // planChannel makes the short-term memory from the messages in the window, and the long-term
 // memory from the new messages.
-func (m *Mind) planChannel(ctx context.Context, s chat.Scope, current store.CurrentMemory, at time.Time) (plan, error) {
-	window := m.windowStart(at)
+func (ag *Agents) planChannel(ctx context.Context, s chat.Scope, current store.CurrentMemory, at time.Time) (plan, error) {
+	window := ag.windowStart(at)
 	since := window
 	if current.Known {
 		since = earlier(since, current.Cursor.Since)
 	}
-	said, omitted, err := m.Store.ChannelMemoryInput(ctx, s.Team, s.Channel, since, maxMessages)
+	said, omitted, err := ag.Store.ChannelMemoryInput(ctx, s.Team, s.Channel, since, maxMessages)
 	if err != nil {
 		return plan{}, err
 	}
 	recent, before := selectMessages(said, since, omitted, func(m store.StoredMessage) bool { return !m.Time().Before(window) })
-	short, err := m.messageQuestions(ctx, s, prompt.ChannelShort, chat.ShortTerm, recent, before, current)
+	short, err := ag.messageQuestions(ctx, s, prompt.ChannelShort, chat.ShortTerm, recent, before, current)
 	if err != nil {
 		return plan{}, err
 	}
 	known := knownSources(said, current)
 	added, before := selectMessages(said, since, omitted, func(m store.StoredMessage) bool { return isNew(m, known, current) })
-	long, err := m.messageQuestions(ctx, s, prompt.ChannelLong, chat.LongTerm, added, before, current)
+	long, err := ag.messageQuestions(ctx, s, prompt.ChannelLong, chat.LongTerm, added, before, current)
 	if err != nil {
 		return plan{}, err
 	}
@@ -182,38 +182,38 @@ func selectMessages(said []store.StoredMessage, since time.Time, omitted int, wa
 }
 
 // messageQuestions returns the question about messages, or none without messages.
-func (m *Mind) messageQuestions(ctx context.Context, s chat.Scope, kind prompt.MemoryKind, term chat.Term, said []chat.Message, omitted int, current store.CurrentMemory) ([]MemoryQuestion, error) {
+func (ag *Agents) messageQuestions(ctx context.Context, s chat.Scope, kind prompt.MemoryKind, term chat.Term, said []chat.Message, omitted int, current store.CurrentMemory) ([]MemoryQuestion, error) {
 	if len(said) == 0 {
 		return nil, nil
 	}
-	r, err := m.Recall.BuildForMemory(ctx, s, said, omitted)
+	r, err := ag.Recall.BuildForMemory(ctx, s, said, omitted)
 	if err != nil {
 		return nil, err
 	}
 	if s.Thread != "" && current.Short != nil && omitted > 0 { // it has what is not shown; a deleted message may be in it, too
 		r.ThreadMemories = map[string]string{s.Thread: current.Short.Text}
 	}
-	o := m.options(m.Agents.Memory, r)
-	r.Context = m.Prompts.FitMemory(kind, r.Context, o)
+	o := ag.options(ag.ByUse.Memory, r)
+	r.Context = ag.Prompts.FitMemory(kind, r.Context, o)
 	var sources []string
 	for _, m := range r.Conversation.All() {
 		sources = append(sources, m.TS)
 	}
-	return m.memoryQuestions(s, kind, term, r.Context, o, sources)
+	return ag.memoryQuestions(s, kind, term, r.Context, o, sources)
 }
 
 // planWorkspace merges the memories of the channels that everybody may read.
-func (m *Mind) planWorkspace(ctx context.Context, s chat.Scope, at time.Time) (plan, error) {
-	limit := m.maxMergedChannels()
-	k, err := m.Store.Knowledge(ctx, s.Team, "", time.Time{}, limit, limit)
+func (ag *Agents) planWorkspace(ctx context.Context, s chat.Scope, at time.Time) (plan, error) {
+	limit := ag.maxMergedChannels()
+	k, err := ag.Store.Knowledge(ctx, s.Team, "", time.Time{}, limit, limit)
 	if err != nil {
 		return plan{}, err
 	}
 	if k.Unlisted > 0 {
-		m.Logger.WarnContext(ctx, "workspace memory covers only some channels", "channels", limit, "left_out", k.Unlisted)
+		ag.Logger.WarnContext(ctx, "workspace memory covers only some channels", "channels", limit, "left_out", k.Unlisted)
 	}
 	slices.SortFunc(k.Channels, func(a, b store.ChannelKnowledge) int { return strings.Compare(a.ChannelName, b.ChannelName) })
-	existing, _, err := m.Store.WorkspaceMemories(ctx, s.Team, "")
+	existing, _, err := ag.Store.WorkspaceMemories(ctx, s.Team, "")
 	if err != nil {
 		return plan{}, err
 	}
@@ -230,7 +230,7 @@ func (m *Mind) planWorkspace(ctx context.Context, s chat.Scope, at time.Time) (p
 	merged.ChannelsUntold = k.Unlisted
 	var sources []string
 	for _, c := range k.Channels {
-		if c.ShortTerm != "" && !c.Active.Before(m.windowStart(at)) {
+		if c.ShortTerm != "" && !c.Active.Before(ag.windowStart(at)) {
 			recent.Channels = append(recent.Channels, chat.ChannelMemory{ChannelID: c.ChannelID, ChannelName: c.ChannelName, ShortTerm: c.ShortTerm})
 			sources = append(sources, store.Source(c.ChannelID, c.ShortID))
 		}
@@ -241,14 +241,14 @@ func (m *Mind) planWorkspace(ctx context.Context, s chat.Scope, at time.Time) (p
 		}
 	}
 	p := plan{dropLongTerm: existing == nil}
-	o := prompt.Options{Now: m.Clock(), AgentPrompt: m.Agents.Memory.SystemPrompt}
+	o := prompt.Options{Now: ag.Clock(), AgentPrompt: ag.ByUse.Memory.SystemPrompt}
 	if len(recent.Channels) > 0 {
-		if p.questions, err = m.memoryQuestions(s, prompt.WorkspaceShort, chat.ShortTerm, recent, o, sources); err != nil {
+		if p.questions, err = ag.memoryQuestions(s, prompt.WorkspaceShort, chat.ShortTerm, recent, o, sources); err != nil {
 			return plan{}, err
 		}
 	}
 	if len(merged.Channels) > 0 {
-		long, err := m.memoryQuestions(s, prompt.WorkspaceLong, chat.LongTerm, merged, o, added)
+		long, err := ag.memoryQuestions(s, prompt.WorkspaceLong, chat.LongTerm, merged, o, added)
 		if err != nil {
 			return plan{}, err
 		}
@@ -261,19 +261,19 @@ func (m *Mind) planWorkspace(ctx context.Context, s chat.Scope, at time.Time) (p
 }
 
 // maxMergedChannels is how many channels' memories fit into the prompt for one of the workspace.
-func (m *Mind) maxMergedChannels() int {
-	longest := max(m.maxTokens(chat.LongTerm), m.maxTokens(chat.ShortTerm), 1)
+func (ag *Agents) maxMergedChannels() int {
+	longest := max(ag.maxTokens(chat.LongTerm), ag.maxTokens(chat.ShortTerm), 1)
 	return max(1, min(maxChannels, maxMemoryTokens/longest))
 }
 
 // memoryQuestions returns one question for a summary, in a slice. The token limit is as high as what
 // summary keeps, because a cut would lose the last lines, which are the newest.
-func (m *Mind) memoryQuestions(s chat.Scope, kind prompt.MemoryKind, term chat.Term, c chat.Context, o prompt.Options, sources []string) ([]MemoryQuestion, error) {
-	o.MaxTokens, o.WindowHours = m.maxTokens(term), m.Memory.ShortTermWindowHours
-	q, err := newQuestion(m.Agents.Memory, s, func(a Agent) (llm.Request, error) {
+func (ag *Agents) memoryQuestions(s chat.Scope, kind prompt.MemoryKind, term chat.Term, c chat.Context, o prompt.Options, sources []string) ([]MemoryQuestion, error) {
+	o.MaxTokens, o.WindowHours = ag.maxTokens(term), ag.Memory.ShortTermWindowHours
+	q, err := newQuestion(ag.ByUse.Memory, s, func(a Agent) (llm.Request, error) {
 		o.AgentPrompt = a.SystemPrompt
-		system, user, err := m.Prompts.Memory(kind, c, o)
-		return llm.Request{Purpose: llm.PurposeMemory, System: system, Prompt: user, MaxOutputTokens: MaxSummaryBytes(m.maxTokens(term)) / bytesPerToken}, err
+		system, user, err := ag.Prompts.Memory(kind, c, o)
+		return llm.Request{Purpose: llm.PurposeMemory, System: system, Prompt: user, MaxOutputTokens: MaxSummaryBytes(ag.maxTokens(term)) / bytesPerToken}, err
 	})
 	return []MemoryQuestion{{Term: term, Sources: sources, shown: sources, Question: q}}, err
 }

@@ -21,13 +21,13 @@ type PromiseCheck struct {
 
 // CheckPromise reads the context afresh and asks the judge, by askReadable. ShouldRespond says whether to
 // keep the promise.
-func (m *Mind) CheckPromise(ctx context.Context, c PromiseCheck, a Attempt) (v chat.Verdict, all Answer, err error) {
-	r, _, err := m.recall(ctx, c.Conversation, true, c.Trigger)
+func (ag *Agents) CheckPromise(ctx context.Context, c PromiseCheck, a Attempt) (v chat.Verdict, all Answer, err error) {
+	r, _, err := ag.recall(ctx, c.Conversation, true, c.Trigger)
 	if err != nil {
 		return chat.Verdict{}, Answer{}, err
 	}
-	agent := m.Agents.Judgment
-	o := m.options(agent, r)
+	agent := ag.ByUse.Judgment
+	o := ag.options(agent, r)
 	o.AnswerTS, o.Promise = c.Trigger, &c.Promise
 	for _, said := range r.Target() {
 		if !said.Own && said.Time().After(c.Promise.Made) && said.TS != c.Trigger {
@@ -38,11 +38,11 @@ func (m *Mind) CheckPromise(ctx context.Context, c PromiseCheck, a Attempt) (v c
 		o.Fault = fault
 		return newLimitedQuestion(agent, chat.Scope(c.Conversation), func(a Agent, characters int) (llm.Request, error) {
 			o.AgentPrompt, o.MaxCharacters = a.SystemPrompt, characters
-			system, user, err := m.Prompts.Promise(r.Context, o)
+			system, user, err := ag.Prompts.Promise(r.Context, o)
 			return llm.Request{Purpose: llm.PurposeJudgment, System: system, Prompt: user, Schema: llm.VerdictSchema(0)}, err
 		})
 	}
-	all, err = m.askReadable(ctx, "verdict on a promise", question, a, func(answer string) (err error) {
+	all, err = ag.askReadable(ctx, "verdict on a promise", question, a, func(answer string) (err error) {
 		v, err = chat.ParseVerdict(answer, anyDelay)
 		return errors.Join(err, readable(v.Reason))
 	})

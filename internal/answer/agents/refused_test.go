@@ -27,7 +27,7 @@ func refusesPoison(r llmtest.Reply) llmtest.Handler {
 	}
 }
 
-// captureLog returns what the mind logs from now on.
+// captureLog returns what the agents log from now on.
 func (b *bundle) captureLog() *bytes.Buffer {
 	var lines bytes.Buffer
 	b.Logger = slog.New(slog.NewTextHandler(&lines, nil))

@@ -13,19 +13,19 @@ import (
 
 // ChangedScopes returns threads, or else channels, that have something new: at most limit, in
 // order, those after the given scope.
-func (m *Mind) ChangedScopes(ctx context.Context, threads bool, at time.Time, after chat.Scope, limit int) ([]chat.Scope, error) {
-	own, err := m.Slack.Identity(ctx)
+func (ag *Agents) ChangedScopes(ctx context.Context, threads bool, at time.Time, after chat.Scope, limit int) ([]chat.Scope, error) {
+	own, err := ag.Slack.Identity(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if threads {
-		return m.Store.ChangedThreads(ctx, own.TeamID, m.windowStart(at), at.Add(-m.Recall.ThreadMemory), after, limit)
+		return ag.Store.ChangedThreads(ctx, own.TeamID, ag.windowStart(at), at.Add(-ag.Recall.ThreadMemory), after, limit)
 	}
-	return m.Store.ChangedChannels(ctx, own.TeamID, m.windowStart(at), after, limit)
+	return ag.Store.ChangedChannels(ctx, own.TeamID, ag.windowStart(at), after, limit)
 }
 
 // windowStart is the time from which on short-term memory holds messages.
-func (m *Mind) windowStart(at time.Time) time.Time { return at.Add(-m.Memory.ShortTermWindow()) }
+func (ag *Agents) windowStart(at time.Time) time.Time { return at.Add(-ag.Memory.ShortTermWindow()) }
 
 // RememberResult says what Remember did.
 type RememberResult struct {
@@ -48,37 +48,37 @@ type RememberResult struct {
 //
 // The cursor is taken before the messages are read. What is stored in between is read twice,
 // and never missed.
-func (m *Mind) Remember(ctx context.Context, s chat.Scope, at time.Time, attempt int) (RememberResult, error) {
+func (ag *Agents) Remember(ctx context.Context, s chat.Scope, at time.Time, attempt int) (RememberResult, error) {
 	at = at.UTC().Truncate(time.Microsecond) // the precision of the database
-	current, err := m.Store.CurrentMemory(ctx, s)
+	current, err := ag.Store.CurrentMemory(ctx, s)
 	if err != nil {
 		return RememberResult{}, err
 	}
 	if current.Known {
-		cursor, err := m.Store.CurrentCursor(ctx, s, current.Cursor.Since)
+		cursor, err := ag.Store.CurrentCursor(ctx, s, current.Cursor.Since)
 		if err != nil || cursor == current.Cursor {
 			return RememberResult{}, err
 		}
 	}
-	since, err := m.changesSince(ctx, s, at)
+	since, err := ag.changesSince(ctx, s, at)
 	if err != nil {
 		return RememberResult{}, err
 	}
-	read := m.Clock()
-	cursor, err := m.Store.CurrentCursor(ctx, s, since)
+	read := ag.Clock()
+	cursor, err := ag.Store.CurrentCursor(ctx, s, since)
 	if err != nil {
 		return RememberResult{}, err
 	}
 	if !cursor.Ordered.Equal(current.Cursor.Ordered) {
 		return RememberResult{}, fmt.Errorf("remember %s: %w", s, store.ErrOverruled) // the memory may just have been forgotten
 	}
-	p, err := m.plan(ctx, s, current, at)
+	p, err := ag.plan(ctx, s, current, at)
 	if err != nil {
 		return RememberResult{}, err
 	}
 	var result RememberResult
 	for _, q := range p.questions {
-		asked, err := m.draft(ctx, s, q, cursor, attempt)
+		asked, err := ag.draft(ctx, s, q, cursor, attempt)
 		result.Calls += asked
 		var refused *llm.Error
 		switch {
@@ -95,11 +95,11 @@ func (m *Mind) Remember(ctx context.Context, s chat.Scope, at time.Time, attempt
 		}
 	}
 	update := store.MemoryUpdate{Scope: s, Long: p.action(chat.LongTerm), Short: p.action(chat.ShortTerm), Cursor: cursor, Read: read}
-	if err := m.Store.SaveMemories(ctx, update); err != nil {
+	if err := ag.Store.SaveMemories(ctx, update); err != nil {
 		return result, err
 	}
 	for _, r := range p.refused {
-		m.Logger.WarnContext(ctx, "the model refuses new messages; left out of the "+string(r.Term)+"-term memory", "scope", s.String(),
+		ag.Logger.WarnContext(ctx, "the model refuses new messages; left out of the "+string(r.Term)+"-term memory", "scope", s.String(),
 			"sources", len(r.shown), "first", r.shown[0], "last", r.shown[len(r.shown)-1], "error", r.err.Brief())
 	}
 	result.Changed = update.Long != store.KeepMemory || update.Short != store.KeepMemory
@@ -115,12 +115,12 @@ type refusal struct {
 // changesSince is the time from which on the next run looks for changes: the start of the window,
 // or earlier if Slack's history has not been read up to there. What is read late may be
 // older than the window by then.
-func (m *Mind) changesSince(ctx context.Context, s chat.Scope, at time.Time) (time.Time, error) {
-	since := m.windowStart(at)
+func (ag *Agents) changesSince(ctx context.Context, s chat.Scope, at time.Time) (time.Time, error) {
+	since := ag.windowStart(at)
 	if s.Workspace() || s.Thread != "" {
 		return since, nil
 	}
-	known, err := m.Store.Channels(ctx, s.Team, []string{s.Channel})
+	known, err := ag.Store.Channels(ctx, s.Team, []string{s.Channel})
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -140,28 +140,28 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // draft asks for a memory and saves it as a draft, unless an attempt before a crash has done so.
-func (m *Mind) draft(ctx context.Context, s chat.Scope, q MemoryQuestion, cursor store.Cursor, attempt int) (asked int, err error) {
-	if _, err := m.Store.Draft(ctx, s, q.Term, cursor); !errors.Is(err, store.ErrNotFound) {
+func (ag *Agents) draft(ctx context.Context, s chat.Scope, q MemoryQuestion, cursor store.Cursor, attempt int) (asked int, err error) {
+	if _, err := ag.Store.Draft(ctx, s, q.Term, cursor); !errors.Is(err, store.ErrNotFound) {
 		return 0, err
 	}
-	_, answer, err := m.askEither(ctx, q.Question, m.askWithTokens)
-	text, err := summary(answer.Text, err, m.maxTokens(q.Term))
+	_, answer, err := ag.askEither(ctx, q.Question, ag.askWithTokens)
+	text, err := summary(answer.Text, err, ag.maxTokens(q.Term))
 	if errors.Is(err, llm.ErrEmpty) && attempt >= maxEmptyAnswers {
 		err = &FinalError{err}
 	}
 	if err != nil {
 		return 1, err
 	}
-	made := m.Clock()
-	return 1, m.Store.SaveDraft(ctx, store.Memory{
+	made := ag.Clock()
+	return 1, ag.Store.SaveDraft(ctx, store.Memory{
 		Scope: s, Term: q.Term, Text: text, Origin: "model", Model: answer.Model,
 		TokensOut: answer.Usage.Output, Sources: q.Sources, Made: made,
 	}, cursor)
 }
 
-func (m *Mind) maxTokens(t chat.Term) int {
+func (ag *Agents) maxTokens(t chat.Term) int {
 	if t == chat.LongTerm {
-		return m.Memory.LongTermSummaryMaxTokens
+		return ag.Memory.LongTermSummaryMaxTokens
 	}
-	return m.Memory.ShortTermSummaryMaxTokens
+	return ag.Memory.ShortTermSummaryMaxTokens
 }

@@ -26,13 +26,13 @@ var secondLookSchema = &llm.Schema{Name: "second_look", Properties: []llm.Proper
 }}
 
 // LookAgain reads the context afresh and asks the judge, by askReadable.
-func (m *Mind) LookAgain(ctx context.Context, l SecondLook, a Attempt) (chat.SecondLook, error) {
-	r, _, err := m.recall(ctx, l.Conversation, false, "")
+func (ag *Agents) LookAgain(ctx context.Context, l SecondLook, a Attempt) (chat.SecondLook, error) {
+	r, _, err := ag.recall(ctx, l.Conversation, false, "")
 	if err != nil {
 		return chat.SecondLook{}, err
 	}
-	agent := m.Agents.Judgment
-	o := m.options(agent, r)
+	agent := ag.ByUse.Judgment
+	o := ag.options(agent, r)
 	o.AnswerTS, o.Draft = l.Trigger, l.Draft
 	for _, said := range r.Conversation.All() {
 		if !said.ByBot() && said.Time().After(l.Judged) {
@@ -43,12 +43,12 @@ func (m *Mind) LookAgain(ctx context.Context, l SecondLook, a Attempt) (chat.Sec
 		o.Fault = fault
 		return newLimitedQuestion(agent, chat.Scope(l.Conversation), func(a Agent, characters int) (llm.Request, error) {
 			o.AgentPrompt, o.MaxCharacters = a.SystemPrompt, characters
-			system, user, err := m.Prompts.SecondLook(r.Context, o)
+			system, user, err := ag.Prompts.SecondLook(r.Context, o)
 			return llm.Request{Purpose: llm.PurposeJudgment, System: system, Prompt: user, Schema: secondLookSchema}, err
 		})
 	}
 	var look chat.SecondLook
-	_, err = m.askReadable(ctx, "second look", question, a, func(answer string) (err error) {
+	_, err = ag.askReadable(ctx, "second look", question, a, func(answer string) (err error) {
 		look, err = chat.ParseSecondLook(answer)
 		return errors.Join(err, readable(look.Reason))
 	})

@@ -27,10 +27,10 @@ func TestMain(m *testing.M) {
 	testserver.Main(m)
 }
 
-// bundle is a Mind in a world without a workspace.
+// bundle is Agents in a world without a workspace.
 type bundle struct {
 	*inprocess.World
-	*Mind
+	*Agents
 	slack *inprocess.Slack
 	// now is when the test began. Times of messages and memories are relative to it.
 	now  time.Time
@@ -74,7 +74,7 @@ func setup(t *testing.T, url string) *bundle {
 		now: time.Now().UTC().Truncate(time.Microsecond),
 	}
 	clock := b.Time.Now
-	b.Mind = &Mind{
+	b.Agents = &Agents{
 		Store: b.Database, Slack: b.slack,
 		Recall: &recall.Builder{
 			Store: b.Database, Users: b.slack, Threads: b.slack, ThreadLimit: 20, Directory: b.NewDirectory(b.slack, &b.config),
@@ -98,12 +98,12 @@ func (b *bundle) useProvider(p config.Provider) {
 	for agent, model := range map[*config.Agent]string{&c.Agents.Response: "large", &c.Agents.Judgment: "small", &c.Agents.Memory: "keeper"} {
 		*agent = config.Agent{Provider: p, Model: model, MaxOutputTokens: 400}
 	}
-	agents, stop, err := OpenAgents(b.Context(), c, time.Now, slog.New(slog.DiscardHandler))
+	byUse, stop, err := OpenByUse(b.Context(), c, time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(stop)
-	b.Agents = agents
+	b.ByUse = byUse
 }
 
 // addChannels adds channels to Slack and to the store.

@@ -59,7 +59,7 @@ func TestAShadowJudgeIsAskedTheSame(t *testing.T) {
 	if s, err = DecodeSnapshot(data); err != nil || len(s.Messages()) != 3 {
 		t.Fatalf("%d messages, %v", len(s.Messages()), err)
 	}
-	got, err := judge{b.Agents.Judgment, b.Prompts, llm.PurposeShadow}.question(s, nil, "it was no JSON")
+	got, err := judge{b.ByUse.Judgment, b.Prompts, llm.PurposeShadow}.question(s, nil, "it was no JSON")
 	if err != nil || got.System != want.System || got.Prompt != want.Prompt || got.scope != want.scope {
 		t.Errorf("%v, got\n%s\n%s\nwant\n%s\n%s", err, got.System, got.Prompt, want.System, want.Prompt)
 	}
@@ -75,7 +75,7 @@ func TestAShadowJudgeIsAskedTheSame(t *testing.T) {
 	}
 	b.Model.Reset()
 	b.Model.Handle(llmtest.Script(llmtest.Yes("nobody knows", 0.7, 9999)))
-	other := b.Agents.Judgment
+	other := b.ByUse.Judgment
 	other.Agent.Model, other.SystemPrompt = "rival", "own words"
 	v, _, err := b.Opinion(t.Context(), ShadowJudge{Name: "rival", Agent: other, Prompts: own}, s)
 	if err != nil || !v.ShouldRespond || v.Reason != "nobody knows" || *v.DelaySeconds != 600 {

@@ -60,7 +60,7 @@ func TestMemoryTokenLimits(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
 	b.Memory.LongTermSummaryMaxTokens, b.Memory.ShortTermSummaryMaxTokens = 2000, 100
-	b.Agents.Memory.SystemPrompt = "You write for lawyers."
+	b.ByUse.Memory.SystemPrompt = "You write for lawyers."
 	b.addChannels(public("C1", "general"))
 	b.say("C1", time.Hour, "hello")
 	asked, err := b.MemoryQuestions(t.Context(), channel("C1"), b.now)

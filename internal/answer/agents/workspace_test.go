@@ -117,7 +117,7 @@ func TestOnlyChangedScopesAreRemembered(t *testing.T) {
 func TestWorkspaceMergesPublicChannels(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, b *bundle) {
 		b.Memory.ShortTermWindowHours = 24
-		b.Agents.Memory.SystemPrompt = "You write for lawyers."
+		b.ByUse.Memory.SystemPrompt = "You write for lawyers."
 		b.addChannels(public("C1", "general"), public("C2", "random"), private("G1", "secret"), private("D1", ""))
 		b.wantKinds("without channels", b.remember(workspace, 0))
 		for _, id := range []string{"C1", "C2", "G1", "D1"} {
@@ -257,7 +257,7 @@ func TestWorkspaceForgetsClosedChannels(t *testing.T) {
 func TestMaxMergedChannels(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ long, short, want int }{{500, 300, 200}, {1000, 300, 100}, {300, 2000, 50}, {1, 1, 200}, {1_000_000, 300, 1}} {
-		m := &Mind{Memory: config.Memory{LongTermSummaryMaxTokens: c.long, ShortTermSummaryMaxTokens: c.short}}
+		m := &Agents{Memory: config.Memory{LongTermSummaryMaxTokens: c.long, ShortTermSummaryMaxTokens: c.short}}
 		if got := m.maxMergedChannels(); got != c.want {
 			t.Errorf("%d and %d tokens: %d channels, want %d", c.long, c.short, got, c.want)
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // extract writes memories without a language model: the lines of its prompt that are memories, and
-// the messages in it, one dated line each, the oldest first. Package mind keeps the newest of them
+// the messages in it, one dated line each, the oldest first. Package agents keeps the newest of them
 // that a memory has room for.
 type extract struct{}
 

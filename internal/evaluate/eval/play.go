@@ -19,7 +19,7 @@ func (sc *scene) ask(ctx context.Context, state *conversation.State, row *Row) (
 	if err != nil {
 		return agents.Decision{}, err
 	}
-	d, err := sc.mind.Decide(ctx, c, pending, state.Policy.MaxDelay, k, agents.Attempt{})
+	d, err := sc.agents.Decide(ctx, c, pending, state.Policy.MaxDelay, k, agents.Attempt{})
 	if err != nil {
 		if !ofModel(ctx, err) {
 			return d, err

@@ -364,13 +364,13 @@ func TestPromptIsProductions(t *testing.T) {
 	now = began.Add(700 * time.Second)
 	do := &activities.Activities{
 		Store: s, Slack: here, Directory: directory, Clock: clock, Logger: r.Logger,
-		Mind: &agents.Mind{
+		Agents: &agents.Agents{
 			Store: s, Slack: here, Reacts: func() bool { return r.Config.Slack.React },
 			Recall: &recall.Builder{
 				Store: s, Users: here, Directory: directory, ThreadLimit: 20, Persona: chat.Persona{Name: "myao", SystemPrompt: r.Config.Persona.SystemPrompt},
 				MessagesLimit: 50, ActiveChannel: 168 * time.Hour, ThreadMemory: 168 * time.Hour, Clock: clock, Logger: r.Logger,
 			},
-			Prompts: r.Prompts, Agents: agents.Agents{Judgment: agents.Agent{Model: r.Model, Agent: r.Config.Agents.Judgment}},
+			Prompts: r.Prompts, ByUse: agents.ByUse{Judgment: agents.Agent{Model: r.Model, Agent: r.Config.Agents.Judgment}},
 			Memory: r.Config.Memory, Channel: r.Config.Channel, Clock: clock, Logger: r.Logger,
 		},
 	}

@@ -32,7 +32,7 @@ type scene struct {
 	Case
 	config    config.Config
 	store     *store.Store
-	mind      *agents.Mind
+	agents    *agents.Agents
 	directory *channels.Directory
 	recorder  *record.Recorder
 	own       slack.Identity
@@ -55,7 +55,7 @@ func (r *Runner) newScene(ctx context.Context, c Case, repeat int, s *store.Stor
 	clock := func() time.Time { return sc.now }
 	sc.directory = &channels.Directory{Store: s, Slack: sc, Config: r.Config, Clock: clock, Logger: r.Logger}
 	sc.recorder = &record.Recorder{Store: s, Directory: sc.directory}
-	sc.mind = &agents.Mind{
+	sc.agents = &agents.Agents{
 		Store: s, Slack: sc, Reacts: func() bool { return r.Config.Slack.React },
 		Recall: &recall.Builder{
 			Store: s, Users: sc, Directory: sc.directory, ThreadLimit: r.Config.Slack.ThreadHistoryLimit,
@@ -64,7 +64,7 @@ func (r *Runner) newScene(ctx context.Context, c Case, repeat int, s *store.Stor
 			ActiveChannel: r.Config.Response.ActiveChannel(), ThreadMemory: r.Config.Response.ThreadMemory(),
 			Clock: clock, Logger: r.Logger,
 		},
-		Prompts: r.Prompts, Agents: agents.Agents{Judgment: agent}, Memory: r.Config.Memory, Channel: r.Config.Channel, Clock: clock, Logger: r.Logger,
+		Prompts: r.Prompts, ByUse: agents.ByUse{Judgment: agent}, Memory: r.Config.Memory, Channel: r.Config.Channel, Clock: clock, Logger: r.Logger,
 	}
 	described, err := sc.Channel(ctx, channelID)
 	if err != nil {
@@ -81,7 +81,7 @@ func (r *Runner) newScene(ctx context.Context, c Case, repeat int, s *store.Stor
 	return sc, sc.remember(ctx)
 }
 
-// Identity implements mind.Identity.
+// Identity implements agents.Identity.
 func (sc *scene) Identity(context.Context) (slack.Identity, error) { return sc.own, nil }
 
 // User implements recall.Users.

@@ -28,7 +28,7 @@ type told struct {
 	Workspace
 	truth    Workspace // says what readers may see
 	store    *store.Store
-	mind     *agents.Mind
+	agents   *agents.Agents
 	tools    *tools.Registry
 	recorder *record.Recorder
 	now      time.Time
@@ -50,12 +50,12 @@ func newTold(ctx context.Context, s *store.Store, w Workspace, logger *slog.Logg
 		Persona: chat.Persona{Name: c.Persona.Name, SystemPrompt: c.Persona.SystemPrompt}, MessagesLimit: c.Response.ChannelMessagesLimit,
 		ActiveChannel: c.Response.ActiveChannel(), ThreadMemory: c.Response.ThreadMemory(), Clock: clock, Logger: logger,
 	}
-	t.mind = &agents.Mind{
-		Store: s, Slack: t, Recall: builder, Prompts: prompts, Agents: agents.Agents{Memory: agents.Agent{Model: extract{}}},
+	t.agents = &agents.Agents{
+		Store: s, Slack: t, Recall: builder, Prompts: prompts, ByUse: agents.ByUse{Memory: agents.Agent{Model: extract{}}},
 		Memory: c.Memory, Channel: c.Channel, Clock: clock, Logger: logger,
 	}
 	t.tools = tools.New(tools.Sources{
-		Store: s, Render: t.mind.RenderFound,
+		Store: s, Render: t.agents.RenderFound,
 		Permalink: func(context.Context, string, string) (string, error) { return "", nil },
 		Zone:      func(context.Context, chat.Conversation) (*time.Location, error) { return time.UTC, nil },
 	})
@@ -79,7 +79,7 @@ func newTold(ctx context.Context, s *store.Store, w Workspace, logger *slog.Logg
 
 var identity = slack.Identity{TeamID: "T0000001", UserID: BotID, BotID: ownBotID}
 
-// Identity implements mind.Identity.
+// Identity implements agents.Identity.
 func (t *told) Identity(context.Context) (slack.Identity, error) { return identity, nil }
 
 // User implements recall.Users.
@@ -172,17 +172,17 @@ func (t *told) record(ctx context.Context, kind slack.Kind, m chat.Message) erro
 func (t *told) remember(ctx context.Context) error {
 	const many = 1000
 	for _, threads := range []bool{true, false} {
-		scopes, err := t.mind.ChangedScopes(ctx, threads, t.now, chat.Scope{}, many)
+		scopes, err := t.agents.ChangedScopes(ctx, threads, t.now, chat.Scope{}, many)
 		if err != nil {
 			return err
 		}
 		for _, s := range scopes {
-			if _, err := t.mind.Remember(ctx, s, t.now, 1); err != nil {
+			if _, err := t.agents.Remember(ctx, s, t.now, 1); err != nil {
 				return err
 			}
 		}
 	}
-	_, err := t.mind.Remember(ctx, chat.Scope{Team: identity.TeamID}, t.now, 1)
+	_, err := t.agents.Remember(ctx, chat.Scope{Team: identity.TeamID}, t.now, 1)
 	return err
 }
 
@@ -200,16 +200,16 @@ func (t *told) asked(ctx context.Context, q RecallQuestion, then func(chat.Messa
 
 // ask returns what the material for the answer to a question holds, which stands in the message m.
 func (t *told) ask(ctx context.Context, q RecallQuestion, m chat.Message, mode Mode) (RecallRow, error) {
-	t.mind.Recall.FoundLimit = t.mind.Memory.SearchResults
+	t.agents.Recall.FoundLimit = t.agents.Memory.SearchResults
 	if mode == Summaries {
-		t.mind.Recall.FoundLimit = 0
+		t.agents.Recall.FoundLimit = 0
 	}
 	c := record.Conversations(m, true)[0]
-	recalled, err := t.mind.Recall.Build(ctx, c, false, m.TS)
+	recalled, err := t.agents.Recall.Build(ctx, c, false, m.TS)
 	if err != nil {
 		return RecallRow{}, err
 	}
-	reply, err := t.mind.ReplyTo(ctx, agents.Reply{Conversation: c, Trigger: m.TS, Addressed: true})
+	reply, err := t.agents.ReplyTo(ctx, agents.Reply{Conversation: c, Trigger: m.TS, Addressed: true})
 	if err != nil {
 		return RecallRow{}, err
 	}

@@ -130,8 +130,8 @@ func (m *Model) Close() error {
 }
 
 // Generate makes one HTTP request. If the server refuses its form, which costs nothing,
-// Generate tries the next form and remembers the one that was accepted. This loop is not among
-// package mind's, because only the adapter knows the forms. Errors are *llm.Error, see
+// Generate tries the next form and remembers the one that was accepted. This loop is here
+// and not in package agents, because only the adapter knows the forms. Errors are *llm.Error, see
 // llm.Model.
 func (m *Model) Generate(ctx context.Context, r llm.Request) (llm.Response, error) {
 	if err := r.Check(provider); err != nil {

@@ -138,7 +138,7 @@ func (e *examination) model(ctx context.Context, u use) Finding {
 	apiKey, address := u.AccessKeys(u.name)
 	c := e.Config
 	c.Agents.Response, c.Agents.Judgment, c.Agents.Memory, c.Shadow.Judges = u.Agent, u.Agent, u.Agent, nil
-	opened, closeModels, err := agents.OpenAgents(ctx, c, time.Now, slog.New(slog.DiscardHandler))
+	opened, closeModels, err := agents.OpenByUse(ctx, c, time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return fail("correct "+apiKey+" and "+address+" in the configuration", "for %s: %v", users, err)
 	}

@@ -29,8 +29,8 @@ type Identity interface {
 	Identity(ctx context.Context) (slack.Identity, error)
 }
 
-// Mind makes questions and asks them. All exported fields are required.
-type Mind struct {
+// Agents make questions and ask them. All exported fields are required.
+type Agents struct {
 	Store *store.Store
 	Slack Identity
 	// FilesOff reports whether the token is known to lack what reading files takes; nil: it does not.
@@ -41,7 +41,7 @@ type Mind struct {
 	Files   Files
 	Recall  *recall.Builder
 	Prompts *prompt.Renderer
-	Agents  Agents
+	ByUse   ByUse
 	// Shadow are judges beside the first one.
 	Shadow []ShadowJudge
 	Memory config.Memory
@@ -65,11 +65,11 @@ type Mind struct {
 }
 
 // ReadsFiles reports whether files can be read, as far as is known.
-func (m *Mind) ReadsFiles() bool { return m.FilesOff == nil || !m.FilesOff() }
+func (ag *Agents) ReadsFiles() bool { return ag.FilesOff == nil || !ag.FilesOff() }
 
 // Reactions are the names of the emoji that may stand for a reply, as far as is known.
-func (m *Mind) Reactions() []string {
-	if m.Reacts == nil || !m.Reacts() {
+func (ag *Agents) Reactions() []string {
+	if ag.Reacts == nil || !ag.Reacts() {
 		return nil
 	}
 	return chat.AnswerReactions()
@@ -77,17 +77,17 @@ func (m *Mind) Reactions() []string {
 
 // recall reads the context of a conversation and the settings of its channel, and adds the
 // channel's persona. answer is the ts of the message to answer, or "".
-func (m *Mind) recall(ctx context.Context, c chat.Conversation, addressed bool, answer string) (recall.Recollection, config.ChannelSettings, error) {
-	r, err := m.Recall.Build(ctx, c, addressed, answer)
-	settings := m.Channel(config.ChannelFacts{ID: c.Channel, Name: r.Conversation.ChannelName})
+func (ag *Agents) recall(ctx context.Context, c chat.Conversation, addressed bool, answer string) (recall.Recollection, config.ChannelSettings, error) {
+	r, err := ag.Recall.Build(ctx, c, addressed, answer)
+	settings := ag.Channel(config.ChannelFacts{ID: c.Channel, Name: r.Conversation.ChannelName})
 	if settings.Persona != "" {
 		r.Persona.SystemPrompt = strings.TrimSpace(r.Persona.SystemPrompt) + "\n\n" + strings.TrimSpace(settings.Persona)
 	}
 	return r, settings, err
 }
 
-func (m *Mind) options(a Agent, r recall.Recollection) prompt.Options {
-	return prompt.Options{Now: m.Clock(), AgentPrompt: a.SystemPrompt, Names: r.Names, BotUserID: r.Bot, ChannelNames: r.Channels}
+func (ag *Agents) options(a Agent, r recall.Recollection) prompt.Options {
+	return prompt.Options{Now: ag.Clock(), AgentPrompt: a.SystemPrompt, Names: r.Names, BotUserID: r.Bot, ChannelNames: r.Channels}
 }
 
 // ReplyQuestion asks for a reply.
@@ -144,10 +144,10 @@ func (q ReplyQuestion) Shown() string {
 // that was asked in the end. Where the answer is of no use, it is asked for once more with what was wrong,
 // if anything can be said of that, and then without tools: what they found stands in the prompt then. The
 // usage is that of all calls.
-func (m *Mind) AskReply(ctx context.Context, about Reply, a Attempt) (ReplyQuestion, Answer, error) {
+func (ag *Agents) AskReply(ctx context.Context, about Reply, a Attempt) (ReplyQuestion, Answer, error) {
 	var all Answer
 	for {
-		q, answer, err := m.askTaken(ctx, about, a)
+		q, answer, err := ag.askTaken(ctx, about, a)
 		answer.Usage = all.Usage.Add(answer.Usage)
 		all = answer
 		final, failure := (*FinalError)(nil), (*llm.Error)(nil)
@@ -162,24 +162,24 @@ func (m *Mind) AskReply(ctx context.Context, about Reply, a Attempt) (ReplyQuest
 		default:
 			return q, answer, err
 		}
-		m.Logger.WarnContext(ctx, "the model's answer is of no use; asking once more", "conversation", about.Conversation.ID(), "model", q.Model,
+		ag.Logger.WarnContext(ctx, "the model's answer is of no use; asking once more", "conversation", about.Conversation.ID(), "model", q.Model,
 			"calls_as_text", failure.Fault != "", "tools", len(about.Tools))
 	}
 }
 
 // askTaken asks for a reply. A provider that refuses the tools, or turns of its own, is asked without: the
 // results then stand in the prompt.
-func (m *Mind) askTaken(ctx context.Context, about Reply, a Attempt) (ReplyQuestion, Answer, error) {
+func (ag *Agents) askTaken(ctx context.Context, about Reply, a Attempt) (ReplyQuestion, Answer, error) {
 	about.Tools = slices.DeleteFunc(slices.Clone(about.Tools), func(t tools.Offer) bool {
-		_, refused := m.refusedTools.Load(t.Name + string(t.Schema))
+		_, refused := ag.refusedTools.Load(t.Name + string(t.Schema))
 		return refused
 	})
-	q, err := m.ReplyTo(ctx, about)
+	q, err := ag.ReplyTo(ctx, about)
 	if err != nil {
 		return ReplyQuestion{}, Answer{}, err
 	}
 	var answer Answer
-	q.Question, answer, err = m.ask(ctx, q.Question, a)
+	q.Question, answer, err = ag.ask(ctx, q.Question, a)
 	refused, ok := errors.AsType[*llm.Error](err)
 	if !ok || !q.refusedForTools(refused) {
 		return q, answer, err
@@ -187,27 +187,27 @@ func (m *Mind) askTaken(ctx context.Context, about Reply, a Attempt) (ReplyQuest
 	if suspects := suspects(q.Tools, refused.Message); len(suspects) > 0 && !refused.TooLong {
 		fewer := about
 		fewer.Tools = slices.DeleteFunc(slices.Clone(about.Tools), func(t tools.Offer) bool { return slices.Contains(suspects, t.Name) })
-		without, err := m.ReplyTo(ctx, fewer)
+		without, err := ag.ReplyTo(ctx, fewer)
 		if err != nil {
 			return ReplyQuestion{}, Answer{}, err
 		}
-		if asked, answer, err := m.ask(ctx, without.Question, a); err == nil {
+		if asked, answer, err := ag.ask(ctx, without.Question, a); err == nil {
 			without.Question = asked
 			for _, t := range about.Tools {
 				if slices.Contains(suspects, t.Name) {
-					m.refusedTools.Store(t.Name+string(t.Schema), true)
+					ag.refusedTools.Store(t.Name+string(t.Schema), true)
 				}
 			}
-			m.Logger.WarnContext(ctx, "the model refuses tools of MCP servers; they are left out from now on", "tools", suspects, "model", q.Model)
+			ag.Logger.WarnContext(ctx, "the model refuses tools of MCP servers; they are left out from now on", "tools", suspects, "model", q.Model)
 			return without, answer, nil
 		}
 	}
-	m.Logger.WarnContext(ctx, "the model refuses tools or their results; asking without tools", "conversation", about.Conversation.ID(), "model", q.Model, "error_kind", llm.KindOf(err)) // a provider may quote the prompt
+	ag.Logger.WarnContext(ctx, "the model refuses tools or their results; asking without tools", "conversation", about.Conversation.ID(), "model", q.Model, "error_kind", llm.KindOf(err)) // a provider may quote the prompt
 	about.Tools = nil
-	if q, err = m.ReplyTo(ctx, about); err != nil {
+	if q, err = ag.ReplyTo(ctx, about); err != nil {
 		return ReplyQuestion{}, Answer{}, err
 	}
-	q.Question, answer, err = m.ask(ctx, q.Question, a)
+	q.Question, answer, err = ag.ask(ctx, q.Question, a)
 	return q, answer, err
 }
 
@@ -239,29 +239,29 @@ func suspects(offered []llm.Tool, message string) (suspects []string) {
 
 // ReplyTo asks for a reply. If the bot is addressed within a thread, the thread is read from Slack
 // first.
-func (m *Mind) ReplyTo(ctx context.Context, about Reply) (ReplyQuestion, error) {
+func (ag *Agents) ReplyTo(ctx context.Context, about Reply) (ReplyQuestion, error) {
 	c, trigger := about.Conversation, cmp.Or(about.Until, about.Trigger)
-	r, settings, err := m.recall(ctx, c, about.Addressed && about.Trigger != c.Thread, trigger)
+	r, settings, err := ag.recall(ctx, c, about.Addressed && about.Trigger != c.Thread, trigger)
 	if err != nil {
 		return ReplyQuestion{}, err
 	}
-	own, err := m.Slack.Identity(ctx)
+	own, err := ag.Slack.Identity(ctx)
 	if err != nil {
 		return ReplyQuestion{}, err
 	}
 	if r.Alone { // which may have become known only now
 		about.Tools = slices.DeleteFunc(slices.Clone(about.Tools), func(t tools.Offer) bool { return t.Server != "" && !t.External })
 	}
-	agent := m.Agents.Response
+	agent := ag.ByUse.Response
 	agent.Agent.Model = cmp.Or(settings.Model, agent.Agent.Model)
 	if about.Follows {
 		trigger = cmp.Or(lastOfAuthor(r.Target(), trigger), trigger)
 	}
-	o := m.options(agent, r)
+	o := ag.options(agent, r)
 	o.AnswerTS, o.Reactions = trigger, about.Reactions
 	var files []llm.File
 	if i := slices.IndexFunc(r.Target(), func(said chat.Message) bool { return said.TS == about.Trigger }); about.ShowsFiles && i >= 0 {
-		files, o.FilesText = m.shownOf(ctx, settings, c, r.Target()[i], about.Addressed)
+		files, o.FilesText = ag.shownOf(ctx, settings, c, r.Target()[i], about.Addressed)
 	}
 	var attached []string
 	for _, f := range files {
@@ -281,7 +281,7 @@ func (m *Mind) ReplyTo(ctx context.Context, about Reply) (ReplyQuestion, error) 
 			o.Tools = append(o.Tools, t.Name)
 		}
 		o.AgentPrompt, o.MaxCharacters, o.Acts = a.SystemPrompt, characters, slices.ContainsFunc(about.Tools, func(t tools.Offer) bool { return t.Act })
-		system, user, err := m.Prompts.Response(r.Context, o)
+		system, user, err := ag.Prompts.Response(r.Context, o)
 		r := llm.Request{Purpose: llm.PurposeResponse, System: system, Prompt: user, Tools: tools.Declared(about.Tools), Turns: about.Turns, Files: files}
 		return fitFiles(r), err
 	})
