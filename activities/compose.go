@@ -78,7 +78,7 @@ func (a *Activities) Compose(ctx context.Context, in ComposeInput) (ReplyOutput,
 }
 
 func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOutput, error) {
-	known, err := a.readFacts(ctx, in.Task, store.FactsRequest{Oldest: in.Oldest, Held: !in.Addressed, Looks: !in.Notice, Round: in.Round})
+	known, err := a.readKnown(ctx, in.Task, store.FactsRequest{Oldest: in.Oldest, Held: !in.Addressed, Looks: !in.Notice, Round: in.Round})
 	if err != nil || known.Begun {
 		return ReplyOutput{Result: conversation.Done}, err
 	}
@@ -91,7 +91,7 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 		}
 		known.Stopped = false // the line about it is still posted
 	}
-	facts, err := a.ruleFacts(ctx, known)
+	inputs, err := a.ruleInputs(ctx, known)
 	if err != nil {
 		return ReplyOutput{}, err
 	}
@@ -103,7 +103,7 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 		return ReplyOutput{Result: conversation.Gone}, nil
 	}
 	if kept == nil { // a promise may be old
-		if facts.UnknownOutcome, err = a.predatesLedger(ctx, in.Task); err != nil {
+		if inputs.UnknownOutcome, err = a.predatesLedger(ctx, in.Task); err != nil {
 			return ReplyOutput{}, err
 		}
 	}
@@ -129,10 +129,10 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 	}
 	composed := known.ComposedBy == d.Key
 	if composed || in.Round > 0 || len(known.Steps) > 0 {
-		facts.OverBudget = false // the reply, or its beginning, is paid for
+		inputs.OverBudget = false // the reply, or its beginning, is paid for
 	}
-	if rule := in.silenceRule(facts); rule != conversation.NoRule {
-		d.ShouldRespond, d.Rule, d.Reason, d.Outcome = false, string(rule), facts.Reason(rule), conversation.Silent
+	if rule := in.silenceRule(inputs); rule != conversation.NoRule {
+		d.ShouldRespond, d.Rule, d.Reason, d.Outcome = false, string(rule), inputs.Reason(rule), conversation.Silent
 		if err := a.Store.Decide(ctx, d); err != nil {
 			return ReplyOutput{}, err
 		}
@@ -150,17 +150,17 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 	text, reaction, read := "", "", a.Clock()
 	saw, proposes, feedback := read, false, false
 	switch {
-	case kept != nil && (in.Notice || facts.OverBudget):
+	case kept != nil && (in.Notice || inputs.OverBudget):
 		text = a.plainPromise(*kept)
-	case in.Occasion != "" && (in.Notice || facts.OverBudget):
+	case in.Occasion != "" && (in.Notice || inputs.OverBudget):
 		if text, err = a.actedNotice(ctx, in.Task); err != nil {
 			return ReplyOutput{}, err
 		}
 	case in.Notice:
 		text = a.Agents.Prompts.Notice(in.notice())
-	case facts.OverBudget:
+	case inputs.OverBudget:
 		text = a.Agents.Prompts.Notice(prompt.OverBudget)
-		d.Rule, d.Reason = string(conversation.RuleOverBudget), facts.Reason(conversation.RuleOverBudget)
+		d.Rule, d.Reason = string(conversation.RuleOverBudget), inputs.Reason(conversation.RuleOverBudget)
 	case in.judged() && known.Decision != nil && slices.Contains(a.Agents.Reactions(), known.Decision.React):
 		reaction = known.Decision.React
 		text = chat.EmojiCharacter(reaction)
@@ -220,19 +220,19 @@ func (in ComposeInput) stopsThread() bool {
 // silenceRule returns the rule that forbids a reply, or NoRule. Whoever addresses the bot is answered in
 // quiet hours, and gets a note if the budget is used up. An operator's order overrides quiet hours
 // and a silence that has ended, but not the budget.
-func (in ComposeInput) silenceRule(facts conversation.Facts) conversation.Rule {
+func (in ComposeInput) silenceRule(inputs conversation.RuleInputs) conversation.Rule {
 	switch {
 	case in.Addressed && in.Occasion == "":
-		return facts.AnswerRule()
+		return inputs.AnswerRule()
 	case in.Addressed || in.Notice:
-		return facts.AddressedRule()
+		return inputs.AddressedRule()
 	}
 	if in.Ordered {
-		facts.Quiet, facts.Silenced, facts.Stopped = false, false, false
-	} else if facts.Mode == conversation.ModeMention { // since the judgment; no new message withdraws the reply
+		inputs.Quiet, inputs.Silenced, inputs.Stopped = false, false, false
+	} else if inputs.Mode == conversation.ModeMention { // since the judgment; no new message withdraws the reply
 		return conversation.RuleModeMention
 	}
-	return facts.UnsolicitedRule()
+	return inputs.UnsolicitedRule()
 }
 
 // channelWait is how long Slack may take to say who can read a channel.

@@ -37,7 +37,7 @@ func (a *Activities) Judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 }
 
 func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, error) {
-	known, err := a.readFacts(ctx, in.Task, store.FactsRequest{Pending: in.Pending})
+	known, err := a.readKnown(ctx, in.Task, store.FactsRequest{Pending: in.Pending})
 	if err != nil {
 		return JudgeOutput{}, err
 	}

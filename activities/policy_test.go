@@ -405,12 +405,12 @@ func TestMutedChannelSilencesItsThreads(t *testing.T) {
 		b.mute(task.Conversation, c.thread)
 		b.mute(top, c.channel)
 		for task, want := range map[Task]conversation.Rule{task: c.want, other: c.other} {
-			known, err := b.readFacts(t.Context(), task, store.FactsRequest{})
+			known, err := b.readKnown(t.Context(), task, store.FactsRequest{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if facts, err := b.ruleFacts(t.Context(), known); err != nil || facts.AddressedRule() != want {
-				t.Errorf("%s: %q of %s, %v; want %q", c.what, facts.AddressedRule(), task.Conversation.ID(), err, want)
+			if inputs, err := b.ruleInputs(t.Context(), known); err != nil || inputs.AddressedRule() != want {
+				t.Errorf("%s: %q of %s, %v; want %q", c.what, inputs.AddressedRule(), task.Conversation.ID(), err, want)
 			}
 		}
 	}

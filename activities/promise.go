@@ -79,7 +79,7 @@ func (a *Activities) checkPromise(ctx context.Context, in CheckInput) (CheckOutp
 	case p.Number != number, p.Due().Sub(now) > time.Second: // the workflow's clock is another machine's
 		return CheckOutput{Result: conversation.CheckMoved, Until: p.Due(), Number: p.Number}, nil
 	}
-	known, err := a.readFacts(ctx, in.Task, store.FactsRequest{})
+	known, err := a.readKnown(ctx, in.Task, store.FactsRequest{})
 	if err != nil {
 		return CheckOutput{}, err
 	}
@@ -99,24 +99,24 @@ func (a *Activities) checkPromise(ctx context.Context, in CheckInput) (CheckOutp
 	if known.Trigger != nil && known.Trigger.Deleted {
 		return CheckOutput{Result: conversation.CheckWithdraw}, nil
 	}
-	facts, err := a.ruleFacts(ctx, known)
+	inputs, err := a.ruleInputs(ctx, known)
 	if err != nil {
 		return CheckOutput{}, err
 	}
 	d := in.decisionRow("promise")
 	d.ShouldRespond, d.Outcome = true, conversation.Pending
-	switch rule := facts.AddressedRule(); {
+	switch rule := inputs.AddressedRule(); {
 	case rule == conversation.RuleModeOff:
-		return a.promiseSilenced(ctx, in, d, facts, rule, conversation.CheckCancel)
+		return a.promiseSilenced(ctx, in, d, inputs, rule, conversation.CheckCancel)
 	case rule != conversation.NoRule && now.Sub(p.Due()) >= maxHeld:
-		return a.promiseSilenced(ctx, in, d, facts, rule, conversation.CheckSkip)
+		return a.promiseSilenced(ctx, in, d, inputs, rule, conversation.CheckSkip)
 	case rule != conversation.NoRule:
 		until := now.Add(min(max(now.Sub(p.Due()), minRecheck), maxRecheck))
-		if facts.SilencedUntil.After(now) && facts.SilencedUntil.Before(until) {
-			until = facts.SilencedUntil
+		if inputs.SilencedUntil.After(now) && inputs.SilencedUntil.Before(until) {
+			until = inputs.SilencedUntil
 		}
 		return CheckOutput{Result: conversation.CheckHold, Until: until}, a.Store.HoldPromises(ctx, in.Conversation, until)
-	case facts.Quiet:
+	case inputs.Quiet:
 		until := known.Settings.QuietUntil(now)
 		return CheckOutput{Result: conversation.CheckHold, Until: until}, a.Store.HoldPromises(ctx, in.Conversation, until)
 	}
@@ -124,7 +124,7 @@ func (a *Activities) checkPromise(ctx context.Context, in CheckInput) (CheckOutp
 	switch {
 	case p.Unless == "":
 		d.Reason = reminderReason
-	case facts.OverBudget:
+	case inputs.OverBudget:
 		d.Reason, out.Result = promiseReason, conversation.CheckPlain
 	default:
 		v, answer, err := a.Agents.CheckPromise(ctx, agents.PromiseCheck{Conversation: in.Conversation, Trigger: in.Trigger, Promise: shownPromise(p)}, attemptOf(ctx, in.Task))
@@ -144,8 +144,8 @@ func (a *Activities) checkPromise(ctx context.Context, in CheckInput) (CheckOutp
 }
 
 // promiseSilenced records that a rule ends a promise, or a time of it.
-func (a *Activities) promiseSilenced(ctx context.Context, in CheckInput, d store.Decision, facts conversation.Facts, rule conversation.Rule, result conversation.CheckResult) (CheckOutput, error) {
-	d.ShouldRespond, d.Rule, d.Reason, d.Outcome = false, string(rule), facts.Reason(rule), conversation.Silent
+func (a *Activities) promiseSilenced(ctx context.Context, in CheckInput, d store.Decision, inputs conversation.RuleInputs, rule conversation.Rule, result conversation.CheckResult) (CheckOutput, error) {
+	d.ShouldRespond, d.Rule, d.Reason, d.Outcome = false, string(rule), inputs.Reason(rule), conversation.Silent
 	return CheckOutput{Result: result, By: string(rule)}, a.Store.Decide(ctx, d)
 }
 

@@ -43,7 +43,7 @@ func (a *Activities) stillWanted(ctx context.Context, in ComposeInput, d *store.
 	if wants, err := a.wantsSecondLook(ctx, in.Task, *d, read); err != nil || !wants {
 		return true, err
 	}
-	look, err := a.Agents.LookAgain(ctx, agents.SecondLook{Conversation: in.Conversation, Trigger: in.Trigger, Draft: draft, Judged: read}, attemptOf(ctx, in.Task))
+	look, err := a.Agents.AskSecondLook(ctx, agents.SecondLook{Conversation: in.Conversation, Trigger: in.Trigger, Draft: draft, Judged: read}, attemptOf(ctx, in.Task))
 	if err != nil {
 		return a.postWithoutLook(ctx, in.Task, rounds, err)
 	}

@@ -38,7 +38,7 @@ type written struct {
 // writeReply asks the model for the reply, and sets what the whole reply has cost. Nobody waits for an
 // unsolicited reply, so Slack is first asked whether the channel was made private or shared; if it does
 // not answer, its last answer counts.
-func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known agents.Facts, kept *store.Promise, d *store.Decision) (written, error) {
+func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known agents.Known, kept *store.Promise, d *store.Decision) (written, error) {
 	if !in.Addressed && !in.Conversation.Direct() {
 		_, _ = a.Directory.Refresh(ctx, in.Conversation.Team, in.Conversation.Channel, channelWait) // which logs its error
 	}

@@ -90,8 +90,8 @@ func Addresses(m chat.Message, mention bool, mode Mode) bool {
 	return !m.ByBot() && (mention || mode == ModeAll || chat.Conversation{Channel: m.Channel}.Direct())
 }
 
-// Facts are the inputs of the rules.
-type Facts struct {
+// RuleInputs are what the rules decide by.
+type RuleInputs struct {
 	Now    time.Time
 	Mode   Mode
 	BotID  string // the bot's own user id
@@ -127,12 +127,12 @@ type Facts struct {
 	Saw time.Time
 }
 
-// Reason explains to people why a rule applies to these facts.
-func (f Facts) Reason(r Rule) string {
+// Reason explains to people why a rule applies.
+func (in RuleInputs) Reason(r Rule) string {
 	switch {
-	case r == RuleSilenced && f.Now.Before(f.MutedUntil):
+	case r == RuleSilenced && in.Now.Before(in.MutedUntil):
 		return ReasonMutedEverywhere
-	case r == RuleOverBudget && f.WorkspaceBudget:
+	case r == RuleOverBudget && in.WorkspaceBudget:
 		return ReasonWorkspaceBudget
 	case r == RuleOverBudget:
 		return ReasonChannelBudget
@@ -141,15 +141,15 @@ func (f Facts) Reason(r Rule) string {
 }
 
 // AddressedRule is the rule that silences any reply, even to an addressed message.
-func (f Facts) AddressedRule() Rule {
+func (in RuleInputs) AddressedRule() Rule {
 	switch {
-	case f.Mode == ModeOff:
+	case in.Mode == ModeOff:
 		return RuleModeOff
-	case f.Now.Before(f.SilencedUntil):
+	case in.Now.Before(in.SilencedUntil):
 		return RuleSilenced
-	case f.Stopped && !chat.Mentions(f.Trigger.Text, f.BotID): // a mention from before the stop is still answered
+	case in.Stopped && !chat.Mentions(in.Trigger.Text, in.BotID): // a mention from before the stop is still answered
 		return RuleStopped
-	case f.UnknownOutcome:
+	case in.UnknownOutcome:
 		return RuleUnknownOutcome
 	}
 	return NoRule
@@ -157,86 +157,86 @@ func (f Facts) AddressedRule() Rule {
 
 // AnswerRule is the rule that silences the answer to a message that addresses the bot. A person may write through an
 // app, and an app may answer the bot in a person's name; from one message they cannot be told apart.
-func (f Facts) AnswerRule() Rule {
-	if r := f.AddressedRule(); r != NoRule {
+func (in RuleInputs) AnswerRule() Rule {
+	if r := in.AddressedRule(); r != NoRule {
 		return r
 	}
-	if f.Trigger.Through != "" && (f.repliesToBots() >= maxBotReplies || f.ThroughApps >= maxThroughApps) {
+	if in.Trigger.Through != "" && (in.repliesToBots() >= maxBotReplies || in.ThroughApps >= maxThroughApps) {
 		return RuleBotBudget
 	}
 	return NoRule
 }
 
 // UnsolicitedRule is the rule that silences a judged reply after a yes, before it is composed.
-func (f Facts) UnsolicitedRule() Rule {
-	switch r := f.AddressedRule(); {
+func (in RuleInputs) UnsolicitedRule() Rule {
+	switch r := in.AddressedRule(); {
 	case r != NoRule:
 		return r
-	case f.Silenced:
+	case in.Silenced:
 		return RuleSilenced
-	case f.Quiet:
+	case in.Quiet:
 		return RuleQuietHours
-	case f.OverBudget:
+	case in.OverBudget:
 		return RuleOverBudget
 	}
 	return NoRule
 }
 
 // JudgmentRule is the first rule that makes the judgment of a conversation unnecessary.
-func (f Facts) JudgmentRule() Rule {
-	if r := f.AddressedRule(); r != NoRule {
+func (in RuleInputs) JudgmentRule() Rule {
+	if r := in.AddressedRule(); r != NoRule {
 		return r
 	}
-	if len(f.Tail) == 0 || f.Trigger.TS == "" {
+	if len(in.Tail) == 0 || in.Trigger.TS == "" {
 		return RuleNothingLeft
 	}
-	newest := f.Tail[len(f.Tail)-1]
+	newest := in.Tail[len(in.Tail)-1]
 	switch {
-	case f.Mode == ModeMention:
+	case in.Mode == ModeMention:
 		return RuleModeMention
-	case newest.Own && !f.Trigger.Time().After(f.readUntil(newest)):
+	case newest.Own && !in.Trigger.Time().After(in.readUntil(newest)):
 		return RuleSpokeLast
-	case f.MaxAge > 0 && f.Now.Sub(f.Trigger.Time()) > f.MaxAge:
+	case in.MaxAge > 0 && in.Now.Sub(in.Trigger.Time()) > in.MaxAge:
 		return RuleTooOld
-	case f.addressOthers():
+	case in.addressOthers():
 		return RuleAddressesOther
-	case f.repliesToBots() >= maxBotReplies:
+	case in.repliesToBots() >= maxBotReplies:
 		return RuleBotBudget
 	}
-	return f.UnsolicitedRule()
+	return in.UnsolicitedRule()
 }
 
 // addressOthers reports whether every pending message opens by mentioning somebody else. A question
 // before one of these still wants a judgment.
-func (f Facts) addressOthers() bool {
-	pending := f.Pending
+func (in RuleInputs) addressOthers() bool {
+	pending := in.Pending
 	if len(pending) == 0 {
-		pending = []chat.Message{f.Trigger}
+		pending = []chat.Message{in.Trigger}
 	}
 	return !slices.ContainsFunc(pending, func(m chat.Message) bool {
 		opening := chat.LeadingMention(m.Text)
-		return opening == "" || opening == f.BotID
+		return opening == "" || opening == in.BotID
 	})
 }
 
 // readUntil is the time up to which the model had read when it wrote the bot's message: that
 // message does not answer what came while it was being written.
-func (f Facts) readUntil(own chat.Message) time.Time {
-	if f.Saw.IsZero() {
+func (in RuleInputs) readUntil(own chat.Message) time.Time {
+	if in.Saw.IsZero() {
 		return own.Time()
 	}
-	return f.Saw
+	return in.Saw
 }
 
 // repliesToBots counts the bot's replies since a person last spoke, or wrote through an app before a pause.
 // Consecutive messages count as one: a long reply is posted in parts.
-func (f Facts) repliesToBots() int {
+func (in RuleInputs) repliesToBots() int {
 	n := 0
-	for i := len(f.Tail) - 1; i >= 0; i-- {
-		switch m := f.Tail[i]; {
-		case !m.ByBot() && (m.Through == "" || f.Now.Sub(m.Time()) > AppPause):
+	for i := len(in.Tail) - 1; i >= 0; i-- {
+		switch m := in.Tail[i]; {
+		case !m.ByBot() && (m.Through == "" || in.Now.Sub(m.Time()) > AppPause):
 			return n
-		case m.Own && (i == 0 || !f.Tail[i-1].Own):
+		case m.Own && (i == 0 || !in.Tail[i-1].Own):
 			n++
 		}
 	}

@@ -17,87 +17,87 @@ func TestRule(t *testing.T) {
 	tail := func(m ...chat.Message) []chat.Message { return m }
 	for _, tt := range []struct {
 		name        string
-		f           Facts // at second 1000; Trigger is the newest message unless given
+		in          RuleInputs // at second 1000; Trigger is the newest message unless given
 		want        Rule
 		addressed   Rule
 		answer      Rule // addressed unless given
 		unsolicited Rule // addressed unless given
 	}{
-		{name: "none", f: Facts{Mode: ModeJudge, Tail: tail(person(0, "hello"))}},
-		{name: "off", f: Facts{Mode: ModeOff, Tail: tail(person(0, "hello"))}, want: RuleModeOff, addressed: RuleModeOff},
-		{name: "off before muted", f: Facts{Mode: ModeOff, SilencedUntil: second(2000)}, want: RuleModeOff, addressed: RuleModeOff},
-		{name: "muted", f: Facts{Mode: ModeAll, SilencedUntil: second(1001), Tail: tail(person(0, ""))}, want: RuleSilenced, addressed: RuleSilenced},
-		{name: "a snooze that is over", f: Facts{Mode: ModeJudge, SilencedUntil: second(1000), Tail: tail(person(0, ""))}},
-		{name: "mention", f: Facts{Mode: ModeMention, Tail: tail(person(0, "hello"))}, want: RuleModeMention},
-		{name: "stopped", f: Facts{Mode: ModeJudge, Stopped: true, Tail: tail(person(0, "hello"))}, want: RuleStopped, addressed: RuleStopped},
-		{name: "stopped where every message is for it", f: Facts{Mode: ModeAll, Stopped: true, Tail: tail(person(0, "hello"))}, want: RuleStopped, addressed: RuleStopped},
-		{name: "a mention from before the stop", f: Facts{Mode: ModeJudge, Stopped: true, Tail: tail(person(0, "<@UBOT> hello"))}},
-		{name: "nothing left", f: Facts{Mode: ModeJudge}, want: RuleNothingLeft},
-		{name: "others left, but not the trigger", f: Facts{Mode: ModeJudge, MaxAge: time.Hour, Tail: tail(person(0, "hello"))}, want: RuleNothingLeft},
-		{name: "the bot spoke last", f: Facts{Mode: ModeJudge, Tail: tail(person(0, ""), own(1)), Trigger: person(0, "")}, want: RuleSpokeLast},
+		{name: "none", in: RuleInputs{Mode: ModeJudge, Tail: tail(person(0, "hello"))}},
+		{name: "off", in: RuleInputs{Mode: ModeOff, Tail: tail(person(0, "hello"))}, want: RuleModeOff, addressed: RuleModeOff},
+		{name: "off before muted", in: RuleInputs{Mode: ModeOff, SilencedUntil: second(2000)}, want: RuleModeOff, addressed: RuleModeOff},
+		{name: "muted", in: RuleInputs{Mode: ModeAll, SilencedUntil: second(1001), Tail: tail(person(0, ""))}, want: RuleSilenced, addressed: RuleSilenced},
+		{name: "a snooze that is over", in: RuleInputs{Mode: ModeJudge, SilencedUntil: second(1000), Tail: tail(person(0, ""))}},
+		{name: "mention", in: RuleInputs{Mode: ModeMention, Tail: tail(person(0, "hello"))}, want: RuleModeMention},
+		{name: "stopped", in: RuleInputs{Mode: ModeJudge, Stopped: true, Tail: tail(person(0, "hello"))}, want: RuleStopped, addressed: RuleStopped},
+		{name: "stopped where every message is for it", in: RuleInputs{Mode: ModeAll, Stopped: true, Tail: tail(person(0, "hello"))}, want: RuleStopped, addressed: RuleStopped},
+		{name: "a mention from before the stop", in: RuleInputs{Mode: ModeJudge, Stopped: true, Tail: tail(person(0, "<@UBOT> hello"))}},
+		{name: "nothing left", in: RuleInputs{Mode: ModeJudge}, want: RuleNothingLeft},
+		{name: "others left, but not the trigger", in: RuleInputs{Mode: ModeJudge, MaxAge: time.Hour, Tail: tail(person(0, "hello"))}, want: RuleNothingLeft},
+		{name: "the bot spoke last", in: RuleInputs{Mode: ModeJudge, Tail: tail(person(0, ""), own(1)), Trigger: person(0, "")}, want: RuleSpokeLast},
 		{
 			name: "the bot spoke last, having read the trigger",
-			f:    Facts{Mode: ModeJudge, Tail: tail(person(0, ""), own(9)), Trigger: person(0, ""), Saw: second(5)}, want: RuleSpokeLast,
+			in:   RuleInputs{Mode: ModeJudge, Tail: tail(person(0, ""), own(9)), Trigger: person(0, ""), Saw: second(5)}, want: RuleSpokeLast,
 		},
 		{
 			name: "the bot spoke last, having read just the trigger",
-			f:    Facts{Mode: ModeJudge, Tail: tail(person(5, ""), own(9)), Trigger: person(5, ""), Saw: second(5)}, want: RuleSpokeLast,
+			in:   RuleInputs{Mode: ModeJudge, Tail: tail(person(5, ""), own(9)), Trigger: person(5, ""), Saw: second(5)}, want: RuleSpokeLast,
 		},
 		{
 			name: "the bot spoke last, and had not read the trigger",
-			f:    Facts{Mode: ModeJudge, Tail: tail(person(6, ""), own(9)), Trigger: person(6, ""), Saw: second(5)},
+			in:   RuleInputs{Mode: ModeJudge, Tail: tail(person(6, ""), own(9)), Trigger: person(6, ""), Saw: second(5)},
 		},
-		{name: "old enough", f: Facts{Mode: ModeJudge, MaxAge: 1000 * time.Second, Tail: tail(person(0, ""))}},
-		{name: "too old", f: Facts{Mode: ModeJudge, MaxAge: 999 * time.Second, Tail: tail(person(0, ""))}, want: RuleTooOld},
-		{name: "too old, though an app has spoken since", f: Facts{Mode: ModeJudge, MaxAge: 999 * time.Second, Tail: tail(person(0, ""), bot(900)), Trigger: person(0, "")}, want: RuleTooOld},
-		{name: "no limit of age", f: Facts{Mode: ModeJudge, Tail: tail(person(-1_000_000, ""))}},
-		{name: "a question, and then a word to somebody else", f: Facts{Mode: ModeJudge, Tail: tail(person(-9, "why is the VPN down?"), person(0, "<@U2> lunch?")), Pending: []chat.Message{person(-9, "why is the VPN down?"), person(0, "<@U2> lunch?")}}},
-		{name: "two words to others", f: Facts{Mode: ModeJudge, Tail: tail(person(-9, "<@U3> hi"), person(0, "<@U2> lunch?")), Pending: []chat.Message{person(-9, "<@U3> hi"), person(0, "<@U2> lunch?")}}, want: RuleAddressesOther},
-		{name: "addresses somebody else", f: Facts{Mode: ModeJudge, Tail: tail(person(0, "<@U2> look"))}, want: RuleAddressesOther},
-		{name: "addresses the bot", f: Facts{Mode: ModeJudge, Tail: tail(person(0, "<@UBOT> look"))}},
-		{name: "mentions somebody else", f: Facts{Mode: ModeJudge, Tail: tail(person(0, "ask <@U2>"))}},
-		{name: "among bots", f: Facts{Mode: ModeJudge, Tail: tail(own(1), bot(2), own(3), bot(4), own(5), bot(6))}, want: RuleBotBudget},
-		{name: "among bots, after a person", f: Facts{Mode: ModeJudge, Tail: tail(person(0, ""), own(1), bot(2), own(3), bot(4), own(5), bot(6))}, want: RuleBotBudget},
-		{name: "among bots, until a person speaks", f: Facts{Mode: ModeJudge, Tail: tail(own(1), bot(2), own(3), bot(4), own(5), bot(6), person(7, ""))}},
-		{name: "among bots, a few times", f: Facts{Mode: ModeJudge, Tail: tail(own(3), bot(4), own(5), bot(6))}},
-		{name: "a long answer counts once", f: Facts{Mode: ModeJudge, Tail: tail(person(0, ""), own(1), own(2), own(3), bot(4))}},
-		{name: "a person joined the bots", f: Facts{Mode: ModeJudge, Tail: tail(own(1), bot(2), own(3), person(4, ""), own(5), bot(6))}},
-		{name: "through an app", f: Facts{Mode: ModeJudge, Tail: tail(through(0), own(1), through(2), own(3), through(4))}},
-		{name: "through an app, again and again", f: Facts{Mode: ModeJudge, Tail: tail(person(0, ""), own(1), through(2), own(3), through(4), own(5), through(6))}, want: RuleBotBudget, answer: RuleBotBudget},
-		{name: "through an app, and then by hand", f: Facts{Mode: ModeJudge, Tail: tail(through(0), own(1), through(2), own(3), through(4), own(5), person(6, ""))}},
-		{name: "through an app, after a pause", f: Facts{Mode: ModeJudge, Tail: tail(own(-3000), through(-2601), own(-2000), through(2), own(3), through(4))}},
-		{name: "through an app, in ten threads", f: Facts{Mode: ModeMention, Tail: tail(through(4)), ThroughApps: 10}, want: RuleModeMention, answer: RuleBotBudget},
-		{name: "by hand, after ten threads", f: Facts{Mode: ModeJudge, Tail: tail(person(4, "")), ThroughApps: 10}},
-		{name: "quiet hours", f: Facts{Mode: ModeJudge, Quiet: true, Tail: tail(person(0, "hello"))}, want: RuleQuietHours, unsolicited: RuleQuietHours},
-		{name: "muted in quiet hours", f: Facts{Mode: ModeAll, Quiet: true, SilencedUntil: second(1001)}, want: RuleSilenced, addressed: RuleSilenced, unsolicited: RuleSilenced},
-		{name: "was muted while it waited", f: Facts{Mode: ModeJudge, Silenced: true, Quiet: true, Tail: tail(person(0, "hello"))}, want: RuleSilenced, unsolicited: RuleSilenced},
-		{name: "another reason in quiet hours", f: Facts{Mode: ModeMention, Quiet: true, Tail: tail(person(0, "hello"))}, want: RuleModeMention, unsolicited: RuleQuietHours},
-		{name: "over budget", f: Facts{Mode: ModeJudge, OverBudget: true, Tail: tail(person(0, "hello"))}, want: RuleOverBudget, unsolicited: RuleOverBudget},
-		{name: "over budget in quiet hours", f: Facts{Mode: ModeJudge, Quiet: true, OverBudget: true, Tail: tail(person(0, "hello"))}, want: RuleQuietHours, unsolicited: RuleQuietHours},
-		{name: "over budget, and off", f: Facts{Mode: ModeOff, OverBudget: true}, want: RuleModeOff, addressed: RuleModeOff, unsolicited: RuleModeOff},
-		{name: "another reason over budget", f: Facts{Mode: ModeJudge, OverBudget: true, Tail: tail(person(0, "<@U2> look"))}, want: RuleAddressesOther, unsolicited: RuleOverBudget},
-		{name: "unknown outcome", f: Facts{Mode: ModeAll, UnknownOutcome: true, Tail: tail(person(0, "hello"))}, want: RuleUnknownOutcome, addressed: RuleUnknownOutcome},
-		{name: "other bots only", f: Facts{Mode: ModeJudge, Tail: tail(bot(1), bot(2), bot(3), bot(4))}},
+		{name: "old enough", in: RuleInputs{Mode: ModeJudge, MaxAge: 1000 * time.Second, Tail: tail(person(0, ""))}},
+		{name: "too old", in: RuleInputs{Mode: ModeJudge, MaxAge: 999 * time.Second, Tail: tail(person(0, ""))}, want: RuleTooOld},
+		{name: "too old, though an app has spoken since", in: RuleInputs{Mode: ModeJudge, MaxAge: 999 * time.Second, Tail: tail(person(0, ""), bot(900)), Trigger: person(0, "")}, want: RuleTooOld},
+		{name: "no limit of age", in: RuleInputs{Mode: ModeJudge, Tail: tail(person(-1_000_000, ""))}},
+		{name: "a question, and then a word to somebody else", in: RuleInputs{Mode: ModeJudge, Tail: tail(person(-9, "why is the VPN down?"), person(0, "<@U2> lunch?")), Pending: []chat.Message{person(-9, "why is the VPN down?"), person(0, "<@U2> lunch?")}}},
+		{name: "two words to others", in: RuleInputs{Mode: ModeJudge, Tail: tail(person(-9, "<@U3> hi"), person(0, "<@U2> lunch?")), Pending: []chat.Message{person(-9, "<@U3> hi"), person(0, "<@U2> lunch?")}}, want: RuleAddressesOther},
+		{name: "addresses somebody else", in: RuleInputs{Mode: ModeJudge, Tail: tail(person(0, "<@U2> look"))}, want: RuleAddressesOther},
+		{name: "addresses the bot", in: RuleInputs{Mode: ModeJudge, Tail: tail(person(0, "<@UBOT> look"))}},
+		{name: "mentions somebody else", in: RuleInputs{Mode: ModeJudge, Tail: tail(person(0, "ask <@U2>"))}},
+		{name: "among bots", in: RuleInputs{Mode: ModeJudge, Tail: tail(own(1), bot(2), own(3), bot(4), own(5), bot(6))}, want: RuleBotBudget},
+		{name: "among bots, after a person", in: RuleInputs{Mode: ModeJudge, Tail: tail(person(0, ""), own(1), bot(2), own(3), bot(4), own(5), bot(6))}, want: RuleBotBudget},
+		{name: "among bots, until a person speaks", in: RuleInputs{Mode: ModeJudge, Tail: tail(own(1), bot(2), own(3), bot(4), own(5), bot(6), person(7, ""))}},
+		{name: "among bots, a few times", in: RuleInputs{Mode: ModeJudge, Tail: tail(own(3), bot(4), own(5), bot(6))}},
+		{name: "a long answer counts once", in: RuleInputs{Mode: ModeJudge, Tail: tail(person(0, ""), own(1), own(2), own(3), bot(4))}},
+		{name: "a person joined the bots", in: RuleInputs{Mode: ModeJudge, Tail: tail(own(1), bot(2), own(3), person(4, ""), own(5), bot(6))}},
+		{name: "through an app", in: RuleInputs{Mode: ModeJudge, Tail: tail(through(0), own(1), through(2), own(3), through(4))}},
+		{name: "through an app, again and again", in: RuleInputs{Mode: ModeJudge, Tail: tail(person(0, ""), own(1), through(2), own(3), through(4), own(5), through(6))}, want: RuleBotBudget, answer: RuleBotBudget},
+		{name: "through an app, and then by hand", in: RuleInputs{Mode: ModeJudge, Tail: tail(through(0), own(1), through(2), own(3), through(4), own(5), person(6, ""))}},
+		{name: "through an app, after a pause", in: RuleInputs{Mode: ModeJudge, Tail: tail(own(-3000), through(-2601), own(-2000), through(2), own(3), through(4))}},
+		{name: "through an app, in ten threads", in: RuleInputs{Mode: ModeMention, Tail: tail(through(4)), ThroughApps: 10}, want: RuleModeMention, answer: RuleBotBudget},
+		{name: "by hand, after ten threads", in: RuleInputs{Mode: ModeJudge, Tail: tail(person(4, "")), ThroughApps: 10}},
+		{name: "quiet hours", in: RuleInputs{Mode: ModeJudge, Quiet: true, Tail: tail(person(0, "hello"))}, want: RuleQuietHours, unsolicited: RuleQuietHours},
+		{name: "muted in quiet hours", in: RuleInputs{Mode: ModeAll, Quiet: true, SilencedUntil: second(1001)}, want: RuleSilenced, addressed: RuleSilenced, unsolicited: RuleSilenced},
+		{name: "was muted while it waited", in: RuleInputs{Mode: ModeJudge, Silenced: true, Quiet: true, Tail: tail(person(0, "hello"))}, want: RuleSilenced, unsolicited: RuleSilenced},
+		{name: "another reason in quiet hours", in: RuleInputs{Mode: ModeMention, Quiet: true, Tail: tail(person(0, "hello"))}, want: RuleModeMention, unsolicited: RuleQuietHours},
+		{name: "over budget", in: RuleInputs{Mode: ModeJudge, OverBudget: true, Tail: tail(person(0, "hello"))}, want: RuleOverBudget, unsolicited: RuleOverBudget},
+		{name: "over budget in quiet hours", in: RuleInputs{Mode: ModeJudge, Quiet: true, OverBudget: true, Tail: tail(person(0, "hello"))}, want: RuleQuietHours, unsolicited: RuleQuietHours},
+		{name: "over budget, and off", in: RuleInputs{Mode: ModeOff, OverBudget: true}, want: RuleModeOff, addressed: RuleModeOff, unsolicited: RuleModeOff},
+		{name: "another reason over budget", in: RuleInputs{Mode: ModeJudge, OverBudget: true, Tail: tail(person(0, "<@U2> look"))}, want: RuleAddressesOther, unsolicited: RuleOverBudget},
+		{name: "unknown outcome", in: RuleInputs{Mode: ModeAll, UnknownOutcome: true, Tail: tail(person(0, "hello"))}, want: RuleUnknownOutcome, addressed: RuleUnknownOutcome},
+		{name: "other bots only", in: RuleInputs{Mode: ModeJudge, Tail: tail(bot(1), bot(2), bot(3), bot(4))}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			tt.f.Now, tt.f.BotID = second(1000), "UBOT"
-			if n := len(tt.f.Tail); n > 0 && tt.f.Trigger.TS == "" && tt.want != RuleNothingLeft {
-				tt.f.Trigger = tt.f.Tail[n-1]
+			tt.in.Now, tt.in.BotID = second(1000), "UBOT"
+			if n := len(tt.in.Tail); n > 0 && tt.in.Trigger.TS == "" && tt.want != RuleNothingLeft {
+				tt.in.Trigger = tt.in.Tail[n-1]
 			}
-			if got := tt.f.JudgmentRule(); got != tt.want {
+			if got := tt.in.JudgmentRule(); got != tt.want {
 				t.Errorf("JudgmentRule = %q, want %q", got, tt.want)
 			}
-			if got := tt.f.AddressedRule(); got != tt.addressed {
+			if got := tt.in.AddressedRule(); got != tt.addressed {
 				t.Errorf("AddressedRule = %q, want %q", got, tt.addressed)
 			}
-			if want := cmp.Or(tt.answer, tt.addressed); tt.f.AnswerRule() != want {
-				t.Errorf("AnswerRule = %q, want %q", tt.f.AnswerRule(), want)
+			if want := cmp.Or(tt.answer, tt.addressed); tt.in.AnswerRule() != want {
+				t.Errorf("AnswerRule = %q, want %q", tt.in.AnswerRule(), want)
 			}
 			if tt.unsolicited == NoRule {
 				tt.unsolicited = tt.addressed
 			}
-			if got := tt.f.UnsolicitedRule(); got != tt.unsolicited {
+			if got := tt.in.UnsolicitedRule(); got != tt.unsolicited {
 				t.Errorf("UnsolicitedRule = %q, want %q", got, tt.unsolicited)
 			}
 			if (tt.want != NoRule) != (tt.want.Reason() != "") {

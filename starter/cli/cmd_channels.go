@@ -142,7 +142,7 @@ func (r channelReader) one(ctx context.Context, named string) (channelReport, er
 		return channelReport{}, err
 	}
 	report, err := r.report(ctx, c, known)
-	report.File, report.Settings = r.config.File.Path, r.config.Explain(channels.Facts(c))
+	report.File, report.Settings = r.config.File.Path, r.config.Explain(channels.SettingsFacts(c))
 	return report, err
 }
 
@@ -161,7 +161,7 @@ func (r channelReader) find(ctx context.Context, named string) (c store.Channel,
 }
 
 func (r channelReader) report(ctx context.Context, c store.Channel, known bool) (channelReport, error) {
-	s := r.config.Channel(channels.Facts(c))
+	s := r.config.Channel(channels.SettingsFacts(c))
 	report := channelReport{
 		Channel: c.ID, Name: c.Name, Known: known, Member: c.Member, Private: c.Private, External: c.External, OrgShared: c.OrgShared, Outsiders: r.outsiders[c.ID],
 		Mode: s.Mode, Remember: s.Remember, QuietHours: s.QuietHours.String(), TimeZone: s.Zone.String(), DailyCalls: s.DailyCalls, DailyTokens: s.DailyTokens,

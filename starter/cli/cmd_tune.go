@@ -140,7 +140,7 @@ func (r tuneReport) yaml(l labelled, only string) string {
 	}
 	heading := "channels:\n"
 	for _, c := range r.Channels {
-		facts := channels.Facts(l.known[c.Channel])
+		facts := channels.SettingsFacts(l.known[c.Channel])
 		facts.ID = c.Channel
 		holds := inherited
 		for _, s := range l.config.Explain(facts) {

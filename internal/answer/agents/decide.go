@@ -31,14 +31,14 @@ type Asked struct {
 
 // Decide decides about the pending messages of a conversation: by rules first, then by Judge, then by
 // min_confidence. It saves nothing but the calls of the model.
-func (ag *Agents) Decide(ctx context.Context, c chat.Conversation, pending []string, maxDelay int, k Facts, a Attempt) (Decision, error) {
+func (ag *Agents) Decide(ctx context.Context, c chat.Conversation, pending []string, maxDelay int, k Known, a Attempt) (Decision, error) {
 	own, err := ag.Slack.Identity(ctx)
 	if err != nil {
 		return Decision{}, err
 	}
-	facts := k.ForRules(own.UserID)
-	if rule := facts.JudgmentRule(); rule != conversation.NoRule {
-		return Decision{Verdict: chat.Verdict{Reason: facts.Reason(rule), Confidence: 1}, Rule: rule}, nil
+	inputs := k.ForRules(own.UserID)
+	if rule := inputs.JudgmentRule(); rule != conversation.NoRule {
+		return Decision{Verdict: chat.Verdict{Reason: inputs.Reason(rule), Confidence: 1}, Rule: rule}, nil
 	}
 	asked := &Asked{Read: ag.Clock()}
 	judgment, err := ag.judgment(ctx, c, pending, maxDelay, !a.LeavesFiles)

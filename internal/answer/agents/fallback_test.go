@@ -76,7 +76,7 @@ func TestFallbacksOfAllAgents(t *testing.T) {
 	b.wantSpares("small", "spare-small", "spare-small")
 
 	b.answersOf(llmtest.Fail(401), llmtest.Text(`{"reason": "it still fits", "post": true}`))
-	if look, err := b.LookAgain(t.Context(), SecondLook{Conversation: in, Trigger: said.TS, Draft: "Seven."}, Attempt{}); err != nil || !look.Post {
+	if look, err := b.AskSecondLook(t.Context(), SecondLook{Conversation: in, Trigger: said.TS, Draft: "Seven."}, Attempt{}); err != nil || !look.Post {
 		t.Errorf("the second look: %+v, %v", look, err)
 	}
 	b.wantSpares("spare-small")

@@ -25,8 +25,8 @@ var secondLookSchema = &llm.Schema{Name: "second_look", Properties: []llm.Proper
 	{Name: "post", Type: llm.Boolean, Description: "true to post the draft, false to stay silent"},
 }}
 
-// LookAgain reads the context afresh and asks the judge, by askReadable.
-func (ag *Agents) LookAgain(ctx context.Context, l SecondLook, a Attempt) (chat.SecondLook, error) {
+// AskSecondLook reads the context afresh and asks the judge, by askReadable.
+func (ag *Agents) AskSecondLook(ctx context.Context, l SecondLook, a Attempt) (chat.SecondLook, error) {
 	r, _, err := ag.recall(ctx, l.Conversation, false, "")
 	if err != nil {
 		return chat.SecondLook{}, err

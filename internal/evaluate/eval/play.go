@@ -15,7 +15,7 @@ import (
 // model is in the row, any other is returned.
 func (sc *scene) ask(ctx context.Context, state *conversation.State, row *Row) (agents.Decision, error) {
 	c, pending := state.Conversation, state.PendingTS()
-	k, err := sc.facts(ctx, c, pending)
+	k, err := sc.readKnown(ctx, c, pending)
 	if err != nil {
 		return agents.Decision{}, err
 	}
@@ -37,14 +37,14 @@ func (sc *scene) ask(ctx context.Context, state *conversation.State, row *Row) (
 // errNoVerdict says that a model was asked in vain.
 var errNoVerdict = errors.New("the model gave no verdict")
 
-func (sc *scene) facts(ctx context.Context, c chat.Conversation, pending []string) (agents.Facts, error) {
-	return agents.ReadFacts(ctx, sc.store, sc.directory, sc.now, store.FactsRequest{Conversation: c, Trigger: pending[len(pending)-1], Pending: pending})
+func (sc *scene) readKnown(ctx context.Context, c chat.Conversation, pending []string) (agents.Known, error) {
+	return agents.ReadKnown(ctx, sc.store, sc.directory, sc.now, store.FactsRequest{Conversation: c, Trigger: pending[len(pending)-1], Pending: pending})
 }
 
 // addressed answers whoever addressed the bot, unless a rule silences it.
 func (sc *scene) addressed(ctx context.Context, state *conversation.State, row *Row) error {
 	trigger := state.Answering[len(state.Answering)-1].TS
-	k, err := sc.facts(ctx, state.Conversation, []string{trigger})
+	k, err := sc.readKnown(ctx, state.Conversation, []string{trigger})
 	if err != nil {
 		return err
 	}

@@ -50,8 +50,8 @@ const (
 	resolveWait = 5 * time.Second
 )
 
-// Facts returns the facts of a channel that its settings depend on.
-func Facts(c store.Channel) config.ChannelFacts {
+// SettingsFacts returns the facts of a channel that its settings depend on.
+func SettingsFacts(c store.Channel) config.ChannelFacts {
 	return config.ChannelFacts{ID: c.ID, Name: c.Name}
 }
 
@@ -68,7 +68,7 @@ func (d *Directory) StoredSettings(ctx context.Context, team string, ids ...stri
 	for _, id := range ids {
 		c := known[id]
 		c.ID = id
-		settings[id] = d.SettingsOf(Facts(c))
+		settings[id] = d.SettingsOf(SettingsFacts(c))
 	}
 	return settings, err
 }
@@ -94,7 +94,7 @@ func (d *Directory) Settings(ctx context.Context, team, id string) config.Channe
 		c, _ = d.Refresh(ctx, team, id, requestWait)
 	}
 	c.ID = id
-	return d.SettingsOf(Facts(c))
+	return d.SettingsOf(SettingsFacts(c))
 }
 
 // Resolve is SettingsOf for a caller that can try again: where the name is missing and may
@@ -106,7 +106,7 @@ func (d *Directory) Resolve(ctx context.Context, team string, f config.ChannelFa
 			return config.ChannelSettings{}, err
 		}
 		c.ID = f.ID
-		f = Facts(c)
+		f = SettingsFacts(c)
 	}
 	return d.SettingsOf(f), nil
 }

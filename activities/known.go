@@ -10,13 +10,13 @@ import (
 	"myao/internal/store"
 )
 
-// readFacts reads what is known about a task. Of the request only Pending, Oldest and Held need to
+// readKnown reads what is known about a task. Of the request only Pending, Oldest and Held need to
 // be set.
-func (a *Activities) readFacts(ctx context.Context, t Task, request store.FactsRequest) (agents.Facts, error) {
+func (a *Activities) readKnown(ctx context.Context, t Task, request store.FactsRequest) (agents.Known, error) {
 	request.Conversation, request.Trigger, request.Decision, request.Reply = t.Conversation, t.Trigger, t.decisionKey(), t.replyKey()
-	k, err := agents.ReadFacts(ctx, a.Store, a.Directory, a.Clock(), request)
+	k, err := agents.ReadKnown(ctx, a.Store, a.Directory, a.Clock(), request)
 	if err != nil {
-		return agents.Facts{}, err
+		return agents.Known{}, err
 	}
 	if _, _, promised := conversation.ParsePromiseKey(t.Occasion); promised {
 		k.Stopped = false // the word cancels no promise that is not being kept
@@ -25,11 +25,11 @@ func (a *Activities) readFacts(ctx context.Context, t Task, request store.FactsR
 	return k, err
 }
 
-// ruleFacts returns the facts for the rules.
-func (a *Activities) ruleFacts(ctx context.Context, k agents.Facts) (conversation.Facts, error) {
+// ruleInputs returns what the rules decide by.
+func (a *Activities) ruleInputs(ctx context.Context, k agents.Known) (conversation.RuleInputs, error) {
 	own, err := a.Slack.Identity(ctx)
 	if err != nil {
-		return conversation.Facts{}, err
+		return conversation.RuleInputs{}, err
 	}
 	return k.ForRules(own.UserID), nil
 }
