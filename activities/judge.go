@@ -66,7 +66,7 @@ func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 	setCost(&d, decided.Asked.Answer)
 	d.Addressee, d.Gist, d.React = v.Addressee, v.Gist, v.React
 	d.Wanted, d.MinConfidence, d.Prompt = decided.Asked.Verdict.ShouldRespond, known.Settings.MinConfidence, a.Agents.Prompts.JudgmentFingerprint()
-	if d.Signals, err = encode(decided.Asked.Signals); err != nil {
+	if d.Signals, err = encode(decided.Asked.Features); err != nil {
 		return JudgeOutput{}, err
 	}
 	d.ShouldRespond, d.Reason, d.Confidence, d.DelaySeconds = v.ShouldRespond, v.Reason, &v.Confidence, v.DelaySeconds
@@ -90,8 +90,8 @@ func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 	return JudgeOutput{v, rule}, nil
 }
 
-// encode is the JSON of signals.
-func encode(s conversation.Signals) (string, error) {
+// encode is the JSON of features.
+func encode(s conversation.Features) (string, error) {
 	body, err := json.Marshal(s)
 	return string(body), err
 }

@@ -150,7 +150,7 @@ func threadUnder(c chat.Conversation, ts string) string {
 
 // asked reports whether the judged messages ask something.
 func (d Decision) asked(trigger messageRow) bool {
-	var s conversation.Signals
+	var s conversation.Features
 	if json.Unmarshal([]byte(d.Signals), &s) == nil {
 		return s.Question
 	}

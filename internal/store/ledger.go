@@ -31,7 +31,7 @@ type Decision struct {
 	// Wanted is the model's yes. Below MinConfidence it is silence all the same.
 	Wanted        bool    `json:"wanted,omitempty"`
 	MinConfidence float64 `json:"min_confidence,omitempty"`
-	// Prompt is the fingerprint of the judgment's templates, Signals the JSON of conversation.Signals.
+	// Prompt is the fingerprint of the judgment's templates, Signals the JSON of conversation.Features.
 	Prompt    string `json:"prompt,omitempty"`
 	Signals   string `json:"signals,omitempty"`
 	Model     string `json:"model,omitempty"`

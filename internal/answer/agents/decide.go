@@ -20,8 +20,8 @@ type Decision struct {
 
 // Asked is what a model was asked for a Decision.
 type Asked struct {
-	Read    time.Time // when the context was read
-	Signals conversation.Signals
+	Read     time.Time // when the context was read
+	Features conversation.Features
 	// Judgment is the question.
 	Judgment Judgment
 	Answer   Answer
@@ -45,7 +45,7 @@ func (ag *Agents) Decide(ctx context.Context, c chat.Conversation, pending []str
 	if err != nil {
 		return Decision{}, err
 	}
-	asked.Signals, judgment.Shared = judgment.Signals, k.Shared
+	asked.Features, judgment.Shared = judgment.Features, k.Shared
 	asked.Judgment = judgment
 	if asked.Verdict, asked.Answer, err = ag.Judge(ctx, judgment, a); err != nil {
 		return Decision{}, err

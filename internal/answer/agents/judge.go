@@ -17,8 +17,8 @@ import (
 
 // Judgment is the question whether to speak.
 type Judgment struct {
-	// Signals are what is plain to see in the conversation.
-	Signals conversation.Signals
+	// Features are what is plain to see in the conversation.
+	Features conversation.Features
 	// Shared is set if people of other companies read a reply.
 	Shared bool
 
@@ -48,7 +48,7 @@ func (ag *Agents) judgment(ctx context.Context, c chat.Conversation, pending []s
 		Now: ag.Clock(), Target: r.Target(), Threads: r.Conversation.Threads, Pending: pending,
 		BotID: r.Bot, BotName: r.Persona.Name, Members: members(r.Conversation.All()),
 	}
-	j := Judgment{Signals: scene.Signals(), agents: ag, scope: chat.Scope(c), read: r, pending: pending, maxDelay: maxDelay, tools: settings.Tools}
+	j := Judgment{Features: scene.Features(), agents: ag, scope: chat.Scope(c), read: r, pending: pending, maxDelay: maxDelay, tools: settings.Tools}
 	j.showPicture(ctx, settings, c, showsFiles)
 	return j, nil
 }
@@ -82,7 +82,7 @@ func (j Judgment) material() Snapshot {
 		o.Tools = tools.WithoutFiles(o.Tools)
 	}
 	o.Reactions = j.agents.Reactions()
-	o.Pending, o.Signals = j.pending, &j.Signals
+	o.Pending, o.Features = j.pending, &j.Features
 	o.PictureAlone, o.PictureShown = j.pictureAlone, len(j.files) > 0
 	if d := j.read.LastVerdict; d != nil {
 		o.LastVerdict = &prompt.LastVerdict{At: d.Decided(), Spoke: d.ShouldRespond, Reason: d.Reason}

@@ -47,12 +47,12 @@ func (r *Renderer) checkTemplates(faults *Faults) {
 	}
 	options := Options{Now: chat.Time("5.000000"), AgentPrompt: "x", MaxDelaySeconds: 600, BareMention: true, AnswerTS: "1.000000", Draft: "x", Promise: &Promise{Asker: "U1", What: "x", Unless: "x", Every: "day"}, FilesText: "x", PictureAlone: true, PictureShown: true, Fault: "x", MaxTokens: 300, WindowHours: 24}
 	options.Pending, options.LastVerdict = []string{"1.000000", "4.500000"}, &LastVerdict{At: chat.Time("3.000000"), Reason: "x"}
-	options.Signals = &conversation.Signals{
+	options.Features = &conversation.Features{
 		Pending: 2, QuietSeconds: 1, WaitingSeconds: 90000, SinceOwn: 1, Dialogue: true, Question: true, MentionsOthers: true, NamesBot: true, NamesOther: true,
 		Acknowledgement: true, Claimed: true, AnsweredInThread: true,
 	}
 	alone := options
-	alone.PictureShown, alone.Signals, alone.LastVerdict = false, &conversation.Signals{Pending: 1, SinceOwn: -1}, nil
+	alone.PictureShown, alone.Features, alone.LastVerdict = false, &conversation.Features{Pending: 1, SinceOwn: -1}, nil
 	names := []string{"response.tmpl", "response_user.tmpl", "judgment.tmpl", "judgment_user.tmpl", "second_look.tmpl", "second_look_user.tmpl", "promise.tmpl", "promise_user.tmpl", "promised.tmpl", "fault.tmpl", "memory_user.tmpl"}
 	for _, kind := range memoryKinds {
 		names = append(names, string(kind)+".tmpl")

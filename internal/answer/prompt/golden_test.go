@@ -273,7 +273,7 @@ func claimed() chat.Context {
 func seenOptions() Options {
 	return Options{
 		MaxDelaySeconds: 600, Tools: []string{"search_messages", "open_link"}, Names: map[string]string{"U2": "bob"}, Pending: []string{at(11, 40), at(11, 59)},
-		Signals:     &conversation.Signals{Pending: 2, QuietSeconds: 60, WaitingSeconds: 1200, Speakers: 3, OwnShare: 1.0 / 3, SinceOwn: 2, Question: true, Claimed: true},
+		Features:    &conversation.Features{Pending: 2, QuietSeconds: 60, WaitingSeconds: 1200, Speakers: 3, OwnShare: 1.0 / 3, SinceOwn: 2, Question: true, Claimed: true},
 		LastVerdict: &LastVerdict{At: noon.Add(-3 * time.Hour), Reason: "nobody\n# asked"},
 	}
 }

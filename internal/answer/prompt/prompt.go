@@ -52,9 +52,9 @@ type Options struct {
 	AnswerTS string
 	// Pending are the ts of the messages that a judgment is about: the prompt marks them as new.
 	Pending []string
-	// Signals are what is plain to see in the conversation to judge; nil for any other prompt. With
+	// Features are what is plain to see in the conversation to judge; nil for any other prompt. With
 	// them, each message says how long ago it was sent.
-	Signals *conversation.Signals
+	Features *conversation.Features `json:"Signals"` // as snapshots have called it
 	// LastVerdict is the judge's last one on the same conversation; nil if there is none.
 	LastVerdict *LastVerdict
 	// Draft is a reply that is not posted yet, for a second look; empty for any other prompt. With it,

@@ -109,7 +109,7 @@ func (r *Renderer) messages(messages []chat.Message, n names, o Options) []messa
 
 			Reactions: n.reactions(m),
 		}
-		if o.Signals != nil || o.Draft != "" || o.Promise != nil {
+		if o.Features != nil || o.Draft != "" || o.Promise != nil {
 			ago := since(o.Now, m.Time())
 			v.Ago = &ago
 		}

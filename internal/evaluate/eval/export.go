@@ -221,9 +221,9 @@ func untilNewest(messages []chat.Message, c chat.Conversation, d store.Decision)
 	if !asked {
 		return nil, LeftGone
 	}
-	signals := conversation.Signals{Pending: 1}
-	_ = json.Unmarshal([]byte(d.Signals), &signals) // a rule leaves none
-	judged = judged[max(0, len(judged)-signals.Pending):]
+	features := conversation.Features{Pending: 1}
+	_ = json.Unmarshal([]byte(d.Signals), &features) // a rule leaves none
+	judged = judged[max(0, len(judged)-features.Pending):]
 	if slices.ContainsFunc(told[newest:], func(m chat.Message) bool { return slices.Contains(judged, m.ThreadTS) }) {
 		return nil, LeftThread
 	}

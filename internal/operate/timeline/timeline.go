@@ -94,7 +94,7 @@ type Change struct {
 // Decision is whether the bot meant to speak, why, and the outcome.
 type Decision struct {
 	store.Decision
-	Signals json.RawMessage `json:"signals,omitempty"` // conversation.Signals
+	Signals json.RawMessage `json:"signals,omitempty"` // conversation.Features
 	// With are the earlier messages that were decided together with the trigger, by ts.
 	With []string `json:"with,omitempty"`
 	// Calls are the model calls that were made for it.

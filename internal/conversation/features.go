@@ -12,9 +12,9 @@ import (
 	"myao/internal/chat"
 )
 
-// Signals are what is plain to see in a conversation before anybody judges it. They go into the
+// Features are what is plain to see in a conversation before anybody judges it. They go into the
 // judgment's prompt and into the ledger: numbers and flags, no prose.
-type Signals struct {
+type Features struct {
 	Pending int `json:"pending"` // messages that nobody has answered or judged yet
 	// QuietSeconds is the time since the newest message, WaitingSeconds since the oldest pending one.
 	QuietSeconds   int `json:"quiet_seconds"`
@@ -42,7 +42,7 @@ type Signals struct {
 	AnsweredInThread bool `json:"answered_in_thread,omitempty"`
 }
 
-// Scene is what Signals are read from.
+// Scene is what Features are read from.
 type Scene struct {
 	Now time.Time
 	// Target are the messages of the conversation, Threads those of the threads under them, by ts.
@@ -59,10 +59,10 @@ type Scene struct {
 // lastMessages is how many of the newest messages tell who holds the floor.
 const lastMessages = 10
 
-// Signals reads the signals of a scene. Deleted messages do not count.
-func (s Scene) Signals() Signals {
+// Features reads the features of a scene. Deleted messages do not count.
+func (s Scene) Features() Features {
 	said := slices.DeleteFunc(slices.Clone(s.Target), func(m chat.Message) bool { return m.Deleted })
-	out := Signals{SinceOwn: -1}
+	out := Features{SinceOwn: -1}
 	if len(said) == 0 {
 		return out
 	}

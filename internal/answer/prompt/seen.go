@@ -17,7 +17,7 @@ type LastVerdict struct {
 
 // seenView is what is plain to see in the conversation to judge.
 type seenView struct {
-	conversation.Signals
+	conversation.Features
 	Quiet, Waiting span
 	Last           *lastView
 }
@@ -82,10 +82,10 @@ func (n names) userName(r chat.Reaction) string {
 
 // seen returns what is plain to see; nil for a prompt that judges nothing.
 func seen(o Options) *seenView {
-	if o.Signals == nil {
+	if o.Features == nil {
 		return nil
 	}
-	v := &seenView{Signals: *o.Signals, Quiet: span(o.Signals.QuietSeconds), Waiting: span(o.Signals.WaitingSeconds)}
+	v := &seenView{Features: *o.Features, Quiet: span(o.Features.QuietSeconds), Waiting: span(o.Features.WaitingSeconds)}
 	if l := o.LastVerdict; l != nil {
 		v.Last = &lastView{since(o.Now, l.At), l.Spoke, strings.TrimSpace(cleanLine(l.Reason, 300))}
 	}
