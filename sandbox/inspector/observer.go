@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// timelineInterval is how often the ledger is read again while nothing seems to happen.
+	// timelineInterval is how often the timeline is read again while nothing seems to happen.
 	timelineInterval = 2 * time.Second
 	// timelineMessages is how many messages the timeline has.
 	timelineMessages = 10

@@ -48,7 +48,7 @@ func (c *whyCommand) Validate() error {
 }
 
 // maxMessages bounds --limit, and is its default with --since. The outcomes of more messages
-// would not be read to the end (ledger.Read).
+// would not be read to the end (timeline.Read).
 const maxMessages = 1000
 
 func (c *whyCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) (err error) {

@@ -1,4 +1,4 @@
-// The bot's decisions and their reasons, from the ledger.
+// The bot's decisions and their reasons, from the timeline.
 import { clock } from "./clock.js";
 import { drawer } from "./drawers.js";
 import { emojiOrName, icon } from "./icons.js";
@@ -124,7 +124,7 @@ const order = (o, when) => aside("order", when, `${person(o.by)} ${orderTexts[o.
 // A mention at a channel's top level has its decision in its thread.
 const inThread = (s, when) => aside("thread", when, `${author(s.ts)} addressed it: `, el("button", { type: "button", class: "quoted", onclick: () => openThread(s.ts) }, "see its thread"));
 
-// entry returns the row of a ledger entry, or null if it is shown elsewhere.
+// entry returns the row of a timeline's entry, or null if it is shown elsewhere.
 function entry(e) {
   if (e.decision) return { key: e.decision.key, make: () => decision({ ...e.decision, respond: e.decision.should_respond }, e.at) };
   if (e.order) return { key: "order " + e.at, make: () => order(e.order, e.at) };
