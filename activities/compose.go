@@ -95,14 +95,14 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 	if err != nil {
 		return ReplyOutput{}, err
 	}
-	kept, number, err := a.promiseOf(ctx, in.Occasion)
+	promise, number, err := a.promiseOf(ctx, in.Occasion)
 	if err != nil {
 		return ReplyOutput{}, err
 	}
-	if _, _, promised := conversation.ParsePromiseKey(in.Occasion); promised && kept == nil { // it was forgotten
+	if _, _, isPromise := conversation.ParsePromiseKey(in.Occasion); isPromise && promise == nil { // it was forgotten
 		return ReplyOutput{Result: conversation.Gone}, nil
 	}
-	if kept == nil { // a promise may be old
+	if promise == nil { // a promise may be old
 		if inputs.UnknownOutcome, err = a.predatesLedger(ctx, in.Task); err != nil {
 			return ReplyOutput{}, err
 		}
@@ -119,7 +119,7 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 		d.Reason = stopReason
 	}
 	switch {
-	case kept != nil:
+	case promise != nil:
 		d.Source, d.Reason = "promise", promiseReason
 	case in.Occasion != "":
 		d.Reason = occasionReason
@@ -150,8 +150,8 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 	text, reaction, read := "", "", a.Clock()
 	saw, proposes, feedback := read, false, false
 	switch {
-	case kept != nil && (in.Notice || inputs.OverBudget):
-		text = a.plainPromise(*kept)
+	case promise != nil && (in.Notice || inputs.OverBudget):
+		text = a.plainPromise(*promise)
 	case in.Occasion != "" && (in.Notice || inputs.OverBudget):
 		if text, err = a.actedNotice(ctx, in.Task); err != nil {
 			return ReplyOutput{}, err
@@ -166,7 +166,7 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 		text = chat.EmojiCharacter(reaction)
 	default:
 		a.showThinking(in)
-		w, err := a.writeReply(ctx, in, known, kept, &d)
+		w, err := a.writeReply(ctx, in, known, promise, &d)
 		if err != nil {
 			return ReplyOutput{}, err
 		}
@@ -175,8 +175,8 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 		}
 		text, reaction, saw, proposes = w.text, w.reaction, w.saw, w.proposes
 		feedback = reaction == "" && a.Feedback.Wanted(in.Addressed)
-		if kept != nil {
-			text = choice.KeptText(a.words(), *kept, text, a.Clock())
+		if promise != nil {
+			text = choice.KeptText(a.words(), *promise, text, a.Clock())
 		}
 		if !w.read.IsZero() {
 			read = w.read
@@ -188,8 +188,8 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 	failpoint.Here("compose: model answered")
 	// Compose keeps an existing row: that of a judged reply.
 	parts := a.parts(in.Task, text, saw, read)
-	if kept != nil {
-		_, proposes = choice.AskWhetherWanted(a.words(), *kept, number)
+	if promise != nil {
+		_, proposes = choice.AskWhetherWanted(a.words(), *promise, number)
 	}
 	last := &parts[len(parts)-1]
 	last.Proposes, last.Feedback, last.Reaction = proposes, feedback, reaction

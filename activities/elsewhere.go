@@ -119,9 +119,9 @@ func (a *Activities) relocate(ctx context.Context, t Task) (bool, error) {
 // asked, perhaps long ago, may not read the channel any more, while a model wrote the reply with what is said there.
 func (a *Activities) replaceDirect(ctx context.Context, t Task, direct, asker, line string) (bool, error) {
 	n := store.Notice{Reason: elsewhereReason, Channel: direct}
-	kept, _, err := a.promiseOf(ctx, t.Occasion)
-	if err == nil && kept != nil {
-		n.Text = choice.PromiseElsewhere(a.words(), *kept, a.promiseText(*kept))
+	promise, _, err := a.promiseOf(ctx, t.Occasion)
+	if err == nil && promise != nil {
+		n.Text = choice.PromiseElsewhere(a.words(), *promise, a.promiseText(*promise))
 	} else if err == nil {
 		n.Reason = movedDirectReason
 		n.Text, err = a.actedNotice(ctx, t)
@@ -148,12 +148,12 @@ func headed(asker, line, text string) string {
 
 // askerOf is the user id of whoever a reply is for; "" if nobody is known.
 func (a *Activities) askerOf(ctx context.Context, t Task) (string, error) {
-	kept, _, err := a.promiseOf(ctx, t.Occasion)
+	promise, _, err := a.promiseOf(ctx, t.Occasion)
 	if err != nil {
 		return "", err
 	}
-	if kept != nil {
-		return kept.Asker, nil
+	if promise != nil {
+		return promise.Asker, nil
 	}
 	if id, ok := strings.CutPrefix(t.Occasion, "step/"); ok {
 		p, err := a.Store.Proposal(ctx, id)

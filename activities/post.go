@@ -84,14 +84,14 @@ func refusedBySlack(err error) bool {
 // well, in a direct message to whoever asked.
 func (a *Activities) postNote(ctx context.Context, t Task, result conversation.Result, cause error) (conversation.Result, error) {
 	note := a.Agents.Prompts.Notice(prompt.Unanswered)
-	_, _, promised := conversation.ParsePromiseKey(t.Occasion)
-	kept, _, err := a.promiseOf(ctx, t.Occasion)
+	_, _, isPromise := conversation.ParsePromiseKey(t.Occasion)
+	promise, _, err := a.promiseOf(ctx, t.Occasion)
 	switch {
 	case err != nil:
 		return "", err
-	case kept != nil:
-		note = a.plainPromise(*kept)
-	case promised: // and forgotten since
+	case promise != nil:
+		note = a.plainPromise(*promise)
+	case isPromise: // and forgotten since
 		return result, cause
 	case t.Occasion != "":
 		if note, err = a.actedNotice(ctx, t); err != nil {
@@ -99,14 +99,14 @@ func (a *Activities) postNote(ctx context.Context, t Task, result conversation.R
 		}
 	}
 	again, err := a.postInstead(ctx, t, store.Notice{Text: note, Reason: refusedReason}, result, cause)
-	if kept == nil || kept.Asker == "" || again != conversation.Failed && !refusedBySlack(err) {
+	if promise == nil || promise.Asker == "" || again != conversation.Failed && !refusedBySlack(err) {
 		return again, err
 	}
-	direct, failed := a.Slack.OpenDirect(ctx, kept.Asker)
+	direct, failed := a.Slack.OpenDirect(ctx, promise.Asker)
 	if failed != nil {
 		return again, failed
 	}
-	return a.postInstead(ctx, t, store.Notice{Text: choice.PromiseElsewhere(a.words(), *kept, a.promiseText(*kept)), Reason: elsewhereReason, Channel: direct}, again, err)
+	return a.postInstead(ctx, t, store.Notice{Text: choice.PromiseElsewhere(a.words(), *promise, a.promiseText(*promise)), Reason: elsewhereReason, Channel: direct}, again, err)
 }
 
 // postInstead posts a note in place of a refused reply, which ended with result and cause. If there is
@@ -153,7 +153,7 @@ func (a *Activities) settleSent(ctx context.Context, t Task, last store.Part) er
 	if last.State != store.Sent && last.Decision == t.decisionKey() {
 		return nil // markSent has settled it
 	}
-	return a.settle(ctx, t, last.Decision, conversation.Sent, t.replyKey())
+	return a.settle(ctx, t, last.Decision, conversation.OutcomePosted, t.replyKey())
 }
 
 // postAtOnce posts a reply of one part that was not attempted yet and need not wait. It needs one query
@@ -177,7 +177,7 @@ func (a *Activities) settle(ctx context.Context, t Task, by string, outcome conv
 	if err := a.Store.Settle(ctx, by, outcome, why); err != nil || by == t.decisionKey() {
 		return err
 	}
-	if outcome == conversation.Sent {
+	if outcome == conversation.OutcomePosted {
 		outcome = conversation.Silent
 	}
 	return a.Store.Settle(ctx, t.decisionKey(), outcome, why)
@@ -191,6 +191,6 @@ func outcomeOf(r conversation.Result) conversation.Outcome {
 	case conversation.Silenced:
 		return conversation.Silent
 	default:
-		return conversation.Unsent
+		return conversation.OutcomeFailed
 	}
 }

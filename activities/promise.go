@@ -190,9 +190,9 @@ func (a *Activities) promisesUnder(ctx context.Context, p store.Part) ([]slack.C
 		shown = append(shown, choice.OfPromise(a.words(), row))
 	}
 	_, occasion, _ := strings.Cut(p.Reply, "/promise/")
-	kept, number, err := a.promiseOf(ctx, "promise/"+occasion)
-	if err == nil && kept != nil {
-		if ask, ok := choice.AskWhetherWanted(a.words(), *kept, number); ok {
+	promise, number, err := a.promiseOf(ctx, "promise/"+occasion)
+	if err == nil && promise != nil {
+		if ask, ok := choice.AskWhetherWanted(a.words(), *promise, number); ok {
 			shown = append(shown, ask)
 		}
 	}
@@ -237,15 +237,15 @@ func (a *Activities) endPromise(ctx context.Context, in EndPromiseInput) (EndPro
 		return EndPromiseOutput{}, err
 	}
 	state, next := store.PromiseState(in.End), time.Time{}
-	if in.End == conversation.Skipped {
+	if in.End == conversation.PromiseSkipped {
 		state = store.PromiseCancelled
 	}
-	if slices.Contains([]conversation.PromiseEnd{conversation.Kept, conversation.NotKept, conversation.Skipped}, in.End) {
+	if slices.Contains([]conversation.PromiseEnd{conversation.PromiseKept, conversation.PromiseFailed, conversation.PromiseSkipped}, in.End) {
 		now := a.Clock()
 		if now.Before(p.Due()) { // this clock is behind the workflow's
 			now = p.Due()
 		}
-		if in.End == conversation.Skipped || !choice.PromiseEndsWith(p, in.Number) {
+		if in.End == conversation.PromiseSkipped || !choice.PromiseEndsWith(p, in.Number) {
 			next = choice.NextDue(p, now)
 		}
 	}

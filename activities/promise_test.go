@@ -126,7 +126,7 @@ func TestForgottenPromise(t *testing.T) {
 	if app := applicationError(t, err); !app.NonRetryable() || !strings.Contains(app.Message(), "is_archived") {
 		t.Errorf("posted: %v", app)
 	}
-	if got, err := runOnce[EndPromiseOutput](b.EndPromise, EndPromiseInput{Conversation: task.Conversation, Promise: "gone", Number: 1, End: conversation.NotKept}); err != nil || !got.Next.IsZero() {
+	if got, err := runOnce[EndPromiseOutput](b.EndPromise, EndPromiseInput{Conversation: task.Conversation, Promise: "gone", Number: 1, End: conversation.PromiseFailed}); err != nil || !got.Next.IsZero() {
 		t.Errorf("ended: %+v, %v", got, err)
 	}
 }
@@ -135,7 +135,7 @@ func TestForgottenPromise(t *testing.T) {
 // skipped is no last one.
 func TestLastTimeOfAPromise(t *testing.T) {
 	t.Parallel()
-	for end, goesOn := range map[conversation.PromiseEnd]bool{conversation.Kept: false, conversation.NotKept: false, conversation.Skipped: true} {
+	for end, goesOn := range map[conversation.PromiseEnd]bool{conversation.PromiseKept: false, conversation.PromiseFailed: false, conversation.PromiseSkipped: true} {
 		b := setup(t)
 		asked := b.say("remind me every day")
 		if _, err := b.Store.AddPromise(t.Context(), store.Promise{
@@ -145,7 +145,7 @@ func TestLastTimeOfAPromise(t *testing.T) {
 			t.Fatal(err)
 		}
 		for number := 1; number <= 90; number++ {
-			as := conversation.Kept
+			as := conversation.PromiseKept
 			if number == 90 {
 				as = end
 			}

@@ -150,7 +150,7 @@ func TestPrunedDecisionsAreNotMadeAgain(t *testing.T) {
 			if c.result != conversation.Silenced {
 				continue
 			}
-			if d := b.decision(task); d.Rule != string(conversation.RuleUnknownOutcome) || d.Outcome != "silent" || d.Reason == "" {
+			if d := b.decision(task); d.Rule != string(conversation.RuleLapsed) || d.Outcome != "silent" || d.Reason == "" {
 				t.Errorf("%s: the ledger has %+v", name, d)
 			}
 			if got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true, Notice: true}); err != nil || got.Result != conversation.Silenced {

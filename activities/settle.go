@@ -21,7 +21,7 @@ type SettleInput struct {
 // Settle saves the outcome of a decision in the ledger, and the decision itself if the activity that
 // makes it never completed.
 func (a *Activities) Settle(ctx context.Context, in SettleInput) error {
-	if in.Outcome != conversation.Sent {
+	if in.Outcome != conversation.OutcomePosted {
 		a.notPosted(in.Task, in.Addressed)
 	}
 	d := in.decisionRow("judgment")
@@ -36,7 +36,7 @@ func (a *Activities) Settle(ctx context.Context, in SettleInput) error {
 	if err := a.Store.Settle(ctx, d.Key, in.Outcome, in.By); err != nil {
 		return classify(err)
 	}
-	if in.Outcome == conversation.Unsent && !in.Addressed {
+	if in.Outcome == conversation.OutcomeFailed && !in.Addressed {
 		if d, err := a.Store.Decision(ctx, d.Key); err == nil && !d.HasVerdict() {
 			a.Metrics.judgmentFailed()
 		}

@@ -87,16 +87,16 @@ func (a *Activities) askShadow(ctx context.Context, in ShadowInput) (out ShadowO
 	if used, err := a.shadowUsedUp(ctx); err != nil || used {
 		return ShadowOutput{Done: true}, err
 	}
-	kept, err := a.Store.LeaseSnapshot(ctx, runOf(ctx), shadowLease)
-	if err != nil || kept == nil {
+	snapshot, err := a.Store.LeaseSnapshot(ctx, runOf(ctx), shadowLease)
+	if err != nil || snapshot == nil {
 		return ShadowOutput{Done: true}, err
 	}
-	s, err := agents.DecodeSnapshot(kept.Data)
+	s, err := agents.DecodeSnapshot(snapshot.Data)
 	if err != nil { // of another version
-		a.Logger.WarnContext(ctx, "a snapshot cannot be read", "decision", kept.Decision, "error", err)
-		return ShadowOutput{}, a.Store.DropSnapshot(ctx, kept.Decision)
+		a.Logger.WarnContext(ctx, "a snapshot cannot be read", "decision", snapshot.Decision, "error", err)
+		return ShadowOutput{}, a.Store.DropSnapshot(ctx, snapshot.Decision)
 	}
-	given, err := a.Store.OpinionsOf(ctx, []string{kept.Decision})
+	given, err := a.Store.OpinionsOf(ctx, []string{snapshot.Decision})
 	if err != nil {
 		return ShadowOutput{}, err
 	}
@@ -110,9 +110,9 @@ func (a *Activities) askShadow(ctx context.Context, in ShadowInput) (out ShadowO
 			continue
 		}
 		if used, err := a.shadowUsedUp(ctx); err != nil || used {
-			return ShadowOutput{Done: true}, errors.Join(err, a.Store.PutOffSnapshot(ctx, kept.Decision, 0))
+			return ShadowOutput{Done: true}, errors.Join(err, a.Store.PutOffSnapshot(ctx, snapshot.Decision, 0))
 		}
-		answered, err := a.opinion(ctx, j, *kept, s)
+		answered, err := a.opinion(ctx, j, *snapshot, s)
 		if err != nil {
 			return ShadowOutput{}, err
 		}
@@ -121,13 +121,13 @@ func (a *Activities) askShadow(ctx context.Context, in ShadowInput) (out ShadowO
 		}
 	}
 	if left {
-		return out, a.Store.PutOffSnapshot(ctx, kept.Decision, shadowPause)
+		return out, a.Store.PutOffSnapshot(ctx, snapshot.Decision, shadowPause)
 	}
-	return out, a.Store.DropSnapshot(ctx, kept.Decision)
+	return out, a.Store.DropSnapshot(ctx, snapshot.Decision)
 }
 
 // opinion asks one judge and saves what it says. answered is false if it may answer later.
-func (a *Activities) opinion(ctx context.Context, j agents.ShadowJudge, kept store.Snapshot, s agents.Snapshot) (answered bool, err error) {
+func (a *Activities) opinion(ctx context.Context, j agents.ShadowJudge, snapshot store.Snapshot, s agents.Snapshot) (answered bool, err error) {
 	asking, cancel := context.WithTimeout(ctx, shadowTimeout)
 	defer cancel()
 	v, answer, failure := a.Agents.Opinion(asking, j, s)
@@ -135,7 +135,7 @@ func (a *Activities) opinion(ctx context.Context, j agents.ShadowJudge, kept sto
 		return false, ctx.Err()
 	}
 	o := store.Opinion{
-		TeamID: kept.Team, ChannelID: kept.Channel, Decision: kept.Decision, Judge: j.Name, MinConfidence: j.MinConfidence, Prompt: j.Prompts.JudgmentFingerprint(),
+		TeamID: snapshot.Team, ChannelID: snapshot.Channel, Decision: snapshot.Decision, Judge: j.Name, MinConfidence: j.MinConfidence, Prompt: j.Prompts.JudgmentFingerprint(),
 		Model: answer.Model, TokensIn: answer.Usage.Input, TokensOut: answer.Usage.Output, LatencyUS: answer.Latency.Microseconds(),
 	}
 	refused, fromModel := errors.AsType[*llm.Error](failure)
@@ -143,7 +143,7 @@ func (a *Activities) opinion(ctx context.Context, j agents.ShadowJudge, kept sto
 	case failure == nil:
 		o.Confidence, o.Reason, o.DelaySeconds, o.Wanted = &v.Confidence, v.Reason, v.DelaySeconds, v.ShouldRespond
 		o.ShouldRespond = v.ShouldRespond && v.Confidence >= j.MinConfidence
-	case fromModel && refused.Retryable() && kept.Attempts < shadowAttempts:
+	case fromModel && refused.Retryable() && snapshot.Attempts < shadowAttempts:
 		a.Logger.WarnContext(ctx, "a judge of shadow does not answer", "judge", j.Name, "conversation", s.Conversation.ID(), "error_kind", llm.KindOf(failure))
 		return false, nil
 	case fromModel:

@@ -38,7 +38,7 @@ type written struct {
 // writeReply asks the model for the reply, and sets what the whole reply has cost. Nobody waits for an
 // unsolicited reply, so Slack is first asked whether the channel was made private or shared; if it does
 // not answer, its last answer counts.
-func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known agents.Known, kept *store.Promise, d *store.Decision) (written, error) {
+func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known agents.Known, promise *store.Promise, d *store.Decision) (written, error) {
 	if !in.Addressed && !in.Conversation.Direct() {
 		_, _ = a.Directory.Refresh(ctx, in.Conversation.Team, in.Conversation.Channel, channelWait) // which logs its error
 	}
@@ -54,7 +54,7 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known agen
 	}
 	about := agents.Reply{Conversation: in.Conversation, Trigger: in.Trigger, Until: in.Until, Addressed: in.Addressed, Turns: l.turns, By: l.by}
 	attempt := attemptOf(ctx, in.Task)
-	attempt.Kept = len(l.turns)
+	attempt.Saved = len(l.turns)
 	about.ShowsFiles = in.Occasion == "" && !attempt.LeavesFiles
 	about.Follows = in.Addressed && in.Round > 0 && known.Settings.Mode == config.ModeMention // there a conversation hears only of mentions
 	if in.Occasion == "" && !in.Ordered {
@@ -63,8 +63,8 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known agen
 	if about.Acted, err = a.actedFor(ctx, in.Task); err != nil {
 		return written{}, err
 	}
-	if kept != nil {
-		shown := shownPromise(*kept)
+	if promise != nil {
+		shown := shownPromise(*promise)
 		about.Promise = &shown
 	}
 	began := a.Clock()
@@ -89,7 +89,7 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known agen
 	q, answer, err := a.Agents.AskReply(ctx, about, attempt)
 	vain := err == nil && answer.Turn == nil && about.InVain(answer.Text)
 	if vain {
-		about.Promised = answer.Text
+		about.VainDraft = answer.Text
 		before := answer
 		if q, answer, err = a.Agents.AskReply(ctx, about, attempt); err != nil {
 			answer, err = before, nil // the draft, with a line that it promises nothing
@@ -115,7 +115,7 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known agen
 	text, reaction := prompt.SafeReply(text, q.Shown(), a.writtenFor(ctx, in, place, known.Settings.Persona), a.Agents.Recall.Persona), ""
 	if name := chat.ParseReaction(text); name != "" {
 		text = chat.EmojiCharacter(name)
-		if slices.Contains(about.Reactions, name) && l.proposed+l.unproposed == 0 && !about.Promises() && kept == nil {
+		if slices.Contains(about.Reactions, name) && l.proposed+l.unproposed == 0 && !about.Promises() && promise == nil {
 			reaction = name
 		}
 	}

@@ -147,7 +147,7 @@ func (r *conversationRun) settle(e conversation.Settle) {
 	in := activities.SettleInput{
 		Task: r.taskOf(e.Epoch, e.Trigger, e.Occasion), Addressed: e.Addressed, Outcome: e.Outcome, By: e.By,
 	}
-	if e.Outcome == conversation.Unsent {
+	if e.Outcome == conversation.OutcomeFailed {
 		in.By = r.failure
 	}
 	r.detach(ctx, "write down the outcome "+string(e.Outcome), e.Trigger.TS, do.Settle, in)

@@ -37,7 +37,7 @@ func (s *State) apply(e Event, now time.Time) []Effect {
 		}
 	case Posted:
 		if s.Phase == Replying && s.Posting && e.Epoch == s.Epoch {
-			effects := append(s.open(e.Opened), s.promised(e.Promised)...)
+			effects := append(s.open(e.Opened), s.addPromises(e.Promised)...)
 			return append(effects, s.posted(e.Result, now)...)
 		}
 	case Checked:
@@ -77,10 +77,10 @@ func (s *State) Droppable() bool {
 func (s *State) drop(e Drop, now time.Time) []Effect {
 	effects := s.withdraw(Dropped, e.By)
 	switch {
-	case s.keeping() != nil && e.Silence:
+	case s.currentPromise() != nil && e.Silence:
 		return append(effects, s.hold(now.Add(recheck), now)...)
-	case s.keeping() != nil:
-		effects = append(effects, s.endKept(PromiseCancelled, e.By)...)
+	case s.currentPromise() != nil:
+		effects = append(effects, s.endCurrentPromise(PromiseCancelled, e.By)...)
 	}
 	return append(effects, s.next(now)...)
 }
@@ -145,7 +145,7 @@ func (s *State) classify(changes Changes, now time.Time) incoming {
 				in.said = put(in.said, it)
 			case contains(in.addressed, c.TS):
 				in.addressed = put(in.addressed, it)
-			case contains(s.Answering, c.TS) && s.keeping() != nil: // what was promised stays
+			case contains(s.Answering, c.TS) && s.currentPromise() != nil: // what was promised stays
 			case contains(s.Pending, c.TS), contains(s.Answering, c.TS), contains(s.Later, c.TS):
 				in.edited = put(in.edited, it)
 			}
@@ -190,11 +190,11 @@ func (s *State) receive(changes Changes, now time.Time) []Effect {
 	if len(in.said)+len(in.addressed)+len(in.edited) == 0 {
 		return effects
 	}
-	if s.keeping() != nil {
+	if s.currentPromise() != nil {
 		effects = append(effects, s.beginAgain(newest(merge(slices.Concat(in.said, in.addressed), in.edited)).TS, now)...)
 	}
 	switch {
-	case s.keeping() != nil: // too late to begin again
+	case s.currentPromise() != nil: // too late to begin again
 		s.keepForLater(in)
 		return effects
 	case len(in.addressed) > 0 && !s.Conversation.AnswersHere():
@@ -274,7 +274,7 @@ func (s *State) remove(r removal, now time.Time) []Effect {
 		}
 	case contains(s.Answering, ts):
 		effects := s.withdraw(r.outcome, r.by)
-		effects = append(effects, s.endKept(PromiseCancelled, r.by)...) // unless its deletion has withdrawn it
+		effects = append(effects, s.endCurrentPromise(PromiseCancelled, r.by)...) // unless its deletion has withdrawn it
 		s.Answering = without(s.Answering, ts)
 		if len(s.Answering) > 0 {
 			return append(effects, s.compose(now))
@@ -350,7 +350,7 @@ func (s *State) tick(now time.Time) []Effect {
 	case s.Phase == Delaying && !now.Before(s.DueAt):
 		effects = append(effects, s.composeJudged(now))
 	}
-	return append(effects, s.keepDue(now)...)
+	return append(effects, s.turnToDuePromise(now)...)
 }
 
 func (s *State) judged(e Judged, now time.Time) []Effect {
@@ -470,7 +470,7 @@ func (s *State) composed(e Composed, now time.Time) []Effect {
 	case r == Outdated:
 		effects := []Effect{s.settleEffect(Withdrawn, e.By)}
 		return append(effects, s.restart(now)...)
-	case s.keeping() != nil: // silenced
+	case s.currentPromise() != nil: // silenced
 		return s.hold(now.Add(recheck), now)
 	default:
 		return s.next(now)
@@ -519,24 +519,24 @@ func (s *State) posted(r Result, now time.Time) []Effect {
 		}
 		return s.restart(now)
 	case Failed:
-		effects := []Effect{s.settleEffect(Unsent, "")}
-		effects = append(effects, s.endKept(NotKept, "")...)
+		effects := []Effect{s.settleEffect(OutcomeFailed, "")}
+		effects = append(effects, s.endCurrentPromise(PromiseFailed, "")...)
 		s.notPosted()
 		return append(effects, s.next(now)...)
 	case Silenced:
 		s.notPosted()
-		if s.keeping() != nil {
+		if s.currentPromise() != nil {
 			return s.hold(now.Add(recheck), now)
 		}
 	}
-	effects := s.endKept(Kept, "")
+	effects := s.endCurrentPromise(PromiseKept, "")
 	return append(effects, s.next(now)...)
 }
 
 // fail settles a decision as failed. It creates the effect before next begins a new epoch.
 func (s *State) fail(now time.Time) []Effect {
-	effects := []Effect{s.settleEffect(Unsent, "")}
-	effects = append(effects, s.endKept(NotKept, "")...)
+	effects := []Effect{s.settleEffect(OutcomeFailed, "")}
+	effects = append(effects, s.endCurrentPromise(PromiseFailed, "")...)
 	return append(effects, s.next(now)...)
 }
 
@@ -544,7 +544,7 @@ func (s *State) fail(now time.Time) []Effect {
 // signalled, and restarts with the other messages.
 func (s *State) dropTrigger(now time.Time) []Effect {
 	trigger := s.trigger().TS
-	effects := s.endKept(PromiseWithdrawn, trigger)
+	effects := s.endCurrentPromise(PromiseWithdrawn, trigger)
 	s.Answering, s.Pending, s.Later = without(s.Answering, trigger), without(s.Pending, trigger), without(s.Later, trigger)
 	return append(effects, s.restart(now)...)
 }

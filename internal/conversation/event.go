@@ -172,14 +172,14 @@ type Settle struct {
 type Outcome string
 
 const (
-	Pending   Outcome = "pending" // no outcome yet
-	Silent    Outcome = "silent"
-	Sent      Outcome = "posted"
-	Withdrawn Outcome = "withdrawn"
-	Dropped   Outcome = "dropped"
-	Overruled Outcome = "overruled" // by an operator's AnswerNow
-	Unsent    Outcome = "failed"
-	Retracted Outcome = "retracted" // by an operator, after it was posted or while it was
+	Pending       Outcome = "pending" // no outcome yet
+	Silent        Outcome = "silent"
+	OutcomePosted Outcome = "posted"
+	Withdrawn     Outcome = "withdrawn"
+	Dropped       Outcome = "dropped"
+	Overruled     Outcome = "overruled" // by an operator's AnswerNow
+	OutcomeFailed Outcome = "failed"
+	Retracted     Outcome = "retracted" // by an operator, after it was posted or while it was
 )
 
 func (Judge) effect()   {}

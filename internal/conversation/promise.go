@@ -32,13 +32,13 @@ type OpenPromise struct {
 type PromiseEnd string
 
 const (
-	Kept             PromiseEnd = "kept"
-	Released         PromiseEnd = "released" // settled when it was due
+	PromiseKept      PromiseEnd = "kept"
+	PromiseReleased  PromiseEnd = "released" // settled when it was due
 	PromiseWithdrawn PromiseEnd = "withdrawn"
 	PromiseCancelled PromiseEnd = "cancelled"
-	NotKept          PromiseEnd = "failed"
-	// Skipped is PromiseCancelled, or only this time of a promise that repeats.
-	Skipped PromiseEnd = "skipped"
+	PromiseFailed    PromiseEnd = "failed"
+	// PromiseSkipped is PromiseCancelled, or only this time of a promise that repeats.
+	PromiseSkipped PromiseEnd = "skipped"
 )
 
 // PromiseRef is what a change says of a promise.
@@ -143,8 +143,8 @@ func ParsePromiseKey(key string) (id string, number int, ok bool) {
 
 func (p OpenPromise) key() string { return PromiseKey(p.ID, p.Number) }
 
-// keeping returns the promise that the work under way is about, or nil.
-func (s *State) keeping() *OpenPromise {
+// currentPromise returns the promise that the work under way is about, or nil.
+func (s *State) currentPromise() *OpenPromise {
 	if !strings.HasPrefix(s.Occasion, promisePrefix) {
 		return nil
 	}
@@ -167,7 +167,7 @@ func (s *State) promise(id string) *OpenPromise {
 
 // NextPromise is when the state has to turn to a promise; zero if it need not, or is busy with other work.
 func (s *State) NextPromise() time.Time {
-	if s.Phase == Replying || s.keeping() != nil {
+	if s.Phase == Replying || s.currentPromise() != nil {
 		return time.Time{}
 	}
 	var first time.Time
@@ -182,8 +182,8 @@ func (s *State) NextPromise() time.Time {
 	return first
 }
 
-// promised adds the promises of a reply that was posted.
-func (s *State) promised(made []OpenPromise) []Effect {
+// addPromises adds the promises of a reply that was posted.
+func (s *State) addPromises(made []OpenPromise) []Effect {
 	var effects []Effect
 	for _, p := range made {
 		switch {
@@ -214,9 +214,9 @@ func (p OpenPromise) endEffect() Effect {
 	return EndPromise{ID: p.ID, TS: p.TS, Number: p.Number, End: p.Ended, By: p.By}
 }
 
-// endKept ends the promise that the work under way is about. The caller ends the work.
-func (s *State) endKept(end PromiseEnd, by string) []Effect {
-	if p := s.keeping(); p != nil {
+// endCurrentPromise ends the promise that the work under way is about. The caller ends the work.
+func (s *State) endCurrentPromise(end PromiseEnd, by string) []Effect {
+	if p := s.currentPromise(); p != nil {
 		return s.endPromise(p.ID, end, by)
 	}
 	return nil
@@ -256,7 +256,7 @@ func (s *State) moved(c Change, now time.Time) []Effect {
 		return nil
 	}
 	var effects []Effect
-	if s.keeping() == p && !s.Posting {
+	if s.currentPromise() == p && !s.Posting {
 		if c.Kind == Due {
 			return nil
 		}
@@ -277,12 +277,12 @@ func (s *State) cancelPromise(c Change, now time.Time) []Effect {
 	if p == nil {
 		return effects
 	}
-	under := s.keeping() == p && !s.Posting
+	under := s.currentPromise() == p && !s.Posting
 	if under {
 		effects = append(effects, s.withdraw(Dropped, c.By)...)
 		s.Answering, s.Occasion = nil, ""
 	}
-	if s.keeping() != p { // a post under way is recorded as it ends
+	if s.currentPromise() != p { // a post under way is recorded as it ends
 		s.dropPromise(p.ID)
 	}
 	if under {
@@ -302,10 +302,10 @@ func (s *State) withdrawPromises(ts string) []Effect {
 	return effects
 }
 
-// keepDue turns to the promise that has been due for longest, unless other work is under way that it waits
+// turnToDuePromise turns to the promise that has been due for longest, unless other work is under way that it waits
 // for. What waits for a judgment waits again after it.
-func (s *State) keepDue(now time.Time) []Effect {
-	if s.Phase == Replying || s.keeping() != nil || now.Before(s.HeldUntil) || len(s.Occasions) > 0 {
+func (s *State) turnToDuePromise(now time.Time) []Effect {
+	if s.Phase == Replying || s.currentPromise() != nil || now.Before(s.HeldUntil) || len(s.Occasions) > 0 {
 		return nil
 	}
 	var due *OpenPromise
@@ -332,7 +332,7 @@ func (s *State) checkEffect() Effect {
 
 // checked does what was found about a promise that is due.
 func (s *State) checked(e Checked, now time.Time) []Effect {
-	p := s.keeping()
+	p := s.currentPromise()
 	if p == nil { // it has ended meanwhile
 		return s.next(now)
 	}
@@ -352,13 +352,13 @@ func (s *State) checked(e Checked, now time.Time) []Effect {
 	var effects []Effect
 	switch e.Result {
 	case CheckRelease:
-		effects = s.endKept(Released, "")
+		effects = s.endCurrentPromise(PromiseReleased, "")
 	case CheckSkip:
-		effects = s.endKept(Skipped, e.By)
+		effects = s.endCurrentPromise(PromiseSkipped, e.By)
 	case CheckCancel:
-		effects = s.endKept(PromiseCancelled, e.By)
+		effects = s.endCurrentPromise(PromiseCancelled, e.By)
 	case CheckWithdraw:
-		effects = s.endKept(PromiseWithdrawn, p.TS)
+		effects = s.endCurrentPromise(PromiseWithdrawn, p.TS)
 	default:
 		effects = []Effect{ShowProposal{ProposalRef: ProposalRef{p.ID, p.TS}}}
 		s.dropPromise(p.ID)
@@ -378,7 +378,7 @@ func (s *State) hold(until, now time.Time) []Effect {
 // beginAgain gives up the work about a promise for what has just been said, so that it begins again with
 // that, unless it is too late already or the post is under way.
 func (s *State) beginAgain(by string, now time.Time) []Effect {
-	p := s.keeping()
+	p := s.currentPromise()
 	if p == nil || s.Posting || now.After(p.DueAt.Add(seconds(s.Policy.MaxWait))) {
 		return nil
 	}

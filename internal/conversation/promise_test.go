@@ -17,8 +17,8 @@ func (w *workshop) endPromise(next time.Time) {
 	w.apply(PromiseEnded{ID: e.ID, Number: e.Number, Next: next})
 }
 
-// promised answers a mention by a reply with a promise that is due in an hour.
-func promised(t *testing.T) *workshop {
+// withPromise answers a mention by a reply with a promise that is due in an hour.
+func withPromise(t *testing.T) *workshop {
 	w := newWorkshop(t)
 	w.change(Addressed, asked, "")
 	w.finish()
@@ -71,7 +71,7 @@ func (w *workshop) over(number, told int, want ...PromiseEnd) {
 
 func TestPromises(t *testing.T) {
 	t.Run("kept", func(t *testing.T) {
-		w := promised(t)
+		w := withPromise(t)
 		w.due()
 		w.finish()
 		if c, ok := w.work.(Compose); !ok || c.Occasion != "promise/m/1" || !c.Addressed || c.Notice {
@@ -79,19 +79,19 @@ func TestPromises(t *testing.T) {
 		}
 		w.finish()
 		w.finish()
-		w.over(1, 1, Kept)
+		w.over(1, 1, PromiseKept)
 		if !w.s.ShouldClose(w.now.Add(time.Hour)) {
 			t.Error("does not close")
 		}
 	})
 	t.Run("released in silence", func(t *testing.T) {
-		w := promised(t)
+		w := withPromise(t)
 		w.due()
 		w.checks(Checked{Result: CheckRelease})
-		w.over(1, 0, Released)
+		w.over(1, 0, PromiseReleased)
 	})
 	t.Run("kept in its own words, where no model can be asked", func(t *testing.T) {
-		w := promised(t)
+		w := withPromise(t)
 		w.due()
 		w.checks(Checked{Result: CheckPlain})
 		if c, ok := w.work.(Compose); !ok || !c.Notice {
@@ -99,10 +99,10 @@ func TestPromises(t *testing.T) {
 		}
 		w.finish()
 		w.finish()
-		w.over(1, 1, Kept)
+		w.over(1, 1, PromiseKept)
 	})
 	t.Run("kept in its own words, where none are composed", func(t *testing.T) {
-		w := promised(t)
+		w := withPromise(t)
 		w.due()
 		w.finish()
 		c := w.work.(Compose)
@@ -113,10 +113,10 @@ func TestPromises(t *testing.T) {
 		}
 		w.finish()
 		w.finish()
-		w.over(1, 1, Kept)
+		w.over(1, 1, PromiseKept)
 	})
 	t.Run("a message begins it again, and is judged after it", func(t *testing.T) {
-		w := promised(t)
+		w := withPromise(t)
 		w.due()
 		w.finish()
 		w.change(Said, "50.000001", "")
@@ -127,13 +127,13 @@ func TestPromises(t *testing.T) {
 		w.finish()
 		w.finish()
 		w.finish()
-		w.over(1, 1, Kept)
+		w.over(1, 1, PromiseKept)
 		if w.s.Phase != Waiting || len(w.s.Pending) != 1 {
 			t.Errorf("then %+v", w.s)
 		}
 	})
 	t.Run("nothing begins it again when it is late", func(t *testing.T) {
-		w := promised(t)
+		w := withPromise(t)
 		w.due()
 		w.now = w.now.Add(11 * time.Minute)
 		w.change(Said, "50.000001", "")
@@ -142,7 +142,7 @@ func TestPromises(t *testing.T) {
 		}
 	})
 	t.Run("whoever addresses the bot goes first", func(t *testing.T) {
-		w := promised(t)
+		w := withPromise(t)
 		w.due()
 		w.change(Addressed, "50.000001", "")
 		w.apply(Tick{})
@@ -155,10 +155,10 @@ func TestPromises(t *testing.T) {
 		w.finish()
 		w.finish()
 		w.finish()
-		w.over(1, 1, Kept)
+		w.over(1, 1, PromiseKept)
 	})
 	t.Run("what waits for a judgment waits again after it", func(t *testing.T) {
-		w := promised(t)
+		w := withPromise(t)
 		w.now = w.s.Promises[0].DueAt.Add(-10 * time.Second)
 		w.change(Said, "50.000001", "")
 		w.now = w.now.Add(10 * time.Second)
@@ -166,13 +166,13 @@ func TestPromises(t *testing.T) {
 		w.finish()
 		w.finish()
 		w.finish()
-		w.over(1, 1, Kept)
+		w.over(1, 1, PromiseKept)
 		if w.s.Phase != Waiting {
 			t.Errorf("then %+v", w.s)
 		}
 	})
 	t.Run("held up, and let go again by an unmute", func(t *testing.T) {
-		w := promised(t)
+		w := withPromise(t)
 		w.due()
 		until := w.now.Add(9 * time.Hour)
 		w.checks(Checked{Result: CheckHold, Until: until})
@@ -186,10 +186,10 @@ func TestPromises(t *testing.T) {
 		w.finish()
 		w.finish()
 		w.finish()
-		w.over(1, 1, Kept)
+		w.over(1, 1, PromiseKept)
 	})
 	t.Run("an order to be silent holds it up, an order to drop it cancels it", func(t *testing.T) {
-		w := promised(t)
+		w := withPromise(t)
 		w.due()
 		w.apply(Drop{By: "ops", Silence: true})
 		if w.work != nil || len(w.s.Promises) != 1 || w.s.Promises[0].Ended != "" || w.s.Phase != Idle {
@@ -202,7 +202,7 @@ func TestPromises(t *testing.T) {
 		w.over(1, 0, PromiseCancelled)
 	})
 	t.Run("cancelled while it is composed", func(t *testing.T) {
-		w := promised(t)
+		w := withPromise(t)
 		w.due()
 		w.finish()
 		w.apply(Changes{{TS: asked, Kind: Cancelled, Revision: "m", By: "slack:U1"}})
@@ -223,7 +223,7 @@ func TestPromises(t *testing.T) {
 	})
 	t.Run("the message that asked is deleted", func(t *testing.T) {
 		for _, working := range []bool{false, true} {
-			w := promised(t)
+			w := withPromise(t)
 			if working {
 				w.due()
 			}
@@ -235,19 +235,19 @@ func TestPromises(t *testing.T) {
 		}
 	})
 	t.Run("an edit of the message that asked changes nothing", func(t *testing.T) {
-		w := promised(t)
+		w := withPromise(t)
 		w.due()
 		w.apply(Changes{{TS: asked, Kind: Edited, Revision: "1"}})
 		w.finish()
 		w.finish()
 		w.finish()
-		w.over(1, 1, Kept)
+		w.over(1, 1, PromiseKept)
 		if w.s.Phase != Idle {
 			t.Errorf("then %s", w.s.Phase)
 		}
 	})
 	t.Run("stop ends it while it is under way", func(t *testing.T) {
-		w := promised(t)
+		w := withPromise(t)
 		w.due()
 		w.finish()
 		w.apply(Changes{{TS: "50.000001", Kind: Addressed, Author: "U1", Mention: true, Stop: true}})
@@ -257,7 +257,7 @@ func TestPromises(t *testing.T) {
 		w.over(1, 0, PromiseCancelled)
 	})
 	t.Run("moved", func(t *testing.T) {
-		w := promised(t)
+		w := withPromise(t)
 		sooner := PromiseRef{"m", 1, w.now.Add(time.Minute).UTC()}
 		w.apply(Changes{{TS: asked, Kind: Moved, Revision: sooner.String(), Author: "U1"}})
 		w.due()
@@ -280,10 +280,10 @@ func TestPromises(t *testing.T) {
 		w.finish()
 		w.finish()
 		w.finish()
-		w.over(3, 1, Kept)
+		w.over(3, 1, PromiseKept)
 	})
 	t.Run("repeats when the last time is recorded", func(t *testing.T) {
-		w := promised(t)
+		w := withPromise(t)
 		w.due()
 		w.finish()
 		w.finish()
@@ -296,10 +296,10 @@ func TestPromises(t *testing.T) {
 		w.endPromise(w.now.Add(time.Hour))
 		w.due()
 		w.checks(Checked{Result: CheckRelease})
-		w.over(2, 0, Released)
+		w.over(2, 0, PromiseReleased)
 	})
 	t.Run("an idle day with it ends in a new run, which goes on with what is recorded", func(t *testing.T) {
-		w := promised(t)
+		w := withPromise(t)
 		w.s.Promises[0].DueAt = w.now.Add(48 * time.Hour)
 		w.now = w.now.Add(2 * time.Hour)
 		if w.s.ShouldClose(w.now) || !w.s.ShouldRenew(w.now) {
@@ -310,7 +310,7 @@ func TestPromises(t *testing.T) {
 		w.finish()
 		w.finish()
 		w.finish()
-		if f := w.s.InFlight(); len(f) != 1 || f[0] != (EndPromise{"m", asked, 1, Kept, ""}) {
+		if f := w.s.InFlight(); len(f) != 1 || f[0] != (EndPromise{"m", asked, 1, PromiseKept, ""}) {
 			t.Errorf("the next run resumes %+v", f)
 		}
 	})
@@ -350,7 +350,7 @@ func FuzzPromises(f *testing.F) {
 			p := model[e.ID]
 			next := time.Time{}
 			if p.number == e.Number && !p.over {
-				if p.repeat && e.End == Kept {
+				if p.repeat && e.End == PromiseKept {
 					p.number++
 					p.due = w.now.Add(time.Duration(1+r.IntN(500)) * time.Second)
 					next = p.due

@@ -36,7 +36,7 @@ const (
 	RuleOverBudget     Rule = "over_budget"
 	RuleLowConfidence  Rule = "low_confidence"
 	RuleSecondLook     Rule = "second_look"
-	RuleUnknownOutcome Rule = "lapsed"
+	RuleLapsed         Rule = "lapsed"
 )
 
 // reasons are recorded in the ledger with their rule.
@@ -54,7 +54,7 @@ var reasons = map[Rule]string{
 	RuleOverBudget:     "a budget of today is used up",
 	RuleLowConfidence:  "the model wanted to speak, and was less sure than min_confidence",
 	RuleSecondLook:     "the model looked at its draft again, and would not post it any more",
-	RuleUnknownOutcome: "it was heard of before what the ledger keeps, and may have been answered",
+	RuleLapsed:         "it was heard of before what the ledger keeps, and may have been answered",
 }
 
 // Rules returns all rules in order.
@@ -150,7 +150,7 @@ func (in RuleInputs) AddressedRule() Rule {
 	case in.Stopped && !chat.Mentions(in.Trigger.Text, in.BotID): // a mention from before the stop is still answered
 		return RuleStopped
 	case in.UnknownOutcome:
-		return RuleUnknownOutcome
+		return RuleLapsed
 	}
 	return NoRule
 }

@@ -76,7 +76,7 @@ func TestRule(t *testing.T) {
 		{name: "over budget in quiet hours", in: RuleInputs{Mode: ModeJudge, Quiet: true, OverBudget: true, Tail: tail(person(0, "hello"))}, want: RuleQuietHours, unsolicited: RuleQuietHours},
 		{name: "over budget, and off", in: RuleInputs{Mode: ModeOff, OverBudget: true}, want: RuleModeOff, addressed: RuleModeOff, unsolicited: RuleModeOff},
 		{name: "another reason over budget", in: RuleInputs{Mode: ModeJudge, OverBudget: true, Tail: tail(person(0, "<@U2> look"))}, want: RuleAddressesOther, unsolicited: RuleOverBudget},
-		{name: "unknown outcome", in: RuleInputs{Mode: ModeAll, UnknownOutcome: true, Tail: tail(person(0, "hello"))}, want: RuleUnknownOutcome, addressed: RuleUnknownOutcome},
+		{name: "unknown outcome", in: RuleInputs{Mode: ModeAll, UnknownOutcome: true, Tail: tail(person(0, "hello"))}, want: RuleLapsed, addressed: RuleLapsed},
 		{name: "other bots only", in: RuleInputs{Mode: ModeJudge, Tail: tail(bot(1), bot(2), bot(3), bot(4))}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

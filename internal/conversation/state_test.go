@@ -139,7 +139,7 @@ func TestStateThroughJSON(t *testing.T) {
 		Epoch:   7, Seen: []string{"x"},
 		Proposals: []OpenProposal{{ID: "p", TS: ts(1), LapsesAt: second(9)}}, Acting: []ProposalRef{{ID: "q", TS: ts(2)}},
 		Occasions: []Occasion{{Key: "step/r", Trigger: Item{TS: ts(3)}}},
-		Promises:  []OpenPromise{{ID: "m", TS: ts(1), Author: "U1", DueAt: second(9), Number: 2, Ended: Kept, By: "U2"}}, HeldUntil: second(8),
+		Promises:  []OpenPromise{{ID: "m", TS: ts(1), Author: "U1", DueAt: second(9), Number: 2, Ended: PromiseKept, By: "U2"}}, HeldUntil: second(8),
 	}
 	for _, part := range []any{full, full.Work} {
 		for field, value := range reflect.ValueOf(part).Fields() {

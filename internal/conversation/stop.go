@@ -77,8 +77,8 @@ func (s *State) stop(it Item, now time.Time) []Effect {
 		return nil
 	}
 	effects := s.withdraw(Dropped, it.by())
-	if p := s.keeping(); p != nil && it.stops(Item{Author: p.Author}) {
-		effects = append(effects, s.endKept(PromiseCancelled, it.by())...)
+	if p := s.currentPromise(); p != nil && it.stops(Item{Author: p.Author}) {
+		effects = append(effects, s.endCurrentPromise(PromiseCancelled, it.by())...)
 	}
 	s.Answering, s.Pending = withoutStopped(s.Answering, it), withoutStopped(s.Pending, it)
 	switch {

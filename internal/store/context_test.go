@@ -136,7 +136,7 @@ func TestThreadMemories(t *testing.T) {
 		}
 		db.remember(t, noon, theChannel, chat.Scope{Team: team, Channel: "C2", Thread: at(9)})
 		db.remember(t, noon, thread(1))
-		db.save(t, MemoryUpdate{Scope: thread(2), Short: ClearMemory, Read: noon})
+		db.save(t, MemoryUpdate{Scope: thread(2), Short: WithdrawMemory, Read: noon})
 		db.draft(t, thread(5), chat.ShortTerm, "draft", Cursor{})
 		for _, test := range []struct {
 			since  int // minutes
@@ -170,7 +170,7 @@ func TestThreadMemoriesFromAFastClock(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		c := Cursor{Newest: noon, Count: 1}
 		must(t, db.SaveDraft(t.Context(), Memory{Scope: aThread, Term: chat.ShortTerm, Text: "ahead", Made: noon.Add(time.Hour)}, c))
-		db.save(t, MemoryUpdate{Scope: aThread, Short: PromoteDraft, Cursor: c, Read: noon})
+		db.save(t, MemoryUpdate{Scope: aThread, Short: RenewMemory, Cursor: c, Read: noon})
 		got, err := db.Context(t.Context(), ContextRequest{Conversation: chat.Conversation(theChannel), Remembered: noon.Add(time.Hour), Threads: 1})
 		if err != nil || got.Threads[at(1)] != "ahead" {
 			t.Errorf("got %v, %v", got.Threads, err)

@@ -64,7 +64,7 @@ func TestCurrentCursorOfTheWorkspace(t *testing.T) {
 		check("a channel left", made, 2)
 		db.draft(t, public, chat.ShortTerm, "draft", Cursor{})
 		check("a draft", made, 2)
-		db.save(t, MemoryUpdate{Scope: public, Short: ClearMemory, Read: noon})
+		db.save(t, MemoryUpdate{Scope: public, Short: WithdrawMemory, Read: noon})
 		check("a memory withdrawn", made, 1)
 		db.remember(t, noon, public)
 		check("made anew", db.clock.now(), 2)
@@ -314,7 +314,7 @@ func TestOldThreadsAreCheckedWhileRecalled(t *testing.T) {
 				t.Errorf("recalled since %v: %v, %v; want %d", recalled, got, err, want)
 			}
 		}
-		db.save(t, MemoryUpdate{Scope: aThread, Short: ClearMemory, Cursor: db.cursor(t, aThread, noon), Read: noon})
+		db.save(t, MemoryUpdate{Scope: aThread, Short: WithdrawMemory, Cursor: db.cursor(t, aThread, noon), Read: noon})
 		if got, err := db.ChangedThreads(t.Context(), team, noon, noon, chat.Scope{}, 10); err != nil || len(got) != 0 {
 			t.Errorf("once it is withdrawn: %v, %v", got, err)
 		}

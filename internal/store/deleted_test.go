@@ -117,7 +117,7 @@ func TestTextsGoWithTheirMessage(t *testing.T) {
 				asks.UserID = "U2"
 				db.store(t, m, asks)
 				db.lookedUp(t, "run/1", asks.TS, StepResult{Quotes: []Quote{{"C2", m.TS}, {"C2", m.TS}}})
-				db.outcome(t, "run/1", conversation.Sent)
+				db.outcome(t, "run/1", conversation.OutcomePosted)
 				if got := db.secrets(t); got["steps"] != 1 || got["turns"] != 1 || got["step_files"] != 0 {
 					t.Errorf("once it was answered, the text stands in %v", got)
 				}
@@ -137,7 +137,7 @@ func TestTextsStayWhereTheirMessageGrows(t *testing.T) {
 		m.Text = "see " + secret
 		db.store(t, m)
 		db.lookedUp(t, "run/1", m.TS, StepResult{})
-		db.outcome(t, "run/1", conversation.Sent)
+		db.outcome(t, "run/1", conversation.OutcomePosted)
 		m.Text += "\n[linked message]\nmore"
 		db.record(t, m, keep(m))
 		if got := db.secrets(t); got["steps"] != 1 {
@@ -201,7 +201,7 @@ func TestTextsOfAReplyUnderWay(t *testing.T) {
 		if files, err := db.StepFiles(t.Context(), "run/1"); err != nil || len(files[shows]) > 0 {
 			t.Errorf("under way it shows %+v, %v", files, err)
 		}
-		must(t, db.Settle(t.Context(), "run/1", conversation.Sent, ""))
+		must(t, db.Settle(t.Context(), "run/1", conversation.OutcomePosted, ""))
 		db.wantRows(t, 0, "turns", "decision = 'run/1' AND text || opaque <> ''")
 		db.wantRows(t, 1, "step_files", "TRUE")
 		db.clock.advance(49 * time.Hour)

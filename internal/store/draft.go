@@ -94,10 +94,10 @@ type MemoryAction string
 const (
 	// KeepMemory leaves the current memory.
 	KeepMemory MemoryAction = "keep"
-	// PromoteDraft makes the draft current.
-	PromoteDraft MemoryAction = "renew"
-	// ClearMemory leaves no current memory; the versions stay.
-	ClearMemory MemoryAction = "withdraw"
+	// RenewMemory makes the draft current.
+	RenewMemory MemoryAction = "renew"
+	// WithdrawMemory leaves no current memory; the versions stay.
+	WithdrawMemory MemoryAction = "withdraw"
 )
 
 // MemoryUpdate is the result of a run for one scope.
@@ -110,7 +110,7 @@ type MemoryUpdate struct {
 }
 
 // SaveMemories makes drafts current and moves the cursor, in one transaction. Drafts made from
-// another cursor are ignored, and all remaining drafts are deleted. PromoteDraft without a draft is
+// another cursor are ignored, and all remaining drafts are deleted. RenewMemory without a draft is
 // an error and changes nothing. Exception: if the scope has this cursor already, another worker was
 // first and all is done. If an order has been given since the cursor was taken, nothing changes and
 // the error is ErrOverruled.
@@ -154,7 +154,7 @@ func (s *Store) saveMemories(tx *gorm.DB, r MemoryUpdate) error {
 	// Either all drafts exist or none: another worker may have saved this scope while one draft was
 	// made again.
 	for _, term := range terms {
-		if _, ok := drafts[term.Term]; term.action != PromoteDraft || ok {
+		if _, ok := drafts[term.Term]; term.action != RenewMemory || ok {
 			continue
 		}
 		if created.RowsAffected == 0 && row.cursor() == r.Cursor.asStored() {
@@ -166,9 +166,9 @@ func (s *Store) saveMemories(tx *gorm.DB, r MemoryUpdate) error {
 	for _, term := range terms {
 		switch term.action {
 		case KeepMemory, "":
-		case ClearMemory:
+		case WithdrawMemory:
 			*term.current = nil
-		case PromoteDraft:
+		case RenewMemory:
 			draft := drafts[term.Term]
 			if err := promote(tx, r.Scope, draft); err != nil {
 				return err

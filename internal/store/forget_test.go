@@ -19,8 +19,8 @@ func (db database) make(t *testing.T, s chat.Scope, term chat.Term, text string,
 	t.Helper()
 	r := MemoryUpdate{Scope: s, Cursor: db.cursor(t, s, time.Time{}), Read: db.clock.now()}
 	must(t, db.SaveDraft(t.Context(), Memory{Scope: s, Term: term, Text: text, Origin: "model", Sources: sources, Made: db.clock.now()}, r.Cursor))
-	if r.Short = PromoteDraft; term == chat.LongTerm {
-		r.Long, r.Short = PromoteDraft, KeepMemory
+	if r.Short = RenewMemory; term == chat.LongTerm {
+		r.Long, r.Short = RenewMemory, KeepMemory
 	}
 	db.save(t, r)
 	current := db.current(t, s)
@@ -296,7 +296,7 @@ func TestConcurrentMemoryIsOverruled(t *testing.T) {
 					if err := draft(); !errors.Is(err, want) {
 						t.Errorf("%s while %s is remembered: the draft: %v", name, s, err)
 					}
-					if err := db.SaveMemories(t.Context(), MemoryUpdate{Scope: s, Short: PromoteDraft, Cursor: c, Read: noon}); !errors.Is(err, want) {
+					if err := db.SaveMemories(t.Context(), MemoryUpdate{Scope: s, Short: RenewMemory, Cursor: c, Read: noon}); !errors.Is(err, want) {
 						t.Errorf("%s while %s is remembered: %v", name, s, err)
 					}
 					if n := db.count(t, "memories", "text = 'old' AND channel_id <> 'C2'"); n != 0 {
@@ -328,7 +328,7 @@ func TestForgetAndRememberAtOnce(t *testing.T) {
 				err = db.SaveDraft(t.Context(), Memory{Scope: s, Term: chat.ShortTerm, Text: c.Ordered.String(), Sources: []string{"C1/1"}}, c)
 			}
 			if err == nil {
-				err = db.SaveMemories(t.Context(), MemoryUpdate{Scope: s, Short: PromoteDraft, Cursor: c, Read: noon})
+				err = db.SaveMemories(t.Context(), MemoryUpdate{Scope: s, Short: RenewMemory, Cursor: c, Read: noon})
 			}
 			if err != nil && !errors.Is(err, ErrOverruled) {
 				t.Error(err)

@@ -175,11 +175,11 @@ func TestKnowledge(t *testing.T) {
 		db.draft(t, scope("C2"), chat.LongTerm, "draft", Cursor{})
 		c := db.cursor(t, scope("C3"), noon)
 		db.draft(t, scope("C3"), chat.ShortTerm, "superseded", c)
-		db.save(t, MemoryUpdate{Scope: scope("C3"), Short: PromoteDraft, Cursor: c, Read: noon})
+		db.save(t, MemoryUpdate{Scope: scope("C3"), Short: RenewMemory, Cursor: c, Read: noon})
 		db.clock.advance(time.Minute)
 		c.Count++
 		db.draft(t, scope("C3"), chat.ShortTerm, "current", c)
-		db.save(t, MemoryUpdate{Scope: scope("C3"), Short: PromoteDraft, Cursor: c, Read: noon})
+		db.save(t, MemoryUpdate{Scope: scope("C3"), Short: RenewMemory, Cursor: c, Read: noon})
 
 		after := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Second) }
 		for _, test := range []struct {

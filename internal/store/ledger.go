@@ -103,7 +103,7 @@ func (s *Store) Settle(ctx context.Context, key string, outcome conversation.Out
 // settle is Settle. It returns the decision, or nil if there was nothing to settle.
 func (s *Store) settle(tx *gorm.DB, key string, outcome conversation.Outcome, by string) (*Decision, error) {
 	open := "outcome = 'pending'"
-	if outcome == conversation.Sent {
+	if outcome == conversation.OutcomePosted {
 		open = "outcome NOT IN ('posted', 'retracted')"
 	}
 	whole, err := returningAll[Decision](tx)

@@ -55,9 +55,9 @@ func (db database) remember(t *testing.T, since time.Time, scopes ...chat.Scope)
 		for _, term := range s.Terms() {
 			db.draft(t, s, term, text(s, term), r.Cursor)
 			if term == chat.LongTerm {
-				r.Long = PromoteDraft
+				r.Long = RenewMemory
 			} else {
-				r.Short = PromoteDraft
+				r.Short = RenewMemory
 			}
 		}
 		db.save(t, r)
@@ -101,7 +101,7 @@ func TestMemoryKeepsItsOrigin(t *testing.T) {
 			if got, err := db.MemoryVersions(t.Context(), scope, chat.ShortTerm, 10); err != nil || len(got) != 0 {
 				t.Errorf("versions with a draft: %+v, %v", got, err)
 			}
-			db.save(t, MemoryUpdate{Scope: scope, Short: PromoteDraft, Cursor: c, Read: noon})
+			db.save(t, MemoryUpdate{Scope: scope, Short: RenewMemory, Cursor: c, Read: noon})
 			want.Version = 1
 			if got, want := db.current(t, scope), (CurrentMemory{Short: &want, Cursor: c, Known: true, Read: noon}); !reflect.DeepEqual(got, want) {
 				t.Errorf("current %+v\nwant     %+v", got, want)
@@ -149,7 +149,7 @@ func TestDraftsBelongToOneCursor(t *testing.T) {
 		}
 		db.wantRows(t, 1, "memories", "TRUE")
 		// A draft from another cursor does not become current.
-		if err := db.SaveMemories(t.Context(), MemoryUpdate{Scope: theChannel, Long: PromoteDraft, Cursor: c, Read: noon}); !errors.Is(err, ErrNotFound) {
+		if err := db.SaveMemories(t.Context(), MemoryUpdate{Scope: theChannel, Long: RenewMemory, Cursor: c, Read: noon}); !errors.Is(err, ErrNotFound) {
 			t.Errorf("%v, want ErrNotFound", err)
 		}
 		if got := db.current(t, theChannel); got.Known {
@@ -178,14 +178,14 @@ func TestSaveMemories(t *testing.T) {
 			wantShort   string
 			fails       bool
 		}{
-			{"long short", PromoteDraft, PromoteDraft, "0", "0", false},
-			{"short", KeepMemory, PromoteDraft, "0", "1", false},
-			{"long short", KeepMemory, PromoteDraft, "0", "2", false}, // the long draft is dropped
-			{"", PromoteDraft, KeepMemory, "0", "2", true},
-			{"short", PromoteDraft, PromoteDraft, "0", "2", true}, // all or nothing
-			{"", "", ClearMemory, "0", "", false},
-			{"long short", PromoteDraft, PromoteDraft, "6", "6", false},
-			{"", ClearMemory, KeepMemory, "", "6", false},
+			{"long short", RenewMemory, RenewMemory, "0", "0", false},
+			{"short", KeepMemory, RenewMemory, "0", "1", false},
+			{"long short", KeepMemory, RenewMemory, "0", "2", false}, // the long draft is dropped
+			{"", RenewMemory, KeepMemory, "0", "2", true},
+			{"short", RenewMemory, RenewMemory, "0", "2", true}, // all or nothing
+			{"", "", WithdrawMemory, "0", "", false},
+			{"long short", RenewMemory, RenewMemory, "6", "6", false},
+			{"", WithdrawMemory, KeepMemory, "", "6", false},
 			{"", "make", KeepMemory, "", "6", true},
 		} {
 			for _, term := range []chat.Term{chat.LongTerm, chat.ShortTerm} {
@@ -230,7 +230,7 @@ func TestSaveMemories(t *testing.T) {
 func TestSaveMemoriesAfterAnotherWorker(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		c := Cursor{Since: noon, Newest: noon, Count: 1}
-		r := MemoryUpdate{Scope: theChannel, Long: PromoteDraft, Short: PromoteDraft, Cursor: c, Read: noon}
+		r := MemoryUpdate{Scope: theChannel, Long: RenewMemory, Short: RenewMemory, Cursor: c, Read: noon}
 		for _, term := range theChannel.Terms() {
 			db.draft(t, theChannel, term, "the first's", c)
 		}
@@ -260,7 +260,7 @@ func TestConcurrentSaversLoseNothing(t *testing.T) {
 			db.draft(t, theChannel, chat.LongTerm, fmt.Sprint(n), c)
 			db.draft(t, theChannel, chat.ShortTerm, fmt.Sprint(n), c)
 			noErrors(t, concurrently(6, func(i int) error {
-				return stores[i%2].SaveMemories(t.Context(), MemoryUpdate{Scope: theChannel, Long: PromoteDraft, Short: PromoteDraft, Cursor: c, Read: noon})
+				return stores[i%2].SaveMemories(t.Context(), MemoryUpdate{Scope: theChannel, Long: RenewMemory, Short: RenewMemory, Cursor: c, Read: noon})
 			}))
 			if long, short := db.currentTexts(t, theChannel); long != fmt.Sprint(n) || short != fmt.Sprint(n) {
 				t.Errorf("round %d: current are %q and %q", n, long, short)
@@ -276,7 +276,7 @@ func TestConcurrentSaversLoseNothing(t *testing.T) {
 				if err := s.SaveDraft(t.Context(), Memory{Scope: theChannel, Term: chat.ShortTerm, Text: c.key()}, c); err != nil {
 					return err
 				}
-				err := s.SaveMemories(t.Context(), MemoryUpdate{Scope: theChannel, Short: PromoteDraft, Cursor: c, Read: noon})
+				err := s.SaveMemories(t.Context(), MemoryUpdate{Scope: theChannel, Short: RenewMemory, Cursor: c, Read: noon})
 				if err != nil && !errors.Is(err, ErrNotFound) { // another worker's draft has replaced it
 					return err
 				}

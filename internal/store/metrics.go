@@ -13,7 +13,7 @@ import (
 
 // outcomes are all outcomes of decisions.
 var outcomes = []conversation.Outcome{
-	conversation.Silent, conversation.Sent, conversation.Withdrawn, conversation.Dropped, conversation.Overruled, conversation.Unsent,
+	conversation.Silent, conversation.OutcomePosted, conversation.Withdrawn, conversation.Dropped, conversation.Overruled, conversation.OutcomeFailed,
 }
 
 // ends are the states in which nothing more comes of a proposal.

@@ -110,7 +110,7 @@ func calls(s *Store) map[string]func(context.Context) error {
 			return s.SaveDraft(ctx, Memory{Scope: aThread, Text: "text"}, Cursor{})
 		},
 		"SaveMemories": func(ctx context.Context) error {
-			return s.SaveMemories(ctx, MemoryUpdate{Scope: aThread, Short: ClearMemory})
+			return s.SaveMemories(ctx, MemoryUpdate{Scope: aThread, Short: WithdrawMemory})
 		},
 		"MemoryVersions": func(ctx context.Context) error {
 			return errOf(s.MemoryVersions(ctx, theChannel, chat.ShortTerm, 5))

@@ -204,7 +204,7 @@ func (db database) seedPerson(t *testing.T) {
 		{WorkflowID: "channel/T1/C2", TriggerTS: at(2), Source: "judgment", Confidence: &confidence, Reason: "asks " + canaryName},
 		{WorkflowID: "channel/T1/C2", TriggerTS: at(2), Source: "judgment", Confidence: &confidence, Reason: "a good question"},
 	} {
-		d.Key, d.Outcome = fmt.Sprint("run/", i), conversation.Sent
+		d.Key, d.Outcome = fmt.Sprint("run/", i), conversation.OutcomePosted
 		db.insert(t, &d)
 	}
 	for i, r := range []outboxRow{

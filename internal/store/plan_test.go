@@ -225,7 +225,7 @@ func TestPlansUseIndexes(t *testing.T) {
 					if err := s.SaveDraft(ctx, Memory{Scope: thread, Term: chat.ShortTerm, Text: "new"}, c); err != nil {
 						return err
 					}
-					return s.SaveMemories(ctx, MemoryUpdate{Scope: thread, Short: PromoteDraft, Cursor: c, Read: noon})
+					return s.SaveMemories(ctx, MemoryUpdate{Scope: thread, Short: RenewMemory, Cursor: c, Read: noon})
 				}},
 				{name: "CurrentCursor of a channel", run: func(s *Store) error {
 					return errOf(s.CurrentCursor(ctx, theChannel, lately))

@@ -30,7 +30,7 @@ func clearDeletedReply(tx *gorm.DB, r messageRow) error {
 // decision as posted. It returns that decision, or nil if it was posted before.
 func (s *Store) MarkReplied(ctx context.Context, p Part, m chat.Message) (settled *Decision, err error) {
 	err = s.posted(ctx, p, m, func(tx *gorm.DB) (err error) {
-		settled, err = s.settle(tx, p.Decision, conversation.Sent, p.Reply)
+		settled, err = s.settle(tx, p.Decision, conversation.OutcomePosted, p.Reply)
 		return err
 	})
 	if err != nil {

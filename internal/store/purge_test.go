@@ -45,7 +45,7 @@ func TestPurgeChannel(t *testing.T) {
 		db.insert(t,
 			&changeRow{WorkflowID: thread.ID(), TS: at(2), Kind: "said", RelayedUS: &relayed},
 			&conversationRow{WorkflowID: thread.ID()}, &conversationRow{WorkflowID: "channel/T1/C1"},
-			&Decision{Key: "t/1", WorkflowID: thread.ID(), TriggerTS: at(2), Reason: canaryText, Outcome: conversation.Sent, DecidedUS: 1},
+			&Decision{Key: "t/1", WorkflowID: thread.ID(), TriggerTS: at(2), Reason: canaryText, Outcome: conversation.OutcomePosted, DecidedUS: 1},
 			&callRow{TeamID: team, ChannelID: room, ThreadTS: at(1), Decision: "t/1", TokensIn: 7, CalledUS: micros(noon)},
 			&forgottenRow{TeamID: team, ChannelID: room, TS: at(50), UntilUS: 1},
 		)

@@ -67,7 +67,7 @@ func TestRetractStopsAReply(t *testing.T) {
 		states(Retracted, Retracted, Retracted)
 		db.wantRows(t, 0, "search", "TRUE")
 		must(t, db.SettleRetracted(ctx, p[0].Decision, "cli:carol"))
-		must(t, db.Settle(ctx, p[0].Decision, conversation.Sent, "r"))
+		must(t, db.Settle(ctx, p[0].Decision, conversation.OutcomePosted, "r"))
 		if d, err := db.Decision(ctx, p[0].Decision); err != nil || d.Outcome != conversation.Retracted || d.OutcomeBy != "cli:carol" {
 			t.Errorf("%+v, %v", d, err)
 		}

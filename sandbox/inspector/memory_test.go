@@ -25,9 +25,9 @@ func (w *fixture) remembers(s chat.Scope, text string, sources ...string) (ids m
 			w.t.Fatal(err)
 		}
 		if term == chat.LongTerm {
-			r.Long = store.PromoteDraft
+			r.Long = store.RenewMemory
 		} else {
-			r.Short = store.PromoteDraft
+			r.Short = store.RenewMemory
 		}
 	}
 	if err := db.SaveMemories(ctx, r); err != nil {

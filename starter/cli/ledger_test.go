@@ -304,9 +304,9 @@ func TestMemoryCommand(t *testing.T) {
 			}
 			o.must(o.SaveDraft(ctx, store.Memory{Scope: s, Term: term, Text: fmt.Sprint(term, " ", text, "\n- \x1b[2J"), Origin: "model", Model: "m", TokensOut: 77, Sources: sources}, c))
 			if term == chat.LongTerm {
-				r.Long = store.PromoteDraft
+				r.Long = store.RenewMemory
 			} else {
-				r.Short = store.PromoteDraft
+				r.Short = store.RenewMemory
 			}
 		}
 		o.must(o.SaveMemories(ctx, r))

@@ -220,7 +220,7 @@ func (s *system) awaitEnd(o *offer) {
 	s.await("the end of "+o.name, func() bool {
 		p, err := s.store.Proposal(s.t.Context(), o.ID)
 		rows := s.decisions(o.Conversation().ID())
-		return err == nil && p.State == o.state && p.DecidedBy == "slack:"+s.alice.ID && len(rows) == 2 && rows[1].Outcome == conversation.Sent
+		return err == nil && p.State == o.state && p.DecidedBy == "slack:"+s.alice.ID && len(rows) == 2 && rows[1].Outcome == conversation.OutcomePosted
 	})
 	s.await("the buttons of "+o.name, func() bool {
 		for _, m := range s.Workspace.Messages(o.channel) {

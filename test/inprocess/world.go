@@ -153,7 +153,7 @@ func (w *World) Record(m chat.Message, kinds ...conversation.Kind) chat.Message 
 func (w *World) SaveMemories(s chat.Scope, made time.Time, long, short string, sources ...string) {
 	w.Helper()
 	update := store.MemoryUpdate{
-		Scope: s, Cursor: store.Cursor{Newest: made}, Read: made, Long: store.ClearMemory, Short: store.ClearMemory,
+		Scope: s, Cursor: store.Cursor{Newest: made}, Read: made, Long: store.WithdrawMemory, Short: store.WithdrawMemory,
 	}
 	for _, m := range []struct {
 		term   chat.Term
@@ -163,7 +163,7 @@ func (w *World) SaveMemories(s chat.Scope, made time.Time, long, short string, s
 		if m.text == "" {
 			continue
 		}
-		*m.action = store.PromoteDraft
+		*m.action = store.RenewMemory
 		draft := store.Memory{Scope: s, Term: m.term, Text: m.text, Made: made, Sources: sources}
 		if err := w.Database.SaveDraft(w.Context(), draft, update.Cursor); err != nil {
 			w.Fatal(err)

@@ -121,8 +121,8 @@ type Reply struct {
 	Reactions []string
 	// Promise is the promise that the reply keeps; nil for any other reply.
 	Promise *prompt.Promise
-	// Promised is a draft of the reply that promised something in vain.
-	Promised string
+	// VainDraft is a draft of the reply that promised something in vain.
+	VainDraft string
 	// ShowsFiles is set if the files of the message that is answered are shown at once.
 	ShowsFiles bool
 	// fault says why the model's last answer was not posted; empty for the first one.
@@ -267,7 +267,7 @@ func (ag *Agents) ReplyTo(ctx context.Context, about Reply) (ReplyQuestion, erro
 	for _, f := range files {
 		attached = append(attached, f.Name)
 	}
-	o.Acted, o.Promise, o.Promised, o.Fault = about.Acted, about.Promise, about.Promised, about.fault
+	o.Acted, o.Promise, o.VainDraft, o.Fault = about.Acted, about.Promise, about.VainDraft, about.fault
 	for _, said := range r.Target() {
 		o.BareMention = o.BareMention || (said.TS == trigger && len(said.Files) == 0 && prompt.BareMention(said.Text, own.UserID))
 	}

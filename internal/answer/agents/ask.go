@@ -19,8 +19,8 @@ type Attempt struct {
 	Decision string
 	// Number is 1 for the caller's first attempt.
 	Number int
-	// Kept is how many answers for the decision were saved: they are no lost ones.
-	Kept int
+	// Saved is how many answers for the decision were saved: they are no lost ones.
+	Saved int
 	// LeavesFiles is set if an earlier attempt never ended: a file that it read may be the cause.
 	LeavesFiles bool
 }
@@ -78,7 +78,7 @@ func (ag *Agents) askWithinLimits(ctx context.Context, q Question, a Attempt) (Q
 		if err != nil {
 			return q, llm.Response{}, err
 		}
-		if exhausted(calls, a.Kept) {
+		if exhausted(calls, a.Saved) {
 			return q, llm.Response{}, &FinalError{errors.New("the model has failed too often, or its answers could not be kept")}
 		}
 	}
@@ -91,7 +91,7 @@ func (ag *Agents) askWithinLimits(ctx context.Context, q Question, a Attempt) (Q
 	if a.Decision == "" || !mayPass(err) {
 		return q, response, err
 	}
-	if calls, unknown := ag.Store.CallSummaries(ctx, a.Decision, q.Purpose); unknown == nil && exhausted(calls, a.Kept) {
+	if calls, unknown := ag.Store.CallSummaries(ctx, a.Decision, q.Purpose); unknown == nil && exhausted(calls, a.Saved) {
 		err = &FinalError{err}
 	}
 	return q, response, err
@@ -112,11 +112,11 @@ func (ag *Agents) askWithFiles(ctx context.Context, q Question) (llm.Response, e
 
 // exhausted reports whether a model was asked often enough for one decision, of whose answers some were
 // kept. Cancelled calls are not failures of the model.
-func exhausted(calls []store.CallSummary, kept int) bool {
+func exhausted(calls []store.CallSummary, saved int) bool {
 	failures, took := 0, time.Duration(0)
 	for _, c := range calls {
 		switch {
-		case c.Error == "" && c.Calls-kept >= maxUnsavedAnswers, c.Error == llm.KindOf(llm.ErrEmpty) && c.Calls >= maxEmptyAnswers:
+		case c.Error == "" && c.Calls-saved >= maxUnsavedAnswers, c.Error == llm.KindOf(llm.ErrEmpty) && c.Calls >= maxEmptyAnswers:
 			return true
 		case c.Error != "" && c.Error != llm.KindOf(context.Canceled):
 			failures, took = failures+c.Calls, took+c.Took

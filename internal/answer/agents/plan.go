@@ -65,11 +65,11 @@ func (p plan) action(t chat.Term) store.MemoryAction {
 	refused := slices.ContainsFunc(p.refused, func(r refusal) bool { return r.Term == t })
 	switch {
 	case !refused && slices.ContainsFunc(p.questions, func(q MemoryQuestion) bool { return q.Term == t }):
-		return store.PromoteDraft
+		return store.RenewMemory
 	case t == chat.LongTerm && !p.dropLongTerm, t == chat.ShortTerm && refused:
 		return store.KeepMemory
 	}
-	return store.ClearMemory
+	return store.WithdrawMemory
 }
 
 func (ag *Agents) plan(ctx context.Context, s chat.Scope, current store.CurrentMemory, at time.Time) (plan, error) {

@@ -280,7 +280,7 @@ func TestWorkspaceWithTooManyChannels(t *testing.T) {
 			err = errors.Join(err, b.Store.SaveDraft(t.Context(), store.Memory{Scope: channel(id), Term: term, Text: "a memory"}, cursor))
 		}
 		err = errors.Join(err, b.Store.SaveMemories(t.Context(), store.MemoryUpdate{
-			Scope: channel(id), Long: store.PromoteDraft, Short: store.PromoteDraft, Cursor: cursor, Read: time.Now(),
+			Scope: channel(id), Long: store.RenewMemory, Short: store.RenewMemory, Cursor: cursor, Read: time.Now(),
 		}))
 		if err != nil {
 			t.Fatal(err)

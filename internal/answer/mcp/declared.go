@@ -19,8 +19,8 @@ func (f form) declared() json.RawMessage {
 	return raw
 }
 
-// kept are the keywords that stay as they are.
-var kept = []string{
+// keptKeywords are the keywords that stay as they are.
+var keptKeywords = []string{
 	"type", "title", "description", "default", "format", "enum", "pattern", "minimum", "maximum", "exclusiveMinimum",
 	"exclusiveMaximum", "multipleOf", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "minProperties",
 	"maxProperties", "required",
@@ -29,7 +29,7 @@ var kept = []string{
 // declare is a schema as models are given it. A part of a schema of its own has alternatives, a top has none.
 func declare(in map[string]any, top bool) map[string]any {
 	out := map[string]any{}
-	for _, key := range kept {
+	for _, key := range keptKeywords {
 		if v, ok := in[key]; ok {
 			out[key] = v
 		}

@@ -132,7 +132,7 @@ const (
 	Act      Kind = "act"
 	Withheld Kind = "withheld"
 	Gone     Kind = "gone"
-	Unlisted Kind = "unused" // by the configuration
+	Unused   Kind = "unused" // by the configuration
 )
 
 // KindOf says what becomes of a remembered tool by the configuration of its server.
@@ -148,7 +148,7 @@ func KindOf(t store.MCPTool, c config.MCPServer) Kind {
 	case t.Gone:
 		return Gone
 	case c.Tools != nil && !slices.Contains(c.Tools, t.Tool):
-		return Unlisted
+		return Unused
 	case !acts:
 		return Look
 	case t.Allowed != t.Fingerprint:

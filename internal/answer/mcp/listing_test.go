@@ -195,7 +195,7 @@ func TestMerge(t *testing.T) {
 		{"w1 w2", config.MCPServer{Look: []string{"x"}}, Look},
 		{"r1", config.MCPServer{Act: []string{"x"}}, Act},
 		{"r1 r2", config.MCPServer{Act: []string{"x"}}, Withheld},
-		{"r1", config.MCPServer{Tools: []string{"y"}}, Unlisted},
+		{"r1", config.MCPServer{Tools: []string{"y"}}, Unused},
 	} {
 		var rows []store.MCPTool
 		for _, says := range strings.Fields(c.listings) {

@@ -73,9 +73,9 @@ type Options struct {
 	// Promise is the promise that a reply keeps, or that is to be judged; nil for any other prompt. For a
 	// reply, it stands at the end of the system text.
 	Promise *Promise
-	// Promised is a draft of the reply that promised something in vain; empty if there is none. It stands
+	// VainDraft is a draft of the reply that promised something in vain; empty if there is none. It stands
 	// at the end of the user turn.
-	Promised string
+	VainDraft string `json:"Promised"` // as snapshots have called it
 	// FilesText is what the files of the message to answer say, and which of them are not shown, already
 	// written as material. It stands under the conversation to answer.
 	FilesText string
@@ -188,8 +188,8 @@ func (r *Renderer) Response(c chat.Context, o Options) (system, user string, err
 		kept, err = r.render("kept.tmpl", v.Promise)
 		system += "\n\n" + kept
 	}
-	if err == nil && o.Promised != "" {
-		v.Draft = r.guard.text(o.Promised)
+	if err == nil && o.VainDraft != "" {
+		v.Draft = r.guard.text(o.VainDraft)
 		var again string
 		again, err = r.render("promised.tmpl", v)
 		user += "\n\n" + again

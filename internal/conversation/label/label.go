@@ -203,7 +203,7 @@ func (d Decision) evidence(e Event, events []Event) (Kind, float64) {
 		if d.Delayed && e.What == Said && e.TS == d.By && d.byAnother(e) && !e.Mention {
 			return Waited, 0.6
 		}
-	case conversation.Sent, conversation.Retracted:
+	case conversation.OutcomePosted, conversation.Retracted:
 		if !d.Posted.IsZero() {
 			return d.reception(e, events)
 		}

@@ -27,7 +27,7 @@ func orders(name string) Event { return Event{What: Ordered, Name: name} }
 func votes(value string) Event { return Event{What: Voted, By: "bob", Name: value, ToReply: true} }
 func thanks(by string) Event   { return Event{What: Said, By: by, TS: by, Thanks: true} }
 func posted(d Decision) Decision {
-	d.Outcome, d.Posted = conversation.Sent, decided.Add(time.Minute)
+	d.Outcome, d.Posted = conversation.OutcomePosted, decided.Add(time.Minute)
 	return d
 }
 

@@ -400,9 +400,9 @@ func TestPromptIsProductions(t *testing.T) {
 
 func remember(t *testing.T, s *store.Store, scope chat.Scope, long, short string) {
 	t.Helper()
-	r := store.MemoryUpdate{Scope: scope, Cursor: store.Cursor{Newest: began}, Read: began, Long: store.PromoteDraft, Short: store.PromoteDraft}
+	r := store.MemoryUpdate{Scope: scope, Cursor: store.Cursor{Newest: began}, Read: began, Long: store.RenewMemory, Short: store.RenewMemory}
 	if long == "" {
-		r.Long = store.ClearMemory
+		r.Long = store.WithdrawMemory
 	}
 	for term, text := range map[chat.Term]string{chat.LongTerm: long, chat.ShortTerm: short} {
 		if text == "" {

@@ -135,7 +135,7 @@ func (sc *scene) remember(ctx context.Context) error {
 		if of.long+of.short == "" {
 			continue
 		}
-		update := store.MemoryUpdate{Scope: of.Scope, Cursor: store.Cursor{Newest: began}, Read: began, Long: store.ClearMemory, Short: store.ClearMemory}
+		update := store.MemoryUpdate{Scope: of.Scope, Cursor: store.Cursor{Newest: began}, Read: began, Long: store.WithdrawMemory, Short: store.WithdrawMemory}
 		for _, m := range []struct {
 			chat.Term
 			text   string
@@ -144,7 +144,7 @@ func (sc *scene) remember(ctx context.Context) error {
 			if m.text == "" {
 				continue
 			}
-			*m.action = store.PromoteDraft
+			*m.action = store.RenewMemory
 			if err := sc.store.SaveDraft(ctx, store.Memory{Scope: of.Scope, Term: m.Term, Text: m.text, Made: began}, update.Cursor); err != nil {
 				return err
 			}

@@ -699,7 +699,7 @@ func TestWhyByMode(t *testing.T) {
 			wants(t, answer, want)
 		}
 	}
-	decision := store.Decision{Key: "1", WorkflowID: here.ID(), TriggerTS: chat.TS(noon.Add(-time.Minute)), Source: "addressed", Reason: "somebody addressed the bot", Outcome: conversation.Sent}
+	decision := store.Decision{Key: "1", WorkflowID: here.ID(), TriggerTS: chat.TS(noon.Add(-time.Minute)), Source: "addressed", Reason: "somebody addressed the bot", Outcome: conversation.OutcomePosted}
 	must(t, b.Store.Decide(t.Context(), decision))
 	b.directory.settings.Mode = config.ModeMention
 	answer, _ := b.say(t, "U1", "why")
@@ -771,7 +771,7 @@ func TestForget(t *testing.T) {
 	scope := chat.Scope{Team: "T1", Channel: "C1"}
 	memory := store.Memory{Scope: scope, Term: chat.ShortTerm, Text: "they talk of cats", Made: noon}
 	must(t, b.Store.SaveDraft(t.Context(), memory, store.Cursor{}))
-	must(t, b.Store.SaveMemories(t.Context(), store.MemoryUpdate{Scope: scope, Long: store.KeepMemory, Short: store.PromoteDraft, Read: noon}))
+	must(t, b.Store.SaveMemories(t.Context(), store.MemoryUpdate{Scope: scope, Long: store.KeepMemory, Short: store.RenewMemory, Read: noon}))
 	remembered := func() bool {
 		standing, err := b.Store.CurrentMemory(t.Context(), scope)
 		if err != nil {

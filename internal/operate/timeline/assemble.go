@@ -133,7 +133,7 @@ func (r rows) decision(d store.Decision) *Decision {
 			decision.Opinions = append(decision.Opinions, NewOpinion(o, r.options.Prices))
 		}
 	}
-	if len(decision.Parts) > 0 && decision.Outcome == conversation.Sent {
+	if len(decision.Parts) > 0 && decision.Outcome == conversation.OutcomePosted {
 		decision.OutcomeBy = "" // the reply's key, which means nothing to people
 	}
 	return decision

@@ -25,7 +25,7 @@ func (t *text) decision(at time.Time, thread string, d Decision) {
 		t.head(at, thread, "decided %s, about %s", verdict, about)
 	case d.Outcome == conversation.Silent:
 		t.head(at, thread, "let a promise go%s, about %s", d.Promise.asked(), about)
-	case d.Outcome == conversation.Sent:
+	case d.Outcome == conversation.OutcomePosted:
 		t.head(at, thread, "kept a promise%s, about %s", d.Promise.asked(), about)
 	default:
 		t.head(at, thread, "decided to keep a promise%s, about %s", d.Promise.asked(), about)
@@ -127,12 +127,12 @@ func Money(cost float64) string {
 
 // outcomeCauses joins an outcome with its cause.
 var outcomeCauses = map[conversation.Outcome]string{
-	conversation.Withdrawn: " because of ", conversation.Dropped: " by ", conversation.Overruled: " by ", conversation.Unsent: ": ", conversation.Retracted: " by ", conversation.Silent: " after all, by rule ",
+	conversation.Withdrawn: " because of ", conversation.Dropped: " by ", conversation.Overruled: " by ", conversation.OutcomeFailed: ": ", conversation.Retracted: " by ", conversation.Silent: " after all, by rule ",
 }
 
 func (t *text) outcome(at time.Time, d Decision) {
 	line := string(d.Outcome)
-	if d.Outcome == conversation.Sent && len(d.Parts) == 0 {
+	if d.Outcome == conversation.OutcomePosted && len(d.Parts) == 0 {
 		line += ", but its message is unknown"
 	}
 	switch {

@@ -110,8 +110,8 @@ var kinds = func() map[atom.Atom]kind {
 	return all
 }()
 
-// kept are the attributes that somebody reads: this program, or the search for a page's article.
-var kept = []string{"href", "alt", "class", "id", "role", "rel", "itemprop", "name", "property", "content", "lang", "aria-modal"}
+// keptAttributes are the attributes that somebody reads: this program, or the search for a page's article.
+var keptAttributes = []string{"href", "alt", "class", "id", "role", "rel", "itemprop", "name", "property", "content", "lang", "aria-modal"}
 
 // element is an element that is open.
 type element struct {
@@ -243,7 +243,7 @@ func (b *builder) attributesOf(n *html.Node, more bool) (hidden bool) {
 		case key == "style":
 			style := strings.ToLower(strings.Join(strings.Fields(string(v[:min(len(v), maxValue)])), ""))
 			hidden = hidden || strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden")
-		case n == nil || len(v) == 0 || len(v) > maxValue || !slices.Contains(kept, key):
+		case n == nil || len(v) == 0 || len(v) > maxValue || !slices.Contains(keptAttributes, key):
 		case slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == key }):
 		case key == "href" || b.attributes < maxAttributes:
 			b.attributes++
