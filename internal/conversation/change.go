@@ -48,7 +48,7 @@ type Change struct {
 	// Mention is set if the message addresses the bot by a mention, or somebody ordered an answer.
 	// It is not set where every message addresses the bot.
 	Mention bool `json:"mention,omitempty"`
-	// Stop is set if the message is nothing but a word like "stop" (StopWord). By is then set if its
+	// Stop is set if the message is nothing but a word like "stop" (phrases.StopWord). By is then set if its
 	// author is an operator.
 	Stop bool `json:"stop,omitempty"`
 }

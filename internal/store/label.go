@@ -14,6 +14,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/conversation/label"
+	"myao/internal/language/phrases"
 )
 
 // Label is what one kind of evidence, or a person, says of a decision.
@@ -115,7 +116,7 @@ func (s *Store) Followed(ctx context.Context, d Decision, bot string) (of label.
 			by = ""
 		}
 		events = append(events, label.Event{
-			At: instant(m.SentUS), What: label.Said, By: by, TS: m.TS, Mention: chat.Mentions(m.Text, bot), Thanks: conversation.Acknowledges(m.Text, nil),
+			At: instant(m.SentUS), What: label.Said, By: by, TS: m.TS, Mention: chat.Mentions(m.Text, bot), Thanks: phrases.Acknowledges(m.Text, nil),
 		})
 	}
 	for _, o := range orders {

@@ -8,6 +8,7 @@ import (
 	"myao/internal/answer/prompt"
 	"myao/internal/answer/tools"
 	"myao/internal/chat"
+	"myao/internal/language/phrases"
 	"myao/internal/llm"
 )
 
@@ -59,4 +60,4 @@ func (r Reply) Promises() bool {
 
 // InVain reports whether a text of the reply promises to come back to something, although the model has
 // made no promise.
-func (r Reply) InVain(text string) bool { return !r.Promises() && promises(text) }
+func (r Reply) InVain(text string) bool { return !r.Promises() && phrases.Promises(text) }

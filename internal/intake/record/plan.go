@@ -6,6 +6,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
+	"myao/internal/language/phrases"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -114,7 +115,7 @@ func (p planner) classify(m chat.Message, mention bool) (kind conversation.Kind,
 
 // mayStop reports whether a message in a thread may stop a reply there.
 func (p planner) mayStop(m chat.Message) bool {
-	return m.ThreadTS != "" && conversation.StopWord(m, p.bot)
+	return m.ThreadTS != "" && phrases.StopWord(m, p.bot)
 }
 
 // hears reports whether the conversations of a channel hear of a message, which may have addressed the
@@ -148,7 +149,7 @@ func (p planner) change(c chat.Conversation, m chat.Message, kind conversation.K
 	}
 	change.Author = m.UserID
 	change.Mention = kind == conversation.Addressed && p.event.Mention
-	if kind != conversation.Edited && kind != conversation.Deleted && !m.ByBot() && conversation.StopWord(m, p.bot) {
+	if kind != conversation.Edited && kind != conversation.Deleted && !m.ByBot() && phrases.StopWord(m, p.bot) {
 		change.Stop = true
 		if p.operator {
 			change.By = orderedBy(m.UserID)

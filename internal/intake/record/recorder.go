@@ -7,7 +7,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/config"
-	"myao/internal/conversation"
+	"myao/internal/language/phrases"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -68,7 +68,7 @@ const stoppable = 10 * time.Minute
 // threads that nobody sees yet, so the stop counts as a mention, and hushes them.
 func (r *Recorder) stopped(ctx context.Context, e slack.MessageEvent, bot string) ([]chat.Message, error) {
 	m := e.Message
-	if e.Kind != slack.Posted || m.ThreadTS != "" || m.ByBot() || m.Conversation().AnswersHere() || !conversation.StopWord(m, bot) {
+	if e.Kind != slack.Posted || m.ThreadTS != "" || m.ByBot() || m.Conversation().AnswersHere() || !phrases.StopWord(m, bot) {
 		return nil, nil
 	}
 	author := m.UserID

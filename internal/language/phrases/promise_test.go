@@ -1,4 +1,4 @@
-package agents
+package phrases
 
 import (
 	"strings"
@@ -36,10 +36,10 @@ func TestPromises(t *testing.T) {
 		},
 	} {
 		for _, text := range texts {
-			if got := promises(text); got != want {
+			if got := Promises(text); got != want {
 				t.Errorf("%q: got %v", text, got)
 			}
-			if got := promises(strings.ToUpper(text)); !strings.Contains(text, "<@") && got != want {
+			if got := Promises(strings.ToUpper(text)); !strings.Contains(text, "<@") && got != want {
 				t.Errorf("%q in capitals: got %v", text, got)
 			}
 		}

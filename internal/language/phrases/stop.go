@@ -1,4 +1,4 @@
-package conversation
+package phrases
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ import (
 // list, perhaps with a mention of the bot, emoji, punctuation and a polite word. bot is the bot's
 // user id.
 func StopWord(m chat.Message, bot string) bool {
-	if len(m.Files) > 0 || mentionsOther(m.Text, bot) {
+	if len(m.Files) > 0 || MentionsOther(m.Text, bot) {
 		return false
 	}
 	rest := fold(emojiPattern.ReplaceAllString(mentionPattern.ReplaceAllString(m.Text, " "), " "))

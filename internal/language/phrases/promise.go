@@ -1,4 +1,4 @@
-package agents
+package phrases
 
 import (
 	"regexp"
@@ -7,10 +7,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// promises reports whether a reply promises in words that its author comes back later, in English
+// Promises reports whether a reply promises in words that its author comes back later, in English
 // or Japanese. Quotations, code, questions, offers and what others will do do not count. It would
 // rather miss a promise than see one where there is none.
-func promises(text string) bool {
+func Promises(text string) bool {
 	text = shownPattern.ReplaceAllString(text, " ")
 	text = strings.ReplaceAll(strings.ToLower(norm.NFKC.String(text)), "’", "'")
 	for _, clause := range clausePattern.FindAllString(text, -1) {
