@@ -6,6 +6,9 @@
 // clock: the same events at the same times give the same effects. So a workflow can interpret
 // it, and replay what it did.
 //
+// Two more things here are pure: the rules ([RuleInputs], [Rule]) that make a judgment or a reply unnecessary, and
+// the [Features] that are plain to see before a judgment. The words that both depend on are in package phrases.
+//
 // # Life of a decision
 //
 //	idle → waiting → judging → delaying → replying → idle
@@ -17,7 +20,7 @@
 //     time is over, which starts again with each new message. The wait ends at most
 //     Policy.MaxWait after the first pending message.
 //   - [Judging]: a model decides whether the bot should reply. A no, or no judgment, ends in
-//     Idle.
+//     Idle. While a promise that is due is checked, the phase is Judging, too.
 //   - [Delaying]: the verdict is yes, and asked for a delay before the reply.
 //   - [Replying]: the reply is composed, then posted.
 //
@@ -46,6 +49,11 @@
 //   - At the top level of a channel, an addressed message is answered in a thread, which is a
 //     conversation of its own. What its author has said before it is withdrawn. What others have
 //     asked gets a new quiet time.
+//
+// Three things withdraw more than that. A message that tells the bot to stop ([Stop]) ends the work for its author,
+// and is answered in one line. A promise that is due withdraws a decision that is not a reply yet: what waited waits
+// again after it. What is said while a promise is about to be kept begins the work about it again, unless that is
+// late already.
 //
 // When a message is deleted or hushed, work about that message alone ends, and work about
 // others as well starts over without it.
