@@ -17,6 +17,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/intake/catchup"
+	"myao/internal/runtime/required"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -52,7 +53,7 @@ type Tools interface {
 	Run(ctx context.Context, p tools.Place, step, name string, input json.RawMessage) (tools.Result, error)
 }
 
-// Activities holds what the activities need. All fields are required.
+// Activities holds what the activities need. Create it with New.
 type Activities struct {
 	Store     *store.Store
 	Slack     Slack
@@ -61,19 +62,19 @@ type Activities struct {
 	// Missed reads the messages that did not come as events.
 	Missed *catchup.Reader
 	// Tools are what a model may call; nil offers nothing. Limits bounds that.
-	Tools  Tools
+	Tools  Tools `nil:"ok"`
 	Limits config.Tools
 	// Budget is that of the workspace; nil has no limit.
-	Budget *budget.Workspace
+	Budget *budget.Workspace `nil:"ok"`
 	// Retention says how long rows are kept. The zero value keeps them for ever.
 	Retention config.Retention
 	// SecondLook says which judged replies the judge reads again before they are posted. The zero
 	// value is config.SecondLookOff.
 	SecondLook config.SecondLook
 	// Shadow says which judgments the judges of Agents.Shadow are asked about; the zero value is none.
-	// StartOfDay returns the start of the day that its limit is for.
+	// StartOfDay returns the start of the day that its limit is for; nil where it has none.
 	Shadow     config.Shadow
-	StartOfDay func(now time.Time) time.Time
+	StartOfDay func(now time.Time) time.Time `nil:"ok"`
 	// Feedback says which replies have buttons to rate them. The zero value is none.
 	Feedback config.Feedback
 	// Statuses shows people in their threads that the bot works for them. The zero value shows nothing.
@@ -81,11 +82,14 @@ type Activities struct {
 	// Language is what people are told in. The zero value is English.
 	Language chat.Language
 	// AtOnce says whether replies are posted within the tasks of workflows; nil: they are.
-	AtOnce *AtOnce
+	AtOnce *AtOnce `nil:"ok"`
 	// Promises is where promises that are due take turns; nil lets each begin at once.
-	Promises *Turnstile
+	Promises *Turnstile `nil:"ok"`
 	Clock    func() time.Time
 	Logger   *slog.Logger
 	// Metrics counts results; nil counts nothing.
-	Metrics *Metrics
+	Metrics *Metrics `nil:"ok"`
 }
+
+// New returns activities that have all they need. It panics with the name of a field that is missing.
+func New(a *Activities) *Activities { return required.Fields(a) }

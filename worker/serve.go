@@ -149,14 +149,14 @@ func newActivities(ctx context.Context, p launch.Program, s *store.Store, client
 	if p.Config.Slack.Status {
 		statuses.Board = threadstatus.NewBoard(client, time.Now, p.Logger)
 	}
-	return &activities.Activities{
+	return activities.New(&activities.Activities{
 		Store: s, Slack: client, Directory: directory, Agents: ag,
-		Missed: &catchup.Reader{
-			Store: s, Slack: client, Recorder: &record.Recorder{Store: s, Directory: directory, Operators: p.Config.Slack.Operators}, Directory: directory,
+		Missed: catchup.New(&catchup.Reader{
+			Store: s, Slack: client, Recorder: record.New(&record.Recorder{Store: s, Directory: directory, Operators: p.Config.Slack.Operators}), Directory: directory,
 			FirstWindow: p.Config.Memory.ShortTermWindow(), ThreadWindow: p.Config.Response.ThreadMemory(),
 			Clock: time.Now, Logger: p.Logger,
-		},
+		}),
 		Tools: ag.Tools(client, directory, webpage.New(webpage.Options{PDF: documents, Memory: files.Memory, Denied: p.Config.Tools.Denied()}), files, remote, p.Config.Secrets()), Limits: p.Config.Tools, Budget: spent, Retention: p.Config.Retention, SecondLook: p.Config.Response.SecondLook, Feedback: p.Config.Slack.Feedback, Shadow: p.Config.Shadow, StartOfDay: p.Config.StartOfDay, Promises: &activities.Turnstile{}, AtOnce: &activities.AtOnce{Off: !p.Config.Worker.PostsAtOnce}, Language: p.Config.Language,
 		Statuses: statuses, Clock: time.Now, Logger: p.Logger, Metrics: activities.NewMetrics(p.Telemetry.Registry),
-	}, closeAll, nil
+	}), closeAll, nil
 }

@@ -14,6 +14,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/operate/operator"
+	"myao/internal/runtime/required"
 	"myao/sandbox/desk"
 	"myao/sandbox/tap"
 )
@@ -45,7 +46,7 @@ type Model interface {
 	Exchanges(decision string) []tap.Exchange
 }
 
-// Inspector serves the inspector's requests. All fields but Tickets are required.
+// Inspector serves the inspector's requests. Its fields are set before Open.
 type Inspector struct {
 	// Team is the workspace's id.
 	Team string
@@ -58,14 +59,15 @@ type Inspector struct {
 	// Faults names Slack's faults that are switched on.
 	Faults func() []string
 	// Tickets returns the tickets of the ticket desk; nil if there is no desk.
-	Tickets func() ([]desk.Ticket, error)
+	Tickets func() ([]desk.Ticket, error) `nil:"ok"`
 	Clock   func() time.Time
 
 	system atomic.Pointer[operator.Operator]
 }
 
-// Open lets the inspector show conversations. Before, it answers that everything is still starting.
-func (w *Inspector) Open(o *operator.Operator) { w.system.Store(o) }
+// Open lets the inspector show conversations. Before, it answers that everything is still starting. It panics with the
+// name of a field that is missing.
+func (w *Inspector) Open(o *operator.Operator) { required.Fields(w).system.Store(o) }
 
 // Handler serves /sandbox/mind and everything below it.
 func (w *Inspector) Handler() http.Handler {

@@ -17,6 +17,7 @@ import (
 	"myao/internal/answer/tools"
 	"myao/internal/config"
 	"myao/internal/llm"
+	"myao/internal/runtime/required"
 	"myao/internal/store"
 )
 
@@ -35,7 +36,7 @@ type Store interface {
 	RememberTools(ctx context.Context, server string, merge func(known []store.MCPTool) []store.MCPTool) error
 }
 
-// Options is what a Client needs. Metrics may be nil; Idle 0 is ten minutes.
+// Options is what a Client needs.
 type Options struct {
 	Servers map[string]config.MCPServer
 	Store   Store
@@ -43,8 +44,10 @@ type Options struct {
 	Material func(text string) string
 	Clock    func() time.Time
 	Logger   *slog.Logger
-	Metrics  *Metrics
-	Idle     time.Duration
+	// Metrics counts calls; nil counts nothing.
+	Metrics *Metrics `nil:"ok"`
+	// Idle is how long a connection is kept unused; 0 is ten minutes.
+	Idle time.Duration
 	// Remembered has no server asked for its tools: what is remembered is offered.
 	Remembered bool
 }
@@ -67,6 +70,7 @@ var _ tools.Remote = (*Client)(nil)
 
 // New makes a Client. It asks no server before it is needed.
 func New(o Options) *Client {
+	required.Fields(&o)
 	o.Idle = cmp.Or(o.Idle, defaultIdle)
 	c := &Client{Options: o}
 	c.ctx, c.cancel = context.WithCancel(context.Background())

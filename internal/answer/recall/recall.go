@@ -15,6 +15,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/language/terms"
+	"myao/internal/runtime/required"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -39,13 +40,14 @@ type Threads interface {
 	Replies(ctx context.Context, channel, thread string, r slack.Range, own slack.Identity) (slack.Page, error)
 }
 
-// Builder builds contexts. All fields are required.
+// Builder builds contexts. Create one with New.
 type Builder struct {
 	Store     *store.Store
 	Users     Users
 	Directory Directory
-	Threads   Threads
-	Persona   chat.Persona
+	// Threads reads what Slack has of threads; nil where nobody mentions the bot.
+	Threads Threads `nil:"ok"`
+	Persona chat.Persona
 	// MessagesLimit is how many of the channel's newest messages are in a context.
 	MessagesLimit int
 	// FoundLimit is how many earlier messages are added to the context of a reply; 0: none.
@@ -59,6 +61,9 @@ type Builder struct {
 	Clock                       func() time.Time
 	Logger                      *slog.Logger
 }
+
+// New returns a builder that has all it needs. It panics with the name of a field that is missing.
+func New(b *Builder) *Builder { return required.Fields(b) }
 
 const (
 	// These bound the memories and channel names in a context. The most recently active channels

@@ -17,6 +17,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/llm"
+	"myao/internal/runtime/required"
 )
 
 // Place is where and for whom a reply is written.
@@ -114,6 +115,7 @@ type Registry struct {
 
 // New makes a registry of the tools that read from sources.
 func New(s Sources) *Registry {
+	required.Fields(&s)
 	all := []tool{searchMessages(s), readThread(s), readChannel(s)}
 	if s.Pages != nil {
 		all = append(all, openLink(s))

@@ -10,8 +10,7 @@ import (
 	"myao/internal/store"
 )
 
-// Sources is what tools read from and write to. All fields but Remote, Pages, Files, Around and Workspace are required;
-// without Pages no link is opened, and Shown and Material are not called.
+// Sources is what tools read from and write to.
 type Sources struct {
 	Store Store
 	// Render writes messages as material for a model, as readers in a conversation may see them: those
@@ -19,26 +18,26 @@ type Sources struct {
 	Render func(ctx context.Context, c chat.Conversation, found []chat.Found) (string, error)
 	// Permalink returns the address of a message.
 	Permalink func(ctx context.Context, channel, ts string) (string, error)
-	// Pages fetches pages of the web.
-	Pages Pages
+	// Pages fetches pages of the web; nil: no link is opened, and Shown and Material are not called.
+	Pages Pages `nil:"ok"`
 	// Files reads files of Slack; nil: no file is read.
-	Files Files
+	Files Files `nil:"ok"`
 	// Shown returns the messages that a model is shown for a reply to a message, by its ts.
-	Shown func(ctx context.Context, c chat.Conversation, trigger string) ([]chat.Found, error)
+	Shown func(ctx context.Context, c chat.Conversation, trigger string) ([]chat.Found, error) `nil:"ok"`
 	// Around returns those of the messages that a model is shown which are of its conversation and around it; nil: it
 	// is not known.
-	Around func(ctx context.Context, c chat.Conversation) ([]chat.Message, error)
+	Around func(ctx context.Context, c chat.Conversation) ([]chat.Message, error) `nil:"ok"`
 	// Material writes a text of the web as material for a model: none of it looks like structure.
-	Material func(text string) string
+	Material func(text string) string `nil:"ok"`
 	// Secrets are our own, Instructions what models are told to do: no call of a tool of Remote may hold any
 	// of them.
 	Secrets, Instructions []string
 	// Remote has the tools of MCP servers; nil: there are none.
-	Remote Remote
+	Remote Remote `nil:"ok"`
 	// Promises are how many promises may be open; without one in a conversation none is made.
 	Promises store.PromiseLimits
 	// Workspace returns the address of the workspace, such as https://example.slack.com/; nil: it is not known.
-	Workspace func(ctx context.Context) (string, error)
+	Workspace func(ctx context.Context) (string, error) `nil:"ok"`
 	// Zone is the time zone of the dates that a model writes in a channel.
 	Zone func(ctx context.Context, c chat.Conversation) (*time.Location, error)
 }

@@ -22,26 +22,26 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/llm"
+	"myao/internal/runtime/required"
 	"myao/internal/store"
 )
 
-// Runner judges cases with one agent. Config, Model, Prompts, Cases, Repeat, Parallel, Clock and
-// Logger are required.
+// Runner judges cases with one agent.
 type Runner struct {
 	// Config is the operator's. Settings of single channels, budgets and quiet hours do not apply.
 	Config  config.Config
-	Model   llm.Model // of Config.Agents.Judgment; not asked if the cache alone answers
+	Model   llm.Model `nil:"ok"` // of Config.Agents.Judgment; nil where the cache alone answers
 	Prompts *prompt.Renderer
 	Cases   []Case
-	// Repeat is how often each case is judged, Parallel how many are judged at the same time.
+	// Repeat is how often each case is judged, Parallel how many are judged at the same time; at least 1.
 	Repeat, Parallel int
-	Cache            *Cache // nil keeps no answers
+	Cache            *Cache `nil:"ok"` // nil keeps no answers
 	Dir              string // of the run; empty keeps nothing
 	Revision         string // of the program
 	Clock            func() time.Time
 	Logger           *slog.Logger
 	// Progress is called after each answer, one at a time; it may be nil.
-	Progress func(done, all int, r Row)
+	Progress func(done, all int, r Row) `nil:"ok"`
 }
 
 // job is one case to be judged once.
@@ -53,6 +53,7 @@ type job struct {
 // Run judges each case that the run in Dir has not judged yet, and returns all answers. When it is
 // stopped, what was answered stays in Dir.
 func (r Runner) Run(ctx context.Context) (Run, error) {
+	required.Fields(&r)
 	r.Config.Channels = nil
 	r.Config.Response.QuietHours, r.Config.Response.DailyCalls, r.Config.Response.DailyTokens = "", 0, 0
 	header, err := r.header()

@@ -12,6 +12,7 @@ import (
 
 	"myao/internal/config"
 	"myao/internal/intake/heartbeat"
+	"myao/internal/runtime/required"
 	"myao/internal/slack"
 	"myao/internal/slack/channels"
 	"myao/internal/store"
@@ -40,8 +41,8 @@ type Directory interface {
 	RefreshMembers(ctx context.Context, team, channel string, within time.Duration) (outsiders int, asked time.Time, err error)
 }
 
-// Reader reads what the door missed. All exported fields are required. A Reader is safe for concurrent
-// use; several may read the same channel.
+// Reader reads what the door missed. Create one with New. It is safe for concurrent use; several may read the same
+// channel.
 type Reader struct {
 	Store     *store.Store
 	Slack     Slack
@@ -63,6 +64,9 @@ type Reader struct {
 	// people is an interrupted listing of users; nil if there is none.
 	people *userListing
 }
+
+// New returns a reader that has all it needs. It panics with the name of a field that is missing.
+func New(r *Reader) *Reader { return required.Fields(r) }
 
 // Result counts what a pass found.
 type Result struct {

@@ -15,6 +15,7 @@ import (
 
 	"myao/internal/config"
 	"myao/internal/intake/record"
+	"myao/internal/runtime/required"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -46,7 +47,7 @@ type Directory interface {
 	Settings(ctx context.Context, team, channel string) config.ChannelSettings
 }
 
-// Door receives events, slash commands and interactions. All fields are required except Missed and Tracer.
+// Door receives events, slash commands and interactions. Create one with New.
 type Door struct {
 	Store          *store.Store
 	Recorder       *record.Recorder
@@ -60,13 +61,13 @@ type Door struct {
 	Installation   Installation
 	Dropper        Dropper
 	Responder      Responder
-	// Missed is told why an event may be lost, so that its message is read from Slack's history.
-	Missed  func(reason string)
+	// Missed is told why an event may be lost, so that its message is read from Slack's history; nil: nobody is told.
+	Missed  func(reason string) `nil:"ok"`
 	Clock   func() time.Time
 	Logger  *slog.Logger
 	Metrics *Metrics
 	// Tracer starts the trace of each delivery; nil: nothing is traced.
-	Tracer trace.Tracer
+	Tracer trace.Tracer `nil:"ok"`
 
 	// patience, unless it is zero, replaces eventTimeout, replyTimeout and bodyTimeout. Tests set it.
 	patience time.Duration
@@ -76,6 +77,9 @@ type Door struct {
 	unverified unverified
 	refusals   refusals
 }
+
+// New returns a door that has all it needs. It panics with the name of a field that is missing.
+func New(d *Door) *Door { return required.Fields(d) }
 
 // Receive handles what Socket Mode delivers, and returns the payload of the acknowledgement. On an
 // error the delivery must not be acknowledged.

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"myao/internal/runtime/required"
 	"myao/internal/store"
 )
 
@@ -36,16 +37,16 @@ type Store interface {
 	OpenGap(ctx context.Context) error
 }
 
-// Heartbeat is that of one starter. All exported fields are required except Session, Opened and Ending.
+// Heartbeat is that of one starter.
 type Heartbeat struct {
 	Store Store
 	// Session returns 0 while events cannot arrive, and otherwise a number that changes whenever some
 	// may not have arrived. Nil means that they always can.
-	Session func() int64
-	// Opened is called after a gap was opened because no starter was there.
-	Opened func()
-	// Ending is called before Run returns. It may call Missed.
-	Ending func()
+	Session func() int64 `nil:"ok"`
+	// Opened is called after a gap was opened because no starter was there; nil: nothing is.
+	Opened func() `nil:"ok"`
+	// Ending is called before Run returns. It may call Missed. Nil: nothing is called.
+	Ending func() `nil:"ok"`
 	Clock  func() time.Time
 	Logger *slog.Logger
 
@@ -64,6 +65,7 @@ func (h *Heartbeat) Missed(reason string) { h.missed.Store(&reason) }
 
 // Run sends heartbeats at each tick until the context ends. It returns the context's error.
 func (h *Heartbeat) Run(ctx context.Context, tick <-chan time.Time) error {
+	required.Fields(h)
 	for {
 		h.try(ctx, h.next)
 		select {

@@ -8,6 +8,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/language/phrases"
+	"myao/internal/runtime/required"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -19,14 +20,16 @@ type Directory interface {
 	Person(ctx context.Context, team, user string) bool
 }
 
-// Recorder commits events, live ones and those that catch-up finds later. Store and Directory are
-// required.
+// Recorder commits events, live ones and those that catch-up finds later. Create one with New.
 type Recorder struct {
 	Store     *store.Store
 	Directory Directory
 	// Operators are the user ids of those who may stop any reply.
 	Operators []string
 }
+
+// New returns a recorder that has all it needs. It panics with the name of a field that is missing.
+func New(r *Recorder) *Recorder { return required.Fields(r) }
 
 // Record commits an event and returns the conversations that have something new to be
 // relayed. Recording the same event again changes nothing. own is the bot's identity.

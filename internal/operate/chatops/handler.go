@@ -11,6 +11,7 @@ import (
 	"myao/internal/conversation"
 	"myao/internal/language/words"
 	"myao/internal/operate/operator"
+	"myao/internal/runtime/required"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -31,7 +32,7 @@ type Directory interface {
 	Settings(ctx context.Context, team, channel string) config.ChannelSettings
 }
 
-// Handler answers the slash command. All fields are required.
+// Handler answers the slash command. Create one with New.
 type Handler struct {
 	Config    config.Config
 	Store     *store.Store
@@ -43,6 +44,9 @@ type Handler struct {
 	Clock         func() time.Time
 	Logger        *slog.Logger
 }
+
+// New returns a handler that has all it needs. It panics with the name of a field that is missing.
+func New(h *Handler) *Handler { return required.Fields(h) }
 
 // The results of a command, for the metrics.
 const (

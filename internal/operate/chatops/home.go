@@ -11,6 +11,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/operate/operator"
+	"myao/internal/runtime/required"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -45,12 +46,15 @@ type HomePublisher interface {
 }
 
 // Home is the Home tab: what the slash command tells about one channel, for all channels that the viewer
-// may know of. All fields are required.
+// may know of. Create one with NewHome.
 type Home struct {
 	*Handler
 	Publisher HomePublisher
 	Members   *Membership
 }
+
+// NewHome returns a home that has all it needs. It panics with the name of a field that is missing.
+func NewHome(h *Home) *Home { return required.Fields(h) }
 
 // homeChannel is a channel as the Home tab shows it.
 type homeChannel struct {

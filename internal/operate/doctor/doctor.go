@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"myao/internal/config"
+	"myao/internal/runtime/required"
 	"myao/internal/runtime/temporal"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -49,7 +50,7 @@ type Schedule struct {
 	Every time.Duration
 }
 
-// Doctor holds what the checks need. Config, Slack, Dial and Clock are required.
+// Doctor holds what the checks need. Examine needs all of it, ExamineOnly what its checks look at.
 type Doctor struct {
 	Config config.Config
 	Slack  *slack.Client
@@ -64,7 +65,7 @@ type Doctor struct {
 	Ask   bool
 	Clock func() time.Time
 	// HTTP sends requests to the starter; nil is http.DefaultTransport.
-	HTTP http.RoundTripper
+	HTTP http.RoundTripper `nil:"ok"`
 }
 
 const (
@@ -102,6 +103,7 @@ type examination struct {
 
 // Examine runs all checks concurrently. The order of the findings is always the same.
 func (d Doctor) Examine(ctx context.Context) []Finding {
+	required.Fields(&d)
 	e := &examination{Doctor: d, freeSpace: freeSpace}
 	defer e.close()
 	return redact(runChecks(ctx, e.checks()), d.Config)

@@ -18,11 +18,12 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
+	"myao/internal/runtime/required"
 	"myao/internal/runtime/temporal"
 	"myao/internal/store"
 )
 
-// Operator talks to conversations. All fields are required.
+// Operator talks to conversations. Create one with New, or with Open in a short-lived program.
 type Operator struct {
 	Client client.Client
 	Store  *store.Store
@@ -31,6 +32,9 @@ type Operator struct {
 	// reachTimeout bounds each check of what an unanswered order needs; 0 means 2 seconds.
 	reachTimeout time.Duration
 }
+
+// New returns an operator that has all it needs. It panics with the name of a field that is missing.
+func New(o *Operator) *Operator { return required.Fields(o) }
 
 const defaultReachTimeout = 2 * time.Second
 
@@ -61,7 +65,7 @@ func (r *Refused) Error() string { return r.Text }
 // search attributes.
 func Open(ctx context.Context, c client.Client, namespace string, db *store.Store) (*Operator, error) {
 	known := false
-	o := &Operator{Client: c, Store: db, Attributes: func() bool { return known }}
+	o := New(&Operator{Client: c, Store: db, Attributes: func() bool { return known }})
 	var err error
 	if known, err = temporal.KnowsAttributes(ctx, c, namespace); err != nil {
 		return nil, o.classify(ctx, err)

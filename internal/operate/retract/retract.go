@@ -12,6 +12,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/runtime/pause"
+	"myao/internal/runtime/required"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -35,7 +36,7 @@ type Slack interface {
 	FindPost(ctx context.Context, channel, threadTS, oldest, key string, own slack.Identity) (ts string, found bool, err error)
 }
 
-// Retractor retracts messages. All fields are required.
+// Retractor retracts messages.
 type Retractor struct {
 	Slack Slack
 	Store *store.Store
@@ -63,6 +64,7 @@ type Result struct {
 // order does the rest later. A message that is gone already is retracted all the same. It returns
 // ErrNotOwn, ErrUnknown or an *slack.Error.
 func (r Retractor) Retract(ctx context.Context, o Order) (Result, error) {
+	required.Fields(&r)
 	known, err := r.Store.Message(ctx, o.Team, o.Channel, o.TS)
 	switch {
 	case errors.Is(err, store.ErrNotFound):

@@ -14,6 +14,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/config"
+	"myao/internal/runtime/required"
 	"myao/internal/slack/manifest"
 )
 
@@ -36,7 +37,7 @@ type Defaults struct {
 	MentionOnly string
 }
 
-// Setup is one run. All fields but Defaults, Yes, Overwrite and SlackAPI are required.
+// Setup is one run.
 type Setup struct {
 	// Path is that of config.yaml. The other files are in the same directory.
 	Path     string
@@ -62,6 +63,7 @@ type run struct {
 // Run asks, checks and writes. The manifest is written after the first question, because the app, which has
 // the tokens, is made from it; the other files are written at the end.
 func (s Setup) Run(ctx context.Context) error {
+	required.Fields(&s)
 	r := &run{Setup: s, console: newConsole(s.In, s.Out, s.Yes), answers: answers{
 		provider: config.ProviderDemo, slackAPI: s.SlackAPI, botName: config.Default().Persona.Name,
 	}}
