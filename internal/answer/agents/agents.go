@@ -20,6 +20,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/llm"
+	"myao/internal/runtime/required"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -29,16 +30,16 @@ type Identity interface {
 	Identity(ctx context.Context) (slack.Identity, error)
 }
 
-// Agents make questions and ask them. All exported fields are required.
+// Agents make questions and ask them. Create them with New, or by Open from the configuration.
 type Agents struct {
 	Store *store.Store
 	Slack Identity
 	// FilesOff reports whether the token is known to lack what reading files takes; nil: it does not.
-	FilesOff func() bool
+	FilesOff func() bool `nil:"ok"`
 	// Reacts reports whether an emoji may stand for a reply; nil: none may.
-	Reacts func() bool
+	Reacts func() bool `nil:"ok"`
 	// Files shows the files of a message at once; nil shows none.
-	Files   Files
+	Files   Files `nil:"ok"`
 	Recall  *recall.Builder
 	Prompts *prompt.Renderer
 	ByUse   ByUse
@@ -63,6 +64,9 @@ type Agents struct {
 	// answered what it had refused.
 	refusedTools sync.Map
 }
+
+// New returns agents that have all they need. It panics with the name of a field that is missing.
+func New(ag *Agents) *Agents { return required.Fields(ag) }
 
 // ReadsFiles reports whether files can be read, as far as is known.
 func (ag *Agents) ReadsFiles() bool { return ag.FilesOff == nil || !ag.FilesOff() }

@@ -36,19 +36,19 @@ func Open(ctx context.Context, c config.Config, s *store.Store, client *slack.Cl
 			return nil, nil, err
 		}
 	}
-	return &Agents{
+	return New(&Agents{
 		Store: s, Slack: client,
-		Recall: &recall.Builder{
+		Recall: recall.New(&recall.Builder{
 			Store: s, Users: client, Directory: directory, Threads: client, ThreadLimit: c.Slack.ThreadHistoryLimit,
 			Persona:       chat.Persona{Name: c.Persona.Name, SystemPrompt: c.Persona.SystemPrompt},
 			MessagesLimit: c.Response.ChannelMessagesLimit, FoundLimit: c.Memory.SearchResults,
 			ActiveChannel: c.Response.ActiveChannel(), ThreadMemory: c.Response.ThreadMemory(),
 			Clock: time.Now, Logger: logger,
-		},
+		}),
 		Prompts: prompts, ByUse: byUse, Shadow: shadow, Memory: c.Memory, Instructions: c.Instructions(), Promises: store.PromiseLimits{Conversation: c.Promises.MaxOpen, Channel: c.Promises.MaxPerChannel, Person: c.Promises.MaxPerPerson, Guest: c.Promises.MaxPerGuest}, Channel: c.Channel, Clock: time.Now, Logger: logger,
 		FilesOff: func() bool { return client.Lacks(document.Scope) },
 		Reacts:   func() bool { return c.Slack.React && !client.Lacks(slack.ScopeReact) },
-	}, close, nil
+	}), close, nil
 }
 
 // Prompts parses the configured templates. It returns the errors of prompt.New.

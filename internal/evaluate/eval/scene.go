@@ -54,18 +54,18 @@ func (r *Runner) newScene(ctx context.Context, c Case, repeat int, s *store.Stor
 	}
 	clock := func() time.Time { return sc.now }
 	sc.directory = &channels.Directory{Store: s, Slack: sc, Config: r.Config, Clock: clock, Logger: r.Logger}
-	sc.recorder = &record.Recorder{Store: s, Directory: sc.directory}
-	sc.agents = &agents.Agents{
+	sc.recorder = record.New(&record.Recorder{Store: s, Directory: sc.directory})
+	sc.agents = agents.New(&agents.Agents{
 		Store: s, Slack: sc, Reacts: func() bool { return r.Config.Slack.React },
-		Recall: &recall.Builder{
+		Recall: recall.New(&recall.Builder{
 			Store: s, Users: sc, Directory: sc.directory, ThreadLimit: r.Config.Slack.ThreadHistoryLimit,
 			Persona:       chat.Persona{Name: r.Config.Persona.Name, SystemPrompt: r.Config.Persona.SystemPrompt},
 			MessagesLimit: r.Config.Response.ChannelMessagesLimit,
 			ActiveChannel: r.Config.Response.ActiveChannel(), ThreadMemory: r.Config.Response.ThreadMemory(),
 			Clock: clock, Logger: r.Logger,
-		},
+		}),
 		Prompts: r.Prompts, ByUse: agents.ByUse{Judgment: agent}, Memory: r.Config.Memory, Channel: r.Config.Channel, Clock: clock, Logger: r.Logger,
-	}
+	})
 	described, err := sc.Channel(ctx, channelID)
 	if err != nil {
 		return nil, err

@@ -40,20 +40,20 @@ func newTold(ctx context.Context, s *store.Store, w Workspace, logger *slog.Logg
 	t := &told{Workspace: w, store: s, now: w.Messages[0].At, sent: map[string]chat.Message{}}
 	clock := func() time.Time { return t.now }
 	directory := &channels.Directory{Store: s, Slack: t, Config: c, Clock: clock, Logger: logger}
-	t.recorder = &record.Recorder{Store: s, Directory: directory}
+	t.recorder = record.New(&record.Recorder{Store: s, Directory: directory})
 	prompts, err := agents.Prompts(c)
 	if err != nil {
 		return nil, err
 	}
-	builder := &recall.Builder{
+	builder := recall.New(&recall.Builder{
 		Store: s, Users: t, Directory: directory, ThreadLimit: c.Slack.ThreadHistoryLimit,
 		Persona: chat.Persona{Name: c.Persona.Name, SystemPrompt: c.Persona.SystemPrompt}, MessagesLimit: c.Response.ChannelMessagesLimit,
 		ActiveChannel: c.Response.ActiveChannel(), ThreadMemory: c.Response.ThreadMemory(), Clock: clock, Logger: logger,
-	}
-	t.agents = &agents.Agents{
+	})
+	t.agents = agents.New(&agents.Agents{
 		Store: s, Slack: t, Recall: builder, Prompts: prompts, ByUse: agents.ByUse{Memory: agents.Agent{Model: extract{}}},
 		Memory: c.Memory, Channel: c.Channel, Clock: clock, Logger: logger,
-	}
+	})
 	t.tools = tools.New(tools.Sources{
 		Store: s, Render: t.agents.RenderFound,
 		Permalink: func(context.Context, string, string) (string, error) { return "", nil },
