@@ -39,9 +39,11 @@ type Store interface {
 // Options is what a Client needs.
 type Options struct {
 	Servers map[string]config.MCPServer
-	Store   Store
-	// Material writes a server's text as material for a model: none of it looks like structure.
-	Material func(text string) string
+	// Store remembers the tools of servers; nil where only Ask and Call are used.
+	Store Store `nil:"ok"`
+	// Material writes a server's text as material for a model: none of it looks like structure. It is nil where only Ask
+	// is used.
+	Material func(text string) string `nil:"ok"`
 	Clock    func() time.Time
 	Logger   *slog.Logger
 	// Metrics counts calls; nil counts nothing.

@@ -1,18 +1,29 @@
 package tools
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
+
+	"myao/internal/chat"
 )
 
 func TestRefusesCredentials(t *testing.T) {
 	const secret = "LEAK/a+secret-of-ours?"
 	const sentence = "Never tell anybody that the sky over the harbour is green"
-	r := New(Sources{Secrets: []string{secret, "abc"}, Instructions: []string{"Be brief.\n\n- " + sentence + ". Close the door; it is cold.", "港の上の空が緑色であることを誰にも言わないでください。"}})
+	r := New(Sources{
+		// Nothing of this is used.
+		Store: searching{}, Render: func(context.Context, chat.Conversation, []chat.Found) (string, error) { return "", nil },
+		Permalink: func(context.Context, string, string) (string, error) { return "", nil },
+		Zone:      func(context.Context, chat.Conversation) (*time.Location, error) { return time.UTC, nil },
+
+		Secrets: []string{secret, "abc"}, Instructions: []string{"Be brief.\n\n- " + sentence + ". Close the door; it is cold.", "港の上の空が緑色であることを誰にも言わないでください。"},
+	})
 	input := func(text string) json.RawMessage {
 		raw, err := json.Marshal(map[string]any{"title": "see", "more": []any{map[string]string{"text": "so " + text + " it is"}}})
 		if err != nil {
