@@ -1,6 +1,6 @@
 // Package activities holds the activities of all workflows. Conversations judge, compose, look,
 // post, settle and order. Memory finds scopes and remembers them. Catch-up syncs channels and reads
-// missed messages. Retention prunes. Shadow asks other judges. Each activity may be attempted any
+// missed messages. Retention prunes. Hindsight labels. Shadow asks other judges. Each activity may be attempted any
 // number of times, by several workers at once, and takes effect once. Inputs and outputs carry
 // ids: texts stay in the database.
 package activities

@@ -35,7 +35,7 @@ type Message struct {
 	Deleted  bool
 }
 
-// File is an attached file; its content is never read.
+// File is what a message tells of an attached file. Its content is not stored: who needs it reads it anew from Slack.
 type File struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`

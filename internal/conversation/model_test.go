@@ -9,7 +9,7 @@ import (
 	"myao/internal/chat"
 )
 
-// model is a second implementation of SYSTEM.md §4 in sets of messages: which are pending,
+// model is a second implementation of the life of a decision (doc.go) in sets of messages: which are pending,
 // being answered and kept for later. It has no times, epochs or effects. FuzzState compares
 // the state machine with it.
 type model struct {

@@ -21,7 +21,7 @@ import (
 type Files interface {
 	// Available reports whether files can be read at all.
 	Available() bool
-	// Read returns the text of a file as material, and a picture or PDF itself, or an attach.Refused.
+	// Read returns the text of a file as material, and a picture or PDF itself, or a document.Refused.
 	Read(ctx context.Context, f chat.File) (text string, files []llm.File, err error)
 }
 
