@@ -10,8 +10,8 @@ import (
 )
 
 // writtenFor reports whether somebody has written an address: the rule on addresses (tools.Written) for the
-// text of a reply. persona is the channel's. It reads nothing before it is asked. What cannot be read was written by nobody, so that
-// the address stands in the open.
+// text of a reply. persona is the channel's. It reads nothing before it is asked. What cannot be read was written by
+// nobody, so that the address stands in the open.
 func (a *Activities) writtenFor(ctx context.Context, in ComposeInput, place tools.Place, persona string) func(address string) bool {
 	var w *tools.Written
 	failed := false

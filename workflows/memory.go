@@ -18,7 +18,8 @@ type MemoryInput struct {
 	// Channels is set once the threads are done. After is the scope to continue after.
 	Channels bool       `json:"channels,omitempty"`
 	After    chat.Scope `json:"after"`
-	// MaxConcurrent is how many scopes are summarised at a time: conversations need the model's rate limit, too. Less than 1 is 1.
+	// MaxConcurrent is how many scopes are summarised at a time: conversations need the model's rate limit, too. Less
+	// than 1 is 1.
 	MaxConcurrent int `json:"max_concurrent,omitempty"`
 	// Done sums up the earlier parts of the run.
 	Done MemoryOutput `json:"done"`

@@ -382,7 +382,8 @@ func difference(got, want []string) []string {
 	return out
 }
 
-// register registers all workflows under the names in recorded histories. flow is that of conversations; nil: Conversation.
+// register registers all workflows under the names in recorded histories. flow is that of conversations; nil:
+// Conversation.
 func register(r worker.WorkflowRegistry, flow func(workflow.Context, conversation.Input) error) {
 	if flow == nil {
 		flow = Conversation

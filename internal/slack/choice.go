@@ -161,7 +161,8 @@ func forms(text, key string, choices []Choice, feedback Feedback, most int) [][]
 	return append(all, options(withChoices(plain, choices, most, true)))
 }
 
-// withChoices adds the choices to a text. If the whole is too long, each is only its first line. alone is set if there are no buttons.
+// withChoices adds the choices to a text. If the whole is too long, each is only its first line. alone is set if there
+// are no buttons.
 func withChoices(plain string, choices []Choice, most int, alone bool) string {
 	whole, short := plain, plain
 	for _, c := range choices {

@@ -118,7 +118,8 @@ func (s *Socket) api() *slackapi.Client {
 
 // Check opens a connection for a moment, and returns how many the app has then, by what Slack says, with that one.
 // It shows whether Listen could connect. Slack sends again what it delivers to the connection meanwhile, except for
-// a command or a click (docs.slack.dev/apis/events-api/using-socket-mode). The errors of apps.connections.open are *Error.
+// a command or a click (docs.slack.dev/apis/events-api/using-socket-mode). The errors of apps.connections.open are
+// *Error.
 func (s *Socket) Check(ctx context.Context) (connections int, err error) {
 	conn, err := s.connect(ctx, s.api())
 	if err != nil {

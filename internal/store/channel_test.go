@@ -132,7 +132,8 @@ func TestKnownSince(t *testing.T) {
 				gone := said(at(1), "")
 				gone.Deleted = true
 				db.store(t, gone, said(at(6), ""), said(at(5), ""), in("C2", said(at(3), "")))
-				// Posts, and messages from before Slack was asked; messages that were only read from history do not count.
+				// Posts, and messages from before Slack was asked; messages that were only read from history do not
+				// count.
 				must(t, errOf(db.post(t.Context(), channel, time.Second)))
 				must(t, db.SaveHistory(t.Context(), []chat.Message{said(at(2), "")}))
 				test.save(t, db, Channel{ID: channel, Refreshed: hour})

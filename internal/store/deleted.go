@@ -31,9 +31,9 @@ func (s *Store) dropWith(tx *gorm.DB, team, channel string, ts ...string) error 
 }
 
 // blankWith empties what quotes messages of a channel that were edited or are gone, by their ts: what was looked up in
-// answer to them or shows them and, if they are gone, the proposals and promises that they asked for, as far as these have
-// ended. A reply that is still written goes on without the results that show what is gone; its other texts go when it ends
-// (endLookups).
+// answer to them or shows them and, if they are gone, the proposals and promises that they asked for, as far as these
+// have ended. A reply that is still written goes on without the results that show what is gone; its other texts go when
+// it ends (endLookups).
 func (s *Store) blankWith(tx *gorm.DB, gone bool, team, channel string, ts ...string) error {
 	for some := range slices.Chunk(ts, 20) { // of more than that, the databases would read whole tables
 		if err := s.blankWithFew(tx, gone, team, channel, some); err != nil {

@@ -13,9 +13,8 @@ import (
 	"myao/internal/chat"
 )
 
-// erasedRow marks what is not stored again, whether Slack's history, an event or an order brings it: what a forgotten person had
-// said by then, or with person empty what was in a purged channel by then. channel_id is empty for
-// a person.
+// erasedRow marks what is not stored again, whether Slack's history, an event or an order brings it: what a forgotten
+// person had said by then, or with person empty what was in a purged channel by then. channel_id is empty for a person.
 type erasedRow struct {
 	TeamID    string `gorm:"primaryKey"`
 	ChannelID string `gorm:"primaryKey"`

@@ -218,8 +218,8 @@ func TestFactsSaw(t *testing.T) {
 	})
 }
 
-// Where a message came through an app, its facts tell how often such messages were answered, and what was said above the
-// thread that it has opened.
+// Where a message came through an app, its facts tell how often such messages were answered, and what was said above
+// the thread that it has opened.
 func TestFactsThroughApps(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		through := func(m chat.Message) chat.Message { m.Through = "B7"; return m }

@@ -6,8 +6,8 @@ import (
 	"myao/internal/chat"
 )
 
-// forgottenRow marks what memories must not be made of, and tools must not find or read: empty columns have the meaning that they
-// have in chat.Scope. ts selects one message.
+// forgottenRow marks what memories must not be made of, and tools must not find or read: empty columns have the meaning
+// that they have in chat.Scope. ts selects one message.
 type forgottenRow struct {
 	TeamID    string `gorm:"primaryKey"`
 	ChannelID string `gorm:"primaryKey"`

@@ -90,7 +90,8 @@ func messages(rows []messageRow) []chat.Message {
 // SaveHistory saves messages of one channel as read from Slack's history. They are seen but not
 // handled, so their own events still count when they arrive. The same holds for an edit, although
 // its text may be saved already. What an event has brought stays as it is; only files are added, which
-// the event of a mention lacks. What a forgotten person had said, and what was in a channel when it was purged, is not saved again.
+// the event of a mention lacks. What a forgotten person had said, and what was in a channel when it was purged, is not
+// saved again.
 func (s *Store) SaveHistory(ctx context.Context, read []chat.Message) error {
 	if len(read) == 0 {
 		return nil

@@ -26,8 +26,8 @@ import (
 	"myao/test/testserver"
 )
 
-// withLater gives a store two migrations more, and returns the names of all: one that adds a column, and one that builds
-// an index beside other programs' writes, as migrations/README.md has it.
+// withLater gives a store two migrations more, and returns the names of all: one that adds a column, and one that
+// builds an index beside other programs' writes, as migrations/README.md has it.
 func withLater(t *testing.T, s *Store) (names []string) {
 	t.Helper()
 	first, err := fs.ReadFile(s.migrations, "00001_schema.sql")

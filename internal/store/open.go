@@ -135,8 +135,8 @@ func useGenericPlans(ctx context.Context, c *pgx.Conn) error {
 
 // openSQLite sets what a file shared by two processes needs. A writer waits for the other one. A
 // transaction takes the write lock at its beginning, because later it could not wait for it. A
-// commit returns after the disk was synced. Each connection has full-text search. The write-ahead log is a setting of the file, made by
-// Migrate.
+// commit returns after the disk was synced. Each connection has full-text search. The write-ahead log is a setting of
+// the file, made by Migrate.
 func openSQLite(path string) (*sql.DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)

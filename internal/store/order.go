@@ -27,8 +27,8 @@ type Order struct {
 	// By is who ordered it: cli:NAME or slack:U…. For a move it is the cause:
 	// starter:channel_id_changed, followed by /C… for the orders that the move carried over.
 	By string `json:"by"`
-	// Subject is the ts of a message, the term and version of a memory, how many cases were exported or messages handed over again, or the other
-	// channel id.
+	// Subject is the ts of a message, the term and version of a memory, how many cases were exported or messages handed
+	// over again, or the other channel id.
 	Subject string `json:"subject,omitempty"`
 	// Until is the end of a snooze or mute, otherwise zero.
 	Until time.Time `json:"until,omitzero"`
@@ -105,9 +105,9 @@ func setSilence(tx *gorm.DB, key string, untilUS int64, onConflict string) error
 var ErrOrderIDTaken = errors.New("another order has this id")
 
 // ApplyOrder records an order. A snooze, mute or unmute also sets until when its conversation, or
-// with an empty channel the whole workspace, is silent, in the same transaction. A repeated order does nothing, so that a mute that arrives again
-// does not undo an unmute. ApplyOrder returns ErrOrderIDTaken if the id belongs to an order of
-// another kind or scope.
+// with an empty channel the whole workspace, is silent, in the same transaction. A repeated order does nothing, so that
+// a mute that arrives again does not undo an unmute. ApplyOrder returns ErrOrderIDTaken if the id belongs to an order
+// of another kind or scope.
 func (s *Store) ApplyOrder(ctx context.Context, o Order) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		fresh, err := s.insertOrder(tx, o)

@@ -14,9 +14,9 @@ import (
 // ForgetPerson takes a person out of the database: the texts of all messages of theirs; whatever was
 // remembered or looked up in their channels since they first wrote there, and in the workspace from that; the
 // replies to them and those that name them; what the ledger says of them; what they asked for; reactions, and the id
-// wherever it stands. What others asked for and decided stays. The display name goes from what models wrote. The rows of messages stay
-// without text and author, as those of deleted messages, so that Slack's history brings nothing
-// back. What the person writes later is stored as ever.
+// wherever it stands. What others asked for and decided stays. The display name goes from what models wrote. The rows
+// of messages stay without text and author, as those of deleted messages, so that Slack's history brings nothing back.
+// What the person writes later is stored as ever.
 //
 // It works in small transactions and tells step after each; a zero step is not allowed. It may be
 // killed at any time, and ends the same when it is repeated. Its order is recorded at the end, without

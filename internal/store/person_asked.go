@@ -4,9 +4,9 @@ import (
 	"gorm.io/gorm"
 )
 
-// proposals empties those that the person asked for, and withdraws them if they wait for a decision or their call. So it
-// is with those of others that wait and name the person: a call is not changed that people have read. From all others
-// only the name goes. What others decided stays.
+// proposals empties those that the person asked for, and withdraws them if they wait for a decision or their call. So
+// it is with those of others that wait and name the person: a call is not changed that people have read. From all
+// others only the name goes. What others decided stays.
 func (e *eraser) proposals() error {
 	match := where("asker = ? OR decided_by = ?", e.User, e.orderedBy()).or(e.mentioned("input", "output"))
 	return eraseIn(e, "proposals", "id", match, func(tx *gorm.DB, rows []Proposal) (changed int, err error) {

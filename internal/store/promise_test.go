@@ -341,8 +341,8 @@ func TestPromisesAreListed(t *testing.T) {
 	})
 }
 
-// Each mention opens a conversation of its own, and a person may ask in many channels: promises are counted for who asks,
-// and for the channel.
+// Each mention opens a conversation of its own, and a person may ask in many channels: promises are counted for who
+// asks, and for the channel.
 func TestPromiseLimits(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		db.insert(t, &userRow{TeamID: team, UserID: "U1", Name: "Ann"}, &userRow{TeamID: team, UserID: "U3", Name: "Bo"}, &userRow{TeamID: team, UserID: "UGUEST", GuestUS: 1},

@@ -31,8 +31,8 @@ func (s *Store) HoldPromises(ctx context.Context, c chat.Conversation, until tim
 }
 
 // EndPromise records what has become of a promise at its time of some number. With a next time, one that
-// was kept, skipped as cancelled, or could not be posted stays open and is due then. If it has ended before, or that time was
-// recorded before, it stays as it is. EndPromise returns the promise as it is then, or ErrNotFound.
+// was kept, skipped as cancelled, or could not be posted stays open and is due then. If it has ended before, or that
+// time was recorded before, it stays as it is. EndPromise returns the promise as it is then, or ErrNotFound.
 func (s *Store) EndPromise(ctx context.Context, id string, number int, state PromiseState, by string, next time.Time) (p Promise, err error) {
 	changed := false
 	err = s.transaction(ctx, func(tx *gorm.DB) (err error) {

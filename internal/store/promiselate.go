@@ -39,8 +39,8 @@ func (s *Store) CountPromises(ctx context.Context) (PromiseCounts, error) {
 const unshownPromises = 24 * time.Hour
 
 // HandOverPromises tells conversations of their promises that are late: their runs may have been terminated, or lost
-// with their namespace. It tells them again an hour after the last time. It returns the conversations that have a new change.
-// Promises whose reply was never posted are withdrawn.
+// with their namespace. It tells them again an hour after the last time. It returns the conversations that have a new
+// change. Promises whose reply was never posted are withdrawn.
 func (s *Store) HandOverPromises(ctx context.Context) (targets []Target, err error) {
 	now := s.nowMicros()
 	lost := s.db.WithContext(ctx).Model(&Promise{}).Where("state = 'open' AND shown_ts = '' AND due_us < ?", now-unshownPromises.Microseconds()).

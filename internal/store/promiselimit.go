@@ -13,8 +13,8 @@ import (
 // ErrTooManyPromises is returned where as many promises are open as may be: a TooManyPromises.
 var ErrTooManyPromises = errors.New("too many promises are open")
 
-// PromiseLimits are how many promises may be open in a conversation, in a channel with its threads, and for a person or a
-// guest who asked, wherever that was. 0 is no limit.
+// PromiseLimits are how many promises may be open in a conversation, in a channel with its threads, and for a person or
+// a guest who asked, wherever that was. 0 is no limit.
 type PromiseLimits struct{ Conversation, Channel, Person, Guest int }
 
 // TooManyPromises says which limit is reached: that of a Conversation, a Channel, or otherwise of who asks.

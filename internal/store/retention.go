@@ -10,8 +10,8 @@ import (
 
 // Cutoffs are the times before which Prune deletes; a zero time keeps everything.
 type Cutoffs struct {
-	// Ledger applies to decisions, what was looked up for them, feedback, labels, opinions, promises, changes, replies in the
-	// outbox, model calls and orders.
+	// Ledger applies to decisions, what was looked up for them, feedback, labels, opinions, promises, changes, replies
+	// in the outbox, model calls and orders.
 	Ledger time.Time
 	// Messages must be older than anything that is pending, read by catch-up or read for memory
 	// (config.Retention checks that).

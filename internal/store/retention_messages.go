@@ -90,8 +90,8 @@ const sameThread = "{r}.team_id = messages.team_id AND {r}.channel_id = messages
 	"AND {r}.thread_ts = CASE WHEN messages.thread_ts = '' THEN messages.ts ELSE messages.thread_ts END"
 
 // channel deletes a channel's messages that were sent before a time, what the search index has of
-// them, and the reactions to them. A thread, its parent included, is deleted when all of it is older, and when its memory was not updated since the cutoff;
-// otherwise the next run would treat its messages as deleted by people.
+// them, and the reactions to them. A thread, its parent included, is deleted when all of it is older, and when its
+// memory was not updated since the cutoff; otherwise the next run would treat its messages as deleted by people.
 func (p pruning) channel(c chat.Scope, before int64, horizon time.Time) error {
 	of := func(rows string) string { return strings.ReplaceAll(sameThread, "{r}", rows) }
 	if err := walk[string](p, prunable{
@@ -114,7 +114,8 @@ func (p pruning) channel(c chat.Scope, before int64, horizon time.Time) error {
 	}, before)
 }
 
-// blankPruned empties what quotes messages of a channel, from after one ts and up to another, that are not there any more.
+// blankPruned empties what quotes messages of a channel, from after one ts and up to another, that are not there any
+// more.
 func (p pruning) blankPruned(tx *gorm.DB, c chat.Scope, after, upTo any) error {
 	const span = " WHERE team_id = ? AND channel_id = ? AND {ts} > ? AND {ts} <= ? AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.team_id = {from}.team_id AND m.channel_id = {from}.channel_id AND m.ts = {from}.{ts})"
 	var parts []string

@@ -10,7 +10,8 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// ErrDeleted is returned for a reply whose trigger was deleted before the first attempt, and for a note whose message was.
+// ErrDeleted is returned for a reply whose trigger was deleted before the first attempt, and for a note whose message
+// was.
 var ErrDeleted = errors.New("what it answers was deleted")
 
 // OutdatedError is returned for a reply that was composed before a message of its conversation was

@@ -39,7 +39,8 @@ func keepWriters(tx, old *gorm.DB) error {
 	}).Create(&rows).Error
 }
 
-// wroteSince is since when a person wrote in channels, by their ids, as far as messages of theirs were deleted for their age.
+// wroteSince is since when a person wrote in channels, by their ids, as far as messages of theirs were deleted for
+// their age.
 func wroteSince(db *gorm.DB, p chat.Person) (map[string]time.Time, error) {
 	var rows []writerRow
 	err := db.Where("team_id = ? AND user_id = ?", p.Team, p.User).Find(&rows).Error

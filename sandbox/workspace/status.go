@@ -19,7 +19,8 @@ type threadStatus struct {
 	until time.Time
 }
 
-// setStatus shows a status in a thread, or takes it away (docs.slack.dev/reference/methods/assistant.threads.setStatus).
+// setStatus shows a status in a thread, or takes it away
+// (docs.slack.dev/reference/methods/assistant.threads.setStatus).
 func (c *call) setStatus() (reply, error) {
 	// Either scope will do (docs.slack.dev/changelog/2026/03/05/set-status-scope-update).
 	if !c.granted("chat:write") && !c.granted("assistant:write") {

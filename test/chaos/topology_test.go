@@ -57,7 +57,8 @@ func TestTopology(t *testing.T) {
 	}
 }
 
-// replace ends a program, with SIGTERM as Kubernetes does or as the loss of its node does, starts it again, and returns once it is ready.
+// replace ends a program, with SIGTERM as Kubernetes does or as the loss of its node does, starts it again, and returns
+// once it is ready.
 func (w *system) replace(p *process, end func(*process)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

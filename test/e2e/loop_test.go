@@ -74,7 +74,8 @@ func TestBotsThatAnswerEachOtherStop(t *testing.T) {
 	}
 }
 
-// Somebody who writes through an app, as with a user token, is answered like anybody: Slack names the person and the app.
+// Somebody who writes through an app, as with a user token, is answered like anybody: Slack names the person and the
+// app.
 func TestPersonWhoWritesThroughAnApp(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite(t))

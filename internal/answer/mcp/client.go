@@ -41,8 +41,8 @@ type Options struct {
 	Servers map[string]config.MCPServer
 	// Store remembers the tools of servers; nil where only Ask and Call are used.
 	Store Store `nil:"ok"`
-	// Material writes a server's text as material for a model: none of it looks like structure. It is nil where only Ask
-	// is used.
+	// Material writes a server's text as material for a model: none of it looks like structure. It is nil where only
+	// Ask is used.
 	Material func(text string) string `nil:"ok"`
 	Clock    func() time.Time
 	Logger   *slog.Logger

@@ -163,7 +163,8 @@ func (t tool) offered(p Place) bool {
 
 // Run executes a call. Its result goes back to the model; it has failed with an error that the model can
 // correct: an unknown name, a tool that is not offered here, wrong arguments. err means that the call
-// should be repeated; it was not made at all if err wraps ErrNotCalled. step identifies the call: repeated, it changes nothing twice.
+// should be repeated; it was not made at all if err wraps ErrNotCalled. step identifies the call: repeated, it changes
+// nothing twice.
 func (r *Registry) Run(ctx context.Context, p Place, step, name string, input json.RawMessage) (Result, error) {
 	if i := slices.IndexFunc(r.tools, func(t tool) bool { return t.Name == name && t.offered(p) }); i >= 0 { // no other program is asked
 		result, err := r.tools[i].run(ctx, p, step, input)

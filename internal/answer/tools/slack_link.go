@@ -8,9 +8,9 @@ import (
 	"myao/internal/chat"
 )
 
-// linked is the channel that a link of Slack leads to, if readers in the conversation may know it. A host alone does not
-// tell whose channel it is: workspaces are renamed, organisations have addresses of their own, and channels are shared.
-// The id of a channel does.
+// linked is the channel that a link of Slack leads to, if readers in the conversation may know it. A host alone does
+// not tell whose channel it is: workspaces are renamed, organisations have addresses of their own, and channels are
+// shared. The id of a channel does.
 func (s Sources) linked(ctx context.Context, p Place, l chat.SlackLink) (string, error) {
 	own, err := s.ours(ctx, p, l)
 	if err != nil {

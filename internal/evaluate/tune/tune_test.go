@@ -130,8 +130,8 @@ func TestIntervals(t *testing.T) {
 		t.Errorf("one cluster has intervals: %+v", whole.Best)
 	}
 
-	// Errors cost 60 up to 0.5, 56 up to 0.9 and 80 above 0.95: in many draws the first two change places. The interval of
-	// the false rate, 0.3 of 100, is about 0.3 ± 1.96·√(0.3·0.7/100).
+	// Errors cost 60 up to 0.5, 56 up to 0.9 and 80 above 0.95: in many draws the first two change places. The interval
+	// of the false rate, 0.3 of 100, is about 0.3 ± 1.96·√(0.3·0.7/100).
 	torn := join(some(60, "a", speak, yes, 0.9, 1), some(20, "a", speak, yes, 0.5, 1), some(70, "a", silent, no, 0.9, 1), some(12, "a", silent, yes, 0.5, 1), some(18, "a", silent, yes, 0.95, 1))
 	whole, _ = Threshold(torn, Costs{1, 2}, map[string]float64{})
 	if got := whole.Best; got.Threshold != 0.51 || *got.Interval != (stats.Interval{Low: 0, High: 0.51}) {

@@ -12,8 +12,8 @@ import (
 )
 
 // plan decides what to store of an event, and which conversations to tell. bot is the bot's
-// own user id, operators are the user ids of those who may stop any reply. plan is pure: Store.Record calls it again when another event of the same
-// message is committed first.
+// own user id, operators are the user ids of those who may stop any reply. plan is pure: Store.Record calls it again
+// when another event of the same message is committed first.
 func plan(e slack.MessageEvent, known store.Known, settings config.ChannelSettings, bot string, operators ...string) store.Entry {
 	p := planner{event: e, known: known, settings: settings, bot: bot, operator: slices.Contains(operators, e.Message.UserID)}
 	switch e.Kind {

@@ -128,7 +128,8 @@ func (e *examination) alive(beats []*workerpb.WorkerHeartbeat, queue string, kin
 	return said
 }
 
-// stale returns the workers, by their identities, that have not sent a heartbeat lately and have not said that they end.
+// stale returns the workers, by their identities, that have not sent a heartbeat lately and have not said that they
+// end.
 func (e *examination) stale(beats []*workerpb.WorkerHeartbeat) []string {
 	last := map[string]time.Time{}
 	for _, h := range beats {

@@ -14,8 +14,8 @@ import (
 )
 
 // Brief is the newest n decisions in Slack's mrkdwn, one line each, the newest last, without the
-// text of any message; "" if there are none. workspace is the address of the workspace, for links; it may be empty. Slack shows the times in the reader's zone, or in the
-// given one where it cannot.
+// text of any message; "" if there are none. workspace is the address of the workspace, for links; it may be empty.
+// Slack shows the times in the reader's zone, or in the given one where it cannot.
 func (s Timeline) Brief(n int, zone *time.Location, workspace string, w words.Words) string {
 	link := func(ts, text string) string { return text }
 	if workspace != "" {

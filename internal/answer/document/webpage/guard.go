@@ -13,8 +13,8 @@ import (
 
 var errDenied = errors.New("denied address")
 
-// guard decides what may be connected to: public addresses that are neither denied nor this machine's own. A host in the
-// machine's network that has a public address of its own looks like any other; whoever has such hosts denies them.
+// guard decides what may be connected to: public addresses that are neither denied nor this machine's own. A host in
+// the machine's network that has a public address of its own looks like any other; whoever has such hosts denies them.
 type guard struct {
 	Options
 	public *ssrf.Guardian
