@@ -165,7 +165,8 @@ func TestJudge(t *testing.T) {
 					t.Fatal(err)
 				}
 				if !c.want.ShouldRespond {
-					c.want.Confidence, c.want.DelaySeconds = got.Verdict.Confidence, got.Verdict.DelaySeconds // llmtest's own
+					// llmtest's own
+					c.want.Confidence, c.want.DelaySeconds = got.Verdict.Confidence, got.Verdict.DelaySeconds
 				}
 				if !reflect.DeepEqual(got, JudgeOutput{Verdict: c.want}) {
 					t.Errorf("got  %+v\nwant %+v", got, c.want)

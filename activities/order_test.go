@@ -30,7 +30,8 @@ func TestOrder(t *testing.T) {
 		{id: "3", kind: conversation.UpdateDrop, want: at.Add(conversation.MuteDuration)},
 		{id: "4", kind: conversation.UpdateAnswerNow, want: at.Add(conversation.MuteDuration)},
 		{id: "5", kind: conversation.UpdateUnmute},
-		{id: "2", kind: conversation.UpdateMute, until: at.Add(conversation.MuteDuration)}, // again, after it was undone
+		// again, after it was undone
+		{id: "2", kind: conversation.UpdateMute, until: at.Add(conversation.MuteDuration)},
 		{id: "3", kind: conversation.UpdateMute, until: at.Add(conversation.MuteDuration), refused: "another order has this id"},
 		{id: "6", kind: conversation.UpdateSnooze, until: at.Add(time.Minute), want: at.Add(time.Minute)},
 	} {

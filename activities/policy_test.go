@@ -243,7 +243,8 @@ func TestBudgetByChannelName(t *testing.T) {
 			s := b.settings
 			switch f.Name {
 			case "":
-				s.DailyCalls, s.Zone = 1000, time.FixedZone("", (12-b.Clock().UTC().Hour()+13)*3600) // an hour after midnight
+				// an hour after midnight
+				s.DailyCalls, s.Zone = 1000, time.FixedZone("", (12-b.Clock().UTC().Hour()+13)*3600)
 			case "general":
 				s.DailyCalls = 1
 			}

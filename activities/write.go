@@ -40,7 +40,8 @@ type written struct {
 // not answer, its last answer counts.
 func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known agents.Known, promise *store.Promise, d *store.Decision) (written, error) {
 	if !in.Addressed && !in.Conversation.Direct() {
-		_, _ = a.Directory.Refresh(ctx, in.Conversation.Team, in.Conversation.Channel, channelWait) // which logs its error
+		// which logs its error
+		_, _ = a.Directory.Refresh(ctx, in.Conversation.Team, in.Conversation.Channel, channelWait)
 	}
 	l, err := a.lookedFor(ctx, in)
 	if err != nil {
@@ -56,7 +57,8 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known agen
 	attempt := attemptOf(ctx, in.Task)
 	attempt.Saved = len(l.turns)
 	about.ShowsFiles = in.Occasion == "" && !attempt.LeavesFiles
-	about.Follows = in.Addressed && in.Round > 0 && known.Settings.Mode == config.ModeMention // there a conversation hears only of mentions
+	// there a conversation hears only of mentions
+	about.Follows = in.Addressed && in.Round > 0 && known.Settings.Mode == config.ModeMention
 	if in.Occasion == "" && !in.Ordered {
 		about.Reactions = a.Agents.Reactions()
 	}

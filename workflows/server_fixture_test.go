@@ -405,7 +405,8 @@ func replayed(h *historypb.History) error { return replayedBy(nil, h) }
 
 // replayedBy is replayed with another workflow of conversations.
 func replayedBy(flow func(workflow.Context, conversation.Input) error, h *historypb.History) error {
-	r, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{DisableDeadlockDetection: true}) // the machine may be busy
+	// the machine may be busy
+	r, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{DisableDeadlockDetection: true})
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,8 @@ func TestRecordedHistoriesReplayTraced(t *testing.T) {
 	}
 	for file, h := range recorded(t) {
 		r, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{
-			Interceptors: []interceptor.WorkerInterceptor{tracing}, DisableDeadlockDetection: true, // the machine may be busy
+			// the machine may be busy
+			Interceptors: []interceptor.WorkerInterceptor{tracing}, DisableDeadlockDetection: true,
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -74,7 +74,8 @@ func isInvisible(r rune) bool {
 // else stays as it is written. What is no JSON is one text.
 func PrintableJSON(raw []byte) []byte {
 	if !json.Valid(raw) {
-		if raw = []byte(Printable(string(raw))); !json.Valid(raw) { // which a control character may have been in the way of
+		if raw = []byte(Printable(string(raw))); !json.Valid(raw) {
+			// which a control character may have been in the way of
 			return raw
 		}
 	}

@@ -16,8 +16,10 @@ var tagMarks = thoughtMarks{regexp.MustCompile(`<` + thoughtName), regexp.MustCo
 
 var allThoughtMarks = []thoughtMarks{
 	tagMarks,
-	{regexp.MustCompile(`\[THINK\]`), regexp.MustCompile(`\[/THINK\]`)},                                                   // Mistral's
-	{regexp.MustCompile(`<\|channel>`), regexp.MustCompile(`<channel\|>`)},                                                // Gemma 4
+	// Mistral's
+	{regexp.MustCompile(`\[THINK\]`), regexp.MustCompile(`\[/THINK\]`)},
+	// Gemma 4
+	{regexp.MustCompile(`<\|channel>`), regexp.MustCompile(`<channel\|>`)},
 	{regexp.MustCompile(`<\|channel\|>`), regexp.MustCompile(`<\|channel\|>final(?: ?<\|constrain\|>\w+)?<\|message\|>`)}, // gpt-oss
 }
 

@@ -166,7 +166,8 @@ func TestWrittenCallsThatCannotBeTaken(t *testing.T) {
 		for name, spelled := range spellings {
 			s.Handle(llmtest.Script(llmtest.Text(spelled.text)))
 			_, err := m.Generate(t.Context(), request())
-			switch { // what says no more than a name in parentheses may be a sentence, and a block may be for the reader
+			switch {
+			// what says no more than a name in parentheses may be a sentence, and a block may be for the reader
 			case name == "Llama 4", name == "ReAct", name == "a block after a sentence", strings.HasPrefix(name, "bare, LangChain"):
 			case !errors.Is(err, llm.ErrEmpty) || !strings.Contains(failure(t, err).Fault, "no tool can be called"):
 				t.Errorf("%s, without tools: %v", name, err)

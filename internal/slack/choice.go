@@ -140,7 +140,8 @@ func forms(text, key string, choices []Choice, feedback Feedback, most int) [][]
 		return all
 	}
 	plain := mrkdwn(text)
-	if named := namedPattern.FindString(text); named != "" { // whom the message is for learns of it from notifications, too
+	if named := namedPattern.FindString(text); named != "" {
+		// whom the message is for learns of it from notifications, too
 		plain = named + strings.TrimPrefix(plain, Escape(named))
 	}
 	beside := clip(withChoices(plain, choices, most, false), most)

@@ -141,7 +141,8 @@ func (s *Store) inList(column string, values []string) clause.Expr {
 	if s.sqlite != "" {
 		return clause.Expr{SQL: column + " IN ?", Vars: []any{values}}
 	}
-	return clause.Expr{SQL: column + " IN (SELECT UNNEST(CAST(? AS TEXT[])))", Vars: []any{&values}} // a pointer, because gorm would expand a slice
+	// a pointer, because gorm would expand a slice
+	return clause.Expr{SQL: column + " IN (SELECT UNNEST(CAST(? AS TEXT[])))", Vars: []any{&values}}
 }
 
 // SaveUsers writes what Slack says about users, each once. An answer older than the saved one is
@@ -158,12 +159,14 @@ func (s *Store) SaveUsers(ctx context.Context, team string, users ...User) error
 			rows[i].GuestUS = rows[i].RefreshedUS
 		}
 	}
-	slices.SortFunc(rows, func(a, b userRow) int { return strings.Compare(a.UserID, b.UserID) }) // one order for all writers
+	// one order for all writers
+	slices.SortFunc(rows, func(a, b userRow) int { return strings.Compare(a.UserID, b.UserID) })
 	update := clause.AssignmentColumns([]string{"name", "is_bot", "refreshed_us", "stranger", "time_zone"})
 	update = append(update, clause.Assignments(map[string]any{
 		"guest_us": gorm.Expr("CASE WHEN excluded.guest_us > 0 AND users.guest_us > 0 THEN users.guest_us ELSE excluded.guest_us END"),
 	})...)
-	newer := gorm.Expr("excluded.refreshed_us >= users.refreshed_us OR users.refreshed_us > ?", s.nowMicros()) // a time in the future comes from a wrong clock
+	// a time in the future comes from a wrong clock
+	newer := gorm.Expr("excluded.refreshed_us >= users.refreshed_us OR users.refreshed_us > ?", s.nowMicros())
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		if err := tx.Clauses(clause.OnConflict{
 			Columns: []clause.Column{{Name: "team_id"}, {Name: "user_id"}}, DoUpdates: update, Where: clause.Where{Exprs: []clause.Expression{newer}},

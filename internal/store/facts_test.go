@@ -226,7 +226,8 @@ func TestFactsThroughApps(t *testing.T) {
 		own := func(m chat.Message) chat.Message { m.Own, m.BotID = true, "BBOT"; return m }
 		messages := []chat.Message{said(at(1), ""), own(said(at(2), "")), through(said(at(3), "")), own(said(at(4), at(3))), through(said(at(5), at(3)))}
 		db.store(t, messages...)
-		for i, trigger := range []string{at(3), at(3), at(5), at(1)} { // two parts of one answer; the last is to a word by hand
+		for i, trigger := range []string{at(3), at(3), at(5), at(1)} {
+			// two parts of one answer; the last is to a word by hand
 			db.insert(t, &outboxRow{Key: fmt.Sprint("k", i), TeamID: team, ChannelID: channel, TriggerTS: trigger, SentTS: chat.TS(noon.Add(time.Duration(-i) * time.Minute))})
 		}
 		db.insert(t, &outboxRow{Key: "old", TeamID: team, ChannelID: channel, TriggerTS: at(5), SentTS: chat.TS(noon.Add(-2 * conversation.AppPause))})

@@ -94,7 +94,8 @@ func TestForgetAChannel(t *testing.T) {
 			t.Errorf("%+v, %v; want %+v", got, err, want)
 		}
 		db.wantRows(t, 0, "memories", "channel_id = 'C1' AND text <> ''")
-		db.wantRows(t, 0, "memories", "forgotten_us > 0 AND forgotten_by <> ?", operator) // it is known who had them forgotten
+		// it is known who had them forgotten
+		db.wantRows(t, 0, "memories", "forgotten_us > 0 AND forgotten_by <> ?", operator)
 		for _, s := range []chat.Scope{theChannel, thread} {
 			if long, short := db.currentTexts(t, s); long != "" || short != "" {
 				t.Errorf("of %s current is %q, %q", s, long, short)

@@ -314,7 +314,8 @@ func TestModelsMatchTheTables(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, table := range all {
-			if !tables[table] && !strings.HasPrefix(table, "sqlite_") && !strings.HasPrefix(table, "search_by_term") { // the latter are FTS5's
+			if !tables[table] && !strings.HasPrefix(table, "sqlite_") && !strings.HasPrefix(table, "search_by_term") {
+				// the latter are FTS5's
 				t.Errorf("no model for table %s", table)
 			}
 		}
@@ -325,7 +326,8 @@ func TestModelsMatchTheTables(t *testing.T) {
 func TestOldTablesAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]func(t *testing.T) string{"sqlite": sqliteURL, "postgres": func(t *testing.T) string { return testserver.Postgres(t) }} {
-		for newest, statements := range map[int][]string{ // of the 46 migrations that there were, the first and the last
+		for newest, statements := range map[int][]string{
+			// of the 46 migrations that there were, the first and the last
 			1:  {"CREATE TABLE outbox (key TEXT)"},
 			46: {"CREATE TABLE outbox (key TEXT, turn_us BIGINT)", "CREATE TABLE gaps (id BIGINT)"},
 		} {

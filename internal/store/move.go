@@ -100,7 +100,8 @@ func (s *Store) move(tx *gorm.DB, m Move) error {
 	rows := []channelUpdate{
 		{TeamID: m.Team, ChannelID: m.From, Private: true, ClosedUS: closed}, {TeamID: m.Team, ChannelID: m.To, Private: true, ClosedUS: closed},
 	}
-	slices.SortFunc(rows, func(a, b channelUpdate) int { return strings.Compare(a.ChannelID, b.ChannelID) }) // one order for all writers
+	// one order for all writers
+	slices.SortFunc(rows, func(a, b channelUpdate) int { return strings.Compare(a.ChannelID, b.ChannelID) })
 	// This comes first: a concurrent move of either channel waits here, and then sees this one's
 	// result.
 	if err := saveChannelUpdates(tx, rows); err != nil {

@@ -102,7 +102,8 @@ func TestMoveChannelAndMute(t *testing.T) {
 		if old, fresh := db.channel(t, "G1"), db.channel(t, "C2"); !old.Private || !fresh.Private {
 			t.Errorf("%+v, %+v", old, fresh)
 		}
-		if err := db.MoveChannel(ctx, Move{Team: team, From: "C2", To: "C3"}); err != nil { // a mute follows the channel through every move
+		if err := db.MoveChannel(ctx, Move{Team: team, From: "C2", To: "C3"}); err != nil {
+			// a mute follows the channel through every move
 			t.Fatal(err)
 		}
 		if until, err := db.SilencedUntil(ctx, chat.Conversation{Team: team, Channel: "C3"}); err != nil || !until.Equal(century) {

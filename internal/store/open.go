@@ -27,7 +27,8 @@ import (
 // tables. A missing directory of a SQLite file is created.
 func Open(ctx context.Context, url string) (*Store, error) {
 	s := &Store{now: time.Now, migrations: embeddedMigrations()}
-	s.groups.commit, s.groups.interval, s.groups.concurrency = s.commit, groupInterval, 2 // while one waits for the disk, the next one writes
+	// while one waits for the disk, the next one writes
+	s.groups.commit, s.groups.interval, s.groups.concurrency = s.commit, groupInterval, 2
 	var dialector gorm.Dialector
 	var err error
 	conns, location := maxConns, "postgres" // location is for error messages: without the password

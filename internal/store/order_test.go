@@ -24,7 +24,8 @@ func TestApplyOrder(t *testing.T) {
 			{Order: Order{ID: "2", Scope: thread, Kind: "mute", Until: century}, top: hour, thread: century},
 			{Order: Order{ID: "3", Scope: thread, Kind: "drop"}, top: hour, thread: century},
 			{Order: Order{ID: "4", Scope: general, Kind: "unmute"}, thread: century},
-			{Order: Order{ID: "1", Scope: general, Kind: "snooze", Until: century}, thread: century}, // repeated, too late
+			// repeated, too late
+			{Order: Order{ID: "1", Scope: general, Kind: "snooze", Until: century}, thread: century},
 			{Order: Order{ID: "1", Scope: thread, Kind: "snooze", Until: hour}, err: ErrOrderIDTaken, thread: century},
 			{Order: Order{ID: "3", Scope: thread, Kind: "unmute"}, err: ErrOrderIDTaken, thread: century},
 			{Order: Order{ID: "5", Scope: thread, Kind: "unmute"}},

@@ -184,7 +184,8 @@ func (s *Store) Compose(ctx context.Context, parts []Part, d Decision) error {
 			composed[i] = outboxRow{
 				Key: p.Key, Reply: p.Reply, Part: p.Number, TeamID: p.Team, ChannelID: p.Channel, ThreadTS: p.Thread,
 				TriggerTS: p.Trigger, Text: p.Text, State: Composed, SawUS: micros(p.Saw), Decision: p.Decision, Epoch: p.Epoch, Proposes: p.Proposes, Feedback: p.Feedback, Reaction: p.Reaction,
-				Attempts: attempts[p.Key], // counted on, so that EndSend of an attempt at the old text does not match the new one
+				// counted on, so that EndSend of an attempt at the old text does not match the new one
+				Attempts: attempts[p.Key],
 				ReadUS:   microsOrZero(p.Read),
 			}
 			if p.Read.IsZero() {

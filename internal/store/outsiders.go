@@ -58,7 +58,8 @@ func saveOutsiders(tx *gorm.DB, rows []outsiderRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	slices.SortFunc(rows, func(a, b outsiderRow) int { return strings.Compare(a.UserID, b.UserID) }) // one order for all writers
+	// one order for all writers
+	slices.SortFunc(rows, func(a, b outsiderRow) int { return strings.Compare(a.UserID, b.UserID) })
 	return tx.Clauses(clause.OnConflict{
 		Columns: []clause.Column{{Name: "team_id"}, {Name: "channel_id"}, {Name: "user_id"}},
 		DoUpdates: clause.Assignments(map[string]any{

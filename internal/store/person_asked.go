@@ -26,7 +26,8 @@ func (e *eraser) proposals() error {
 					e.metrics.end(ProposalWithdrawn, 1)
 				}
 			}
-			if p.State == ProposalBegun && update["input"] != p.Input { // it is not repeated otherwise than people have read it
+			if p.State == ProposalBegun && update["input"] != p.Input {
+				// it is not repeated otherwise than people have read it
 				update["idempotent"] = false
 			}
 			if err := tx.Model(&Proposal{}).Where("id = ?", p.ID).Updates(update).Error; err != nil {

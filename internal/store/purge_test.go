@@ -88,7 +88,8 @@ func TestPurgeChannel(t *testing.T) {
 		if long, _ := db.currentTexts(t, workspace); long != "" {
 			t.Errorf("the workspace remembers %q", long)
 		}
-		db.wantRows(t, 1, "model_calls", "channel_id = 'C1' AND thread_ts = '' AND decision = '' AND tokens_in = 7") // its cost
+		// its cost
+		db.wantRows(t, 1, "model_calls", "channel_id = 'C1' AND thread_ts = '' AND decision = '' AND tokens_in = 7")
 		// Slack still has what was said in it.
 		must(t, db.SaveHistory(t.Context(), []chat.Message{said(at(1), ""), said(at(70), "")}))
 		db.clock.advance(time.Hour)

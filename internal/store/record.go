@@ -211,7 +211,8 @@ func (s *Store) commitAlone(n *recording) error {
 			if err := clearDeletedReply(tx, row); err != nil {
 				return err
 			}
-			if old := n.existing; old != nil && !strings.HasPrefix(row.Text, old.Text) && !row.Deleted { // what was quoted is gone
+			if old := n.existing; old != nil && !strings.HasPrefix(row.Text, old.Text) && !row.Deleted {
+				// what was quoted is gone
 				if err := s.blankWith(tx, false, row.TeamID, row.ChannelID, row.TS); err != nil {
 					return err
 				}

@@ -217,7 +217,8 @@ func TestSlotsAndPostsDoNotDeadlock(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		for n := range 10 {
 			p := db.compose(t, parts(fmt.Sprint("r", n), "one", "two"))
-			first, second := said(at(200*n), ""), said(at(200*n+100), "") // a minute apart, so that the channel's row is written
+			// a minute apart, so that the channel's row is written
+			first, second := said(at(200*n), ""), said(at(200*n+100), "")
 			do := []func(context.Context) error{
 				func(ctx context.Context) error { return db.MarkPosted(ctx, p[0], first) },
 				func(ctx context.Context) error { return errOf(db.MarkReplied(ctx, p[1], second)) },

@@ -71,5 +71,6 @@ func (s *Store) isOneOf(column string, values []string) clause.Expr {
 	if s.sqlite != "" {
 		return s.inList(column, values)
 	}
-	return clause.Expr{SQL: column + " = ANY(CAST(? AS TEXT[]))", Vars: []any{&values}} // a pointer, because gorm would expand a slice
+	// a pointer, because gorm would expand a slice
+	return clause.Expr{SQL: column + " = ANY(CAST(? AS TEXT[]))", Vars: []any{&values}}
 }

@@ -53,7 +53,8 @@ func TestDesk(t *testing.T) {
 	call(false, CreateTicket, map[string]any{"title": " The door\n of 屋上 is broken "}, "Ticket 1: The door of 屋上 is broken (opened 2026-03-01 12:00 UTC)")
 	call(true, CreateTicket, map[string]any{"title": " "}, "the title has 0 characters; it needs 1 to 300")
 	call(true, CreateTicket, map[string]any{}, "title")
-	if err := os.WriteFile(path, append(must(os.ReadFile(path)), `{"number":2,"ti`...), 0o600); err != nil { // killed in mid-line
+	if err := os.WriteFile(path, append(must(os.ReadFile(path)), `{"number":2,"ti`...), 0o600); err != nil {
+		// killed in mid-line
 		t.Fatal(err)
 	}
 	session = open()

@@ -75,7 +75,8 @@ func (c *call) chatPostMessage() (reply, error) {
 		m.visibleFrom = c.cfg.Clock().Add(c.hide)
 	}
 	c.insert(ch, m)
-	c.show(ch.ID, m.ThreadTS, "") // docs.slack.dev/reference/methods/assistant.threads.setStatus: a reply of the app takes it away
+	// docs.slack.dev/reference/methods/assistant.threads.setStatus: a reply of the app takes it away
+	c.show(ch.ID, m.ThreadTS, "")
 	c.posts = append(c.posts, Post{Channel: ch.ID, At: c.cfg.Clock(), Message: *m.clone()})
 	c.emitMessage(ch, m)
 	return reply{"channel": ch.ID, "ts": m.TS, "message": m.clone()}, nil

@@ -201,7 +201,8 @@ func TestHistoryIsNewestFirstAndPages(t *testing.T) {
 	shown := b.Say(b.general, b.bob, "for all", InThread(said[0]), Broadcast())
 	read := func(p slack.GetConversationHistoryParameters) (all []string, pages int) {
 		t.Helper()
-		return b.history(t, p, func() { b.Say(b.general, b.alice, "meanwhile", WithoutEvent()) }) // must not shift the pages
+		// must not shift the pages
+		return b.history(t, p, func() { b.Say(b.general, b.alice, "meanwhile", WithoutEvent()) })
 	}
 	want := append([]string{shown}, reversed(said)...)
 	got, pages := read(slack.GetConversationHistoryParameters{Limit: 3})

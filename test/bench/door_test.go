@@ -86,7 +86,8 @@ func measureDoor(b *bench) []row {
 	w.awaitDrained()
 	lost, doubled := w.lostAndDoubled(places, acknowledged)
 	note := fmt.Sprintf("lost %d, doubled %d of %d", lost, doubled, acknowledged)
-	if lost > 0 || b.full && doubled > 0 { // where the machine stalls, a signal that timed out is sent again; the run knows it
+	if lost > 0 || b.full && doubled > 0 {
+		// where the machine stalls, a signal that timed out is sent again; the run knows it
 		b.Errorf("door: %s", note)
 	}
 	return []row{

@@ -143,7 +143,8 @@ func share(from, to ticks) float64 {
 func processor() (t ticks) {
 	stat, _ := os.ReadFile("/proc/stat")
 	line, _, _ := strings.Cut(string(stat), "\n")
-	for i, field := range strings.Fields(line) { // "cpu", user, nice, system, idle, iowait, irq, softirq, steal, guest, guest_nice
+	for i, field := range strings.Fields(line) {
+		// "cpu", user, nice, system, idle, iowait, irq, softirq, steal, guest, guest_nice
 		n, err := strconv.Atoi(field)
 		if err != nil || i > 8 { // the name is no number; guest times are part of user and nice
 			continue

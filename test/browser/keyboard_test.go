@@ -20,7 +20,8 @@ func (tb *tab) tabTo(selector string, with ...chromedp.Modifier) {
 			if (!e || e === document.body) return "";
 			const s = getComputedStyle(e), r = e.getBoundingClientRect();
 			const seen = e.matches(":focus-visible") && (s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 1 || s.boxShadow !== "none")
-				|| e.closest(".composer, .editing") && e.matches("textarea, input"); // there the caret shows it, and the field around it
+				// there the caret shows it, and the field around it
+				|| e.closest(".composer, .editing") && e.matches("textarea, input");
 			return seen && r.width > 0 && r.height > 0 && r.right > 0 && r.left < innerWidth ? "" : e.outerHTML.slice(0, 200);
 		})(document.activeElement)`); unseen != "" {
 			tb.t.Errorf("the focus cannot be seen at %s", unseen)

@@ -208,7 +208,8 @@ func TestSecretsStayInside(t *testing.T) {
 	h.run("worker --help", "", s.Env, "worker", "--help")
 	h.run("starter codec, without a good token", "", with("MYAO_CODEC_TOKEN="+codecToken), "starter", "--config", config, "codec", "--address", "0.0.0.0:0")
 	s.Model.Handle(func(c llmtest.Call) llmtest.Reply { return fail(c, http.StatusUnauthorized) })
-	prompt := &leakSearch{t: t, texts: map[string][]byte{}} // separate, because it prints people's messages as it should
+	// separate, because it prints people's messages as it should
+	prompt := &leakSearch{t: t, texts: map[string][]byte{}}
 	prompt.run("starter prompt", "", s.Env, "starter", "--config", config, "prompt", "--for", "response", "--channel", s.general)
 	prompt.run("starter prompt --ask", "", s.Env, "starter", "--config", config, "prompt", "--for", "response", "--channel", s.general, "--ask")
 	for where, change := range map[string]func(string) string{

@@ -123,7 +123,8 @@ func (s *system) awaitPhase(channel string, phase conversation.Phase) {
 	s.t.Helper()
 	s.await(string(phase), func() bool {
 		var all []operator.Listed
-		stdout, _, status := s.Command("conversations", "--channel", channel, "--json") // which refuses a channel not yet listed
+		// which refuses a channel not yet listed
+		stdout, _, status := s.Command("conversations", "--channel", channel, "--json")
 		return status == 0 && json.Unmarshal([]byte(stdout), &all) == nil && len(all) == 1 && all[0].Phase == phase
 	})
 }

@@ -190,7 +190,8 @@ func (ag *Agents) messageQuestions(ctx context.Context, s chat.Scope, kind promp
 	if err != nil {
 		return nil, err
 	}
-	if s.Thread != "" && current.Short != nil && omitted > 0 { // it has what is not shown; a deleted message may be in it, too
+	if s.Thread != "" && current.Short != nil && omitted > 0 {
+		// it has what is not shown; a deleted message may be in it, too
 		r.ThreadMemories = map[string]string{s.Thread: current.Short.Text}
 	}
 	o := ag.options(ag.ByUse.Memory, r)

@@ -70,7 +70,8 @@ func (ag *Agents) Remember(ctx context.Context, s chat.Scope, at time.Time, atte
 		return RememberResult{}, err
 	}
 	if !cursor.Ordered.Equal(current.Cursor.Ordered) {
-		return RememberResult{}, fmt.Errorf("remember %s: %w", s, store.ErrOverruled) // the memory may just have been forgotten
+		// the memory may just have been forgotten
+		return RememberResult{}, fmt.Errorf("remember %s: %w", s, store.ErrOverruled)
 	}
 	p, err := ag.plan(ctx, s, current, at)
 	if err != nil {

@@ -317,7 +317,8 @@ func TestThreadMemory(t *testing.T) {
 		b.reply(parent, 0, "third reply")
 		calls = b.remember(thread(parent), 0)
 		b.wantKinds("a reply", calls, ofThread)
-		b.WantWords("prompt", material(calls[0]), "!"+before.Text, "the parent", "first reply", "third reply") // which are all
+		// which are all
+		b.WantWords("prompt", material(calls[0]), "!"+before.Text, "the parent", "first reply", "third reply")
 		b.edit(first, "first reply, edited")
 		b.wantKinds("an edit", b.remember(thread(parent), 0), ofThread)
 		b.remove(first)

@@ -65,7 +65,8 @@ func cleanFile(f chat.File) string {
 
 // isSpace reports whether a character that chat.Printable keeps is drawn as empty space.
 func isSpace(r rune) bool {
-	return unicode.IsSpace(r) || unicode.Is(unicode.Z, r) || r == '\u2800' || r == '\U0001D159' // blank Braille pattern, null notehead
+	// blank Braille pattern, null notehead
+	return unicode.IsSpace(r) || unicode.Is(unicode.Z, r) || r == '\u2800' || r == '\U0001D159'
 }
 
 // isMark reports whether a character combines with the one before it.

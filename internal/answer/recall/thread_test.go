@@ -164,7 +164,8 @@ func TestPagesBeforeAFailureCount(t *testing.T) {
 	if got, want := textsOf(c), "the root, reply 2, reply 3, heard"; got != want || !c.Unread || c.Omitted != 2 {
 		t.Errorf("got %q, %d omitted, unread %t; want %q, 2 and unread", got, c.Omitted, c.Unread, want)
 	}
-	if len(c.Thread(root)) != 4 || len(b.build(b.General, root).Target()) != 5 { // the database has one more than the context
+	if len(c.Thread(root)) != 4 || len(b.build(b.General, root).Target()) != 5 {
+		// the database has one more than the context
 		t.Error("what was read is not stored")
 	}
 }

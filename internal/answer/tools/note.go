@@ -27,7 +27,8 @@ func remember(s Sources) tool {
 				return "", mistakef("text has %d characters; a note has at most %d. Put it in fewer words.", n, chat.MaxNote)
 			}
 			note := chat.Note{TS: p.Trigger, Author: p.Asker, Text: text}
-			note.Permalink, _ = s.Permalink(ctx, p.Conversation.Channel, p.Trigger) // a note without a link is better than none
+			// a note without a link is better than none
+			note.Permalink, _ = s.Permalink(ctx, p.Conversation.Channel, p.Trigger)
 			note, err := s.Store.AddNote(ctx, p.Conversation.Team, p.Conversation.Channel, step, note)
 			if errors.Is(err, store.ErrTooManyNotes) {
 				return "", mistakef("There are %d notes here already, which is the limit. Somebody must take one back first.", store.MaxNotes)

@@ -166,7 +166,8 @@ func (t tool) offered(p Place) bool {
 // should be repeated; it was not made at all if err wraps ErrNotCalled. step identifies the call: repeated, it changes
 // nothing twice.
 func (r *Registry) Run(ctx context.Context, p Place, step, name string, input json.RawMessage) (Result, error) {
-	if i := slices.IndexFunc(r.tools, func(t tool) bool { return t.Name == name && t.offered(p) }); i >= 0 { // no other program is asked
+	if i := slices.IndexFunc(r.tools, func(t tool) bool { return t.Name == name && t.offered(p) }); i >= 0 {
+		// no other program is asked
 		result, err := r.tools[i].run(ctx, p, step, input)
 		return ended(name, result, err)
 	}

@@ -250,10 +250,11 @@ func TestLinksOfSlack(t *testing.T) {
 		"https://x.slack.com/archives/C2/" + p(11):                                          ts(11),
 		"<https://old-name.slack.com/archives/C2/" + p(11) + "|that>":                       ts(11),
 		"https://x.slack.com/archives/C2/" + p(69) + "?thread_ts=" + ts(10) + "&amp;cid=C2": ts(69),
-		"https://x.slack.com/archives/C2/" + p(12) + "?thread_ts=" + ts(10) + "&cid=C2":     ts(12), // not on the newest page
-		"https://x.slack.com/archives/C2/" + p(12):                                          ts(12),
-		"https://app.slack.com/client/T1/C2/thread/C2-" + ts(10):                            ts(10),
-		"slack://channel?team=T1&id=C2&message=" + ts(11):                                   ts(11),
+		// not on the newest page
+		"https://x.slack.com/archives/C2/" + p(12) + "?thread_ts=" + ts(10) + "&cid=C2": ts(12),
+		"https://x.slack.com/archives/C2/" + p(12):                                      ts(12),
+		"https://app.slack.com/client/T1/C2/thread/C2-" + ts(10):                        ts(10),
+		"slack://channel?team=T1&id=C2&message=" + ts(11):                               ts(11),
 	} {
 		if text, failed := b.run(t, "s", "read_thread", fmt.Sprintf(`{"thread": %q}`, link)); failed || !strings.Contains(text+"\n", "#zoo word "+want+"\n") {
 			t.Errorf("%s: %q", link, text)

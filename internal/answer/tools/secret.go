@@ -101,7 +101,8 @@ func (r *Registry) Refuses(input json.RawMessage) string {
 	texts := []string{string(input)}
 	var value any
 	if json.Unmarshal(input, &value) == nil {
-		texts = append(texts, strings.Join(stringsIn(value), "\n"), strings.Join(stringsIn(value), "")) // also where it is cut in pieces
+		// also where it is cut in pieces
+		texts = append(texts, strings.Join(stringsIn(value), "\n"), strings.Join(stringsIn(value), ""))
 	}
 	for _, text := range texts {
 		if decoded, err := url.QueryUnescape(text); err == nil && decoded != text {

@@ -72,7 +72,8 @@ func (k knownNames) at(text, folded []rune, i int, here map[string]bool) (n know
 		case len(c.text) < length:
 			return n, length
 		case end > len(folded) || !slices.Equal(folded[i:end], c.text) || end < len(text) && joined(text[end-1], text[end]):
-		case i > 0 && all(c.text, unicode.Hiragana) && unicode.Is(unicode.Hiragana, text[i-1]): // the end of another word
+		case i > 0 && all(c.text, unicode.Hiragana) && unicode.Is(unicode.Hiragana, text[i-1]):
+			// the end of another word
 		case c.part && unicode.IsLower(text[i]) && !here[c.user]:
 		case length == 0 || here[c.user] && !here[n.user]:
 			n, length = c, len(c.text)

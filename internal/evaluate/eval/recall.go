@@ -46,7 +46,8 @@ const memoryEvery = 7 * 24 * time.Hour
 // from the newest messages that fit.
 func MeasureRecall(ctx context.Context, w Workspace, modes []Mode, logger *slog.Logger) (reports []RecallReport, err error) {
 	rows := map[Mode][]RecallRow{}
-	for _, of := range [][]Mode{{Summaries, Both}, {Search}} { // they need a database of their own: one without memories
+	for _, of := range [][]Mode{{Summaries, Both}, {Search}} {
+		// they need a database of their own: one without memories
 		of = slices.DeleteFunc(of, func(m Mode) bool { return !slices.Contains(modes, m) })
 		if len(of) == 0 {
 			continue

@@ -91,7 +91,8 @@ func TestLeaksAreSeen(t *testing.T) {
 func TestRecallIsTheSameOnPostgres(t *testing.T) {
 	t.Parallel()
 	w := shippedWorkspace(t)
-	w.Questions = slices.DeleteFunc(w.Questions, func(q RecallQuestion) bool { return !strings.HasSuffix(q.ID, "3") }) // it is the same code
+	// it is the same code
+	w.Questions = slices.DeleteFunc(w.Questions, func(q RecallQuestion) bool { return !strings.HasSuffix(q.ID, "3") })
 	want, got := map[Mode][]RecallRow{}, map[Mode][]RecallRow{}
 	postgres := storetest.OpenURL(t, testserver.Postgres(t))
 	for s, rows := range map[*store.Store]map[Mode][]RecallRow{storetest.Open(t): want, postgres: got} {

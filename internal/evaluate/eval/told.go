@@ -236,7 +236,8 @@ func (t *told) ask(ctx context.Context, q RecallQuestion, m chat.Message, mode M
 	for _, known := range recalled.Context.Channels {
 		long += "\n" + known.LongTerm
 	}
-	plain := func(s string) string { return strings.ReplaceAll(s, `\`, "") } // which protects the prompt from what people write
+	// which protects the prompt from what people write
+	plain := func(s string) string { return strings.ReplaceAll(s, `\`, "") }
 	return t.look(q, plain(material), plain(long), found), nil
 }
 

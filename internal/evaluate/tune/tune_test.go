@@ -93,10 +93,11 @@ func TestShrinkage(t *testing.T) {
 		cost          float64
 		missed, wrong float64 // of its own decisions
 	}{
-		{"half its own", b(15), 0.5, 0.51, 0.5*15/75 + 0.5*15/155, 1, 0},                     // 0.357, 0.148, 0.277
-		{"nearly its own", b(27), 0.9, 0, 0.9*10/87 + 0.1*90/167, 0, 5.0 / 60},               // 0.157, 0.296, 0.319
-		{"its own", b(30), 1, 0, 10.0 / 90, 0, 5.0 / 60},                                     // 10/90, 30/90, 30/90
-		{"no label to speak", some(50, "b", silent, yes, 0.7, 1), 0, 0.71, 0, math.NaN(), 0}, // the whole's: 180/130, 100/130, 0 above 0.7
+		{"half its own", b(15), 0.5, 0.51, 0.5*15/75 + 0.5*15/155, 1, 0},       // 0.357, 0.148, 0.277
+		{"nearly its own", b(27), 0.9, 0, 0.9*10/87 + 0.1*90/167, 0, 5.0 / 60}, // 0.157, 0.296, 0.319
+		{"its own", b(30), 1, 0, 10.0 / 90, 0, 5.0 / 60},                       // 10/90, 30/90, 30/90
+		// the whole's: 180/130, 100/130, 0 above 0.7
+		{"no label to speak", some(50, "b", silent, yes, 0.7, 1), 0, 0.71, 0, math.NaN(), 0},
 	} {
 		whole, channels := Threshold(join(a, test.decisions), Costs{1, 2}, map[string]float64{"": 0, "a": 0, "b": 0.6})
 		got := channels["b"]

@@ -433,7 +433,8 @@ func TestStalePass(t *testing.T) {
 			if m, err := b.Store.Message(t.Context(), "T1", b.General, old); err != nil || m.Text != b.Mention("edited") {
 				t.Errorf("got %+v, %v, want the old one as edited", m, err)
 			}
-			read := noon                                                // a continued pass has read threads as of its beginning
+			// a continued pass has read threads as of its beginning
+			read := noon
 			if c.after > listingLifetime || c.after >= threadInterval { // or again, since they were due
 				read = noon.Add(c.after)
 			}

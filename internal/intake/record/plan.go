@@ -52,7 +52,8 @@ func (p planner) posted() store.Entry {
 	}
 	entry := store.Entry{Message: &m, Handled: true}
 	kind, relayed := p.classify(m, p.event.Mention)
-	if !relayed || !hears(p.settings.Mode, kind == conversation.Addressed || p.mayStop(m)) || p.known.Addressed { // an edit that came before the message addressed the bot
+	if !relayed || !hears(p.settings.Mode, kind == conversation.Addressed || p.mayStop(m)) || p.known.Addressed {
+		// an edit that came before the message addressed the bot
 		return entry
 	}
 	conversations := Conversations(m, kind == conversation.Addressed)

@@ -324,8 +324,9 @@ func TestStormIsSpreadOverTime(t *testing.T) {
 	t.Parallel()
 	const tick, ticks = 20 * time.Millisecond, 500
 	for _, test := range []struct{ gust, pause, want int }{
-		{gust: 1, pause: 50, want: 10},                                                 // one a second: no throttling
-		{gust: 10, pause: 100, want: 50},                                               // ten at once, then a pause of two seconds
+		{gust: 1, pause: 50, want: 10}, // one a second: no throttling
+		// ten at once, then a pause of two seconds
+		{gust: 10, pause: 100, want: 50},
 		{gust: 1, pause: 1, want: channelBurst + int(ticks*tick/channelInterval)},      // fifty a second
 		{gust: 20, pause: 50, want: channelBurst + int(ticks*tick/channelInterval)},    // in gusts
 		{gust: 50, pause: ticks, want: 50},                                             // all at once

@@ -285,7 +285,8 @@ func TestMetricsOfWhatDoesNotGetOn(t *testing.T) {
 	b.run(r)
 	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
 	oldest, youngest := now.Sub(before).Seconds(), time.Until(now).Seconds()
-	if age := b.counted("myao_unfinished_age_seconds"); age < youngest || age > oldest { // of the decision, the first by name
+	if age := b.counted("myao_unfinished_age_seconds"); age < youngest || age > oldest {
+		// of the decision, the first by name
 		t.Errorf("what was not answered is %v s old, want between %v and %v", age, youngest, oldest)
 	}
 	if age, every := b.counted("myao_schedule_run_age_seconds"), b.counted("myao_schedule_interval_seconds"); age < oldest || every != 3600 {

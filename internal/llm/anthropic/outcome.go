@@ -35,7 +35,8 @@ func outcome(r llm.Request, m *sdk.Message) (llm.Response, error) {
 			text = "" // it leads up to a call that is not whole
 		}
 		return failed(llm.ErrCut, "", text)
-	case sdk.StopReasonEndTurn, sdk.StopReasonStopSequence, sdk.StopReasonToolUse, "": // another server may omit the reason
+	case sdk.StopReasonEndTurn, sdk.StopReasonStopSequence, sdk.StopReasonToolUse, "":
+		// another server may omit the reason
 		if called != nil && len(r.Tools) > 0 {
 			res.Turn = called
 			return res, nil

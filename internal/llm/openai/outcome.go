@@ -60,7 +60,8 @@ func outcome(r llm.Request, c *sdk.ChatCompletion) (llm.Response, error) {
 		return failed(llm.ErrBlocked, "finish reason content_filter", "")
 	case said.Refusal != "": // its text may quote the prompt, so the error leaves it out
 		return failed(llm.ErrBlocked, "the model refused", "")
-	case isOneOf(cutReasons, finish) && (called != nil || written.Fault != ""): // its text leads up to a call that is not whole
+	case isOneOf(cutReasons, finish) && (called != nil || written.Fault != ""):
+		// its text leads up to a call that is not whole
 		return failed(llm.ErrCut, "", "")
 	case isOneOf(cutReasons, finish):
 		return failed(llm.ErrCut, "", text)

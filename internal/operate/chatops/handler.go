@@ -103,7 +103,8 @@ func (h *Handler) Answer(ctx context.Context, c slack.Command, own slack.Identit
 	if !ok {
 		return h.say("I do not know the command `%s`.", quoted(typed[0])) + "\n" + h.usage(c.Name), "help", unknown
 	}
-	if what == "forget" && len(typed) > 1 && strings.EqualFold(typed[1], "me") { // which is everybody's right, wherever they are
+	if what == "forget" && len(typed) > 1 && strings.EqualFold(typed[1], "me") {
+		// which is everybody's right, wherever they are
 		text, result = h.forgetMe(ctx, request{Command: c, own: own, conversation: chat.Conversation{Team: own.TeamID, Channel: c.Channel}, args: typed[2:]})
 		return text, "forget_me", result
 	}

@@ -45,7 +45,8 @@ func TestAScheduleThatHasStopped(t *testing.T) {
 	c := temporalClient(t)
 	hourly := Schedule{ID: fmt.Sprint("stopped-", time.Now().UnixNano()), Every: time.Hour}
 	handle, err := c.ScheduleClient().Create(t.Context(), client.ScheduleOptions{
-		ID: hourly.ID, Spec: client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: 1000 * time.Hour}}}, // never in this test
+		// never in this test
+		ID: hourly.ID, Spec: client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: 1000 * time.Hour}}},
 		Action: &client.ScheduleWorkflowAction{ID: hourly.ID, Workflow: "Nothing", TaskQueue: "doctor-nobody"},
 	})
 	if err != nil {

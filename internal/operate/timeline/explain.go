@@ -145,7 +145,8 @@ func (r rows) events(m store.StoredMessage, heard time.Time) []event {
 		switch {
 		case late && p.TS == m.TS && r.conversation.Thread != m.TS && !r.threaded(thread, m.TS):
 			events = append(events, event{at: p.Stored, note: "it addressed the bot, which answers in its thread: `starter why " + m.Channel + " " + m.TS + "` tells"})
-		case late && chat.Time(p.TS).After(m.Time()) && (p.Author == "" || p.Author == m.UserID): // others go on waiting
+		case late && chat.Time(p.TS).After(m.Time()) && (p.Author == "" || p.Author == m.UserID):
+			// others go on waiting
 			events = append(events, event{at: p.Stored, note: "given up for " + p.TS + ", which addressed the bot"})
 		case p.Kind == conversation.Hushed && p.TS == m.TS && r.isOwn(p.WorkflowID, m):
 			events = append(events, event{at: p.Stored, note: p.By + " asked for no answer to it"})

@@ -81,7 +81,8 @@ func (s Message) OnlyEdited() bool {
 
 // Change is a change on its way to the conversation's workflow.
 type Change struct {
-	Kind     string `json:"kind"` // said, addressed, edited, deleted, hushed, approved, declined cancelled, due, moved or overdue
+	// said, addressed, edited, deleted, hushed, approved, declined cancelled, due, moved or overdue
+	Kind     string `json:"kind"`
 	Revision string `json:"revision,omitempty"`
 	// By is who ordered it, such as slack:U….
 	By string `json:"by,omitempty"`
