@@ -104,18 +104,18 @@ func (s *starter) work(ctx context.Context) error {
 	r := relay.New(db, temporal.Sender{Client: s.temporal, Attributes: s.attributes.Load, AttributesLost: s.reregister, Name: directory.Name}, s.policy(directory),
 		time.Now, s.Logger, relay.NewMetrics(s.metrics, db, time.Now, s.intervals()))
 	r.Tracer = s.Telemetry.Tracer()
-	o := &operator.Operator{Client: s.temporal, Store: db, Attributes: s.attributes.Load}
+	o := operator.New(&operator.Operator{Client: s.temporal, Store: db, Attributes: s.attributes.Load})
 	desk, answers, err := s.newCommandHandler(db, o, directory)
 	if err != nil {
 		return err
 	}
-	door := &door.Door{
-		Store: db, Recorder: &record.Recorder{Store: db, Directory: directory, Operators: s.Config.Slack.Operators}, Slack: s.slack, Directory: directory, Config: s.Config,
+	door := door.New(&door.Door{
+		Store: db, Recorder: record.New(&record.Recorder{Store: db, Directory: directory, Operators: s.Config.Slack.Operators}), Slack: s.slack, Directory: directory, Config: s.Config,
 		Relay: r, CommandHandler: desk, Responder: answers,
-		Home:       &chatops.Home{Handler: desk, Publisher: s.slack, Members: chatops.NewMembership(s.slack, time.Now, s.Logger)},
+		Home:       chatops.NewHome(&chatops.Home{Handler: desk, Publisher: s.slack, Members: chatops.NewMembership(s.slack, time.Now, s.Logger)}),
 		Introducer: o, Installation: s.watch, Dropper: o, Missed: s.heart.Missed,
 		Clock: time.Now, Logger: s.Logger, Metrics: door.NewMetrics(s.metrics), Tracer: s.Telemetry.Tracer(),
-	}
+	})
 	s.store.Store(db)
 	s.door.Store(door)
 	s.heart.Store, s.heart.Clock, s.heart.Logger = db, time.Now, s.Logger

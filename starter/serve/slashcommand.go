@@ -27,7 +27,7 @@ func (s *starter) newCommandHandler(db *store.Store, o *operator.Operator, direc
 	if err != nil {
 		return nil, nil, err
 	}
-	desk := &chatops.Handler{
+	desk := chatops.New(&chatops.Handler{
 		Config: s.Config, Store: db, Clock: time.Now, Logger: s.Logger,
 		Operator: o, Directory: directory,
 		CheckTemporal: func(ctx context.Context) error {
@@ -36,7 +36,7 @@ func (s *starter) newCommandHandler(db *store.Store, o *operator.Operator, direc
 			_, err := s.temporal.CheckHealth(ctx, &client.CheckHealthRequest{})
 			return err
 		},
-	}
+	})
 	return desk, answers, nil
 }
 
