@@ -21,9 +21,9 @@ const seeded = "seeded"
 //
 // If TestForgetPerson fails for a new table or column of yours: can it ever hold a user's id, a
 // display name, or words that a person wrote or a model made from them? Then write that into it in
-// seedPerson, enter it here as seeded, let eraser (person.go) clean it, ExportPerson
-// (person_export.go) tell it, and PurgeChannel (purge.go) delete it with its channel. Otherwise
-// enter here why not.
+// seedPerson, enter it here as seeded, let eraser (person.go and the files beside it) clean it,
+// ExportPerson (person_export.go) tell it, and PurgeChannel (purge.go) delete it with its channel.
+// Otherwise enter here why not.
 var personal = map[string]map[string]string{
 	"messages": {
 		"team_id": workspaceID, "channel_id": placeID, "ts": tsOnly, "thread_ts": tsOnly, "user_id": seeded, "bot_id": "of an app", "through": "of an app",
