@@ -7,20 +7,18 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
 
 	"github.com/alecthomas/kong"
-
-	"myao/internal/config"
-	"myao/internal/operate/launch"
-	"myao/starter/serve"
 )
 
-// commands is the command line. A command with a run method ends; serve runs until it is stopped.
+// configTag is the tag of a command that is not to have the configuration read for it: config:"none".
+const configTag = "config"
+
+// commands is the command line.
 type commands struct {
 	Config string `default:"config.yaml" placeholder:"FILE" help:"The configuration (${default})."`
 
-	Serve serveCommand `cmd:"" default:"1" help:"Receive Slack's events and relay them to conversations. This is the default."`
+	Serve serveCommand `cmd:"" config:"none" default:"1" help:"Receive Slack's events and relay them to conversations. This is the default."`
 
 	Conversations conversationsCommand `cmd:"" help:"List the open conversations with their phases, and when they are due."`
 	Show          showCommand          `cmd:"" help:"Show the state of a conversation."`
@@ -48,42 +46,15 @@ type commands struct {
 	Label     labelCommand     `cmd:"" help:"Show how far hindsight can be believed, or label decisions yourself: whether the bot should have spoken."`
 	Tune      tuneCommand      `cmd:"" help:"Find the min_confidence by which errors would have cost least. Nothing is changed."`
 	Shadow    shadowCommand    `cmd:"" help:"Compare other judges with the one that decides: agreement, disagreements with their reasons, and cost."`
-	Init      initCommand      `cmd:"" help:"Ask what a new installation needs, check it, and write config.yaml, .env and the Slack app's manifest."`
+	Init      initCommand      `cmd:"" config:"none" help:"Ask what a new installation needs, check it, and write config.yaml, .env and the Slack app's manifest."`
 	Doctor    doctorCommand    `cmd:"" help:"Check everything that the bot needs, and say how to fix what is wrong. Nothing is changed."`
 	Migrate   migrateCommand   `cmd:"" help:"Bring the tables of the database up to date."`
 	Manifest  manifestCommand  `cmd:"" help:"Print the manifest of the Slack app that the configuration needs."`
 	Codec     codecCommand     `cmd:"" help:"Run the codec server, which decrypts payloads for Temporal's Web UI and CLI."`
-	Health    healthCommand    `cmd:"" help:"Ask a starter or a worker whether it is ready. Needs no configuration."`
+	Health    healthCommand    `cmd:"" config:"none" help:"Ask a starter or a worker whether it is ready. Needs no configuration."`
 
-	Completion completionCommand `cmd:"" help:"Print a script that completes this command line in bash, zsh or fish. Needs no configuration."`
-	Version    versionCommand    `cmd:"" help:"Print the version. Needs no configuration."`
-}
-
-// command is a command that reads the configuration.
-type command interface {
-	run(ctx context.Context, p launch.Program, stdout io.Writer) error
-}
-
-// standalone is a command that needs no configuration.
-type standalone interface {
-	runStandalone(ctx context.Context, stdout io.Writer) error
-}
-
-// setupCommand is a command that makes the configuration at path.
-type setupCommand interface {
-	runSetup(ctx context.Context, path string, stdin io.Reader, stdout io.Writer) error
-}
-
-// talkingCommand is a command that reads the configuration, and reports progress or asks.
-type talkingCommand interface {
-	runTalking(ctx context.Context, p launch.Program, stdin io.Reader, stdout, stderr io.Writer) error
-}
-
-// judgeCommand is a command that asks the judgment's model and nothing else.
-type judgeCommand interface {
-	// judge says how to read the configuration.
-	judge() config.Judge
-	runJudge(ctx context.Context, p launch.Program, stdout, stderr io.Writer) error
+	Completion completionCommand `cmd:"" config:"none" help:"Print a script that completes this command line in bash, zsh or fish. Needs no configuration."`
+	Version    versionCommand    `cmd:"" config:"none" help:"Print the version. Needs no configuration."`
 }
 
 // Run runs a command line. It returns the exit status: 2 for an invalid command line.
@@ -113,31 +84,6 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	chosen := parsed.Selected()
 	name := "starter " + strings.TrimPrefix(chosen.FullPath(), "starter ")
-	switch do := chosen.Target.Addr().Interface().(type) {
-	case standalone:
-		if err := do.runStandalone(ctx, stdout); err != nil {
-			_, _ = fmt.Fprintf(stderr, "%s: %v\n", name, err)
-			return 1
-		}
-		return 0
-	case setupCommand:
-		if err := do.runSetup(ctx, c.Config, stdin, stdout); err != nil {
-			_, _ = fmt.Fprintf(stderr, "%s: %s\n", name, strings.Join(strings.FieldsFunc(err.Error(), unicode.IsControl), " "))
-			return 1
-		}
-		return 0
-	case judgeCommand:
-		return launch.JudgeCommand(ctx, name, c.Config, stderr, do.judge(), func(ctx context.Context, p launch.Program) error {
-			return do.runJudge(ctx, p, stdout, stderr)
-		})
-	case talkingCommand:
-		return launch.Command(ctx, name, c.Config, stderr, func(ctx context.Context, p launch.Program) error {
-			return do.runTalking(ctx, p, stdin, stdout, stderr)
-		})
-	case command:
-		return launch.Command(ctx, name, c.Config, stderr, func(ctx context.Context, p launch.Program) error {
-			return do.run(ctx, p, stdout)
-		})
-	}
-	return launch.Start(ctx, "starter", c.Config, stderr, serve.Run)
+	p := &program{name: name, path: c.Config, stdin: stdin, stdout: stdout, stderr: stderr}
+	return p.do(ctx, chosen.Target.Addr().Interface().(command), chosen.Tag.Get(configTag) != "none")
 }

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/operate/launch"
 	"myao/internal/operate/operator"
 	"myao/internal/runtime/pause"
 	"myao/internal/store"
@@ -52,13 +50,13 @@ type purgeReport struct {
 	Member  bool           `json:"member"`  // the bot is still in it
 }
 
-func (c *channelPurge) run(ctx context.Context, p launch.Program, stdout io.Writer) (err error) {
+func (c *channelPurge) run(ctx context.Context, p *program) (err error) {
 	d, done, err := c.connect(ctx, p, conversationArg{Channel: c.Channel})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	if err := c.confirm(os.Stdin, os.Stderr, "Delete everything that is stored of "+d.name+", for good?"); err != nil {
+	if err := c.confirm(p, "Delete everything that is stored of "+d.name+", for good?"); err != nil {
 		return err
 	}
 	known, err := d.store.Channels(ctx, d.conversation.Team, []string{d.conversation.Channel})
@@ -68,12 +66,12 @@ func (c *channelPurge) run(ctx context.Context, p launch.Program, stdout io.Writ
 	if err := c.dropAll(ctx, d); err != nil {
 		return err
 	}
-	progress := &sweepProgress{w: os.Stderr}
+	progress := &sweepProgress{w: p.stderr}
 	if err := c.purge(ctx, d, progress); err != nil {
 		return err
 	}
 	out := purgeReport{Channel: d.conversation.Channel, Deleted: progress.changed, Member: known[d.conversation.Channel].Member}
-	return c.print(stdout, out, func(w io.Writer) error {
+	return c.print(p.stdout, out, func(w io.Writer) error {
 		text := fmt.Sprintf("%s is purged: %s", d.name, progress.total())
 		if out.Member {
 			text += ". The bot is still in it, and stores what is said from now on"

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"myao/internal/config"
-	"myao/internal/operate/launch"
 	"myao/internal/operate/timeline"
 	"myao/internal/slack/channels"
 	"myao/internal/store"
@@ -58,7 +57,7 @@ type channelReport struct {
 	Settings []config.Setting `json:"settings,omitempty"`
 }
 
-func (c *channelsCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) (err error) {
+func (c *channelsCommand) run(ctx context.Context, p *program) (err error) {
 	db, err := p.OpenStore(ctx)
 	if err != nil {
 		return err
@@ -83,13 +82,13 @@ func (c *channelsCommand) run(ctx context.Context, p launch.Program, stdout io.W
 		if err != nil {
 			return err
 		}
-		return c.print(stdout, all, func(w io.Writer) error { return listChannels(w, all, workspace) })
+		return c.print(p.stdout, all, func(w io.Writer) error { return listChannels(w, all, workspace) })
 	}
 	one, err := r.one(ctx, c.Channel)
 	if err != nil {
 		return err
 	}
-	return c.print(stdout, one, func(w io.Writer) error { return one.text(w, workspace) })
+	return c.print(p.stdout, one, func(w io.Writer) error { return one.text(w, workspace) })
 }
 
 type channelReader struct {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -12,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"myao/internal/operate/launch"
 	"myao/internal/runtime/codec"
 	"myao/internal/runtime/web"
 )
@@ -60,7 +58,7 @@ func (c *codecCommand) Validate() error {
 }
 
 // run serves until the context ends.
-func (c *codecCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+func (c *codecCommand) run(ctx context.Context, p *program) error {
 	token := os.Getenv(tokenVariable)
 	if len(p.Config.Encryption.Keys) == 0 {
 		return errors.New("encryption.keys is empty: there is nothing to decrypt with")
@@ -84,7 +82,7 @@ func (c *codecCommand) run(ctx context.Context, p launch.Program, stdout io.Writ
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	if _, err := fmt.Fprintf(stdout, "codec server at http://%s\n", listener.Addr()); err != nil {
+	if _, err := fmt.Fprintf(p.stdout, "codec server at http://%s\n", listener.Addr()); err != nil {
 		return err
 	}
 	return web.Serve(ctx, &http.Server{

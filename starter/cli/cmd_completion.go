@@ -30,12 +30,12 @@ func (*completionCommand) Help() string {
 A release has the same scripts in completion/.`
 }
 
-func (c *completionCommand) runStandalone(_ context.Context, stdout io.Writer) error {
+func (c *completionCommand) run(_ context.Context, p *program) error {
 	script, err := completionScripts.ReadFile("completion/starter." + c.Shell)
 	if err != nil {
 		return err
 	}
-	_, err = stdout.Write(script)
+	_, err = p.stdout.Write(script)
 	return err
 }
 

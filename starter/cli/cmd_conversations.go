@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"myao/internal/conversation"
-	"myao/internal/operate/launch"
 	"myao/internal/operate/operator"
 )
 
@@ -42,7 +41,7 @@ func (c *conversationsCommand) Validate() error {
 	return c.checkTimeout()
 }
 
-func (c *conversationsCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) (err error) {
+func (c *conversationsCommand) run(ctx context.Context, p *program) (err error) {
 	d, done, err := c.connect(ctx, p, conversationArg{Channel: c.Channel})
 	if err != nil {
 		return err
@@ -62,7 +61,7 @@ func (c *conversationsCommand) run(ctx context.Context, p launch.Program, stdout
 	if err != nil {
 		return err
 	}
-	return c.print(stdout, append([]operator.Listed{}, all...), func(w io.Writer) error {
+	return c.print(p.stdout, append([]operator.Listed{}, all...), func(w io.Writer) error {
 		for _, o := range mutes {
 			if _, err := fmt.Fprintf(w, "The bot is silent %s\n\n", everywhereMute{o.By, o.At}.text(p.Config.Location())); err != nil {
 				return err

@@ -12,7 +12,6 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"myao/internal/operate/doctor"
-	"myao/internal/operate/launch"
 	"myao/internal/runtime/temporal"
 	"myao/internal/slack/manifest"
 	"myao/starter/serve"
@@ -53,7 +52,7 @@ func (c *doctorCommand) Validate() error {
 	return nil
 }
 
-func (c *doctorCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+func (c *doctorCommand) run(ctx context.Context, p *program) error {
 	quiet := slog.New(slog.DiscardHandler) // the checks report what is wrong
 	d := doctor.Doctor{
 		Config:    p.Config,
@@ -67,7 +66,7 @@ func (c *doctorCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 		d.Schedules = append(d.Schedules, doctor.Schedule{ID: s.ID, Every: s.Every})
 	}
 	findings := d.Examine(ctx)
-	if err := c.print(stdout, findings, func(w io.Writer) error { return printFindings(w, findings) }); err != nil {
+	if err := c.print(p.stdout, findings, func(w io.Writer) error { return printFindings(w, findings) }); err != nil {
 		return err
 	}
 	if failed := doctor.Count(findings, doctor.Fail); failed > 0 {

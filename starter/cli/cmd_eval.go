@@ -14,11 +14,11 @@ import (
 
 // evalCommand measures how well a model judges.
 type evalCommand struct {
-	Run          evalRun     `cmd:"" help:"Judge labelled conversations with a model, and say how often it is right. Nothing is posted."`
-	Compare      evalCompare `cmd:"" help:"Compare two runs over the same cases, answer by answer."`
-	Recall       evalRecall  `cmd:"" help:"Measure how much of what was said is found again for a question, without a model."`
-	Report       evalReport  `cmd:"" help:"Write the report of a run as a web page or as Markdown."`
-	Check        evalCheck   `cmd:"" help:"Find what is wrong in case files."`
+	Run          evalRun     `cmd:"" config:"none" help:"Judge labelled conversations with a model, and say how often it is right. Nothing is posted."`
+	Compare      evalCompare `cmd:"" config:"none" help:"Compare two runs over the same cases, answer by answer."`
+	Recall       evalRecall  `cmd:"" config:"none" help:"Measure how much of what was said is found again for a question, without a model."`
+	Report       evalReport  `cmd:"" config:"none" help:"Write the report of a run as a web page or as Markdown."`
+	Check        evalCheck   `cmd:"" config:"none" help:"Find what is wrong in case files."`
 	ExportLedger evalExport  `cmd:"" help:"Write the workspace's own labelled decisions as cases, without names."`
 }
 
@@ -79,19 +79,19 @@ if there is one.
   starter eval check evals/judgment/en.jsonl evals/judgment/ja.jsonl`
 }
 
-func (c *evalCheck) runStandalone(_ context.Context, stdout io.Writer) error {
+func (c *evalCheck) run(_ context.Context, p *program) error {
 	cases, faults, err := c.read()
 	if err != nil {
 		return err
 	}
 	if len(faults) > 0 {
-		return printFaults(stdout, faults)
+		return printFaults(p.stdout, faults)
 	}
 	n := map[eval.Target]int{}
 	for _, one := range cases {
 		n[one.Target]++
 	}
-	_, err = fmt.Fprintf(stdout, "%d cases: %d speak, %d silent, %d either\n", len(cases), n[eval.Speak], n[eval.Silent], n[eval.Either])
+	_, err = fmt.Fprintf(p.stdout, "%d cases: %d speak, %d silent, %d either\n", len(cases), n[eval.Speak], n[eval.Silent], n[eval.Either])
 	return err
 }
 
@@ -109,13 +109,13 @@ func (evalReport) Help() string {
   starter eval report runs/flash --html flash.html --md flash.md`
 }
 
-func (c *evalReport) runStandalone(_ context.Context, stdout io.Writer) error {
+func (c *evalReport) run(_ context.Context, p *program) error {
 	run, err := eval.ReadRun(c.Run)
 	if err != nil {
 		return err
 	}
 	if c.HTML == "" && c.Markdown == "" {
-		return eval.WriteMarkdown(stdout, run)
+		return eval.WriteMarkdown(p.stdout, run)
 	}
 	for path, write := range map[string]func(io.Writer, eval.Run) error{c.HTML: eval.WriteHTML, c.Markdown: eval.WriteMarkdown} {
 		if path == "" {
@@ -142,7 +142,7 @@ func (evalCompare) Help() string {
   starter eval compare runs/before runs/after --json | jq .p`
 }
 
-func (c *evalCompare) runStandalone(_ context.Context, stdout io.Writer) error {
+func (c *evalCompare) run(_ context.Context, p *program) error {
 	a, err := eval.ReadRun(c.A)
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func (c *evalCompare) runStandalone(_ context.Context, stdout io.Writer) error {
 		return err
 	}
 	compared := eval.Compare(a, b)
-	if err := c.print(stdout, compared, func(w io.Writer) error { return printComparison(w, compared) }); err != nil {
+	if err := c.print(p.stdout, compared, func(w io.Writer) error { return printComparison(w, compared) }); err != nil {
 		return err
 	}
 	if !compared.Compared {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -15,7 +14,6 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/evaluate/eval"
-	"myao/internal/operate/launch"
 	"myao/internal/store"
 )
 
@@ -50,7 +48,7 @@ func (c *evalExport) Validate() error {
 	return checkLimit(c.Limit, maxListed)
 }
 
-func (c *evalExport) runTalking(ctx context.Context, p launch.Program, _ io.Reader, stdout, stderr io.Writer) (err error) {
+func (c *evalExport) run(ctx context.Context, p *program) (err error) {
 	if err := c.checkOut(); err != nil {
 		return err
 	}
@@ -101,16 +99,16 @@ func (c *evalExport) runTalking(ctx context.Context, p launch.Program, _ io.Read
 	if err := c.order(ctx, db, x.Team, exported); err != nil {
 		return err
 	}
-	if err := c.write(stdout, lines.Bytes()); err != nil {
+	if err := c.write(p, lines.Bytes()); err != nil {
 		return err
 	}
 	n := len(exported.Cases)
-	_, err = fmt.Fprintf(stderr, "%d cases: %d speak, %d silent, %d either%s\n", n, speak, silent, n-speak-silent, leftOut("; left out: ", exported))
+	_, err = fmt.Fprintf(p.stderr, "%d cases: %d speak, %d silent, %d either%s\n", n, speak, silent, n-speak-silent, leftOut("; left out: ", exported))
 	return err
 }
 
 // ownUser returns the bot's user id. Slack is asked only if the bot has said nothing yet.
-func ownUser(ctx context.Context, p launch.Program, db *store.Store, team string) (string, error) {
+func ownUser(ctx context.Context, p *program, db *store.Store, team string) (string, error) {
 	user, err := db.OwnUser(ctx, team)
 	if err != nil || user != "" {
 		return user, err
@@ -159,9 +157,9 @@ func (c *evalExport) order(ctx context.Context, db *store.Store, team string, x 
 }
 
 // write writes the lines to a new file, or to standard output.
-func (c *evalExport) write(stdout io.Writer, lines []byte) error {
+func (c *evalExport) write(p *program, lines []byte) error {
 	if c.Out == "" {
-		_, err := stdout.Write(lines)
+		_, err := p.stdout.Write(lines)
 		return err
 	}
 	if c.Force {

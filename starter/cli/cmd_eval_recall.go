@@ -29,7 +29,7 @@ Examples:
   starter eval recall evals/memory/*.jsonl --mode both --json`
 }
 
-func (c *evalRecall) runStandalone(ctx context.Context, stdout io.Writer) error {
+func (c *evalRecall) run(ctx context.Context, p *program) error {
 	w, err := eval.ReadWorkspace(c.Files...)
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func (c *evalRecall) runStandalone(ctx context.Context, stdout io.Writer) error 
 	for _, r := range reports {
 		leaks += r.Groups[0].Leaks
 	}
-	err = c.print(stdout, reports, func(out io.Writer) error {
+	err = c.print(p.stdout, reports, func(out io.Writer) error {
 		for i, r := range reports {
 			if i > 0 {
 				if _, err := fmt.Fprintln(out); err != nil {

@@ -72,8 +72,6 @@ func (c *evalRun) Validate() error {
 	return nil
 }
 
-func (c *evalRun) judge() config.Judge { return config.Judge{Change: c.change, Offline: c.CachedOnly} }
-
 // change applies the flags to the configuration.
 func (c *evalRun) change(to *config.Config) {
 	agent := &to.Agents.Judgment
@@ -87,9 +85,18 @@ func (c *evalRun) change(to *config.Config) {
 	}
 }
 
-// runJudge judges the cases.
-func (c *evalRun) runJudge(ctx context.Context, p launch.Program, stdout, stderr io.Writer) error {
-	cases, err := c.cases(stderr)
+// run needs no secrets of Slack, nor those of other models than the one that judges.
+func (c *evalRun) run(ctx context.Context, p *program) error {
+	judge := config.Judge{Change: c.change, Offline: c.CachedOnly}
+	return ended(launch.JudgeCommand(ctx, p.name, p.path, p.stderr, judge, func(ctx context.Context, read launch.Program) error {
+		p.Program = read
+		return c.judge(ctx, p)
+	}))
+}
+
+// judge judges the cases.
+func (c *evalRun) judge(ctx context.Context, p *program) error {
+	cases, err := c.cases(p)
 	if err != nil {
 		return err
 	}
@@ -106,7 +113,7 @@ func (c *evalRun) runJudge(ctx context.Context, p launch.Program, stdout, stderr
 		defer closeModels()
 		model = agents.Judgment.Model
 	}
-	progress := &progress{w: stderr, terminal: isTerminal(stderr)}
+	progress := &progress{w: p.stderr, terminal: isTerminal(p.stderr)}
 	runner := eval.Runner{
 		Config: p.Config, Model: model, Prompts: prompts, Cases: cases, Repeat: c.Repeat, Parallel: c.Parallel,
 		Dir: c.Out, Clock: time.Now, Logger: p.Logger, Progress: progress.report,
@@ -126,20 +133,20 @@ func (c *evalRun) runJudge(ctx context.Context, p launch.Program, stdout, stderr
 		return err
 	}
 	figures := run.Figures()
-	if err := c.print(stdout, figures, func(w io.Writer) error { return eval.WriteMarkdown(w, run) }); err != nil {
+	if err := c.print(p.stdout, figures, func(w io.Writer) error { return eval.WriteMarkdown(w, run) }); err != nil {
 		return err
 	}
-	return c.check(figures, run, stderr)
+	return c.check(p, figures, run)
 }
 
 // cases are the cases to judge. Faults are printed.
-func (c *evalRun) cases(stderr io.Writer) ([]eval.Case, error) {
+func (c *evalRun) cases(p *program) ([]eval.Case, error) {
 	cases, faults, err := c.read()
 	if err != nil {
 		return nil, err
 	}
 	if len(faults) > 0 {
-		return nil, printFaults(stderr, faults)
+		return nil, printFaults(p.stderr, faults)
 	}
 	if c.Category != "" {
 		cases = slices.DeleteFunc(cases, func(one eval.Case) bool { return one.Category != c.Category })
@@ -154,9 +161,9 @@ func (c *evalRun) cases(stderr io.Writer) ([]eval.Case, error) {
 }
 
 // check says what went wrong, and whether a condition of --fail-if holds.
-func (c *evalRun) check(f eval.Figures, run eval.Run, stderr io.Writer) error {
+func (c *evalRun) check(p *program, f eval.Figures, run eval.Run) error {
 	if i := slices.IndexFunc(run.Rows, func(r eval.Row) bool { return r.Error != "" }); i >= 0 {
-		if _, err := fmt.Fprintf(stderr, "%d of %d answers have no verdict; the first, %s: %s\n", f.Unreadable, f.Answers, run.Rows[i].Case, timeline.Plain(run.Rows[i].Error)); err != nil {
+		if _, err := fmt.Fprintf(p.stderr, "%d of %d answers have no verdict; the first, %s: %s\n", f.Unreadable, f.Answers, run.Rows[i].Case, timeline.Plain(run.Rows[i].Error)); err != nil {
 			return err
 		}
 	}

@@ -41,8 +41,8 @@ func (c *healthCommand) Validate() error {
 	return nil
 }
 
-// runStandalone asks once. Its error names what the program lacks.
-func (c *healthCommand) runStandalone(ctx context.Context, stdout io.Writer) error {
+// run asks once. Its error names what the program lacks.
+func (c *healthCommand) run(ctx context.Context, p *program) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL, nil)
@@ -62,6 +62,6 @@ func (c *healthCommand) runStandalone(ctx context.Context, stdout io.Writer) err
 	if answer.StatusCode != http.StatusOK {
 		return errors.New(strings.TrimSpace(fmt.Sprintf("%s answers %s\n%s", c.URL, answer.Status, body)))
 	}
-	_, err = stdout.Write(body)
+	_, err = p.stdout.Write(body)
 	return err
 }

@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"os"
+	"strings"
+	"unicode"
 
 	"myao/internal/operate/setup"
 	"myao/internal/slack/manifest"
@@ -51,13 +53,17 @@ func (c *initCommand) Validate() error {
 	return nil
 }
 
-func (c *initCommand) runSetup(ctx context.Context, path string, stdin io.Reader, stdout io.Writer) error {
-	return setup.Setup{
-		Path: path,
+func (c *initCommand) run(ctx context.Context, p *program) error {
+	err := setup.Setup{
+		Path: p.path,
 		Defaults: setup.Defaults{
 			Events: c.Events, URL: c.URL, Provider: c.Provider, Model: c.Model, ModelURL: c.ModelURL,
 			Language: c.Language, TimeZone: c.TimeZone, MentionOnly: c.MentionOnly,
 		},
-		SlackAPI: c.SlackAPI, Yes: c.Yes, Overwrite: c.Overwrite, Getenv: os.LookupEnv, In: stdin, Out: stdout,
+		SlackAPI: c.SlackAPI, Yes: c.Yes, Overwrite: c.Overwrite, Getenv: os.LookupEnv, In: p.stdin, Out: p.stdout,
 	}.Run(ctx)
+	if err != nil { // what servers say may have lines
+		return errors.New(strings.Join(strings.FieldsFunc(err.Error(), unicode.IsControl), " "))
+	}
+	return nil
 }

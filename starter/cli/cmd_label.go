@@ -11,7 +11,6 @@ import (
 	"myao/internal/conversation/label"
 	"myao/internal/evaluate/evidence"
 	"myao/internal/evaluate/stats"
-	"myao/internal/operate/launch"
 	"myao/internal/store"
 )
 
@@ -53,16 +52,16 @@ func (c *labelCommand) Validate() error {
 	return nil
 }
 
-func (c *labelCommand) runTalking(ctx context.Context, p launch.Program, stdin io.Reader, stdout, _ io.Writer) error {
+func (c *labelCommand) run(ctx context.Context, p *program) error {
 	return withMemory(ctx, p, memoryArg{Channel: c.Channel}, func(db *store.Store, scope chat.Scope) error {
 		if c.Ask > 0 {
-			return c.ask(ctx, p, db, scope, stdin, stdout)
+			return c.ask(ctx, p, db, scope)
 		}
 		r, err := newLabelReport(ctx, db, scope.Team)
 		if err != nil {
 			return err
 		}
-		return c.print(stdout, r, r.text)
+		return c.print(p.stdout, r, r.text)
 	})
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation/label"
-	"myao/internal/operate/launch"
 	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
@@ -22,7 +21,7 @@ import (
 const shownAround = 12
 
 // ask shows decisions and saves what a person says of them.
-func (c *labelCommand) ask(ctx context.Context, p launch.Program, db *store.Store, scope chat.Scope, stdin io.Reader, stdout io.Writer) error {
+func (c *labelCommand) ask(ctx context.Context, p *program, db *store.Store, scope chat.Scope) error {
 	since, err := cmp.Or(c.Since, "30d").time(time.Now(), p.Config.Location())
 	if err != nil {
 		return err
@@ -45,7 +44,7 @@ func (c *labelCommand) ask(ctx context.Context, p launch.Program, db *store.Stor
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	a := asker{db: db, zone: p.Config.Location(), by: c.by(), lines: readLines(ctx, stdin), w: stdout}
+	a := asker{db: db, zone: p.Config.Location(), by: c.by(), lines: readLines(ctx, p.stdin), w: p.stdout}
 	for _, i := range label.Spread(verdicts, c.Seed) {
 		if a.shown == c.Ask {
 			break
@@ -58,11 +57,11 @@ func (c *labelCommand) ask(ctx context.Context, p launch.Program, db *store.Stor
 		}
 	}
 	if a.shown < c.Ask && !a.ended {
-		if _, err := fmt.Fprintln(stdout, "there are no more such decisions"); err != nil {
+		if _, err := fmt.Fprintln(p.stdout, "there are no more such decisions"); err != nil {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(stdout, "%d of %d labelled\n", a.saved, a.shown)
+	_, err = fmt.Fprintf(p.stdout, "%d of %d labelled\n", a.saved, a.shown)
 	return err
 }
 

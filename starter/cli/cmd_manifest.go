@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
-	"myao/internal/operate/launch"
 	"myao/internal/slack/manifest"
 )
 
@@ -40,7 +38,7 @@ func (c *manifestCommand) Validate() error {
 	return nil
 }
 
-func (c *manifestCommand) run(_ context.Context, p launch.Program, stdout io.Writer) error {
+func (c *manifestCommand) run(_ context.Context, p *program) error {
 	if c.URL == "" && !p.Config.Slack.SocketMode() {
 		return errors.New("--url is missing: want the public https:// address of the starter. Only Socket Mode (slack.app_token) needs none")
 	}
@@ -52,12 +50,12 @@ func (c *manifestCommand) run(_ context.Context, p launch.Program, stdout io.Wri
 		m = m.Agent(p.Config)
 	}
 	if c.Format == "json" {
-		return printJSON(stdout, m)
+		return printJSON(p.stdout, m)
 	}
 	text, err := m.YAML()
 	if err != nil {
 		return err
 	}
-	_, err = stdout.Write(text)
+	_, err = p.stdout.Write(text)
 	return err
 }

@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"unicode/utf8"
 
 	"myao/internal/answer/agents"
 	"myao/internal/chat"
-	"myao/internal/operate/launch"
 	"myao/internal/store"
 )
 
@@ -66,10 +64,10 @@ func (c *memoryCorrect) Validate() error {
 const maxInput = 1 << 20
 
 // readText reads, checks and normalises the text.
-func (c *memoryCorrect) readText(stdin io.Reader, p launch.Program) (string, error) {
+func (c *memoryCorrect) readText(p *program) (string, error) {
 	text := c.Text
 	if text == "" {
-		read, err := io.ReadAll(io.LimitReader(stdin, maxInput+1))
+		read, err := io.ReadAll(io.LimitReader(p.stdin, maxInput+1))
 		if err != nil {
 			return "", fmt.Errorf("read the text: %w", err)
 		}
@@ -95,8 +93,8 @@ func (c *memoryCorrect) readText(stdin io.Reader, p launch.Program) (string, err
 	return text, nil
 }
 
-func (c *memoryCorrect) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
-	text, err := c.readText(os.Stdin, p)
+func (c *memoryCorrect) run(ctx context.Context, p *program) error {
+	text, err := c.readText(p)
 	if err != nil {
 		return err
 	}
@@ -108,7 +106,7 @@ func (c *memoryCorrect) run(ctx context.Context, p launch.Program, stdout io.Wri
 		if err != nil {
 			return err
 		}
-		return c.print(stdout, newMemoryReport(m, true), func(w io.Writer) error {
+		return c.print(p.stdout, newMemoryReport(m, true), func(w io.Writer) error {
 			_, err := fmt.Fprintf(w, "the %s-term memory of %s is version %d now, with your text\n", c.term(), scope, m.Version)
 			return err
 		})
@@ -140,14 +138,14 @@ func (c *memoryRollback) Validate() error {
 	return c.check(c.Thread)
 }
 
-func (c *memoryRollback) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+func (c *memoryRollback) run(ctx context.Context, p *program) error {
 	return withMemory(ctx, p, c.memoryArg, func(db *store.Store, scope chat.Scope) error {
 		term := c.term()
 		m, err := db.Rollback(ctx, scope, term, c.To, c.by(), orderID())
 		if err != nil {
 			return noVersion(err, scope, term, c.To)
 		}
-		return c.print(stdout, newMemoryReport(m, true), func(w io.Writer) error {
+		return c.print(p.stdout, newMemoryReport(m, true), func(w io.Writer) error {
 			_, err := fmt.Fprintf(w, "the %s-term memory of %s is version %d now, with the text of version %d\n", term, scope, m.Version, c.To)
 			return err
 		})
@@ -196,13 +194,13 @@ func (c *memoryForget) Validate() error {
 	return checkThread(c.Thread)
 }
 
-func (c *memoryForget) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+func (c *memoryForget) run(ctx context.Context, p *program) error {
 	return withMemory(ctx, p, c.memoryArg, func(db *store.Store, scope chat.Scope) error {
 		done, err := c.forget(ctx, db, scope)
 		if err != nil {
 			return err
 		}
-		return c.print(stdout, done, func(w io.Writer) error {
+		return c.print(p.stdout, done, func(w io.Writer) error {
 			_, err := fmt.Fprintf(w, "%d texts deleted\n", done.Versions)
 			for _, s := range done.Scopes {
 				if err == nil {

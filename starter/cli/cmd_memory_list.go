@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/operate/launch"
 	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
@@ -31,7 +30,7 @@ type memoryArg struct {
 }
 
 // scope resolves the scope, which the database must know.
-func (m memoryArg) scope(ctx context.Context, p launch.Program, db *store.Store) (chat.Scope, error) {
+func (m memoryArg) scope(ctx context.Context, p *program, db *store.Store) (chat.Scope, error) {
 	if m.Channel == "" {
 		team, err := ownTeam(ctx, p, db)
 		return chat.Scope{Team: team}, err
@@ -41,7 +40,7 @@ func (m memoryArg) scope(ctx context.Context, p launch.Program, db *store.Store)
 }
 
 // withMemory opens the database and resolves the scope.
-func withMemory(ctx context.Context, p launch.Program, of memoryArg, do func(db *store.Store, scope chat.Scope) error) (err error) {
+func withMemory(ctx context.Context, p *program, of memoryArg, do func(db *store.Store, scope chat.Scope) error) (err error) {
 	db, err := p.OpenStore(ctx)
 	if err != nil {
 		return err
@@ -109,13 +108,13 @@ func (c *memoryList) Validate() error {
 	return checkThread(c.Thread)
 }
 
-func (c *memoryList) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+func (c *memoryList) run(ctx context.Context, p *program) error {
 	return withMemory(ctx, p, memoryArg{c.Channel, c.Thread}, func(db *store.Store, scope chat.Scope) error {
 		listed, err := c.list(ctx, db, scope)
 		if err != nil {
 			return err
 		}
-		return c.print(stdout, listed, func(w io.Writer) error {
+		return c.print(p.stdout, listed, func(w io.Writer) error {
 			if len(listed) == 0 {
 				_, err := fmt.Fprintf(w, "nothing is remembered of %s\n", scope)
 				return err

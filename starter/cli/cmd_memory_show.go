@@ -10,7 +10,6 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/config"
-	"myao/internal/operate/launch"
 	"myao/internal/store"
 )
 
@@ -37,13 +36,13 @@ func (c *memoryShow) Validate() error {
 	return checkThread(c.Thread)
 }
 
-func (c *memoryShow) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+func (c *memoryShow) run(ctx context.Context, p *program) error {
 	return withMemory(ctx, p, c.memoryArg, func(db *store.Store, scope chat.Scope) error {
 		shown, err := c.memories(ctx, p.Config, db, scope)
 		if err != nil {
 			return err
 		}
-		return c.print(stdout, shown, func(w io.Writer) error {
+		return c.print(p.stdout, shown, func(w io.Writer) error {
 			for _, r := range shown {
 				if err := r.write(w, p.Config.Location()); err != nil {
 					return err
@@ -163,7 +162,7 @@ func (c *memoryHistory) Validate() error {
 	return checkThread(c.Thread)
 }
 
-func (c *memoryHistory) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+func (c *memoryHistory) run(ctx context.Context, p *program) error {
 	return withMemory(ctx, p, c.memoryArg, func(db *store.Store, scope chat.Scope) error {
 		standing, err := db.CurrentMemory(ctx, scope)
 		if err != nil {
@@ -191,7 +190,7 @@ func (c *memoryHistory) run(ctx context.Context, p launch.Program, stdout io.Wri
 		if len(versions) == 0 {
 			return fmt.Errorf("nothing was ever remembered of %s", strings.TrimSpace(scope.String()+" "+c.Term))
 		}
-		return c.print(stdout, versions, func(w io.Writer) error {
+		return c.print(p.stdout, versions, func(w io.Writer) error {
 			rows := [][]string{append([]string{"TERM"}, versionHeading...)}
 			for _, r := range versions {
 				rows = append(rows, append([]string{string(r.Term)}, r.row(p.Config.Location())...))

@@ -3,9 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 
-	"myao/internal/operate/launch"
 	"myao/internal/store"
 )
 
@@ -22,8 +20,8 @@ It is safe at any time, also while programs run and migrate themselves: one does
 With database.migrate: check, the programs leave it to this command.`
 }
 
-func (migrateCommand) runTalking(ctx context.Context, p launch.Program, _ io.Reader, stdout, stderr io.Writer) error {
-	say := func(format string, args ...any) { _, _ = fmt.Fprintf(stderr, format+"\n", args...) }
+func (migrateCommand) run(ctx context.Context, p *program) error {
+	say := func(format string, args ...any) { _, _ = fmt.Fprintf(p.stderr, format+"\n", args...) }
 	applied, err := p.Migrate(ctx, store.Progress{
 		Waiting:  func() { say("another program migrates the database; waiting") },
 		Applying: func(left []string) { say("migrating: %s, %d pending", left[0], len(left)) },
@@ -31,6 +29,6 @@ func (migrateCommand) runTalking(ctx context.Context, p launch.Program, _ io.Rea
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stdout, "migrations applied: %d; the database is up to date\n", len(applied))
+	_, err = fmt.Fprintf(p.stdout, "migrations applied: %d; the database is up to date\n", len(applied))
 	return err
 }

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"myao/internal/chat"
-	"myao/internal/operate/launch"
 	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
@@ -27,7 +26,7 @@ type notesList struct {
 // Help implements kong's Help.
 func (notesList) Help() string { return "Examples:\n  starter notes list general --json" }
 
-func (c *notesList) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+func (c *notesList) run(ctx context.Context, p *program) error {
 	return withMemory(ctx, p, memoryArg{Channel: c.Channel}, func(db *store.Store, scope chat.Scope) error {
 		notes, err := db.Notes(ctx, scope.Team, scope.Channel)
 		if err != nil {
@@ -47,7 +46,7 @@ func (c *notesList) run(ctx context.Context, p launch.Program, stdout io.Writer)
 			by := cmp.Or(notes[i].AuthorName, n.Author)
 			rows = append(rows, []string{strconv.FormatInt(n.ID, 10), n.Noted.In(p.Config.Location()).Format("2006-01-02 15:04"), timeline.Plain(by), timeline.Plain(n.Text)})
 		}
-		return c.print(stdout, nonNil(notes), func(w io.Writer) error { return table(w, rows) })
+		return c.print(p.stdout, nonNil(notes), func(w io.Writer) error { return table(w, rows) })
 	})
 }
 
@@ -68,7 +67,7 @@ func (c *notesForget) Validate() error {
 	return nil
 }
 
-func (c *notesForget) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+func (c *notesForget) run(ctx context.Context, p *program) error {
 	return withMemory(ctx, p, memoryArg{Channel: c.Channel}, func(db *store.Store, scope chat.Scope) error {
 		id, err := strconv.ParseInt(c.ID, 10, 64)
 		if err != nil {
@@ -81,7 +80,7 @@ func (c *notesForget) run(ctx context.Context, p launch.Program, stdout io.Write
 		if !found {
 			return fmt.Errorf("there is no note %s in %s: `starter notes list` shows them", c.ID, c.Channel)
 		}
-		_, err = fmt.Fprintf(stdout, "note %d is forgotten\n", id)
+		_, err = fmt.Fprintf(p.stdout, "note %d is forgotten\n", id)
 		return err
 	})
 }

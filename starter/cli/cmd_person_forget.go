@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/operate/launch"
 	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
@@ -31,7 +30,7 @@ type personArg struct {
 var userID = regexp.MustCompile(`^[UW][A-Z0-9]{2,}$`)
 
 // find resolves the person. An id need not be known: texts may have it all the same.
-func (a personArg) find(ctx context.Context, p launch.Program, db *store.Store) (chat.Person, error) {
+func (a personArg) find(ctx context.Context, p *program, db *store.Store) (chat.Person, error) {
 	team, err := ownTeam(ctx, p, db)
 	if err != nil {
 		return chat.Person{}, err
@@ -56,7 +55,7 @@ func (a personArg) find(ctx context.Context, p launch.Program, db *store.Store) 
 }
 
 // with opens the database and resolves the person.
-func (a personArg) with(ctx context.Context, p launch.Program, do func(db *store.Store, person chat.Person) error) (err error) {
+func (a personArg) with(ctx context.Context, p *program, do func(db *store.Store, person chat.Person) error) (err error) {
 	db, err := p.OpenStore(ctx)
 	if err != nil {
 		return err
@@ -85,14 +84,14 @@ messages triggered with their reasons, the replies to them, and the memories tha
 them. docs/stored-data.md describes the fields. It is personal data: give it to that person alone.`
 }
 
-func (c *personExport) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+func (c *personExport) run(ctx context.Context, p *program) error {
 	return c.with(ctx, p, func(db *store.Store, person chat.Person) error {
-		export, err := db.ExportPerson(ctx, person, (&sweepProgress{w: os.Stderr}).step)
+		export, err := db.ExportPerson(ctx, person, (&sweepProgress{w: p.stderr}).step)
 		if err != nil {
 			return err
 		}
 		if c.Out == "" {
-			return printJSON(stdout, export)
+			return printJSON(p.stdout, export)
 		}
 		f, err := os.OpenFile(c.Out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
@@ -129,15 +128,15 @@ type forgetReport struct {
 	Changed map[string]int `json:"changed"` // rows, by table
 }
 
-func (c *personForget) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+func (c *personForget) run(ctx context.Context, p *program) error {
 	return c.with(ctx, p, func(db *store.Store, person chat.Person) error {
-		progress := &sweepProgress{w: os.Stderr}
+		progress := &sweepProgress{w: p.stderr}
 		if !c.Yes {
 			x, err := db.ExportPerson(ctx, person, progress.step)
 			if err != nil {
 				return err
 			}
-			if err := c.confirm(os.Stdin, os.Stderr, fmt.Sprintf("Forget %s for good, with %d messages, %d reactions, %d orders, %d decisions, %d replies and %d memories?",
+			if err := c.confirm(p, fmt.Sprintf("Forget %s for good, with %d messages, %d reactions, %d orders, %d decisions, %d replies and %d memories?",
 				strings.TrimSpace(person.User+" "+timeline.Plain(x.Name)), len(x.Messages), len(x.Reactions), len(x.Orders), len(x.Decisions), len(x.Replies), len(x.Memories))); err != nil {
 				return err
 			}
@@ -145,7 +144,7 @@ func (c *personForget) run(ctx context.Context, p launch.Program, stdout io.Writ
 		if err := db.ForgetPerson(ctx, person, c.by(), orderID(), progress.step); err != nil {
 			return err
 		}
-		return c.print(stdout, forgetReport{person.User, progress.changed}, func(w io.Writer) error {
+		return c.print(p.stdout, forgetReport{person.User, progress.changed}, func(w io.Writer) error {
 			_, err := fmt.Fprintf(w, "%s is forgotten: %s. What they write from now on is stored.\n", person.User, progress.total())
 			return err
 		})

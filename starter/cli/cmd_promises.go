@@ -11,7 +11,6 @@ import (
 	"myao/internal/chat"
 	"myao/internal/language/when"
 	"myao/internal/operate/choice"
-	"myao/internal/operate/launch"
 	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
@@ -62,7 +61,7 @@ func promiseText(p store.Promise) string {
 	return timeline.Plain(p.What + " (unless: " + p.Unless + ")")
 }
 
-func (c *promisesList) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+func (c *promisesList) run(ctx context.Context, p *program) error {
 	return withMemory(ctx, p, memoryArg{Channel: c.Channel}, func(db *store.Store, scope chat.Scope) error {
 		found, err := db.Promises(ctx, store.PromiseFilter{Team: scope.Team, Channel: scope.Channel, All: c.All, Limit: c.Limit})
 		if err != nil {
@@ -84,7 +83,7 @@ func (c *promisesList) run(ctx context.Context, p launch.Program, stdout io.Writ
 				timeline.Plain(f.Asker), timeline.Plain(f.EndedBy), promiseText(f),
 			})
 		}
-		return c.print(stdout, nonNil(found), func(w io.Writer) error {
+		return c.print(p.stdout, nonNil(found), func(w io.Writer) error {
 			if len(found) == 0 {
 				_, err := fmt.Fprintln(w, "none")
 				return err
@@ -107,13 +106,13 @@ starter and a worker run.
   starter promises cancel 1f3870be274f6c49b3e3`
 }
 
-func (c *promisesCancel) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+func (c *promisesCancel) run(ctx context.Context, p *program) error {
 	return withMemory(ctx, p, memoryArg{}, func(db *store.Store, _ chat.Scope) error {
 		found, first, _, err := db.CancelPromise(ctx, c.ID, c.by())
 		if err = checkPromise(c.ID, found, first, err); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(stdout, "promise %s is cancelled\n", found.ID)
+		_, err = fmt.Fprintf(p.stdout, "promise %s is cancelled\n", found.ID)
 		return err
 	})
 }
@@ -133,7 +132,7 @@ in Slack changes when a starter and a worker run.
   starter promises move 1f3870be274f6c49b3e3 2026-11-27T09:00:00+01:00`
 }
 
-func (c *promisesMove) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+func (c *promisesMove) run(ctx context.Context, p *program) error {
 	return withMemory(ctx, p, memoryArg{}, func(db *store.Store, _ chat.Scope) error {
 		found, err := db.Promise(ctx, c.ID)
 		if err = checkPromise(c.ID, found, found.State == store.PromiseOpen, err); err != nil {
@@ -147,7 +146,7 @@ func (c *promisesMove) run(ctx context.Context, p launch.Program, stdout io.Writ
 		if err = checkPromise(c.ID, found, moved, err); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(stdout, "promise %s is due on %s\n", found.ID, choice.ZonedTime(nil, found.Due(), found.Location()))
+		_, err = fmt.Fprintf(p.stdout, "promise %s is due on %s\n", found.ID, choice.ZonedTime(nil, found.Due(), found.Location()))
 		return err
 	})
 }

@@ -19,7 +19,6 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/llm"
-	"myao/internal/operate/launch"
 	"myao/internal/operate/timeline"
 	"myao/internal/slack"
 	"myao/internal/slack/channels"
@@ -56,7 +55,7 @@ func (c *promptCommand) Validate() error {
 	return nil
 }
 
-func (c *promptCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) (err error) {
+func (c *promptCommand) run(ctx context.Context, p *program) (err error) {
 	db, err := p.OpenStore(ctx)
 	if err != nil {
 		return err
@@ -89,7 +88,7 @@ func (c *promptCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 		}
 		asked = append(asked, a)
 	}
-	return c.print(stdout, asked, func(w io.Writer) error {
+	return c.print(p.stdout, asked, func(w io.Writer) error {
 		for _, a := range asked {
 			if err := a.text(w); err != nil {
 				return err

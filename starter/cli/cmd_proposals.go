@@ -8,7 +8,6 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/operate/launch"
 	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
@@ -38,7 +37,7 @@ once; whether one whose state is unknown was done, only what it is about can tel
 // Validate implements kong's Validate.
 func (c *proposalsList) Validate() error { return checkLimit(c.Limit, maxListed) }
 
-func (c *proposalsList) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+func (c *proposalsList) run(ctx context.Context, p *program) error {
 	return withMemory(ctx, p, memoryArg{Channel: c.Channel}, func(db *store.Store, scope chat.Scope) error {
 		found, err := db.Proposals(ctx, store.ProposalFilter{Team: scope.Team, Channel: scope.Channel, All: c.All, Limit: c.Limit})
 		if err != nil {
@@ -60,7 +59,7 @@ func (c *proposalsList) run(ctx context.Context, p launch.Program, stdout io.Wri
 				timeline.Plain(f.Asker), timeline.Plain(f.DecidedBy), timeline.Plain(f.Tool + " " + f.Input),
 			})
 		}
-		return c.print(stdout, nonNil(found), func(w io.Writer) error {
+		return c.print(p.stdout, nonNil(found), func(w io.Writer) error {
 			if len(found) == 0 {
 				_, err := fmt.Fprintln(w, "none")
 				return err
@@ -83,7 +82,7 @@ starter and a worker run.
   starter proposals decline 1f3870be274f6c49b3e3`
 }
 
-func (c *proposalsDecline) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+func (c *proposalsDecline) run(ctx context.Context, p *program) error {
 	return withMemory(ctx, p, memoryArg{}, func(db *store.Store, scope chat.Scope) error {
 		found, first, _, err := db.DecideProposal(ctx, c.ID, conversation.Cancelled, c.by())
 		switch {
@@ -96,7 +95,7 @@ func (c *proposalsDecline) run(ctx context.Context, p launch.Program, stdout io.
 		case !first:
 			return fmt.Errorf("proposal %s is %s already", found.ID, found.State)
 		}
-		_, err = fmt.Fprintf(stdout, "proposal %s is cancelled\n", found.ID)
+		_, err = fmt.Fprintf(p.stdout, "proposal %s is cancelled\n", found.ID)
 		return err
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/operate/launch"
 	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
@@ -45,7 +44,7 @@ type rehearReport struct {
 	Messages []timeline.Message `json:"messages"`
 }
 
-func (c *rehearCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+func (c *rehearCommand) run(ctx context.Context, p *program) error {
 	return withMemory(ctx, p, memoryArg(c.conversationArg), func(db *store.Store, scope chat.Scope) error {
 		now := time.Now()
 		since, err := c.Since.time(now, p.Config.Location())
@@ -74,7 +73,7 @@ func (c *rehearCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 				return err
 			}
 		}
-		return c.print(stdout, out, func(w io.Writer) error { return c.text(w, out, p.Config.Location()) })
+		return c.print(p.stdout, out, func(w io.Writer) error { return c.text(w, out, p.Config.Location()) })
 	})
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/operate/chatops"
-	"myao/internal/operate/launch"
 	"myao/internal/operate/retract"
 	"myao/internal/operate/timeline"
 	"myao/internal/slack"
@@ -76,7 +75,7 @@ type retracted struct {
 	Unposted  int      `json:"unposted"`
 }
 
-func (c *retractCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) (err error) {
+func (c *retractCommand) run(ctx context.Context, p *program) (err error) {
 	channel, ts, err := c.target()
 	if err != nil {
 		return err
@@ -104,7 +103,7 @@ func (c *retractCommand) run(ctx context.Context, p launch.Program, stdout io.Wr
 		return notRetracted(err, done, ts, conversationName(chat.Conversation{Channel: in.Channel}, known[in.Channel].Name))
 	}
 	out.Deleted, out.Reactions, out.Unposted = append([]string{}, done.Deleted...), done.Reactions, done.Unposted
-	return c.print(stdout, out, func(w io.Writer) error {
+	return c.print(p.stdout, out, func(w io.Writer) error {
 		line := fmt.Sprintf("%d deleted in %s, by %s", len(out.Deleted), conversationName(chat.Conversation{Channel: in.Channel}, known[in.Channel].Name), timeline.Plain(out.By))
 		if len(out.Reactions) > 0 {
 			line = fmt.Sprintf(":%s: taken back from %s in %s, by %s", strings.Join(out.Reactions, ": and :"), ts,

@@ -1,5 +1,12 @@
 package cli
 
+import (
+	"context"
+
+	"myao/internal/operate/launch"
+	"myao/starter/serve"
+)
+
 // serveCommand runs the door and the relay. It is the default command.
 type serveCommand struct{}
 
@@ -10,4 +17,8 @@ func (serveCommand) Help() string {
 Examples:
   starter
   starter serve --config /etc/myao/config.yaml`
+}
+
+func (serveCommand) run(ctx context.Context, p *program) error {
+	return ended(launch.Start(ctx, "starter", p.path, p.stderr, serve.Run))
 }

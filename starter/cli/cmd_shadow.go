@@ -16,7 +16,6 @@ import (
 	"myao/internal/evaluate/evidence"
 	"myao/internal/evaluate/shadow"
 	"myao/internal/evaluate/tune"
-	"myao/internal/operate/launch"
 	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
@@ -66,7 +65,7 @@ type disagreement struct {
 	shadow.Case
 }
 
-func (c *shadowCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+func (c *shadowCommand) run(ctx context.Context, p *program) error {
 	return withMemory(ctx, p, memoryArg{Channel: c.Channel}, func(db *store.Store, scope chat.Scope) error {
 		r := shadowReport{DailyCalls: p.Config.Shadow.DailyCalls, Judges: []shadow.Figures{}, Disagreements: []disagreement{}}
 		now := time.Now()
@@ -101,7 +100,7 @@ func (c *shadowCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 				return err
 			}
 		}
-		return c.print(stdout, r, func(w io.Writer) error { return r.text(w, p.Config.Location(), c.Limit) })
+		return c.print(p.stdout, r, func(w io.Writer) error { return r.text(w, p.Config.Location(), c.Limit) })
 	})
 }
 

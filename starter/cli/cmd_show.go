@@ -12,7 +12,6 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/operate/launch"
 	"myao/internal/operate/operator"
 	"myao/internal/operate/timeline"
 	"myao/internal/runtime/temporal"
@@ -68,7 +67,7 @@ type conversationReport struct {
 	WebUI string `json:"web_ui,omitempty"`
 }
 
-func (c *showCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) (err error) {
+func (c *showCommand) run(ctx context.Context, p *program) (err error) {
 	d, done, err := c.connect(ctx, p, c.conversationArg)
 	if err != nil {
 		return err
@@ -112,7 +111,7 @@ func (c *showCommand) run(ctx context.Context, p launch.Program, stdout io.Write
 	if out.Run.ID != "" {
 		out.WebUI = "/namespaces/" + url.PathEscape(temporal.Namespace()) + "/workflows/" + url.PathEscape(out.ID) + "/" + out.Run.ID
 	}
-	return c.print(stdout, out, func(w io.Writer) error { return out.text(w, p.Config.Location(), time.Now()) })
+	return c.print(p.stdout, out, func(w io.Writer) error { return out.text(w, p.Config.Location(), time.Now()) })
 }
 
 func (s conversationReport) text(w io.Writer, zone *time.Location, now time.Time) error {

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"myao/internal/answer/mcp"
-	"myao/internal/operate/launch"
 	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
@@ -55,7 +54,7 @@ type toolOfServer struct {
 	Unchecked []string `json:"unchecked,omitempty"`
 }
 
-func (c *toolsList) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+func (c *toolsList) run(ctx context.Context, p *program) error {
 	return withServers(ctx, p, func(client *mcp.Client, db *store.Store) error {
 		reports := []toolOfServer{}
 		faults := map[string]string{}
@@ -87,7 +86,7 @@ func (c *toolsList) run(ctx context.Context, p launch.Program, stdout io.Writer)
 				reports = append(reports, toolOfServer{Server: name, Kind: "unfit", Fault: faults[name]})
 			}
 		}
-		return c.print(stdout, reports, func(w io.Writer) error {
+		return c.print(p.stdout, reports, func(w io.Writer) error {
 			if len(reports) == 0 {
 				_, err := fmt.Fprintln(w, "none: mcp.servers has no servers, or they have no tools")
 				return err
@@ -136,7 +135,7 @@ becomes one that reads. Look first at what they say, with starter tools list --j
   starter tools allow desk close_ticket`
 }
 
-func (c *toolsAllow) run(ctx context.Context, p launch.Program, stdout io.Writer) (err error) {
+func (c *toolsAllow) run(ctx context.Context, p *program) (err error) {
 	server, ok := p.Config.MCP.Servers[c.Server]
 	if !ok {
 		return fmt.Errorf("mcp.servers has no %q: %s", c.Server, serversOf(p))
@@ -154,11 +153,11 @@ func (c *toolsAllow) run(ctx context.Context, p launch.Program, stdout io.Writer
 		return err
 	}
 	if len(changed) == 0 {
-		_, err = fmt.Fprintln(stdout, "nothing to allow: it is as it was allowed")
+		_, err = fmt.Fprintln(p.stdout, "nothing to allow: it is as it was allowed")
 		return err
 	}
 	for _, t := range changed {
-		if _, err := fmt.Fprintf(stdout, "%s is allowed: %s\n", timeline.Plain(t.Tool), mcp.KindOf(t, server)); err != nil {
+		if _, err := fmt.Fprintf(p.stdout, "%s is allowed: %s\n", timeline.Plain(t.Tool), mcp.KindOf(t, server)); err != nil {
 			return err
 		}
 	}
@@ -188,7 +187,7 @@ func (c *toolsCall) Validate() error {
 	return nil
 }
 
-func (c *toolsCall) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+func (c *toolsCall) run(ctx context.Context, p *program) error {
 	if _, ok := p.Config.MCP.Servers[c.Server]; !ok {
 		return fmt.Errorf("mcp.servers has no %q: %s", c.Server, serversOf(p))
 	}
@@ -213,11 +212,11 @@ func (c *toolsCall) run(ctx context.Context, p launch.Program, stdout io.Writer)
 		if result.Failed {
 			return errors.New(result.Text)
 		}
-		if err := printPlain(stdout, result.Text); err != nil {
+		if err := printPlain(p.stdout, result.Text); err != nil {
 			return err
 		}
 		for _, f := range result.Files {
-			if _, err := fmt.Fprintln(stdout, f); err != nil {
+			if _, err := fmt.Fprintln(p.stdout, f); err != nil {
 				return err
 			}
 		}
@@ -226,7 +225,7 @@ func (c *toolsCall) run(ctx context.Context, p launch.Program, stdout io.Writer)
 }
 
 // serversOf names the servers of the configuration.
-func serversOf(p launch.Program) string {
+func serversOf(p *program) string {
 	names := slices.Sorted(maps.Keys(p.Config.MCP.Servers))
 	if len(names) == 0 {
 		return "it has none"
@@ -235,7 +234,7 @@ func serversOf(p launch.Program) string {
 }
 
 // withServers opens the database and a client of the servers.
-func withServers(ctx context.Context, p launch.Program, do func(*mcp.Client, *store.Store) error) (err error) {
+func withServers(ctx context.Context, p *program, do func(*mcp.Client, *store.Store) error) (err error) {
 	db, err := p.OpenStore(ctx)
 	if err != nil {
 		return err

@@ -17,7 +17,6 @@ import (
 	"myao/internal/evaluate/chart"
 	"myao/internal/evaluate/stats"
 	"myao/internal/evaluate/tune"
-	"myao/internal/operate/launch"
 	"myao/internal/operate/timeline"
 	"myao/internal/slack/channels"
 	"myao/internal/store"
@@ -78,7 +77,7 @@ type channelAdvice struct {
 	tune.Advice
 }
 
-func (c *tuneCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+func (c *tuneCommand) run(ctx context.Context, p *program) error {
 	prompts, err := agents.Prompts(p.Config)
 	if err != nil {
 		return err
@@ -98,7 +97,7 @@ func (c *tuneCommand) run(ctx context.Context, p launch.Program, stdout io.Write
 				return err
 			}
 		}
-		return c.print(stdout, r, func(w io.Writer) error { return r.text(w, p.Config.Location()) })
+		return c.print(p.stdout, r, func(w io.Writer) error { return r.text(w, p.Config.Location()) })
 	})
 }
 

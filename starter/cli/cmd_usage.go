@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"myao/internal/config"
-	"myao/internal/operate/launch"
 	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
@@ -57,7 +56,7 @@ type usageReport struct {
 	Total usage     `json:"total"`
 }
 
-func (c *usageCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) (err error) {
+func (c *usageCommand) run(ctx context.Context, p *program) (err error) {
 	zone, now := p.Config.Location(), time.Now()
 	report := usageReport{Until: now, By: c.By, Rows: []usage{}}
 	if report.Since, err = c.Since.time(now, zone); err != nil {
@@ -79,7 +78,7 @@ func (c *usageCommand) run(ctx context.Context, p launch.Program, stdout io.Writ
 	if err := report.read(ctx, db, p.Config.LLM.Prices, zone); err != nil {
 		return err
 	}
-	return c.print(stdout, report, func(w io.Writer) error { return report.text(w, zone) })
+	return c.print(p.stdout, report, func(w io.Writer) error { return report.text(w, zone) })
 }
 
 // read fills the report, by day if that is asked for. Go computes where a day begins, because not

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"myao/internal/operate/launch"
 )
@@ -20,7 +19,7 @@ func (*versionCommand) Help() string {
 The worker and the sandbox print the same with --version.`
 }
 
-func (*versionCommand) runStandalone(_ context.Context, stdout io.Writer) error {
-	_, err := fmt.Fprintln(stdout, launch.Version())
+func (*versionCommand) run(_ context.Context, p *program) error {
+	_, err := fmt.Fprintln(p.stdout, launch.Version())
 	return err
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/operate/launch"
 	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
@@ -51,7 +50,7 @@ func (c *whyCommand) Validate() error {
 // would not be read to the end (timeline.Read).
 const maxMessages = 1000
 
-func (c *whyCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) (err error) {
+func (c *whyCommand) run(ctx context.Context, p *program) (err error) {
 	db, err := p.OpenStore(ctx)
 	if err != nil {
 		return err
@@ -85,5 +84,5 @@ func (c *whyCommand) run(ctx context.Context, p launch.Program, stdout io.Writer
 	if err != nil {
 		return err
 	}
-	return c.print(stdout, story, func(w io.Writer) error { return story.Text(w, p.Config.Location()) })
+	return c.print(p.stdout, story, func(w io.Writer) error { return story.Text(w, p.Config.Location()) })
 }

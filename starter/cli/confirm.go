@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 )
 
@@ -14,12 +13,12 @@ type confirmFlag struct {
 }
 
 // confirm asks a question, unless --yes answers it. Any answer but yes is an error.
-func (c confirmFlag) confirm(stdin io.Reader, stderr io.Writer, question string) error {
+func (c confirmFlag) confirm(p *program, question string) error {
 	if c.Yes {
 		return nil
 	}
-	_, _ = fmt.Fprint(stderr, question+" Type yes: ")
-	if answer, _ := bufio.NewReader(stdin).ReadString('\n'); strings.TrimSpace(answer) != "yes" {
+	_, _ = fmt.Fprint(p.stderr, question+" Type yes: ")
+	if answer, _ := bufio.NewReader(p.stdin).ReadString('\n'); strings.TrimSpace(answer) != "yes" {
 		return errors.New("nothing was done: want yes, or --yes on the command line")
 	}
 	return nil

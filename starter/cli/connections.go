@@ -11,7 +11,6 @@ import (
 	"go.temporal.io/api/serviceerror"
 
 	"myao/internal/chat"
-	"myao/internal/operate/launch"
 	"myao/internal/operate/operator"
 	"myao/internal/runtime/temporal"
 	"myao/internal/slack"
@@ -58,7 +57,7 @@ type session struct {
 }
 
 // connect opens a session. An empty conversationArg names no conversation. The caller must call done.
-func (r temporalFlags) connect(ctx context.Context, p launch.Program, t conversationArg) (d session, done func() error, err error) {
+func (r temporalFlags) connect(ctx context.Context, p *program, t conversationArg) (d session, done func() error, err error) {
 	db, err := p.OpenStore(ctx)
 	if err != nil {
 		return session{}, nil, err
@@ -96,7 +95,7 @@ func (r temporalFlags) connect(ctx context.Context, p launch.Program, t conversa
 }
 
 // slackClient returns a client for a command.
-func slackClient(p launch.Program) *slack.Client {
+func slackClient(p *program) *slack.Client {
 	return slack.New(slack.Config{Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL, TrustOrg: p.Config.Slack.TrustOrg()})
 }
 

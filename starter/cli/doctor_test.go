@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http/httptest"
@@ -110,7 +111,7 @@ agents:
 
 func TestDoctor(t *testing.T) {
 	t.Parallel()
-	scopes := manifest.Names(manifest.Scopes(example(t, nil).Config))
+	scopes := manifest.Names(manifest.Scopes(example(t, nil, io.Discard).Config))
 	w := workspace.New(workspace.Config{BotToken: "xoxb-1", SigningSecret: plausible, Scopes: scopes, Logger: slog.New(slog.DiscardHandler)})
 	t.Cleanup(w.Close)
 	server := httptest.NewServer(w.Handler())

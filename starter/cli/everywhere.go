@@ -10,7 +10,6 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/operate/launch"
 	"myao/internal/operate/operator"
 	"myao/internal/operate/timeline"
 	"myao/internal/store"
@@ -54,7 +53,7 @@ func (m everywhereMute) text(zone *time.Location) string {
 
 // everywhere mutes the bot in the whole workspace, or ends that. It needs neither Temporal nor a
 // worker: whoever posts reads the mute from the database.
-func (c *orderFlags) everywhere(ctx context.Context, p launch.Program, stdout io.Writer, order string) error {
+func (c *orderFlags) everywhere(ctx context.Context, p *program, order string) error {
 	return withMemory(ctx, p, memoryArg{}, func(db *store.Store, scope chat.Scope) error {
 		out := everywhereResult{Team: scope.Team, Order: order, ID: orderID(), By: c.by()}
 		line := "The bot may post again. Conversations that are muted themselves stay silent."
@@ -65,7 +64,7 @@ func (c *orderFlags) everywhere(ctx context.Context, p launch.Program, stdout io
 		if err := db.ApplyOrder(ctx, store.Order{ID: out.ID, Scope: scope, Kind: order, By: out.By, Until: out.Silenced}); err != nil {
 			return err
 		}
-		return c.print(stdout, out, func(w io.Writer) error {
+		return c.print(p.stdout, out, func(w io.Writer) error {
 			_, err := fmt.Fprintf(w, "%s: done everywhere, by %s\n%s\n", order, timeline.Plain(out.By), line)
 			return err
 		})
@@ -85,7 +84,7 @@ type dropFailure struct {
 	Reason       string            `json:"reason"`
 }
 
-func (c *dropCommand) dropAll(ctx context.Context, p launch.Program, stdin io.Reader, stdout, stderr io.Writer) (err error) {
+func (c *dropCommand) dropAll(ctx context.Context, p *program) (err error) {
 	d, done, err := c.connect(ctx, p, conversationArg{})
 	if err != nil {
 		return err
@@ -102,12 +101,12 @@ func (c *dropCommand) dropAll(ctx context.Context, p launch.Program, stdin io.Re
 		return c.explain(ctx, err)
 	}
 	if len(open) > 0 {
-		if err := (confirmFlag{c.Yes}).confirm(stdin, stderr, fmt.Sprintf("Drop what waits in %d open conversations?", len(open))); err != nil {
+		if err := (confirmFlag{c.Yes}).confirm(p, fmt.Sprintf("Drop what waits in %d open conversations?", len(open))); err != nil {
 			return err
 		}
 	}
-	report := c.dropIn(ctx, d.operator, open, stderr)
-	if err := c.print(stdout, report, func(w io.Writer) error { return report.text(ctx, w, d.store, team) }); err != nil {
+	report := c.dropIn(ctx, p, d.operator, open)
+	if err := c.print(p.stdout, report, func(w io.Writer) error { return report.text(ctx, w, d.store, team) }); err != nil {
 		return err
 	}
 	if n := len(report.Failed); n > 0 {
@@ -117,7 +116,7 @@ func (c *dropCommand) dropAll(ctx context.Context, p launch.Program, stdin io.Re
 }
 
 // dropIn drops what waits in conversations, and tells stderr how far it is.
-func (c *dropCommand) dropIn(ctx context.Context, o *operator.Operator, open []chat.Conversation, stderr io.Writer) dropReport {
+func (c *dropCommand) dropIn(ctx context.Context, p *program, o *operator.Operator, open []chat.Conversation) dropReport {
 	report := dropReport{Open: len(open), Dropped: []chat.Conversation{}, Failed: []dropFailure{}}
 	told, shown := 0, time.Now()
 	o.DropIn(ctx, open, c.by(), orderID(), c.Timeout, func(r operator.DropResult) {
@@ -131,7 +130,7 @@ func (c *dropCommand) dropIn(ctx context.Context, o *operator.Operator, open []c
 		}
 		if told == len(open) || time.Since(shown) > time.Second {
 			shown = time.Now()
-			_, _ = fmt.Fprintf(stderr, "%d of %d conversations told\n", told, len(open))
+			_, _ = fmt.Fprintf(p.stderr, "%d of %d conversations told\n", told, len(open))
 		}
 	})
 	return report

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io"
 	"log/slog"
 	"maps"
 	"net/http/httptest"
@@ -40,7 +41,7 @@ const (
 
 func newInit(t *testing.T, lacks ...string) *initBundle {
 	t.Helper()
-	scopes := slices.DeleteFunc(manifest.Names(manifest.Scopes(example(t, nil).Config)), func(s string) bool { return slices.Contains(lacks, s) })
+	scopes := slices.DeleteFunc(manifest.Names(manifest.Scopes(example(t, nil, io.Discard).Config)), func(s string) bool { return slices.Contains(lacks, s) })
 	b := &initBundle{t: t, dir: t.TempDir(), model: llmtest.New(t, nil)}
 	b.model.Key = initKey
 	b.slack = workspace.New(workspace.Config{BotToken: initBotToken, AppToken: initAppToken, SigningSecret: plausible, Scopes: scopes, PageSize: 1, Logger: slog.New(slog.DiscardHandler)})

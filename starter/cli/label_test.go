@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/conversation/label"
-	"myao/internal/operate/launch"
 	"myao/internal/store"
 )
 
@@ -30,12 +28,11 @@ func (o *ledgerBundle) judged(key string, m chat.Message, wanted bool, confidenc
 }
 
 // types runs a command that asks, with a person's lines.
-func (o *ledgerBundle) types(c talkingCommand, lines string) string {
+func (o *ledgerBundle) types(c command, lines string) string {
 	o.t.Helper()
 	var stdout, stderr bytes.Buffer
-	if status := launch.Command(o.t.Context(), "starter", o.config, &stderr, func(ctx context.Context, p launch.Program) error {
-		return c.runTalking(ctx, p, strings.NewReader(lines), &stdout, &stderr)
-	}); status != 0 {
+	p := &program{name: "starter", path: o.config, stdin: strings.NewReader(lines), stdout: &stdout, stderr: &stderr}
+	if status := p.do(o.t.Context(), c, true); status != 0 {
 		o.t.Errorf("status %d, %s", status, &stderr)
 	}
 	return stdout.String()

@@ -13,7 +13,6 @@ import (
 	"myao/internal/conversation/label"
 	"myao/internal/evaluate/evidence"
 	"myao/internal/evaluate/tune"
-	"myao/internal/operate/launch"
 	"myao/internal/operate/timeline"
 	"myao/internal/slack/channels"
 	"myao/internal/store"
@@ -34,7 +33,7 @@ type labelled struct {
 }
 
 // readLabelled reads the decisions since a time. Evidence is weighed by all labels of the workspace.
-func readLabelled(ctx context.Context, p launch.Program, db *store.Store, team string, since time.Time) (l labelled, err error) {
+func readLabelled(ctx context.Context, p *program, db *store.Store, team string, since time.Time) (l labelled, err error) {
 	l.config, l.team = p.Config, team
 	checked, err := db.CheckedLabels(ctx, team)
 	if err != nil {

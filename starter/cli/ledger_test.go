@@ -371,7 +371,7 @@ func TestMemoryCommand(t *testing.T) {
 // A valid text is kept as written, up to the length of a model's.
 func TestReadText(t *testing.T) {
 	t.Parallel()
-	p := launch.Program{Config: config.Default()} // 500 and 300 tokens
+	defaults := launch.Program{Config: config.Default()} // 500 and 300 tokens
 	for _, test := range []struct{ name, term, stdin, want, fault string }{
 		{name: "plain", term: "long", stdin: "- one\n- two\n", want: "- one\n- two"},
 		{name: "from elsewhere", term: "long", stdin: "\r\n- one\r\n- two\r\n", want: "- one\n- two"},
@@ -386,7 +386,7 @@ func TestReadText(t *testing.T) {
 		{name: "NUL", term: "long", stdin: "a\x00", fault: "NUL"},
 	} {
 		c := memoryCorrect{termFlag: termFlag{Term: test.term}}
-		got, err := c.readText(strings.NewReader(test.stdin), p)
+		got, err := c.readText(&program{Program: defaults, stdin: strings.NewReader(test.stdin)})
 		if got != test.want || (err == nil) != (test.fault == "") || err != nil && !strings.Contains(err.Error(), test.fault) {
 			t.Errorf("%s: got %q, %v; want %q, %q", test.name, got, err, test.want, test.fault)
 		}

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
-	"log/slog"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,8 +21,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite slack-manifest.yaml and the golden files")
 
-// example is the shipped configuration with placeholders for the secrets.
-func example(t *testing.T, change func(*config.Config)) launch.Program {
+// example is the shipped configuration with placeholders for the secrets, and what a command prints goes to out.
+func example(t *testing.T, change func(*config.Config), out io.Writer) *program {
 	t.Helper()
 	c, err := config.Load("../../config.example.yaml", func(name string) (string, bool) {
 		value := map[string]string{"SLACK_BOT_TOKEN": "none", "SLACK_SIGNING_SECRET": "none", "GEMINI_API_KEY": "none"}[name]
@@ -34,7 +34,7 @@ func example(t *testing.T, change func(*config.Config)) launch.Program {
 	if change != nil {
 		change(&c)
 	}
-	return launch.Program{Config: c, Logger: slog.New(slog.DiscardHandler)}
+	return &program{Program: launch.Program{Config: c}, stdout: out}
 }
 
 func TestManifest(t *testing.T) {
@@ -59,7 +59,7 @@ func TestManifest(t *testing.T) {
 		t.Run(filepath.Base(tc.file), func(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
-			if err := tc.run(t.Context(), example(t, tc.change), &out); err != nil {
+			if err := tc.run(t.Context(), example(t, tc.change, &out)); err != nil {
 				t.Fatal(err)
 			}
 			checkManifest(t, out.Bytes())
@@ -173,8 +173,8 @@ func TestManifestRefused(t *testing.T) {
 		})
 	}
 	var out bytes.Buffer
-	long := example(t, func(c *config.Config) { c.Persona.Name = strings.Repeat("m", 36) })
-	if err := (&manifestCommand{URL: "https://myao.example.com"}).run(t.Context(), long, &out); err == nil || !strings.Contains(err.Error(), "persona.name has 36") {
+	long := example(t, func(c *config.Config) { c.Persona.Name = strings.Repeat("m", 36) }, &out)
+	if err := (&manifestCommand{URL: "https://myao.example.com"}).run(t.Context(), long); err == nil || !strings.Contains(err.Error(), "persona.name has 36") {
 		t.Errorf("%v", err)
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/operate/chatops"
-	"myao/internal/operate/launch"
 	"myao/internal/operate/operator"
 	"myao/internal/operate/timeline"
 )
@@ -49,8 +48,8 @@ order is refused if nothing is waiting.
   starter answer-now '#general' 1700000000.000100`
 }
 
-func (c *answerNowCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
-	return c.send(ctx, p, stdout, c.conversationArg, conversation.UpdateAnswerNow, 0)
+func (c *answerNowCommand) run(ctx context.Context, p *program) error {
+	return c.send(ctx, p, c.conversationArg, conversation.UpdateAnswerNow, 0)
 }
 
 type dropCommand struct {
@@ -82,11 +81,11 @@ func (c *dropCommand) Validate() error {
 	return cmp.Or(c.check(c.All, "--all"), c.checkTimeout())
 }
 
-func (c *dropCommand) runTalking(ctx context.Context, p launch.Program, stdin io.Reader, stdout, stderr io.Writer) error {
+func (c *dropCommand) run(ctx context.Context, p *program) error {
 	if c.All {
-		return c.dropAll(ctx, p, stdin, stdout, stderr)
+		return c.dropAll(ctx, p)
 	}
-	return c.send(ctx, p, stdout, conversationArg(c.placeArg), conversation.UpdateDrop, 0)
+	return c.send(ctx, p, conversationArg(c.placeArg), conversation.UpdateDrop, 0)
 }
 
 type snoozeCommand struct {
@@ -104,12 +103,12 @@ meanwhile is silenced.
   starter snooze --for 90m general 1700000000.000100`
 }
 
-func (c *snoozeCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+func (c *snoozeCommand) run(ctx context.Context, p *program) error {
 	d, err := c.For.duration()
 	if err != nil {
 		return err
 	}
-	return c.send(ctx, p, stdout, c.conversationArg, conversation.UpdateSnooze, int(d/time.Second))
+	return c.send(ctx, p, c.conversationArg, conversation.UpdateSnooze, int(d/time.Second))
 }
 
 type muteCommand struct {
@@ -138,11 +137,11 @@ func (c *muteCommand) Validate() error {
 	return cmp.Or(c.check(c.Everywhere, "--everywhere"), c.checkTimeout())
 }
 
-func (c *muteCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+func (c *muteCommand) run(ctx context.Context, p *program) error {
 	if c.Everywhere {
-		return c.everywhere(ctx, p, stdout, conversation.UpdateMute)
+		return c.everywhere(ctx, p, conversation.UpdateMute)
 	}
-	return c.send(ctx, p, stdout, conversationArg(c.placeArg), conversation.UpdateMute, 0)
+	return c.send(ctx, p, conversationArg(c.placeArg), conversation.UpdateMute, 0)
 }
 
 type unmuteCommand struct {
@@ -168,11 +167,11 @@ func (c *unmuteCommand) Validate() error {
 	return cmp.Or(c.check(c.Everywhere, "--everywhere"), c.checkTimeout())
 }
 
-func (c *unmuteCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+func (c *unmuteCommand) run(ctx context.Context, p *program) error {
 	if c.Everywhere {
-		return c.everywhere(ctx, p, stdout, conversation.UpdateUnmute)
+		return c.everywhere(ctx, p, conversation.UpdateUnmute)
 	}
-	return c.send(ctx, p, stdout, conversationArg(c.placeArg), conversation.UpdateUnmute, 0)
+	return c.send(ctx, p, conversationArg(c.placeArg), conversation.UpdateUnmute, 0)
 }
 
 // orderResult is an order that was carried out.
@@ -189,7 +188,7 @@ type orderResult struct {
 	EverywhereSilenced time.Time `json:"everywhere_silenced_until,omitzero"`
 }
 
-func (c *orderFlags) send(ctx context.Context, p launch.Program, stdout io.Writer, in conversationArg, update string, seconds int) (err error) {
+func (c *orderFlags) send(ctx context.Context, p *program, in conversationArg, update string, seconds int) (err error) {
 	d, done, err := c.connect(ctx, p, in)
 	if err != nil {
 		return err
@@ -209,7 +208,7 @@ func (c *orderFlags) send(ctx context.Context, p launch.Program, stdout io.Write
 	if !d.conversation.TopLevel() {
 		out.ChannelSilenced = silenced[d.conversation.Top().ID()]
 	}
-	return c.print(stdout, out, func(w io.Writer) error {
+	return c.print(p.stdout, out, func(w io.Writer) error {
 		_, err := fmt.Fprintln(w, out.text(d.name, in.Channel, p.Config.Location(), time.Now()))
 		return err
 	})

@@ -8,7 +8,6 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/config"
-	"myao/internal/operate/launch"
 	"myao/internal/slack/channels"
 	"myao/internal/store"
 )
@@ -16,7 +15,7 @@ import (
 // resolveConversation finds the conversation that a command line names: a channel by its id or
 // name (#general or general), and a thread by the ts of its parent message, or "" for the top
 // level. It returns an error unless the database knows both.
-func resolveConversation(ctx context.Context, p launch.Program, db *store.Store, channel, thread string) (chat.Conversation, error) {
+func resolveConversation(ctx context.Context, p *program, db *store.Store, channel, thread string) (chat.Conversation, error) {
 	team, err := ownTeam(ctx, p, db)
 	if err != nil {
 		return chat.Conversation{}, err
@@ -44,7 +43,7 @@ func storedSettings(ctx context.Context, c config.Config, db *store.Store, of ch
 
 // ownTeam returns the id of the workspace. Slack is asked only if the database does not know
 // exactly one.
-func ownTeam(ctx context.Context, p launch.Program, db *store.Store) (string, error) {
+func ownTeam(ctx context.Context, p *program, db *store.Store) (string, error) {
 	teams, err := db.Teams(ctx)
 	if err != nil {
 		return "", err

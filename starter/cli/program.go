@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"myao/internal/operate/launch"
+)
+
+// command is every command of the starter.
+type command interface {
+	run(ctx context.Context, p *program) error
+}
+
+// program is what a command gets.
+type program struct {
+	launch.Program // the configuration and the log; zero for a command with the tag config:"none"
+
+	name           string // of the command, as starter why
+	path           string // of the configuration
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+// do runs a command, and returns the exit status.
+func (p *program) do(ctx context.Context, c command, needsConfiguration bool) int {
+	if needsConfiguration {
+		return launch.Command(ctx, p.name, p.path, p.stderr, func(ctx context.Context, read launch.Program) error {
+			p.Program = read
+			return c.run(ctx, p)
+		})
+	}
+	err := c.run(ctx, p)
+	if status, ok := errors.AsType[exitStatus](err); ok {
+		return int(status)
+	}
+	if err != nil {
+		_, _ = fmt.Fprintf(p.stderr, "%s: %v\n", p.name, err)
+		return 1
+	}
+	return 0
+}
+
+// exitStatus is the error of a command with the tag config:"none" that has said what is wrong.
+type exitStatus int
+
+// Error implements error.
+func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// ended is the error of an exit status: nil for 0.
+func ended(status int) error {
+	if status == 0 {
+		return nil
+	}
+	return exitStatus(status)
+}
