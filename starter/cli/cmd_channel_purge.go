@@ -50,29 +50,32 @@ type purgeReport struct {
 	Member  bool           `json:"member"`  // the bot is still in it
 }
 
-func (c *channelPurge) run(ctx context.Context, p *program) (err error) {
-	d, done, err := c.connect(ctx, p, conversationArg{Channel: c.Channel})
+func (c *channelPurge) run(ctx context.Context, p *program) error {
+	db, where, name, err := p.conversation(ctx, conversationArg{Channel: c.Channel})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, done()) }()
-	if err := c.confirm(p, "Delete everything that is stored of "+d.name+", for good?"); err != nil {
-		return err
-	}
-	known, err := d.store.Channels(ctx, d.conversation.Team, []string{d.conversation.Channel})
+	o, err := p.operator(ctx, c.temporalFlags)
 	if err != nil {
 		return err
 	}
-	if err := c.dropAll(ctx, d); err != nil {
+	if err := c.confirm(p, "Delete everything that is stored of "+name+", for good?"); err != nil {
+		return err
+	}
+	known, err := db.Channels(ctx, where.Team, []string{where.Channel})
+	if err != nil {
+		return err
+	}
+	if err := c.dropAll(ctx, o, where); err != nil {
 		return err
 	}
 	progress := &sweepProgress{w: p.stderr}
-	if err := c.purge(ctx, d, progress); err != nil {
+	if err := c.purge(ctx, db, where, progress); err != nil {
 		return err
 	}
-	out := purgeReport{Channel: d.conversation.Channel, Deleted: progress.changed, Member: known[d.conversation.Channel].Member}
+	out := purgeReport{Channel: where.Channel, Deleted: progress.changed, Member: known[where.Channel].Member}
 	return c.print(p.stdout, out, func(w io.Writer) error {
-		text := fmt.Sprintf("%s is purged: %s", d.name, progress.total())
+		text := fmt.Sprintf("%s is purged: %s", name, progress.total())
 		if out.Member {
 			text += ". The bot is still in it, and stores what is said from now on"
 		}
@@ -82,15 +85,15 @@ func (c *channelPurge) run(ctx context.Context, p *program) (err error) {
 }
 
 // dropAll drops what waits in the channel and its threads.
-func (c *channelPurge) dropAll(ctx context.Context, d session) error {
+func (c *channelPurge) dropAll(ctx context.Context, o *operator.Operator, where chat.Conversation) error {
 	limited, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	open, err := d.operator.Open(limited, d.conversation.Team)
+	open, err := o.Open(limited, where.Team)
 	if err != nil {
 		return c.explain(ctx, err)
 	}
-	open = slices.DeleteFunc(open, func(o chat.Conversation) bool { return o.Channel != d.conversation.Channel })
-	d.operator.DropIn(ctx, open, c.by(), orderID(), c.Timeout, func(r operator.DropResult) {
+	open = slices.DeleteFunc(open, func(c chat.Conversation) bool { return c.Channel != where.Channel })
+	o.DropIn(ctx, open, c.by(), orderID(), c.Timeout, func(r operator.DropResult) {
 		if r.Err != nil && err == nil {
 			err = fmt.Errorf("nothing was deleted, because what waits in %s could not be dropped: %w", conversationName(r.Conversation, ""), c.explain(ctx, r.Err))
 		}
@@ -99,11 +102,11 @@ func (c *channelPurge) dropAll(ctx context.Context, d session) error {
 }
 
 // purge waits until the relay has sent what it has, and purges the channel.
-func (c *channelPurge) purge(ctx context.Context, d session, progress *sweepProgress) error {
+func (c *channelPurge) purge(ctx context.Context, db *store.Store, where chat.Conversation, progress *sweepProgress) error {
 	const again = 200 * time.Millisecond
 	id := orderID()
 	for until := time.Now().Add(c.Timeout); ; {
-		err := d.store.PurgeChannel(ctx, d.conversation.Team, d.conversation.Channel, c.by(), id, progress.step)
+		err := db.PurgeChannel(ctx, where.Team, where.Channel, c.by(), id, progress.step)
 		if !errors.Is(err, store.ErrInUse) {
 			return err
 		}

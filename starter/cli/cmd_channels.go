@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -57,13 +56,12 @@ type channelReport struct {
 	Settings []config.Setting `json:"settings,omitempty"`
 }
 
-func (c *channelsCommand) run(ctx context.Context, p *program) (err error) {
-	db, err := p.OpenStore(ctx)
+func (c *channelsCommand) run(ctx context.Context, p *program) error {
+	db, err := p.database(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	team, err := ownTeam(ctx, p, db)
+	team, err := p.team(ctx, db)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -41,23 +40,33 @@ func (c *conversationsCommand) Validate() error {
 	return c.checkTimeout()
 }
 
-func (c *conversationsCommand) run(ctx context.Context, p *program) (err error) {
-	d, done, err := c.connect(ctx, p, conversationArg{Channel: c.Channel})
+func (c *conversationsCommand) run(ctx context.Context, p *program) error {
+	db, err := p.database(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, done()) }()
-	filter := operator.Filter{Team: d.conversation.Team, Channel: d.conversation.Channel, Limit: c.Limit}
+	filter := operator.Filter{Limit: c.Limit}
+	if c.Channel != "" {
+		_, scope, err := p.scope(ctx, c.Channel, "")
+		if err != nil {
+			return err
+		}
+		filter.Team, filter.Channel = scope.Team, scope.Channel
+	}
 	for _, phase := range c.Phase {
 		filter.Phases = append(filter.Phases, conversation.Phase(phase))
 	}
+	o, err := p.operator(ctx, c.temporalFlags)
+	if err != nil {
+		return err
+	}
 	waiting, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	all, err := d.operator.Conversations(waiting, filter)
+	all, err := o.Conversations(waiting, filter)
 	if err != nil {
 		return c.explain(ctx, err)
 	}
-	mutes, err := d.store.MutedWorkspaces(ctx)
+	mutes, err := db.MutedWorkspaces(ctx)
 	if err != nil {
 		return err
 	}

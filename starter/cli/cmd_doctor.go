@@ -56,7 +56,7 @@ func (c *doctorCommand) run(ctx context.Context, p *program) error {
 	quiet := slog.New(slog.DiscardHandler) // the checks report what is wrong
 	d := doctor.Doctor{
 		Config:    p.Config,
-		Slack:     slackClient(p),
+		Slack:     p.slack(),
 		Dial:      func() (client.Client, error) { return temporal.NewClient(p.Config.Encryption, quiet) },
 		Address:   temporal.Address(),
 		Namespace: temporal.Namespace(),

@@ -48,7 +48,7 @@ func (c *evalExport) Validate() error {
 	return checkLimit(c.Limit, maxListed)
 }
 
-func (c *evalExport) run(ctx context.Context, p *program) (err error) {
+func (c *evalExport) run(ctx context.Context, p *program) error {
 	if err := c.checkOut(); err != nil {
 		return err
 	}
@@ -56,24 +56,17 @@ func (c *evalExport) run(ctx context.Context, p *program) (err error) {
 	if err != nil {
 		return err
 	}
-	db, err := p.OpenStore(ctx)
+	db, scope, err := p.scope(ctx, c.Channel, "")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	x := eval.Exporter{Store: db, Messages: p.Config.Response.ChannelMessagesLimit, Private: c.Private, NoText: c.NoText}
-	if x.Team, err = ownTeam(ctx, p, db); err != nil {
-		return err
+	x := eval.Exporter{
+		Store: db, Team: scope.Team, Messages: p.Config.Response.ChannelMessagesLimit, Private: c.Private, NoText: c.NoText,
 	}
 	if x.Bot, err = ownUser(ctx, p, db, x.Team); err != nil {
 		return err
 	}
-	filter := store.LabelFilter{Since: since}
-	if c.Channel != "" {
-		if filter.Channel, err = resolveChannel(ctx, db, x.Team, c.Channel); err != nil {
-			return err
-		}
-	}
+	filter := store.LabelFilter{Since: since, Channel: scope.Channel}
 	exported, err := x.Export(ctx, filter, c.Limit)
 	if err != nil {
 		return err
@@ -113,7 +106,7 @@ func ownUser(ctx context.Context, p *program, db *store.Store, team string) (str
 	if err != nil || user != "" {
 		return user, err
 	}
-	own, err := slackClient(p).Identity(ctx)
+	own, err := p.slack().Identity(ctx)
 	if err != nil {
 		return "", fmt.Errorf("ask Slack who the bot is: %w", err)
 	}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"strconv"
 
-	"myao/internal/chat"
 	"myao/internal/conversation/label"
 	"myao/internal/evaluate/evidence"
 	"myao/internal/evaluate/stats"
@@ -53,16 +52,18 @@ func (c *labelCommand) Validate() error {
 }
 
 func (c *labelCommand) run(ctx context.Context, p *program) error {
-	return withMemory(ctx, p, memoryArg{Channel: c.Channel}, func(db *store.Store, scope chat.Scope) error {
-		if c.Ask > 0 {
-			return c.ask(ctx, p, db, scope)
-		}
-		r, err := newLabelReport(ctx, db, scope.Team)
-		if err != nil {
-			return err
-		}
-		return c.print(p.stdout, r, r.text)
-	})
+	db, scope, err := p.scope(ctx, c.Channel, "")
+	if err != nil {
+		return err
+	}
+	if c.Ask > 0 {
+		return c.ask(ctx, p, db, scope)
+	}
+	r, err := newLabelReport(ctx, db, scope.Team)
+	if err != nil {
+		return err
+	}
+	return c.print(p.stdout, r, r.text)
 }
 
 // labelReport is what labels there are.

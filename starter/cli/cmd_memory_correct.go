@@ -98,18 +98,20 @@ func (c *memoryCorrect) run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	return withMemory(ctx, p, c.memoryArg, func(db *store.Store, scope chat.Scope) error {
-		m, err := db.Correct(ctx, scope, c.term(), text, c.by(), orderID())
-		if errors.Is(err, store.ErrNotFound) {
-			return fmt.Errorf("there is no %s-term memory of %s to correct", c.term(), scope)
-		}
-		if err != nil {
-			return err
-		}
-		return c.print(p.stdout, newMemoryReport(m, true), func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "the %s-term memory of %s is version %d now, with your text\n", c.term(), scope, m.Version)
-			return err
-		})
+	db, scope, err := p.scope(ctx, c.Channel, c.Thread)
+	if err != nil {
+		return err
+	}
+	m, err := db.Correct(ctx, scope, c.term(), text, c.by(), orderID())
+	if errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("there is no %s-term memory of %s to correct", c.term(), scope)
+	}
+	if err != nil {
+		return err
+	}
+	return c.print(p.stdout, newMemoryReport(m, true), func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "the %s-term memory of %s is version %d now, with your text\n", c.term(), scope, m.Version)
+		return err
 	})
 }
 
@@ -139,16 +141,18 @@ func (c *memoryRollback) Validate() error {
 }
 
 func (c *memoryRollback) run(ctx context.Context, p *program) error {
-	return withMemory(ctx, p, c.memoryArg, func(db *store.Store, scope chat.Scope) error {
-		term := c.term()
-		m, err := db.Rollback(ctx, scope, term, c.To, c.by(), orderID())
-		if err != nil {
-			return noVersion(err, scope, term, c.To)
-		}
-		return c.print(p.stdout, newMemoryReport(m, true), func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "the %s-term memory of %s is version %d now, with the text of version %d\n", term, scope, m.Version, c.To)
-			return err
-		})
+	db, scope, err := p.scope(ctx, c.Channel, c.Thread)
+	if err != nil {
+		return err
+	}
+	term := c.term()
+	m, err := db.Rollback(ctx, scope, term, c.To, c.by(), orderID())
+	if err != nil {
+		return noVersion(err, scope, term, c.To)
+	}
+	return c.print(p.stdout, newMemoryReport(m, true), func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "the %s-term memory of %s is version %d now, with the text of version %d\n", term, scope, m.Version, c.To)
+		return err
 	})
 }
 
@@ -195,20 +199,22 @@ func (c *memoryForget) Validate() error {
 }
 
 func (c *memoryForget) run(ctx context.Context, p *program) error {
-	return withMemory(ctx, p, c.memoryArg, func(db *store.Store, scope chat.Scope) error {
-		done, err := c.forget(ctx, db, scope)
-		if err != nil {
-			return err
-		}
-		return c.print(p.stdout, done, func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%d texts deleted\n", done.Versions)
-			for _, s := range done.Scopes {
-				if err == nil {
-					_, err = fmt.Fprintf(w, "no longer current: %s\n", s)
-				}
+	db, scope, err := p.scope(ctx, c.Channel, c.Thread)
+	if err != nil {
+		return err
+	}
+	done, err := c.forget(ctx, db, scope)
+	if err != nil {
+		return err
+	}
+	return c.print(p.stdout, done, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%d texts deleted\n", done.Versions)
+		for _, s := range done.Scopes {
+			if err == nil {
+				_, err = fmt.Fprintf(w, "no longer current: %s\n", s)
 			}
-			return err
-		})
+		}
+		return err
 	})
 }
 

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -21,36 +20,6 @@ type memoryCommand struct {
 	Correct  memoryCorrect  `cmd:"" help:"Replace a memory with your own text."`
 	Rollback memoryRollback `cmd:"" help:"Bring back an old version of a memory."`
 	Forget   memoryForget   `cmd:"" help:"Delete memories for good."`
-}
-
-// memoryArg names the scope of a memory.
-type memoryArg struct {
-	Channel string `arg:"" optional:"" help:"The channel: its id, or its name with or without #. Without it, the workspace."`
-	Thread  string `arg:"" optional:"" placeholder:"TS" help:"The ts of the thread's parent message. Without it, the channel."`
-}
-
-// scope resolves the scope, which the database must know.
-func (m memoryArg) scope(ctx context.Context, p *program, db *store.Store) (chat.Scope, error) {
-	if m.Channel == "" {
-		team, err := ownTeam(ctx, p, db)
-		return chat.Scope{Team: team}, err
-	}
-	c, err := resolveConversation(ctx, p, db, m.Channel, m.Thread)
-	return chat.Scope(c), err
-}
-
-// withMemory opens the database and resolves the scope.
-func withMemory(ctx context.Context, p *program, of memoryArg, do func(db *store.Store, scope chat.Scope) error) (err error) {
-	db, err := p.OpenStore(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	scope, err := of.scope(ctx, p, db)
-	if err != nil {
-		return err
-	}
-	return do(db, scope)
 }
 
 // memoryReport is one version of a memory.
@@ -109,26 +78,28 @@ func (c *memoryList) Validate() error {
 }
 
 func (c *memoryList) run(ctx context.Context, p *program) error {
-	return withMemory(ctx, p, memoryArg{c.Channel, c.Thread}, func(db *store.Store, scope chat.Scope) error {
-		listed, err := c.list(ctx, db, scope)
-		if err != nil {
+	db, scope, err := p.scope(ctx, c.Channel, c.Thread)
+	if err != nil {
+		return err
+	}
+	listed, err := c.list(ctx, db, scope)
+	if err != nil {
+		return err
+	}
+	return c.print(p.stdout, listed, func(w io.Writer) error {
+		if len(listed) == 0 {
+			_, err := fmt.Fprintf(w, "nothing is remembered of %s\n", scope)
 			return err
 		}
-		return c.print(p.stdout, listed, func(w io.Writer) error {
-			if len(listed) == 0 {
-				_, err := fmt.Fprintf(w, "nothing is remembered of %s\n", scope)
-				return err
+		rows := [][]string{append([]string{"OF", "TERM"}, versionHeading[:5]...)}
+		for _, r := range listed {
+			of := r.Scope.String()
+			if r.ChannelName != "" {
+				of += " #" + timeline.Plain(r.ChannelName)
 			}
-			rows := [][]string{append([]string{"OF", "TERM"}, versionHeading[:5]...)}
-			for _, r := range listed {
-				of := r.Scope.String()
-				if r.ChannelName != "" {
-					of += " #" + timeline.Plain(r.ChannelName)
-				}
-				rows = append(rows, append([]string{of, string(r.Term)}, r.row(p.Config.Location())[:5]...))
-			}
-			return table(w, rows)
-		})
+			rows = append(rows, append([]string{of, string(r.Term)}, r.row(p.Config.Location())[:5]...))
+		}
+		return table(w, rows)
 	})
 }
 

@@ -37,19 +37,21 @@ func (c *memoryShow) Validate() error {
 }
 
 func (c *memoryShow) run(ctx context.Context, p *program) error {
-	return withMemory(ctx, p, c.memoryArg, func(db *store.Store, scope chat.Scope) error {
-		shown, err := c.memories(ctx, p.Config, db, scope)
-		if err != nil {
-			return err
-		}
-		return c.print(p.stdout, shown, func(w io.Writer) error {
-			for _, r := range shown {
-				if err := r.write(w, p.Config.Location()); err != nil {
-					return err
-				}
+	db, scope, err := p.scope(ctx, c.Channel, c.Thread)
+	if err != nil {
+		return err
+	}
+	shown, err := c.memories(ctx, p.Config, db, scope)
+	if err != nil {
+		return err
+	}
+	return c.print(p.stdout, shown, func(w io.Writer) error {
+		for _, r := range shown {
+			if err := r.write(w, p.Config.Location()); err != nil {
+				return err
 			}
-			return nil
-		})
+		}
+		return nil
 	})
 }
 
@@ -163,39 +165,41 @@ func (c *memoryHistory) Validate() error {
 }
 
 func (c *memoryHistory) run(ctx context.Context, p *program) error {
-	return withMemory(ctx, p, c.memoryArg, func(db *store.Store, scope chat.Scope) error {
-		standing, err := db.CurrentMemory(ctx, scope)
+	db, scope, err := p.scope(ctx, c.Channel, c.Thread)
+	if err != nil {
+		return err
+	}
+	standing, err := db.CurrentMemory(ctx, scope)
+	if err != nil {
+		return err
+	}
+	inForce := map[int64]bool{}
+	for _, m := range []*store.Memory{standing.Long, standing.Short} {
+		if m != nil {
+			inForce[m.ID] = true
+		}
+	}
+	versions := []memoryReport{}
+	for _, term := range scope.Terms() {
+		if c.Term != "" && c.Term != string(term) {
+			continue
+		}
+		memories, err := db.MemoryVersions(ctx, scope, term, c.Limit)
 		if err != nil {
 			return err
 		}
-		inForce := map[int64]bool{}
-		for _, m := range []*store.Memory{standing.Long, standing.Short} {
-			if m != nil {
-				inForce[m.ID] = true
-			}
+		for _, m := range memories {
+			versions = append(versions, newMemoryReport(m, inForce[m.ID]))
 		}
-		versions := []memoryReport{}
-		for _, term := range scope.Terms() {
-			if c.Term != "" && c.Term != string(term) {
-				continue
-			}
-			memories, err := db.MemoryVersions(ctx, scope, term, c.Limit)
-			if err != nil {
-				return err
-			}
-			for _, m := range memories {
-				versions = append(versions, newMemoryReport(m, inForce[m.ID]))
-			}
+	}
+	if len(versions) == 0 {
+		return fmt.Errorf("nothing was ever remembered of %s", strings.TrimSpace(scope.String()+" "+c.Term))
+	}
+	return c.print(p.stdout, versions, func(w io.Writer) error {
+		rows := [][]string{append([]string{"TERM"}, versionHeading...)}
+		for _, r := range versions {
+			rows = append(rows, append([]string{string(r.Term)}, r.row(p.Config.Location())...))
 		}
-		if len(versions) == 0 {
-			return fmt.Errorf("nothing was ever remembered of %s", strings.TrimSpace(scope.String()+" "+c.Term))
-		}
-		return c.print(p.stdout, versions, func(w io.Writer) error {
-			rows := [][]string{append([]string{"TERM"}, versionHeading...)}
-			for _, r := range versions {
-				rows = append(rows, append([]string{string(r.Term)}, r.row(p.Config.Location())...))
-			}
-			return table(w, rows)
-		})
+		return table(w, rows)
 	})
 }

@@ -7,9 +7,7 @@ import (
 	"io"
 	"strconv"
 
-	"myao/internal/chat"
 	"myao/internal/operate/timeline"
-	"myao/internal/store"
 )
 
 // notesCommand shows notes and takes them back.
@@ -27,27 +25,29 @@ type notesList struct {
 func (notesList) Help() string { return "Examples:\n  starter notes list general --json" }
 
 func (c *notesList) run(ctx context.Context, p *program) error {
-	return withMemory(ctx, p, memoryArg{Channel: c.Channel}, func(db *store.Store, scope chat.Scope) error {
-		notes, err := db.Notes(ctx, scope.Team, scope.Channel)
-		if err != nil {
-			return err
-		}
-		var authors []string
-		for _, n := range notes {
-			authors = append(authors, n.Author)
-		}
-		users, err := db.Users(ctx, scope.Team, authors)
-		if err != nil {
-			return err
-		}
-		rows := [][]string{{"NOTE", "DATE", "BY", "TEXT"}}
-		for i, n := range notes {
-			notes[i].AuthorName = users[n.Author].Name
-			by := cmp.Or(notes[i].AuthorName, n.Author)
-			rows = append(rows, []string{strconv.FormatInt(n.ID, 10), n.Noted.In(p.Config.Location()).Format("2006-01-02 15:04"), timeline.Plain(by), timeline.Plain(n.Text)})
-		}
-		return c.print(p.stdout, nonNil(notes), func(w io.Writer) error { return table(w, rows) })
-	})
+	db, scope, err := p.scope(ctx, c.Channel, "")
+	if err != nil {
+		return err
+	}
+	notes, err := db.Notes(ctx, scope.Team, scope.Channel)
+	if err != nil {
+		return err
+	}
+	var authors []string
+	for _, n := range notes {
+		authors = append(authors, n.Author)
+	}
+	users, err := db.Users(ctx, scope.Team, authors)
+	if err != nil {
+		return err
+	}
+	rows := [][]string{{"NOTE", "DATE", "BY", "TEXT"}}
+	for i, n := range notes {
+		notes[i].AuthorName = users[n.Author].Name
+		by := cmp.Or(notes[i].AuthorName, n.Author)
+		rows = append(rows, []string{strconv.FormatInt(n.ID, 10), n.Noted.In(p.Config.Location()).Format("2006-01-02 15:04"), timeline.Plain(by), timeline.Plain(n.Text)})
+	}
+	return c.print(p.stdout, nonNil(notes), func(w io.Writer) error { return table(w, rows) })
 }
 
 type notesForget struct {
@@ -68,19 +68,21 @@ func (c *notesForget) Validate() error {
 }
 
 func (c *notesForget) run(ctx context.Context, p *program) error {
-	return withMemory(ctx, p, memoryArg{Channel: c.Channel}, func(db *store.Store, scope chat.Scope) error {
-		id, err := strconv.ParseInt(c.ID, 10, 64)
-		if err != nil {
-			return err
-		}
-		found, err := db.ForgetNote(ctx, scope, id, orderID(), c.by())
-		if err != nil {
-			return err
-		}
-		if !found {
-			return fmt.Errorf("there is no note %s in %s: `starter notes list` shows them", c.ID, c.Channel)
-		}
-		_, err = fmt.Fprintf(p.stdout, "note %d is forgotten\n", id)
+	db, scope, err := p.scope(ctx, c.Channel, "")
+	if err != nil {
 		return err
-	})
+	}
+	id, err := strconv.ParseInt(c.ID, 10, 64)
+	if err != nil {
+		return err
+	}
+	found, err := db.ForgetNote(ctx, scope, id, orderID(), c.by())
+	if err != nil {
+		return err
+	}
+	if !found {
+		return fmt.Errorf("there is no note %s in %s: `starter notes list` shows them", c.ID, c.Channel)
+	}
+	_, err = fmt.Fprintf(p.stdout, "note %d is forgotten\n", id)
+	return err
 }

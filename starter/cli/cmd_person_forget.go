@@ -6,66 +6,16 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strings"
 	"time"
 
-	"myao/internal/chat"
 	"myao/internal/operate/timeline"
-	"myao/internal/store"
 )
 
 // personCommand shows and deletes what is stored of a person.
 type personCommand struct {
 	Export personExport `cmd:"" help:"Print everything that the database holds of a person, as JSON."`
 	Forget personForget `cmd:"" help:"Take a person out of the database for good."`
-}
-
-// personArg names a person.
-type personArg struct {
-	Person string `arg:"" help:"The person: the id (U…), or the display name with or without @."`
-}
-
-// userID matches the ids that Slack gives to people.
-var userID = regexp.MustCompile(`^[UW][A-Z0-9]{2,}$`)
-
-// find resolves the person. An id need not be known: texts may have it all the same.
-func (a personArg) find(ctx context.Context, p *program, db *store.Store) (chat.Person, error) {
-	team, err := ownTeam(ctx, p, db)
-	if err != nil {
-		return chat.Person{}, err
-	}
-	if userID.MatchString(a.Person) {
-		known, err := db.Users(ctx, team, []string{a.Person})
-		if err == nil && known[a.Person].Bot {
-			err = fmt.Errorf("%s is an app, no person", a.Person)
-		}
-		return chat.Person{Team: team, User: a.Person}, err
-	}
-	ids, err := db.UsersNamed(ctx, team, strings.TrimPrefix(a.Person, "@"))
-	switch {
-	case err != nil:
-		return chat.Person{}, err
-	case len(ids) == 0:
-		return chat.Person{}, fmt.Errorf("nobody is known as %q: want an id (U…, from the profile in Slack: Copy member ID), or the display name", timeline.Plain(a.Person))
-	case len(ids) > 1:
-		return chat.Person{}, fmt.Errorf("%q is ambiguous: want one of the ids %s", timeline.Plain(a.Person), strings.Join(ids, ", "))
-	}
-	return chat.Person{Team: team, User: ids[0]}, nil
-}
-
-// with opens the database and resolves the person.
-func (a personArg) with(ctx context.Context, p *program, do func(db *store.Store, person chat.Person) error) (err error) {
-	db, err := p.OpenStore(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	person, err := a.find(ctx, p, db)
-	if err != nil {
-		return err
-	}
-	return do(db, person)
 }
 
 type personExport struct {
@@ -85,20 +35,22 @@ them. docs/stored-data.md describes the fields. It is personal data: give it to 
 }
 
 func (c *personExport) run(ctx context.Context, p *program) error {
-	return c.with(ctx, p, func(db *store.Store, person chat.Person) error {
-		export, err := db.ExportPerson(ctx, person, (&sweepProgress{w: p.stderr}).step)
-		if err != nil {
-			return err
-		}
-		if c.Out == "" {
-			return printJSON(p.stdout, export)
-		}
-		f, err := os.OpenFile(c.Out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return err
-		}
-		return errors.Join(printJSON(f, export), f.Close())
-	})
+	db, person, err := p.person(ctx, c.Person)
+	if err != nil {
+		return err
+	}
+	export, err := db.ExportPerson(ctx, person, (&sweepProgress{w: p.stderr}).step)
+	if err != nil {
+		return err
+	}
+	if c.Out == "" {
+		return printJSON(p.stdout, export)
+	}
+	f, err := os.OpenFile(c.Out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(printJSON(f, export), f.Close())
 }
 
 type personForget struct {
@@ -129,25 +81,27 @@ type forgetReport struct {
 }
 
 func (c *personForget) run(ctx context.Context, p *program) error {
-	return c.with(ctx, p, func(db *store.Store, person chat.Person) error {
-		progress := &sweepProgress{w: p.stderr}
-		if !c.Yes {
-			x, err := db.ExportPerson(ctx, person, progress.step)
-			if err != nil {
-				return err
-			}
-			if err := c.confirm(p, fmt.Sprintf("Forget %s for good, with %d messages, %d reactions, %d orders, %d decisions, %d replies and %d memories?",
-				strings.TrimSpace(person.User+" "+timeline.Plain(x.Name)), len(x.Messages), len(x.Reactions), len(x.Orders), len(x.Decisions), len(x.Replies), len(x.Memories))); err != nil {
-				return err
-			}
-		}
-		if err := db.ForgetPerson(ctx, person, c.by(), orderID(), progress.step); err != nil {
+	db, person, err := p.person(ctx, c.Person)
+	if err != nil {
+		return err
+	}
+	progress := &sweepProgress{w: p.stderr}
+	if !c.Yes {
+		x, err := db.ExportPerson(ctx, person, progress.step)
+		if err != nil {
 			return err
 		}
-		return c.print(p.stdout, forgetReport{person.User, progress.changed}, func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%s is forgotten: %s. What they write from now on is stored.\n", person.User, progress.total())
+		if err := c.confirm(p, fmt.Sprintf("Forget %s for good, with %d messages, %d reactions, %d orders, %d decisions, %d replies and %d memories?",
+			strings.TrimSpace(person.User+" "+timeline.Plain(x.Name)), len(x.Messages), len(x.Reactions), len(x.Orders), len(x.Decisions), len(x.Replies), len(x.Memories))); err != nil {
 			return err
-		})
+		}
+	}
+	if err := db.ForgetPerson(ctx, person, c.by(), orderID(), progress.step); err != nil {
+		return err
+	}
+	return c.print(p.stdout, forgetReport{person.User, progress.changed}, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%s is forgotten: %s. What they write from now on is stored.\n", person.User, progress.total())
+		return err
 	})
 }
 

@@ -62,34 +62,36 @@ func promiseText(p store.Promise) string {
 }
 
 func (c *promisesList) run(ctx context.Context, p *program) error {
-	return withMemory(ctx, p, memoryArg{Channel: c.Channel}, func(db *store.Store, scope chat.Scope) error {
-		found, err := db.Promises(ctx, store.PromiseFilter{Team: scope.Team, Channel: scope.Channel, All: c.All, Limit: c.Limit})
-		if err != nil {
-			return err
-		}
-		var ids []string
-		for _, f := range found {
-			ids = append(ids, f.ChannelID)
-		}
-		channels, err := db.Channels(ctx, scope.Team, ids)
-		if err != nil {
-			return err
-		}
-		rows := [][]string{{"ID", "STATE", "DUE", "CONVERSATION", "ASKED BY", "ENDED BY", "WHAT"}}
-		for i, f := range found {
-			found[i].ChannelName = channels[f.ChannelID].Name
-			rows = append(rows, []string{
-				f.ID, string(f.State), promiseTimes(f, p.Config.Location()), conversationName(f.Conversation(), found[i].ChannelName),
-				timeline.Plain(f.Asker), timeline.Plain(f.EndedBy), promiseText(f),
-			})
-		}
-		return c.print(p.stdout, nonNil(found), func(w io.Writer) error {
-			if len(found) == 0 {
-				_, err := fmt.Fprintln(w, "none")
-				return err
-			}
-			return table(w, rows)
+	db, scope, err := p.scope(ctx, c.Channel, "")
+	if err != nil {
+		return err
+	}
+	found, err := db.Promises(ctx, store.PromiseFilter{Team: scope.Team, Channel: scope.Channel, All: c.All, Limit: c.Limit})
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, f := range found {
+		ids = append(ids, f.ChannelID)
+	}
+	channels, err := db.Channels(ctx, scope.Team, ids)
+	if err != nil {
+		return err
+	}
+	rows := [][]string{{"ID", "STATE", "DUE", "CONVERSATION", "ASKED BY", "ENDED BY", "WHAT"}}
+	for i, f := range found {
+		found[i].ChannelName = channels[f.ChannelID].Name
+		rows = append(rows, []string{
+			f.ID, string(f.State), promiseTimes(f, p.Config.Location()), conversationName(f.Conversation(), found[i].ChannelName),
+			timeline.Plain(f.Asker), timeline.Plain(f.EndedBy), promiseText(f),
 		})
+	}
+	return c.print(p.stdout, nonNil(found), func(w io.Writer) error {
+		if len(found) == 0 {
+			_, err := fmt.Fprintln(w, "none")
+			return err
+		}
+		return table(w, rows)
 	})
 }
 
@@ -107,14 +109,16 @@ starter and a worker run.
 }
 
 func (c *promisesCancel) run(ctx context.Context, p *program) error {
-	return withMemory(ctx, p, memoryArg{}, func(db *store.Store, _ chat.Scope) error {
-		found, first, _, err := db.CancelPromise(ctx, c.ID, c.by())
-		if err = checkPromise(c.ID, found, first, err); err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(p.stdout, "promise %s is cancelled\n", found.ID)
+	db, err := p.database(ctx)
+	if err != nil {
 		return err
-	})
+	}
+	found, first, _, err := db.CancelPromise(ctx, c.ID, c.by())
+	if err = checkPromise(c.ID, found, first, err); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.stdout, "promise %s is cancelled\n", found.ID)
+	return err
 }
 
 type promisesMove struct {
@@ -133,22 +137,24 @@ in Slack changes when a starter and a worker run.
 }
 
 func (c *promisesMove) run(ctx context.Context, p *program) error {
-	return withMemory(ctx, p, memoryArg{}, func(db *store.Store, _ chat.Scope) error {
-		found, err := db.Promise(ctx, c.ID)
-		if err = checkPromise(c.ID, found, found.State == store.PromiseOpen, err); err != nil {
-			return err
-		}
-		due, err := when.Parse(strings.Join(c.When, " "), time.Now(), found.Location())
-		if err != nil {
-			return err
-		}
-		found, moved, _, err := db.MovePromise(ctx, c.ID, due, c.by())
-		if err = checkPromise(c.ID, found, moved, err); err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(p.stdout, "promise %s is due on %s\n", found.ID, choice.ZonedTime(nil, found.Due(), found.Location()))
+	db, err := p.database(ctx)
+	if err != nil {
 		return err
-	})
+	}
+	found, err := db.Promise(ctx, c.ID)
+	if err = checkPromise(c.ID, found, found.State == store.PromiseOpen, err); err != nil {
+		return err
+	}
+	due, err := when.Parse(strings.Join(c.When, " "), time.Now(), found.Location())
+	if err != nil {
+		return err
+	}
+	found, moved, _, err := db.MovePromise(ctx, c.ID, due, c.by())
+	if err = checkPromise(c.ID, found, moved, err); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.stdout, "promise %s is due on %s\n", found.ID, choice.ZonedTime(nil, found.Due(), found.Location()))
+	return err
 }
 
 // checkPromise is the error of an order about a promise, which was open if done is set.
@@ -165,8 +171,7 @@ func checkPromise(id string, found store.Promise, done bool, err error) error {
 }
 
 // openPromises are the conversation's open promises.
-func openPromises(ctx context.Context, d session) ([]store.Promise, error) {
-	c := d.conversation
-	found, err := d.store.Promises(ctx, store.PromiseFilter{Team: c.Team, Channel: c.Channel, Thread: c.Thread, TopLevel: c.TopLevel(), Limit: maxListed})
+func openPromises(ctx context.Context, db *store.Store, c chat.Conversation) ([]store.Promise, error) {
+	found, err := db.Promises(ctx, store.PromiseFilter{Team: c.Team, Channel: c.Channel, Thread: c.Thread, TopLevel: c.TopLevel(), Limit: maxListed})
 	return nonNil(found), err
 }

@@ -55,13 +55,12 @@ func (c *promptCommand) Validate() error {
 	return nil
 }
 
-func (c *promptCommand) run(ctx context.Context, p *program) (err error) {
-	db, err := p.OpenStore(ctx)
+func (c *promptCommand) run(ctx context.Context, p *program) error {
+	db, err := p.database(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	client := slackClient(p)
+	client := p.slack()
 	directory := &channels.Directory{Store: db, Slack: client, Config: p.Config, Clock: time.Now, Logger: p.Logger}
 	ag, closeModels, err := agents.Open(ctx, p.Config, db, client, directory, p.Logger)
 	if err != nil {
@@ -109,9 +108,11 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 	where := chat.Conversation{Team: own.TeamID}
 	if c.Channel != "" {
 		var err error
-		if where, err = resolveInTeam(ctx, db, own.TeamID, c.Channel, c.Thread); err != nil {
+		scope, err := scopeIn(ctx, db, own.TeamID, c.Channel, c.Thread)
+		if err != nil {
 			return nil, err
 		}
+		where = chat.Conversation(scope)
 	}
 	settings, err := storedSettings(ctx, of, db, where)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 
-	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/operate/timeline"
 	"myao/internal/store"
@@ -38,34 +37,36 @@ once; whether one whose state is unknown was done, only what it is about can tel
 func (c *proposalsList) Validate() error { return checkLimit(c.Limit, maxListed) }
 
 func (c *proposalsList) run(ctx context.Context, p *program) error {
-	return withMemory(ctx, p, memoryArg{Channel: c.Channel}, func(db *store.Store, scope chat.Scope) error {
-		found, err := db.Proposals(ctx, store.ProposalFilter{Team: scope.Team, Channel: scope.Channel, All: c.All, Limit: c.Limit})
-		if err != nil {
-			return err
-		}
-		var ids []string
-		for _, f := range found {
-			ids = append(ids, f.ChannelID)
-		}
-		channels, err := db.Channels(ctx, scope.Team, ids)
-		if err != nil {
-			return err
-		}
-		rows := [][]string{{"ID", "STATE", "LAPSES", "CONVERSATION", "ASKED BY", "DECIDED BY", "WHAT"}}
-		for i, f := range found {
-			found[i].ChannelName = channels[f.ChannelID].Name
-			rows = append(rows, []string{
-				f.ID, string(f.State), formatTime(f.Lapses(), p.Config.Location()), conversationName(f.Conversation(), found[i].ChannelName),
-				timeline.Plain(f.Asker), timeline.Plain(f.DecidedBy), timeline.Plain(f.Tool + " " + f.Input),
-			})
-		}
-		return c.print(p.stdout, nonNil(found), func(w io.Writer) error {
-			if len(found) == 0 {
-				_, err := fmt.Fprintln(w, "none")
-				return err
-			}
-			return table(w, rows)
+	db, scope, err := p.scope(ctx, c.Channel, "")
+	if err != nil {
+		return err
+	}
+	found, err := db.Proposals(ctx, store.ProposalFilter{Team: scope.Team, Channel: scope.Channel, All: c.All, Limit: c.Limit})
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, f := range found {
+		ids = append(ids, f.ChannelID)
+	}
+	channels, err := db.Channels(ctx, scope.Team, ids)
+	if err != nil {
+		return err
+	}
+	rows := [][]string{{"ID", "STATE", "LAPSES", "CONVERSATION", "ASKED BY", "DECIDED BY", "WHAT"}}
+	for i, f := range found {
+		found[i].ChannelName = channels[f.ChannelID].Name
+		rows = append(rows, []string{
+			f.ID, string(f.State), formatTime(f.Lapses(), p.Config.Location()), conversationName(f.Conversation(), found[i].ChannelName),
+			timeline.Plain(f.Asker), timeline.Plain(f.DecidedBy), timeline.Plain(f.Tool + " " + f.Input),
 		})
+	}
+	return c.print(p.stdout, nonNil(found), func(w io.Writer) error {
+		if len(found) == 0 {
+			_, err := fmt.Fprintln(w, "none")
+			return err
+		}
+		return table(w, rows)
 	})
 }
 
@@ -83,19 +84,21 @@ starter and a worker run.
 }
 
 func (c *proposalsDecline) run(ctx context.Context, p *program) error {
-	return withMemory(ctx, p, memoryArg{}, func(db *store.Store, scope chat.Scope) error {
-		found, first, _, err := db.DecideProposal(ctx, c.ID, conversation.Cancelled, c.by())
-		switch {
-		case errors.Is(err, store.ErrNotFound):
-			return fmt.Errorf("there is no proposal %s: `starter proposals list --all` shows them", timeline.Plain(c.ID))
-		case err != nil:
-			return err
-		case !first && found.State == store.ProposalOpen:
-			return fmt.Errorf("proposal %s has lapsed: nothing comes of it", found.ID)
-		case !first:
-			return fmt.Errorf("proposal %s is %s already", found.ID, found.State)
-		}
-		_, err = fmt.Fprintf(p.stdout, "proposal %s is cancelled\n", found.ID)
+	db, err := p.database(ctx)
+	if err != nil {
 		return err
-	})
+	}
+	found, first, _, err := db.DecideProposal(ctx, c.ID, conversation.Cancelled, c.by())
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return fmt.Errorf("there is no proposal %s: `starter proposals list --all` shows them", timeline.Plain(c.ID))
+	case err != nil:
+		return err
+	case !first && found.State == store.ProposalOpen:
+		return fmt.Errorf("proposal %s has lapsed: nothing comes of it", found.ID)
+	case !first:
+		return fmt.Errorf("proposal %s is %s already", found.ID, found.State)
+	}
+	_, err = fmt.Fprintf(p.stdout, "proposal %s is cancelled\n", found.ID)
+	return err
 }

@@ -45,36 +45,38 @@ type rehearReport struct {
 }
 
 func (c *rehearCommand) run(ctx context.Context, p *program) error {
-	return withMemory(ctx, p, memoryArg(c.conversationArg), func(db *store.Store, scope chat.Scope) error {
-		now := time.Now()
-		since, err := c.Since.time(now, p.Config.Location())
-		if err != nil {
+	db, scope, err := p.scope(ctx, c.Channel, c.Thread)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	since, err := c.Since.time(now, p.Config.Location())
+	if err != nil {
+		return err
+	}
+	found, err := timeline.ReadUndecided(ctx, db, chat.Conversation(scope), timeline.Options{Since: since, LedgerSince: p.Config.Retention.LedgerSince(now)})
+	if errors.Is(err, timeline.ErrTooMuch) {
+		return fmt.Errorf("%w: name a thread, or a later --since", err)
+	}
+	if err != nil {
+		return err
+	}
+	out := rehearReport{Channel: scope.Channel, Thread: scope.Thread, Messages: []timeline.Message{}}
+	var told []store.Told
+	var pending []string
+	for _, m := range found {
+		out.Messages, pending = append(out.Messages, m.Message), append(pending, m.Pending...)
+		for _, id := range m.Told {
+			told = append(told, store.Told{WorkflowID: id, TS: m.Message.TS})
+		}
+	}
+	if !c.DryRun && len(told) > 0 {
+		out.ID, out.By = orderID(), c.by()
+		if err := db.Rehear(ctx, store.Order{ID: out.ID, Scope: scope, Kind: "rehear", By: out.By, Subject: strconv.Itoa(len(found))}, told, pending); err != nil {
 			return err
 		}
-		found, err := timeline.ReadUndecided(ctx, db, chat.Conversation(scope), timeline.Options{Since: since, LedgerSince: p.Config.Retention.LedgerSince(now)})
-		if errors.Is(err, timeline.ErrTooMuch) {
-			return fmt.Errorf("%w: name a thread, or a later --since", err)
-		}
-		if err != nil {
-			return err
-		}
-		out := rehearReport{Channel: scope.Channel, Thread: scope.Thread, Messages: []timeline.Message{}}
-		var told []store.Told
-		var pending []string
-		for _, m := range found {
-			out.Messages, pending = append(out.Messages, m.Message), append(pending, m.Pending...)
-			for _, id := range m.Told {
-				told = append(told, store.Told{WorkflowID: id, TS: m.Message.TS})
-			}
-		}
-		if !c.DryRun && len(told) > 0 {
-			out.ID, out.By = orderID(), c.by()
-			if err := db.Rehear(ctx, store.Order{ID: out.ID, Scope: scope, Kind: "rehear", By: out.By, Subject: strconv.Itoa(len(found))}, told, pending); err != nil {
-				return err
-			}
-		}
-		return c.print(p.stdout, out, func(w io.Writer) error { return c.text(w, out, p.Config.Location()) })
-	})
+	}
+	return c.print(p.stdout, out, func(w io.Writer) error { return c.text(w, out, p.Config.Location()) })
 }
 
 // text lists the messages, and says what was done.

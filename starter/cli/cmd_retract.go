@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"myao/internal/chat"
 	"myao/internal/operate/chatops"
 	"myao/internal/operate/retract"
 	"myao/internal/operate/timeline"
@@ -75,39 +74,30 @@ type retracted struct {
 	Unposted  int      `json:"unposted"`
 }
 
-func (c *retractCommand) run(ctx context.Context, p *program) (err error) {
+func (c *retractCommand) run(ctx context.Context, p *program) error {
 	channel, ts, err := c.target()
 	if err != nil {
 		return err
 	}
-	db, err := p.OpenStore(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	in, err := resolveConversation(ctx, p, db, channel, "")
-	if err != nil {
-		return err
-	}
-	known, err := db.Channels(ctx, in.Team, []string{in.Channel})
+	db, in, name, err := p.conversation(ctx, conversationArg{Channel: channel})
 	if err != nil {
 		return err
 	}
 	out := retracted{Channel: in.Channel, Message: ts, ID: orderID(), By: c.by()}
 	trying, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	done, err := retract.Retractor{Slack: slackClient(p), Store: db, Clock: time.Now}.Retract(trying, retract.Order{
+	done, err := retract.Retractor{Slack: p.slack(), Store: db, Clock: time.Now}.Retract(trying, retract.Order{
 		Team: in.Team, Channel: in.Channel, TS: ts, By: out.By, ID: out.ID,
 	})
 	if err != nil {
-		return notRetracted(err, done, ts, conversationName(chat.Conversation{Channel: in.Channel}, known[in.Channel].Name))
+		return notRetracted(err, done, ts, name)
 	}
 	out.Deleted, out.Reactions, out.Unposted = append([]string{}, done.Deleted...), done.Reactions, done.Unposted
 	return c.print(p.stdout, out, func(w io.Writer) error {
-		line := fmt.Sprintf("%d deleted in %s, by %s", len(out.Deleted), conversationName(chat.Conversation{Channel: in.Channel}, known[in.Channel].Name), timeline.Plain(out.By))
+		line := fmt.Sprintf("%d deleted in %s, by %s", len(out.Deleted), name, timeline.Plain(out.By))
 		if len(out.Reactions) > 0 {
 			line = fmt.Sprintf(":%s: taken back from %s in %s, by %s", strings.Join(out.Reactions, ": and :"), ts,
-				conversationName(chat.Conversation{Channel: in.Channel}, known[in.Channel].Name), timeline.Plain(out.By))
+				name, timeline.Plain(out.By))
 		}
 		if out.Unposted > 0 {
 			line += fmt.Sprintf("; %d more parts of the reply are not posted", out.Unposted)

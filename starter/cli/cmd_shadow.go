@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation/label"
 	"myao/internal/evaluate/evidence"
@@ -66,42 +65,43 @@ type disagreement struct {
 }
 
 func (c *shadowCommand) run(ctx context.Context, p *program) error {
-	return withMemory(ctx, p, memoryArg{Channel: c.Channel}, func(db *store.Store, scope chat.Scope) error {
-		r := shadowReport{DailyCalls: p.Config.Shadow.DailyCalls, Judges: []shadow.Figures{}, Disagreements: []disagreement{}}
-		now := time.Now()
-		var err error
-		if r.Since, err = c.Since.time(now, p.Config.Location()); err != nil {
+	db, scope, err := p.scope(ctx, c.Channel, "")
+	if err != nil {
+		return err
+	}
+	r := shadowReport{DailyCalls: p.Config.Shadow.DailyCalls, Judges: []shadow.Figures{}, Disagreements: []disagreement{}}
+	now := time.Now()
+	if r.Since, err = c.Since.time(now, p.Config.Location()); err != nil {
+		return err
+	}
+	compared, err := db.ComparedOpinions(ctx, store.OpinionFilter{Team: scope.Team, Channel: scope.Channel, Since: r.Since})
+	if err != nil {
+		return err
+	}
+	spent, err := db.SpentOnShadow(ctx, p.Config.StartOfDay(now))
+	if err != nil {
+		return err
+	}
+	r.CallsToday = spent.Calls
+	if r.Waiting, err = db.CountSnapshots(ctx, scope.Team); err != nil {
+		return err
+	}
+	cases, err := shadowCases(ctx, db, scope.Team, compared, p.Config.LLM.Prices)
+	if err != nil {
+		return err
+	}
+	r.Judges = append(r.Judges, shadow.Compare(cases)...)
+	known, err := db.Channels(ctx, scope.Team, channelsCompared(compared))
+	if err != nil {
+		return err
+	}
+	r.addDisagreements(known, compared, cases)
+	if c.HTML != "" {
+		if err := writeFile(c.HTML, r.page(known, compared, cases, p.Config.Location()).WriteHTML); err != nil {
 			return err
 		}
-		compared, err := db.ComparedOpinions(ctx, store.OpinionFilter{Team: scope.Team, Channel: scope.Channel, Since: r.Since})
-		if err != nil {
-			return err
-		}
-		spent, err := db.SpentOnShadow(ctx, p.Config.StartOfDay(now))
-		if err != nil {
-			return err
-		}
-		r.CallsToday = spent.Calls
-		if r.Waiting, err = db.CountSnapshots(ctx, scope.Team); err != nil {
-			return err
-		}
-		cases, err := shadowCases(ctx, db, scope.Team, compared, p.Config.LLM.Prices)
-		if err != nil {
-			return err
-		}
-		r.Judges = append(r.Judges, shadow.Compare(cases)...)
-		known, err := db.Channels(ctx, scope.Team, channelsCompared(compared))
-		if err != nil {
-			return err
-		}
-		r.addDisagreements(known, compared, cases)
-		if c.HTML != "" {
-			if err := writeFile(c.HTML, r.page(known, compared, cases, p.Config.Location()).WriteHTML); err != nil {
-				return err
-			}
-		}
-		return c.print(p.stdout, r, func(w io.Writer) error { return r.text(w, p.Config.Location(), c.Limit) })
-	})
+	}
+	return c.print(p.stdout, r, func(w io.Writer) error { return r.text(w, p.Config.Location(), c.Limit) })
 }
 
 // shadowCases are the opinions, in their order, with what is true of each judgment by its labels.

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -67,40 +66,43 @@ type conversationReport struct {
 	WebUI string `json:"web_ui,omitempty"`
 }
 
-func (c *showCommand) run(ctx context.Context, p *program) (err error) {
-	d, done, err := c.connect(ctx, p, c.conversationArg)
+func (c *showCommand) run(ctx context.Context, p *program) error {
+	db, where, name, err := p.conversation(ctx, c.conversationArg)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, done()) }()
-	out := conversationReport{Conversation: d.conversation, ID: d.conversation.ID(), Name: d.name}
+	o, err := p.operator(ctx, c.temporalFlags)
+	if err != nil {
+		return err
+	}
+	out := conversationReport{Conversation: where, ID: where.ID(), Name: name}
 	waiting, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	if out.State, out.Run, err = d.operator.Show(waiting, d.conversation); err != nil {
+	if out.State, out.Run, err = o.Show(waiting, where); err != nil {
 		return c.explain(ctx, err)
 	}
-	silenced, err := d.store.Silenced(ctx, d.conversation)
+	silenced, err := db.Silenced(ctx, where)
 	if err != nil {
 		return err
 	}
 	out.Silenced = silenced[out.ID]
-	if !d.conversation.TopLevel() {
-		out.ChannelSilenced = silenced[d.conversation.Top().ID()]
+	if !where.TopLevel() {
+		out.ChannelSilenced = silenced[where.Top().ID()]
 	}
-	order, err := d.store.MutedEverywhere(ctx, d.conversation.Team)
+	order, err := db.MutedEverywhere(ctx, where.Team)
 	if err != nil {
 		return err
 	}
 	if order != nil {
 		out.Everywhere = &everywhereMute{order.By, order.At}
 	}
-	if out.Proposals, err = openProposals(ctx, d); err != nil {
+	if out.Proposals, err = openProposals(ctx, db, where); err != nil {
 		return err
 	}
-	if out.Promises, err = openPromises(ctx, d); err != nil {
+	if out.Promises, err = openPromises(ctx, db, where); err != nil {
 		return err
 	}
-	opinions, err := d.store.LatestOpinions(ctx, out.ID)
+	opinions, err := db.LatestOpinions(ctx, out.ID)
 	if err != nil {
 		return err
 	}
@@ -148,9 +150,8 @@ func (s conversationReport) text(w io.Writer, zone *time.Location, now time.Time
 }
 
 // openProposals are the conversation's proposals that may still come to something.
-func openProposals(ctx context.Context, d session) ([]store.Proposal, error) {
-	c := d.conversation
-	found, err := d.store.Proposals(ctx, store.ProposalFilter{Team: c.Team, Channel: c.Channel, Thread: c.Thread, Limit: maxListed})
+func openProposals(ctx context.Context, db *store.Store, c chat.Conversation) ([]store.Proposal, error) {
+	found, err := db.Proposals(ctx, store.ProposalFilter{Team: c.Team, Channel: c.Channel, Thread: c.Thread, Limit: maxListed})
 	found = slices.DeleteFunc(found, func(p store.Proposal) bool { return p.ThreadTS != c.Thread }) // the filter's empty thread is any
 	return nonNil(found), err
 }

@@ -55,60 +55,63 @@ type toolOfServer struct {
 }
 
 func (c *toolsList) run(ctx context.Context, p *program) error {
-	return withServers(ctx, p, func(client *mcp.Client, db *store.Store) error {
-		reports := []toolOfServer{}
-		faults := map[string]string{}
-		for _, name := range slices.Sorted(maps.Keys(p.Config.MCP.Servers)) {
-			out, err := client.Refresh(ctx, name)
-			if err != nil {
-				faults[name] = "not asked now: the server does not answer"
-			}
-			for _, tool := range slices.Sorted(maps.Keys(out)) {
-				reports = append(reports, toolOfServer{Server: name, Tool: tool, Kind: "unfit", Fault: out[tool]})
-			}
-		}
-		known, err := db.MCPTools(ctx)
+	db, client, err := p.servers(ctx)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	reports := []toolOfServer{}
+	faults := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(p.Config.MCP.Servers)) {
+		out, err := client.Refresh(ctx, name)
 		if err != nil {
+			faults[name] = "not asked now: the server does not answer"
+		}
+		for _, tool := range slices.Sorted(maps.Keys(out)) {
+			reports = append(reports, toolOfServer{Server: name, Tool: tool, Kind: "unfit", Fault: out[tool]})
+		}
+	}
+	known, err := db.MCPTools(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range known {
+		server, configured := p.Config.MCP.Servers[t.Server]
+		if !configured {
+			continue
+		}
+		reports = append(reports, toolOfServer{
+			Server: t.Server, Tool: t.Tool, Name: t.Name, Kind: string(mcp.KindOf(t, server)), Description: t.Description, Schema: json.RawMessage(t.Schema),
+			Seen: time.UnixMicro(t.SeenUS).UTC(), Fault: faults[t.Server], Unchecked: mcp.Unchecked(t),
+		})
+	}
+	for _, name := range slices.Sorted(maps.Keys(faults)) {
+		if !slices.ContainsFunc(reports, func(r toolOfServer) bool { return r.Server == name }) {
+			reports = append(reports, toolOfServer{Server: name, Kind: "unfit", Fault: faults[name]})
+		}
+	}
+	return c.print(p.stdout, reports, func(w io.Writer) error {
+		if len(reports) == 0 {
+			_, err := fmt.Fprintln(w, "none: mcp.servers has no servers, or they have no tools")
 			return err
 		}
-		for _, t := range known {
-			server, configured := p.Config.MCP.Servers[t.Server]
-			if !configured {
-				continue
+		rows := [][]string{{"KIND", "SERVER", "TOOL", "WHAT ITS SERVER SAYS OF IT"}}
+		for _, r := range reports {
+			what := r.Description
+			var places []string
+			for _, u := range r.Unchecked {
+				place, _, _ := strings.Cut(u, ": ")
+				places = append(places, place)
 			}
-			reports = append(reports, toolOfServer{
-				Server: t.Server, Tool: t.Tool, Name: t.Name, Kind: string(mcp.KindOf(t, server)), Description: t.Description, Schema: json.RawMessage(t.Schema),
-				Seen: time.UnixMicro(t.SeenUS).UTC(), Fault: faults[t.Server], Unchecked: mcp.Unchecked(t),
-			})
+			if len(places) > 0 {
+				what = strings.TrimSpace("(not checked here: " + strings.Join(places, ", ") + ") " + what)
+			}
+			if r.Fault != "" {
+				what = strings.TrimSpace("(" + r.Fault + ") " + what)
+			}
+			rows = append(rows, []string{r.Kind, r.Server, timeline.Plain(r.Tool), shortLine(what)})
 		}
-		for _, name := range slices.Sorted(maps.Keys(faults)) {
-			if !slices.ContainsFunc(reports, func(r toolOfServer) bool { return r.Server == name }) {
-				reports = append(reports, toolOfServer{Server: name, Kind: "unfit", Fault: faults[name]})
-			}
-		}
-		return c.print(p.stdout, reports, func(w io.Writer) error {
-			if len(reports) == 0 {
-				_, err := fmt.Fprintln(w, "none: mcp.servers has no servers, or they have no tools")
-				return err
-			}
-			rows := [][]string{{"KIND", "SERVER", "TOOL", "WHAT ITS SERVER SAYS OF IT"}}
-			for _, r := range reports {
-				what := r.Description
-				var places []string
-				for _, u := range r.Unchecked {
-					place, _, _ := strings.Cut(u, ": ")
-					places = append(places, place)
-				}
-				if len(places) > 0 {
-					what = strings.TrimSpace("(not checked here: " + strings.Join(places, ", ") + ") " + what)
-				}
-				if r.Fault != "" {
-					what = strings.TrimSpace("(" + r.Fault + ") " + what)
-				}
-				rows = append(rows, []string{r.Kind, r.Server, timeline.Plain(r.Tool), shortLine(what)})
-			}
-			return table(w, rows)
-		})
+		return table(w, rows)
 	})
 }
 
@@ -135,16 +138,15 @@ becomes one that reads. Look first at what they say, with starter tools list --j
   starter tools allow desk close_ticket`
 }
 
-func (c *toolsAllow) run(ctx context.Context, p *program) (err error) {
+func (c *toolsAllow) run(ctx context.Context, p *program) error {
 	server, ok := p.Config.MCP.Servers[c.Server]
 	if !ok {
 		return fmt.Errorf("mcp.servers has no %q: %s", c.Server, serversOf(p))
 	}
-	db, err := p.OpenStore(ctx)
+	db, err := p.database(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
 	changed, err := db.AllowTools(ctx, c.Server, c.Tool)
 	if errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("%s has no such tool: `starter tools list` shows what it has", c.Server)
@@ -191,37 +193,40 @@ func (c *toolsCall) run(ctx context.Context, p *program) error {
 	if _, ok := p.Config.MCP.Servers[c.Server]; !ok {
 		return fmt.Errorf("mcp.servers has no %q: %s", c.Server, serversOf(p))
 	}
-	return withServers(ctx, p, func(client *mcp.Client, db *store.Store) error {
-		if _, err := client.Refresh(ctx, c.Server); err != nil {
-			return err
-		}
-		known, err := db.MCPTools(ctx)
-		if err != nil {
-			return err
-		}
-		i := slices.IndexFunc(known, func(t store.MCPTool) bool {
-			return t.Server == c.Server && !t.Gone && (t.Tool == c.Tool || t.Name == c.Tool)
-		})
-		if i < 0 {
-			return fmt.Errorf("%s has no tool %q that can be used: `starter tools list` shows what it has", c.Server, c.Tool)
-		}
-		result, err := client.Call(ctx, known[i], json.RawMessage(c.Input))
-		if err != nil {
-			return err
-		}
-		if result.Failed {
-			return errors.New(result.Text)
-		}
-		if err := printPlain(p.stdout, result.Text); err != nil {
-			return err
-		}
-		for _, f := range result.Files {
-			if _, err := fmt.Fprintln(p.stdout, f); err != nil {
-				return err
-			}
-		}
-		return nil
+	db, client, err := p.servers(ctx)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if _, err := client.Refresh(ctx, c.Server); err != nil {
+		return err
+	}
+	known, err := db.MCPTools(ctx)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(known, func(t store.MCPTool) bool {
+		return t.Server == c.Server && !t.Gone && (t.Tool == c.Tool || t.Name == c.Tool)
 	})
+	if i < 0 {
+		return fmt.Errorf("%s has no tool %q that can be used: `starter tools list` shows what it has", c.Server, c.Tool)
+	}
+	result, err := client.Call(ctx, known[i], json.RawMessage(c.Input))
+	if err != nil {
+		return err
+	}
+	if result.Failed {
+		return errors.New(result.Text)
+	}
+	if err := printPlain(p.stdout, result.Text); err != nil {
+		return err
+	}
+	for _, f := range result.Files {
+		if _, err := fmt.Fprintln(p.stdout, f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // serversOf names the servers of the configuration.
@@ -233,14 +238,14 @@ func serversOf(p *program) string {
 	return fmt.Sprintf("it has %q", names)
 }
 
-// withServers opens the database and a client of the servers.
-func withServers(ctx context.Context, p *program, do func(*mcp.Client, *store.Store) error) (err error) {
-	db, err := p.OpenStore(ctx)
+// servers opens the database and a client of the MCP servers, which the caller must close.
+func (p *program) servers(ctx context.Context) (*store.Store, *mcp.Client, error) {
+	db, err := p.database(ctx)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	client := mcp.New(mcp.Options{Servers: p.Config.MCP.Servers, Store: db, Material: func(s string) string { return s }, Clock: time.Now, Logger: slog.New(slog.DiscardHandler)}) // the output says what is wrong
-	defer client.Close()
-	return do(client, db)
+	return db, mcp.New(mcp.Options{
+		Servers: p.Config.MCP.Servers, Store: db, Material: func(s string) string { return s }, Clock: time.Now,
+		Logger: slog.New(slog.DiscardHandler), // the output says what is wrong
+	}), nil
 }

@@ -12,14 +12,12 @@ import (
 	"time"
 
 	"myao/internal/answer/agents"
-	"myao/internal/chat"
 	"myao/internal/conversation/label"
 	"myao/internal/evaluate/chart"
 	"myao/internal/evaluate/stats"
 	"myao/internal/evaluate/tune"
 	"myao/internal/operate/timeline"
 	"myao/internal/slack/channels"
-	"myao/internal/store"
 )
 
 // tuneCommand finds the threshold of least expected cost.
@@ -82,23 +80,25 @@ func (c *tuneCommand) run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	return withMemory(ctx, p, memoryArg{Channel: c.Channel}, func(db *store.Store, scope chat.Scope) error {
-		since, err := c.Since.time(time.Now(), p.Config.Location())
-		if err != nil {
+	db, scope, err := p.scope(ctx, c.Channel, "")
+	if err != nil {
+		return err
+	}
+	since, err := c.Since.time(time.Now(), p.Config.Location())
+	if err != nil {
+		return err
+	}
+	l, err := readLabelled(ctx, p, db, scope.Team, since)
+	if err != nil {
+		return err
+	}
+	r := c.report(l, since, scope.Channel, prompts.JudgmentFingerprint())
+	if c.HTML != "" {
+		if err := writeFile(c.HTML, r.page(l, scope.Channel).WriteHTML); err != nil {
 			return err
 		}
-		l, err := readLabelled(ctx, p, db, scope.Team, since)
-		if err != nil {
-			return err
-		}
-		r := c.report(l, since, scope.Channel, prompts.JudgmentFingerprint())
-		if c.HTML != "" {
-			if err := writeFile(c.HTML, r.page(l, scope.Channel).WriteHTML); err != nil {
-				return err
-			}
-		}
-		return c.print(p.stdout, r, func(w io.Writer) error { return r.text(w, p.Config.Location()) })
-	})
+	}
+	return c.print(p.stdout, r, func(w io.Writer) error { return r.text(w, p.Config.Location()) })
 }
 
 // report tells of all channels, or of one. prompt is the fingerprint of today's prompt.

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -56,9 +55,10 @@ type usageReport struct {
 	Total usage     `json:"total"`
 }
 
-func (c *usageCommand) run(ctx context.Context, p *program) (err error) {
+func (c *usageCommand) run(ctx context.Context, p *program) error {
 	zone, now := p.Config.Location(), time.Now()
 	report := usageReport{Until: now, By: c.By, Rows: []usage{}}
+	var err error
 	if report.Since, err = c.Since.time(now, zone); err != nil {
 		return err
 	}
@@ -70,11 +70,10 @@ func (c *usageCommand) run(ctx context.Context, p *program) (err error) {
 	if !report.Since.Before(report.Until) {
 		return fmt.Errorf("--since %s is not before --until %s", report.Since.In(zone).Format(time.RFC3339), report.Until.In(zone).Format(time.RFC3339))
 	}
-	db, err := p.OpenStore(ctx)
+	db, err := p.database(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
 	if err := report.read(ctx, db, p.Config.LLM.Prices, zone); err != nil {
 		return err
 	}

@@ -50,16 +50,12 @@ func (c *whyCommand) Validate() error {
 // would not be read to the end (timeline.Read).
 const maxMessages = 1000
 
-func (c *whyCommand) run(ctx context.Context, p *program) (err error) {
-	db, err := p.OpenStore(ctx)
+func (c *whyCommand) run(ctx context.Context, p *program) error {
+	db, scope, err := p.scope(ctx, c.Channel, "")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	in, err := resolveConversation(ctx, p, db, c.Channel, "")
-	if err != nil {
-		return err
-	}
+	in := chat.Conversation(scope)
 	settings, err := storedSettings(ctx, p.Config, db, in)
 	if err != nil {
 		return err

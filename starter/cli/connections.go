@@ -10,28 +10,62 @@ import (
 
 	"go.temporal.io/api/serviceerror"
 
-	"myao/internal/chat"
 	"myao/internal/operate/operator"
 	"myao/internal/runtime/temporal"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
 
-// conversationArg names a conversation on the command line.
-type conversationArg struct {
-	Channel string `arg:"" help:"The channel: its id, or its name with or without #."`
-	Thread  string `arg:"" optional:"" placeholder:"TS" help:"The ts of the thread's parent message. Without it, the channel's top level."`
+// database opens the database the first time.
+func (p *program) database(ctx context.Context) (*store.Store, error) {
+	if p.store == nil {
+		db, err := p.OpenStore(ctx)
+		if err != nil {
+			return nil, err
+		}
+		p.store = db
+	}
+	return p.store, nil
 }
 
-// Validate implements kong's Validate.
-func (t conversationArg) Validate() error { return checkThread(t.Thread) }
-
-// checkThread returns an error unless ts is empty or the ts of a message.
-func checkThread(ts string) error {
-	if ts != "" && !chat.ValidTS(ts) {
-		return fmt.Errorf("%q: want the ts of a message, such as 1700000000.000100", ts)
+// slack returns the client of Slack.
+func (p *program) slack() *slack.Client {
+	if p.slackClient == nil {
+		of := p.Config.Slack
+		p.slackClient = slack.New(slack.Config{Token: string(of.BotToken), APIURL: of.APIURL, TrustOrg: of.TrustOrg()})
 	}
-	return nil
+	return p.slackClient
+}
+
+// operator opens the database, and connects to Temporal.
+func (p *program) operator(ctx context.Context, flags temporalFlags) (*operator.Operator, error) {
+	db, err := p.database(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if p.temporal == nil {
+		if p.temporal, err = temporal.NewClient(p.Config.Encryption, p.Logger); err != nil {
+			return nil, err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, flags.Timeout)
+	defer cancel()
+	o, err := operator.Open(ctx, p.temporal, temporal.Namespace(), db)
+	if err != nil {
+		return nil, flags.explain(ctx, err)
+	}
+	return o, nil
+}
+
+// close closes what was opened.
+func (p *program) close() error {
+	if p.temporal != nil {
+		p.temporal.Close()
+	}
+	if p.store == nil {
+		return nil
+	}
+	return p.store.Close()
 }
 
 // temporalFlags is the flag of every command that uses Temporal.
@@ -45,58 +79,6 @@ func (r temporalFlags) checkTimeout() error {
 		return fmt.Errorf("--timeout %s: want a time above 0, such as 10s", r.Timeout)
 	}
 	return nil
-}
-
-// session is an open database and a connection to Temporal, with the conversation that a command
-// is about.
-type session struct {
-	store        *store.Store
-	operator     *operator.Operator
-	conversation chat.Conversation
-	name         string // of the conversation
-}
-
-// connect opens a session. An empty conversationArg names no conversation. The caller must call done.
-func (r temporalFlags) connect(ctx context.Context, p *program, t conversationArg) (d session, done func() error, err error) {
-	db, err := p.OpenStore(ctx)
-	if err != nil {
-		return session{}, nil, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, db.Close())
-		}
-	}()
-	d.store = db
-	if t.Channel != "" {
-		if d.conversation, err = resolveConversation(ctx, p, db, t.Channel, t.Thread); err != nil {
-			return session{}, nil, err
-		}
-		known, err := db.Channels(ctx, d.conversation.Team, []string{d.conversation.Channel})
-		if err != nil {
-			return session{}, nil, err
-		}
-		d.name = conversationName(d.conversation, known[d.conversation.Channel].Name)
-	}
-	c, err := temporal.NewClient(p.Config.Encryption, p.Logger)
-	if err != nil {
-		return session{}, nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
-	defer cancel()
-	if d.operator, err = operator.Open(ctx, c, temporal.Namespace(), db); err != nil {
-		c.Close()
-		return session{}, nil, r.explain(ctx, err)
-	}
-	return d, func() error {
-		c.Close()
-		return db.Close()
-	}, nil
-}
-
-// slackClient returns a client for a command.
-func slackClient(p *program) *slack.Client {
-	return slack.New(slack.Config{Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL, TrustOrg: p.Config.Slack.TrustOrg()})
 }
 
 // explain turns an error into one that says what to do.
@@ -138,24 +120,4 @@ func (r temporalFlags) noAnswerCause(ctx context.Context, err error) string {
 		}
 	}
 	return ": " + unavailable.Message
-}
-
-// conversationName formats a conversation by the name of its channel.
-func conversationName(c chat.Conversation, name string) string {
-	in := c.Channel
-	if name != "" {
-		in = "#" + name
-	}
-	if c.TopLevel() {
-		return in
-	}
-	return in + ", thread " + c.Thread
-}
-
-// formatTime formats a time.
-func formatTime(t time.Time, zone *time.Location) string {
-	if t.IsZero() {
-		return "–"
-	}
-	return t.In(zone).Format("2006-01-02 15:04:05 MST")
 }

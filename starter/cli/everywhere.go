@@ -15,23 +15,6 @@ import (
 	"myao/internal/store"
 )
 
-// placeArg is conversationArg for a command that may also concern everything.
-type placeArg struct {
-	Channel string `arg:"" optional:"" help:"The channel: its id, or its name with or without #."`
-	Thread  string `arg:"" optional:"" placeholder:"TS" help:"The ts of the thread's parent message. Without it, the channel's top level."`
-}
-
-// check returns an error unless either a channel or everything is meant. flag means everything.
-func (a placeArg) check(everything bool, flag string) error {
-	switch {
-	case a.Channel == "" && !everything:
-		return fmt.Errorf("want a channel or %s", flag)
-	case a.Channel != "" && everything:
-		return fmt.Errorf("%s cannot be combined with a channel", flag)
-	}
-	return checkThread(a.Thread)
-}
-
 // everywhereResult is an order to the whole workspace that was carried out.
 type everywhereResult struct {
 	Team     string    `json:"team"`
@@ -54,20 +37,22 @@ func (m everywhereMute) text(zone *time.Location) string {
 // everywhere mutes the bot in the whole workspace, or ends that. It needs neither Temporal nor a
 // worker: whoever posts reads the mute from the database.
 func (c *orderFlags) everywhere(ctx context.Context, p *program, order string) error {
-	return withMemory(ctx, p, memoryArg{}, func(db *store.Store, scope chat.Scope) error {
-		out := everywhereResult{Team: scope.Team, Order: order, ID: orderID(), By: c.by()}
-		line := "The bot may post again. Conversations that are muted themselves stay silent."
-		if order == conversation.UpdateMute {
-			out.Silenced = time.Now().Add(conversation.MuteDuration).UTC()
-			line = "Nothing more is posted until: starter unmute --everywhere"
-		}
-		if err := db.ApplyOrder(ctx, store.Order{ID: out.ID, Scope: scope, Kind: order, By: out.By, Until: out.Silenced}); err != nil {
-			return err
-		}
-		return c.print(p.stdout, out, func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%s: done everywhere, by %s\n%s\n", order, timeline.Plain(out.By), line)
-			return err
-		})
+	db, scope, err := p.scope(ctx, "", "")
+	if err != nil {
+		return err
+	}
+	out := everywhereResult{Team: scope.Team, Order: order, ID: orderID(), By: c.by()}
+	line := "The bot may post again. Conversations that are muted themselves stay silent."
+	if order == conversation.UpdateMute {
+		out.Silenced = time.Now().Add(conversation.MuteDuration).UTC()
+		line = "Nothing more is posted until: starter unmute --everywhere"
+	}
+	if err := db.ApplyOrder(ctx, store.Order{ID: out.ID, Scope: scope, Kind: order, By: out.By, Until: out.Silenced}); err != nil {
+		return err
+	}
+	return c.print(p.stdout, out, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%s: done everywhere, by %s\n%s\n", order, timeline.Plain(out.By), line)
+		return err
 	})
 }
 
@@ -84,19 +69,18 @@ type dropFailure struct {
 	Reason       string            `json:"reason"`
 }
 
-func (c *dropCommand) dropAll(ctx context.Context, p *program) (err error) {
-	d, done, err := c.connect(ctx, p, conversationArg{})
+func (c *dropCommand) dropAll(ctx context.Context, p *program) error {
+	o, err := p.operator(ctx, c.temporalFlags)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, done()) }()
-	team, err := ownTeam(ctx, p, d.store)
+	db, scope, err := p.scope(ctx, "", "")
 	if err != nil {
 		return err
 	}
 	listing, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	open, err := d.operator.Open(listing, team)
+	open, err := o.Open(listing, scope.Team)
 	if err != nil {
 		return c.explain(ctx, err)
 	}
@@ -105,8 +89,8 @@ func (c *dropCommand) dropAll(ctx context.Context, p *program) (err error) {
 			return err
 		}
 	}
-	report := c.dropIn(ctx, p, d.operator, open)
-	if err := c.print(p.stdout, report, func(w io.Writer) error { return report.text(ctx, w, d.store, team) }); err != nil {
+	report := c.dropIn(ctx, p, o, open)
+	if err := c.print(p.stdout, report, func(w io.Writer) error { return report.text(ctx, w, db, scope.Team) }); err != nil {
 		return err
 	}
 	if n := len(report.Failed); n > 0 {

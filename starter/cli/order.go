@@ -188,28 +188,31 @@ type orderResult struct {
 	EverywhereSilenced time.Time `json:"everywhere_silenced_until,omitzero"`
 }
 
-func (c *orderFlags) send(ctx context.Context, p *program, in conversationArg, update string, seconds int) (err error) {
-	d, done, err := c.connect(ctx, p, in)
+func (c *orderFlags) send(ctx context.Context, p *program, in conversationArg, update string, seconds int) error {
+	db, where, name, err := p.conversation(ctx, in)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, done()) }()
-	out := orderResult{Conversation: d.conversation, Order: update, ID: orderID(), By: c.by()}
+	o, err := p.operator(ctx, c.temporalFlags)
+	if err != nil {
+		return err
+	}
+	out := orderResult{Conversation: where, Order: update, ID: orderID(), By: c.by()}
 	waiting, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	if err := d.operator.Order(waiting, d.conversation, update, conversation.Order{By: out.By, Seconds: seconds}, out.ID); err != nil {
+	if err := o.Order(waiting, where, update, conversation.Order{By: out.By, Seconds: seconds}, out.ID); err != nil {
 		return c.explain(ctx, err)
 	}
-	silenced, err := d.store.Silenced(ctx, d.conversation)
+	silenced, err := db.Silenced(ctx, where)
 	if err != nil {
 		return err
 	}
-	out.Silenced, out.EverywhereSilenced = silenced[d.conversation.ID()], silenced.Everywhere(d.conversation.Team)
-	if !d.conversation.TopLevel() {
-		out.ChannelSilenced = silenced[d.conversation.Top().ID()]
+	out.Silenced, out.EverywhereSilenced = silenced[where.ID()], silenced.Everywhere(where.Team)
+	if !where.TopLevel() {
+		out.ChannelSilenced = silenced[where.Top().ID()]
 	}
 	return c.print(p.stdout, out, func(w io.Writer) error {
-		_, err := fmt.Fprintln(w, out.text(d.name, in.Channel, p.Config.Location(), time.Now()))
+		_, err := fmt.Fprintln(w, out.text(name, in.Channel, p.Config.Location(), time.Now()))
 		return err
 	})
 }

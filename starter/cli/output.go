@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 	"unicode"
 
 	"golang.org/x/text/width"
@@ -93,6 +94,14 @@ func printPlain(w io.Writer, text string) error {
 		}
 	}
 	return nil
+}
+
+// formatTime formats a time.
+func formatTime(t time.Time, zone *time.Location) string {
+	if t.IsZero() {
+		return "–"
+	}
+	return t.In(zone).Format("2006-01-02 15:04:05 MST")
 }
 
 // displayWidth is the width of a text in a terminal. A Japanese character takes two columns.

@@ -6,7 +6,11 @@ import (
 	"fmt"
 	"io"
 
+	"go.temporal.io/sdk/client"
+
 	"myao/internal/operate/launch"
+	"myao/internal/slack"
+	"myao/internal/store"
 )
 
 // command is every command of the starter.
@@ -14,7 +18,8 @@ type command interface {
 	run(ctx context.Context, p *program) error
 }
 
-// program is what a command gets.
+// program is what a command gets. connections.go opens the database, Slack and Temporal, and scope.go finds what a
+// command line names.
 type program struct {
 	launch.Program // the configuration and the log; zero for a command with the tag config:"none"
 
@@ -22,6 +27,10 @@ type program struct {
 	path           string // of the configuration
 	stdin          io.Reader
 	stdout, stderr io.Writer
+
+	store       *store.Store // nil until database is called, and so on
+	slackClient *slack.Client
+	temporal    client.Client
 }
 
 // do runs a command, and returns the exit status.
@@ -29,7 +38,7 @@ func (p *program) do(ctx context.Context, c command, needsConfiguration bool) in
 	if needsConfiguration {
 		return launch.Command(ctx, p.name, p.path, p.stderr, func(ctx context.Context, read launch.Program) error {
 			p.Program = read
-			return c.run(ctx, p)
+			return errors.Join(c.run(ctx, p), p.close())
 		})
 	}
 	err := c.run(ctx, p)

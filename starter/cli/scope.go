@@ -4,33 +4,104 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"myao/internal/chat"
 	"myao/internal/config"
+	"myao/internal/operate/timeline"
 	"myao/internal/slack/channels"
 	"myao/internal/store"
 )
 
-// resolveConversation finds the conversation that a command line names: a channel by its id or
-// name (#general or general), and a thread by the ts of its parent message, or "" for the top
-// level. It returns an error unless the database knows both.
-func resolveConversation(ctx context.Context, p *program, db *store.Store, channel, thread string) (chat.Conversation, error) {
-	team, err := ownTeam(ctx, p, db)
-	if err != nil {
-		return chat.Conversation{}, err
-	}
-	return resolveInTeam(ctx, db, team, channel, thread)
+// conversationArg names a conversation on the command line.
+type conversationArg struct {
+	Channel string `arg:"" help:"The channel: its id, or its name with or without #."`
+	Thread  string `arg:"" optional:"" placeholder:"TS" help:"The ts of the thread's parent message. Without it, the channel's top level."`
 }
 
-// resolveInTeam is resolveConversation in a given workspace.
-func resolveInTeam(ctx context.Context, db *store.Store, team, channel, thread string) (chat.Conversation, error) {
+// Validate implements kong's Validate.
+func (t conversationArg) Validate() error { return checkThread(t.Thread) }
+
+// placeArg is conversationArg for a command that may also concern everything.
+type placeArg struct {
+	Channel string `arg:"" optional:"" help:"The channel: its id, or its name with or without #."`
+	Thread  string `arg:"" optional:"" placeholder:"TS" help:"The ts of the thread's parent message. Without it, the channel's top level."`
+}
+
+// check returns an error unless either a channel or everything is meant. flag means everything.
+func (a placeArg) check(everything bool, flag string) error {
+	switch {
+	case a.Channel == "" && !everything:
+		return fmt.Errorf("want a channel or %s", flag)
+	case a.Channel != "" && everything:
+		return fmt.Errorf("%s cannot be combined with a channel", flag)
+	}
+	return checkThread(a.Thread)
+}
+
+// memoryArg names the scope of a memory.
+type memoryArg struct {
+	Channel string `arg:"" optional:"" help:"The channel: its id, or its name with or without #. Without it, the workspace."`
+	Thread  string `arg:"" optional:"" placeholder:"TS" help:"The ts of the thread's parent message. Without it, the channel."`
+}
+
+// personArg names a person.
+type personArg struct {
+	Person string `arg:"" help:"The person: the id (U…), or the display name with or without @."`
+}
+
+// scope opens the database and resolves what a command line names: the workspace, where channel is empty; a channel
+// by its id or name (#general or general); or a thread of it by the ts of its parent message. It returns an error
+// unless the database knows both.
+func (p *program) scope(ctx context.Context, channel, thread string) (*store.Store, chat.Scope, error) {
+	db, err := p.database(ctx)
+	if err != nil {
+		return nil, chat.Scope{}, err
+	}
+	team, err := p.team(ctx, db)
+	if err != nil || channel == "" {
+		return db, chat.Scope{Team: team}, err
+	}
+	scope, err := scopeIn(ctx, db, team, channel, thread)
+	return db, scope, err
+}
+
+// conversation is scope for a conversation, with its name.
+func (p *program) conversation(ctx context.Context, named conversationArg) (*store.Store, chat.Conversation, string, error) {
+	db, scope, err := p.scope(ctx, named.Channel, named.Thread)
+	if err != nil {
+		return nil, chat.Conversation{}, "", err
+	}
+	known, err := db.Channels(ctx, scope.Team, []string{scope.Channel})
+	where := chat.Conversation(scope)
+	return db, where, conversationName(where, known[scope.Channel].Name), err
+}
+
+// team returns the id of the workspace. Slack is asked only if the database does not know exactly one.
+func (p *program) team(ctx context.Context, db *store.Store) (string, error) {
+	teams, err := db.Teams(ctx)
+	if err != nil {
+		return "", err
+	}
+	if len(teams) == 1 {
+		return teams[0], nil
+	}
+	own, err := p.slack().Identity(ctx)
+	if err != nil {
+		return "", fmt.Errorf("ask Slack which workspace this is: %w", err)
+	}
+	return own.TeamID, nil
+}
+
+// scopeIn is scope for a channel or a thread of a given workspace.
+func scopeIn(ctx context.Context, db *store.Store, team, channel, thread string) (chat.Scope, error) {
 	id, err := resolveChannel(ctx, db, team, channel)
 	c := chat.Conversation{Team: team, Channel: id, Thread: thread}
 	if err != nil || thread == "" {
-		return c, err
+		return chat.Scope(c), err
 	}
-	return c, checkThreadKnown(ctx, db, c)
+	return chat.Scope(c), checkThreadKnown(ctx, db, c)
 }
 
 // storedSettings returns the settings of a conversation's channel, as far as the database
@@ -39,23 +110,6 @@ func storedSettings(ctx context.Context, c config.Config, db *store.Store, of ch
 	directory := &channels.Directory{Store: db, Config: c}
 	settings, err := directory.StoredSettings(ctx, of.Team, of.Channel)
 	return settings[of.Channel], err
-}
-
-// ownTeam returns the id of the workspace. Slack is asked only if the database does not know
-// exactly one.
-func ownTeam(ctx context.Context, p *program, db *store.Store) (string, error) {
-	teams, err := db.Teams(ctx)
-	if err != nil {
-		return "", err
-	}
-	if len(teams) == 1 {
-		return teams[0], nil
-	}
-	own, err := slackClient(p).Identity(ctx)
-	if err != nil {
-		return "", fmt.Errorf("ask Slack which workspace this is: %w", err)
-	}
-	return own.TeamID, nil
 }
 
 // resolveChannel finds the id of a channel by its id or name.
@@ -103,4 +157,57 @@ func checkThreadKnown(ctx context.Context, db *store.Store, c chat.Conversation)
 		err = fmt.Errorf("thread %s of %s is not in the database", c.Thread, c.Channel)
 	}
 	return err
+}
+
+// checkThread returns an error unless ts is empty or the ts of a message.
+func checkThread(ts string) error {
+	if ts != "" && !chat.ValidTS(ts) {
+		return fmt.Errorf("%q: want the ts of a message, such as 1700000000.000100", ts)
+	}
+	return nil
+}
+
+// userID matches the ids that Slack gives to people.
+var userID = regexp.MustCompile(`^[UW][A-Z0-9]{2,}$`)
+
+// person opens the database and resolves a person. An id need not be known: texts may have it all the same.
+func (p *program) person(ctx context.Context, named string) (*store.Store, chat.Person, error) {
+	db, scope, err := p.scope(ctx, "", "")
+	if err != nil {
+		return nil, chat.Person{}, err
+	}
+	found, err := personIn(ctx, db, scope.Team, named)
+	return db, found, err
+}
+
+func personIn(ctx context.Context, db *store.Store, team, named string) (chat.Person, error) {
+	if userID.MatchString(named) {
+		known, err := db.Users(ctx, team, []string{named})
+		if err == nil && known[named].Bot {
+			err = fmt.Errorf("%s is an app, no person", named)
+		}
+		return chat.Person{Team: team, User: named}, err
+	}
+	ids, err := db.UsersNamed(ctx, team, strings.TrimPrefix(named, "@"))
+	switch {
+	case err != nil:
+		return chat.Person{}, err
+	case len(ids) == 0:
+		return chat.Person{}, fmt.Errorf("nobody is known as %q: want an id (U…, from the profile in Slack: Copy member ID), or the display name", timeline.Plain(named))
+	case len(ids) > 1:
+		return chat.Person{}, fmt.Errorf("%q is ambiguous: want one of the ids %s", timeline.Plain(named), strings.Join(ids, ", "))
+	}
+	return chat.Person{Team: team, User: ids[0]}, nil
+}
+
+// conversationName formats a conversation by the name of its channel.
+func conversationName(c chat.Conversation, name string) string {
+	in := c.Channel
+	if name != "" {
+		in = "#" + name
+	}
+	if c.TopLevel() {
+		return in
+	}
+	return in + ", thread " + c.Thread
 }
