@@ -14,11 +14,6 @@ import (
 	"myao/internal/store"
 )
 
-// channelCommand changes what is stored of a channel. channels lists them.
-type channelCommand struct {
-	Purge channelPurge `cmd:"" help:"Delete everything that the database holds of a channel."`
-}
-
 type channelPurge struct {
 	Channel string `arg:"" help:"The channel: its id, or its name with or without #."`
 	confirmFlag

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -68,26 +67,6 @@ func (c *labelCommand) ask(ctx context.Context, p *program, db *store.Store, sco
 // readByAll reports whether everybody of the workspace may read a channel. The zero Channel is not known.
 func readByAll(c store.Channel) bool {
 	return c.ID != "" && !c.Private && !chat.Conversation{Channel: c.ID}.Direct()
-}
-
-// channelOf is the id of the channel of a decision; "" if its conversation cannot be read.
-func channelOf(d store.Decision) string {
-	c, err := chat.ParseConversation(d.WorkflowID)
-	if err != nil {
-		return ""
-	}
-	return c.Channel
-}
-
-// channelsOf is the known channels of some decisions, by id.
-func channelsOf(ctx context.Context, db *store.Store, team string, all []store.Judged) (map[string]store.Channel, error) {
-	var ids []string
-	for _, j := range all {
-		if id := channelOf(j.Decision); !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-	}
-	return db.Channels(ctx, team, ids)
 }
 
 // readLines reads lines in the background, since a read of a terminal does not heed a context. The channel is closed
@@ -186,59 +165,4 @@ func (a *asker) answer(ctx context.Context) (label.Truth, error) {
 			return answers[answer], nil
 		}
 	}
-}
-
-// people maps user ids to names.
-type people map[string]string
-
-var mentioned = regexp.MustCompile(`<@([A-Z0-9]+)`)
-
-// namesIn are the names of those who wrote, are mentioned or reacted.
-func namesIn(ctx context.Context, db *store.Store, team string, messages []chat.Message) (people, error) {
-	var ids []string
-	names := people{}
-	for _, m := range messages {
-		ids = append(ids, m.UserID)
-		for _, id := range mentioned.FindAllStringSubmatch(m.Text, -1) {
-			ids = append(ids, id[1])
-		}
-		for _, r := range m.Reactions {
-			ids = append(ids, r.UserID)
-		}
-	}
-	users, err := db.Users(ctx, team, ids)
-	if err != nil {
-		return nil, err
-	}
-	for id, u := range users {
-		names[id] = u.Name
-	}
-	for _, m := range messages {
-		if m.Own && m.UserID != "" {
-			names[m.UserID] = "the bot"
-		}
-	}
-	return names, nil
-}
-
-// line is a message on a line of its own.
-func (n people) line(m chat.Message, where chat.Conversation, zone *time.Location) string {
-	who := cmp.Or(m.Name, n[m.UserID], m.UserID, m.BotID)
-	if m.Own {
-		who = "the bot"
-	}
-	text := m.Text
-	for id, name := range n {
-		text = chat.Unmention(text, id, name)
-	}
-	for _, f := range m.Files {
-		text += " [" + f.Name + "]"
-	}
-	for _, r := range m.Reactions {
-		text += fmt.Sprintf(" (:%s: %s)", r.Name, cmp.Or(n[r.UserID], r.UserID))
-	}
-	if where.TopLevel() && m.ThreadTS != "" {
-		who = "in its thread, " + who
-	}
-	return fmt.Sprintf("  %s  %s: %s", m.Time().In(zone).Format("15:04:05"), timeline.Plain(who), timeline.Plain(text))
 }

@@ -4,58 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strconv"
-	"time"
 
 	"myao/internal/chat"
 	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
-
-// memoryCommand shows and changes memories.
-type memoryCommand struct {
-	List     memoryList     `cmd:"" help:"List memories: of the workspace and its channels, or of a channel and its threads."`
-	Show     memoryShow     `cmd:"" help:"Print a memory and its sources."`
-	History  memoryHistory  `cmd:"" help:"List the versions of a memory."`
-	Correct  memoryCorrect  `cmd:"" help:"Replace a memory with your own text."`
-	Rollback memoryRollback `cmd:"" help:"Bring back an old version of a memory."`
-	Forget   memoryForget   `cmd:"" help:"Delete memories for good."`
-}
-
-// memoryReport is one version of a memory.
-type memoryReport struct {
-	store.Memory
-	ChannelName string `json:"channel_name,omitempty"`
-	Current     bool   `json:"current"`
-	// Withheld says why no prompt, or only some, show it; empty where nothing holds it back.
-	Withheld string `json:"withheld,omitempty"`
-}
-
-// newMemoryReport reports a memory without its text.
-func newMemoryReport(m store.Memory, current bool) memoryReport {
-	m.Text = ""
-	return memoryReport{Memory: m, Current: current}
-}
-
-// row returns the cells of a table that versionHeading names.
-func (r memoryReport) row(zone *time.Location) []string {
-	state := "old"
-	switch {
-	case !r.Forgotten.IsZero():
-		state = "forgotten by " + timeline.Plain(r.ForgottenBy) + " at " + r.Forgotten.In(zone).Format(time.DateTime)
-	case r.Current:
-		state = "current"
-	}
-	made := "model " + r.Model
-	if r.By != "" {
-		made = r.By
-	}
-	return []string{
-		strconv.Itoa(r.Version), r.Made.In(zone).Format(time.DateTime), strconv.Itoa(r.TokensOut), strconv.Itoa(len(r.Sources)), timeline.Plain(made), state,
-	}
-}
-
-var versionHeading = []string{"VERSION", "MADE", "TOKENS", "SOURCES", "BY", "STATE"}
 
 type memoryList struct {
 	Channel string `arg:"" optional:"" help:"The channel: lists it and its threads."`

@@ -250,3 +250,9 @@ func verdict(v chat.Verdict) string {
 	}
 	return answer + ": " + cmp.Or(v.Reason, "no reason given")
 }
+
+// openPromises are the conversation's open promises.
+func openPromises(ctx context.Context, db *store.Store, c chat.Conversation) ([]store.Promise, error) {
+	found, err := db.Promises(ctx, store.PromiseFilter{Team: c.Team, Channel: c.Channel, Thread: c.Thread, TopLevel: c.TopLevel(), Limit: maxListed})
+	return nonNil(found), err
+}

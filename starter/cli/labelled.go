@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation/label"
 	"myao/internal/evaluate/evidence"
@@ -141,4 +142,24 @@ func (l labelled) week(i int) string {
 // monday is the date of the Monday of the week of a time.
 func monday(at time.Time) string {
 	return at.AddDate(0, 0, -(int(at.Weekday())+6)%7).Format(time.DateOnly)
+}
+
+// channelOf is the id of the channel of a decision; "" if its conversation cannot be read.
+func channelOf(d store.Decision) string {
+	c, err := chat.ParseConversation(d.WorkflowID)
+	if err != nil {
+		return ""
+	}
+	return c.Channel
+}
+
+// channelsOf is the known channels of some decisions, by id.
+func channelsOf(ctx context.Context, db *store.Store, team string, all []store.Judged) (map[string]store.Channel, error) {
+	var ids []string
+	for _, j := range all {
+		if id := channelOf(j.Decision); !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return db.Channels(ctx, team, ids)
 }

@@ -118,3 +118,14 @@ func displayWidth(text string) int {
 	}
 	return n
 }
+
+// section writes a table after an empty line, unless it has a heading alone.
+func section(w io.Writer, rows [][]string) error {
+	if len(rows) == 1 {
+		return nil
+	}
+	if _, err := fmt.Fprintln(w); err != nil {
+		return err
+	}
+	return table(w, rows)
+}
