@@ -46,7 +46,7 @@ func TestExportLedger(t *testing.T) {
 		t.Errorf("%v, %v", info, err)
 	}
 	o.prints([]string{"eval", "check", file}, []string{"3 cases: 3 speak, 0 silent, 0 either"}, nil)
-	o.prints([]string{"eval", "run", file, "--provider", "demo"}, []string{"missed interventions | 0.0 % (0 of 3)"}, []string{"4711"})
+	o.prints([]string{"eval", "run", file, "--provider", "demo"}, []string{"missed interventions | 0.0 % (0 of 3)"}, []string{" 4711"})
 	o.prints([]string{"why", "general"}, []string{"cli:carol ordered: export 2 cases"}, nil)
 	o.prints([]string{"why", "random"}, []string{"cli:carol ordered: export 1 case"}, nil)
 	o.prints([]string{"why", "leads"}, nil, []string{"export"})
@@ -60,5 +60,5 @@ func TestExportLedger(t *testing.T) {
 		t.Errorf("%s, %v", text, err)
 	}
 	o.prints([]string{"why", "leads"}, []string{"cli:dave ordered: export 1 case without texts"}, nil)
-	o.prints([]string{"eval", "export-ledger", "--channel", "general"}, []string{`{"v":1,"id":"ledger/`, "call +NN NNN NNNN?"}, []string{"4711"})
+	o.prints([]string{"eval", "export-ledger", "--channel", "general"}, []string{`{"v":1,"id":"ledger/`, "call +NN NNN NNNN?"}, []string{" 4711"})
 }
