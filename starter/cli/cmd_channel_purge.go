@@ -97,7 +97,9 @@ func (c *channelPurge) dropAll(ctx context.Context, o *operator.Operator, where 
 }
 
 // purge waits until the relay has sent what it has, and purges the channel.
-func (c *channelPurge) purge(ctx context.Context, db *store.Store, where chat.Conversation, progress *sweepProgress) error {
+func (c *channelPurge) purge(
+	ctx context.Context, db *store.Store, where chat.Conversation, progress *sweepProgress,
+) error {
 	const again = 200 * time.Millisecond
 	id := orderID()
 	for until := time.Now().Add(c.Timeout); ; {

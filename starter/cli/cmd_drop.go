@@ -95,7 +95,9 @@ func (c *dropCommand) dropAll(ctx context.Context, p *program) error {
 }
 
 // dropIn drops what waits in conversations, and tells stderr how far it is.
-func (c *dropCommand) dropIn(ctx context.Context, p *program, o *operator.Operator, open []chat.Conversation) dropReport {
+func (c *dropCommand) dropIn(
+	ctx context.Context, p *program, o *operator.Operator, open []chat.Conversation,
+) dropReport {
 	report := dropReport{Open: len(open), Dropped: []chat.Conversation{}, Failed: []dropFailure{}}
 	told, shown := 0, time.Now()
 	o.DropIn(ctx, open, c.by(), orderID(), c.Timeout, func(r operator.DropResult) {

@@ -84,10 +84,11 @@ func (c *evalRun) change(to *config.Config) {
 // run needs no secrets of Slack, nor those of other models than the one that judges.
 func (c *evalRun) run(ctx context.Context, p *program) error {
 	judge := config.Judge{Change: c.change, Offline: c.CachedOnly}
-	return ended(launch.JudgeCommand(ctx, p.name, p.path, p.stderr, judge, func(ctx context.Context, read launch.Program) error {
+	run := func(ctx context.Context, read launch.Program) error {
 		p.Program = read
 		return c.judge(ctx, p)
-	}))
+	}
+	return ended(launch.JudgeCommand(ctx, p.name, p.path, p.stderr, judge, run))
 }
 
 // judge judges the cases.

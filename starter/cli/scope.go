@@ -68,13 +68,15 @@ func (p *program) scope(ctx context.Context, channel, thread string) (*store.Sto
 }
 
 // conversation is scope for a conversation, with its name.
-func (p *program) conversation(ctx context.Context, named conversationArg) (*store.Store, chat.Conversation, string, error) {
+func (p *program) conversation(
+	ctx context.Context, named conversationArg,
+) (db *store.Store, where chat.Conversation, name string, err error) {
 	db, scope, err := p.scope(ctx, named.Channel, named.Thread)
 	if err != nil {
 		return nil, chat.Conversation{}, "", err
 	}
 	known, err := db.Channels(ctx, scope.Team, []string{scope.Channel})
-	where := chat.Conversation(scope)
+	where = chat.Conversation(scope)
 	return db, where, conversationName(where, known[scope.Channel].Name), err
 }
 
