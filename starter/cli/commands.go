@@ -42,8 +42,14 @@ type commands struct {
 	Codec     codecCommand     `cmd:"" help:"Run the codec server, which decrypts payloads for Temporal's Web UI and CLI."`
 	Health    healthCommand    `cmd:"" config:"none" help:"Ask a starter or a worker whether it is ready. Needs no configuration."`
 
-	Completion completionCommand `cmd:"" config:"none" help:"Print a script that completes this command line in bash, zsh or fish. Needs no configuration."`
-	Version    versionCommand    `cmd:"" config:"none" help:"Print the version. Needs no configuration."`
+	Completion    completionCommand `cmd:"" config:"none" help:"Print a script that completes this command line in bash, zsh or fish. Needs no configuration."`
+	Configuration configCommand     `cmd:"" name:"config" help:"Print what a configuration may say."`
+	Version       versionCommand    `cmd:"" config:"none" help:"Print the version. Needs no configuration."`
+}
+
+// configCommand tells of the configuration.
+type configCommand struct {
+	Schema configSchema `cmd:"" config:"none" help:"Print a JSON Schema by which editors complete and check it. Needs no configuration."`
 }
 
 // channelCommand changes what is stored of a channel. channels lists them.
