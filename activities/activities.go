@@ -28,7 +28,8 @@ type Slack interface {
 	Post(ctx context.Context, p slack.Post) (ts string, err error)
 	React(ctx context.Context, channel, ts, name string) error
 	Update(ctx context.Context, u slack.Update) (existed bool, err error)
-	FindPost(ctx context.Context, channel, threadTS, oldest, key string, own slack.Identity) (ts string, found bool, err error)
+	FindPost(ctx context.Context, channel, threadTS, oldest, key string, own slack.Identity) (ts string, found bool,
+		err error)
 	Permalink(ctx context.Context, channel, ts string) (string, error)
 	// OpenDirect returns the id of the direct message with a user.
 	OpenDirect(ctx context.Context, user string) (string, error)

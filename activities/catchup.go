@@ -144,7 +144,8 @@ func (a *Activities) CatchUp(ctx context.Context, in CatchUpInput) (CatchUpOutpu
 		case result.Unfinished:
 			out.Unfinished = append(out.Unfinished, channel)
 		case result.Taken > 0:
-			a.Logger.InfoContext(ctx, "caught up", "channel", channel, "read", result.Read, "new", result.New, "taken", result.Taken)
+			a.Logger.InfoContext(ctx, "caught up", "channel", channel, "read", result.Read, "new", result.New, "taken",
+				result.Taken)
 		}
 		out.Read, out.New, out.Taken = out.Read+result.Read, out.New+result.New, out.Taken+result.Taken
 		if err := pauseUnlessStopped(ctx, wait); err != nil {

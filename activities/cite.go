@@ -18,7 +18,8 @@ const (
 
 // linkCitations turns the numbers in a reply into links to messages that its readers can open. A number
 // whose link cannot be had is removed.
-func (a *Activities) linkCitations(ctx context.Context, c chat.Conversation, text string, cited []tools.Reference) (string, error) {
+func (a *Activities) linkCitations(ctx context.Context, c chat.Conversation, text string,
+	cited []tools.Reference) (string, error) {
 	used := tools.Cited(text, cited)
 	if len(used) == 0 {
 		return text, nil
@@ -39,7 +40,8 @@ func (a *Activities) linkCitations(ctx context.Context, c chat.Conversation, tex
 			continue
 		}
 		if links[r], err = a.Slack.Permalink(ask, r.Channel, r.TS); err != nil {
-			a.Logger.WarnContext(ctx, "no link to a message that a reply cites", "conversation", c.ID(), "channel", r.Channel, "ts", r.TS, "error", err)
+			a.Logger.WarnContext(ctx, "no link to a message that a reply cites", "conversation", c.ID(), "channel",
+				r.Channel, "ts", r.TS, "error", err)
 		}
 	}
 	if linked := tools.Link(text, cited, func(r tools.Reference) string { return links[r] }); prompt.Visible(linked) {

@@ -78,7 +78,8 @@ func (a *Activities) Compose(ctx context.Context, in ComposeInput) (ReplyOutput,
 }
 
 func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOutput, error) {
-	known, err := a.readKnown(ctx, in.Task, store.FactsRequest{Oldest: in.Oldest, Held: !in.Addressed, Looks: !in.Notice, Round: in.Round})
+	known, err := a.readKnown(ctx, in.Task, store.FactsRequest{Oldest: in.Oldest, Held: !in.Addressed,
+		Looks: !in.Notice, Round: in.Round})
 	if err != nil || known.Begun {
 		return ReplyOutput{Result: conversation.Done}, err
 	}

@@ -111,7 +111,8 @@ func (a *Activities) relocate(ctx context.Context, t Task) (bool, error) {
 		return false, err
 	}
 	failpoint.Here("post: elsewhere")
-	a.Logger.InfoContext(ctx, "reply goes elsewhere", "key", p.Key, "channel", m.Channel, "thread", m.Thread, "refused", p.Error)
+	a.Logger.InfoContext(ctx, "reply goes elsewhere", "key", p.Key, "channel", m.Channel, "thread", m.Thread, "refused",
+		p.Error)
 	return true, nil
 }
 

@@ -72,7 +72,8 @@ func (a *Activities) labelsOf(ctx context.Context, d store.Decision, bot string)
 	var rows []store.Label
 	for _, l := range label.Of(of, events) {
 		rows = append(rows, store.Label{
-			TeamID: c.Team, ChannelID: c.Channel, Decision: d.Key, Kind: l.Kind, Truth: l.Truth, Weight: l.Weight, TS: l.TS, AtUS: l.At.UnixMicro(),
+			TeamID: c.Team, ChannelID: c.Channel, Decision: d.Key, Kind: l.Kind, Truth: l.Truth, Weight: l.Weight,
+			TS: l.TS, AtUS: l.At.UnixMicro(),
 		})
 	}
 	return rows, nil

@@ -65,7 +65,8 @@ func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 	d.ReadUS = decided.Asked.Read.UnixMicro()
 	setCost(&d, decided.Asked.Answer)
 	d.Addressee, d.Gist, d.React = v.Addressee, v.Gist, v.React
-	d.Wanted, d.MinConfidence, d.Prompt = decided.Asked.Verdict.ShouldRespond, known.Settings.MinConfidence, a.Agents.Prompts.JudgmentFingerprint()
+	d.Wanted, d.MinConfidence, d.Prompt = decided.Asked.Verdict.ShouldRespond, known.Settings.MinConfidence,
+		a.Agents.Prompts.JudgmentFingerprint()
 	if d.Signals, err = encode(decided.Asked.Features); err != nil {
 		return JudgeOutput{}, err
 	}
@@ -85,7 +86,8 @@ func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 		delay = *v.DelaySeconds
 	}
 	a.Logger.InfoContext(ctx, "judged", "conversation", in.Conversation.ID(), "trigger", in.Trigger,
-		"should_respond", v.ShouldRespond, "confidence", v.Confidence, "delay_seconds", delay, "reason", v.Reason, "rule", rule)
+		"should_respond", v.ShouldRespond, "confidence", v.Confidence, "delay_seconds", delay, "reason", v.Reason,
+		"rule", rule)
 	a.keepSnapshot(ctx, in.Task, decided.Asked)
 	return JudgeOutput{v, rule}, nil
 }

@@ -13,7 +13,8 @@ import (
 // readKnown reads what is known about a task. Of the request only Pending, Oldest and Held need to
 // be set.
 func (a *Activities) readKnown(ctx context.Context, t Task, request store.FactsRequest) (agents.Known, error) {
-	request.Conversation, request.Trigger, request.Decision, request.Reply = t.Conversation, t.Trigger, t.decisionKey(), t.replyKey()
+	request.Conversation, request.Trigger, request.Decision, request.Reply = t.Conversation, t.Trigger, t.decisionKey(),
+		t.replyKey()
 	k, err := agents.ReadKnown(ctx, a.Store, a.Directory, a.Clock(), request)
 	if err != nil {
 		return agents.Known{}, err
@@ -36,7 +37,8 @@ func (a *Activities) ruleInputs(ctx context.Context, k agents.Known) (conversati
 
 // overBudget says whose budget of the day is used up; "" if none is. The settings are those of the scope's
 // channel.
-func (a *Activities) overBudget(ctx context.Context, scope chat.Scope, s config.ChannelSettings) (reason string, err error) {
+func (a *Activities) overBudget(ctx context.Context, scope chat.Scope, s config.ChannelSettings) (reason string,
+	err error) {
 	if spent, err := a.Budget.Exhausted(ctx); err != nil || spent {
 		return conversation.ReasonWorkspaceBudget, err
 	}

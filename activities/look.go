@@ -60,15 +60,18 @@ func (a *Activities) look(ctx context.Context, in LookInput) error {
 	failpoint.Here("look: begun")
 	tried := st.Attempts - 1
 	if tried >= maxStepAttempts || tried >= minStepAttempts && a.Clock().Sub(st.Began()) > maxStepTime {
-		a.Logger.WarnContext(ctx, "step given up", "conversation", in.Conversation.ID(), "step", st.ID, "attempts", tried)
+		a.Logger.WarnContext(ctx, "step given up", "conversation", in.Conversation.ID(), "step", st.ID, "attempts",
+			tried)
 		return a.Store.EndStep(ctx, st.ID, store.StepResult{Output: stepFailed, Failed: true})
 	}
 	if lost := progressOf(ctx).Lost; lost >= maxLostSteps || lost > 0 && tools.ReadsForeign(st.Tool) {
 		a.Logger.WarnContext(ctx, "step given up: an attempt never ended: its worker died, or it hung",
 			"conversation", in.Conversation.ID(), "step", st.ID, "tool", st.Tool, "lost", lost)
-		return errors.Join(a.Store.SaveLost(ctx, in.Conversation), a.Store.EndStep(ctx, st.ID, store.StepResult{Output: stepLost, Failed: true}))
+		return errors.Join(a.Store.SaveLost(ctx, in.Conversation),
+			a.Store.EndStep(ctx, st.ID, store.StepResult{Output: stepLost, Failed: true}))
 	}
-	settings, err := a.Directory.Resolve(ctx, in.Conversation.Team, config.ChannelFacts{ID: in.Conversation.Channel, Name: st.ChannelName})
+	settings, err := a.Directory.Resolve(ctx, in.Conversation.Team, config.ChannelFacts{ID: in.Conversation.Channel,
+		Name: st.ChannelName})
 	if err != nil {
 		return err
 	}
@@ -82,7 +85,8 @@ func (a *Activities) look(ctx context.Context, in LookInput) error {
 		result, err = a.Tools.Run(ctx, place, st.ID, st.Tool, json.RawMessage(st.Input))
 	}
 	if err != nil {
-		a.Logger.WarnContext(ctx, "step failed", "conversation", in.Conversation.ID(), "step", st.ID, "attempt", st.Attempts, "error", err)
+		a.Logger.WarnContext(ctx, "step failed", "conversation", in.Conversation.ID(), "step", st.ID, "attempt",
+			st.Attempts, "error", err)
 		return err
 	}
 	failpoint.Here("look: looked")
@@ -95,17 +99,20 @@ func (a *Activities) look(ctx context.Context, in LookInput) error {
 	for _, shown := range append(tools.References(text), result.Shown...) {
 		quotes = append(quotes, store.Quote(shown))
 	}
-	return a.Store.EndStep(ctx, st.ID, store.StepResult{Output: text, Failed: result.Failed, Files: files, Quotes: quotes})
+	return a.Store.EndStep(ctx, st.ID, store.StepResult{Output: text, Failed: result.Failed, Files: files,
+		Quotes: quotes})
 }
 
 // placeOf is where and for whom a task's reply is written. A reply that keeps a promise is not asked for now,
 // so that it makes no other, and acts as little as one that was not asked for.
-func (a *Activities) placeOf(t Task, addressed bool, asker, channelName string, readers store.Readers, settings config.ChannelSettings) tools.Place {
+func (a *Activities) placeOf(t Task, addressed bool, asker, channelName string, readers store.Readers,
+	settings config.ChannelSettings) tools.Place {
 	if _, _, promise := conversation.ParsePromiseKey(t.Occasion); promise {
 		addressed = false
 	}
 	p := tools.Place{
-		Conversation: t.Conversation, Trigger: t.Trigger, Addressed: addressed, Now: a.Clock(), Zone: settings.Zone, Allowed: settings.Tools, Remote: settings.MCPTools,
+		Conversation: t.Conversation, Trigger: t.Trigger, Addressed: addressed, Now: a.Clock(), Zone: settings.Zone,
+		Allowed: settings.Tools, Remote: settings.MCPTools,
 		ChannelName: channelName, Shared: readers.Shared, Outsiders: readers.Outsiders,
 	}
 	if addressed {

@@ -26,23 +26,31 @@ type Metrics struct {
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		judgments: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_judgments_total", Help: "Judgments by verdict: yes, no, rule:NAME if a rule made it, failed. A yes that a second look took back also counts as rule:second_look.",
+			Name: "myao_judgments_total", Help: "Judgments by verdict: yes, no, rule:NAME if a rule made it, failed. " +
+				"A yes that a second look took back also counts as rule:second_look.",
 		}, []string{"verdict"}),
 		replies: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_replies_posted_total", Help: "Replies posted, by cause: addressed, judged, operator, and notice for a note that the bot cannot answer.",
+			Name: "myao_replies_posted_total",
+			Help: "Replies posted, by cause: addressed, judged, operator, and notice for a note that the bot cannot " +
+				"answer.",
 		}, []string{"cause"}),
 		answers: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "myao_answer_duration_seconds", Help: "Time from when somebody addressed the bot, as Slack dates it, to the last part of the answer.",
+			Name:    "myao_answer_duration_seconds",
+			Help:    "Time from when somebody addressed the bot, as Slack dates it, to the last part of the answer.",
 			Buckets: []float64{1, 2.5, 5, 10, 20, 30, 60, 120, 300, 900, 3600},
 		}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_post_failures_total", Help: "Failed attempts to post, by reason: rate_limited, transient and ambiguous ones are retried, final ones are not.",
+			Name: "myao_post_failures_total",
+			Help: "Failed attempts to post, by reason: rate_limited, transient and ambiguous ones are retried, final " +
+				"ones are not.",
 		}, []string{"reason"}),
 		ambiguous: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_ambiguous_posts_total", Help: "Posts of unknown outcome that were looked up in Slack, by result: found, missing.",
+			Name: "myao_ambiguous_posts_total",
+			Help: "Posts of unknown outcome that were looked up in Slack, by result: found, missing.",
 		}, []string{"result"}),
 		scopes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_memory_scopes_total", Help: "Attempts to remember a thread, channel or workspace, by result: changed, unchanged, failed.",
+			Name: "myao_memory_scopes_total",
+			Help: "Attempts to remember a thread, channel or workspace, by result: changed, unchanged, failed.",
 		}, []string{"result"}),
 		rows: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "myao_rows_pruned_total", Help: "Rows deleted by retention, by table.",
@@ -57,7 +65,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		m.failures: {"rate_limited", "transient", "ambiguous", "final"}, m.ambiguous: {"found", "missing"},
 		m.scopes: {"changed", "unchanged", "failed"},
 		m.rows: {
-			"messages", "changes", "decisions", "steps", "turns", "proposals", "feedback", "labels", "opinions", "promises", "outbox", "model_calls", "orders", "snapshots", "reactions", "memories", "conversations",
+			"messages", "changes", "decisions", "steps", "turns", "proposals", "feedback", "labels", "opinions",
+			"promises", "outbox", "model_calls", "orders", "snapshots", "reactions", "memories", "conversations",
 		},
 	} {
 		for _, v := range values {

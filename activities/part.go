@@ -45,7 +45,8 @@ const (
 
 // postPart posts a part, whatever its state, and settles the reply with the last part. If it does not
 // post the part, by says why.
-func (a *Activities) postPart(ctx context.Context, p store.Part, last bool) (result conversation.Result, by string, err error) {
+func (a *Activities) postPart(ctx context.Context, p store.Part, last bool) (result conversation.Result, by string,
+	err error) {
 	switch p.State {
 	case store.Sent:
 		return conversation.Done, "", nil
@@ -90,7 +91,8 @@ func (a *Activities) send(ctx, attempt context.Context, p store.Part, last bool)
 	if p.Reaction != "" {
 		method = "reactions.add"
 	}
-	attempt, span := telemetry.StartSpan(attempt, method, trace.SpanKindClient, attribute.Int("myao.attempt", p.Attempts+1),
+	attempt, span := telemetry.StartSpan(attempt, method, trace.SpanKindClient,
+		attribute.Int("myao.attempt", p.Attempts+1),
 		attribute.String("myao.key_hash", keyHash(p.Key)))
 	ts, err := a.deliver(attempt, p)
 	if err != nil {

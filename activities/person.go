@@ -34,12 +34,14 @@ func (a *Activities) ForgetPerson(ctx context.Context, in ForgetPersonInput) err
 		last = a.Clock()
 		return nil
 	})
-	a.Logger.LogAttrs(ctx, slog.LevelInfo, "forgot a person", slog.Int("rows", rows), slog.Bool("finished", err == nil), slog.Duration("took", a.Clock().Sub(began)))
+	a.Logger.LogAttrs(ctx, slog.LevelInfo, "forgot a person", slog.Int("rows", rows), slog.Bool("finished", err == nil),
+		slog.Duration("took", a.Clock().Sub(began)))
 	return classify(err)
 }
 
 // forgotten is what a person is told who asked to be forgotten.
-const forgotten = "I have forgotten you, as you asked: what you wrote, what I remembered of it, and my answers to you are no longer in my database. " +
+const forgotten = "I have forgotten you, as you asked: what you wrote, what I remembered of it, and my answers to " +
+	"you are no longer in my database. " +
 	"Slack keeps its own copy. What you write from now on I store as before."
 
 // TellForgotten tells a person in a direct message that they were forgotten. An attempt whose end is
@@ -52,7 +54,8 @@ func (a *Activities) TellForgotten(ctx context.Context, in ForgetPersonInput) er
 		a.Logger.InfoContext(ctx, "forgot a person without telling them", "muted_everywhere", muted != nil)
 		return classify(err)
 	}
-	_, err := a.Slack.Post(ctx, slack.Post{Channel: in.Person.User, Text: words.In(a.Language).Of(forgotten), Key: in.ID,
+	_, err := a.Slack.Post(ctx, slack.Post{Channel: in.Person.User, Text: words.In(a.Language).Of(forgotten),
+		Key:     in.ID,
 		Plainer: (attemptNumber(ctx) - 1) / answersPerForm})
 	return classify(err)
 }

@@ -50,7 +50,8 @@ func (a *Activities) PostAtOnce(ctx context.Context, in PostInput) (ReplyOutput,
 // crash: a part of unknown outcome is looked up in Slack before it is posted again.
 func (a *Activities) Post(ctx context.Context, in PostInput) (ReplyOutput, error) {
 	if wait := in.NotBefore.Sub(a.Clock()); wait > 0 {
-		return ReplyOutput{}, classify(&slack.Error{Kind: slack.RateLimited, Method: "chat.postMessage", Code: "ratelimited", RetryAfter: wait})
+		return ReplyOutput{}, classify(&slack.Error{Kind: slack.RateLimited, Method: "chat.postMessage",
+			Code: "ratelimited", RetryAfter: wait})
 	}
 	ctx, stop := heartbeat(ctx)
 	defer stop()
@@ -82,7 +83,8 @@ func refusedBySlack(err error) bool {
 // cause: Slack may have refused its text. If Slack refuses the note, too, that is the end. There is
 // no note if a part of the reply was posted. A promise is kept in its own words and, if these are refused as
 // well, in a direct message to whoever asked.
-func (a *Activities) postNote(ctx context.Context, t Task, result conversation.Result, cause error) (conversation.Result, error) {
+func (a *Activities) postNote(ctx context.Context, t Task, result conversation.Result,
+	cause error) (conversation.Result, error) {
 	note := a.Agents.Prompts.Notice(prompt.Unanswered)
 	_, _, isPromise := conversation.ParsePromiseKey(t.Occasion)
 	promise, _, err := a.promiseOf(ctx, t.Occasion)
@@ -106,12 +108,14 @@ func (a *Activities) postNote(ctx context.Context, t Task, result conversation.R
 	if failed != nil {
 		return again, failed
 	}
-	return a.postInstead(ctx, t, store.Notice{Text: choice.PromiseElsewhere(a.words(), *promise, a.promiseText(*promise)), Reason: elsewhereReason, Channel: direct}, again, err)
+	return a.postInstead(ctx, t, store.Notice{Text: choice.PromiseElsewhere(a.words(), *promise,
+		a.promiseText(*promise)), Reason: elsewhereReason, Channel: direct}, again, err)
 }
 
 // postInstead posts a note in place of a refused reply, which ended with result and cause. If there is
 // nothing to replace, that stays the end.
-func (a *Activities) postInstead(ctx context.Context, t Task, n store.Notice, result conversation.Result, cause error) (conversation.Result, error) {
+func (a *Activities) postInstead(ctx context.Context, t Task, n store.Notice, result conversation.Result,
+	cause error) (conversation.Result, error) {
 	replaced, err := a.Store.ReplaceWithNotice(ctx, t.replyKey(), n)
 	if err != nil {
 		return "", err

@@ -115,10 +115,12 @@ func (a *Activities) checkPromise(ctx context.Context, in CheckInput) (CheckOutp
 		if inputs.SilencedUntil.After(now) && inputs.SilencedUntil.Before(until) {
 			until = inputs.SilencedUntil
 		}
-		return CheckOutput{Result: conversation.CheckHold, Until: until}, a.Store.HoldPromises(ctx, in.Conversation, until)
+		return CheckOutput{Result: conversation.CheckHold, Until: until}, a.Store.HoldPromises(ctx, in.Conversation,
+			until)
 	case inputs.Quiet:
 		until := known.Settings.QuietUntil(now)
-		return CheckOutput{Result: conversation.CheckHold, Until: until}, a.Store.HoldPromises(ctx, in.Conversation, until)
+		return CheckOutput{Result: conversation.CheckHold, Until: until}, a.Store.HoldPromises(ctx, in.Conversation,
+			until)
 	}
 	out := CheckOutput{Result: conversation.CheckKeep}
 	switch {
@@ -127,12 +129,14 @@ func (a *Activities) checkPromise(ctx context.Context, in CheckInput) (CheckOutp
 	case inputs.OverBudget:
 		d.Reason, out.Result = promiseReason, conversation.CheckPlain
 	default:
-		v, answer, err := a.Agents.CheckPromise(ctx, agents.PromiseCheck{Conversation: in.Conversation, Trigger: in.Trigger, Promise: shownPromise(p)}, attemptOf(ctx, in.Task))
+		v, answer, err := a.Agents.CheckPromise(ctx, agents.PromiseCheck{Conversation: in.Conversation,
+			Trigger: in.Trigger, Promise: shownPromise(p)}, attemptOf(ctx, in.Task))
 		if err != nil {
 			return CheckOutput{}, err
 		}
 		setCost(&d, answer)
-		d.ShouldRespond, d.Reason, d.Confidence, d.Addressee, d.Gist = v.ShouldRespond, v.Reason, &v.Confidence, v.Addressee, v.Gist
+		d.ShouldRespond, d.Reason, d.Confidence, d.Addressee, d.Gist = v.ShouldRespond, v.Reason, &v.Confidence,
+			v.Addressee, v.Gist
 		v.Addressee, v.Gist = "", "" // they stay in the ledger
 		out.Verdict = &v
 		if !v.ShouldRespond {
@@ -144,13 +148,15 @@ func (a *Activities) checkPromise(ctx context.Context, in CheckInput) (CheckOutp
 }
 
 // promiseSilenced records that a rule ends a promise, or a time of it.
-func (a *Activities) promiseSilenced(ctx context.Context, in CheckInput, d store.Decision, inputs conversation.RuleInputs, rule conversation.Rule, result conversation.CheckResult) (CheckOutput, error) {
+func (a *Activities) promiseSilenced(ctx context.Context, in CheckInput, d store.Decision,
+	inputs conversation.RuleInputs, rule conversation.Rule, result conversation.CheckResult) (CheckOutput, error) {
 	d.ShouldRespond, d.Rule, d.Reason, d.Outcome = false, string(rule), inputs.Reason(rule), conversation.Silent
 	return CheckOutput{Result: result, By: string(rule)}, a.Store.Decide(ctx, d)
 }
 
 func shownPromise(p store.Promise) prompt.Promise {
-	return prompt.Promise{Asker: p.Asker, What: p.What, Unless: p.Unless, Every: p.Every, Made: chat.Time(p.TriggerTS), Due: p.Due()}
+	return prompt.Promise{Asker: p.Asker, What: p.What, Unless: p.Unless, Every: p.Every, Made: chat.Time(p.TriggerTS),
+		Due: p.Due()}
 }
 
 // promiseOf is the promise that a reply keeps, and which of its times that is; nil for any other reply, and
@@ -240,7 +246,8 @@ func (a *Activities) endPromise(ctx context.Context, in EndPromiseInput) (EndPro
 	if in.End == conversation.PromiseSkipped {
 		state = store.PromiseCancelled
 	}
-	if slices.Contains([]conversation.PromiseEnd{conversation.PromiseKept, conversation.PromiseFailed, conversation.PromiseSkipped}, in.End) {
+	if slices.Contains([]conversation.PromiseEnd{conversation.PromiseKept, conversation.PromiseFailed,
+		conversation.PromiseSkipped}, in.End) {
 		now := a.Clock()
 		if now.Before(p.Due()) { // this clock is behind the workflow's
 			now = p.Due()

@@ -30,9 +30,12 @@ const unproposed = "There was more to propose (%d). One message gets at most %d 
 
 // The results of calls that act, for the model.
 const (
-	stepProposed    = "Proposed, not done. People see it with a button under your message, and one of them has to approve it there. Write now in a sentence what you propose, and do not say that it is done."
-	stepTooLong     = "This was not proposed: its input is too long to be shown whole, and nobody approves what they cannot see. Make it shorter."
-	stepTooMany     = "This was not proposed: one message gets at most two proposals. Leave it out; people are told that there was more."
+	stepProposed = "Proposed, not done. People see it with a button under your message, and one of them has to " +
+		"approve it there. Write now in a sentence what you propose, and do not say that it is done."
+	stepTooLong = "This was not proposed: its input is too long to be shown whole, and nobody approves what they " +
+		"cannot see. Make it shorter."
+	stepTooMany = "This was not proposed: one message gets at most two proposals. Leave it out; people are told " +
+		"that there was more."
 	callUnknown     = "(it was interrupted; whether it was done is not known)"
 	callNotMade     = "Nothing was done: the tool's server could not be asked."
 	callInterrupted = "The call took too long or its server went away in between: whether it was done is not known."
@@ -67,7 +70,8 @@ func (a *Activities) propose(st *store.Step, offer tools.Offer, p proposer, befo
 		st.State, st.Output = store.StepRefused, stepTooMany
 	default:
 		st.State, st.Output, st.Failed = store.StepProposed, stepProposed, false
-		st.Proposal = &store.Proposal{Asker: p.asker, Server: offer.Server, Idempotent: offer.Idempotent, LapsesUS: a.Clock().Add(a.Limits.Approval()).UnixMicro()}
+		st.Proposal = &store.Proposal{Asker: p.asker, Server: offer.Server, Idempotent: offer.Idempotent,
+			LapsesUS: a.Clock().Add(a.Limits.Approval()).UnixMicro()}
 	}
 }
 
@@ -98,7 +102,8 @@ func (a *Activities) feedbackUnder(p store.Part) slack.Feedback {
 }
 
 // opened is the output of a post. It records where the buttons of its proposals and promises stand.
-func (a *Activities) opened(ctx context.Context, t Task, result conversation.Result, proposes bool) (ReplyOutput, error) {
+func (a *Activities) opened(ctx context.Context, t Task, result conversation.Result, proposes bool) (ReplyOutput,
+	error) {
 	out := ReplyOutput{Result: result}
 	if result != conversation.Done || !proposes {
 		return out, nil
@@ -120,7 +125,8 @@ func (a *Activities) opened(ctx context.Context, t Task, result conversation.Res
 		return ReplyOutput{}, err
 	}
 	for _, p := range made {
-		out.Promised = append(out.Promised, conversation.OpenPromise{ID: p.ID, TS: p.TriggerTS, Author: p.Asker, DueAt: p.Due(), Number: p.Number})
+		out.Promised = append(out.Promised, conversation.OpenPromise{ID: p.ID, TS: p.TriggerTS, Author: p.Asker,
+			DueAt: p.Due(), Number: p.Number})
 	}
 	return out, nil
 }
@@ -180,11 +186,13 @@ func (a *Activities) act(ctx context.Context, in ProposalInput) (ActOutput, erro
 		failpoint.Here("act: done")
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 		defer cancel()
-		if err := a.Store.EndProposal(ending, p.ID, state, clipped(store.Clean(output), a.Limits.MaxResultChars)); err != nil {
+		if err := a.Store.EndProposal(ending, p.ID, state,
+			clipped(store.Clean(output), a.Limits.MaxResultChars)); err != nil {
 			return ActOutput{}, err
 		}
 		p.State = state
-		a.Logger.InfoContext(ctx, "approved call made", "conversation", in.Conversation.ID(), "proposal", p.ID, "server", p.Server, "state", string(state))
+		a.Logger.InfoContext(ctx, "approved call made", "conversation", in.Conversation.ID(), "proposal", p.ID,
+			"server", p.Server, "state", string(state))
 	}
 	return ActOutput{Tell: p.State.Ran(), Asker: p.Asker}, nil
 }
@@ -204,13 +212,15 @@ func (a *Activities) placeOfCall(ctx context.Context, p store.Proposal) (tools.P
 	if err != nil {
 		return tools.Place{}, err
 	}
-	place := a.placeOf(Task{Conversation: p.Conversation(), Trigger: p.TriggerTS}, true, p.Asker, name, readers, settings)
+	place := a.placeOf(Task{Conversation: p.Conversation(), Trigger: p.TriggerTS}, true, p.Asker, name, readers,
+		settings)
 	place.Approved = p.ID
 	return place, nil
 }
 
 // call makes the call of a proposal that has begun, and returns how it ended.
-func (a *Activities) call(ctx context.Context, place tools.Place, p store.Proposal) (state store.ProposalState, output string) {
+func (a *Activities) call(ctx context.Context, place tools.Place, p store.Proposal) (state store.ProposalState,
+	output string) {
 	if a.Tools == nil {
 		return store.ProposalFailed, stepFailed
 	}
@@ -267,7 +277,8 @@ func (a *Activities) showProposal(ctx context.Context, in ProposalInput) (err er
 		return err
 	}
 	for { // another update may have overtaken this one, which then shows what is no longer so
-		if _, err := a.Slack.Update(ctx, slack.Update{Channel: part.Channel, TS: p.ShownTS, Text: part.Text, Key: part.Key, Choices: shown, Feedback: a.feedbackUnder(part)}); err != nil {
+		if _, err := a.Slack.Update(ctx, slack.Update{Channel: part.Channel, TS: p.ShownTS, Text: part.Text,
+			Key: part.Key, Choices: shown, Feedback: a.feedbackUnder(part)}); err != nil {
 			return err
 		}
 		now, err := a.choicesUnder(ctx, part)
@@ -291,7 +302,8 @@ func (a *Activities) actedFor(ctx context.Context, t Task) (*prompt.Acted, error
 	if err != nil {
 		return nil, err
 	}
-	acted := prompt.Acted{LookedUp: prompt.LookedUp{Tool: p.Tool, Input: p.Input, Text: p.Output, Failed: p.State == store.ProposalFailed}, Unknown: p.State == store.ProposalUnknown}
+	acted := prompt.Acted{LookedUp: prompt.LookedUp{Tool: p.Tool, Input: p.Input, Text: p.Output,
+		Failed: p.State == store.ProposalFailed}, Unknown: p.State == store.ProposalUnknown}
 	if acted.Text == "" && acted.Unknown {
 		acted.Text = callUnknown
 	}

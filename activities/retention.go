@@ -41,7 +41,8 @@ func (a *Activities) Prune(ctx context.Context) (PruneOutput, error) {
 	end, limited := ctx.Deadline()
 	last := now
 	err := a.Store.Prune(ctx, store.Cutoffs{
-		Ledger: a.Retention.LedgerSince(now), Messages: a.Retention.MessagesSince(now), MemoryVersions: a.Retention.MemoryVersionsSince(now),
+		Ledger: a.Retention.LedgerSince(now), Messages: a.Retention.MessagesSince(now),
+		MemoryVersions: a.Retention.MemoryVersionsSince(now),
 	}, func(table string, rows int) error {
 		if rows > 0 {
 			out.Deleted[table] += rows

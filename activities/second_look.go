@@ -27,7 +27,8 @@ const (
 
 // tookBack reports whether an earlier attempt, whose result was lost, took a judged reply back.
 func (in ComposeInput) tookBack(d *store.Decision) bool {
-	return in.judged() && d != nil && d.Outcome == conversation.Silent && d.OutcomeBy == string(conversation.RuleSecondLook)
+	return in.judged() && d != nil && d.Outcome == conversation.Silent &&
+		d.OutcomeBy == string(conversation.RuleSecondLook)
 }
 
 // judged reports whether nothing but a judgment wanted the reply.
@@ -35,7 +36,8 @@ func (in ComposeInput) judged() bool { return !in.Addressed && !in.Notice && !in
 
 // stillWanted asks the judge whether a draft should still be posted, if response.second_look wants
 // that. After a no the decision is settled as silent. The model has looked things up in so many rounds before.
-func (a *Activities) stillWanted(ctx context.Context, in ComposeInput, d *store.Decision, draft string, rounds int) (bool, error) {
+func (a *Activities) stillWanted(ctx context.Context, in ComposeInput, d *store.Decision, draft string,
+	rounds int) (bool, error) {
 	if !in.judged() || d == nil || d.Source != "judgment" || d.Confidence == nil {
 		return true, nil
 	}
@@ -43,11 +45,13 @@ func (a *Activities) stillWanted(ctx context.Context, in ComposeInput, d *store.
 	if wants, err := a.wantsSecondLook(ctx, in.Task, *d, read); err != nil || !wants {
 		return true, err
 	}
-	look, err := a.Agents.AskSecondLook(ctx, agents.SecondLook{Conversation: in.Conversation, Trigger: in.Trigger, Draft: draft, Judged: read}, attemptOf(ctx, in.Task))
+	look, err := a.Agents.AskSecondLook(ctx, agents.SecondLook{Conversation: in.Conversation, Trigger: in.Trigger,
+		Draft: draft, Judged: read}, attemptOf(ctx, in.Task))
 	if err != nil {
 		return a.postWithoutLook(ctx, in.Task, rounds, err)
 	}
-	a.Logger.InfoContext(ctx, "second look", "conversation", in.Conversation.ID(), "trigger", in.Trigger, "post", look.Post, "reason", look.Reason)
+	a.Logger.InfoContext(ctx, "second look", "conversation", in.Conversation.ID(), "trigger", in.Trigger, "post",
+		look.Post, "reason", look.Reason)
 	if look.Post {
 		return true, nil
 	}
@@ -62,7 +66,8 @@ func (a *Activities) wantsSecondLook(ctx context.Context, t Task, d store.Decisi
 		return true, nil
 	case config.SecondLookWaited:
 		const rounding = 1e-9 // 0.85 - 0.7 is more than 0.15
-		if a.Clock().Sub(read) >= secondLookAge || math.Abs(*d.Confidence-d.MinConfidence) <= secondLookMargin+rounding {
+		if a.Clock().Sub(read) >= secondLookAge || math.Abs(*d.Confidence-d.MinConfidence) <= secondLookMargin+
+			rounding {
 			return true, nil
 		}
 		return a.Store.ReactedSince(ctx, t.Conversation, read)
@@ -87,6 +92,7 @@ func (a *Activities) postWithoutLook(ctx context.Context, t Task, rounds int, fa
 			return false, failure
 		}
 	}
-	a.Logger.WarnContext(ctx, "no second look; the reply is posted", "conversation", t.Conversation.ID(), "trigger", t.Trigger, "error", failure)
+	a.Logger.WarnContext(ctx, "no second look; the reply is posted", "conversation", t.Conversation.ID(), "trigger",
+		t.Trigger, "error", failure)
 	return true, nil
 }

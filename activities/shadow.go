@@ -56,14 +56,16 @@ func (a *Activities) keepSnapshot(ctx context.Context, t Task, asked *agents.Ask
 	defer cancel()
 	data, err := s.Encode()
 	if err == nil {
-		row := store.Snapshot{Decision: t.decisionKey(), Team: t.Conversation.Team, Channel: t.Conversation.Channel, Messages: s.Messages(), Read: asked.Read, Data: data}
+		row := store.Snapshot{Decision: t.decisionKey(), Team: t.Conversation.Team, Channel: t.Conversation.Channel,
+			Messages: s.Messages(), Read: asked.Read, Data: data}
 		for _, n := range s.Context.Notes {
 			row.Notes = append(row.Notes, n.TS)
 		}
 		err = a.Store.SaveSnapshot(ctx, row)
 	}
 	if err != nil {
-		a.Logger.WarnContext(ctx, "nothing kept for the judges of shadow", "conversation", t.Conversation.ID(), "trigger", t.Trigger, "error", err)
+		a.Logger.WarnContext(ctx, "nothing kept for the judges of shadow", "conversation", t.Conversation.ID(),
+			"trigger", t.Trigger, "error", err)
 	}
 }
 
@@ -127,7 +129,8 @@ func (a *Activities) askShadow(ctx context.Context, in ShadowInput) (out ShadowO
 }
 
 // opinion asks one judge and saves what it says. answered is false if it may answer later.
-func (a *Activities) opinion(ctx context.Context, j agents.ShadowJudge, snapshot store.Snapshot, s agents.Snapshot) (answered bool, err error) {
+func (a *Activities) opinion(ctx context.Context, j agents.ShadowJudge, snapshot store.Snapshot,
+	s agents.Snapshot) (answered bool, err error) {
 	asking, cancel := context.WithTimeout(ctx, shadowTimeout)
 	defer cancel()
 	v, answer, failure := a.Agents.Opinion(asking, j, s)
@@ -135,8 +138,10 @@ func (a *Activities) opinion(ctx context.Context, j agents.ShadowJudge, snapshot
 		return false, ctx.Err()
 	}
 	o := store.Opinion{
-		TeamID: snapshot.Team, ChannelID: snapshot.Channel, Decision: snapshot.Decision, Judge: j.Name, MinConfidence: j.MinConfidence, Prompt: j.Prompts.JudgmentFingerprint(),
-		Model: answer.Model, TokensIn: answer.Usage.Input, TokensOut: answer.Usage.Output, LatencyUS: answer.Latency.Microseconds(),
+		TeamID: snapshot.Team, ChannelID: snapshot.Channel, Decision: snapshot.Decision, Judge: j.Name,
+		MinConfidence: j.MinConfidence, Prompt: j.Prompts.JudgmentFingerprint(),
+		Model: answer.Model, TokensIn: answer.Usage.Input, TokensOut: answer.Usage.Output,
+		LatencyUS: answer.Latency.Microseconds(),
 	}
 	refused, fromModel := errors.AsType[*llm.Error](failure)
 	switch {
@@ -144,7 +149,8 @@ func (a *Activities) opinion(ctx context.Context, j agents.ShadowJudge, snapshot
 		o.Confidence, o.Reason, o.DelaySeconds, o.Wanted = &v.Confidence, v.Reason, v.DelaySeconds, v.ShouldRespond
 		o.ShouldRespond = v.ShouldRespond && v.Confidence >= j.MinConfidence
 	case fromModel && refused.Retryable() && snapshot.Attempts < shadowAttempts:
-		a.Logger.WarnContext(ctx, "a judge of shadow does not answer", "judge", j.Name, "conversation", s.Conversation.ID(), "error_kind", llm.KindOf(failure))
+		a.Logger.WarnContext(ctx, "a judge of shadow does not answer", "judge", j.Name, "conversation",
+			s.Conversation.ID(), "error_kind", llm.KindOf(failure))
 		return false, nil
 	case fromModel:
 		o.Error = llm.KindOf(failure)
@@ -158,7 +164,8 @@ func (a *Activities) opinion(ctx context.Context, j agents.ShadowJudge, snapshot
 	if err != nil {
 		return false, err
 	}
-	a.Logger.InfoContext(ctx, "judged in shadow", "judge", j.Name, "conversation", s.Conversation.ID(), "should_respond", o.ShouldRespond, "confidence", v.Confidence,
+	a.Logger.InfoContext(ctx, "judged in shadow", "judge", j.Name, "conversation", s.Conversation.ID(),
+		"should_respond", o.ShouldRespond, "confidence", v.Confidence,
 		"error_kind", o.Error, "forgotten", !there)
 	return true, nil
 }

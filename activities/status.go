@@ -55,7 +55,8 @@ func (a *Activities) showStep(ctx context.Context, in LookInput, st store.Step) 
 		return func() {}
 	}
 	place, owner := in.thread(), in.decisionKey()
-	a.Statuses.Board.Show(place, owner, threadstatus.Using(words.In(a.Language), st.Tool, json.RawMessage(st.Input), a.Statuses.Servers))
+	a.Statuses.Board.Show(place, owner, threadstatus.Using(words.In(a.Language), st.Tool, json.RawMessage(st.Input),
+		a.Statuses.Servers))
 	return func() {
 		if ctx.Err() != nil {
 			a.Statuses.Board.Clear(place, owner, true)

@@ -51,7 +51,8 @@ func (t Task) decisionKey() string {
 // decisionRow returns a row of the ledger with what the task says.
 func (t Task) decisionRow(source string) store.Decision {
 	return store.Decision{
-		Key: t.decisionKey(), WorkflowID: t.Conversation.ID(), TriggerTS: t.Trigger, Revision: t.Revision, Source: source,
+		Key: t.decisionKey(), WorkflowID: t.Conversation.ID(), TriggerTS: t.Trigger, Revision: t.Revision,
+		Source: source,
 	}
 }
 

@@ -110,7 +110,8 @@ func (a *Activities) hideUnseen(ctx context.Context, c chat.Conversation, turns 
 	}
 	for _, t := range turns {
 		for i, r := range t.Results {
-			if slices.ContainsFunc(tools.References(r.Text), func(found tools.Reference) bool { return !seen[found.Channel] || deleted[found] }) {
+			if slices.ContainsFunc(tools.References(r.Text),
+				func(found tools.Reference) bool { return !seen[found.Channel] || deleted[found] }) {
 				t.Results[i].Text, t.Results[i].Files = resultHidden, nil
 			}
 		}
@@ -155,9 +156,11 @@ func (l *looked) last(limits config.Tools, round int, now time.Time) bool {
 
 // keepTurn writes down what a model asks for, so that it is not paid for again, and returns what is to
 // be looked up. Calls past max_calls are refused.
-func (a *Activities) keepTurn(ctx context.Context, in ComposeInput, q agents.ReplyQuestion, answer agents.Answer, before looked, p proposer) ([]conversation.Step, error) {
+func (a *Activities) keepTurn(ctx context.Context, in ComposeInput, q agents.ReplyQuestion, answer agents.Answer,
+	before looked, p proposer) ([]conversation.Step, error) {
 	t := store.Turn{
-		Decision: in.decisionKey(), Round: in.Round, Provider: answer.Turn.Provider, Model: q.Model, Text: store.Clean(answer.Turn.Text), Opaque: store.Clean(string(answer.Turn.Opaque)),
+		Decision: in.decisionKey(), Round: in.Round, Provider: answer.Turn.Provider, Model: q.Model,
+		Text: store.Clean(answer.Turn.Text), Opaque: store.Clean(string(answer.Turn.Opaque)),
 		TokensIn: answer.Usage.Input, TokensOut: answer.Usage.Output, ReadUS: p.began.UnixMicro(),
 	}
 	proposed := before.proposed
@@ -169,7 +172,8 @@ func (a *Activities) keepTurn(ctx context.Context, in ComposeInput, q agents.Rep
 		proposed += shown
 	}
 	for i, call := range answer.Turn.Calls {
-		st := store.Step{CallID: store.Clean(call.ID), Tool: store.Clean(call.Name), Input: store.Clean(string(call.Input)), State: store.StepWaiting}
+		st := store.Step{CallID: store.Clean(call.ID), Tool: store.Clean(call.Name),
+			Input: store.Clean(string(call.Input)), State: store.StepWaiting}
 		if before.calls+i >= a.Limits.MaxCalls {
 			st.State, st.Output, st.Failed = store.StepRefused, stepRefused, true
 		} else if offer := p.offer(call.Name); offer.Act {
@@ -193,7 +197,8 @@ func stepsOf(rows []store.Step, offered ...tools.Offer) []conversation.Step {
 			continue
 		}
 		step := conversation.Step{ID: st.ID, Tool: st.Tool}
-		if !slices.Contains(chat.ToolNames(), st.Tool) && !slices.ContainsFunc(offered, func(o tools.Offer) bool { return o.Name == st.Tool }) {
+		if !slices.Contains(chat.ToolNames(), st.Tool) &&
+			!slices.ContainsFunc(offered, func(o tools.Offer) bool { return o.Name == st.Tool }) {
 			step.Tool = "unknown" // a model may write anything, and this goes into the history
 		}
 		steps = append(steps, step)

@@ -38,7 +38,8 @@ type written struct {
 // writeReply asks the model for the reply, and sets what the whole reply has cost. Nobody waits for an
 // unsolicited reply, so Slack is first asked whether the channel was made private or shared; if it does
 // not answer, its last answer counts.
-func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known agents.Known, promise *store.Promise, d *store.Decision) (written, error) {
+func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known agents.Known, promise *store.Promise,
+	d *store.Decision) (written, error) {
 	if !in.Addressed && !in.Conversation.Direct() {
 		// which logs its error
 		_, _ = a.Directory.Refresh(ctx, in.Conversation.Team, in.Conversation.Channel, channelWait)
@@ -50,10 +51,12 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known agen
 	if err := a.checkLost(ctx, in.Task); err != nil {
 		return written{}, err
 	}
-	if in.Addressed && in.Round == 0 && known.Trigger != nil && slices.Contains(known.Settings.Tools, chat.ToolReadFile) && a.Agents.ReadsFiles() {
+	if in.Addressed && in.Round == 0 && known.Trigger != nil &&
+		slices.Contains(known.Settings.Tools, chat.ToolReadFile) && a.Agents.ReadsFiles() {
 		known.Trigger.Files = a.Agents.Recall.CompleteFiles(ctx, *known.Trigger)
 	}
-	about := agents.Reply{Conversation: in.Conversation, Trigger: in.Trigger, Until: in.Until, Addressed: in.Addressed, Turns: l.turns, By: l.by}
+	about := agents.Reply{Conversation: in.Conversation, Trigger: in.Trigger, Until: in.Until, Addressed: in.Addressed,
+		Turns: l.turns, By: l.by}
 	attempt := attemptOf(ctx, in.Task)
 	attempt.Saved = len(l.turns)
 	about.ShowsFiles = in.Occasion == "" && !attempt.LeavesFiles
@@ -114,10 +117,12 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known agen
 	if err != nil {
 		return written{rounds: len(l.turns)}, err
 	}
-	text, reaction := prompt.SafeReply(text, q.Shown(), a.writtenFor(ctx, in, place, known.Settings.Persona), a.Agents.Recall.Persona), ""
+	text, reaction := prompt.SafeReply(text, q.Shown(), a.writtenFor(ctx, in, place, known.Settings.Persona),
+		a.Agents.Recall.Persona), ""
 	if name := chat.ParseReaction(text); name != "" {
 		text = chat.EmojiCharacter(name)
-		if slices.Contains(about.Reactions, name) && l.proposed+l.unproposed == 0 && !about.Promises() && promise == nil {
+		if slices.Contains(about.Reactions, name) && l.proposed+l.unproposed == 0 && !about.Promises() &&
+			promise == nil {
 			reaction = name
 		}
 	}
@@ -139,7 +144,8 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known agen
 		line, err = a.Agents.Prompts.Unseen(unseen)
 		text, reaction = text+"\n\n"+line, ""
 	}
-	return written{text: text, reaction: reaction, saw: q.Saw, read: l.read, rounds: len(l.turns), proposes: l.proposed > 0 || about.Promises()}, err
+	return written{text: text, reaction: reaction, saw: q.Saw, read: l.read, rounds: len(l.turns),
+		proposes: l.proposed > 0 || about.Promises()}, err
 }
 
 // unseenOf names those of a message's files that the model could not look at.

@@ -12,7 +12,8 @@ import (
 // writtenFor reports whether somebody has written an address: the rule on addresses (tools.Written) for the
 // text of a reply. persona is the channel's. It reads nothing before it is asked. What cannot be read was written by
 // nobody, so that the address stands in the open.
-func (a *Activities) writtenFor(ctx context.Context, in ComposeInput, place tools.Place, persona string) func(address string) bool {
+func (a *Activities) writtenFor(ctx context.Context, in ComposeInput, place tools.Place,
+	persona string) func(address string) bool {
 	var w *tools.Written
 	failed := false
 	return func(address string) bool {
@@ -28,13 +29,15 @@ func (a *Activities) writtenFor(ctx context.Context, in ComposeInput, place tool
 		}
 		if err != nil {
 			failed = true
-			a.Logger.WarnContext(ctx, "not known who wrote the addresses of a reply: it hides none", "conversation", in.Conversation.ID(), "error", err)
+			a.Logger.WarnContext(ctx, "not known who wrote the addresses of a reply: it hides none", "conversation",
+				in.Conversation.ID(), "error", err)
 		}
 		return by != tools.Nobody
 	}
 }
 
-func (a *Activities) readWritten(ctx context.Context, in ComposeInput, place tools.Place, persona string) (*tools.Written, error) {
+func (a *Activities) readWritten(ctx context.Context, in ComposeInput, place tools.Place,
+	persona string) (*tools.Written, error) {
 	shown, err := a.Agents.Recall.Shown(ctx, in.Conversation, cmp.Or(in.Until, in.Trigger))
 	if err != nil {
 		return nil, err
@@ -63,7 +66,8 @@ func (a *Activities) readWritten(ctx context.Context, in ComposeInput, place too
 		if err != nil {
 			return nil, err
 		}
-		w.Act(store.Step{Decision: p.Decision, Round: lastRound(before), Tool: p.Tool, Input: p.Input, Output: p.Output, Failed: p.State != store.ProposalDone}, before)
+		w.Act(store.Step{Decision: p.Decision, Round: lastRound(before), Tool: p.Tool, Input: p.Input, Output: p.Output,
+			Failed: p.State != store.ProposalDone}, before)
 	}
 	return w, nil
 }

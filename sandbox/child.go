@@ -101,7 +101,8 @@ func (c *child) run(ctx context.Context) error {
 	}
 	defer func() { _ = log.Close() }()
 	cmd := exec.CommandContext(ctx, c.path, c.args...)
-	cmd.Env = append(slices.DeleteFunc(os.Environ(), c.hidesVariable), append(c.env, "TEMPORAL_CONFIG_FILE="+os.DevNull)...)
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), c.hidesVariable),
+		append(c.env, "TEMPORAL_CONFIG_FILE="+os.DevNull)...)
 	cmd.Stdout, cmd.Stderr = log, log
 	// Ctrl-C at the terminal must reach only the sandbox, which stops its children itself.
 	cmd.SysProcAttr = newGroup()

@@ -87,8 +87,10 @@ func writeConfig(path, dir, slack, door, tap string, o options, m model, s secre
 	var b bytes.Buffer
 	err = t.Execute(&b, map[string]any{
 		"Program": program, "DeskCommand": deskCommand, "Tickets": tickets(dir),
-		"Token": s.Token, "Secret": s.Signing, "Slack": slack, "Door": door, "Quiet": o.quiet, "Language": o.language, "LongestQuiet": longestQuiet, "Tap": tap,
-		"Database": filepath.Join(dir, "myao.db"), "Provider": m.provider, "Key": variable(m.provider, "api_key"), "Address": m.provider.AddressKey(), "Model": m.name, "Demo": m.demo,
+		"Token": s.Token, "Secret": s.Signing, "Slack": slack, "Door": door, "Quiet": o.quiet, "Language": o.language,
+		"LongestQuiet": longestQuiet, "Tap": tap,
+		"Database": filepath.Join(dir, "myao.db"), "Provider": m.provider, "Key": variable(m.provider, "api_key"),
+		"Address": m.provider.AddressKey(), "Model": m.name, "Demo": m.demo,
 	})
 	if err != nil {
 		return fmt.Errorf("write the sandbox's configuration: %w", err)

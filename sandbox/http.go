@@ -14,7 +14,8 @@ func listenOnLoopback(ctx context.Context, address string) (net.Listener, error)
 		return nil, fmt.Errorf("--address %q: it must be HOST:PORT", address)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, fmt.Errorf("--address %q: the sandbox has no passwords and listens on loopback only, such as 127.0.0.1:8700", address)
+		return nil, fmt.Errorf("--address %q: the sandbox has no passwords and listens on loopback only, such as "+
+			"127.0.0.1:8700", address)
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {

@@ -42,8 +42,10 @@ func runJoin(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var o joinOptions
 	flags.StringVar(&o.config, "config", "config.yaml", "the configuration `FILE` of starter and worker")
 	flags.StringVar(&o.bin, "bin", "/", "`DIR` of the program worker")
-	flags.StringVar(&o.tickets, "tickets", "", "`FILE` of the ticket desk, as in the configuration; empty if it has none")
-	flags.StringVar(&o.address, "address", "127.0.0.1:8700", "`HOST:PORT` of Slack and its page. It has no passwords: let only this machine reach it")
+	flags.StringVar(&o.tickets, "tickets", "",
+		"`FILE` of the ticket desk, as in the configuration; empty if it has none")
+	flags.StringVar(&o.address, "address", "127.0.0.1:8700",
+		"`HOST:PORT` of Slack and its page. It has no passwords: let only this machine reach it")
 	flags.StringVar(&o.model, "model-address", "127.0.0.1:8701", "`HOST:PORT` of the demo model")
 	flags.StringVar(&o.starter, "starter", "http://127.0.0.1:8080", "`URL` of the starter")
 	flags.StringVar(&o.ui, "temporal-ui", "http://localhost:8233", "`URL` of Temporal's Web UI, for the browser")
@@ -66,7 +68,8 @@ func runJoin(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // join runs until the context ends. It returns at once if the configuration names Slack itself.
 func join(ctx context.Context, o joinOptions, stdout io.Writer) (err error) {
-	s := &system{say: func(format string, args ...any) { _, _ = fmt.Fprintf(stdout, format+"\n", args...) }, config: o.config}
+	s := &system{say: func(format string, args ...any) { _, _ = fmt.Fprintf(stdout, format+"\n", args...) },
+		config: o.config}
 	if s.settings, err = config.Load(o.config, os.LookupEnv); err != nil {
 		return err
 	}
@@ -96,18 +99,22 @@ func join(ctx context.Context, o joinOptions, stdout io.Writer) (err error) {
 	}
 	defer s.server.Close()
 	s.worker = &child{
-		name: "worker", path: filepath.Join(o.bin, "worker"), args: []string{"--config", o.config}, log: filepath.Join(s.dir, "worker.log"), say: s.say,
-		env: []string{"TEMPORAL_ADDRESS=" + temporal.Address(), "TEMPORAL_NAMESPACE=" + s.namespace}, isUp: polling(s.server),
+		name: "worker", path: filepath.Join(o.bin, "worker"), args: []string{"--config", o.config},
+		log: filepath.Join(s.dir, "worker.log"), say: s.say,
+		env:  []string{"TEMPORAL_ADDRESS=" + temporal.Address(), "TEMPORAL_NAMESPACE=" + s.namespace},
+		isUp: polling(s.server),
 	}
 	demo := tap.Demo()
-	s.mind = &inspector.Inspector{Config: s.settings, WebUI: workflowsOf(o.ui, s.namespace), Worker: s.worker, Model: demo, Clock: time.Now}
+	s.mind = &inspector.Inspector{Config: s.settings, WebUI: workflowsOf(o.ui, s.namespace), Worker: s.worker,
+		Model: demo, Clock: time.Now}
 	if o.tickets != "" {
 		s.mind.Tickets = func() ([]desk.Ticket, error) { return desk.Read(o.tickets) }
 	}
 	w := newWorkspace(workspace.Config{
-		Host: api.Hostname(), BotToken: string(s.settings.Slack.BotToken), AppToken: newSecrets().App, SigningSecret: string(s.settings.Slack.SigningSecret),
-		EventsURL:  strings.TrimRight(o.starter, "/") + manifest.EventsPath,
-		TemporalUI: o.ui, Namespace: s.namespace, Mind: s.mind.Handler(),
+		Host: api.Hostname(), BotToken: string(s.settings.Slack.BotToken), AppToken: newSecrets().App,
+		SigningSecret: string(s.settings.Slack.SigningSecret),
+		EventsURL:     strings.TrimRight(o.starter, "/") + manifest.EventsPath,
+		TemporalUI:    o.ui, Namespace: s.namespace, Mind: s.mind.Handler(),
 	}, s.settings.Response.MinWaitSeconds)
 	defer w.Close()
 	s.mind.Team, s.mind.Faults = w.Team(), w.Misbehaving

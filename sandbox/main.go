@@ -46,11 +46,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 1
 	}
 	var o options
-	flags.StringVar(&o.address, "address", "127.0.0.1:8700", "`HOST:PORT` of the page, on loopback; port 0 takes a free one")
-	flags.IntVar(&o.temporalPort, "temporal-port", 7233, "`PORT` of the Temporal server; its Web UI is a thousand above. If a port is taken, or with 0, a free one is used")
-	flags.StringVar(&o.bin, "bin", filepath.Dir(own), "`DIR` of the programs worker and starter, and of temporal unless it is in PATH")
-	flags.IntVar(&o.quiet, "quiet", 4, "`SECONDS` of quiet after which the bot judges a conversation; more leaves you more time for orders")
-	flags.StringVar(&o.language, "language", string(chat.English), "`LANGUAGE` of what the bot says without a model, and of its prompts: en or ja. The page is in English")
+	flags.StringVar(&o.address, "address", "127.0.0.1:8700",
+		"`HOST:PORT` of the page, on loopback; port 0 takes a free one")
+	flags.IntVar(&o.temporalPort, "temporal-port", 7233,
+		"`PORT` of the Temporal server; its Web UI is a thousand above. If a port is taken, or with 0, a free one is "+
+			"used")
+	flags.StringVar(&o.bin, "bin", filepath.Dir(own),
+		"`DIR` of the programs worker and starter, and of temporal unless it is in PATH")
+	flags.IntVar(&o.quiet, "quiet", 4,
+		"`SECONDS` of quiet after which the bot judges a conversation; more leaves you more time for orders")
+	flags.StringVar(&o.language, "language", string(chat.English),
+		"`LANGUAGE` of what the bot says without a model, and of its prompts: en or ja. The page is in English")
 	version := flags.Bool("version", false, "print the version and end")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {

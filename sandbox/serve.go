@@ -55,7 +55,10 @@ type system struct {
 // serve runs everything until the context ends. It writes only to a temporary directory, which
 // it removes at the end.
 func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
-	s := &system{namespace: namespace, say: func(format string, args ...any) { _, _ = fmt.Fprintf(stdout, format+"\n", args...) }}
+	s := &system{namespace: namespace, say: func(format string, args ...any) {
+		_,
+			_ = fmt.Fprintf(stdout, format+"\n", args...)
+	}}
 	if s.dir, err = os.MkdirTemp("", "myao-sandbox-"); err != nil {
 		return err
 	}
@@ -81,23 +84,27 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 	}
 	own := newSecrets()
 	s.config = filepath.Join(s.dir, "config.yaml")
-	if err := writeConfig(s.config, s.dir, listener.Addr().String(), s.ports.door, tapListener.Addr().String(), o, thinks, own); err != nil {
+	if err := writeConfig(s.config, s.dir, listener.Addr().String(), s.ports.door, tapListener.Addr().String(), o,
+		thinks, own); err != nil {
 		return err
 	}
 	if s.settings, err = config.Load(s.config, os.LookupEnv); err != nil {
 		return err
 	}
-	s.server, err = client.NewLazyClient(client.Options{HostPort: s.ports.temporal, Namespace: namespace, Logger: slog.New(slog.DiscardHandler)})
+	s.server, err = client.NewLazyClient(client.Options{HostPort: s.ports.temporal, Namespace: namespace,
+		Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return fmt.Errorf("make a Temporal client: %w", err)
 	}
 	defer s.server.Close()
 	s.worker = s.child("worker", filepath.Join(o.bin, "worker"), "--config", s.config)
 	s.worker.isUp = polling(s.server)
-	s.mind = &inspector.Inspector{Config: s.settings, WebUI: workflowsOf("http://"+s.ports.ui, namespace), Worker: s.worker, Model: thinks.tap, Clock: time.Now}
+	s.mind = &inspector.Inspector{Config: s.settings, WebUI: workflowsOf("http://"+s.ports.ui, namespace),
+		Worker: s.worker, Model: thinks.tap, Clock: time.Now}
 	s.mind.Tickets = func() ([]desk.Ticket, error) { return desk.Read(tickets(s.dir)) }
 	w := newWorkspace(workspace.Config{
-		BotToken: own.Token, AppToken: own.App, SigningSecret: own.Signing, EventsURL: "http://" + s.ports.door + manifest.EventsPath,
+		BotToken: own.Token, AppToken: own.App, SigningSecret: own.Signing, EventsURL: "http://" + s.ports.door +
+			manifest.EventsPath,
 		TemporalUI: "http://" + s.ports.ui, Namespace: namespace, Mind: s.mind.Handler(),
 	}, o.quiet)
 	defer w.Close()
@@ -192,7 +199,8 @@ func findTemporal(bin string) (string, error) {
 	}
 	path, err := exec.LookPath(filepath.Join(bin, "temporal")) // which is temporal.exe on Windows
 	if err != nil {
-		return "", fmt.Errorf("the program temporal is neither in PATH nor in %s; run `make temporal` to install it", bin)
+		return "", fmt.Errorf("the program temporal is neither in PATH nor in %s; run `make temporal` to install it",
+			bin)
 	}
 	return path, nil
 }
@@ -254,7 +262,8 @@ func newSecrets() secrets {
 func newWorkspace(c workspace.Config, quiet int) *workspace.Workspace {
 	c.Scopes = manifest.Names(manifest.Scopes(config.Default()))
 	c.RetryAfter = []time.Duration{time.Second, 5 * time.Second, 30 * time.Second}
-	c.Hint = fmt.Sprintf("Mention @myao and it answers at once. Otherwise it waits for %d seconds of quiet, then decides whether to answer.", quiet)
+	c.Hint = fmt.Sprintf("Mention @myao and it answers at once. Otherwise it waits for %d seconds of quiet, then "+
+		"decides whether to answer.", quiet)
 	w := workspace.New(c)
 	bot := w.Bot().UserID
 	var people []string
@@ -270,7 +279,8 @@ func newWorkspace(c workspace.Config, quiet int) *workspace.Workspace {
 	w.AddChannel(workspace.Public, "random", everybody...)
 	w.AddChannel(workspace.Private, "secret-plans", bot, people[0], people[1])
 	// A guest is in no channel, so that the others have everything remembered.
-	people = append(people, w.AddUserAs(workspace.User{Name: "gil", Display: "gil (guest)", RealName: "Gil", Guest: true, Zone: "Europe/London"}).ID)
+	people = append(people, w.AddUserAs(workspace.User{Name: "gil", Display: "gil (guest)", RealName: "Gil",
+		Guest: true, Zone: "Europe/London"}).ID)
 	for _, id := range people {
 		w.AddChannel(workspace.DM, "", id)
 	}

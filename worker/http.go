@@ -45,7 +45,8 @@ func (h *probeServer) serve(ctx context.Context, retryInterval time.Duration) er
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	for logged := false; err != nil; listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", address) {
 		if !logged {
-			h.Logger.Error("the worker runs, but answers no probes and no scrapes: its address cannot be used; trying again", "error", err, "every", retryInterval.String())
+			h.Logger.Error("the worker runs, but answers no probes and no scrapes: its address cannot be used; "+
+				"trying again", "error", err, "every", retryInterval.String())
 			logged = true
 		}
 		if !pause.For(ctx, retryInterval) {
@@ -54,7 +55,8 @@ func (h *probeServer) serve(ctx context.Context, retryInterval time.Duration) er
 	}
 	h.Logger.Info("worker listens", "address", listener.Addr().String())
 	mux := http.NewServeMux()
-	web.RegisterProbes(mux, h.Telemetry.Registry, h.DatabaseReady(&h.store), h.checkTemporal, launch.SlackReady(h.slack), h.watch.Ready)
+	web.RegisterProbes(mux, h.Telemetry.Registry, h.DatabaseReady(&h.store), h.checkTemporal,
+		launch.SlackReady(h.slack), h.watch.Ready)
 	return web.Serve(ctx, web.NewServer(mux, web.DefaultLimits(), h.Logger), listener)
 }
 

@@ -55,7 +55,8 @@ func serve(ctx context.Context, p launch.Program) error {
 	h := &probeServer{
 		Program: p, temporal: c, watch: watch,
 		slack: slack.New(slack.Config{
-			Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL, TrustOrg: p.Config.Slack.TrustOrg(), Metrics: slack.NewMetrics(p.Telemetry.Registry), Gate: watch,
+			Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL, TrustOrg: p.Config.Slack.TrustOrg(),
+			Metrics: slack.NewMetrics(p.Telemetry.Registry), Gate: watch,
 		}),
 	}
 	group, ctx := errgroup.WithContext(ctx)
@@ -112,7 +113,8 @@ func runWorkers(ctx context.Context, h *probeServer, version worker.DeploymentOp
 	}
 	defer w.stop()
 	h.polling.Store(true)
-	p.Logger.Info("worker runs", "task_queues", []string{conversation.TaskQueue, conversation.ModelTaskQueue, conversation.ToolsTaskQueue},
+	p.Logger.Info("worker runs", "task_queues", []string{conversation.TaskQueue, conversation.ModelTaskQueue,
+		conversation.ToolsTaskQueue},
 		"deployment", version.Version.DeploymentName, "build_id", version.Version.BuildID)
 	select {
 	case <-ctx.Done():
@@ -125,7 +127,8 @@ func runWorkers(ctx context.Context, h *probeServer, version worker.DeploymentOp
 	}
 }
 
-func newActivities(ctx context.Context, p launch.Program, s *store.Store, client *slack.Client) (*activities.Activities, func(), error) {
+func newActivities(ctx context.Context, p launch.Program, s *store.Store, client *slack.Client) (*activities.Activities,
+	func(), error) {
 	directory := &channels.Directory{Store: s, Slack: client, Config: p.Config, Clock: time.Now, Logger: p.Logger}
 	ag, closeModels, err := agents.Open(ctx, p.Config, s, client, directory, p.Logger)
 	if err != nil {
@@ -136,15 +139,18 @@ func newActivities(ctx context.Context, p launch.Program, s *store.Store, client
 	files := document.New(client, documents, ag.Prompts.Material, p.Logger)
 	ag.Files = files
 	remote := mcp.New(mcp.Options{
-		Servers: p.Config.MCP.Servers, Store: s, Material: ag.Prompts.Material, Clock: time.Now, Logger: p.Logger, Metrics: mcp.NewMetrics(p.Telemetry.Registry),
+		Servers: p.Config.MCP.Servers, Store: s, Material: ag.Prompts.Material, Clock: time.Now, Logger: p.Logger,
+		Metrics: mcp.NewMetrics(p.Telemetry.Registry),
 	})
 	closeAll := func() {
 		remote.Close()
 		closeModels()
 	}
-	spent := &budget.Workspace{Calls: s, Slack: client, Limit: p.Config.WorkspaceBudget(), StartOfDay: p.Config.StartOfDay, Clock: time.Now}
-	p.Telemetry.Registry.MustRegister(telemetry.Gauge("myao_budget_used_ratio", "Share of the workspace's budget of the day that is used, "+
-		"1 where it is reached; 0 without a limit, -1 when the database or Slack does not answer.", spent.Used))
+	spent := &budget.Workspace{Calls: s, Slack: client, Limit: p.Config.WorkspaceBudget(),
+		StartOfDay: p.Config.StartOfDay, Clock: time.Now}
+	p.Telemetry.Registry.MustRegister(telemetry.Gauge("myao_budget_used_ratio",
+		"Share of the workspace's budget of the day that is used, "+
+			"1 where it is reached; 0 without a limit, -1 when the database or Slack does not answer.", spent.Used))
 	statuses := activities.Statuses{Servers: slices.Collect(maps.Keys(p.Config.MCP.Servers))}
 	if p.Config.Slack.Status {
 		statuses.Board = threadstatus.NewBoard(client, time.Now, p.Logger)
@@ -152,11 +158,17 @@ func newActivities(ctx context.Context, p launch.Program, s *store.Store, client
 	return activities.New(&activities.Activities{
 		Store: s, Slack: client, Directory: directory, Agents: ag,
 		Missed: catchup.New(&catchup.Reader{
-			Store: s, Slack: client, Recorder: record.New(&record.Recorder{Store: s, Directory: directory, Operators: p.Config.Slack.Operators}), Directory: directory,
+			Store: s, Slack: client, Recorder: record.New(&record.Recorder{Store: s, Directory: directory,
+				Operators: p.Config.Slack.Operators}), Directory: directory,
 			FirstWindow: p.Config.Memory.ShortTermWindow(), ThreadWindow: p.Config.Response.ThreadMemory(),
 			Clock: time.Now, Logger: p.Logger,
 		}),
-		Tools: ag.Tools(client, directory, webpage.New(webpage.Options{PDF: documents, Memory: files.Memory, Denied: p.Config.Tools.Denied()}), files, remote, p.Config.Secrets()), Limits: p.Config.Tools, Budget: spent, Retention: p.Config.Retention, SecondLook: p.Config.Response.SecondLook, Feedback: p.Config.Slack.Feedback, Shadow: p.Config.Shadow, StartOfDay: p.Config.StartOfDay, Promises: &activities.Turnstile{}, AtOnce: &activities.AtOnce{Off: !p.Config.Worker.PostsAtOnce}, Language: p.Config.Language,
+		Tools: ag.Tools(client, directory,
+			webpage.New(webpage.Options{PDF: documents, Memory: files.Memory, Denied: p.Config.Tools.Denied()}), files,
+			remote, p.Config.Secrets()), Limits: p.Config.Tools, Budget: spent, Retention: p.Config.Retention,
+		SecondLook: p.Config.Response.SecondLook, Feedback: p.Config.Slack.Feedback, Shadow: p.Config.Shadow,
+		StartOfDay: p.Config.StartOfDay, Promises: &activities.Turnstile{},
+		AtOnce: &activities.AtOnce{Off: !p.Config.Worker.PostsAtOnce}, Language: p.Config.Language,
 		Statuses: statuses, Clock: time.Now, Logger: p.Logger, Metrics: activities.NewMetrics(p.Telemetry.Registry),
 	}), closeAll, nil
 }

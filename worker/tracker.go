@@ -18,8 +18,10 @@ type activityTracker struct {
 }
 
 // InterceptActivity tracks each attempt.
-func (t *activityTracker) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
-	return &trackedActivity{ActivityInboundInterceptorBase: interceptor.ActivityInboundInterceptorBase{Next: next}, running: &t.running}
+func (t *activityTracker) InterceptActivity(_ context.Context,
+	next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+	return &trackedActivity{ActivityInboundInterceptorBase: interceptor.ActivityInboundInterceptorBase{Next: next},
+		running: &t.running}
 }
 
 type trackedActivity struct {

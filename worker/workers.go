@@ -39,7 +39,8 @@ type workers struct{ main, model, tools worker.Worker }
 
 func (w workers) all() []worker.Worker { return []worker.Worker{w.main, w.model, w.tools} }
 
-func newWorkers(c client.Client, a *activities.Activities, tracker *activityTracker, settings config.Worker, version worker.DeploymentOptions, fatal func(error)) workers {
+func newWorkers(c client.Client, a *activities.Activities, tracker *activityTracker, settings config.Worker,
+	version worker.DeploymentOptions, fatal func(error)) workers {
 	worker.SetStickyWorkflowCacheSize(settings.CachedWorkflows)
 	options := worker.Options{
 		WorkerStopTimeout: stopTimeout, OnFatalError: fatal, DeploymentOptions: version,
@@ -62,7 +63,8 @@ func newWorkers(c client.Client, a *activities.Activities, tracker *activityTrac
 	options.TaskQueueActivitiesPerSecond = settings.ModelCallsPerSecond // 0: no limit
 	w.model = worker.New(c, conversation.ModelTaskQueue, options)
 
-	w.main.RegisterWorkflowWithOptions(workflows.Conversation, workflow.RegisterOptions{Name: conversation.WorkflowType})
+	w.main.RegisterWorkflowWithOptions(workflows.Conversation,
+		workflow.RegisterOptions{Name: conversation.WorkflowType})
 	w.main.RegisterWorkflow(workflows.Memory)
 	w.main.RegisterWorkflow(workflows.CatchUp)
 	w.main.RegisterWorkflow(workflows.CatchUpAll)
@@ -70,8 +72,10 @@ func newWorkers(c client.Client, a *activities.Activities, tracker *activityTrac
 	w.main.RegisterWorkflow(workflows.Retention)
 	w.main.RegisterWorkflow(workflows.Hindsight)
 	w.main.RegisterWorkflow(workflows.Shadow)
-	w.main.RegisterWorkflowWithOptions(workflows.ForgetPerson, workflow.RegisterOptions{Name: temporal.ForgetPersonWorkflow})
-	w.main.RegisterWorkflowWithOptions(workflows.Introduction, workflow.RegisterOptions{Name: temporal.IntroductionWorkflow})
+	w.main.RegisterWorkflowWithOptions(workflows.ForgetPerson,
+		workflow.RegisterOptions{Name: temporal.ForgetPersonWorkflow})
+	w.main.RegisterWorkflowWithOptions(workflows.Introduction,
+		workflow.RegisterOptions{Name: temporal.IntroductionWorkflow})
 	// Each worker runs every activity; the workflow chooses the queue.
 	for _, one := range w.all() {
 		one.RegisterActivity(a)

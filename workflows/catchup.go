@@ -84,7 +84,8 @@ func CatchUp(ctx workflow.Context, in CatchUpInput) (CatchUpOutput, error) {
 			request.Limit, size, pause = promptChannels, 1, 0
 		}
 		var unread activities.ListUnreadOutput
-		err := workflow.ExecuteActivity(background(ctx, time.Minute, "list unread channels"), do.ListUnread, request).Get(ctx, &unread)
+		err := workflow.ExecuteActivity(background(ctx, time.Minute, "list unread channels"), do.ListUnread, request).
+			Get(ctx, &unread)
 		if err != nil || len(unread.Channels) == 0 {
 			return c.done, err
 		}
@@ -141,15 +142,17 @@ func (c *catchUp) listAtSlack() {
 func (c *catchUp) readAll(channels []string, size, pause int) error {
 	c.showProgress()
 	var failed [][]string
-	err := forEach(c.ctx, slices.Collect(slices.Chunk(channels, size)), catchUpConcurrency, func(ctx workflow.Context, channels []string) {
-		for _, channel := range c.read(ctx, channels, pause) {
-			failed = append(failed, []string{channel})
-		}
-	})
+	err := forEach(c.ctx, slices.Collect(slices.Chunk(channels, size)), catchUpConcurrency,
+		func(ctx workflow.Context, channels []string) {
+			for _, channel := range c.read(ctx, channels, pause) {
+				failed = append(failed, []string{channel})
+			}
+		})
 	if err != nil {
 		return err
 	}
-	return forEach(c.ctx, failed, catchUpConcurrency, func(ctx workflow.Context, channels []string) { c.read(ctx, channels, pause) })
+	return forEach(c.ctx, failed, catchUpConcurrency,
+		func(ctx workflow.Context, channels []string) { c.read(ctx, channels, pause) })
 }
 
 // read reads channels in one activity, and returns those that it could not read.
@@ -183,6 +186,7 @@ func (c *catchUp) showProgress() {
 
 // ChannelSync has Slack list the channels that the bot is in, and saves them.
 func ChannelSync(ctx workflow.Context) (out activities.SyncOutput, err error) {
-	err = workflow.ExecuteActivity(background(ctx, listTimeout, "list channels at Slack"), do.SyncChannels).Get(ctx, &out)
+	err = workflow.ExecuteActivity(background(ctx, listTimeout, "list channels at Slack"), do.SyncChannels).
+		Get(ctx, &out)
 	return out, err
 }

@@ -161,7 +161,8 @@ func (r *conversationRun) resume() {
 // four seconds, that limit is two hours away.
 func (r *conversationRun) defers(effect conversation.Effect) bool {
 	switch effect.(type) {
-	case conversation.Judge, conversation.Check, conversation.Compose, conversation.Look, conversation.Post, conversation.Act, conversation.EndPromise:
+	case conversation.Judge, conversation.Check, conversation.Compose, conversation.Look, conversation.Post,
+		conversation.Act, conversation.EndPromise:
 		r.deferred = r.deferred || shouldContinueAsNew(r.ctx)
 		return r.deferred
 	}
@@ -176,7 +177,8 @@ const byCancellation = "cancellation"
 func (r *conversationRun) dropCancelled() {
 	if r.state.Phase != conversation.Idle && !r.state.Posting {
 		// A conversation that only waits has no decision in the ledger: this record explains it.
-		r.recordOrder(order{conversation.Order{By: byCancellation}, conversation.UpdateDrop + "/" + workflow.GetInfo(r.ctx).WorkflowExecution.RunID, conversation.UpdateDrop})
+		r.recordOrder(order{conversation.Order{By: byCancellation}, conversation.UpdateDrop + "/" +
+			workflow.GetInfo(r.ctx).WorkflowExecution.RunID, conversation.UpdateDrop})
 	}
 	r.dropAll(byCancellation)
 	if r.deferred { // a post: no other run will resume it
@@ -206,7 +208,8 @@ func (r *conversationRun) await() error {
 	}
 	ordersDone, cancelled := r.ordersDone, r.cancellable.Err()
 	return workflow.Await(r.ctx, func() bool {
-		return r.signals.Len() > 0 || r.ordersDone != ordersDone || r.cancellable.Err() != cancelled || r.timer.fired() ||
+		return r.signals.Len() > 0 || r.ordersDone != ordersDone || r.cancellable.Err() != cancelled ||
+			r.timer.fired() ||
 			r.work.ready() >= 0 || firstReady(r.acts) >= 0 ||
 			(len(r.detached) > 0 && r.detached[0].future.IsReady())
 	})

@@ -84,8 +84,10 @@ func details(s *conversation.State) string {
 		fmt.Fprintf(&b, "\n\n%s came meanwhile", count(n, "message"))
 	}
 	if n := len(s.Proposals); n > 0 {
-		first := slices.MinFunc(s.Proposals, func(a, b conversation.OpenProposal) int { return a.LapsesAt.Compare(b.LapsesAt) })
-		fmt.Fprintf(&b, "\n\n%s for people to decide about, next lapses %s", count(n, "proposal"), first.LapsesAt.UTC().Format("Mon 2 Jan 15:04 MST"))
+		first := slices.MinFunc(s.Proposals,
+			func(a, b conversation.OpenProposal) int { return a.LapsesAt.Compare(b.LapsesAt) })
+		fmt.Fprintf(&b, "\n\n%s for people to decide about, next lapses %s", count(n, "proposal"), first.LapsesAt.UTC().
+			Format("Mon 2 Jan 15:04 MST"))
 	}
 	if n := len(s.Promises); n > 0 {
 		first := slices.MinFunc(s.Promises, func(a, b conversation.OpenPromise) int { return a.DueAt.Compare(b.DueAt) })

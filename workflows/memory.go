@@ -86,8 +86,9 @@ func (m *memory) part() (next *chat.Scope, err error) {
 		return nil, err
 	}
 	m.team = found.Team
-	workflow.SetCurrentDetails(m.ctx, fmt.Sprintf("%d %s to remember in this part; so far %d threads, %d channels, %d failed",
-		len(found.Scopes), kind, m.in.Done.Threads, m.in.Done.Channels, m.in.Done.Failed))
+	workflow.SetCurrentDetails(m.ctx,
+		fmt.Sprintf("%d %s to remember in this part; so far %d threads, %d channels, %d failed",
+			len(found.Scopes), kind, m.in.Done.Threads, m.in.Done.Channels, m.in.Done.Failed))
 	return found.Next, forEach(m.ctx, found.Scopes, max(m.in.MaxConcurrent, 1), m.remember)
 }
 

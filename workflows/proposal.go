@@ -20,7 +20,8 @@ func (r *conversationRun) act(e conversation.Act) {
 	o := activityOptions(2*time.Minute, 24*time.Hour, "do what was approved")
 	o.TaskQueue, o.Priority = conversation.ToolsTaskQueue, replyPriority(true, "")
 	in := activities.ProposalInput{Conversation: r.in.Conversation, Trigger: e.TS, Proposal: e.ID}
-	r.acts = append(r.acts, workPart{id: e.ID, future: workflow.ExecuteActivity(workflow.WithActivityOptions(r.ctx, o), do.Act, in), result: func(f workflow.Future) conversation.Event {
+	r.acts = append(r.acts, workPart{id: e.ID, future: workflow.ExecuteActivity(workflow.WithActivityOptions(r.ctx, o),
+		do.Act, in), result: func(f workflow.Future) conversation.Event {
 		var out activities.ActOutput
 		if err := f.Get(r.ctx, &out); err != nil {
 			workflow.GetLogger(r.ctx).Error("approved call not made", "trigger", e.TS, "proposal", e.ID, "error", err)
@@ -32,7 +33,8 @@ func (r *conversationRun) act(e conversation.Act) {
 // showProposal has the message of a proposal or a promise show what has become of it. The conversation does not wait
 // for it.
 func (r *conversationRun) showProposal(e conversation.ShowProposal) {
-	ctx := workflow.WithActivityOptions(r.ctx, activityOptions(30*time.Second, time.Hour, "show what became of a proposal"))
+	ctx := workflow.WithActivityOptions(r.ctx, activityOptions(30*time.Second, time.Hour,
+		"show what became of a proposal"))
 	in := activities.ProposalInput{Conversation: r.in.Conversation, Trigger: e.TS, Proposal: e.ID, Close: e.Close}
 	r.detach(ctx, "show what became of a proposal", e.TS, do.ShowProposal, in)
 }

@@ -13,7 +13,8 @@ import (
 
 func (r *conversationRun) task(epoch int, trigger conversation.Item) activities.Task {
 	return activities.Task{
-		Conversation: r.in.Conversation, Trigger: trigger.TS, Revision: trigger.Revision, Decision: r.decisionKey(epoch), Epoch: epoch,
+		Conversation: r.in.Conversation, Trigger: trigger.TS, Revision: trigger.Revision,
+		Decision: r.decisionKey(epoch), Epoch: epoch,
 	}
 }
 
@@ -26,7 +27,8 @@ func (r *conversationRun) taskOf(epoch int, trigger conversation.Item, occasion 
 
 // judge starts a judgment. A failed one is silence.
 func (r *conversationRun) judge(e conversation.Judge) {
-	in := activities.JudgeInput{Task: r.task(e.Epoch, e.Trigger), MaxDelay: r.state.Policy.MaxDelay, Pending: r.state.PendingTS()}
+	in := activities.JudgeInput{Task: r.task(e.Epoch, e.Trigger), MaxDelay: r.state.Policy.MaxDelay,
+		Pending: r.state.PendingTS()}
 	r.start(modelOptions("judge message "+e.Trigger.TS), do.Judge, in, func(f workflow.Future) conversation.Event {
 		var out activities.JudgeOutput
 		if err := f.Get(r.ctx, &out); err != nil {
@@ -40,7 +42,8 @@ func (r *conversationRun) judge(e conversation.Judge) {
 
 func (r *conversationRun) compose(e conversation.Compose) {
 	in := activities.ComposeInput{
-		Task: r.taskOf(e.Epoch, e.Trigger, e.Occasion), Addressed: e.Addressed, Notice: e.Notice, Stop: e.Stop, Ordered: e.Ordered, Oldest: e.Oldest, Round: e.Round, Until: e.Until,
+		Task: r.taskOf(e.Epoch, e.Trigger, e.Occasion), Addressed: e.Addressed, Notice: e.Notice, Stop: e.Stop,
+		Ordered: e.Ordered, Oldest: e.Oldest, Round: e.Round, Until: e.Until,
 	}
 	o := modelOptions("compose reply to " + e.Trigger.TS)
 	switch {
@@ -74,13 +77,17 @@ func (r *conversationRun) look(e conversation.Look) {
 		}
 		o := activityOptions(30*time.Second, 10*time.Minute, step.Tool)
 		o.TaskQueue, o.Priority = conversation.ToolsTaskQueue, replyPriority(e.Addressed, e.Occasion)
-		in := activities.LookInput{Task: r.taskOf(e.Epoch, e.Trigger, e.Occasion), Step: step.ID, Addressed: e.Addressed}
-		r.work.parts = append(r.work.parts, workPart{future: workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, o), do.Look, in), result: func(f workflow.Future) conversation.Event {
-			if err := f.Get(r.ctx, nil); err != nil {
-				workflow.GetLogger(r.ctx).Warn("step not done", "trigger", e.Trigger.TS, "tool", step.Tool, "error", err)
-			}
-			return conversation.Looked{Epoch: e.Epoch, Step: step.ID}
-		}})
+		in := activities.LookInput{Task: r.taskOf(e.Epoch, e.Trigger, e.Occasion), Step: step.ID,
+			Addressed: e.Addressed}
+		r.work.parts = append(r.work.parts,
+			workPart{future: workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, o), do.Look, in),
+				result: func(f workflow.Future) conversation.Event {
+					if err := f.Get(r.ctx, nil); err != nil {
+						workflow.GetLogger(r.ctx).Warn("step not done", "trigger", e.Trigger.TS, "tool", step.Tool,
+							"error", err)
+					}
+					return conversation.Looked{Epoch: e.Epoch, Step: step.ID}
+				}})
 	}
 }
 
@@ -95,21 +102,23 @@ func (r *conversationRun) post(e conversation.Post) {
 		Summary:             "post reply to " + e.Trigger.TS,
 	})
 	r.failure = ""
-	r.work = &work{cancel: func() {}, parts: []workPart{{future: workflow.ExecuteLocalActivity(ctx, do.PostAtOnce, in), result: func(f workflow.Future) conversation.Event {
-		var out activities.ReplyOutput
-		err := f.Get(r.ctx, &out)
-		switch {
-		case err != nil:
-			workflow.GetLogger(r.ctx).Warn("reply not posted at once", "trigger", e.Trigger.TS, "error", err)
-		case out.Result != "":
-			return conversation.Posted{Epoch: e.Epoch, Result: out.Result, Opened: out.Opened, Promised: out.Promised}
-		}
-		if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok && failed.NextRetryDelay() > 0 {
-			in.NotBefore = r.now().Add(failed.NextRetryDelay())
-		}
-		r.postFromQueue(e, in)
-		return nil
-	}}}}
+	r.work = &work{cancel: func() {}, parts: []workPart{{future: workflow.ExecuteLocalActivity(ctx, do.PostAtOnce, in),
+		result: func(f workflow.Future) conversation.Event {
+			var out activities.ReplyOutput
+			err := f.Get(r.ctx, &out)
+			switch {
+			case err != nil:
+				workflow.GetLogger(r.ctx).Warn("reply not posted at once", "trigger", e.Trigger.TS, "error", err)
+			case out.Result != "":
+				return conversation.Posted{Epoch: e.Epoch, Result: out.Result, Opened: out.Opened,
+					Promised: out.Promised}
+			}
+			if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok && failed.NextRetryDelay() > 0 {
+				in.NotBefore = r.now().Add(failed.NextRetryDelay())
+			}
+			r.postFromQueue(e, in)
+			return nil
+		}}}}
 }
 
 // postFromQueue tries for longer when somebody waits for the answer: a late answer is better
@@ -143,7 +152,8 @@ func message(err error) string {
 
 // settle records the outcome of a decision. The conversation does not wait for it.
 func (r *conversationRun) settle(e conversation.Settle) {
-	ctx := workflow.WithActivityOptions(r.ctx, activityOptions(10*time.Second, time.Hour, "write down: "+string(e.Outcome)))
+	ctx := workflow.WithActivityOptions(r.ctx, activityOptions(10*time.Second, time.Hour,
+		"write down: "+string(e.Outcome)))
 	in := activities.SettleInput{
 		Task: r.taskOf(e.Epoch, e.Trigger, e.Occasion), Addressed: e.Addressed, Outcome: e.Outcome, By: e.By,
 	}

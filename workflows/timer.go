@@ -24,7 +24,8 @@ func (d *deadlineTimer) set(ctx workflow.Context, at time.Time, summary string) 
 	}
 	ctx, d.cancel = workflow.WithCancel(ctx)
 	d.at = at
-	d.future = workflow.NewTimerWithOptions(ctx, max(at.Sub(workflow.Now(ctx)), time.Millisecond), workflow.TimerOptions{Summary: summary})
+	d.future = workflow.NewTimerWithOptions(ctx, max(at.Sub(workflow.Now(ctx)), time.Millisecond),
+		workflow.TimerOptions{Summary: summary})
 }
 
 // fired reports whether the timer has fired since clearFired.

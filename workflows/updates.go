@@ -21,25 +21,30 @@ func (r *conversationRun) registerHandlers() error {
 		return err
 	}
 	return errors.Join(
-		r.registerUpdate(conversation.UpdateAnswerNow, "answer at once what is being waited for", r.validateAnswerNow, func(_ workflow.Context, o order) error {
-			r.apply(conversation.AnswerNow{By: o.By})
-			r.recordOrder(o)
-			return nil
-		}),
-		r.registerUpdate(conversation.UpdateDrop, "give up whatever waits", r.validateDrop, func(_ workflow.Context, o order) error {
-			r.apply(conversation.Drop{By: o.By})
-			r.recordOrder(o)
-			return nil
-		}),
-		r.registerUpdate(conversation.UpdateSnooze, "be silent here for some seconds", validateSnooze, func(ctx workflow.Context, o order) error {
-			return r.silenceUntil(ctx, o, r.now().Add(time.Duration(o.Seconds)*time.Second))
-		}),
-		r.registerUpdate(conversation.UpdateMute, "be silent here until unmuted", nil, func(ctx workflow.Context, o order) error {
-			return r.silenceUntil(ctx, o, r.now().Add(conversation.MuteDuration))
-		}),
-		r.registerUpdate(conversation.UpdateUnmute, "end a mute or a snooze", nil, func(ctx workflow.Context, o order) error {
-			return r.silenceUntil(ctx, o, time.Time{})
-		}),
+		r.registerUpdate(conversation.UpdateAnswerNow, "answer at once what is being waited for", r.validateAnswerNow,
+			func(_ workflow.Context, o order) error {
+				r.apply(conversation.AnswerNow{By: o.By})
+				r.recordOrder(o)
+				return nil
+			}),
+		r.registerUpdate(conversation.UpdateDrop, "give up whatever waits", r.validateDrop,
+			func(_ workflow.Context, o order) error {
+				r.apply(conversation.Drop{By: o.By})
+				r.recordOrder(o)
+				return nil
+			}),
+		r.registerUpdate(conversation.UpdateSnooze, "be silent here for some seconds", validateSnooze,
+			func(ctx workflow.Context, o order) error {
+				return r.silenceUntil(ctx, o, r.now().Add(time.Duration(o.Seconds)*time.Second))
+			}),
+		r.registerUpdate(conversation.UpdateMute, "be silent here until unmuted", nil,
+			func(ctx workflow.Context, o order) error {
+				return r.silenceUntil(ctx, o, r.now().Add(conversation.MuteDuration))
+			}),
+		r.registerUpdate(conversation.UpdateUnmute, "end a mute or a snooze", nil,
+			func(ctx workflow.Context, o order) error {
+				return r.silenceUntil(ctx, o, time.Time{})
+			}),
 	)
 }
 
@@ -51,7 +56,8 @@ type order struct {
 
 // registerUpdate registers an update with its validator, which may be nil. Every order needs
 // By, for the audit.
-func (r *conversationRun) registerUpdate(name, description string, validate func(conversation.Order) error, execute func(workflow.Context, order) error) error {
+func (r *conversationRun) registerUpdate(name, description string, validate func(conversation.Order) error,
+	execute func(workflow.Context, order) error) error {
 	handler := func(ctx workflow.Context, o conversation.Order) error {
 		err := execute(ctx, order{o, workflow.GetCurrentUpdateInfo(ctx).ID, name})
 		r.ordersDone++
@@ -91,7 +97,8 @@ func (r *conversationRun) validateDrop(conversation.Order) error {
 }
 
 func (r *conversationRun) nothingPending() error {
-	return temporal.NewApplicationError(fmt.Sprintf("nothing waits here: the conversation is %s", r.state.Phase), conversation.Refused, r.state.Phase)
+	return temporal.NewApplicationError(fmt.Sprintf("nothing waits here: the conversation is %s", r.state.Phase),
+		conversation.Refused, r.state.Phase)
 }
 
 func validateSnooze(o conversation.Order) error {
@@ -129,7 +136,8 @@ func (r *conversationRun) recordOrder(o order) {
 }
 
 func (r *conversationRun) orderInput(o order, until time.Time) activities.RecordOrderInput {
-	return activities.RecordOrderInput{Conversation: r.in.Conversation, ID: o.id, Kind: o.kind, By: o.By, At: r.now(), Until: until}
+	return activities.RecordOrderInput{Conversation: r.in.Conversation, ID: o.id, Kind: o.kind, By: o.By, At: r.now(),
+		Until: until}
 }
 
 func (o order) String() string { return o.kind + ", ordered by " + o.By }

@@ -78,10 +78,12 @@ func (r *conversationRun) detach(ctx workflow.Context, what, trigger string, act
 	r.detached = append(r.detached, detached{what, trigger, workflow.ExecuteActivity(ctx, activity, in)})
 }
 
-func (r *conversationRun) start(o workflow.ActivityOptions, activity, in any, result func(workflow.Future) conversation.Event) {
+func (r *conversationRun) start(o workflow.ActivityOptions, activity, in any,
+	result func(workflow.Future) conversation.Event) {
 	r.failure = ""
 	ctx, cancel := workflow.WithCancel(workflow.WithActivityOptions(r.ctx, o))
-	r.work = &work{cancel: cancel, parts: []workPart{{future: workflow.ExecuteActivity(ctx, activity, in), result: result}}}
+	r.work = &work{cancel: cancel,
+		parts: []workPart{{future: workflow.ExecuteActivity(ctx, activity, in), result: result}}}
 }
 
 var do *activities.Activities // names the activities; never called

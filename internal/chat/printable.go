@@ -18,7 +18,10 @@ var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f",
 // goes through it where it comes in; what people write, where it is shown to a model.
 func Printable(s string) string {
 	// Most texts are clean, and are not copied. U+2028 and U+2029 are line breaks, but not control characters.
-	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return isInvisible(r) || r == '\u2028' || r == '\u2029' }) {
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
+		return isInvisible(r) || r == '\u2028' ||
+			r == '\u2029'
+	}) {
 		return s
 	}
 	runes := []rune(lineBreaks.Replace(strings.ToValidUTF8(s, "\uFFFD")))

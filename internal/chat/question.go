@@ -18,5 +18,6 @@ var (
 // AsksQuestion reports whether a text ends in a question, in Japanese with or without its mark.
 func AsksQuestion(text string) bool {
 	text = trailer.ReplaceAllString(text, "")
-	return strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？") || unmarked.MatchString(text) && !takenNote.MatchString(text)
+	return strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？") || unmarked.MatchString(text) &&
+		!takenNote.MatchString(text)
 }

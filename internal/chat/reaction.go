@@ -18,7 +18,8 @@ type Reaction struct {
 // answers are the emoji that may stand for an answer. None of them says that a matter is seen to, as
 // :eyes: and :white_check_mark: do.
 var answers = []struct{ name, character string }{
-	{"+1", "👍"}, {"ok_hand", "👌"}, {"heart", "❤️"}, {"tada", "🎉"}, {"pray", "🙏"}, {"bow", "🙇"}, {"wave", "👋"}, {"smile", "😄"},
+	{"+1", "👍"}, {"ok_hand", "👌"}, {"heart", "❤️"}, {"tada", "🎉"}, {"pray", "🙏"}, {"bow", "🙇"}, {"wave", "👋"},
+	{"smile", "😄"},
 }
 
 // AnswerReactions are Slack's names of the emoji that may stand for an answer.

@@ -70,6 +70,7 @@ func (a Agent) Second() (second Agent, ok bool) {
 	f := a.Fallback
 	return Agent{
 		Provider: f.Provider, APIKey: f.APIKey, BaseURL: f.BaseURL, Model: f.Model, Temperature: f.Temperature,
-		MaxOutputTokens: cmp.Or(f.MaxOutputTokens, a.MaxOutputTokens), SystemPrompt: cmp.Or(f.SystemPrompt, a.SystemPrompt),
+		MaxOutputTokens: cmp.Or(f.MaxOutputTokens, a.MaxOutputTokens),
+		SystemPrompt:    cmp.Or(f.SystemPrompt, a.SystemPrompt),
 	}, f.Provider != ""
 }

@@ -120,8 +120,9 @@ func (s ChannelSettings) Budget() Budget { return Budget{Calls: s.DailyCalls, To
 func (c Config) Policy(s ChannelSettings) conversation.Policy {
 	whole := func(d time.Duration) int { return int(d / time.Second) }
 	return conversation.Policy{
-		MinWait: whole(s.MinWait), Jitter: s.JitterRatio, MaxWait: whole(s.MaxWait), MaxDelay: whole(s.MaxDelay), FollowUpWait: whole(s.FollowUpWait),
-		IdleClose: whole(c.Response.IdleClose()),
+		MinWait: whole(s.MinWait), Jitter: s.JitterRatio, MaxWait: whole(s.MaxWait), MaxDelay: whole(s.MaxDelay),
+		FollowUpWait: whole(s.FollowUpWait),
+		IdleClose:    whole(c.Response.IdleClose()),
 	}
 }
 
@@ -153,11 +154,13 @@ func (c Config) Channel(f ChannelFacts) ChannelSettings {
 	s.Tools = c.Tools.Enabled
 	if own.Tools != nil || s.Remember == RememberNowhere {
 		s.Tools = slices.DeleteFunc(slices.Clone(s.Tools), func(name string) bool {
-			return own.Tools != nil && !slices.Contains(own.Tools, name) || name == chat.ToolRemember && s.Remember == RememberNowhere
+			return own.Tools != nil && !slices.Contains(own.Tools, name) || name == chat.ToolRemember &&
+				s.Remember == RememberNowhere
 		})
 	}
 	if own.Tools != nil {
-		s.MCPTools = slices.DeleteFunc(slices.Clone(own.Tools), func(name string) bool { return !c.MCP.toolOfServer(name) })
+		s.MCPTools = slices.DeleteFunc(slices.Clone(own.Tools),
+			func(name string) bool { return !c.MCP.toolOfServer(name) })
 		if s.MCPTools == nil {
 			s.MCPTools = []string{}
 		}

@@ -61,7 +61,8 @@ func databaseURL(f *faults, key, v string) {
 	u, err := url.Parse(v)
 	switch {
 	case strings.HasPrefix(v, "postgres") && (misplacedAt(v) || errors.As(err, new(url.EscapeError))):
-		f.add(key, shown, "%s with one @, before HOST; elsewhere, such as in a password, write %%40 for @, %%2F for /, %%3F for ?, %%23 for #, %%25 for %%", allowed)
+		f.add(key, shown, "%s with one @, before HOST; elsewhere, such as in a password, write %%40 for @, %%2F for "+
+			"/, %%3F for ?, %%23 for #, %%25 for %%", allowed)
 	case err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") || u.Opaque != "":
 		f.add(key, shown, "%s", allowed)
 	default:

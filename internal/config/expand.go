@@ -28,7 +28,8 @@ func (d *decoder) expand(s string, at place) string {
 		inside, rest, closed := strings.Cut(after, "}")
 		name, def, hasDefault := strings.Cut(inside, ":-")
 		if !closed || !variableName.MatchString(name) || strings.Contains(def, "${") {
-			d.faults.add(at.key, nil, "has a ${ that is neither ${NAME} nor ${NAME:-default}; write $${ for a literal ${")
+			d.faults.add(at.key, nil, "has a ${ that is neither ${NAME} nor ${NAME:-default}; write $${ for a "+
+				"literal ${")
 			return ""
 		}
 		d.faults.from[at.key] = append(d.faults.from[at.key], name)

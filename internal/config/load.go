@@ -54,7 +54,8 @@ func (j Judge) change(c *Config) {
 
 // unused are the beginnings of the keys that a judge does not use.
 func (j Judge) unused() []string {
-	keys := []string{"slack.bot_token", "slack.signing_secret", "slack.app_token", "server.", "database.", "encryption.", "worker.", "shadow.",
+	keys := []string{"slack.bot_token", "slack.signing_secret", "slack.app_token", "server.", "database.",
+		"encryption.", "worker.", "shadow.",
 		"agents.response.fallback.", "agents.judgment.fallback.", "agents.memory.fallback."}
 	if j.Offline {
 		keys = append(keys, "llm.", "agents.judgment.api_key", "agents.judgment.base_url")

@@ -38,13 +38,15 @@ const (
 var rules = map[string]rule{
 	"Slack.APIURL":             text(webURL),
 	"Slack.ThreadHistoryLimit": whole(1, maxThreadHistory),
-	"Slack.Command":            matches(`^/[\p{Ll}\p{Lo}\p{N}_-]{1,31}$`, "must be a slash and up to 31 lower-case letters, digits and any of - _"),
-	"Slack.Operators":          matches(`^[UW][A-Z0-9]+$`, "must be the id of a user, U… or W…"),
-	"Slack.EveryoneMay":        everyonesPermissions,
-	"Slack.OutsidersMay":       permissions,
-	"Slack.HushReaction":       matches(`^[\p{Ll}\p{Lo}\p{M}\p{N}_+'-]{0,100}$`, "must be the name of an emoji, such as shushing_face, or empty"),
-	"Slack.OtherWorkspaces":    oneOf(External, Internal),
-	"Slack.Feedback":           oneOf(FeedbackAddressed, FeedbackAll, FeedbackOff),
+	"Slack.Command": matches(`^/[\p{Ll}\p{Lo}\p{N}_-]{1,31}$`,
+		"must be a slash and up to 31 lower-case letters, digits and any of - _"),
+	"Slack.Operators":    matches(`^[UW][A-Z0-9]+$`, "must be the id of a user, U… or W…"),
+	"Slack.EveryoneMay":  everyonesPermissions,
+	"Slack.OutsidersMay": permissions,
+	"Slack.HushReaction": matches(`^[\p{Ll}\p{Lo}\p{M}\p{N}_+'-]{0,100}$`,
+		"must be the name of an emoji, such as shushing_face, or empty"),
+	"Slack.OtherWorkspaces": oneOf(External, Internal),
+	"Slack.Feedback":        oneOf(FeedbackAddressed, FeedbackAll, FeedbackOff),
 
 	"Server.Address":   text(address),
 	"Database.URL":     text(databaseURL),
@@ -203,7 +205,8 @@ func daysOrForever(least int64) rule {
 		if days := v.Int(); days != 0 && (days < least || days > maxKeptDays) {
 			f.add(key, days, "must be a whole number from %d to %d, or 0 for ever", least, maxKeptDays)
 		}
-	}, map[string]any{"anyOf": []any{map[string]any{"const": 0}, map[string]any{"type": "integer", "minimum": least, "maximum": maxKeptDays}}}}
+	}, map[string]any{"anyOf": []any{map[string]any{"const": 0}, map[string]any{"type": "integer", "minimum": least,
+		"maximum": maxKeptDays}}}}
 }
 
 func oneOf[T ~string](allowed ...T) rule {
@@ -223,7 +226,8 @@ func oneOf[T ~string](allowed ...T) rule {
 var permissions = oneOf(MayStatus, MayWhy, MaySnooze, MayMute, MayHush, MayAnswerNow, MayNotes, MayForget)
 
 // everyonesPermissions are permissions and what no outsider may have.
-var everyonesPermissions = oneOf(MayStatus, MayWhy, MaySnooze, MayMute, MayHush, MayAnswerNow, MayNotes, MayForget, MayApprove)
+var everyonesPermissions = oneOf(MayStatus, MayWhy, MaySnooze, MayMute, MayHush, MayAnswerNow, MayNotes, MayForget,
+	MayApprove)
 
 func matches(pattern, message string) rule {
 	form := regexp.MustCompile(pattern)
@@ -259,7 +263,8 @@ func unlessEmpty(r rule) rule {
 
 // deploymentName excludes the dot and the colon, which separate a deployment's name from its build
 // id in Temporal.
-var deploymentName = matches(`^[A-Za-z0-9_+@-]{0,128}$`, "must be empty, or up to 128 letters, digits and any of - _ + @")
+var deploymentName = matches(`^[A-Za-z0-9_+@-]{0,128}$`,
+	"must be empty, or up to 128 letters, digits and any of - _ + @")
 
 func timeZone(f *faults, key, v string) {
 	if _, err := time.LoadLocation(v); err != nil || v == "" || v == "Local" {

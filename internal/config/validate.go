@@ -67,13 +67,16 @@ func (c *Config) validate(f *faults) {
 		own.validate("channels."+key, c.Response, f)
 		for i, name := range own.Tools {
 			if !slices.Contains(chat.ToolNames(), name) && !c.MCP.toolOfServer(name) {
-				f.add(fmt.Sprintf("channels.%s.tools[%d]", key, i), name, "must be one of %s, or SERVER%sTOOL of one of mcp.servers", strings.Join(chat.ToolNames(), ", "), mcpSeparator)
+				f.add(fmt.Sprintf("channels.%s.tools[%d]", key, i), name,
+					"must be one of %s, or SERVER%sTOOL of one of mcp.servers", strings.Join(chat.ToolNames(), ", "),
+					mcpSeparator)
 			}
 		}
 	}
 	// Catch-up would store deleted messages again, and memory would lack them.
 	if kept, threads := c.Retention.MessagesDays, c.Response.ThreadMemoryDays; kept != 0 && kept <= threads {
-		f.add("retention.messages_days", kept, "must be more than response.thread_memory_days, which is %d, or 0 for ever", threads)
+		f.add("retention.messages_days", kept,
+			"must be more than response.thread_memory_days, which is %d, or 0 for ever", threads)
 	}
 }
 
@@ -94,13 +97,15 @@ func (e Encryption) validate(f *faults) {
 
 func (r Response) validate(f *faults) {
 	atLeastMinWait(f, "response.max_wait_seconds", r.MaxWaitSeconds, r.MinWaitSeconds)
-	aboveQuietTime(f, "response.max_message_age_seconds", r.MaxMessageAgeSeconds, r.MinWaitSeconds, r.MaxWaitSeconds, r.JitterRatio)
+	aboveQuietTime(f, "response.max_message_age_seconds", r.MaxMessageAgeSeconds, r.MinWaitSeconds, r.MaxWaitSeconds,
+		r.JitterRatio)
 }
 
 // validate checks the channel's own values against each other and against inherited ones. Inherited
 // values are only checked where they are set.
 func (ch Channel) validate(key string, inherited Response, f *faults) {
-	minWait, maxWait := orInherited(ch.MinWaitSeconds, inherited.MinWaitSeconds), orInherited(ch.MaxWaitSeconds, inherited.MaxWaitSeconds)
+	minWait, maxWait := orInherited(ch.MinWaitSeconds, inherited.MinWaitSeconds),
+		orInherited(ch.MaxWaitSeconds, inherited.MaxWaitSeconds)
 	switch {
 	case ch.MaxWaitSeconds != nil:
 		atLeastMinWait(f, key+".max_wait_seconds", maxWait, minWait)
@@ -128,8 +133,10 @@ func (ch Channel) validate(key string, inherited Response, f *faults) {
 	default:
 		return
 	}
-	if longest, age := longestQuietTime(minWait, maxWait, jitter), inherited.MaxMessageAgeSeconds; age <= longest && age > 0 {
-		f.add(key+own, value, "must keep the longest quiet time (now %d) below response.max_message_age_seconds (%d), unless the channel sets its own max_message_age_seconds",
+	if longest, age := longestQuietTime(minWait, maxWait, jitter), inherited.MaxMessageAgeSeconds; age <= longest &&
+		age > 0 {
+		f.add(key+own, value, "must keep the longest quiet time (now %d) below response.max_message_age_seconds "+
+			"(%d), unless the channel sets its own max_message_age_seconds",
 			longest, age)
 	}
 }
@@ -150,7 +157,8 @@ func atLeastMinWait(f *faults, key string, maxWait, minWait int) {
 // too_old would then silence the bot almost always.
 func aboveQuietTime(f *faults, key string, age, minWait, maxWait int, jitter float64) {
 	if longest := longestQuietTime(minWait, maxWait, jitter); age <= longest {
-		f.add(key, age, "must be more than the longest quiet time, which is %d with min_wait_seconds %d, jitter_ratio %v and max_wait_seconds %d",
+		f.add(key, age, "must be more than the longest quiet time, which is %d with min_wait_seconds %d, "+
+			"jitter_ratio %v and max_wait_seconds %d",
 			longest, minWait, jitter, maxWait)
 	}
 }

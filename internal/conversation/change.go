@@ -73,7 +73,8 @@ type Item struct {
 }
 
 func (c Change) item(now time.Time) Item {
-	return Item{TS: c.TS, Revision: c.Revision, FollowUp: c.FollowUp, Addressed: c.Kind == Addressed, At: now, Author: c.Author}
+	return Item{TS: c.TS, Revision: c.Revision, FollowUp: c.FollowUp, Addressed: c.Kind == Addressed, At: now,
+		Author: c.Author}
 }
 
 // put inserts an item in order of ts. An item of the same ts is replaced by its newest

@@ -100,7 +100,10 @@ func (s Scene) Features() Features {
 		out.Acknowledgement = out.Acknowledgement && len(m.Files) == 0 && phrases.Acknowledges(m.Text, s.Members)
 		out.Claimed = out.Claimed || phrases.Claims(m)
 		out.AnsweredInThread = out.AnsweredInThread ||
-			slices.ContainsFunc(s.Threads[m.TS], func(r chat.Message) bool { return !r.Deleted && r.TS != m.TS && speaker(r) != speaker(m) })
+			slices.ContainsFunc(s.Threads[m.TS], func(r chat.Message) bool {
+				return !r.Deleted && r.TS != m.TS &&
+					speaker(r) != speaker(m)
+			})
 	}
 	return out
 }

@@ -17,7 +17,8 @@ func (s *State) fail(now time.Time) []Effect {
 func (s *State) dropTrigger(now time.Time) []Effect {
 	trigger := s.trigger().TS
 	effects := s.endCurrentPromise(PromiseWithdrawn, trigger)
-	s.Answering, s.Pending, s.Later = without(s.Answering, trigger), without(s.Pending, trigger), without(s.Later, trigger)
+	s.Answering, s.Pending, s.Later = without(s.Answering, trigger), without(s.Pending, trigger),
+		without(s.Later, trigger)
 	return append(effects, s.restart(now)...)
 }
 

@@ -250,7 +250,8 @@ func (s *State) moved(c Change, now time.Time) []Effect {
 	p := s.promise(ref.ID)
 	switch {
 	case p == nil:
-		s.Promises = append(s.Promises, OpenPromise{ID: ref.ID, TS: c.TS, Author: c.Author, DueAt: ref.Due, Number: ref.Number})
+		s.Promises = append(s.Promises, OpenPromise{ID: ref.ID, TS: c.TS, Author: c.Author, DueAt: ref.Due,
+			Number: ref.Number})
 		return nil
 	case p.Ended != "" || p.Number > ref.Number:
 		return nil

@@ -70,7 +70,8 @@ func (in *incoming) remove(r removal) {
 }
 
 func (in *incoming) stop(it Item) {
-	in.said, in.addressed, in.edited = withoutStopped(in.said, it), withoutStopped(in.addressed, it), withoutStopped(in.edited, it)
+	in.said, in.addressed, in.edited = withoutStopped(in.said, it), withoutStopped(in.addressed, it),
+		withoutStopped(in.edited, it)
 	in.stops = append(in.stops, it)
 }
 
@@ -94,7 +95,8 @@ func (s *State) receive(changes Changes, now time.Time) []Effect {
 		return effects
 	}
 	if s.currentPromise() != nil {
-		effects = append(effects, s.beginAgain(newest(merge(slices.Concat(in.said, in.addressed), in.edited)).TS, now)...)
+		effects = append(effects, s.beginAgain(newest(merge(slices.Concat(in.said, in.addressed), in.edited)).TS,
+			now)...)
 	}
 	switch {
 	case s.currentPromise() != nil: // too late to begin again
@@ -110,7 +112,8 @@ func (s *State) receive(changes Changes, now time.Time) []Effect {
 		// Messages after the mention stay in Later, though the answer may cover them too:
 		// the mention may yet be deleted.
 		effects = append(effects, s.withdraw(Withdrawn, newest(in.addressed).TS)...)
-		return append(effects, s.composeAnswer(merge(s.Pending, slices.Concat(s.Later, in.said, in.edited, in.addressed)), now)...)
+		return append(effects, s.composeAnswer(merge(s.Pending, slices.Concat(s.Later, in.said, in.edited,
+			in.addressed)), now)...)
 	default:
 		came := merge(in.said, in.edited)
 		effects = append(effects, s.withdraw(Withdrawn, newest(came).TS)...)
@@ -177,7 +180,8 @@ func (s *State) remove(r removal, now time.Time) []Effect {
 		}
 	case contains(s.Answering, ts):
 		effects := s.withdraw(r.outcome, r.by)
-		effects = append(effects, s.endCurrentPromise(PromiseCancelled, r.by)...) // unless its deletion has withdrawn it
+		effects = append(effects, s.endCurrentPromise(PromiseCancelled,
+			r.by)...) // unless its deletion has withdrawn it
 		s.Answering = without(s.Answering, ts)
 		if len(s.Answering) > 0 {
 			return append(effects, s.compose(now))

@@ -22,7 +22,10 @@ func (s *State) composeAnswer(all []Item, now time.Time) []Effect {
 	s.Answering = slices.DeleteFunc(slices.Clone(all), func(it Item) bool { return !answered(it) })
 	last := newest(s.Answering).TS
 	s.Served = unaddressedUntil(all, last)
-	s.Later = slices.DeleteFunc(all, func(it Item) bool { return answered(it) || !it.Addressed && compareTS(it, last) <= 0 })
+	s.Later = slices.DeleteFunc(all, func(it Item) bool {
+		return answered(it) || !it.Addressed &&
+			compareTS(it, last) <= 0
+	})
 	return []Effect{s.compose(now)}
 }
 
@@ -38,7 +41,8 @@ func (s *State) compose(now time.Time) Effect {
 }
 
 func (s *State) composeEffect() Effect {
-	e := Compose{Epoch: s.Epoch, Trigger: s.trigger(), Occasion: s.Occasion, Addressed: len(s.Answering) > 0, Notice: s.isNotice(), Stop: s.trigger().Stop, Ordered: s.Ordered, Round: s.Round}
+	e := Compose{Epoch: s.Epoch, Trigger: s.trigger(), Occasion: s.Occasion, Addressed: len(s.Answering) > 0,
+		Notice: s.isNotice(), Stop: s.trigger().Stop, Ordered: s.Ordered, Round: s.Round}
 	if added := newest(s.Served).TS; e.Addressed && !e.Notice && compareTS(s.trigger(), added) < 0 {
 		e.Until = added
 	}
@@ -49,18 +53,21 @@ func (s *State) composeEffect() Effect {
 }
 
 func (s *State) lookEffect() Effect {
-	return Look{Epoch: s.Epoch, Trigger: s.trigger(), Occasion: s.Occasion, Addressed: len(s.Answering) > 0, Round: s.Round}
+	return Look{Epoch: s.Epoch, Trigger: s.trigger(), Occasion: s.Occasion, Addressed: len(s.Answering) > 0,
+		Round: s.Round}
 }
 
 func (s *State) postEffect() Effect {
-	return Post{Epoch: s.Epoch, Trigger: s.trigger(), Occasion: s.Occasion, Addressed: len(s.Answering) > 0, Notice: s.isNotice()}
+	return Post{Epoch: s.Epoch, Trigger: s.trigger(), Occasion: s.Occasion, Addressed: len(s.Answering) > 0,
+		Notice: s.isNotice()}
 }
 
 // isNotice reports whether the reply is a note that no model writes.
 func (s *State) isNotice() bool { return s.Notice || isStop(s.trigger()) }
 
 func (s *State) settleEffect(o Outcome, by string) Effect {
-	return Settle{Epoch: s.Epoch, Trigger: s.trigger(), Occasion: s.Occasion, Addressed: len(s.Answering) > 0, Outcome: o, By: by}
+	return Settle{Epoch: s.Epoch, Trigger: s.trigger(), Occasion: s.Occasion, Addressed: len(s.Answering) > 0,
+		Outcome: o, By: by}
 }
 
 // trigger is the newest of the messages that the current decision is about.

@@ -25,7 +25,10 @@ func (s *State) obeys(c Change, asked []Item) bool {
 	case c.Mention, s.Phase == Replying && s.worksFor(it):
 		return true
 	}
-	return slices.ContainsFunc(slices.Concat(asked, s.Later), func(other Item) bool { return other.Addressed && it.stops(other) })
+	return slices.ContainsFunc(slices.Concat(asked, s.Later), func(other Item) bool {
+		return other.Addressed &&
+			it.stops(other)
+	})
 }
 
 // worksFor reports whether the reply under way is for the author of a stop, or that is an operator.

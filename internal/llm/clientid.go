@@ -29,7 +29,8 @@ func DecisionOf(id string) string {
 // ClientRequestID, unless a provider would refuse it.
 func (r Request) Context(ctx context.Context) context.Context {
 	id := r.ClientRequestID
-	if id == "" || len(id) > clientRequestIDLimit || strings.ContainsFunc(id, func(c rune) bool { return c <= ' ' || c > '~' }) {
+	if id == "" || len(id) > clientRequestIDLimit ||
+		strings.ContainsFunc(id, func(c rune) bool { return c <= ' ' || c > '~' }) {
 		return ctx
 	}
 	return context.WithValue(ctx, clientRequestIDKey{}, id)

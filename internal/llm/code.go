@@ -22,7 +22,8 @@ func outsideCode(text string, pattern *regexp.Regexp, visit func(begin, end int)
 			break
 		}
 		begin, end := from+at[0], from+at[1]
-		if run := strings.TrimLeft(text[begin:end], " \t"); strings.Trim(run, run[:1]) == "" && strings.ContainsAny(run[:1], "`~") {
+		if run := strings.TrimLeft(text[begin:end], " \t"); strings.Trim(run, run[:1]) == "" &&
+			strings.ContainsAny(run[:1], "`~") {
 			end = codeEnd(text, begin, run)
 			rest.WriteString(text[from:end])
 			from = end

@@ -102,7 +102,8 @@ func (r Request) fileFault() string {
 	r.eachFile(func(f File) bool {
 		switch {
 		case !slices.Contains(fileTypes, f.MIME):
-			fault = fmt.Sprintf("the file %s has the type %.64q: want one of %s", f.shownName(), f.MIME, strings.Join(fileTypes, ", "))
+			fault = fmt.Sprintf("the file %s has the type %.64q: want one of %s", f.shownName(), f.MIME,
+				strings.Join(fileTypes, ", "))
 		case len(f.Data) == 0:
 			fault = fmt.Sprintf("the file %s is empty", f.shownName())
 		}
@@ -145,7 +146,9 @@ func (r Request) LeaveOut(why func(File) string) (kept Request, names []string) 
 				continue
 			}
 			names = append(names, f.Name)
-			text = strings.TrimSpace(text + fmt.Sprintf("\n\n(The file %s was not shown to you: %s. Do not guess what is in it.)", f.shownName(), reason))
+			text = strings.TrimSpace(text +
+				fmt.Sprintf("\n\n(The file %s was not shown to you: %s. Do not guess what is in it.)", f.shownName(),
+					reason))
 		}
 		return left, text
 	}
@@ -206,21 +209,26 @@ var (
 	refusesPictures = regexp.MustCompile("(?i)that support image|image_url['\"`]* is only supported|" +
 		"(unknown variant|unsupported content part type:|unknown part type:|invalid content type:?) ['\"`]*image|" +
 		"(n[o']t|no longer) (currently )?(support|accept|allow)s?( any)? ['\"`]*(image|picture|vision|multi-?modal)|" +
-		"\\b(image|picture|vision|multi-?modal)([ _](url|inputs?|content|contents|parts?|modality))*s?['\"`]* (is|are)( currently)?( not|n't| un) ?(currently )?(supported|enabled|available|accepted|allowed)|" +
-		"\\b(image|picture|vision|multi-?modal)([ _](url|inputs?|content|contents|parts?|modality))*s?['\"`]* unsupported|" +
+		"\\b(image|picture|vision|multi-?modal)([ _](url|inputs?|content|contents|parts?|modality))*s?['\"`]* " +
+		"(is|are)( currently)?( not|n't| un) ?(currently )?(supported|enabled|available|accepted|allowed)|" +
+		"\\b(image|picture|vision|multi-?modal)([ _](url|inputs?|content|contents|parts?|modality))*s?['\"`]* " +
+		"unsupported|" +
 		"not a (multi-?modal|vision) model|required for image input|at most 0 image")
 	// refusesDocuments matches the same of PDF: Anthropic ("'m' does not support PDF input"), OpenAI
 	// ("This model does not support file content types."), llama.cpp and vLLM (no part "file").
 	refusesDocuments = regexp.MustCompile("(?i)that support (file|pdf|document)|" +
-		"(unknown variant|unsupported content part type:|unknown part type:|invalid content type:?) ['\"`]*(file|document)|" +
+		"(unknown variant|unsupported content part type:|unknown part type:|invalid content type:?) " +
+		"['\"`]*(file|document)|" +
 		"\\bfile['\"`]* is only supported|" +
 		"(n[o']t|no longer) (currently )?(support|accept|allow)s?( any)? ['\"`]*(file|pdf|document)|" +
-		"\\b(file|pdf|document)([ _](inputs?|content|contents|parts?|types?))*s?['\"`]* (is|are)( currently)?( not|n't| un) ?(currently )?(supported|enabled|available|accepted|allowed)|" +
+		"\\b(file|pdf|document)([ _](inputs?|content|contents|parts?|types?))*s?['\"`]* (is|are)( currently)?( " +
+		"not|n't| un) ?(currently )?(supported|enabled|available|accepted|allowed)|" +
 		"document type is not|part type ['\"`]*file['\"`]* is not")
 	// refusesParts matches servers that take nothing but text: Groq ("messages[0].content must be a
 	// string"), DeepSeek of old ("invalid type: sequence, expected a string"), DashScope ("Unexpected
 	// item type in content").
-	refusesParts = regexp.MustCompile("(?i)content['\"`\\]) :]*(value )?must be a string|invalid type: sequence, expected a string|" +
+	refusesParts = regexp.MustCompile("(?i)content['\"`\\]) :]*(value )?must be a string|invalid type: sequence, " +
+		"expected a string|" +
 		"untagged enum ChatCompletionRequestContent|unexpected item type in content")
 )
 

@@ -48,12 +48,14 @@ func (l *logged) Generate(ctx context.Context, r Request) (Response, error) {
 	}
 	if res.WithoutTools {
 		if _, told := l.withoutTools.LoadOrStore(r.Model, true); !told {
-			l.logger.WarnContext(ctx, "model takes no tools: its replies are written without looking anything up", "provider", l.provider, "model", r.Model)
+			l.logger.WarnContext(ctx, "model takes no tools: its replies are written without looking anything up",
+				"provider", l.provider, "model", r.Model)
 		}
 	}
 	if len(res.WithoutFiles) > 0 {
 		if _, told := l.withoutFiles.LoadOrStore(r.Model, true); !told {
-			l.logger.WarnContext(ctx, "model takes no pictures, or no PDF: its replies are written without seeing them", "provider", l.provider, "model", r.Model)
+			l.logger.WarnContext(ctx, "model takes no pictures, or no PDF: its replies are written without seeing them",
+				"provider", l.provider, "model", r.Model)
 		}
 	}
 	level := slog.LevelInfo

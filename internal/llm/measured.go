@@ -22,14 +22,18 @@ type Metrics struct {
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "myao_model_call_duration_seconds", Help: "Time that calls of a model took, failed ones too, by purpose (response, judgment, memory, shadow), provider and model.",
+			Name: "myao_model_call_duration_seconds",
+			Help: "Time that calls of a model took, failed ones too, by purpose (response, judgment, memory, " +
+				"shadow), provider and model.",
 			Buckets: []float64{.1, .25, .5, 1, 2.5, 5, 10, 20, 40, 60, 120},
 		}, []string{"purpose", "provider", "model"}),
 		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "myao_model_tokens_total", Help: "Tokens that a provider has counted, by direction: input, output.",
 		}, []string{"purpose", "provider", "model", "direction"}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_model_errors_total", Help: "Calls of a model that failed, by kind: rate_limited, quota, unavailable, invalid, auth, blocked, cut, empty, canceled, timeout, other.",
+			Name: "myao_model_errors_total",
+			Help: "Calls of a model that failed, by kind: rate_limited, quota, unavailable, invalid, auth, blocked, " +
+				"cut, empty, canceled, timeout, other.",
 		}, []string{"purpose", "provider", "model", "kind"}),
 	}
 	r.MustRegister(m.calls, m.tokens, m.errors)
@@ -65,7 +69,8 @@ type measured struct {
 // Generate implements Model.
 func (m *measured) Generate(ctx context.Context, r Request) (Response, error) {
 	ctx, span := telemetry.StartSpan(ctx, "chat "+r.Model, trace.SpanKindClient,
-		attribute.String("gen_ai.operation.name", "chat"), attribute.String("gen_ai.provider.name", wellKnown(m.provider)),
+		attribute.String("gen_ai.operation.name", "chat"), attribute.String("gen_ai.provider.name",
+			wellKnown(m.provider)),
 		attribute.String("gen_ai.request.model", r.Model), attribute.String("myao.purpose", r.Purpose))
 	defer span.End()
 	if r.MaxOutputTokens > 0 {
@@ -76,7 +81,8 @@ func (m *measured) Generate(ctx context.Context, r Request) (Response, error) {
 	m.metrics.calls.WithLabelValues(r.Purpose, m.provider, r.Model).Observe(m.clock().Sub(began).Seconds())
 	m.metrics.tokens.WithLabelValues(r.Purpose, m.provider, r.Model, "input").Add(float64(max(0, res.Usage.Input)))
 	m.metrics.tokens.WithLabelValues(r.Purpose, m.provider, r.Model, "output").Add(float64(max(0, res.Usage.Output)))
-	span.SetAttributes(attribute.Int("gen_ai.usage.input_tokens", res.Usage.Input), attribute.Int("gen_ai.usage.output_tokens", res.Usage.Output))
+	span.SetAttributes(attribute.Int("gen_ai.usage.input_tokens", res.Usage.Input),
+		attribute.Int("gen_ai.usage.output_tokens", res.Usage.Output))
 	if res.Model != "" {
 		span.SetAttributes(attribute.String("gen_ai.response.model", res.Model))
 	}

@@ -45,7 +45,8 @@ func (t *Transport) errorInSuccess(res *http.Response, body []byte, now time.Tim
 	if len(outer.Choices) > 0 {
 		failure = outer.Choices[0].Error
 	}
-	if none := []string{"", "null", "false", `""`, "{}"}; outer.Candidates != nil || slices.Contains(none, string(failure)) {
+	if none := []string{"", "null", "false", `""`, "{}"}; outer.Candidates != nil ||
+		slices.Contains(none, string(failure)) {
 		return nil
 	}
 	said := readRefusal([]byte(`{"error":` + string(failure) + `}`))
@@ -82,7 +83,8 @@ func (t *Transport) classify(status int, said providerError, header http.Header,
 		return e
 	case said.code == "json_validate_failed": // Groq's model wrote no JSON, but may do so next time
 		e.Kind = ErrEmpty
-	case slices.Contains(quotaCodes, said.code), status == 429 && header.Get("Retry-After") == "" && quotaPattern.MatchString(said.code+" "+said.message):
+	case slices.Contains(quotaCodes, said.code), status == 429 && header.Get("Retry-After") == "" &&
+		quotaPattern.MatchString(said.code+" "+said.message):
 		// Google sends a wait of half a minute with a daily quota, too. It is left out.
 		e.Kind = ErrQuota
 		return e

@@ -48,17 +48,22 @@ var (
 	blockStart   = regexp.MustCompile("(?m)^[ \\t]*(?:```|~~~)[^`~]")
 	fencePattern = regexp.MustCompile(`^\s*(?:` + fence + `)[ \t]*`)
 	markPattern  = regexp.MustCompile(`(?:` + opening + `|` + token + `)`)
-	closePattern = regexp.MustCompile(`^(?:\s*(?:(?i:</` + namespace + `(?:tool|function|invoke|parameter)[\w-]*>)|` + token +
+	closePattern = regexp.MustCompile(`^(?:\s*(?:(?i:</` + namespace + `(?:tool|function|invoke|parameter)[\w-]*>)|` +
+		token +
 		`|\[/TOOL_CALLS\]|</s>|<end_function_call>|<\w+\|>|<\|/\w+\|?>))*`)
-	fenceEnd      = regexp.MustCompile("^\\s*(?:```|~~~)")
-	functionTag   = regexp.MustCompile(`^<` + namespace + `(?:function|invoke)` + named + `([\w.:-]{1,80})` + quote + `\s*>\s*`)
-	parameterTag  = regexp.MustCompile(`^\s*<(` + namespace + `parameter)` + named + `([\w.-]{1,80})` + quote + `[^<>\n]*>`)
-	functionEnd   = regexp.MustCompile(`^\s*</` + namespace + `(?:function|invoke)>`)
-	namePattern   = regexp.MustCompile(`^(?:print\(|call:|to=)?(?:functions\.|default_api\.)?([A-Za-z_][\w-]{0,62})(?:\.call)?(?::\d+)?`)
-	betweenName   = regexp.MustCompile(`^(?:\s|\[ARGS\]|\[CALL_ID\]\w*|` + token + `|(?:json|code|commentary)\b|` + fence + `)*`)
-	actionPattern = regexp.MustCompile(`^Action:[ \t]*` + "[`\"]?" + `([\w-]{1,63})` + "[`\"]?" + `\s*\n\s*Action Input:\s*`)
-	argumentTag   = regexp.MustCompile(`(?s)^\s*<arg_key>\s*(.{1,80}?)\s*</arg_key>\s*<arg_value>(.*?)</arg_value>`)
-	beforeCall    = regexp.MustCompile(`(?:^|[\n.:!?…。：！？])[ \t]*$`)
+	fenceEnd    = regexp.MustCompile("^\\s*(?:```|~~~)")
+	functionTag = regexp.MustCompile(`^<` + namespace + `(?:function|invoke)` + named + `([\w.:-]{1,80})` + quote +
+		`\s*>\s*`)
+	parameterTag = regexp.MustCompile(`^\s*<(` + namespace + `parameter)` + named + `([\w.-]{1,80})` + quote +
+		`[^<>\n]*>`)
+	functionEnd = regexp.MustCompile(`^\s*</` + namespace + `(?:function|invoke)>`)
+	namePattern = regexp.MustCompile(`^(?:print\(|call:|to=)?(?:functions\.|default_api\.)?([A-Za-z_][\w-]{0,62})(?:\.call)?(?::\d+)?`)
+	betweenName = regexp.MustCompile(`^(?:\s|\[ARGS\]|\[CALL_ID\]\w*|` + token + `|(?:json|code|commentary)\b|` +
+		fence + `)*`)
+	actionPattern = regexp.MustCompile(`^Action:[ \t]*` + "[`\"]?" + `([\w-]{1,63})` + "[`\"]?" +
+		`\s*\n\s*Action Input:\s*`)
+	argumentTag = regexp.MustCompile(`(?s)^\s*<arg_key>\s*(.{1,80}?)\s*</arg_key>\s*<arg_value>(.*?)</arg_value>`)
+	beforeCall  = regexp.MustCompile(`(?:^|[\n.:!?…。：！？])[ \t]*$`)
 	// halfTag matches the tag of a function without its end.
 	halfTag = regexp.MustCompile(`^<` + namespace + `(?:function=|invoke\s+name=)[^<>]*$`)
 )
@@ -239,7 +244,8 @@ func (p scanner) named(at int, marked bool) (c writtenCall, end int, like bool) 
 	}
 	if argumentTag.MatchString(rest) {
 		c.values, end = map[string]string{}, after
-		for tag := argumentTag.FindStringSubmatch(rest); tag != nil; tag = argumentTag.FindStringSubmatch(p.text[end:]) {
+		next := argumentTag.FindStringSubmatch
+		for tag := next(rest); tag != nil; tag = next(p.text[end:]) {
 			c.values[tag[1]] = strings.TrimSpace(tag[2])
 			end += len(tag[0])
 		}

@@ -20,7 +20,8 @@ var allThoughtMarks = []thoughtMarks{
 	{regexp.MustCompile(`\[THINK\]`), regexp.MustCompile(`\[/THINK\]`)},
 	// Gemma 4
 	{regexp.MustCompile(`<\|channel>`), regexp.MustCompile(`<channel\|>`)},
-	{regexp.MustCompile(`<\|channel\|>`), regexp.MustCompile(`<\|channel\|>final(?: ?<\|constrain\|>\w+)?<\|message\|>`)}, // gpt-oss
+	{regexp.MustCompile(`<\|channel\|>`),
+		regexp.MustCompile(`<\|channel\|>final(?: ?<\|constrain\|>\w+)?<\|message\|>`)}, // gpt-oss
 }
 
 // endMark matches the mark with which gpt-oss ends an answer.
@@ -58,7 +59,8 @@ func withoutFirstThoughts(text string) (rest string, found bool) {
 		case opening != nil && opening[0] == 0 && closing == nil:
 			return "", true // never closed: all thoughts, no answer
 		case opening != nil && opening[0] == 0:
-		case closing == nil, opening != nil && opening[0] <= closing[0], strings.HasSuffix(begin[:closing[0]], "`"), strings.HasPrefix(begin, "{"):
+		case closing == nil, opening != nil && opening[0] <= closing[0], strings.HasSuffix(begin[:closing[0]], "`"),
+			strings.HasPrefix(begin, "{"):
 			continue // an answer, which may mention the marks
 		}
 		return strings.TrimSpace(endMark.ReplaceAllString(strings.TrimSpace(begin[closing[1]:]), "")), true

@@ -71,7 +71,8 @@ func (r Request) toolFault(provider string) string {
 		var schema map[string]json.RawMessage
 		switch {
 		case !toolName.MatchString(t.Name):
-			return fmt.Sprintf("the tool %.64q has a name that is not 1 to 63 letters, digits, underscores and dashes", t.Name)
+			return fmt.Sprintf("the tool %.64q has a name that is not 1 to 63 letters, digits, underscores and dashes",
+				t.Name)
 		case seen[t.Name]:
 			return fmt.Sprintf("the tool %q is declared twice", t.Name)
 		case json.Unmarshal(t.Schema, &schema) != nil || string(schema["type"]) != `"object"`:
@@ -120,7 +121,8 @@ func CallID(turn, position int) string { return fmt.Sprintf("call%02d%03d", turn
 var refusesTools = regexp.MustCompile("(?i)(tools?|functions?|tool (use|calls?)|(tool|function) calling)['\"`]* " +
 	`((is|are) (currently )?(not (currently )?|un)|(is|are)n't )(supported|enabled|available|permitted)` +
 	"|n[o']t (currently )?support ['\"`]*(tool|function)" +
-	"|(unsupported|unrecognized|unknown) (request )?(param|parameter|argument|field)s?( supplied)?: ['\"`]*tools(['\"` ]|\\.?$)" +
+	"|(unsupported|unrecognized|unknown) (request )?(param|parameter|argument|field)s?( supplied)?: " +
+	"['\"`]*tools(['\"` ]|\\.?$)" +
 	`|that support tool use|tool choice requires|tools param requires|function tools with reasoning_effort|^tools: extra inputs`)
 
 // RefusesTools reports whether the server refuses the request because its model takes no tools.

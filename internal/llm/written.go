@@ -53,7 +53,8 @@ func WritesCall(text string) bool {
 
 // Unusable is the error for an answer with calls that cannot be taken.
 func (w Written) Unusable(provider string, used Usage) *Error {
-	return &Error{Kind: ErrEmpty, Provider: provider, Message: "a call of a tool written as text: " + w.Fault, Fault: w.Fault, Text: w.Text, Usage: used}
+	return &Error{Kind: ErrEmpty, Provider: provider, Message: "a call of a tool written as text: " + w.Fault,
+		Fault: w.Fault, Text: w.Text, Usage: used}
 }
 
 func (r Request) offers(name string) *Tool {

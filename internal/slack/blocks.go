@@ -41,7 +41,8 @@ const maxNesting = 10
 // text, an element or a list of elements. Menus show their options only when somebody opens them.
 var shown = []string{
 	"title", "subtitle", "author_name", "provider_name", "text", "caption", "label", "description", "body", "rows",
-	"fields", "elements", "child_blocks", "tasks", "details", "output", "sources", "chart", "segments", "name", "series",
+	"fields", "elements", "child_blocks", "tasks", "details", "output", "sources", "chart", "segments", "name",
+	"series",
 	"data", "accessory", "element", "placeholder", "initial_option", "hero_image", "actions", "hint",
 }
 

@@ -144,7 +144,8 @@ func (c *Client) VisibleChannels(ctx context.Context, cursor string) (ChannelPag
 	const method = "conversations.list"
 	ctx, answer := withAnswer(ctx)
 	_, next, err := c.api.GetConversationsContext(ctx, &slackapi.GetConversationsParameters{
-		Cursor: cursor, Limit: listPageSize, ExcludeArchived: true, Types: []string{"public_channel", "private_channel"},
+		Cursor: cursor, Limit: listPageSize, ExcludeArchived: true,
+		Types: []string{"public_channel", "private_channel"},
 	})
 	if err != nil {
 		return ChannelPage{}, c.fail(method, err)
@@ -188,7 +189,8 @@ func (c *Client) readChannel(o object, id string) Channel {
 	// A channel of the whole organisation is is_global_shared. shared_team_ids names the own
 	// workspace, too; in a Slack Connect channel the others belong to other companies.
 	channel.OrgShared = !c.trustOrg && !direct &&
-		(o.flag("is_org_shared") || o.flag("is_global_shared") || !channel.External && len(o.list("shared_team_ids")) > 1)
+		(o.flag("is_org_shared") || o.flag("is_global_shared") || !channel.External &&
+			len(o.list("shared_team_ids")) > 1)
 	return channel
 }
 

@@ -49,9 +49,11 @@ const MaxChoice = 1800
 // blocks are the blocks of a choice.
 func (c Choice) blocks() []slackapi.Block {
 	noEmoji := false
-	text := slackapi.NewSectionBlock(&slackapi.TextBlockObject{Type: slackapi.PlainTextType, Text: c.Text, Emoji: &noEmoji}, nil, nil)
+	text := slackapi.NewSectionBlock(&slackapi.TextBlockObject{Type: slackapi.PlainTextType, Text: c.Text,
+		Emoji: &noEmoji}, nil, nil)
 	if c.Outcome != "" {
-		return []slackapi.Block{text, slackapi.NewContextBlock("", slackapi.NewTextBlockObject(slackapi.MarkdownType, c.Outcome, false, false))}
+		return []slackapi.Block{text, slackapi.NewContextBlock("", slackapi.NewTextBlockObject(slackapi.MarkdownType,
+			c.Outcome, false, false))}
 	}
 	var buttons []slackapi.BlockElement
 	for _, b := range c.Buttons {
@@ -59,7 +61,8 @@ func (c Choice) blocks() []slackapi.Block {
 		if b.Primary {
 			style = slackapi.StylePrimary
 		}
-		buttons = append(buttons, slackapi.NewButtonBlockElement(b.Action, c.ID, slackapi.NewTextBlockObject(slackapi.PlainTextType, b.Label, false, false)).WithStyle(style))
+		buttons = append(buttons, slackapi.NewButtonBlockElement(b.Action, c.ID,
+			slackapi.NewTextBlockObject(slackapi.PlainTextType, b.Label, false, false)).WithStyle(style))
 	}
 	if len(buttons) == 0 {
 		return []slackapi.Block{text}
@@ -130,7 +133,8 @@ func forms(text, key string, choices []Choice, feedback Feedback, most int) [][]
 	options := func(text string, blocks ...slackapi.Block) []slackapi.MsgOption {
 		all := []slackapi.MsgOption{
 			slackapi.MsgOptionText(text, false),
-			slackapi.MsgOptionMetadata(slackapi.SlackMetadata{EventType: metadataType, EventPayload: map[string]any{"key": key}}),
+			slackapi.MsgOptionMetadata(slackapi.SlackMetadata{EventType: metadataType,
+				EventPayload: map[string]any{"key": key}}),
 			slackapi.MsgOptionDisableLinkUnfurl(),
 			slackapi.MsgOptionDisableMediaUnfurl(),
 		}
@@ -148,14 +152,17 @@ func forms(text, key string, choices []Choice, feedback Feedback, most int) [][]
 	var all [][]slackapi.MsgOption
 	if block := markdown(text); utf8.RuneCountInString(block) <= maxMarkdown {
 		if rated := feedback.blocks(key); len(rated) > 0 {
-			all = append(all, append(options(beside), slackapi.MsgOptionBlocks(slices.Concat([]slackapi.Block{slackapi.NewMarkdownBlock("", block)}, below, rated)...)))
+			all = append(all, append(options(beside),
+				slackapi.MsgOptionBlocks(slices.Concat([]slackapi.Block{slackapi.NewMarkdownBlock("", block)}, below,
+					rated)...)))
 		}
 		all = append(all, options(beside, slackapi.NewMarkdownBlock("", block)))
 	}
 	if len(choices) > 0 { // so that people can decide
 		var above []slackapi.Block
 		for _, part := range Split(plain, maxSection) {
-			above = append(above, slackapi.NewSectionBlock(slackapi.NewTextBlockObject(slackapi.MarkdownType, part, false, false), nil, nil))
+			above = append(above, slackapi.NewSectionBlock(slackapi.NewTextBlockObject(slackapi.MarkdownType, part,
+				false, false), nil, nil))
 		}
 		all = append(all, options(beside, above...))
 	}

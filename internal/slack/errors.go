@@ -162,7 +162,8 @@ func classify(method string, err error) *Error {
 		return known
 	}
 	if limited, ok := errors.AsType[*slackapi.RateLimitedError](err); ok {
-		return &Error{Method: method, Code: "ratelimited", Status: http.StatusTooManyRequests, RetryAfter: limited.RetryAfter, Kind: RateLimited}
+		return &Error{Method: method, Code: "ratelimited", Status: http.StatusTooManyRequests,
+			RetryAfter: limited.RetryAfter, Kind: RateLimited}
 	}
 	if status, ok := errors.AsType[slackapi.StatusCodeError](err); ok {
 		return statusError(method, status.Code, 0)
@@ -177,7 +178,8 @@ func classify(method string, err error) *Error {
 // (docs.slack.dev/apis/web-api/rate-limits). Slack itself refuses with 200 and a code, or with 429.
 // Any other status may come from a proxy, and does not say whether the call had its effect.
 func statusError(method string, status int, retryAfter time.Duration) *Error {
-	e := &Error{Method: method, Code: "http_" + strconv.Itoa(status), Status: status, RetryAfter: retryAfter, Kind: Ambiguous}
+	e := &Error{Method: method, Code: "http_" + strconv.Itoa(status), Status: status, RetryAfter: retryAfter,
+		Kind: Ambiguous}
 	if status == http.StatusTooManyRequests {
 		e.Code, e.Kind = "ratelimited", RateLimited
 		// So errors.As finds slack-go's own error, with how long to wait.

@@ -31,7 +31,8 @@ func (f Feedback) blocks(key string) []slackapi.Block {
 		return slackapi.NewFeedbackButton(plainText(label), value).WithAccessibilityLabel(label)
 	}
 	return []slackapi.Block{slackapi.NewContextActionsBlock(key,
-		slackapi.NewFeedbackButtonsBlockElement(ActionFeedback, button(f.Up, FeedbackUp), button(f.Down, FeedbackDown)))}
+		slackapi.NewFeedbackButtonsBlockElement(ActionFeedback, button(f.Up, FeedbackUp),
+			button(f.Down, FeedbackDown)))}
 }
 
 // ReasonForm is a modal that asks for the reason of a vote.
@@ -56,7 +57,8 @@ func (c *Client) AskReason(ctx context.Context, trigger string, f ReasonForm) er
 	_, err := c.api.OpenViewContext(ctx, trigger, slackapi.ModalViewRequest{
 		Type: slackapi.VTModal, CallbackID: ActionFeedback, PrivateMetadata: f.Part,
 		Title: plainText(f.Title), Submit: plainText(f.Submit), Close: plainText(f.Close),
-		Blocks: slackapi.Blocks{BlockSet: []slackapi.Block{slackapi.NewInputBlock(reasonInput, plainText(f.Label), nil, field).WithOptional(true)}},
+		Blocks: slackapi.Blocks{BlockSet: []slackapi.Block{slackapi.NewInputBlock(reasonInput, plainText(f.Label), nil,
+			field).WithOptional(true)}},
 	})
 	return c.fail(method, err)
 }

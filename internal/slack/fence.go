@@ -39,7 +39,8 @@ func (f fence) after(line string, limit int) (fence, bool) {
 	case len(prefix)+len(marker) > limit/8:
 		return f, false
 	case f.marker != "":
-		if m[1] == prefix && info == "" && marker[0] == f.marker[0] && len(marker) >= len(f.marker) && f.closedAt(prefix) {
+		if m[1] == prefix && info == "" && marker[0] == f.marker[0] && len(marker) >= len(f.marker) &&
+			f.closedAt(prefix) {
 			return fence{}, true
 		}
 		return f, false

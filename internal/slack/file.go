@@ -75,7 +75,8 @@ func (c *Client) FileInfo(ctx context.Context, id string) (File, error) {
 		return File{}, unreadable(infoMethod, errors.New("the record of another file"))
 	}
 	f := File{
-		File: chat.File{ID: id, MIME: o.text("mimetype"), Name: singleLine(cmp.Or(o.text("name"), o.text("title"), id))},
+		File: chat.File{ID: id, MIME: o.text("mimetype"),
+			Name: singleLine(cmp.Or(o.text("name"), o.text("title"), id))},
 		Type: o.text("filetype"), Mode: o.text("mode"),
 		External: o.flag("is_external") || o.text("mode") == "external",
 		Denied:   !visibleFile(o.text("file_access")),
@@ -134,7 +135,8 @@ func (c *Client) download(ctx context.Context, f File, limit int64) ([]byte, err
 			return nil, err
 		case next == nil && signIn(f, body):
 			return nil, &Error{Method: downloadMethod, Code: codeScope, Status: http.StatusOK, Kind: Final,
-				cause: errors.New("the answer is Slack's sign-in page; the app needs the scope files:read and must be installed again")}
+				cause: errors.New("the answer is Slack's sign-in page; the app needs the scope files:read and must " +
+					"be installed again")}
 		case next == nil:
 			return body, nil
 		}
@@ -144,7 +146,8 @@ func (c *Client) download(ctx context.Context, f File, limit int64) ([]byte, err
 }
 
 // get makes one request. It returns the address of a redirect instead of a body.
-func (c *Client) get(ctx context.Context, at *url.URL, header http.Header, limit int64) (body []byte, next *url.URL, err error) {
+func (c *Client) get(ctx context.Context, at *url.URL, header http.Header, limit int64) (body []byte, next *url.URL,
+	err error) {
 	req := (&http.Request{Method: http.MethodGet, URL: at, Host: at.Host, Header: header.Clone()}).WithContext(ctx)
 	if req.Header == nil {
 		req.Header = http.Header{}
@@ -213,7 +216,8 @@ func signIn(f File, body []byte) bool {
 }
 
 func tooLarge(limit int64) *Error {
-	return &Error{Method: downloadMethod, Code: codeTooLarge, Kind: Final, cause: fmt.Errorf("it has more than %d bytes", limit)}
+	return &Error{Method: downloadMethod, Code: codeTooLarge, Kind: Final,
+		cause: fmt.Errorf("it has more than %d bytes", limit)}
 }
 
 func foreignURL(why string) *Error {

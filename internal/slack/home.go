@@ -66,23 +66,27 @@ func (c *Client) PublishHome(ctx context.Context, user string, sections []HomeSe
 	if !validID(user) {
 		return argument(method, "malformed user id")
 	}
-	_, err := c.api.PublishViewContext(ctx, slackapi.PublishViewContextRequest{UserID: user, View: slackapi.HomeTabViewRequest{
-		Type: slackapi.VTHomeTab, Blocks: slackapi.Blocks{BlockSet: homeBlocks(sections)},
-	}})
+	_, err := c.api.PublishViewContext(ctx, slackapi.PublishViewContextRequest{UserID: user,
+		View: slackapi.HomeTabViewRequest{
+			Type: slackapi.VTHomeTab, Blocks: slackapi.Blocks{BlockSet: homeBlocks(sections)},
+		}})
 	return c.fail(method, err)
 }
 
 func homeBlocks(sections []HomeSection) (blocks []slackapi.Block) {
 	for _, s := range sections {
 		if s.Title != "" {
-			blocks = append(blocks, slackapi.NewHeaderBlock(slackapi.NewTextBlockObject(slackapi.PlainTextType, clip(s.Title, maxHeader), false, false)))
+			blocks = append(blocks, slackapi.NewHeaderBlock(slackapi.NewTextBlockObject(slackapi.PlainTextType,
+				clip(s.Title, maxHeader), false, false)))
 		}
 		for _, part := range wholeLinesOf(s.Text, maxSection) {
-			blocks = append(blocks, slackapi.NewSectionBlock(slackapi.NewTextBlockObject(slackapi.MarkdownType, part, false, false), nil, nil))
+			blocks = append(blocks, slackapi.NewSectionBlock(slackapi.NewTextBlockObject(slackapi.MarkdownType, part,
+				false, false), nil, nil))
 		}
 		var buttons []slackapi.BlockElement
 		for _, b := range s.Buttons {
-			buttons = append(buttons, slackapi.NewButtonBlockElement(b.Action, b.Value, slackapi.NewTextBlockObject(slackapi.PlainTextType, b.Label, false, false)))
+			buttons = append(buttons, slackapi.NewButtonBlockElement(b.Action, b.Value,
+				slackapi.NewTextBlockObject(slackapi.PlainTextType, b.Label, false, false)))
 		}
 		if len(buttons) > 0 {
 			blocks = append(blocks, slackapi.NewActionBlock("", buttons...))
@@ -125,5 +129,6 @@ func (c *Client) SuggestPrompts(ctx context.Context, channel string, prompts []P
 	for i, p := range prompts {
 		shown[i] = slackapi.AssistantThreadsPrompt{Title: p.Title, Message: p.Message}
 	}
-	return c.fail(method, c.api.SetAssistantThreadsSuggestedPromptsContext(ctx, slackapi.AssistantThreadsSetSuggestedPromptsParameters{ChannelID: channel, Prompts: shown}))
+	return c.fail(method, c.api.SetAssistantThreadsSuggestedPromptsContext(ctx,
+		slackapi.AssistantThreadsSetSuggestedPromptsParameters{ChannelID: channel, Prompts: shown}))
 }

@@ -39,7 +39,8 @@ func ReadInteraction(payload []byte) (Interaction, error) {
 	channel, _ := o.object("channel")
 	i := Interaction{payload: o, Request: Request{
 		Type: logName(o.text("type")), ID: useID(o.text("trigger_id"), payload),
-		User: validOrEmpty(user.text("id")), Channel: validOrEmpty(channel.text("id")), UserTeam: validOrEmpty(user.text("team_id")), ResponseURL: o.text("response_url"),
+		User: validOrEmpty(user.text("id")), Channel: validOrEmpty(channel.text("id")),
+		UserTeam: validOrEmpty(user.text("team_id")), ResponseURL: o.text("response_url"),
 		origin: origin{
 			app: o.text("api_app_id"),
 			// In a shared channel the user may belong to another workspace than the app.
@@ -160,7 +161,8 @@ func decodeViewSubmission(i Interaction) (Action, error) {
 	if !ok {
 		return nil, unusable("view_submission without a view")
 	}
-	v := ViewSubmission{Request: i.Request, Callback: singleLine(view.text("callback_id")), Metadata: view.text("private_metadata")}
+	v := ViewSubmission{Request: i.Request, Callback: singleLine(view.text("callback_id")),
+		Metadata: view.text("private_metadata")}
 	state, _ := view.object("state")
 	blocks, _ := state.object("values")
 	for block := range blocks {

@@ -54,7 +54,8 @@ func (s *Socket) serve(ctx context.Context, l listener, conn *websocket.Conn) {
 			case a := <-l.outbox:
 				_ = conn.SetWriteDeadline(time.Now().Add(defaultTimeout))
 				if err := conn.WriteJSON(a); err != nil {
-					s.log.Warn("socket mode acknowledgement not sent; the event will come again", "envelope", a.Envelope)
+					s.log.Warn("socket mode acknowledgement not sent; the event will come again", "envelope",
+						a.Envelope)
 					stop()
 				}
 			case <-lasting:

@@ -91,7 +91,8 @@ func delimitAddresses(prose string) string {
 		}
 		address, tail := trimAddress(prose[m[2]:m[3]])
 		follows, _ := utf8.DecodeRuneInString(prose[m[4]:])
-		if unicode.IsSpace(follows) || tail == "" && unicode.IsLetter(follows) && !alphanumeric(rune(address[len(address)-1])) {
+		if unicode.IsSpace(follows) || tail == "" && unicode.IsLetter(follows) &&
+			!alphanumeric(rune(address[len(address)-1])) {
 			continue
 		}
 		b.WriteString(prose[last:m[2]] + "<" + address + ">" + tail)
@@ -173,7 +174,10 @@ func separateEmphasis(s string) string {
 			put(c[1], zeroWidth, joined(after, '`'))
 		}
 	}
-	slices.SortFunc(spaces, func(a, b space) int { return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.text, b.text)) })
+	slices.SortFunc(spaces, func(a, b space) int {
+		return cmp.Or(cmp.Compare(a.at, b.at),
+			strings.Compare(a.text, b.text))
+	})
 	var b strings.Builder
 	last := 0
 	for _, p := range slices.Compact(spaces) {

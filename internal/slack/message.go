@@ -148,7 +148,8 @@ func files(o object) []chat.File {
 // singleLine returns a name on one line, with at most 200 characters.
 func singleLine(s string) string {
 	const most = 200
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }),
+		" ")
 	if runes := []rune(s); len(runes) > most {
 		return string(runes[:most]) + "…"
 	}

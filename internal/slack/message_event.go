@@ -236,7 +236,8 @@ func firstTS(o object, keys ...string) string {
 
 func channelType(sent, channel string) string {
 	switch sent {
-	case slackevents.ChannelTypeChannel, slackevents.ChannelTypeGroup, slackevents.ChannelTypeIM, slackevents.ChannelTypeMPIM:
+	case slackevents.ChannelTypeChannel, slackevents.ChannelTypeGroup, slackevents.ChannelTypeIM,
+		slackevents.ChannelTypeMPIM:
 		return sent
 	}
 	if strings.HasPrefix(channel, "D") {

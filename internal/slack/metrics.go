@@ -13,7 +13,9 @@ type Metrics struct{ calls *prometheus.HistogramVec }
 // NewMetrics registers the Web API's metrics.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "myao_slack_call_duration_seconds", Help: "Time that calls of Slack's Web API took, by method and result: ok, rate_limited, transient, ambiguous, final.",
+		Name: "myao_slack_call_duration_seconds",
+		Help: "Time that calls of Slack's Web API took, by method and result: ok, rate_limited, transient, " +
+			"ambiguous, final.",
 		Buckets: []float64{.025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 	}, []string{"method", "result"})}
 	for _, result := range []string{"ok", string(RateLimited)} {

@@ -95,7 +95,8 @@ func decodeReaction(o object, removed bool) (Event, error) {
 	// (docs.slack.dev/reference/methods/reactions.add).
 	emoji, _, _ := strings.Cut(o.text("reaction"), ":")
 	r := Reaction{
-		User: validOrEmpty(o.text("user")), Author: validOrEmpty(o.text("item_user")), Emoji: emoji, Channel: validOrEmpty(item.text("channel")), TS: ts,
+		User: validOrEmpty(o.text("user")), Author: validOrEmpty(o.text("item_user")), Emoji: emoji,
+		Channel: validOrEmpty(item.text("channel")), TS: ts,
 		At: chat.Time(firstTS(o, "event_ts")),
 	}
 	if r.User == "" || r.Channel == "" || r.Emoji == "" || len(r.Emoji) > maxEmoji {

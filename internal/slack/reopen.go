@@ -64,7 +64,8 @@ func (r *reopening) pause() time.Duration {
 	case reason == reasonDisabled:
 		r.log.Error("Socket Mode is turned off in the app's settings; no events arrive until it is on again", about...)
 	case reason == reasonTooMany:
-		r.log.Warn("Slack closes the connection: the app has as many as it may have, so other programs use this app-level token",
+		r.log.Warn("Slack closes the connection: the app has as many as it may have, so other programs use this "+
+			"app-level token",
 			append(about, "limit", MaxConnections)...)
 	case r.failed > 0 && reason != reasonRefresh && reason != reasonWarning || r.failed > 1:
 		r.log.Warn("socket mode connection did not last", about...)

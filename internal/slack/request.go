@@ -96,7 +96,8 @@ func command(field func(key string) string, body []byte) (Command, error) {
 	}
 	c.Request = Request{
 		Type: "slash_command", ID: useID(field("trigger_id"), body),
-		User: validOrEmpty(field("user_id")), Channel: validOrEmpty(field("channel_id")), UserTeam: validOrEmpty(field("team_id")), ResponseURL: field("response_url"),
+		User: validOrEmpty(field("user_id")), Channel: validOrEmpty(field("channel_id")),
+		UserTeam: validOrEmpty(field("team_id")), ResponseURL: field("response_url"),
 		origin: origin{app: field("api_app_id"), teams: []string{field("team_id")}},
 	}
 	if field("is_enterprise_install") == "true" {

@@ -89,5 +89,6 @@ func (r *Responder) send(ctx context.Context, address string, body []byte) (agai
 	if resp.StatusCode/100 == 2 {
 		return false, nil
 	}
-	return resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests, fmt.Errorf("status %d", resp.StatusCode)
+	return resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests,
+		fmt.Errorf("status %d", resp.StatusCode)
 }

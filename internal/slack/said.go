@@ -37,7 +37,8 @@ func saidIn(text string) said {
 			line = emojiCode.ReplaceAllString(line, " ")
 		}
 		for word := range strings.FieldsSeq(styles.Replace(line)) {
-			if word = strings.Trim(word, `.,:;!?…"'()[]{}|•◦▪`); strings.Trim(word, "#") != "" && word != "-" && word != "–" && word != "—" {
+			if word = strings.Trim(word, `.,:;!?…"'()[]{}|•◦▪`); strings.Trim(word, "#") != "" && word != "-" &&
+				word != "–" && word != "—" {
 				words.WriteString(word)
 				words.WriteByte(' ')
 			}

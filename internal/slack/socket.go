@@ -185,7 +185,8 @@ func (s *Socket) Listen(ctx context.Context, handle Handle) error {
 	defer s.open(false)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	l := listener{handle: handle, aside: &aside, inbox: make(chan request, inboxSize), outbox: make(chan acknowledgement)}
+	l := listener{handle: handle, aside: &aside, inbox: make(chan request, inboxSize),
+		outbox: make(chan acknowledgement)}
 	aside.Go(func() {
 		for {
 			select {

@@ -25,7 +25,8 @@ func (c *Client) SetStatus(ctx context.Context, channel, threadTS, status string
 
 // ofPlace are codes that refuse one place, and say nothing about others.
 var ofPlace = []string{
-	"channel_not_found", "invalid_thread_ts", "thread_not_found", "message_not_found", "not_in_channel", "is_archived", "invalid_channel", codeArgument,
+	"channel_not_found", "invalid_thread_ts", "thread_not_found", "message_not_found", "not_in_channel", "is_archived",
+	"invalid_channel", codeArgument,
 }
 
 // Anywhere reports whether Slack refused the call for good, and would refuse it in every place.

@@ -94,7 +94,8 @@ func withBlocks(text string, found []block, byBot bool) string {
 	if !byBot {
 		found = slices.DeleteFunc(found, func(b block) bool { return b.composed && said.mentions(b.text) })
 	}
-	if slices.ContainsFunc(found, func(b block) bool { return byBot || b.composed }) && saidIn(joinBlocks(found)).holds(text) {
+	if slices.ContainsFunc(found, func(b block) bool { return byBot || b.composed }) && saidIn(joinBlocks(found)).
+		holds(text) {
 		return bounded(joinBlocks(found))
 	}
 	if more := joinBlocks(slices.DeleteFunc(found, func(b block) bool { return said.holds(b.text) })); more != "" {
@@ -143,7 +144,8 @@ func quote(kind string, a object) (head, body string) {
 // unfurled reports whether an attachment is the preview of a link, made by Slack or by an app. It is
 // added after the message was posted.
 func unfurled(a object) bool {
-	return a.flag("is_msg_unfurl") || a.flag("is_app_unfurl") || a.text("from_url") != "" || a.text("original_url") != ""
+	return a.flag("is_msg_unfurl") || a.flag("is_app_unfurl") || a.text("from_url") != "" ||
+		a.text("original_url") != ""
 }
 
 // attachmentLines returns what an attachment says, part by part
@@ -197,7 +199,8 @@ func fieldLines(a object) []string {
 
 // linked returns a label, in mrkdwn, as a link if it can be one.
 func linked(address, label string) string {
-	if label == "" || !strings.HasPrefix(address, "https://") && !strings.HasPrefix(address, "http://") || strings.ContainsAny(address+label, "<>|\n") {
+	if label == "" || !strings.HasPrefix(address, "https://") && !strings.HasPrefix(address, "http://") ||
+		strings.ContainsAny(address+label, "<>|\n") {
 		return label
 	}
 	return "<" + address + "|" + label + ">"

@@ -75,7 +75,8 @@ func (c *Client) Users(ctx context.Context, cursor string) (UserPage, error) {
 		return UserPage{}, err
 	}
 	ctx, answer := withAnswer(ctx)
-	got, err := c.api.GetUsersPaginated(slackapi.GetUsersOptionCursor(cursor), slackapi.GetUsersOptionLimit(listPageSize),
+	got, err := c.api.GetUsersPaginated(slackapi.GetUsersOptionCursor(cursor),
+		slackapi.GetUsersOptionLimit(listPageSize),
 		slackapi.GetUsersOptionIncludeLocale(false)).Next(ctx)
 	if err != nil {
 		return UserPage{}, c.fail(method, err)
@@ -103,7 +104,8 @@ func (c *Client) Members(ctx context.Context, channel, cursor string) (ids []str
 		return nil, "", argument(method, "malformed channel id")
 	}
 	ctx, answer := withAnswer(ctx)
-	_, next, err = c.api.GetUsersInConversationContext(ctx, &slackapi.GetUsersInConversationParameters{ChannelID: channel, Cursor: cursor, Limit: listPageSize})
+	_, next, err = c.api.GetUsersInConversationContext(ctx,
+		&slackapi.GetUsersInConversationParameters{ChannelID: channel, Cursor: cursor, Limit: listPageSize})
 	if err != nil {
 		return nil, "", c.fail(method, err)
 	}

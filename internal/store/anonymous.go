@@ -56,7 +56,8 @@ func replaceWord(text, word, with string) string {
 // between words, so that nothing there is.
 func sameWord(a, b rune) bool {
 	letter := func(r rune) bool {
-		return (unicode.IsLetter(r) || unicode.IsNumber(r)) && !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
+		return (unicode.IsLetter(r) || unicode.IsNumber(r)) && !unicode.In(r, unicode.Han, unicode.Hiragana,
+			unicode.Katakana)
 	}
 	return letter(a) && letter(b)
 }

@@ -53,14 +53,16 @@ func (callRow) TableName() string { return "model_calls" }
 // SaveCall records a call.
 func (s *Store) SaveCall(ctx context.Context, c Call) error {
 	row := callRow{
-		TeamID: c.Scope.Team, ChannelID: c.Scope.Channel, ThreadTS: c.Scope.Thread, Purpose: c.Purpose, Provider: c.Provider,
-		Model: c.Model, TokensIn: c.TokensIn, TokensOut: c.TokensOut, LatencyUS: c.Latency.Microseconds(),
+		TeamID: c.Scope.Team, ChannelID: c.Scope.Channel, ThreadTS: c.Scope.Thread, Purpose: c.Purpose,
+		Provider: c.Provider,
+		Model:    c.Model, TokensIn: c.TokensIn, TokensOut: c.TokensOut, LatencyUS: c.Latency.Microseconds(),
 		Error: c.Error, Decision: c.Decision, CalledUS: microsOrZero(c.Ended),
 	}
 	if row.CalledUS == 0 {
 		row.CalledUS = s.nowMicros()
 	}
-	written := clause.Returning{Columns: []clause.Column{{Name: "id"}, {Name: s.asyncCommit() + " AS written", Raw: true}}}
+	written := clause.Returning{Columns: []clause.Column{{Name: "id"},
+		{Name: s.asyncCommit() + " AS written", Raw: true}}}
 	if err := s.db.WithContext(ctx).Clauses(written).Create(&row).Error; err != nil {
 		return fmt.Errorf("record model call: %w", err)
 	}
@@ -81,8 +83,10 @@ func (s *Store) CallSummaries(ctx context.Context, decision, purpose string) ([]
 		Calls     int
 		LatencyUS int64 `gorm:"column:latency_us"`
 	}
-	if err := s.db.WithContext(ctx).Model(&callRow{}).Where("decision = ? AND decision <> '' AND purpose = ?", decision, purpose).
-		Select("error, COUNT(*) AS calls, SUM(latency_us) AS latency_us").Group("error").Order("error").Scan(&rows).Error; err != nil {
+	if err := s.db.WithContext(ctx).Model(&callRow{}).Where("decision = ? AND decision <> '' AND purpose = ?", decision,
+		purpose).
+		Select("error, COUNT(*) AS calls, SUM(latency_us) AS latency_us").Group("error").Order("error").Scan(&rows).
+		Error; err != nil {
 		return nil, fmt.Errorf("read calls for decision %s: %w", decision, err)
 	}
 	summaries := make([]CallSummary, len(rows))
@@ -103,8 +107,9 @@ func (s *Store) NewestCalls(ctx context.Context, since time.Time, limit int) ([]
 	calls := make([]Call, len(rows))
 	for i, r := range rows {
 		calls[i] = Call{
-			Purpose: r.Purpose, Provider: r.Provider, Model: r.Model, Latency: time.Duration(r.LatencyUS) * time.Microsecond,
-			Error: r.Error, Ended: time.UnixMicro(r.CalledUS),
+			Purpose: r.Purpose, Provider: r.Provider, Model: r.Model,
+			Latency: time.Duration(r.LatencyUS) * time.Microsecond,
+			Error:   r.Error, Ended: time.UnixMicro(r.CalledUS),
 		}
 	}
 	return calls, nil
@@ -145,7 +150,8 @@ func (s *Store) SpentByChannel(ctx context.Context, team string, since time.Time
 		ChannelID string
 		Spending
 	}
-	if err := s.db.WithContext(ctx).Model(&callRow{}).Where("team_id = ? AND called_us >= ? AND purpose <> ?", team, micros(since), purposeShadow).
+	if err := s.db.WithContext(ctx).Model(&callRow{}).Where("team_id = ? AND called_us >= ? AND purpose <> ?", team,
+		micros(since), purposeShadow).
 		Select("channel_id, " + spending).Group("channel_id").Scan(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read what channels have cost: %w", err)
 	}
@@ -160,7 +166,9 @@ func (s *Store) SpentByChannel(ctx context.Context, team string, since time.Time
 // their own. The upper bound is for Postgres: with it a generic plan expects few rows and uses the index,
 // and with the lower bound alone a third of the ledger, which it would read whole.
 func (s *Store) SpentByWorkspace(ctx context.Context, team string, since time.Time) (spent Spending, err error) {
-	if err := s.db.WithContext(ctx).Model(&callRow{}).Where("called_us BETWEEN ? AND ? AND team_id = ? AND purpose <> ?", micros(since), int64(math.MaxInt64), team, purposeShadow).
+	if err := s.db.WithContext(ctx).Model(&callRow{}).
+		Where("called_us BETWEEN ? AND ? AND team_id = ? AND purpose <> ?", micros(since), int64(math.MaxInt64), team,
+			purposeShadow).
 		Select(spending).Scan(&spent).Error; err != nil {
 		return Spending{}, fmt.Errorf("read what the workspace has cost: %w", err)
 	}
@@ -169,7 +177,8 @@ func (s *Store) SpentByWorkspace(ctx context.Context, team string, since time.Ti
 
 // SpentOnShadow is what the calls of the judges of shadow have cost since a time.
 func (s *Store) SpentOnShadow(ctx context.Context, since time.Time) (spent Spending, err error) {
-	if err := s.db.WithContext(ctx).Model(&callRow{}).Where("called_us >= ? AND purpose = '"+purposeShadow+"'", micros(since)).
+	if err := s.db.WithContext(ctx).Model(&callRow{}).Where("called_us >= ? AND purpose = '"+purposeShadow+"'",
+		micros(since)).
 		Select(spending).Scan(&spent).Error; err != nil {
 		return Spending{}, fmt.Errorf("read what shadow has cost: %w", err)
 	}
@@ -187,5 +196,7 @@ const spending = `COUNT(CASE WHEN error = '' OR tokens_in + tokens_out > 0 THEN 
 
 // spentQuery asks for Spent, in one row.
 func spentQuery(team, channel string, since time.Time, into *[]Spending) query {
-	return query{"SELECT " + spending + " FROM model_calls WHERE team_id = ? AND channel_id = ? AND called_us >= ? AND purpose <> '" + purposeShadow + "'", []any{team, channel, micros(since)}, into}
+	return query{"SELECT " + spending +
+		" FROM model_calls WHERE team_id = ? AND channel_id = ? AND called_us >= ? AND purpose <> '" + purposeShadow +
+		"'", []any{team, channel, micros(since)}, into}
 }

@@ -24,9 +24,11 @@ func (s *Store) Memberships(ctx context.Context, team string) ([]Channel, error)
 // UnjoinedChannels is the public channels that the bot is not in and about which Slack was last
 // asked before a time, longest ago first, at most limit. No event and no listing reports when such
 // a channel becomes private.
-func (s *Store) UnjoinedChannels(ctx context.Context, team string, before time.Time, limit int) (ids []string, err error) {
+func (s *Store) UnjoinedChannels(ctx context.Context, team string, before time.Time, limit int) (ids []string,
+	err error) {
 	if err := s.db.WithContext(ctx).Table("channels c").
-		Where("c.team_id = ? AND NOT c.member AND c.refreshed_us < ? AND ?", team, microsOrZero(before), seenFrom(team, "")).
+		Where("c.team_id = ? AND NOT c.member AND c.refreshed_us < ? AND ?", team, microsOrZero(before),
+			seenFrom(team, "")).
 		Order("c.refreshed_us, c.channel_id").Limit(limit).Pluck("c.channel_id", &ids).Error; err != nil {
 		return nil, fmt.Errorf("read public channels that the bot is not in: %w", err)
 	}
@@ -58,10 +60,12 @@ func (s *Store) AdvanceCatchUp(ctx context.Context, team, channel, to, threadsTo
 // Unhandled is a channel's messages that were read from Slack's history while their own event has
 // not arrived. It returns those sent at or after a time and after the ts after (empty: from the
 // first), the oldest first, at most limit, without deleted ones.
-func (s *Store) Unhandled(ctx context.Context, team, channel string, since time.Time, after string, limit int) ([]chat.Message, error) {
+func (s *Store) Unhandled(ctx context.Context, team, channel string, since time.Time, after string,
+	limit int) ([]chat.Message, error) {
 	var rows []messageRow
-	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND sent_us >= ? AND NOT handled AND NOT deleted",
-		team, channel, max(microsOrZero(since), microsOrZero(chat.Time(after))+1)).
+	if err := s.db.WithContext(ctx).
+		Where("team_id = ? AND channel_id = ? AND sent_us >= ? AND NOT handled AND NOT deleted",
+			team, channel, max(microsOrZero(since), microsOrZero(chat.Time(after))+1)).
 		Order("sent_us").Limit(limit).Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read unhandled messages of %s: %w", channel, err)
 	}
@@ -73,7 +77,8 @@ func (s *Store) Unhandled(ctx context.Context, team, channel string, since time.
 func (s *Store) ActiveThreads(ctx context.Context, team, channel string, since time.Time) ([]string, error) {
 	var threads []string
 	if err := s.db.WithContext(ctx).Model(&messageRow{}).
-		Where("team_id = ? AND channel_id = ? AND sent_us >= ? AND thread_ts <> '' AND NOT deleted", team, channel, microsOrZero(since)).
+		Where("team_id = ? AND channel_id = ? AND sent_us >= ? AND thread_ts <> '' AND NOT deleted", team, channel,
+			microsOrZero(since)).
 		Group("thread_ts").Order("MAX(sent_us) DESC").Pluck("thread_ts", &threads).Error; err != nil {
 		return nil, fmt.Errorf("read active threads of %s: %w", channel, err)
 	}

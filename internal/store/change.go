@@ -29,7 +29,8 @@ type changeRow struct {
 func (changeRow) TableName() string { return "changes" }
 
 func (r changeRow) change() conversation.Change {
-	return conversation.Change{TS: r.TS, Kind: conversation.Kind(r.Kind), Revision: r.Revision, FollowUp: r.FollowUp, By: r.OrderedBy, Author: r.Author, Mention: r.Mention, Stop: r.Stop}
+	return conversation.Change{TS: r.TS, Kind: conversation.Kind(r.Kind), Revision: r.Revision, FollowUp: r.FollowUp,
+		By: r.OrderedBy, Author: r.Author, Mention: r.Mention, Stop: r.Stop}
 }
 
 type conversationRow struct {
@@ -71,7 +72,8 @@ const (
 // In Postgres it is one statement, which sees the changes as of its beginning. If it had to wait
 // for the relay before, it returns what that one has marked in the meantime once more. That does no
 // harm: the workflow remembers more changes than a signal carries, and ignores these.
-func (s *Store) Claim(ctx context.Context, workflowID, relay string, until time.Time, limit int) ([]PendingChange, error) {
+func (s *Store) Claim(ctx context.Context, workflowID, relay string, until time.Time, limit int) ([]PendingChange,
+	error) {
 	db := s.db.WithContext(ctx)
 	args := []any{workflowID, relay, micros(until), workflowID, s.nowMicros()}
 	if s.sqlite != "" {
@@ -86,7 +88,8 @@ func (s *Store) Claim(ctx context.Context, workflowID, relay string, until time.
 	}
 	var rows []changeRow
 	var answer string // never empty: a claimed conversation has pending changes
-	if err := db.Raw(claim+" RETURNING CASE WHEN "+s.asyncCommit()+" THEN "+pack(pendingChanges, &rows)+" END", append(args, workflowID, limit)...).
+	if err := db.Raw(claim+" RETURNING CASE WHEN "+s.asyncCommit()+" THEN "+pack(pendingChanges, &rows)+" END",
+		append(args, workflowID, limit)...).
 		Scan(&answer).Error; err != nil {
 		return nil, fmt.Errorf("claim %s: %w", workflowID, err)
 	}
@@ -203,10 +206,12 @@ func (s *Store) BacklogSize(ctx context.Context) (count int, oldest time.Time, e
 
 // ChangeRecordedSince reports whether a message's change was recorded for a conversation since a
 // time, as far as the ledger goes back. revision selects an edit; empty means the message itself.
-func (s *Store) ChangeRecordedSince(ctx context.Context, c chat.Conversation, ts, revision string, since time.Time) (bool, error) {
+func (s *Store) ChangeRecordedSince(ctx context.Context, c chat.Conversation, ts, revision string,
+	since time.Time) (bool, error) {
 	var n int64
 	if err := s.db.WithContext(ctx).Model(&changeRow{}).
-		Where("workflow_id = ? AND ts = ? AND revision = ? AND stored_us >= ?", c.ID(), ts, revision, micros(since)).Count(&n).Error; err != nil {
+		Where("workflow_id = ? AND ts = ? AND revision = ? AND stored_us >= ?", c.ID(), ts, revision, micros(since)).
+		Count(&n).Error; err != nil {
 		return false, fmt.Errorf("read changes of message %s: %w", ts, err)
 	}
 	return n > 0, nil

@@ -70,7 +70,8 @@ type Channel struct {
 
 func (r channelRow) channel() Channel {
 	return Channel{
-		ID: r.ChannelID, Name: r.Name, Private: r.Private, External: r.External, OrgShared: r.OrgShared, Shared: instantOrZero(r.SharedUS), Refreshed: instantOrZero(r.RefreshedUS),
+		ID: r.ChannelID, Name: r.Name, Private: r.Private, External: r.External, OrgShared: r.OrgShared,
+		Shared: instantOrZero(r.SharedUS), Refreshed: instantOrZero(r.RefreshedUS),
 		Member: r.Member, Archived: r.Archived, KnownSince: instantOrZero(r.KnownSinceUS),
 		CaughtUpTo: r.CaughtUpTo, ThreadsCaughtUpTo: r.ThreadsCaughtUpTo, ThreadsRead: instantOrZero(r.ThreadsReadUS),
 	}
@@ -102,7 +103,8 @@ func (s *Store) Channels(ctx context.Context, team string, ids []string) (map[st
 func (s *Store) SaveChannel(ctx context.Context, team string, c Channel) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		var known []channelRow
-		if err := s.locked(tx).Where("team_id = ? AND channel_id = ? AND refreshed_us <> 0", team, c.ID).Find(&known).Error; err != nil {
+		if err := s.locked(tx).Where("team_id = ? AND channel_id = ? AND refreshed_us <> 0", team, c.ID).Find(&known).
+			Error; err != nil {
 			return err
 		}
 		row := s.refreshed(team, c)
@@ -113,7 +115,8 @@ func (s *Store) SaveChannel(ctx context.Context, team string, c Channel) error {
 			return upsertChannels(tx, []channelRow{row})
 		}
 		var first int64
-		if err := tx.Raw("SELECT COALESCE(MIN(known_since_us), 0) FROM channels WHERE team_id = ? AND known_since_us > 0", team).
+		if err := tx.Raw("SELECT COALESCE(MIN(known_since_us), 0) FROM channels WHERE team_id = ? AND known_since_us "+
+			"> 0", team).
 			Scan(&first).Error; err != nil {
 			return err
 		}
@@ -132,8 +135,9 @@ func (s *Store) refreshed(team string, c Channel) channelRow {
 		at = s.nowMicros()
 	}
 	row := channelRow{
-		TeamID: team, ChannelID: c.ID, Name: c.Name, Private: c.Private, External: c.External, OrgShared: c.OrgShared, RefreshedUS: at,
-		Member: c.Member, Archived: c.Archived, KnownSinceUS: at,
+		TeamID: team, ChannelID: c.ID, Name: c.Name, Private: c.Private, External: c.External, OrgShared: c.OrgShared,
+		RefreshedUS: at,
+		Member:      c.Member, Archived: c.Archived, KnownSinceUS: at,
 	}
 	if c.Private {
 		row.ClosedUS = at
@@ -165,15 +169,20 @@ func upsertChannels(tx *gorm.DB, rows []channelRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	update := clause.AssignmentColumns([]string{"refreshed_us", "member", "archived", "external", "org_shared", "known_since_us"})
+	update := clause.AssignmentColumns([]string{"refreshed_us", "member", "archived", "external", "org_shared",
+		"known_since_us"})
 	update = append(update, clause.Assignments(map[string]any{
-		"name":         gorm.Expr("CASE WHEN excluded.name = '' THEN channels.name ELSE excluded.name END"),
-		"private":      gorm.Expr("excluded.private OR channels.closed_us > excluded.refreshed_us"),
-		"closed_us":    gorm.Expr("CASE WHEN excluded.closed_us > channels.closed_us THEN excluded.closed_us ELSE channels.closed_us END"),
-		"shared_us":    gorm.Expr("CASE WHEN excluded.shared_us > 0 AND channels.shared_us > 0 THEN channels.shared_us ELSE excluded.shared_us END"),
-		"converted_us": gorm.Expr("CASE WHEN excluded.private AND NOT channels.private THEN excluded.refreshed_us ELSE channels.converted_us END"),
+		"name":    gorm.Expr("CASE WHEN excluded.name = '' THEN channels.name ELSE excluded.name END"),
+		"private": gorm.Expr("excluded.private OR channels.closed_us > excluded.refreshed_us"),
+		"closed_us": gorm.Expr("CASE WHEN excluded.closed_us > channels.closed_us THEN excluded.closed_us ELSE " +
+			"channels.closed_us END"),
+		"shared_us": gorm.Expr("CASE WHEN excluded.shared_us > 0 AND channels.shared_us > 0 THEN " +
+			"channels.shared_us ELSE excluded.shared_us END"),
+		"converted_us": gorm.Expr("CASE WHEN excluded.private AND NOT channels.private THEN excluded.refreshed_us " +
+			"ELSE channels.converted_us END"),
 		// No events came from a channel that the bot was not in.
-		"read_gap": gorm.Expr("CASE WHEN excluded.member AND (NOT channels.member OR channels.archived) THEN 0 ELSE channels.read_gap END"),
+		"read_gap": gorm.Expr("CASE WHEN excluded.member AND (NOT channels.member OR channels.archived) THEN 0 ELSE " +
+			"channels.read_gap END"),
 	})...)
 	return tx.Clauses(clause.OnConflict{
 		Columns: []clause.Column{{Name: "team_id"}, {Name: "channel_id"}}, DoUpdates: update,
@@ -303,7 +312,8 @@ func saveChannelUpdates(tx *gorm.DB, rows []channelUpdate) error {
 
 // Teams is the workspaces that have a channel in the database, at most two.
 func (s *Store) Teams(ctx context.Context) (teams []string, err error) {
-	if err := s.db.WithContext(ctx).Model(&channelRow{}).Distinct("team_id").Order("team_id").Limit(2).Pluck("team_id", &teams).Error; err != nil {
+	if err := s.db.WithContext(ctx).Model(&channelRow{}).Distinct("team_id").Order("team_id").Limit(2).
+		Pluck("team_id", &teams).Error; err != nil {
 		return nil, fmt.Errorf("read workspaces: %w", err)
 	}
 	return teams, nil
@@ -312,7 +322,8 @@ func (s *Store) Teams(ctx context.Context) (teams []string, err error) {
 // ChannelsNamed is the channels that have a name, according to Slack's last answer.
 func (s *Store) ChannelsNamed(ctx context.Context, team, name string) ([]Channel, error) {
 	var rows []channelRow
-	if err := s.db.WithContext(ctx).Where("team_id = ? AND name = ? AND name <> ''", team, name).Order("channel_id").Find(&rows).Error; err != nil {
+	if err := s.db.WithContext(ctx).Where("team_id = ? AND name = ? AND name <> ''", team, name).Order("channel_id").
+		Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read channels named %q: %w", name, err)
 	}
 	return mapRows(rows, channelRow.channel), nil

@@ -74,12 +74,14 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 		// Count what may be shown and what is left out. This query and the next come first: SQLite
 		// runs the queries one after the other, and a message that arrives in between must not
 		// count as left out.
-		query{fmt.Sprintf("SELECT COUNT(*) AS count FROM (SELECT m.sent_us%s LIMIT %d) n", fromConversation, r.Messages+r.Around+chat.CountAtMost),
+		query{fmt.Sprintf("SELECT COUNT(*) AS count FROM (SELECT m.sent_us%s LIMIT %d) n", fromConversation,
+			r.Messages+r.Around+chat.CountAtMost),
 			[]any{c.Team, c.Channel, c.Thread}, &counted},
 		s.earlierQuery(r, &earlier),
 		s.messagesQuery(r, &rows),
 		reactionsQuery(c.Team, c.Channel, &reactions),
-		query{"SELECT * FROM decisions WHERE workflow_id = ? AND confidence IS NOT NULL ORDER BY decided_us DESC LIMIT 1", []any{c.ID()}, &verdicts},
+		query{"SELECT * FROM decisions WHERE workflow_id = ? AND confidence IS NOT NULL ORDER BY decided_us DESC " +
+			"LIMIT 1", []any{c.ID()}, &verdicts},
 		s.knowledgeQuery(c.Team, c.Channel, r.Active, r.Named, r.Channels, &channels),
 		s.workspaceQuery(c.Team, c.Channel, "''", &workspace),
 		notesQuery(c.Team, c.Channel, s.unremembered(), &notes),
@@ -94,13 +96,15 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 					ORDER BY s.updated_us DESC LIMIT %d
 				) latest JOIN memories m ON m.id = latest.short_id
 				WHERE m.made_us >= ? ORDER BY m.made_us DESC, m.thread_ts DESC LIMIT %d
-			) n`, r.Threads+chat.CountAtMost, r.Threads), []any{c.Team, c.Channel, microsOrZero(r.Remembered), c.Team, c.Channel, s.unremembered(), microsOrZero(r.Remembered)}, &threads},
+			) n`, r.Threads+chat.CountAtMost, r.Threads), []any{c.Team, c.Channel, microsOrZero(r.Remembered),
+			c.Team, c.Channel, s.unremembered(), microsOrZero(r.Remembered)}, &threads},
 	); err != nil {
 		return Context{}, fmt.Errorf("read the context of %s: %w", c.ID(), err)
 	}
 	read := Context{
-		Messages: withReactions(messages(rows), reactions), Knowledge: newKnowledge(channels, c.Channel), Threads: make(map[string]string, len(threads)),
-		Notes: mapRows(notes, noteRow.note),
+		Messages: withReactions(messages(rows), reactions), Knowledge: newKnowledge(channels, c.Channel),
+		Threads: make(map[string]string, len(threads)),
+		Notes:   mapRows(notes, noteRow.note),
 	}
 	if len(verdicts) > 0 {
 		read.LastVerdict = &verdicts[0]
@@ -125,7 +129,8 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 }
 
 // fromChannel ends a query of a channel's messages m, threads included, the newest first.
-const fromChannel = " FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND NOT m.deleted ORDER BY m.sent_us DESC"
+const fromChannel = " FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND NOT m.deleted ORDER BY m.sent_us " +
+	"DESC"
 
 type earlierRow struct {
 	ThreadTS string `gorm:"column:thread_ts" json:"thread_ts"`
@@ -152,14 +157,16 @@ func (s *Store) earlierQuery(r ContextRequest, into *[]earlierRow) query {
 			SELECT 1 FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.thread_ts = n.thread_ts AND NOT m.deleted
 				AND m.sent_us < o.since_us AND m.ts <> ? AND m.ts NOT IN (SELECT thread_ts FROM around) ORDER BY m.sent_us DESC LIMIT 1
 		) IS NOT NULL`,
-		fromChannel, r.Around, fromConversation, r.Messages), slices.Concat(channel, channel, []any{c.Thread, c.Thread}, channel, []any{c.Thread}), into}
+		fromChannel, r.Around, fromConversation, r.Messages), slices.Concat(channel, channel, []any{c.Thread, c.Thread},
+		channel, []any{c.Thread}), into}
 }
 
 // messagesQuery asks for Context.Messages. The limits are part of the statement's text: Postgres
 // plans it once, and would assume that a parameter stands for a tenth of the channel.
 func (s *Store) messagesQuery(r ContextRequest, into *[]messageRow) query {
 	c := r.Conversation
-	parents := s.inSubselect("SELECT n.thread_ts FROM (SELECT thread_ts FROM found UNION ALL SELECT CAST(? AS TEXT) UNION ALL SELECT CAST(? AS TEXT)) n WHERE n.thread_ts NOT IN (SELECT ts FROM found)")
+	parents := s.inSubselect("SELECT n.thread_ts FROM (SELECT thread_ts FROM found UNION ALL SELECT CAST(? AS TEXT) " +
+		"UNION ALL SELECT CAST(? AS TEXT)) n WHERE n.thread_ts NOT IN (SELECT ts FROM found)")
 	channel := []any{c.Team, c.Channel}
 	return query{fmt.Sprintf(`
 		WITH around AS MATERIALIZED (SELECT m.*%s LIMIT %d),
@@ -167,7 +174,8 @@ func (s *Store) messagesQuery(r ContextRequest, into *[]messageRow) query {
 			found AS MATERIALIZED (SELECT * FROM around UNION ALL SELECT * FROM own WHERE ts NOT IN (SELECT ts FROM around))
 		SELECT * FROM found
 		UNION ALL SELECT m.* FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.ts %s AND NOT m.deleted`,
-		fromChannel, r.Around, fromConversation, r.Messages, parents), slices.Concat(channel, channel, []any{c.Thread}, channel, []any{c.Thread, r.Answer}), into}
+		fromChannel, r.Around, fromConversation, r.Messages, parents), slices.Concat(channel, channel, []any{c.Thread},
+		channel, []any{c.Thread, r.Answer}), into}
 }
 
 // inSubselect is the condition to be among the few rows of a subselect. It makes Postgres look up

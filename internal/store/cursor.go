@@ -33,12 +33,14 @@ type Cursor struct {
 }
 
 func (r scopeRow) cursor() Cursor {
-	return Cursor{Since: instantOrZero(r.SinceUS), Newest: instantOrZero(r.NewestUS), Revision: r.Revision, Count: r.Count}
+	return Cursor{Since: instantOrZero(r.SinceUS), Newest: instantOrZero(r.NewestUS), Revision: r.Revision,
+		Count: r.Count}
 }
 
 // asStored is the cursor as the database returns it with its scope.
 func (c Cursor) asStored() Cursor {
-	c.Since, c.Newest, c.Ordered = instantOrZero(microsOrZero(c.Since)), instantOrZero(microsOrZero(c.Newest)), time.Time{}
+	c.Since, c.Newest, c.Ordered = instantOrZero(microsOrZero(c.Since)), instantOrZero(microsOrZero(c.Newest)),
+		time.Time{}
 	return c
 }
 
@@ -52,7 +54,8 @@ func (c Cursor) key() string {
 }
 
 // cursorColumns selects a cursor of some messages, without Since.
-const cursorColumns = "SELECT COUNT(*) AS count, COALESCE(MAX(sent_us), 0) AS newest_us, COALESCE(MAX(revision), '') AS revision FROM "
+const cursorColumns = "SELECT COUNT(*) AS count, COALESCE(MAX(sent_us), 0) AS newest_us, COALESCE(MAX(revision), '') " +
+	"AS revision FROM "
 
 // The cursors of a channel, and of a thread with its parent. The names in braces are replaced by a
 // column or a question mark.
@@ -69,7 +72,8 @@ const (
 // savedCursor is the columns of the cursor that was saved with a scope's memories; empty values for
 // a scope without memories.
 func savedCursor(scope string) string {
-	return strings.ReplaceAll("(COALESCE({s}.count, 0), COALESCE({s}.newest_us, 0), COALESCE({s}.revision, ''))", "{s}", scope)
+	return strings.ReplaceAll("(COALESCE({s}.count, 0), COALESCE({s}.newest_us, 0), COALESCE({s}.revision, ''))", "{s}",
+		scope)
 }
 
 // CurrentCursor is a scope's cursor as of now, with messages counted from since. A thread is always
@@ -117,8 +121,10 @@ func (s *Store) CurrentCursor(ctx context.Context, scope chat.Scope, since time.
 //
 // A thread is considered if it has a reply within the window or since its channel was last
 // remembered. It is also considered if its own memory was updated since recalled.
-func (s *Store) ChangedThreads(ctx context.Context, team string, window, recalled time.Time, after chat.Scope, limit int) ([]chat.Scope, error) {
-	now := strings.NewReplacer("{team}", "t.team_id", "{channel}", "t.channel_id", "{thread}", "t.thread_ts").Replace(threadCursor)
+func (s *Store) ChangedThreads(ctx context.Context, team string, window, recalled time.Time, after chat.Scope,
+	limit int) ([]chat.Scope, error) {
+	now := strings.NewReplacer("{team}", "t.team_id", "{channel}", "t.channel_id", "{thread}", "t.thread_ts").
+		Replace(threadCursor)
 	if s.sqlite != "" {
 		// Sort before comparing, so that threads beyond the limit are never compared.
 		return s.changed(ctx, "threads", `
@@ -137,7 +143,8 @@ func (s *Store) ChangedThreads(ctx context.Context, team string, window, recalle
 			) t
 			WHERE `+savedCursor("t")+` <> (`+now+`)
 			ORDER BY t.channel_id, t.thread_ts LIMIT ?`,
-			microsOrZero(window), team, after.Channel, s.unremembered(), team, after.Channel, s.unremembered(), microsOrZero(recalled), after.Channel, after.Thread, limit)
+			microsOrZero(window), team, after.Channel, s.unremembered(), team, after.Channel, s.unremembered(),
+			microsOrZero(recalled), after.Channel, after.Thread, limit)
 	}
 	// Go through the channels, and through each one's threads, in order, so that the rest of the
 	// workspace is not read once the limit is reached. Postgres must be told to: it assumes that a
@@ -163,7 +170,8 @@ func (s *Store) ChangedThreads(ctx context.Context, team string, window, recalle
 			WHERE `+savedCursor("t")+` <> (`+now+`)
 			ORDER BY t.thread_ts
 		) t LIMIT ?`,
-		team, after.Channel, s.unremembered(), microsOrZero(window), microsOrZero(recalled), after.Channel, after.Thread, limit)
+		team, after.Channel, s.unremembered(), microsOrZero(window), microsOrZero(recalled), after.Channel,
+		after.Thread, limit)
 }
 
 // The conditions that a message m is a reply, and that a scope r is a thread, in a channel c.
@@ -173,8 +181,10 @@ const (
 )
 
 // ChangedChannels is ChangedThreads for channels.
-func (s *Store) ChangedChannels(ctx context.Context, team string, window time.Time, after chat.Scope, limit int) ([]chat.Scope, error) {
-	now := strings.NewReplacer("{team}", "c.team_id", "{channel}", "c.channel_id", "{since}", "COALESCE(s.since_us, ?)").Replace(channelCursor)
+func (s *Store) ChangedChannels(ctx context.Context, team string, window time.Time, after chat.Scope,
+	limit int) ([]chat.Scope, error) {
+	now := strings.NewReplacer("{team}", "c.team_id", "{channel}", "c.channel_id", "{since}",
+		"COALESCE(s.since_us, ?)").Replace(channelCursor)
 	return s.changed(ctx, "channels", `
 		SELECT c.team_id AS team, c.channel_id AS channel FROM channels c
 		LEFT JOIN memory_scopes s ON s.team_id = c.team_id AND s.channel_id = c.channel_id AND s.thread_ts = ''
@@ -195,7 +205,8 @@ func (s *Store) changed(ctx context.Context, what, query string, args ...any) (s
 // threads included, the newest limit of them, and the parents of their threads. They come in no
 // order, without deleted and forgotten ones. omitted is how many earlier ones there are, up to
 // chat.CountAtMost.
-func (s *Store) ChannelMemoryInput(ctx context.Context, team, channel string, since time.Time, limit int) (input []StoredMessage, omitted int, err error) {
+func (s *Store) ChannelMemoryInput(ctx context.Context, team, channel string, since time.Time,
+	limit int) (input []StoredMessage, omitted int, err error) {
 	db := s.db.WithContext(ctx)
 	c := chat.Conversation{Team: team, Channel: channel}
 	marks, err := forgotten(db, team, channel)
@@ -203,7 +214,9 @@ func (s *Store) ChannelMemoryInput(ctx context.Context, team, channel string, si
 		return nil, 0, fmt.Errorf("read marks of what was forgotten in %s: %w", channel, err)
 	}
 	sent := func() *gorm.DB {
-		return marks.exclude(db.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND sent_us >= ? AND NOT deleted", team, channel, microsOrZero(since)))
+		return marks.exclude(db.Model(&messageRow{}).
+			Where("team_id = ? AND channel_id = ? AND sent_us >= ? AND NOT deleted", team, channel,
+				microsOrZero(since)))
 	}
 	var rows []messageRow
 	if err := sent().Order("sent_us DESC").Limit(limit).Find(&rows).Error; err != nil {
@@ -237,15 +250,17 @@ func (s *Store) ChannelMemoryInput(ctx context.Context, team, channel string, si
 // ThreadMemoryInput is the messages that a thread's memory is made of: its newest replies, at most
 // limit, and its parent. They come in no order, without deleted and forgotten ones. omitted is how
 // many earlier replies there are, up to chat.CountAtMost.
-func (s *Store) ThreadMemoryInput(ctx context.Context, thread chat.Scope, limit int) (input []chat.Message, omitted int, err error) {
+func (s *Store) ThreadMemoryInput(ctx context.Context, thread chat.Scope, limit int) (input []chat.Message, omitted int,
+	err error) {
 	db := s.db.WithContext(ctx)
 	marks, err := forgotten(db, thread.Team, thread.Channel)
 	if err != nil {
 		return nil, 0, fmt.Errorf("read marks of what was forgotten in %s: %w", thread, err)
 	}
 	replies := func() *gorm.DB {
-		return marks.exclude(db.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND NOT deleted",
-			thread.Team, thread.Channel, thread.Thread))
+		return marks.exclude(db.Model(&messageRow{}).
+			Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND NOT deleted",
+				thread.Team, thread.Channel, thread.Thread))
 	}
 	var rows []messageRow
 	if err := replies().Order("sent_us DESC").Limit(limit).Find(&rows).Error; err != nil {

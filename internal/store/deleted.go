@@ -49,8 +49,10 @@ func (s *Store) blankWithFew(tx *gorm.DB, gone bool, team, channel string, ts []
 	}
 	if gone {
 		if err := errors.Join(
-			of("trigger_ts").Model(&Proposal{}).Where("NOT "+unfinished).Updates(map[string]any{"input": noInput, "output": ""}).Error,
-			of("trigger_ts").Model(&Promise{}).Where("state <> 'open'").Updates(map[string]any{"what": "", "unless": ""}).Error,
+			of("trigger_ts").Model(&Proposal{}).Where("NOT "+unfinished).
+				Updates(map[string]any{"input": noInput, "output": ""}).Error,
+			of("trigger_ts").Model(&Promise{}).Where("state <> 'open'").
+				Updates(map[string]any{"what": "", "unless": ""}).Error,
 		); err != nil {
 			return err
 		}
@@ -61,7 +63,8 @@ func (s *Store) blankWithFew(tx *gorm.DB, gone bool, team, channel string, ts []
 	}
 	var steps, showing []Step
 	if err := errors.Join(
-		of("trigger_ts").Select("decision, stored_us").Find(&steps).Error, tx.Where("id IN ?", shown).Select("decision, stored_us").Find(&showing).Error,
+		of("trigger_ts").Select("decision, stored_us").Find(&steps).Error, tx.Where("id IN ?", shown).
+			Select("decision, stored_us").Find(&showing).Error,
 	); err != nil {
 		return err
 	}
@@ -74,7 +77,8 @@ func (s *Store) blankWithFew(tx *gorm.DB, gone bool, team, channel string, ts []
 	}
 	return errors.Join(
 		tx.Where("step_id IN ?", shown).Delete(&StepFile{}).Error,
-		tx.Model(&Step{}).Where("id IN ? AND decision NOT IN ?", shown, append(ended, "")).Update("output", hiddenOutput).Error,
+		tx.Model(&Step{}).Where("id IN ? AND decision NOT IN ?", shown, append(ended, "")).
+			Update("output", hiddenOutput).Error,
 	)
 }
 
@@ -90,7 +94,8 @@ func (s *Store) lookupsEnded(tx *gorm.DB, steps []Step) (ended, underWay []strin
 	if len(oldest) == 0 {
 		return nil, nil, nil
 	}
-	if err := tx.Model(&Decision{}).Where("key IN ? AND outcome <> 'pending'", slices.Collect(maps.Keys(oldest))).Pluck("key", &ended).Error; err != nil {
+	if err := tx.Model(&Decision{}).Where("key IN ? AND outcome <> 'pending'", slices.Collect(maps.Keys(oldest))).
+		Pluck("key", &ended).Error; err != nil {
 		return nil, nil, err
 	}
 	for _, decision := range ended {
@@ -116,7 +121,8 @@ func (s *Store) blankSteps(tx *gorm.DB, steps []Step) error {
 	if err := blankLookups(tx, ended); err != nil || len(underWay) == 0 {
 		return err
 	}
-	return tx.Exec("INSERT INTO quotes (step_id, team_id, channel_id, ts) SELECT id, team_id, channel_id, CAST(? AS TEXT) FROM steps WHERE decision IN ? ON CONFLICT DO NOTHING",
+	return tx.Exec("INSERT INTO quotes (step_id, team_id, channel_id, ts) SELECT id, team_id, channel_id, CAST(? AS "+
+		"TEXT) FROM steps WHERE decision IN ? ON CONFLICT DO NOTHING",
 		noMessage, underWay).Error
 }
 
@@ -134,14 +140,16 @@ func blankLookups(tx *gorm.DB, decisions []string) error {
 	}
 	return errors.Join(
 		dropFiles(tx, decisions...),
-		tx.Model(&Step{}).Where("decision IN ?", decisions).Updates(map[string]any{"input": noInput, "output": ""}).Error,
+		tx.Model(&Step{}).Where("decision IN ?", decisions).Updates(map[string]any{"input": noInput, "output": ""}).
+			Error,
 		tx.Model(&Turn{}).Where("decision IN ?", decisions).Updates(map[string]any{"text": "", "opaque": ""}).Error,
 	)
 }
 
 // dropFiles deletes the files that the results of decisions' steps show.
 func dropFiles(tx *gorm.DB, decisions ...string) error {
-	return tx.Where("step_id IN (?)", tx.Model(&Step{}).Where("decision IN ?", decisions).Select("id")).Delete(&StepFile{}).Error
+	return tx.Where("step_id IN (?)", tx.Model(&Step{}).Where("decision IN ?", decisions).Select("id")).
+		Delete(&StepFile{}).Error
 }
 
 // endLookups takes away what nobody needs once a decision has its outcome: the files, and all texts if a message that

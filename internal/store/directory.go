@@ -66,7 +66,8 @@ func usersOf(rows []userRow) map[string]User {
 }
 
 func (r userRow) user() User {
-	return User{ID: r.UserID, Name: r.Name, Bot: r.IsBot, Guest: r.GuestUS > 0, Stranger: r.Stranger, Zone: r.TimeZone, Refreshed: instant(r.RefreshedUS)}
+	return User{ID: r.UserID, Name: r.Name, Bot: r.IsBot, Guest: r.GuestUS > 0, Stranger: r.Stranger, Zone: r.TimeZone,
+		Refreshed: instant(r.RefreshedUS)}
 }
 
 // Names is what users and channels are called.
@@ -104,10 +105,14 @@ func (s *Store) Names(ctx context.Context, team, here string, users, channels []
 		RefreshedUS int64  `gorm:"column:refreshed_us" json:"refreshed_us"`
 	}
 	if err := runBatch(s.db.WithContext(ctx),
-		query{"SELECT user_id, name, is_bot, refreshed_us, guest_us, stranger, time_zone FROM users WHERE team_id = ? AND ?", []any{team, s.inList("user_id", users)}, &people},
-		query{"SELECT user_id, seen_us, left_us FROM outsiders WHERE team_id = ? AND channel_id = ? AND ?", []any{team, here, s.inList("user_id", users)}, &present},
-		query{"SELECT CASE WHEN ? THEN 0 ELSE 1 END AS outside, CASE WHEN ? THEN 1 ELSE 0 END AS due", []any{notShared(team, here), membersDue(team, here)}, &readers},
-		query{"SELECT c.channel_id, CASE WHEN ? THEN c.name ELSE '' END AS name, c.private, c.refreshed_us FROM channels c WHERE c.team_id = ? AND ?",
+		query{"SELECT user_id, name, is_bot, refreshed_us, guest_us, stranger, time_zone FROM users WHERE team_id = " +
+			"? AND ?", []any{team, s.inList("user_id", users)}, &people},
+		query{"SELECT user_id, seen_us, left_us FROM outsiders WHERE team_id = ? AND channel_id = ? AND ?",
+			[]any{team, here, s.inList("user_id", users)}, &present},
+		query{"SELECT CASE WHEN ? THEN 0 ELSE 1 END AS outside, CASE WHEN ? THEN 1 ELSE 0 END AS due",
+			[]any{notShared(team, here), membersDue(team, here)}, &readers},
+		query{"SELECT c.channel_id, CASE WHEN ? THEN c.name ELSE '' END AS name, c.private, c.refreshed_us FROM " +
+			"channels c WHERE c.team_id = ? AND ?",
 			[]any{seenFrom(team, here), team, s.inList("c.channel_id", channels)}, &places},
 	); err != nil {
 		return Names{}, fmt.Errorf("read names: %w", err)
@@ -115,7 +120,8 @@ func (s *Store) Names(ctx context.Context, team, here string, users, channels []
 	n := Names{
 		Users: usersOf(people), Channels: make(map[string]string, len(places)),
 		Refreshed: make(map[string]time.Time, len(places)), Private: make(map[string]bool, len(places)),
-		Presences: make(map[string]Presence, len(present)), OutsidersRead: first(readers).Outside > 0, MembersDue: first(readers).Due > 0,
+		Presences: make(map[string]Presence, len(present)), OutsidersRead: first(readers).Outside > 0,
+		MembersDue: first(readers).Due > 0,
 	}
 	for _, p := range present {
 		n.Presences[p.UserID] = Presence{Seen: instantOrZero(p.SeenUS), Left: instantOrZero(p.LeftUS)}
@@ -154,7 +160,8 @@ func (s *Store) SaveUsers(ctx context.Context, team string, users ...User) error
 	rows, ids := make([]userRow, len(users)), make([]string, len(users))
 	for i, u := range users {
 		ids[i] = u.ID
-		rows[i] = userRow{TeamID: team, UserID: u.ID, Name: u.Name, IsBot: u.Bot, RefreshedUS: micros(u.Refreshed), Stranger: u.Stranger, TimeZone: u.Zone}
+		rows[i] = userRow{TeamID: team, UserID: u.ID, Name: u.Name, IsBot: u.Bot, RefreshedUS: micros(u.Refreshed),
+			Stranger: u.Stranger, TimeZone: u.Zone}
 		if u.Guest {
 			rows[i].GuestUS = rows[i].RefreshedUS
 		}
@@ -163,13 +170,15 @@ func (s *Store) SaveUsers(ctx context.Context, team string, users ...User) error
 	slices.SortFunc(rows, func(a, b userRow) int { return strings.Compare(a.UserID, b.UserID) })
 	update := clause.AssignmentColumns([]string{"name", "is_bot", "refreshed_us", "stranger", "time_zone"})
 	update = append(update, clause.Assignments(map[string]any{
-		"guest_us": gorm.Expr("CASE WHEN excluded.guest_us > 0 AND users.guest_us > 0 THEN users.guest_us ELSE excluded.guest_us END"),
+		"guest_us": gorm.Expr("CASE WHEN excluded.guest_us > 0 AND users.guest_us > 0 THEN users.guest_us ELSE " +
+			"excluded.guest_us END"),
 	})...)
 	// a time in the future comes from a wrong clock
 	newer := gorm.Expr("excluded.refreshed_us >= users.refreshed_us OR users.refreshed_us > ?", s.nowMicros())
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		if err := tx.Clauses(clause.OnConflict{
-			Columns: []clause.Column{{Name: "team_id"}, {Name: "user_id"}}, DoUpdates: update, Where: clause.Where{Exprs: []clause.Expression{newer}},
+			Columns: []clause.Column{{Name: "team_id"}, {Name: "user_id"}}, DoUpdates: update,
+			Where: clause.Where{Exprs: []clause.Expression{newer}},
 		}).CreateInBatches(rows, 100).Error; err != nil {
 			return err
 		}
@@ -185,7 +194,8 @@ func (s *Store) SaveUsers(ctx context.Context, team string, users ...User) error
 
 // UsersNamed is the ids of the people who have a display name, in any case of letters, in order.
 func (s *Store) UsersNamed(ctx context.Context, team, name string) (ids []string, err error) {
-	if err := s.db.WithContext(ctx).Model(&userRow{}).Where("team_id = ? AND LOWER(name) = LOWER(?) AND NOT is_bot", team, name).
+	if err := s.db.WithContext(ctx).Model(&userRow{}).Where("team_id = ? AND LOWER(name) = LOWER(?) AND NOT is_bot",
+		team, name).
 		Order("user_id").Pluck("user_id", &ids).Error; err != nil {
 		return nil, fmt.Errorf("read users named %q: %w", name, err)
 	}

@@ -17,7 +17,8 @@ import (
 // Draft is the scope's draft of a term if it was made from this cursor, otherwise ErrNotFound.
 func (s *Store) Draft(ctx context.Context, scope chat.Scope, term chat.Term, c Cursor) (Memory, error) {
 	var rows []memoryRow
-	if err := ofScope(s.db.WithContext(ctx), scope).Where("term = ? AND version = 0 AND cursor = ?", string(term), c.key()).
+	if err := ofScope(s.db.WithContext(ctx), scope).Where("term = ? AND version = 0 AND cursor = ?", string(term),
+		c.key()).
 		Find(&rows).Error; err != nil {
 		return Memory{}, fmt.Errorf("read draft of the %s memory of %s: %w", term, scope, err)
 	}
@@ -69,7 +70,8 @@ func (s *Store) saveDraft(ctx context.Context, m Memory, c Cursor) error {
 			return err
 		}
 		return tx.Clauses(clause.OnConflict{
-			Columns: []clause.Column{{Name: "team_id"}, {Name: "channel_id"}, {Name: "thread_ts"}, {Name: "term"}, {Name: "version"}},
+			Columns: []clause.Column{{Name: "team_id"}, {Name: "channel_id"}, {Name: "thread_ts"}, {Name: "term"},
+				{Name: "version"}},
 			DoUpdates: clause.AssignmentColumns([]string{
 				"text", "origin", "model", "tokens_out", "sources", "cursor", "made_us",
 			}),
@@ -139,7 +141,8 @@ func (s *Store) saveMemories(tx *gorm.DB, r MemoryUpdate) error {
 		return err
 	}
 	var rows []memoryRow
-	if err := ofScope(s.locked(tx), r.Scope).Where("version = 0 AND cursor = ?", r.Cursor.key()).Find(&rows).Error; err != nil {
+	if err := ofScope(s.locked(tx), r.Scope).Where("version = 0 AND cursor = ?", r.Cursor.key()).Find(&rows).
+		Error; err != nil {
 		return err
 	}
 	drafts := map[chat.Term]memoryRow{}
@@ -184,7 +187,8 @@ func (s *Store) saveMemories(tx *gorm.DB, r MemoryUpdate) error {
 	}
 	return ofScope(tx.Model(&scopeRow{}), r.Scope).Updates(map[string]any{
 		"long_id": row.LongID, "short_id": row.ShortID,
-		"since_us": microsOrZero(r.Cursor.Since), "newest_us": microsOrZero(r.Cursor.Newest), "revision": r.Cursor.Revision, "count": r.Cursor.Count,
+		"since_us": microsOrZero(r.Cursor.Since), "newest_us": microsOrZero(r.Cursor.Newest),
+		"revision": r.Cursor.Revision, "count": r.Cursor.Count,
 		// Not before the current memories were made, so that a query by their time finds the scope.
 		"read_us": microsOrZero(r.Read), "updated_us": max(updated, row.UpdatedUS),
 	}).Error

@@ -33,7 +33,8 @@ func PersonKey(p chat.Person) string {
 // markErased writes a mark. A later one replaces an earlier one.
 func markErased(tx *gorm.DB, row erasedRow) error {
 	return tx.Clauses(clause.OnConflict{
-		Columns: []clause.Column{{Name: "team_id"}, {Name: "channel_id"}, {Name: "person"}}, DoUpdates: clause.AssignmentColumns([]string{"until_us"}),
+		Columns:   []clause.Column{{Name: "team_id"}, {Name: "channel_id"}, {Name: "person"}},
+		DoUpdates: clause.AssignmentColumns([]string{"until_us"}),
 	}).Create(&row).Error
 }
 
@@ -58,7 +59,8 @@ func erasuresOf(tx *gorm.DB, read []chat.Message) (erasures, error) {
 	var rows []erasedRow
 	e := erasures{persons: map[string]int64{}}
 	keys := append(slices.Collect(maps.Keys(users)), "")
-	if err := tx.Where("team_id = ? AND channel_id IN ? AND person IN ?", read[0].Team, []string{"", read[0].Channel}, keys).Find(&rows).Error; err != nil {
+	if err := tx.Where("team_id = ? AND channel_id IN ? AND person IN ?", read[0].Team, []string{"", read[0].Channel},
+		keys).Find(&rows).Error; err != nil {
 		return e, err
 	}
 	for _, r := range rows {

@@ -155,14 +155,18 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 	}
 	queries := []query{
 		{"SELECT * FROM decisions WHERE key = ?", []any{m.Decision}, &decisions},
-		{"SELECT attempts, state, " + outdated + " AS outdated, decision FROM outbox WHERE reply = ? ORDER BY part", []any{m.Reply}, &parts},
+		{"SELECT attempts, state, " + outdated + " AS outdated, decision FROM outbox WHERE reply = ? ORDER BY part",
+			[]any{m.Reply}, &parts},
 		silenceQuery([]chat.Conversation{c}, &silent),
 		tailQuery(c, &tail),
-		{"SELECT * FROM messages WHERE team_id = ? AND channel_id = ? AND ts IN ?", []any{c.Team, c.Channel, padded(m.Pending, m.Trigger)}, &wanted},
+		{"SELECT * FROM messages WHERE team_id = ? AND channel_id = ? AND ts IN ?",
+			[]any{c.Team, c.Channel, padded(m.Pending, m.Trigger)}, &wanted},
 		// The condition sent_ts <> '' matches the index, which has only sent parts.
-		{"SELECT saw_us FROM outbox WHERE team_id = ? AND channel_id = ? AND sent_ts <> '' AND sent_ts = COALESCE((SELECT m.ts" + fromConversation + " LIMIT 1), ?)",
+		{"SELECT saw_us FROM outbox WHERE team_id = ? AND channel_id = ? AND sent_ts <> '' AND sent_ts = " +
+			"COALESCE((SELECT m.ts" + fromConversation + " LIMIT 1), ?)",
 			[]any{c.Team, c.Channel, c.Team, c.Channel, c.Thread, c.Thread}, &saw},
-		{"SELECT COALESCE((SELECT name FROM channels WHERE team_id = ? AND channel_id = ?), '') AS name, ?", []any{c.Team, c.Channel, readersOf(c.Team, c.Channel)}, &names},
+		{"SELECT COALESCE((SELECT name FROM channels WHERE team_id = ? AND channel_id = ?), '') AS name, ?",
+			[]any{c.Team, c.Channel, readersOf(c.Team, c.Channel)}, &names},
 		{`SELECT v.workflow_id AS id FROM conversations v WHERE v.workflow_id = ? AND v.stopped_us > 0
 			AND NOT EXISTS (SELECT 1 FROM changes c WHERE c.workflow_id = v.workflow_id AND c.mention AND c.stored_us > v.stopped_us)`, []any{c.ID()}, &stopped},
 	}
@@ -172,7 +176,8 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 	if m.Looks {
 		queries = append(queries, query{`SELECT time_zone FROM users WHERE team_id = ? AND user_id = (SELECT user_id FROM messages WHERE team_id = ? AND channel_id = ? AND ts = ?)`,
 			[]any{c.Team, c.Team, c.Channel, m.Trigger}, &zones})
-		queries = append(queries, query{"SELECT id, tool, state FROM steps WHERE decision = ? AND round = ? ORDER BY position", []any{m.Decision, m.Round}, &steps})
+		queries = append(queries, query{"SELECT id, tool, state FROM steps WHERE decision = ? AND round = ? ORDER BY " +
+			"position", []any{m.Decision, m.Round}, &steps})
 	}
 	if m.Held {
 		above := []string{"", c.Channel}
@@ -193,14 +198,16 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 			WHERE team_id = ? AND channel_id = ? AND thread_ts >= ? AND thread_ts <= ? AND NOT deleted AND NOT own AND bot_id = ''
 				AND stored_us > ` + read + ` AND sent_us > ` + read + ` - ?
 			ORDER BY thread_ts DESC, sent_us DESC LIMIT 1`,
-			[]any{c.Team, c.Channel, m.Oldest, m.Trigger, m.Decision, m.Decision, maxStoreDelay.Microseconds()}, &newReplies})
+			[]any{c.Team, c.Channel, m.Oldest, m.Trigger, m.Decision, m.Decision, maxStoreDelay.Microseconds()},
+			&newReplies})
 	}
 	if err := runBatch(s.db.WithContext(ctx), queries...); err != nil {
 		return Facts{}, fmt.Errorf("read what is known of message %s in %s: %w", m.Trigger, c.ID(), err)
 	}
 	silenced := silences(silent)
 	f := Facts{
-		SilencedUntil: silenced.Until(c), MutedUntil: silenced.Everywhere(c.Team), Silenced: len(since) > 0, Tail: make([]chat.Message, len(tail)),
+		SilencedUntil: silenced.Until(c), MutedUntil: silenced.Everywhere(c.Team), Silenced: len(since) > 0,
+		Tail: make([]chat.Message, len(tail)),
 	}
 	for i, r := range tail {
 		f.Tail[i] = r.message(c)
@@ -244,14 +251,17 @@ func (s *Store) readThroughApps(ctx context.Context, c chat.Conversation, f *Fac
 	if err := db.Raw(`
 		SELECT COUNT(DISTINCT o.trigger_ts) FROM outbox o JOIN messages m ON m.team_id = o.team_id AND m.channel_id = o.channel_id AND m.ts = o.trigger_ts
 		WHERE o.team_id = ? AND o.channel_id = ? AND o.sent_ts <> '' AND o.sent_ts > ? AND m.through <> ''`,
-		c.Team, c.Channel, chat.TS(instant(s.nowMicros()).Add(-conversation.AppPause))).Scan(&f.ThroughApps).Error; err != nil {
+		c.Team, c.Channel, chat.TS(instant(s.nowMicros()).Add(-conversation.AppPause))).Scan(&f.ThroughApps).
+		Error; err != nil {
 		return err
 	}
 	if len(f.Tail) == 0 || c.TopLevel() || f.Tail[0].TS != c.Thread || f.Tail[0].Through == "" {
 		return nil
 	}
 	var above []authorRow
-	if err := db.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND thread_ts = '' AND sent_us < ? AND NOT deleted", c.Team, c.Channel, micros(f.Tail[0].Time())).
+	if err := db.Model(&messageRow{}).
+		Where("team_id = ? AND channel_id = ? AND thread_ts = '' AND sent_us < ? AND NOT deleted", c.Team, c.Channel,
+			micros(f.Tail[0].Time())).
 		Order("sent_us DESC").Limit(tailLength).Find(&above).Error; err != nil {
 		return err
 	}
@@ -274,7 +284,8 @@ func padded(ts []string, another string) []string {
 
 // fromConversation ends a query of a conversation's own messages m, the newest first; a thread's
 // parent is not among them.
-const fromConversation = " FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.thread_ts = ? AND NOT m.deleted ORDER BY m.sent_us DESC"
+const fromConversation = " FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.thread_ts = ? AND NOT " +
+	"m.deleted ORDER BY m.sent_us DESC"
 
 // authorRow is a message without its content.
 type authorRow struct {
@@ -286,7 +297,8 @@ type authorRow struct {
 }
 
 func (r authorRow) message(c chat.Conversation) chat.Message {
-	return chat.Message{Team: c.Team, Channel: c.Channel, TS: r.TS, ThreadTS: r.ThreadTS, BotID: r.BotID, Through: r.Through, Own: r.Own}
+	return chat.Message{Team: c.Team, Channel: c.Channel, TS: r.TS, ThreadTS: r.ThreadTS, BotID: r.BotID,
+		Through: r.Through, Own: r.Own}
 }
 
 // tailLength is how many messages the tail has if a person is among them.

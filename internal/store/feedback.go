@@ -42,7 +42,8 @@ var ErrElsewhere = errors.New("it stands under another message")
 // is new: an older or repeated vote of theirs changes nothing. A vote that changes takes the reason of
 // the one before away. channel and ts are where the buttons were used. It returns ErrNotFound if no such
 // part has buttons, ErrElsewhere if it is another message, and ErrDeleted if the reply is gone.
-func (s *Store) SaveVote(ctx context.Context, team, channel, ts, part, user, value string, at time.Time) (saved bool, err error) {
+func (s *Store) SaveVote(ctx context.Context, team, channel, ts, part, user, value string, at time.Time) (saved bool,
+	err error) {
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		var rows []outboxRow
 		if err := tx.Where("key = ? AND team_id = ? AND feedback", part, team).Find(&rows).Error; err != nil {
@@ -77,7 +78,8 @@ func (s *Store) SaveVote(ctx context.Context, team, channel, ts, part, user, val
 
 // SaveVoteReason records why a user does not like a reply, and reports whether they still do not.
 func (s *Store) SaveVoteReason(ctx context.Context, part, user, reason string) (saved bool, err error) {
-	given := s.db.WithContext(ctx).Model(&Vote{}).Where("part = ? AND user_id = ? AND value = ?", part, user, VoteDown).Update("reason", Clean(reason))
+	given := s.db.WithContext(ctx).Model(&Vote{}).Where("part = ? AND user_id = ? AND value = ?", part, user, VoteDown).
+		Update("reason", Clean(reason))
 	if given.Error != nil {
 		return false, fmt.Errorf("save the reason of a vote about %s: %w", part, given.Error)
 	}
@@ -91,7 +93,8 @@ func (s *Store) Feedback(ctx context.Context, decisions []string) ([]Vote, error
 		return nil, nil
 	}
 	var votes []Vote
-	if err := s.db.WithContext(ctx).Where("decision IN ?", decisions).Order("voted_us, id").Find(&votes).Error; err != nil {
+	if err := s.db.WithContext(ctx).Where("decision IN ?", decisions).Order("voted_us, id").Find(&votes).
+		Error; err != nil {
 		return nil, fmt.Errorf("read feedback: %w", err)
 	}
 	return votes, nil

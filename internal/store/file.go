@@ -19,7 +19,8 @@ type StoredFile struct {
 // limit messages.
 func (s *Store) Files(ctx context.Context, c chat.Conversation, limit int) ([]StoredFile, error) {
 	var replies, parent, channel []messageRow
-	const shared = "SELECT m.* FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.files <> '' AND NOT m.deleted AND " + unforgotten
+	const shared = "SELECT m.* FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.files <> '' AND NOT " +
+		"m.deleted AND " + unforgotten
 	newest := fmt.Sprintf(" ORDER BY m.sent_us DESC LIMIT %d", limit)
 	queries := []query{{shared + newest, []any{c.Team, c.Channel}, &channel}}
 	if !c.TopLevel() {

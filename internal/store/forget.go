@@ -49,7 +49,8 @@ func (s *Store) Forget(ctx context.Context, scope chat.Scope, by, id string) (Fo
 
 // ForgetMessages is Forget for some messages of a channel, by ts, as if they were a thread that
 // began with the earliest of them.
-func (s *Store) ForgetMessages(ctx context.Context, team, channel string, ts []string, by, id string) (ForgetResult, error) {
+func (s *Store) ForgetMessages(ctx context.Context, team, channel string, ts []string, by, id string) (ForgetResult,
+	error) {
 	f := forgetting{scope: chat.Scope{Team: team, Channel: channel}, ts: ts, by: by, id: id}
 	for _, one := range ts {
 		if at := chat.Time(one); f.from.IsZero() || at.Before(f.from) {
@@ -75,7 +76,8 @@ const maxClockSkew = 5 * time.Minute
 func (s *Store) forget(ctx context.Context, f forgetting) (done ForgetResult, err error) {
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		done = ForgetResult{Scopes: []chat.Scope{}}
-		fresh, err := s.insertOrder(tx, Order{ID: f.id, Scope: f.scope, Kind: "forget", By: f.by, Subject: strings.Join(f.ts, " ")})
+		fresh, err := s.insertOrder(tx, Order{ID: f.id, Scope: f.scope, Kind: "forget", By: f.by,
+			Subject: strings.Join(f.ts, " ")})
 		if err != nil || !fresh {
 			return err
 		}
@@ -107,7 +109,8 @@ func (s *Store) forgetIn(tx *gorm.DB, f forgetting, done *ForgetResult) error {
 		return err
 	}
 	var newest int64
-	if err := tx.Model(&forgottenRow{}).Where("team_id = ?", f.scope.Team).Select("COALESCE(MAX(until_us), 0)").Scan(&newest).Error; err != nil {
+	if err := tx.Model(&forgottenRow{}).Where("team_id = ?", f.scope.Team).Select("COALESCE(MAX(until_us), 0)").
+		Scan(&newest).Error; err != nil {
 		return err
 	}
 	f.until = max(s.nowMicros(), newest+1) // each order gets a later time than the one before
@@ -124,11 +127,13 @@ func (s *Store) forgetIn(tx *gorm.DB, f forgetting, done *ForgetResult) error {
 
 // mark records what memories must no longer be made from.
 func (f forgetting) mark(tx *gorm.DB) error {
-	rows := []forgottenRow{{TeamID: f.scope.Team, ChannelID: f.scope.Channel, ThreadTS: f.scope.Thread, UntilUS: f.until}}
+	rows := []forgottenRow{{TeamID: f.scope.Team, ChannelID: f.scope.Channel, ThreadTS: f.scope.Thread,
+		UntilUS: f.until}}
 	if len(f.ts) > 0 {
 		rows = nil
 		for _, ts := range slices.Compact(slices.Sorted(slices.Values(f.ts))) {
-			rows = append(rows, forgottenRow{TeamID: f.scope.Team, ChannelID: f.scope.Channel, TS: ts, UntilUS: f.until})
+			rows = append(rows, forgottenRow{TeamID: f.scope.Team, ChannelID: f.scope.Channel, TS: ts,
+				UntilUS: f.until})
 		}
 	}
 	return tx.Clauses(clause.OnConflict{

@@ -44,7 +44,9 @@ func (s *Store) Gaps(ctx context.Context, team string) (Gaps, error) {
 		ClosedUS int64 `gorm:"column:closed_us"`
 		Due      bool
 	}
-	if err := s.db.WithContext(ctx).Raw("SELECT newest, closed_us, closed < newest OR EXISTS (SELECT 1 FROM channels c WHERE ?) AS due FROM gaps", unread(team, newestGap)).
+	if err := s.db.WithContext(ctx).
+		Raw("SELECT newest, closed_us, closed < newest OR EXISTS (SELECT 1 FROM channels c WHERE ?) AS due FROM gaps",
+			unread(team, newestGap)).
 		Scan(&row).Error; err != nil {
 		return Gaps{}, fmt.Errorf("read gaps: %w", err)
 	}
@@ -53,7 +55,8 @@ func (s *Store) Gaps(ctx context.Context, team string) (Gaps, error) {
 
 // OpenGap notes that events may have been missed until now. All channels are unread since.
 func (s *Store) OpenGap(ctx context.Context) error {
-	if err := s.db.WithContext(ctx).Model(&gapRow{}).Where("id = 1").Update("newest", gorm.Expr("newest + 1")).Error; err != nil {
+	if err := s.db.WithContext(ctx).Model(&gapRow{}).Where("id = 1").Update("newest", gorm.Expr("newest + 1")).
+		Error; err != nil {
 		return fmt.Errorf("open a gap: %w", err)
 	}
 	return nil
@@ -70,12 +73,14 @@ func (s *Store) NewestGap(ctx context.Context) (number int64, err error) {
 // UnreadChannels is the channels that have not been read since the newest gap, except some, at most limit, and how
 // many there are without that limit. The ones read longest ago come first, so that none waits for ever, and of those
 // the most recently active.
-func (s *Store) UnreadChannels(ctx context.Context, team string, gap int64, except []string, limit int) (ids []string, total int, err error) {
+func (s *Store) UnreadChannels(ctx context.Context, team string, gap int64, except []string, limit int) (ids []string,
+	total int, err error) {
 	var rows []struct {
 		ChannelID string
 		Total     int
 	}
-	found := s.db.WithContext(ctx).Table("channels c").Select("c.channel_id, COUNT(*) OVER () AS total").Where(unread(team, gap))
+	found := s.db.WithContext(ctx).Table("channels c").Select("c.channel_id, COUNT(*) OVER () AS total").
+		Where(unread(team, gap))
 	if len(except) > 0 {
 		found = found.Where("NOT ?", s.inList("c.channel_id", except))
 	}
@@ -90,7 +95,8 @@ func (s *Store) UnreadChannels(ctx context.Context, team string, gap int64, exce
 
 // MarkRead notes that a channel has been read completely, beginning after a gap. The mark does not move back.
 func (s *Store) MarkRead(ctx context.Context, team, channel string, gap int64) error {
-	if err := s.db.WithContext(ctx).Model(&channelRow{}).Where("team_id = ? AND channel_id = ? AND read_gap < ?", team, channel, gap).
+	if err := s.db.WithContext(ctx).Model(&channelRow{}).Where("team_id = ? AND channel_id = ? AND read_gap < ?", team,
+		channel, gap).
 		Update("read_gap", gap).Error; err != nil {
 		return fmt.Errorf("mark channel %s as read: %w", channel, err)
 	}
@@ -99,8 +105,9 @@ func (s *Store) MarkRead(ctx context.Context, team, channel string, gap int64) e
 
 // CloseGap notes that all channels have been read since the newest gap, unless that is not so.
 func (s *Store) CloseGap(ctx context.Context, team string) error {
-	if err := s.db.WithContext(ctx).Exec("UPDATE gaps SET closed = newest, closed_us = ? WHERE NOT EXISTS (SELECT 1 FROM channels c WHERE ?)",
-		s.nowMicros(), unread(team, newestGap)).Error; err != nil {
+	if err := s.db.WithContext(ctx).
+		Exec("UPDATE gaps SET closed = newest, closed_us = ? WHERE NOT EXISTS (SELECT 1 FROM channels c WHERE ?)",
+			s.nowMicros(), unread(team, newestGap)).Error; err != nil {
 		return fmt.Errorf("close the newest gap: %w", err)
 	}
 	return nil

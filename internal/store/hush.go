@@ -26,7 +26,8 @@ func Hush(m chat.Message, by string) *Order {
 
 // BeingAnswered is the messages that addressed the bot at a channel's top level, were sent at most
 // within before m, and still lack a decision. author is their author's user id; empty for anybody.
-func (s *Store) BeingAnswered(ctx context.Context, m chat.Message, author string, within time.Duration) ([]chat.Message, error) {
+func (s *Store) BeingAnswered(ctx context.Context, m chat.Message, author string, within time.Duration) ([]chat.Message,
+	error) {
 	var rows []messageRow
 	if err := s.db.WithContext(ctx).Raw(`
 		SELECT m.* FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.thread_ts = '' AND NOT m.deleted
@@ -34,7 +35,8 @@ func (s *Store) BeingAnswered(ctx context.Context, m chat.Message, author string
 			AND EXISTS (SELECT 1 FROM changes c WHERE c.workflow_id = ? || m.ts AND c.ts = m.ts AND c.kind = 'addressed')
 			AND NOT EXISTS (SELECT 1 FROM decisions d WHERE d.workflow_id = ? || m.ts AND d.trigger_ts = m.ts)
 		ORDER BY m.sent_us`,
-		m.Team, m.Channel, micros(m.Time().Add(-within)), micros(m.Time()), author, author, threadPrefix(m), threadPrefix(m)).Scan(&rows).Error; err != nil {
+		m.Team, m.Channel, micros(m.Time().Add(-within)), micros(m.Time()), author, author, threadPrefix(m),
+		threadPrefix(m)).Scan(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read what is being answered in %s: %w", m.Channel, err)
 	}
 	return messages(rows), nil

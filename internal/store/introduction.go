@@ -15,8 +15,9 @@ func (s *Store) Introduce(ctx context.Context, p Part) (due bool, err error) {
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		now := s.nowMicros()
 		marked := tx.Clauses(clause.OnConflict{
-			Columns: []clause.Column{{Name: "team_id"}, {Name: "channel_id"}}, DoUpdates: clause.AssignmentColumns([]string{"introduced_us"}),
-			Where: clause.Where{Exprs: []clause.Expression{gorm.Expr("channels.introduced_us = 0")}},
+			Columns:   []clause.Column{{Name: "team_id"}, {Name: "channel_id"}},
+			DoUpdates: clause.AssignmentColumns([]string{"introduced_us"}),
+			Where:     clause.Where{Exprs: []clause.Expression{gorm.Expr("channels.introduced_us = 0")}},
 		}).Create(&channelRow{TeamID: p.Team, ChannelID: p.Channel, IntroducedUS: now})
 		if marked.Error != nil {
 			return marked.Error
@@ -24,11 +25,13 @@ func (s *Store) Introduce(ctx context.Context, p Part) (due bool, err error) {
 		if marked.RowsAffected > 0 {
 			due = true
 			return tx.Create(&outboxRow{
-				Key: p.Key, Reply: p.Reply, Part: p.Number, TeamID: p.Team, ChannelID: p.Channel, TriggerTS: p.Trigger, Text: p.Text, State: Composed, ReadUS: now,
+				Key: p.Key, Reply: p.Reply, Part: p.Number, TeamID: p.Team, ChannelID: p.Channel, TriggerTS: p.Trigger,
+				Text: p.Text, State: Composed, ReadUS: now,
 			}).Error
 		}
 		var open int64
-		err := tx.Model(&outboxRow{}).Where("key = ? AND state IN ?", p.Key, []Delivery{Composed, Sending}).Count(&open).Error
+		err := tx.Model(&outboxRow{}).Where("key = ? AND state IN ?", p.Key, []Delivery{Composed, Sending}).
+			Count(&open).Error
 		due = open > 0
 		return err
 	})

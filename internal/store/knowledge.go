@@ -65,7 +65,8 @@ type Knowledge struct {
 // empty the reader is the workspace's own memory, which must not contain anything remembered before
 // it was last forgotten. active limits the channels by Active. At most channels are returned, and
 // the memories of the first most of them.
-func (s *Store) Knowledge(ctx context.Context, team, here string, active time.Time, channels, most int) (Knowledge, error) {
+func (s *Store) Knowledge(ctx context.Context, team, here string, active time.Time, channels, most int) (Knowledge,
+	error) {
 	var rows []knowledgeRow
 	if err := runBatch(s.db.WithContext(ctx), s.knowledgeQuery(team, here, active, channels, most, &rows)); err != nil {
 		return Knowledge{}, fmt.Errorf("read what is known of channels: %w", err)
@@ -93,13 +94,15 @@ func (s *Store) knowledgeQuery(team, here string, active time.Time, channels, mo
 	channels = max(channels, most)
 	madeLater, madeLaterArgs := "", []any(nil)
 	if here == "" {
-		madeLater = " AND m.made_us > (SELECT COALESCE(MAX(f.until_us), 0) FROM forgotten f WHERE f.team_id = ? AND f.channel_id = '')"
+		madeLater = " AND m.made_us > (SELECT COALESCE(MAX(f.until_us), 0) FROM forgotten f WHERE f.team_id = ? AND " +
+			"f.channel_id = '')"
 		madeLaterArgs = []any{team}
 	}
 	text := func(id string) string {
 		return "CASE WHEN n.told THEN (SELECT m.text FROM memories m WHERE m.id = k." + id + madeLater + ") END"
 	}
-	const others = "FROM channels c WHERE c.team_id = ? AND c.active_us >= ? AND " + joined + " AND " + public + " AND ?"
+	const others = "FROM channels c WHERE c.team_id = ? AND c.active_us >= ? AND " + joined + " AND " + public +
+		" AND ?"
 	withheld := s.withheldFrom(here)
 	since := []any{team, max(1, microsOrZero(active)), notShared(team, here)}
 	return query{fmt.Sprintf(`
@@ -117,8 +120,10 @@ func (s *Store) knowledgeQuery(team, here string, active time.Time, channels, mo
 			(SELECT COUNT(*) FROM (SELECT 1 %[5]s AND c.channel_id <> ? LIMIT %[7]d) o) AS others
 		FROM listed n LEFT JOIN k ON k.channel_id = n.channel_id
 		ORDER BY n.active_us DESC, n.channel_id`,
-		channels, most, text("long_id"), text("short_id"), others, s.inSubselect("SELECT channel_id FROM listed WHERE NOT withheld"), channels+chat.CountAtMost),
-		slices.Concat([]any{here, withheld}, since, []any{withheld, team, here, team}, madeLaterArgs, madeLaterArgs, since, []any{here}), into}
+		channels, most, text("long_id"), text("short_id"), others,
+		s.inSubselect("SELECT channel_id FROM listed WHERE NOT withheld"), channels+chat.CountAtMost),
+		slices.Concat([]any{here, withheld}, since, []any{withheld, team, here, team}, madeLaterArgs, madeLaterArgs,
+			since, []any{here}), into}
 }
 
 // newKnowledge is the Knowledge in rows.
@@ -127,7 +132,8 @@ func newKnowledge(rows []knowledgeRow, here string) (k Knowledge) {
 	listed := 0
 	for i, r := range rows {
 		c := &k.Channels[i]
-		c.ChannelMemory = chat.ChannelMemory{ChannelID: r.ChannelID, ChannelName: r.Name, LongTerm: r.LongTerm, ShortTerm: r.ShortTerm}
+		c.ChannelMemory = chat.ChannelMemory{ChannelID: r.ChannelID, ChannelName: r.Name, LongTerm: r.LongTerm,
+			ShortTerm: r.ShortTerm}
 		c.Active = instantOrZero(r.ActiveUS)
 		if r.LongTerm != "" {
 			c.LongID = r.LongID

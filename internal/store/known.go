@@ -81,7 +81,8 @@ func (s *Store) readKnown(tx *gorm.DB, group []*recording) error {
 	), '')`
 	aggregate, array, join := "json_group_array", "json_array", "JOIN messages m ON "+itself
 	if s.sqlite == "" {
-		aggregate, array, join = "json_agg", "json_build_array", "CROSS JOIN LATERAL (SELECT * FROM messages m WHERE "+itself+" LIMIT 1) m"
+		aggregate, array, join = "json_agg", "json_build_array", "CROSS JOIN LATERAL (SELECT * FROM messages m WHERE "+
+			itself+" LIMIT 1) m"
 	}
 	set, err := newRowset(tx, lookups)
 	if err != nil {
@@ -162,7 +163,8 @@ func threadBefore(m chat.Message, tail string) (messages []chat.Message, answere
 	thread = thread[max(0, len(thread)-maxBefore):]
 	messages = make([]chat.Message, len(thread))
 	for i, r := range thread {
-		messages[i] = chat.Message{Team: m.Team, Channel: m.Channel, TS: r[0], UserID: r[1], BotID: r[2], Own: r[3] != ""}
+		messages[i] = chat.Message{Team: m.Team, Channel: m.Channel, TS: r[0], UserID: r[1], BotID: r[2],
+			Own: r[3] != ""}
 		if messages[i].Own {
 			answered = r[4]
 		}

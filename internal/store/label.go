@@ -51,7 +51,8 @@ func (hindsightRow) TableName() string { return "hindsight" }
 
 // unlabelledRules are those by which people or their settings wanted silence, whatever was said.
 var unlabelledRules = []conversation.Rule{
-	conversation.RuleModeOff, conversation.RuleModeMention, conversation.RuleSilenced, conversation.RuleQuietHours, conversation.RuleStopped,
+	conversation.RuleModeOff, conversation.RuleModeMention, conversation.RuleSilenced, conversation.RuleQuietHours,
+	conversation.RuleStopped,
 	conversation.RuleOverBudget, conversation.RuleNothingLeft,
 }
 
@@ -62,7 +63,8 @@ func (s *Store) Unlabelled(ctx context.Context, before time.Time, limit int) ([]
 	var rows []Decision
 	err := s.db.WithContext(ctx).Take(&at, 1).Error
 	if err == nil {
-		err = s.db.WithContext(ctx).Where("key <> '' AND decided_us >= ? AND decided_us < ? AND (decided_us > ? OR key > ?)", at.DecidedUS, micros(before), at.DecidedUS, at.Decision).
+		err = s.db.WithContext(ctx).Where("key <> '' AND decided_us >= ? AND decided_us < ? AND (decided_us > ? OR "+
+			"key > ?)", at.DecidedUS, micros(before), at.DecidedUS, at.Decision).
 			Where("source IN ('judgment', 'rule') AND outcome <> 'pending' AND rule NOT IN ?", unlabelledRules).
 			Order("decided_us, key").Limit(limit).Find(&rows).Error
 	}
@@ -76,7 +78,8 @@ func (s *Store) Unlabelled(ctx context.Context, before time.Time, limit int) ([]
 const maxFollowing = 50
 
 // Followed is a judgment and what followed it, as hindsight needs them, in order of time. bot is the bot's user id.
-func (s *Store) Followed(ctx context.Context, d Decision, bot string) (of label.Decision, events []label.Event, err error) {
+func (s *Store) Followed(ctx context.Context, d Decision, bot string) (of label.Decision, events []label.Event,
+	err error) {
 	c, err := chat.ParseConversation(d.WorkflowID)
 	if err != nil {
 		return of, nil, err
@@ -88,11 +91,14 @@ func (s *Store) Followed(ctx context.Context, d Decision, bot string) (of label.
 	own := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ?", c.Team, c.Channel).Session(&gorm.Session{})
 	for _, err := range []error{
 		own.Where("ts = ?", d.TriggerTS).Find(&triggers).Error,
-		own.Where("thread_ts IN ? AND sent_us > ? AND sent_us <= ? AND NOT deleted AND NOT own", []string{c.Thread, threadUnder(c, d.TriggerTS)}, from, to).
+		own.Where("thread_ts IN ? AND sent_us > ? AND sent_us <= ? AND NOT deleted AND NOT own",
+			[]string{c.Thread, threadUnder(c, d.TriggerTS)}, from, to).
 			Order("sent_us").Limit(maxFollowing).Find(&said).Error,
 		own.Where("trigger_ts = ? AND decision = ? AND sent_ts <> ''", d.TriggerTS, d.Key).Find(&parts).Error,
-		own.Where("ordered_us > ? AND ordered_us <= ? AND (kind = ? AND thread_ts = ? OR kind IN ? AND thread_ts IN ?)", from, to, conversation.UpdateAnswerNow, c.Thread,
-			[]string{conversation.UpdateMute, conversation.UpdateSnooze}, []string{c.Thread, ""}).Order("ordered_us").Limit(maxFollowing).Find(&orders).Error,
+		own.Where("ordered_us > ? AND ordered_us <= ? AND (kind = ? AND thread_ts = ? OR kind IN ? AND thread_ts IN ?)",
+			from, to, conversation.UpdateAnswerNow, c.Thread,
+			[]string{conversation.UpdateMute, conversation.UpdateSnooze}, []string{c.Thread, ""}).Order("ordered_us").
+			Limit(maxFollowing).Find(&orders).Error,
 	} {
 		if err != nil {
 			return of, nil, fmt.Errorf("read what followed decision %s: %w", d.Key, err)
@@ -100,7 +106,8 @@ func (s *Store) Followed(ctx context.Context, d Decision, bot string) (of label.
 	}
 	trigger := first(triggers)
 	of = label.Decision{
-		At: d.Decided(), Asker: trigger.UserID, Trigger: d.TriggerTS, Question: d.asked(trigger), Outcome: d.Outcome, By: d.OutcomeBy,
+		At: d.Decided(), Asker: trigger.UserID, Trigger: d.TriggerTS, Question: d.asked(trigger), Outcome: d.Outcome,
+		By:      d.OutcomeBy,
 		Delayed: d.ShouldRespond && d.DelaySeconds != nil && *d.DelaySeconds > 0,
 	}
 	sent := []string{d.TriggerTS}
@@ -116,14 +123,16 @@ func (s *Store) Followed(ctx context.Context, d Decision, bot string) (of label.
 			by = ""
 		}
 		events = append(events, label.Event{
-			At: instant(m.SentUS), What: label.Said, By: by, TS: m.TS, Mention: chat.Mentions(m.Text, bot), Thanks: phrases.Acknowledges(m.Text, nil),
+			At: instant(m.SentUS), What: label.Said, By: by, TS: m.TS, Mention: chat.Mentions(m.Text, bot),
+			Thanks: phrases.Acknowledges(m.Text, nil),
 		})
 	}
 	for _, o := range orders {
 		events = append(events, label.Event{At: instant(o.OrderedUS), What: label.Ordered, Name: o.Kind})
 	}
 	if d.Outcome == conversation.Retracted && d.SettledUS != nil {
-		events = append(events, label.Event{At: instant(*d.SettledUS), What: label.Ordered, Name: string(d.Outcome), ToReply: true})
+		events = append(events, label.Event{At: instant(*d.SettledUS), What: label.Ordered, Name: string(d.Outcome),
+			ToReply: true})
 	}
 	reacted, err := s.reactedTo(ctx, c, d, sent)
 	if err != nil {
@@ -134,7 +143,8 @@ func (s *Store) Followed(ctx context.Context, d Decision, bot string) (of label.
 		return of, nil, err
 	}
 	for _, v := range votes {
-		events = append(events, label.Event{At: instant(v.VotedUS), What: label.Voted, By: v.UserID, Name: v.Value, ToReply: true})
+		events = append(events, label.Event{At: instant(v.VotedUS), What: label.Voted, By: v.UserID, Name: v.Value,
+			ToReply: true})
 	}
 	events = append(events, reacted...)
 	slices.SortStableFunc(events, func(a, b label.Event) int { return a.At.Compare(b.At) })
@@ -161,13 +171,16 @@ func (d Decision) asked(trigger messageRow) bool {
 // reactedTo is the reactions after a decision to its trigger and to the messages of its reply.
 func (s *Store) reactedTo(ctx context.Context, c chat.Conversation, d Decision, ts []string) ([]label.Event, error) {
 	var rows []reactionRow
-	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND ts IN ? AND added_us > ? AND added_us > removed_us", c.Team, c.Channel, ts, d.DecidedUS).
+	if err := s.db.WithContext(ctx).
+		Where("team_id = ? AND channel_id = ? AND ts IN ? AND added_us > ? AND added_us > removed_us", c.Team,
+			c.Channel, ts, d.DecidedUS).
 		Order("added_us").Limit(maxFollowing).Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read reactions after decision %s: %w", d.Key, err)
 	}
 	return mapRows(rows, func(r reactionRow) label.Event {
 		name, _, _ := strings.Cut(r.Name, "::")
-		return label.Event{At: instant(r.AddedUS), What: label.Reacted, By: r.UserID, TS: r.TS, Name: name, ToReply: r.TS != d.TriggerTS}
+		return label.Event{At: instant(r.AddedUS), What: label.Reacted, By: r.UserID, TS: r.TS, Name: name,
+			ToReply: r.TS != d.TriggerTS}
 	}), nil
 }
 
@@ -183,7 +196,8 @@ func (s *Store) SaveHindsight(ctx context.Context, upTo Decision, labels []Label
 				return err
 			}
 		}
-		return tx.Model(&hindsightRow{}).Where("id = 1 AND (decided_us < ? OR decided_us = ? AND decision < ?)", upTo.DecidedUS, upTo.DecidedUS, upTo.Key).
+		return tx.Model(&hindsightRow{}).Where("id = 1 AND (decided_us < ? OR decided_us = ? AND decision < ?)",
+			upTo.DecidedUS, upTo.DecidedUS, upTo.Key).
 			Updates(map[string]any{"decided_us": upTo.DecidedUS, "decision": upTo.Key}).Error
 	})
 	if err != nil {
@@ -197,7 +211,8 @@ func (s *Store) SaveLabel(ctx context.Context, l Label) error {
 	l.Kind, l.Weight, l.LabelledUS = label.Human, 1, s.nowMicros()
 	l.AtUS = l.LabelledUS
 	if err := s.db.WithContext(ctx).Clauses(clause.OnConflict{
-		Columns: []clause.Column{{Name: "decision"}, {Name: "kind"}}, DoUpdates: clause.AssignmentColumns([]string{"truth", "at_us", "labelled_by", "labelled_us"}),
+		Columns:   []clause.Column{{Name: "decision"}, {Name: "kind"}},
+		DoUpdates: clause.AssignmentColumns([]string{"truth", "at_us", "labelled_by", "labelled_us"}),
 	}).Create(&l).Error; err != nil {
 		return fmt.Errorf("save the label of decision %s: %w", l.Decision, err)
 	}
@@ -210,7 +225,8 @@ func (s *Store) LabelsOf(ctx context.Context, decisions []string) ([]Label, erro
 		return nil, nil
 	}
 	var rows []Label
-	if err := s.db.WithContext(ctx).Where("decision IN ?", decisions).Order("decision, weight DESC, at_us").Find(&rows).Error; err != nil {
+	if err := s.db.WithContext(ctx).Where("decision IN ?", decisions).Order("decision, weight DESC, at_us").Find(&rows).
+		Error; err != nil {
 		return nil, fmt.Errorf("read labels: %w", err)
 	}
 	return rows, nil
@@ -235,7 +251,8 @@ type Judged struct {
 
 // LabelledDecisions is the judgments that a filter selects, with their labels, the newest first.
 func (s *Store) LabelledDecisions(ctx context.Context, f LabelFilter) ([]Judged, error) {
-	query := f.within().apply(s.db.WithContext(ctx).Model(&Decision{})).Where("source IN ('judgment', 'rule') AND decided_us >= ?", microsOrZero(f.Since))
+	query := f.within().apply(s.db.WithContext(ctx).Model(&Decision{})).
+		Where("source IN ('judgment', 'rule') AND decided_us >= ?", microsOrZero(f.Since))
 	if f.Scored {
 		query = query.Where("confidence IS NOT NULL")
 	}

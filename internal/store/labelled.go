@@ -43,7 +43,9 @@ func (s *Store) LabelCounts(ctx context.Context, team string) (counts []LabelCou
 // CheckedLabels is all labels of each decision in a workspace that a person has labelled, in a fixed order.
 func (s *Store) CheckedLabels(ctx context.Context, team string) (decisions [][]label.Label, err error) {
 	var rows []Label
-	if err := s.db.WithContext(ctx).Where("team_id = ? AND decision IN (SELECT decision FROM labels WHERE kind = ? AND team_id = ?)", team, label.Human, team).
+	if err := s.db.WithContext(ctx).
+		Where("team_id = ? AND decision IN (SELECT decision FROM labels WHERE kind = ? AND team_id = ?)", team,
+			label.Human, team).
 		Order("decision, id").Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read labels that people have checked: %w", err)
 	}
@@ -67,12 +69,14 @@ func (s *Store) Around(ctx context.Context, d Decision, limit int) (messages []c
 		return nil, 0, err
 	}
 	here := func() *gorm.DB {
-		return s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND NOT deleted AND (thread_ts IN ? OR ts = ?)",
+		return s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND NOT deleted AND (thread_ts IN ? OR ts "+
+			"= ?)",
 			c.Team, c.Channel, []string{c.Thread, threadUnder(c, d.TriggerTS)}, c.Thread).Limit(limit)
 	}
 	var before, follow []messageRow
 	if err = here().Where("sent_us <= ?", d.DecidedUS).Order("sent_us DESC").Find(&before).Error; err == nil {
-		err = here().Where("sent_us > ? AND sent_us <= ?", d.DecidedUS, d.DecidedUS+label.Window.Microseconds()).Order("sent_us").Find(&follow).Error
+		err = here().Where("sent_us > ? AND sent_us <= ?", d.DecidedUS, d.DecidedUS+label.Window.Microseconds()).
+			Order("sent_us").Find(&follow).Error
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("read messages around decision %s: %w", d.Key, err)
@@ -84,7 +88,8 @@ func (s *Store) Around(ctx context.Context, d Decision, limit int) (messages []c
 	rows := append(before, follow...)
 	var reactions []reactionRow
 	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND ts IN ? AND added_us > removed_us",
-		c.Team, c.Channel, mapRows(rows, func(r messageRow) string { return r.TS })).Order("added_us DESC").Limit(reactionLimit).Find(&reactions).Error; err != nil {
+		c.Team, c.Channel, mapRows(rows, func(r messageRow) string { return r.TS })).Order("added_us DESC").
+		Limit(reactionLimit).Find(&reactions).Error; err != nil {
 		return nil, 0, fmt.Errorf("read reactions around decision %s: %w", d.Key, err)
 	}
 	return withReactions(mapRows(rows, messageRow.message), reactions), len(before), nil

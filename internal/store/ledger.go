@@ -71,16 +71,19 @@ func (s *Store) decide(tx *gorm.DB, d Decision) error {
 	there := clause.OnConflict{DoNothing: true}
 	if d.HasVerdict() {
 		verdict := clause.AssignmentColumns([]string{
-			"source", "rule", "should_respond", "reason", "confidence", "delay_seconds", "addressee", "gist", "react", "wanted", "min_confidence", "prompt", "signals", "model", "tokens_in", "tokens_out",
+			"source", "rule", "should_respond", "reason", "confidence", "delay_seconds", "addressee", "gist", "react",
+			"wanted", "min_confidence", "prompt", "signals", "model", "tokens_in", "tokens_out",
 		})
 		// An outcome stays: nobody may wait for this verdict any more.
 		for _, end := range []string{"outcome", "outcome_by", "settled_us"} {
 			verdict = append(verdict, clause.Assignment{Column: clause.Column{Name: end}, Value: gorm.Expr(
-				"CASE WHEN decisions.outcome = 'failed' AND excluded.outcome = 'silent' THEN excluded." + end + " ELSE decisions." + end + " END")})
+				"CASE WHEN decisions.outcome = 'failed' AND excluded.outcome = 'silent' THEN excluded." + end +
+					" ELSE decisions." + end + " END")})
 		}
 		there = clause.OnConflict{
 			Columns: []clause.Column{{Name: "key"}}, DoUpdates: verdict,
-			Where: clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "decisions.source = 'judgment' AND decisions.confidence IS NULL"}}},
+			Where: clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "decisions.source = 'judgment' AND " +
+				"decisions.confidence IS NULL"}}},
 		}
 	}
 	created := tx.Clauses(there).Create(&d)

@@ -100,7 +100,8 @@ func (s *Store) SyncChannels(ctx context.Context, team string, listed []Channel)
 // open.
 func (r channelRow) changed(old channelRow) bool {
 	direct := (chat.Conversation{Channel: r.ChannelID}).Direct()
-	return r.Private != old.Private || r.Private && !direct || !old.Member || r.Archived != old.Archived || r.External != old.External || r.OrgShared != old.OrgShared ||
+	return r.Private != old.Private || r.Private && !direct || !old.Member || r.Archived != old.Archived ||
+		r.External != old.External || r.OrgShared != old.OrgShared ||
 		r.Name != "" && r.Name != old.Name || r.RefreshedUS-old.RefreshedUS >= refreshEvery.Microseconds()
 }
 
@@ -120,7 +121,8 @@ func (s *Store) insertChannels(ctx context.Context, team string, ids []string) e
 func (s *Store) syncChunk(ctx context.Context, l listing, ids []string) (synced SyncResult, err error) {
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		var rows []channelRow
-		if err := s.locked(tx).Where("team_id = ? AND ?", l.team, s.inList("channel_id", ids)).Order("channel_id").Find(&rows).Error; err != nil {
+		if err := s.locked(tx).Where("team_id = ? AND ?", l.team, s.inList("channel_id", ids)).Order("channel_id").
+			Find(&rows).Error; err != nil {
 			return err
 		}
 		known := make(map[string]channelRow, len(rows))
@@ -165,7 +167,8 @@ func (s *Store) syncChunk(ctx context.Context, l listing, ids []string) (synced 
 		if err := upsertChannels(tx, others); err != nil || len(left) == 0 {
 			return err
 		}
-		return tx.Model(&channelRow{}).Where("team_id = ? AND ?", l.team, s.inList("channel_id", left)).Update("member", false).Error
+		return tx.Model(&channelRow{}).Where("team_id = ? AND ?", l.team, s.inList("channel_id", left)).
+			Update("member", false).Error
 	})
 	return synced, err
 }

@@ -23,8 +23,9 @@ func (s *Store) SaveLost(ctx context.Context, c chat.Conversation) error {
 
 // Lost are the workflow ids of conversations for which work never ended within the last day, the newest first.
 func (s *Store) Lost(ctx context.Context, limit int) (ids []string, err error) {
-	if err := s.db.WithContext(ctx).Raw("SELECT workflow_id FROM conversations WHERE lost_us > ? ORDER BY lost_us DESC, workflow_id LIMIT ?",
-		micros(s.now().Add(-lostKept)), limit).Scan(&ids).Error; err != nil {
+	if err := s.db.WithContext(ctx).
+		Raw("SELECT workflow_id FROM conversations WHERE lost_us > ? ORDER BY lost_us DESC, workflow_id LIMIT ?",
+			micros(s.now().Add(-lostKept)), limit).Scan(&ids).Error; err != nil {
 		return nil, fmt.Errorf("read conversations with work that never ended: %w", err)
 	}
 	return ids, nil

@@ -53,9 +53,12 @@ func (s *Store) RememberTools(ctx context.Context, server string, merge func(kno
 			if !row.Gone {
 				row.SeenUS = s.nowMicros()
 			}
-			set := clause.AssignmentColumns([]string{"name", "description", "schema", "annotations", "reads", "fingerprint", "allowed", "seen_us", "gone"})
-			set = append(set, clause.Assignment{Column: clause.Column{Name: "act"}, Value: gorm.Expr("mcp_tools.act OR excluded.act")})
-			if err := tx.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "server"}, {Name: "tool"}}, DoUpdates: set}).Create(&row).Error; err != nil {
+			set := clause.AssignmentColumns([]string{"name", "description", "schema", "annotations", "reads",
+				"fingerprint", "allowed", "seen_us", "gone"})
+			set = append(set, clause.Assignment{Column: clause.Column{Name: "act"},
+				Value: gorm.Expr("mcp_tools.act OR excluded.act")})
+			if err := tx.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "server"}, {Name: "tool"}},
+				DoUpdates: set}).Create(&row).Error; err != nil {
 				return err
 			}
 		}

@@ -77,8 +77,9 @@ type Memory struct {
 func (r memoryRow) memory() Memory {
 	m := Memory{
 		ID: r.ID, Scope: chat.Scope{Team: r.TeamID, Channel: r.ChannelID, Thread: r.ThreadTS}, Term: chat.Term(r.Term),
-		Version: r.Version, Text: r.Text, Origin: r.Origin, Model: r.Model, TokensOut: r.TokensOut, Made: instant(r.MadeUS),
-		By: r.OrderedBy, ForgottenBy: r.ForgottenBy, Forgotten: instantOrZero(r.ForgottenUS),
+		Version: r.Version, Text: r.Text, Origin: r.Origin, Model: r.Model, TokensOut: r.TokensOut,
+		Made: instant(r.MadeUS),
+		By:   r.OrderedBy, ForgottenBy: r.ForgottenBy, Forgotten: instantOrZero(r.ForgottenUS),
 	}
 	if r.Sources != "" {
 		// SaveDraft wrote this, so it cannot fail; a memory without sources is better than none.

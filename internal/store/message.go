@@ -79,7 +79,8 @@ func newMessageRow(m chat.Message, handled bool, now int64) (messageRow, error) 
 
 // byTS is the messages with the given ts in a conversation's channel, without deleted ones.
 func byTS(db *gorm.DB, c chat.Conversation, ts ...string) (rows []messageRow, err error) {
-	err = db.Where("team_id = ? AND channel_id = ? AND ts IN ? AND NOT deleted", c.Team, c.Channel, ts).Find(&rows).Error
+	err = db.Where("team_id = ? AND channel_id = ? AND ts IN ? AND NOT deleted", c.Team, c.Channel, ts).Find(&rows).
+		Error
 	return rows, err
 }
 
@@ -119,7 +120,8 @@ func (s *Store) SaveHistory(ctx context.Context, read []chat.Message) error {
 			return err
 		}
 		var newest messageRow
-		for _, m := range slices.SortedFunc(slices.Values(read), func(a, b chat.Message) int { return strings.Compare(a.TS, b.TS) }) { // as rowKey demands
+		for _, m := range slices.SortedFunc(slices.Values(read),
+			func(a, b chat.Message) int { return strings.Compare(a.TS, b.TS) }) { // as rowKey demands
 			old, ok := known[m.TS]
 			told := ok && (old.Handled || old.Revision != "") // by an event
 			if ok && old.Deleted || told && (old.Files != "" || len(m.Files) == 0 || m.Revision != old.Revision) {

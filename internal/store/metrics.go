@@ -13,12 +13,14 @@ import (
 
 // outcomes are all outcomes of decisions.
 var outcomes = []conversation.Outcome{
-	conversation.Silent, conversation.OutcomePosted, conversation.Withdrawn, conversation.Dropped, conversation.Overruled, conversation.OutcomeFailed,
+	conversation.Silent, conversation.OutcomePosted, conversation.Withdrawn, conversation.Dropped,
+	conversation.Overruled, conversation.OutcomeFailed,
 }
 
 // ends are the states in which nothing more comes of a proposal.
 var ends = []ProposalState{
-	ProposalDone, ProposalFailed, ProposalUnknown, ProposalDeclined, ProposalCancelled, ProposalLapsed, ProposalWithdrawn,
+	ProposalDone, ProposalFailed, ProposalUnknown, ProposalDeclined, ProposalCancelled, ProposalLapsed,
+	ProposalWithdrawn,
 }
 
 // Metrics counts database statements, and the outcomes of decisions, proposals and promises. A nil Metrics
@@ -37,20 +39,28 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		registry: r,
 		statements: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "myao_database_statement_duration_seconds", Help: "Time that statements took, by what they do (create, query, update, delete, row, raw, commit; begin where that fails) and their result (ok, error).",
+			Name: "myao_database_statement_duration_seconds",
+			Help: "Time that statements took, by what they do (create, query, update, delete, row, raw, commit; " +
+				"begin where that fails) and their result (ok, error).",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
 		}, []string{"operation", "result"}),
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_database_refusals_total", Help: "Statements that failed, by reason: full (no room on the disk), io (the disk fails; SQLite also says that where there is no room), read_only (a standby, say), other.",
+			Name: "myao_database_refusals_total",
+			Help: "Statements that failed, by reason: full (no room on the disk), io (the disk fails; SQLite also " +
+				"says that where there is no room), read_only (a standby, say), other.",
 		}, []string{"reason"}),
 		settled: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_decisions_settled_total", Help: "Decisions by what became of them: silent, posted, withdrawn, dropped, overruled, failed.",
+			Name: "myao_decisions_settled_total",
+			Help: "Decisions by what became of them: silent, posted, withdrawn, dropped, overruled, failed.",
 		}, []string{"outcome"}),
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_proposals_ended_total", Help: "Proposals by what became of them: done, failed, unknown, declined, cancelled, lapsed, withdrawn.",
+			Name: "myao_proposals_ended_total",
+			Help: "Proposals by what became of them: done, failed, unknown, declined, cancelled, lapsed, withdrawn.",
 		}, []string{"outcome"}),
 		promises: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_promises_ended_total", Help: "Promises by what became of them, one that repeats each time: kept, released, withdrawn, cancelled, failed.",
+			Name: "myao_promises_ended_total",
+			Help: "Promises by what became of them, one that repeats each time: kept, released, withdrawn, " +
+				"cancelled, failed.",
 		}, []string{"outcome"}),
 	}
 	for _, outcome := range outcomes {

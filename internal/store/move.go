@@ -98,7 +98,8 @@ func (m Move) id() string { return "move/" + m.Team + "/" + m.From }
 func (s *Store) move(tx *gorm.DB, m Move) error {
 	closed := s.nowMicros()
 	rows := []channelUpdate{
-		{TeamID: m.Team, ChannelID: m.From, Private: true, ClosedUS: closed}, {TeamID: m.Team, ChannelID: m.To, Private: true, ClosedUS: closed},
+		{TeamID: m.Team, ChannelID: m.From, Private: true, ClosedUS: closed},
+		{TeamID: m.Team, ChannelID: m.To, Private: true, ClosedUS: closed},
 	}
 	// one order for all writers
 	slices.SortFunc(rows, func(a, b channelUpdate) int { return strings.Compare(a.ChannelID, b.ChannelID) })
@@ -107,10 +108,12 @@ func (s *Store) move(tx *gorm.DB, m Move) error {
 	if err := saveChannelUpdates(tx, rows); err != nil {
 		return err
 	}
-	if err := tx.Model(&channelRow{}).Where("team_id = ? AND channel_id = ?", m.Team, m.From).Update("member", false).Error; err != nil {
+	if err := tx.Model(&channelRow{}).Where("team_id = ? AND channel_id = ?", m.Team, m.From).Update("member", false).
+		Error; err != nil {
 		return err
 	}
-	gone := Order{ID: m.id(), Scope: chat.Scope{Team: m.Team, Channel: m.From}, Kind: "move", By: strings.TrimSuffix(movedBy, "/"), Subject: m.To}
+	gone := Order{ID: m.id(), Scope: chat.Scope{Team: m.Team, Channel: m.From}, Kind: "move",
+		By: strings.TrimSuffix(movedBy, "/"), Subject: m.To}
 	if _, err := s.insertOrder(tx, gone); err != nil {
 		return err
 	}
@@ -133,7 +136,8 @@ func (s *Store) move(tx *gorm.DB, m Move) error {
 // by their orders, which are kept as long as they apply.
 func (s *Store) silencedIn(tx *gorm.DB, team, channel string) (map[string]time.Time, error) {
 	var threads []string
-	if err := tx.Model(&orderRow{}).Where("team_id = ? AND channel_id = ? AND kind IN ('mute', 'snooze')", team, channel).
+	if err := tx.Model(&orderRow{}).Where("team_id = ? AND channel_id = ? AND kind IN ('mute', 'snooze')", team,
+		channel).
 		Distinct().Pluck("thread_ts", &threads).Error; err != nil {
 		return nil, err
 	}
@@ -144,7 +148,8 @@ func (s *Store) silencedIn(tx *gorm.DB, team, channel string) (map[string]time.T
 			byID[chat.Conversation{Team: team, Channel: channel, Thread: thread}.ID()] = thread
 		}
 		var rows []silenceRow
-		if err := tx.Model(&conversationRow{}).Where("workflow_id IN ? AND silenced_until_us > ?", slices.Collect(maps.Keys(byID)), s.nowMicros()).
+		if err := tx.Model(&conversationRow{}).Where("workflow_id IN ? AND silenced_until_us > ?",
+			slices.Collect(maps.Keys(byID)), s.nowMicros()).
 			Find(&rows).Error; err != nil {
 			return nil, err
 		}
@@ -163,19 +168,23 @@ func (s *Store) carryOver(tx *gorm.DB, m Move, thread string, until time.Time) e
 	if until.Sub(instant(s.nowMicros())) > conversation.MaxSnooze {
 		kind = "mute"
 	}
-	fresh, err := s.insertOrder(tx, Order{ID: "moved/" + m.From + "/" + c.ID(), Scope: chat.Scope(c), Kind: kind, By: m.by(), Until: until})
+	fresh, err := s.insertOrder(tx, Order{ID: "moved/" + m.From + "/" + c.ID(), Scope: chat.Scope(c), Kind: kind,
+		By: m.by(), Until: until})
 	if err != nil || !fresh {
 		return err
 	}
-	return setSilence(tx, c.ID(), microsOrZero(until), "CASE WHEN excluded.silenced_until_us > conversations.silenced_until_us THEN excluded.silenced_until_us ELSE conversations.silenced_until_us END")
+	return setSilence(tx, c.ID(), microsOrZero(until),
+		"CASE WHEN excluded.silenced_until_us > conversations.silenced_until_us THEN excluded.silenced_until_us ELSE "+
+			"conversations.silenced_until_us END")
 }
 
 // LatestSilenceOrder is the newest order to mute, snooze or unmute a conversation itself; the zero
 // Order if there is none.
 func (s *Store) LatestSilenceOrder(ctx context.Context, c chat.Conversation) (Order, error) {
 	var rows []orderRow
-	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND kind IN ('mute', 'snooze', 'unmute')",
-		c.Team, c.Channel, c.Thread).Order("ordered_us DESC, id").Limit(1).Find(&rows).Error; err != nil {
+	if err := s.db.WithContext(ctx).
+		Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND kind IN ('mute', 'snooze', 'unmute')",
+			c.Team, c.Channel, c.Thread).Order("ordered_us DESC, id").Limit(1).Find(&rows).Error; err != nil {
 		return Order{}, fmt.Errorf("read latest silence order of %s: %w", c.ID(), err)
 	}
 	if len(rows) == 0 {
@@ -192,7 +201,8 @@ func (s *Store) MovedTo(ctx context.Context, from []string) (map[string][]string
 		by[i] = Move{From: id}.by()
 	}
 	var rows []orderRow
-	if err := s.db.WithContext(ctx).Where("ordered_by IN ? AND thread_ts = ''", by).Order("channel_id").Find(&rows).Error; err != nil {
+	if err := s.db.WithContext(ctx).Where("ordered_by IN ? AND thread_ts = ''", by).Order("channel_id").Find(&rows).
+		Error; err != nil {
 		return nil, fmt.Errorf("read moved channels: %w", err)
 	}
 	to := map[string][]string{}

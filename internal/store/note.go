@@ -33,7 +33,8 @@ type noteRow struct {
 func (noteRow) TableName() string { return "notes" }
 
 func (r noteRow) note() chat.Note {
-	return chat.Note{ID: r.ID, TS: r.TS, Author: r.Author, Text: r.Text, Permalink: r.Permalink, Noted: instant(r.NotedUS)}
+	return chat.Note{ID: r.ID, TS: r.TS, Author: r.Author, Text: r.Text, Permalink: r.Permalink,
+		Noted: instant(r.NotedUS)}
 }
 
 // AddNote saves a note of a channel and returns it with its id. step identifies the call that makes
@@ -41,7 +42,8 @@ func (r noteRow) note() chat.Note {
 // the message that asks is gone.
 func (s *Store) AddNote(ctx context.Context, team, channel, step string, n chat.Note) (chat.Note, error) {
 	row := noteRow{
-		Step: step, TeamID: team, ChannelID: channel, TS: n.TS, Author: n.Author, Text: n.Text, Permalink: n.Permalink, NotedUS: s.nowMicros(),
+		Step: step, TeamID: team, ChannelID: channel, TS: n.TS, Author: n.Author, Text: n.Text, Permalink: n.Permalink,
+		NotedUS: s.nowMicros(),
 	}
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		var made noteRow
@@ -54,14 +56,16 @@ func (s *Store) AddNote(ctx context.Context, team, channel, step string, n chat.
 		}
 		// The lock has a deletion wait, which then takes the note with it.
 		var asks []messageRow
-		if err := s.locked(tx).Where("team_id = ? AND channel_id = ? AND ts = ?", team, channel, n.TS).Find(&asks).Error; err != nil {
+		if err := s.locked(tx).Where("team_id = ? AND channel_id = ? AND ts = ?", team, channel, n.TS).Find(&asks).
+			Error; err != nil {
 			return err
 		}
 		if first(asks).Deleted {
 			return ErrDeleted
 		}
 		var count int64
-		if err := tx.Model(&noteRow{}).Where("team_id = ? AND channel_id = ?", team, channel).Count(&count).Error; err != nil {
+		if err := tx.Model(&noteRow{}).Where("team_id = ? AND channel_id = ?", team, channel).Count(&count).
+			Error; err != nil {
 			return err
 		}
 		if count >= MaxNotes {
@@ -101,7 +105,8 @@ func (s *Store) ForgetNote(ctx context.Context, scope chat.Scope, id int64, step
 	number := strconv.FormatInt(id, 10)
 	order := Order{ID: "note/" + step, Scope: scope, Kind: orderForgetNote, By: by, Subject: number}
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
-		deleted := tx.Where("team_id = ? AND channel_id = ? AND id = ?", scope.Team, scope.Channel, id).Delete(&noteRow{})
+		deleted := tx.Where("team_id = ? AND channel_id = ? AND id = ?", scope.Team, scope.Channel, id).
+			Delete(&noteRow{})
 		if found = deleted.RowsAffected > 0; deleted.Error != nil {
 			return deleted.Error
 		}

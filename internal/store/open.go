@@ -147,7 +147,8 @@ func openSQLite(path string) (*sql.DB, error) {
 	}
 	// The log contains messages, too. By default the driver would make it readable for everybody.
 	db, err := driver.Open(fileURI(path)+
-		"?_pragma=busy_timeout(10000)&_pragma=synchronous(full)&_txlock=immediate&modeof="+strings.ReplaceAll(url.QueryEscape(path), "+", "%20"), fts5.Register)
+		"?_pragma=busy_timeout(10000)&_pragma=synchronous(full)&_txlock=immediate&modeof="+
+		strings.ReplaceAll(url.QueryEscape(path), "+", "%20"), fts5.Register)
 	if err != nil {
 		return nil, fmt.Errorf("open database %s: %w", path, err)
 	}
@@ -157,7 +158,8 @@ func openSQLite(path string) (*sql.DB, error) {
 // fileURI is a file's name as a SQLite URI, to which a query can be added (sqlite.org/uri.html).
 // Clean leaves one leading slash; with two, SQLite would read a host name.
 func fileURI(path string) string {
-	return "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(filepath.Clean(path)))
+	return "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").
+		Replace(filepath.ToSlash(filepath.Clean(path)))
 }
 
 // createPrivate creates a file that only its owner may read, because it will contain messages. An

@@ -47,7 +47,8 @@ func (s *Store) SaveOpinion(ctx context.Context, o Opinion) (there bool, err err
 	o.GivenUS = s.nowMicros()
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		var held []snapshotRow
-		if err := s.locked(tx).Select("decision").Where("decision = ?", o.Decision).Find(&held).Error; err != nil || len(held) == 0 {
+		if err := s.locked(tx).Select("decision").Where("decision = ?", o.Decision).Find(&held).Error; err != nil ||
+			len(held) == 0 {
 			return err
 		}
 		there = true
@@ -65,7 +66,8 @@ func (s *Store) OpinionsOf(ctx context.Context, decisions []string) ([]Opinion, 
 		return nil, nil
 	}
 	var rows []Opinion
-	if err := s.db.WithContext(ctx).Where("decision IN ?", decisions).Order("decision, given_us, id").Find(&rows).Error; err != nil {
+	if err := s.db.WithContext(ctx).Where("decision IN ?", decisions).Order("decision, given_us, id").Find(&rows).
+		Error; err != nil {
 		return nil, fmt.Errorf("read opinions: %w", err)
 	}
 	return rows, nil
@@ -107,7 +109,8 @@ func (s *Store) ComparedOpinions(ctx context.Context, f OpinionFilter) ([]Compar
 	var all []Compared
 	for chunk := range slices.Chunk(rows, 500) {
 		var decisions []Decision
-		if err := db.Where("key IN ?", mapRows(chunk, func(o Opinion) string { return o.Decision })).Find(&decisions).Error; err != nil {
+		if err := db.Where("key IN ?", mapRows(chunk, func(o Opinion) string { return o.Decision })).Find(&decisions).
+			Error; err != nil {
 			return nil, fmt.Errorf("read the decisions of opinions: %w", err)
 		}
 		about := make(map[string]Decision, len(decisions))

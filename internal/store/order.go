@@ -52,8 +52,9 @@ func (orderRow) TableName() string { return "orders" }
 
 func (s *Store) orderRow(o Order) orderRow {
 	row := orderRow{
-		ID: o.ID, TeamID: o.Scope.Team, ChannelID: o.Scope.Channel, ThreadTS: o.Scope.Thread, Kind: o.Kind, OrderedBy: o.By,
-		Subject: o.Subject, UntilUS: microsOrZero(o.Until), OrderedUS: microsOrZero(o.At),
+		ID: o.ID, TeamID: o.Scope.Team, ChannelID: o.Scope.Channel, ThreadTS: o.Scope.Thread, Kind: o.Kind,
+		OrderedBy: o.By,
+		Subject:   o.Subject, UntilUS: microsOrZero(o.Until), OrderedUS: microsOrZero(o.At),
 	}
 	if row.OrderedUS == 0 {
 		row.OrderedUS = s.nowMicros()
@@ -67,7 +68,8 @@ func (r orderRow) scope() chat.Scope {
 
 func (r orderRow) order() Order {
 	return Order{
-		ID: r.ID, Scope: r.scope(), Kind: r.Kind, By: r.OrderedBy, Subject: r.Subject, Until: instantOrZero(r.UntilUS), At: instant(r.OrderedUS),
+		ID: r.ID, Scope: r.scope(), Kind: r.Kind, By: r.OrderedBy, Subject: r.Subject, Until: instantOrZero(r.UntilUS),
+		At: instant(r.OrderedUS),
 	}
 }
 
@@ -97,7 +99,8 @@ func silenceKey(scope chat.Scope) string {
 // expression onConflict, which may use the new value (excluded) and the old one.
 func setSilence(tx *gorm.DB, key string, untilUS int64, onConflict string) error {
 	return tx.Clauses(clause.OnConflict{
-		Columns: []clause.Column{{Name: "workflow_id"}}, DoUpdates: clause.Assignments(map[string]any{"silenced_until_us": gorm.Expr(onConflict)}),
+		Columns:   []clause.Column{{Name: "workflow_id"}},
+		DoUpdates: clause.Assignments(map[string]any{"silenced_until_us": gorm.Expr(onConflict)}),
 	}).Create(&conversationRow{WorkflowID: key, SilencedUntilUS: untilUS}).Error
 }
 
@@ -181,7 +184,8 @@ func silenceQuery(conversations []chat.Conversation, into *[]silenceRow) query {
 			ids = append(ids, everywhere(c.Team))
 		}
 	}
-	return query{"SELECT workflow_id, silenced_until_us FROM conversations WHERE workflow_id IN ? AND silenced_until_us > 0", []any{ids}, into}
+	return query{"SELECT workflow_id, silenced_until_us FROM conversations WHERE workflow_id IN ? AND " +
+		"silenced_until_us > 0", []any{ids}, into}
 }
 
 func silences(rows []silenceRow) Silences {
@@ -209,7 +213,8 @@ func (s *Store) SilencedUntil(ctx context.Context, conversations ...chat.Convers
 func (s *Store) MutesEverywhere(ctx context.Context, team string, since time.Time, limit int) ([]Order, error) {
 	var rows []orderRow
 	const of = "team_id = ? AND channel_id = '' AND kind IN ('mute', 'unmute') AND ordered_us "
-	if err := s.db.WithContext(ctx).Where(of+">= COALESCE((SELECT MAX(ordered_us) FROM orders WHERE "+of+"< ?), 0)", team, team, microsOrZero(since)).
+	if err := s.db.WithContext(ctx).Where(of+">= COALESCE((SELECT MAX(ordered_us) FROM orders WHERE "+of+"< ?), 0)",
+		team, team, microsOrZero(since)).
 		Order("ordered_us, id").Limit(limit).Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read mutes everywhere: %w", err)
 	}
@@ -219,8 +224,11 @@ func (s *Store) MutesEverywhere(ctx context.Context, team string, since time.Tim
 // MutedEverywhere is the order that muted the bot in a whole workspace; nil if none is in force.
 func (s *Store) MutedEverywhere(ctx context.Context, team string) (*Order, error) {
 	var rows []orderRow
-	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = '' AND kind = ? AND EXISTS (SELECT 1 FROM conversations c WHERE c.workflow_id = ? AND c.silenced_until_us > ?)",
-		team, conversation.UpdateMute, everywhere(team), s.nowMicros()).Order("ordered_us DESC, id").Limit(1).Find(&rows).Error; err != nil {
+	if err := s.db.WithContext(ctx).
+		Where("team_id = ? AND channel_id = '' AND kind = ? AND EXISTS (SELECT 1 FROM conversations c WHERE "+
+			"c.workflow_id = ? AND c.silenced_until_us > ?)",
+			team, conversation.UpdateMute, everywhere(team), s.nowMicros()).Order("ordered_us DESC, id").Limit(1).
+		Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read whether the bot is muted everywhere: %w", err)
 	}
 	if len(rows) == 0 {

@@ -135,8 +135,10 @@ func (r outboxRow) asked() [2]string {
 func (r outboxRow) part() Part {
 	return Part{
 		Key: r.Key, Reply: r.Reply, Number: r.Part, Team: r.TeamID, Channel: r.ChannelID, Thread: r.ThreadTS,
-		Trigger: r.TriggerTS, Text: r.Text, State: r.State, Attempts: r.Attempts, FormErrors: r.FormErrors, LeasedUntil: instant(r.LeasedUntilUS),
-		Tried: instantOrZero(r.TriedUS), SentTS: r.SentTS, Error: r.Error, Saw: instant(r.SawUS), Read: instant(r.ReadUS), Decision: r.Decision, Epoch: r.Epoch, Proposes: r.Proposes, Feedback: r.Feedback,
+		Trigger: r.TriggerTS, Text: r.Text, State: r.State, Attempts: r.Attempts, FormErrors: r.FormErrors,
+		LeasedUntil: instant(r.LeasedUntilUS),
+		Tried:       instantOrZero(r.TriedUS), SentTS: r.SentTS, Error: r.Error, Saw: instant(r.SawUS),
+		Read: instant(r.ReadUS), Decision: r.Decision, Epoch: r.Epoch, Proposes: r.Proposes, Feedback: r.Feedback,
 		Reaction: r.Reaction,
 	}
 }
@@ -165,7 +167,8 @@ func (s *Store) Compose(ctx context.Context, parts []Part, d Decision) error {
 		}
 		if tried {
 			var old bool
-			if err := tx.Raw("SELECT "+outdated+" FROM outbox WHERE key = ?", rows[0].Key).Scan(&old).Error; err != nil {
+			if err := tx.Raw("SELECT "+outdated+" FROM outbox WHERE key = ?", rows[0].Key).Scan(&old).
+				Error; err != nil {
 				return err
 			}
 			if posting || !old {
@@ -175,7 +178,8 @@ func (s *Store) Compose(ctx context.Context, parts []Part, d Decision) error {
 		// If another worker has added a row since the query above, it stays, and inserting the same
 		// key below fails.
 		if len(rows) > 0 {
-			if err := tx.Where("reply = ? AND state = ?", parts[0].Reply, Composed).Delete(&outboxRow{}).Error; err != nil {
+			if err := tx.Where("reply = ? AND state = ?", parts[0].Reply, Composed).Delete(&outboxRow{}).
+				Error; err != nil {
 				return err
 			}
 		}
@@ -183,7 +187,8 @@ func (s *Store) Compose(ctx context.Context, parts []Part, d Decision) error {
 		for i, p := range parts {
 			composed[i] = outboxRow{
 				Key: p.Key, Reply: p.Reply, Part: p.Number, TeamID: p.Team, ChannelID: p.Channel, ThreadTS: p.Thread,
-				TriggerTS: p.Trigger, Text: p.Text, State: Composed, SawUS: micros(p.Saw), Decision: p.Decision, Epoch: p.Epoch, Proposes: p.Proposes, Feedback: p.Feedback, Reaction: p.Reaction,
+				TriggerTS: p.Trigger, Text: p.Text, State: Composed, SawUS: micros(p.Saw), Decision: p.Decision,
+				Epoch: p.Epoch, Proposes: p.Proposes, Feedback: p.Feedback, Reaction: p.Reaction,
 				// counted on, so that EndSend of an attempt at the old text does not match the new one
 				Attempts: attempts[p.Key],
 				ReadUS:   microsOrZero(p.Read),
@@ -221,7 +226,8 @@ func (s *Store) PartsOf(ctx context.Context, decisions []string) ([]Part, error)
 		return nil, nil
 	}
 	var rows []outboxRow
-	if err := s.db.WithContext(ctx).Where("decision IN ?", decisions).Order("reply, part").Find(&rows).Error; err != nil {
+	if err := s.db.WithContext(ctx).Where("decision IN ?", decisions).Order("reply, part").Find(&rows).
+		Error; err != nil {
 		return nil, fmt.Errorf("read replies of decisions: %w", err)
 	}
 	return mapRows(rows, outboxRow.part), nil
@@ -263,7 +269,8 @@ func (s *Store) EndSend(ctx context.Context, p Part, state Delivery, until time.
 	if err := s.db.WithContext(ctx).Model(&outboxRow{}).
 		Where("key = ? AND state IN ? AND attempts = ?", p.Key, []Delivery{Sending, Retracted}, p.Attempts+1).
 		Updates(map[string]any{
-			"state": gorm.Expr("CASE WHEN state = ? THEN state ELSE ? END", Retracted, state), "leased_until_us": leased, "error": reason, "form_errors": p.FormErrors,
+			"state":           gorm.Expr("CASE WHEN state = ? THEN state ELSE ? END", Retracted, state),
+			"leased_until_us": leased, "error": reason, "form_errors": p.FormErrors,
 		}).Error; err != nil {
 		return fmt.Errorf("end attempt to send %s: %w", p.Key, err)
 	}

@@ -63,15 +63,17 @@ func saveOutsiders(tx *gorm.DB, rows []outsiderRow) error {
 	return tx.Clauses(clause.OnConflict{
 		Columns: []clause.Column{{Name: "team_id"}, {Name: "channel_id"}, {Name: "user_id"}},
 		DoUpdates: clause.Assignments(map[string]any{
-			"seen_us": gorm.Expr("CASE WHEN excluded.seen_us > outsiders.seen_us THEN excluded.seen_us ELSE outsiders.seen_us END"),
+			"seen_us": gorm.Expr("CASE WHEN excluded.seen_us > outsiders.seen_us THEN excluded.seen_us ELSE " +
+				"outsiders.seen_us END"),
 		}),
 	}).CreateInBatches(rows, 100).Error
 }
 
 // LeaveChannel records that a user left a channel, if they count as an outsider there.
 func (s *Store) LeaveChannel(ctx context.Context, team, channel, user string, at time.Time) error {
-	if err := s.db.WithContext(ctx).Exec("UPDATE outsiders SET left_us = ? WHERE team_id = ? AND channel_id = ? AND user_id = ? AND left_us < ?",
-		micros(at), team, channel, user, micros(at)).Error; err != nil {
+	if err := s.db.WithContext(ctx).
+		Exec("UPDATE outsiders SET left_us = ? WHERE team_id = ? AND channel_id = ? AND user_id = ? AND left_us < ?",
+			micros(at), team, channel, user, micros(at)).Error; err != nil {
 		return fmt.Errorf("save that %s left %s: %w", user, channel, err)
 	}
 	return nil
@@ -79,19 +81,22 @@ func (s *Store) LeaveChannel(ctx context.Context, team, channel, user string, at
 
 // SaveMembers writes who is in a channel: all its members, as Slack listed them when asked. Only the
 // outsiders among them are kept. It returns how many outsiders are in the channel now.
-func (s *Store) SaveMembers(ctx context.Context, team, channel string, members []string, asked time.Time) (outsiders int, err error) {
+func (s *Store) SaveMembers(ctx context.Context, team, channel string, members []string,
+	asked time.Time) (outsiders int, err error) {
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		// First, so that two listings of one channel are taken in one after the other.
 		row := channelRow{TeamID: team, ChannelID: channel, MembersUS: micros(asked)}
 		if err := tx.Clauses(clause.OnConflict{
-			Columns: []clause.Column{{Name: "team_id"}, {Name: "channel_id"}}, DoUpdates: clause.AssignmentColumns([]string{"members_us"}),
+			Columns:   []clause.Column{{Name: "team_id"}, {Name: "channel_id"}},
+			DoUpdates: clause.AssignmentColumns([]string{"members_us"}),
 		}).Create(&row).Error; err != nil {
 			return err
 		}
 		var rows []outsiderRow
 		for some := range slices.Chunk(members, 1000) {
 			var found []string
-			if err := tx.Model(&userRow{}).Where("team_id = ? AND ? AND (guest_us > 0 OR stranger)", team, s.inList("user_id", some)).Pluck("user_id", &found).Error; err != nil {
+			if err := tx.Model(&userRow{}).Where("team_id = ? AND ? AND (guest_us > 0 OR stranger)", team,
+				s.inList("user_id", some)).Pluck("user_id", &found).Error; err != nil {
 				return err
 			}
 			for _, user := range found {
@@ -111,7 +116,8 @@ func (s *Store) SaveMembers(ctx context.Context, team, channel string, members [
 			is[id] = true
 		}
 		if gone := slices.DeleteFunc(known, func(id string) bool { return is[id] }); len(gone) > 0 {
-			if err := here.Session(&gorm.Session{}).Where("left_us < ? AND ?", micros(asked), s.inList("user_id", gone)).Update("left_us", micros(asked)).Error; err != nil {
+			if err := here.Session(&gorm.Session{}).Where("left_us < ? AND ?", micros(asked),
+				s.inList("user_id", gone)).Update("left_us", micros(asked)).Error; err != nil {
 				return err
 			}
 		}
@@ -130,7 +136,8 @@ func (s *Store) SaveMembers(ctx context.Context, team, channel string, members [
 // first: where guests may be without the database knowing, and those where guests may be or
 // outsiders are that were last asked about before a time. It is none in a workspace without guests
 // and other outsiders. Direct messages are left out.
-func (s *Store) MembersDue(ctx context.Context, team string, before time.Time, most int) (channels []string, err error) {
+func (s *Store) MembersDue(ctx context.Context, team string, before time.Time, most int) (channels []string,
+	err error) {
 	if err := s.db.WithContext(ctx).Table("channels c").
 		Where("c.team_id = ? AND "+joined+" AND c.channel_id NOT LIKE 'D%'", team).
 		Where(`c.members_us < c.known_since_us AND `+lastGuest+` IS NOT NULL OR c.members_us <= `+lastGuest+`
@@ -145,7 +152,8 @@ func (s *Store) MembersDue(ctx context.Context, team string, before time.Time, m
 
 // MembersUnknown records that anybody may be in a channel: the bot has just come into it.
 func (s *Store) MembersUnknown(ctx context.Context, team, channel string) error {
-	if err := s.db.WithContext(ctx).Model(&channelRow{}).Where("team_id = ? AND channel_id = ? AND members_us > 0", team, channel).
+	if err := s.db.WithContext(ctx).Model(&channelRow{}).Where("team_id = ? AND channel_id = ? AND members_us > 0",
+		team, channel).
 		Update("members_us", 0).Error; err != nil {
 		return fmt.Errorf("forget the members of %s: %w", channel, err)
 	}

@@ -32,7 +32,8 @@ func (s *Store) tellAgain(tx *gorm.DB, c *changeRow) *gorm.DB {
 	return tx.Clauses(clause.OnConflict{
 		Columns:   []clause.Column{{Name: "workflow_id"}, {Name: "ts"}, {Name: "kind"}, {Name: "revision"}},
 		DoUpdates: clause.Assignments(map[string]any{"relayed_us": nil, "stored_us": c.StoredUS}),
-		Where:     clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "changes.relayed_us <= ?", Vars: []any{c.StoredUS - handOverAgain.Microseconds()}}}},
+		Where: clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "changes.relayed_us <= ?",
+			Vars: []any{c.StoredUS - handOverAgain.Microseconds()}}}},
 	}).Create(c)
 }
 
@@ -42,13 +43,18 @@ func (s *Store) tellAgain(tx *gorm.DB, c *changeRow) *gorm.DB {
 // them; they are withdrawn.
 func (s *Store) HandOverProposals(ctx context.Context) (targets []Target, err error) {
 	before := s.nowMicros() - overdueAfter.Microseconds()
-	if err := s.closeProposals(s.db.WithContext(ctx).Where(unfinished+" AND shown_ts = '' AND lapses_us < ?", before), ProposalWithdrawn, ProposalOpen); err != nil {
+	if err := s.closeProposals(s.db.WithContext(ctx).Where(unfinished+" AND shown_ts = '' AND lapses_us < ?", before),
+		ProposalWithdrawn, ProposalOpen); err != nil {
 		return nil, fmt.Errorf("withdraw proposals that were not shown: %w", err)
 	}
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		var late []Proposal
-		if err := tx.Where(unfinished).Where("CASE state WHEN 'open' THEN lapses_us WHEN 'approved' THEN decided_us ELSE began_us END < ?", before).
-			Where("NOT EXISTS (SELECT 1 FROM changes c WHERE c.workflow_id = "+workflowOf+" AND c.ts = trigger_ts AND c.kind = ? AND c.revision = proposals.id AND "+toldLately+")", conversation.Overdue, s.nowMicros()-handOverAgain.Microseconds()).
+		if err := tx.Where(unfinished).
+			Where("CASE state WHEN 'open' THEN lapses_us WHEN 'approved' THEN decided_us ELSE began_us END < ?",
+				before).
+			Where("NOT EXISTS (SELECT 1 FROM changes c WHERE c.workflow_id = "+workflowOf+
+				" AND c.ts = trigger_ts AND c.kind = ? AND c.revision = proposals.id AND "+toldLately+")",
+				conversation.Overdue, s.nowMicros()-handOverAgain.Microseconds()).
 			Order("stored_us").Limit(overdueLimit).Find(&late).Error; err != nil {
 			return err
 		}

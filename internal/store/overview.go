@@ -54,7 +54,8 @@ func (s *Store) MemoryOverviews(ctx context.Context, team, channel string, limit
 	overviews := make([]MemoryOverview, len(rows))
 	for i, r := range rows {
 		overviews[i] = MemoryOverview{
-			Scope: chat.Scope{Team: r.TeamID, Channel: r.ChannelID, Thread: r.ThreadTS}, Long: of(r.LongID), Short: of(r.ShortID), Updated: instant(r.UpdatedUS),
+			Scope: chat.Scope{Team: r.TeamID, Channel: r.ChannelID, Thread: r.ThreadTS}, Long: of(r.LongID),
+			Short: of(r.ShortID), Updated: instant(r.UpdatedUS),
 		}
 	}
 	return overviews, nil
@@ -63,7 +64,8 @@ func (s *Store) MemoryOverviews(ctx context.Context, team, channel string, limit
 // MemoryVersion is one version of a memory, or ErrNotFound. A forgotten version has no text.
 func (s *Store) MemoryVersion(ctx context.Context, scope chat.Scope, term chat.Term, version int) (Memory, error) {
 	var rows []memoryRow
-	if err := ofScope(s.db.WithContext(ctx), scope).Where("term = ? AND version = ? AND version > 0", string(term), version).
+	if err := ofScope(s.db.WithContext(ctx), scope).Where("term = ? AND version = ? AND version > 0", string(term),
+		version).
 		Find(&rows).Error; err != nil {
 		return Memory{}, fmt.Errorf("read version %d of the %s memory of %s: %w", version, term, scope, err)
 	}

@@ -17,8 +17,9 @@ func (s *Store) Seen(ctx context.Context, team, here string, ids []string) (map[
 	var rows []struct {
 		ChannelID string `json:"channel_id"`
 	}
-	if err := runBatch(s.db.WithContext(ctx), query{"SELECT c.channel_id FROM channels c WHERE c.team_id = ? AND ? AND ?",
-		[]any{team, s.inList("c.channel_id", ids), seenFrom(team, here)}, &rows}); err != nil {
+	if err := runBatch(s.db.WithContext(ctx),
+		query{"SELECT c.channel_id FROM channels c WHERE c.team_id = ? AND ? AND ?",
+			[]any{team, s.inList("c.channel_id", ids), seenFrom(team, here)}, &rows}); err != nil {
 		return nil, fmt.Errorf("read which channels may be known: %w", err)
 	}
 	seen := make(map[string]bool, len(rows))

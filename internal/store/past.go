@@ -33,7 +33,8 @@ func (s *Store) Past(ctx context.Context, c chat.Conversation, at time.Time, lim
 	all := marks.exclude(db.Where("team_id = ? AND channel_id = ? AND NOT deleted", c.Team, c.Channel))
 	var around, own, parents []messageRow
 	newest := all.Where("sent_us <= ?", micros(at)).Order("sent_us DESC").Limit(limit).Session(&gorm.Session{})
-	if err := errors.Join(newest.Find(&around).Error, newest.Where("thread_ts = ?", c.Thread).Find(&own).Error); err != nil {
+	if err := errors.Join(newest.Find(&around).Error, newest.Where("thread_ts = ?", c.Thread).Find(&own).
+		Error); err != nil {
 		return failed(err)
 	}
 	rows := around
@@ -42,15 +43,18 @@ func (s *Store) Past(ctx context.Context, c chat.Conversation, at time.Time, lim
 			rows = append(rows, r)
 		}
 	}
-	if err := all.Where("ts IN ?", absentParents(append(rows, messageRow{ThreadTS: c.Thread}))).Find(&parents).Error; err != nil {
+	if err := all.Where("ts IN ?", absentParents(append(rows, messageRow{ThreadTS: c.Thread}))).Find(&parents).
+		Error; err != nil {
 		return failed(err)
 	}
 	if rows = append(rows, parents...); len(rows) == 0 {
 		return Past{}, nil
 	}
 	var reactions []reactionRow
-	if err := db.Where("team_id = ? AND channel_id = ? AND ts IN ? AND added_us <= ? AND (removed_us < added_us OR removed_us > ?)",
-		c.Team, c.Channel, timestamps(rows), micros(at), micros(at)).Order("added_us, ts, user_id, name").Find(&reactions).Error; err != nil {
+	if err := db.Where("team_id = ? AND channel_id = ? AND ts IN ? AND added_us <= ? AND (removed_us < added_us OR "+
+		"removed_us > ?)",
+		c.Team, c.Channel, timestamps(rows), micros(at), micros(at)).Order("added_us, ts, user_id, name").
+		Find(&reactions).Error; err != nil {
 		return failed(err)
 	}
 	// A person may be being forgotten right now.
@@ -72,7 +76,8 @@ func (s *Store) Past(ctx context.Context, c chat.Conversation, at time.Time, lim
 	slices.SortFunc(p.Messages, func(a, b chat.Message) int { return chat.CompareTS(a.TS, b.TS) })
 	for _, r := range reactions {
 		if r.AddedUS > erased.persons[r.UserID] {
-			p.Reactions = append(p.Reactions, Reaction{Team: r.TeamID, Channel: r.ChannelID, TS: r.TS, User: r.UserID, Name: r.Name, At: instant(r.AddedUS)})
+			p.Reactions = append(p.Reactions, Reaction{Team: r.TeamID, Channel: r.ChannelID, TS: r.TS, User: r.UserID,
+				Name: r.Name, At: instant(r.AddedUS)})
 		}
 	}
 	return p, nil

@@ -26,7 +26,8 @@ func (s *Store) ForgetPerson(ctx context.Context, p chat.Person, by, id string, 
 	if by == e.orderedBy() {
 		e.by = orderedByNobody
 	}
-	for _, do := range []func() error{e.begin, e.snapshots, e.promises, e.channels, e.decisions, e.opinions, e.outbox, e.steps, e.proposals, e.changes, e.orders, e.memories, e.notes, e.feedback, func() error { return e.end(id) }} {
+	for _, do := range []func() error{e.begin, e.snapshots, e.promises, e.channels, e.decisions, e.opinions, e.outbox,
+		e.steps, e.proposals, e.changes, e.orders, e.memories, e.notes, e.feedback, func() error { return e.end(id) }} {
 		if err := do(); err != nil {
 			return fmt.Errorf("forget a person: %w", err)
 		}
@@ -52,7 +53,8 @@ func orderedByUser(user string) string { return "slack:" + user }
 // begin marks the person, so that Slack's history brings nothing back from here on.
 func (e *eraser) begin() error {
 	var rows []userRow
-	if err := e.db.WithContext(e.ctx).Where("team_id = ? AND user_id = ?", e.Team, e.User).Find(&rows).Error; err != nil {
+	if err := e.db.WithContext(e.ctx).Where("team_id = ? AND user_id = ?", e.Team, e.User).Find(&rows).
+		Error; err != nil {
 		return err
 	}
 	e.name, e.until = first(rows).Name, e.nowMicros()
@@ -83,11 +85,13 @@ func (e *eraser) mentioned(columns ...string) condition {
 }
 
 // eraseIn is sweep for the part of a table that each channel has.
-func eraseIn[R any](e *eraser, table, column string, match condition, do func(tx *gorm.DB, rows []R) (changed int, err error)) error {
+func eraseIn[R any](e *eraser, table, column string, match condition, do func(tx *gorm.DB, rows []R) (changed int,
+	err error)) error {
 	ids, err := e.channelsIn(table, e.Team)
 	for _, id := range ids {
 		if err == nil {
-			err = sweep[R, string](e.sweeper, table, where("team_id = ? AND channel_id = ?", e.Team, id), column, match, do)
+			err = sweep[R, string](e.sweeper, table, where("team_id = ? AND channel_id = ?", e.Team, id), column, match,
+				do)
 		}
 	}
 	return err
@@ -137,7 +141,8 @@ func (e *eraser) unnameOutsider(tx *gorm.DB) error {
 // Forgotten is when a person was last forgotten; zero for never.
 func (s *Store) Forgotten(ctx context.Context, p chat.Person) (time.Time, error) {
 	var marks []erasedRow
-	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = '' AND person = ?", p.Team, PersonKey(p)).Find(&marks).Error; err != nil {
+	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = '' AND person = ?", p.Team, PersonKey(p)).
+		Find(&marks).Error; err != nil {
 		return time.Time{}, fmt.Errorf("read when a person was forgotten: %w", err)
 	}
 	return instantOrZero(first(marks).UntilUS), nil

@@ -39,25 +39,28 @@ func (e *eraser) proposals() error {
 }
 
 func (e *eraser) changes() error {
-	return sweep[changeRow, int64](e.sweeper, "changes", condition{}, "id", where("stored_us <= ? AND (author = ? OR ordered_by = ?)", e.until, e.User, e.orderedBy()), func(tx *gorm.DB, rows []changeRow) (int, error) {
-		for _, r := range rows {
-			update := map[string]any{}
-			if r.Author == e.User {
-				update["author"] = ""
+	return sweep[changeRow, int64](e.sweeper, "changes", condition{}, "id",
+		where("stored_us <= ? AND (author = ? OR ordered_by = ?)", e.until, e.User, e.orderedBy()),
+		func(tx *gorm.DB, rows []changeRow) (int, error) {
+			for _, r := range rows {
+				update := map[string]any{}
+				if r.Author == e.User {
+					update["author"] = ""
+				}
+				if r.OrderedBy == e.orderedBy() {
+					update["ordered_by"] = orderedByNobody
+				}
+				if err := tx.Model(&changeRow{}).Where("id = ?", r.ID).Updates(update).Error; err != nil {
+					return 0, err
+				}
 			}
-			if r.OrderedBy == e.orderedBy() {
-				update["ordered_by"] = orderedByNobody
-			}
-			if err := tx.Model(&changeRow{}).Where("id = ?", r.ID).Updates(update).Error; err != nil {
-				return 0, err
-			}
-		}
-		return len(rows), nil
-	})
+			return len(rows), nil
+		})
 }
 
 func (e *eraser) orders() error {
-	return sweep[orderRow, string](e.sweeper, "orders", condition{}, "id", where("ordered_by = ? AND ordered_us <= ?", e.orderedBy(), e.until), func(tx *gorm.DB, rows []orderRow) (int, error) {
+	return sweep[orderRow, string](e.sweeper, "orders", condition{}, "id", where("ordered_by = ? AND ordered_us <= ?",
+		e.orderedBy(), e.until), func(tx *gorm.DB, rows []orderRow) (int, error) {
 		ids := mapRows(rows, func(r orderRow) string { return r.ID })
 		return len(rows), tx.Model(&orderRow{}).Where("id IN ?", ids).Update("ordered_by", orderedByNobody).Error
 	})
@@ -67,40 +70,42 @@ func (e *eraser) orders() error {
 func (e *eraser) memories() error {
 	ordered := where("ordered_by = ? OR forgotten_by = ?", e.orderedBy(), e.orderedBy())
 	match := where("team_id = ?", e.Team).and(ordered.or(e.mentioned("text")))
-	return sweep[memoryRow, int64](e.sweeper, "memories", condition{}, "id", match, func(tx *gorm.DB, rows []memoryRow) (int, error) {
-		for _, r := range rows {
-			update := map[string]any{"text": e.anonymous(r.Text)}
-			if r.OrderedBy == e.orderedBy() {
-				update["ordered_by"] = orderedByNobody
+	return sweep[memoryRow, int64](e.sweeper, "memories", condition{}, "id", match,
+		func(tx *gorm.DB, rows []memoryRow) (int, error) {
+			for _, r := range rows {
+				update := map[string]any{"text": e.anonymous(r.Text)}
+				if r.OrderedBy == e.orderedBy() {
+					update["ordered_by"] = orderedByNobody
+				}
+				if r.ForgottenBy == e.orderedBy() {
+					update["forgotten_by"] = orderedByNobody
+				}
+				if err := tx.Model(&memoryRow{}).Where("id = ?", r.ID).Updates(update).Error; err != nil {
+					return 0, err
+				}
 			}
-			if r.ForgottenBy == e.orderedBy() {
-				update["forgotten_by"] = orderedByNobody
-			}
-			if err := tx.Model(&memoryRow{}).Where("id = ?", r.ID).Updates(update).Error; err != nil {
-				return 0, err
-			}
-		}
-		return len(rows), nil
-	})
+			return len(rows), nil
+		})
 }
 
 // notes deletes the notes that the person asked for, and takes the person out of the others.
 func (e *eraser) notes() error {
 	match := where("team_id = ?", e.Team).and(where("author = ?", e.User).or(e.mentioned("text")))
-	return sweep[noteRow, int64](e.sweeper, "notes", condition{}, "id", match, func(tx *gorm.DB, rows []noteRow) (int, error) {
-		for _, r := range rows {
-			change := tx.Model(&noteRow{}).Where("id = ?", r.ID)
-			if r.Author == e.User {
-				change = change.Delete(&noteRow{})
-			} else {
-				change = change.Update("text", e.anonymous(r.Text))
+	return sweep[noteRow, int64](e.sweeper, "notes", condition{}, "id", match,
+		func(tx *gorm.DB, rows []noteRow) (int, error) {
+			for _, r := range rows {
+				change := tx.Model(&noteRow{}).Where("id = ?", r.ID)
+				if r.Author == e.User {
+					change = change.Delete(&noteRow{})
+				} else {
+					change = change.Update("text", e.anonymous(r.Text))
+				}
+				if change.Error != nil {
+					return 0, change.Error
+				}
 			}
-			if change.Error != nil {
-				return 0, change.Error
-			}
-		}
-		return len(rows), nil
-	})
+			return len(rows), nil
+		})
 }
 
 // promises deletes the promises that the person asked for, and takes the person out of the others. A
@@ -109,41 +114,44 @@ func (e *eraser) notes() error {
 func (e *eraser) promises() error {
 	theirs := where("asker = ? OR ended_by = ?", e.User, e.orderedBy())
 	match := where("team_id = ?", e.Team).and(theirs.or(e.mentioned("what", "unless")))
-	return sweep[Promise, string](e.sweeper, "promises", condition{}, "id", match, func(tx *gorm.DB, rows []Promise) (int, error) {
-		for _, r := range rows {
-			change := tx.Model(&Promise{}).Where("id = ?", r.ID)
-			if r.Asker == e.User {
-				change = change.Delete(&Promise{})
-			} else {
-				update := map[string]any{"what": e.anonymous(r.What), "unless": e.anonymous(r.Unless)}
-				if r.EndedBy == e.orderedBy() {
-					update["ended_by"] = orderedByNobody
+	return sweep[Promise, string](e.sweeper, "promises", condition{}, "id", match,
+		func(tx *gorm.DB, rows []Promise) (int, error) {
+			for _, r := range rows {
+				change := tx.Model(&Promise{}).Where("id = ?", r.ID)
+				if r.Asker == e.User {
+					change = change.Delete(&Promise{})
+				} else {
+					update := map[string]any{"what": e.anonymous(r.What), "unless": e.anonymous(r.Unless)}
+					if r.EndedBy == e.orderedBy() {
+						update["ended_by"] = orderedByNobody
+					}
+					change = change.Updates(update)
 				}
-				change = change.Updates(update)
+				if change.Error != nil {
+					return 0, change.Error
+				}
 			}
-			if change.Error != nil {
-				return 0, change.Error
-			}
-		}
-		return len(rows), nil
-	})
+			return len(rows), nil
+		})
 }
 
 // feedback deletes the person's votes, and takes their name out of what others gave as reasons.
 func (e *eraser) feedback() error {
-	match := where("team_id = ? AND voted_us <= ?", e.Team, e.until).and(where("user_id = ?", e.User).or(e.mentioned("reason")))
-	return sweep[Vote, int64](e.sweeper, "feedback", condition{}, "id", match, func(tx *gorm.DB, rows []Vote) (int, error) {
-		for _, r := range rows {
-			change := tx.Model(&Vote{}).Where("id = ?", r.ID)
-			if r.UserID == e.User {
-				change = change.Delete(&Vote{})
-			} else {
-				change = change.Update("reason", e.anonymous(r.Reason))
+	match := where("team_id = ? AND voted_us <= ?", e.Team, e.until).
+		and(where("user_id = ?", e.User).or(e.mentioned("reason")))
+	return sweep[Vote, int64](e.sweeper, "feedback", condition{}, "id", match,
+		func(tx *gorm.DB, rows []Vote) (int, error) {
+			for _, r := range rows {
+				change := tx.Model(&Vote{}).Where("id = ?", r.ID)
+				if r.UserID == e.User {
+					change = change.Delete(&Vote{})
+				} else {
+					change = change.Update("reason", e.anonymous(r.Reason))
+				}
+				if change.Error != nil {
+					return 0, change.Error
+				}
 			}
-			if change.Error != nil {
-				return 0, change.Error
-			}
-		}
-		return len(rows), nil
-	})
+			return len(rows), nil
+		})
 }

@@ -18,9 +18,11 @@ import (
 func (s *Store) ExportPerson(ctx context.Context, p chat.Person, step SweepStep) (PersonExport, error) {
 	x := exporter{sweeper: sweeper{s, ctx, step}, theirs: map[[2]string]bool{}, PersonExport: PersonExport{
 		Team: p.Team, User: p.User, Messages: []ExportedMessage{}, Reactions: []ExportedReaction{}, Orders: []Order{},
-		Decisions: []ExportedDecision{}, Replies: []ExportedReply{}, Steps: []ExportedStep{}, Promises: []Promise{}, Memories: []Memory{}, Notes: []ExportedNote{}, Feedback: []ExportedVote{},
+		Decisions: []ExportedDecision{}, Replies: []ExportedReply{}, Steps: []ExportedStep{}, Promises: []Promise{},
+		Memories: []Memory{}, Notes: []ExportedNote{}, Feedback: []ExportedVote{},
 	}}
-	for _, do := range []func() error{x.person, x.messages, x.reactions, x.orders, x.decisions, x.snapshots, x.replies, x.steps, x.proposals, x.promises, x.memories, x.notes, x.feedback} {
+	for _, do := range []func() error{x.person, x.messages, x.reactions, x.orders, x.decisions, x.snapshots, x.replies,
+		x.steps, x.proposals, x.promises, x.memories, x.notes, x.feedback} {
 		if err := do(); err != nil {
 			return PersonExport{}, fmt.Errorf("export a person: %w", err)
 		}
@@ -36,7 +38,8 @@ type exporter struct {
 }
 
 // read is sweep without a change.
-func read[R any, K int64 | string](x *exporter, table string, within condition, column string, match condition, add func(R)) error {
+func read[R any, K int64 | string](x *exporter, table string, within condition, column string, match condition,
+	add func(R)) error {
 	return sweep[R, K](x.sweeper, table, within, column, match, func(_ *gorm.DB, rows []R) (int, error) {
 		for _, r := range rows {
 			add(r)
@@ -52,7 +55,8 @@ func (x *exporter) person() error {
 		return err
 	}
 	var outside []outsiderRow
-	if err := db.Where("team_id = ? AND user_id = ?", x.Team, x.User).Order("channel_id").Find(&outside).Error; err != nil {
+	if err := db.Where("team_id = ? AND user_id = ?", x.Team, x.User).Order("channel_id").Find(&outside).
+		Error; err != nil {
 		return err
 	}
 	var err error
@@ -89,24 +93,28 @@ func (x *exporter) messages() error {
 		return read[messageRow, string](x, "messages", within, "ts", where("user_id = ?", x.User), func(r messageRow) {
 			m := r.message()
 			x.theirs[[2]string{r.ChannelID, r.TS}] = true
-			x.Messages = append(x.Messages, ExportedMessage{m.Channel, m.TS, m.ThreadTS, instant(r.SentUS), m.Text, m.Files, m.Revision, m.Deleted})
+			x.Messages = append(x.Messages, ExportedMessage{m.Channel, m.TS, m.ThreadTS, instant(r.SentUS), m.Text,
+				m.Files, m.Revision, m.Deleted})
 		})
 	})
 }
 
 func (x *exporter) reactions() error {
 	return x.eachChannel("reactions", func(within condition) error {
-		return read[reactionRow, string](x, "reactions", within, "ts", where("user_id = ?", x.User), func(r reactionRow) {
-			x.Reactions = append(x.Reactions, ExportedReaction{r.ChannelID, r.TS, r.Name, instantOrZero(r.AddedUS), r.RemovedUS >= r.AddedUS})
-		})
+		return read[reactionRow, string](x, "reactions", within, "ts", where("user_id = ?", x.User),
+			func(r reactionRow) {
+				x.Reactions = append(x.Reactions, ExportedReaction{r.ChannelID, r.TS, r.Name, instantOrZero(r.AddedUS),
+					r.RemovedUS >= r.AddedUS})
+			})
 	})
 }
 
 func (x *exporter) orders() error {
 	by := orderedByUser(x.User)
-	return read[orderRow, string](x, "orders", condition{}, "id", where("team_id = ? AND ordered_by = ?", x.Team, by), func(r orderRow) {
-		x.Orders = append(x.Orders, r.order())
-	})
+	return read[orderRow, string](x, "orders", condition{}, "id", where("team_id = ? AND ordered_by = ?", x.Team, by),
+		func(r orderRow) {
+			x.Orders = append(x.Orders, r.order())
+		})
 }
 
 func (x *exporter) decisions() error {
@@ -116,7 +124,8 @@ func (x *exporter) decisions() error {
 		if err == nil && c.Team == x.Team && x.theirs[[2]string{c.Channel, d.TriggerTS}] {
 			at[d.Key] = len(x.Decisions)
 			x.Decisions = append(x.Decisions, ExportedDecision{
-				d.WorkflowID, d.TriggerTS, d.Source, d.Rule, d.ShouldRespond, d.Reason, d.Gist, d.Confidence, string(d.Outcome), instant(d.DecidedUS), nil,
+				d.WorkflowID, d.TriggerTS, d.Source, d.Rule, d.ShouldRespond, d.Reason, d.Gist, d.Confidence,
+				string(d.Outcome), instant(d.DecidedUS), nil,
 			})
 		}
 	}); err != nil {
@@ -124,35 +133,38 @@ func (x *exporter) decisions() error {
 	}
 	return read[Opinion, int64](x, "opinions", condition{}, "id", where("team_id = ?", x.Team), func(o Opinion) {
 		if i, theirs := at[o.Decision]; theirs {
-			x.Decisions[i].Opinions = append(x.Decisions[i].Opinions, ExportedOpinion{o.Judge, o.ShouldRespond, o.Reason, o.Confidence, instant(o.GivenUS)})
+			x.Decisions[i].Opinions = append(x.Decisions[i].Opinions, ExportedOpinion{o.Judge, o.ShouldRespond,
+				o.Reason, o.Confidence, instant(o.GivenUS)})
 		}
 	})
 }
 
 func (x *exporter) snapshots() error {
 	var broken error
-	err := read[snapshotRow, string](x, "snapshots", condition{}, "decision", where("team_id = ?", x.Team), func(r snapshotRow) {
-		var messages map[string]string
-		if err := json.Unmarshal([]byte(r.Messages), &messages); err != nil {
-			broken = err
-		}
-		var theirs []string
-		for _, ts := range slices.Sorted(maps.Keys(messages)) {
-			if x.theirs[[2]string{r.ChannelID, ts}] {
-				theirs = append(theirs, ts)
+	err := read[snapshotRow, string](x, "snapshots", condition{}, "decision", where("team_id = ?", x.Team),
+		func(r snapshotRow) {
+			var messages map[string]string
+			if err := json.Unmarshal([]byte(r.Messages), &messages); err != nil {
+				broken = err
 			}
-		}
-		if len(theirs) > 0 {
-			x.Snapshots = append(x.Snapshots, ExportedSnapshot{r.ChannelID, theirs, instant(r.ReadUS)})
-		}
-	})
+			var theirs []string
+			for _, ts := range slices.Sorted(maps.Keys(messages)) {
+				if x.theirs[[2]string{r.ChannelID, ts}] {
+					theirs = append(theirs, ts)
+				}
+			}
+			if len(theirs) > 0 {
+				x.Snapshots = append(x.Snapshots, ExportedSnapshot{r.ChannelID, theirs, instant(r.ReadUS)})
+			}
+		})
 	return errors.Join(err, broken)
 }
 
 func (x *exporter) replies() error {
 	return read[outboxRow, string](x, "outbox", condition{}, "key", where("team_id = ?", x.Team), func(r outboxRow) {
 		if x.theirs[r.asked()] {
-			x.Replies = append(x.Replies, ExportedReply{r.ChannelID, r.ThreadTS, r.TriggerTS, r.SentTS, string(r.State), r.Text})
+			x.Replies = append(x.Replies, ExportedReply{r.ChannelID, r.ThreadTS, r.TriggerTS, r.SentTS, string(r.State),
+				r.Text})
 		}
 	})
 }
@@ -163,7 +175,8 @@ func (x *exporter) steps() error {
 		return read[Step, string](x, "steps", within, "id", where("TRUE"), func(st Step) {
 			if x.theirs[[2]string{st.ChannelID, st.TriggerTS}] {
 				at[st.ID] = len(x.Steps)
-				x.Steps = append(x.Steps, ExportedStep{st.ChannelID, st.ThreadTS, st.TriggerTS, st.Tool, st.Input, instant(st.StoredUS), nil})
+				x.Steps = append(x.Steps, ExportedStep{st.ChannelID, st.ThreadTS, st.TriggerTS, st.Tool, st.Input,
+					instant(st.StoredUS), nil})
 			}
 		})
 	}); err != nil {
@@ -174,7 +187,8 @@ func (x *exporter) steps() error {
 			StepID string
 			ExportedFile
 		}
-		if err := x.db.WithContext(x.ctx).Table("step_files").Select("step_id, name, mime, LENGTH(data) AS size").Where("step_id IN ?", ids).Order("step_id, position").Scan(&files).Error; err != nil {
+		if err := x.db.WithContext(x.ctx).Table("step_files").Select("step_id, name, mime, LENGTH(data) AS size").
+			Where("step_id IN ?", ids).Order("step_id, position").Scan(&files).Error; err != nil {
 			return err
 		}
 		for _, f := range files {
@@ -217,13 +231,15 @@ func (x *exporter) own(asker string) string {
 func (x *exporter) memories() error {
 	made := map[string]bool{}       // the memories that were found, by Source
 	goesOn := map[chat.Scope]bool{} // scopes of those whose text the next version is made from
-	return read[memoryRow, int64](x, "memories", condition{}, "id", where("team_id = ? AND version > 0 AND text <> ''", x.Team), func(r memoryRow) {
+	return read[memoryRow, int64](x, "memories", condition{}, "id", where("team_id = ? AND version > 0 AND text <> ''",
+		x.Team), func(r memoryRow) {
 		m := r.memory()
 		continues := m.Term == chat.LongTerm || r.ThreadTS != ""
 		since, pruned := x.wrote[r.ChannelID]
-		if !(continues && goesOn[m.Scope]) && !(pruned && !instant(r.MadeUS).Before(since)) && !slices.ContainsFunc(m.Sources, func(source string) bool {
-			return made[source] || r.ChannelID != "" && x.theirs[[2]string{r.ChannelID, source}]
-		}) {
+		if !(continues && goesOn[m.Scope]) && !(pruned && !instant(r.MadeUS).Before(since)) &&
+			!slices.ContainsFunc(m.Sources, func(source string) bool {
+				return made[source] || r.ChannelID != "" && x.theirs[[2]string{r.ChannelID, source}]
+			}) {
 			return
 		}
 		goesOn[m.Scope] = goesOn[m.Scope] || continues
@@ -233,23 +249,27 @@ func (x *exporter) memories() error {
 }
 
 func (x *exporter) notes() error {
-	return read[noteRow, int64](x, "notes", condition{}, "id", where("team_id = ? AND author = ?", x.Team, x.User), func(r noteRow) {
-		x.Notes = append(x.Notes, ExportedNote{r.ChannelID, r.note()})
-	})
+	return read[noteRow, int64](x, "notes", condition{}, "id", where("team_id = ? AND author = ?", x.Team, x.User),
+		func(r noteRow) {
+			x.Notes = append(x.Notes, ExportedNote{r.ChannelID, r.note()})
+		})
 }
 
 func (x *exporter) feedback() error {
-	return sweep[Vote, int64](x.sweeper, "feedback", condition{}, "id", where("team_id = ? AND user_id = ?", x.Team, x.User), func(tx *gorm.DB, votes []Vote) (int, error) {
+	return sweep[Vote, int64](x.sweeper, "feedback", condition{}, "id", where("team_id = ? AND user_id = ?", x.Team,
+		x.User), func(tx *gorm.DB, votes []Vote) (int, error) {
 		sent := map[string]string{} // ts by key
 		var parts []outboxRow
-		if err := tx.Where("key IN ?", mapRows(votes, func(v Vote) string { return v.Part })).Find(&parts).Error; err != nil {
+		if err := tx.Where("key IN ?", mapRows(votes, func(v Vote) string { return v.Part })).Find(&parts).
+			Error; err != nil {
 			return 0, err
 		}
 		for _, p := range parts {
 			sent[p.Key] = p.SentTS
 		}
 		for _, v := range votes {
-			x.Feedback = append(x.Feedback, ExportedVote{v.ChannelID, sent[v.Part], v.Value, v.Reason, instant(v.VotedUS)})
+			x.Feedback = append(x.Feedback, ExportedVote{v.ChannelID, sent[v.Part], v.Value, v.Reason,
+				instant(v.VotedUS)})
 		}
 		return 0, nil
 	})

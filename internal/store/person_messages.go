@@ -54,42 +54,45 @@ func (e *eraser) channels() error {
 // deleted for its age; zero if none was. The id goes last: until then another run finds what is left to do by it.
 func (e *eraser) channel(c chat.Conversation, since time.Time) error {
 	within := where("team_id = ? AND channel_id = ? AND sent_us <= ?", c.Team, c.Channel, e.until)
-	match := where("user_id = ? OR "+e.contains("text")+" OR own AND text <> '' AND ? <> '' AND "+e.contains("text"), e.User, e.User, e.name, e.name)
+	match := where("user_id = ? OR "+e.contains("text")+" OR own AND text <> '' AND ? <> '' AND "+e.contains("text"),
+		e.User, e.User, e.name, e.name)
 	if c.Direct() {
 		var theirs int64
-		if err := within.apply(e.db.WithContext(e.ctx).Table("messages")).Where("user_id = ?", e.User).Count(&theirs).Error; err != nil {
+		if err := within.apply(e.db.WithContext(e.ctx).Table("messages")).Where("user_id = ?", e.User).Count(&theirs).
+			Error; err != nil {
 			return err
 		}
 		if theirs > 0 { // all of it is between the bot and them
 			match = where("text <> '' OR user_id = ?", e.User)
 		}
 	}
-	if err := sweep[messageRow, string](e.sweeper, "messages", within, "ts", match, func(tx *gorm.DB, rows []messageRow) (int, error) {
-		var theirs, gone []messageRow
-		for _, r := range rows {
-			switch {
-			case r.UserID == e.User:
-				theirs, gone = append(theirs, r), append(gone, r)
-			case c.Direct() || r.Own && e.names(r.Text):
-				gone = append(gone, r)
-			case !r.Own:
-				r.Text = withoutUser(r.Text, e.User)
-				if err := ofMessage(tx, r).Update("text", r.Text).Error; err != nil {
-					return 0, err
-				}
-				if err := e.reindex(tx, r); err != nil {
-					return 0, err
+	if err := sweep[messageRow, string](e.sweeper, "messages", within, "ts", match,
+		func(tx *gorm.DB, rows []messageRow) (int, error) {
+			var theirs, gone []messageRow
+			for _, r := range rows {
+				switch {
+				case r.UserID == e.User:
+					theirs, gone = append(theirs, r), append(gone, r)
+				case c.Direct() || r.Own && e.names(r.Text):
+					gone = append(gone, r)
+				case !r.Own:
+					r.Text = withoutUser(r.Text, e.User)
+					if err := ofMessage(tx, r).Update("text", r.Text).Error; err != nil {
+						return 0, err
+					}
+					if err := e.reindex(tx, r); err != nil {
+						return 0, err
+					}
 				}
 			}
-		}
-		if len(theirs) > 0 && (since.IsZero() || instant(theirs[0].SentUS).Before(since)) {
-			since = instant(theirs[0].SentUS)
-		}
-		if err := e.blank(tx, c, timestamps(gone)); err != nil {
-			return 0, err
-		}
-		return len(rows), e.withdraw(tx, c, theirs)
-	}); err != nil || since.IsZero() {
+			if len(theirs) > 0 && (since.IsZero() || instant(theirs[0].SentUS).Before(since)) {
+				since = instant(theirs[0].SentUS)
+			}
+			if err := e.blank(tx, c, timestamps(gone)); err != nil {
+				return 0, err
+			}
+			return len(rows), e.withdraw(tx, c, theirs)
+		}); err != nil || since.IsZero() {
 		return err
 	}
 	if err := e.transaction(e.ctx, func(tx *gorm.DB) error {
@@ -102,12 +105,14 @@ func (e *eraser) channel(c chat.Conversation, since time.Time) error {
 	if err := e.lookups(c, since); err != nil {
 		return err
 	}
-	if err := e.db.WithContext(e.ctx).Delete(&writerRow{TeamID: c.Team, UserID: e.User, ChannelID: c.Channel}).Error; err != nil {
+	if err := e.db.WithContext(e.ctx).Delete(&writerRow{TeamID: c.Team, UserID: e.User, ChannelID: c.Channel}).
+		Error; err != nil {
 		return err
 	}
-	return sweep[messageRow, string](e.sweeper, "messages", within, "ts", where("user_id = ?", e.User), func(tx *gorm.DB, rows []messageRow) (int, error) {
-		return len(rows), e.blank(tx, c, timestamps(rows), "user_id")
-	})
+	return sweep[messageRow, string](e.sweeper, "messages", within, "ts", where("user_id = ?", e.User),
+		func(tx *gorm.DB, rows []messageRow) (int, error) {
+			return len(rows), e.blank(tx, c, timestamps(rows), "user_id")
+		})
 }
 
 func timestamps(rows []messageRow) []string {
@@ -128,7 +133,8 @@ func (s *Store) blank(tx *gorm.DB, c chat.Conversation, ts []string, also ...str
 	for _, column := range also {
 		update[column] = ""
 	}
-	if err := tx.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND ts IN ?", c.Team, c.Channel, ts).Updates(update).Error; err != nil {
+	if err := tx.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND ts IN ?", c.Team, c.Channel, ts).
+		Updates(update).Error; err != nil {
 		return err
 	}
 	return errors.Join(unindex(tx, c.Team, c.Channel, ts...), s.dropWith(tx, c.Team, c.Channel, ts...))
@@ -162,13 +168,15 @@ func (e *eraser) withdraw(tx *gorm.DB, c chat.Conversation, theirs []messageRow)
 	for _, id := range slices.Sorted(maps.Keys(spans)) {
 		for _, span := range spans[id] {
 			var judged []Decision
-			if err := tx.Where("workflow_id = ? AND decided_us >= ? AND decided_us <= ? AND source = 'judgment' AND reason <> ?",
+			if err := tx.Where("workflow_id = ? AND decided_us >= ? AND decided_us <= ? AND source = 'judgment' AND "+
+				"reason <> ?",
 				id, span[0], span[1], aboutForgotten).Find(&judged).Error; err != nil {
 				return err
 			}
 			for _, d := range judged {
 				var replies []outboxRow
-				if err := tx.Where("team_id = ? AND channel_id = ? AND trigger_ts = ? AND decision = ?", c.Team, c.Channel, d.TriggerTS, d.Key).Find(&replies).Error; err != nil {
+				if err := tx.Where("team_id = ? AND channel_id = ? AND trigger_ts = ? AND decision = ?", c.Team,
+					c.Channel, d.TriggerTS, d.Key).Find(&replies).Error; err != nil {
 					return err
 				}
 				if err := e.blankReplies(tx, replies); err != nil {
@@ -184,7 +192,9 @@ func (e *eraser) withdraw(tx *gorm.DB, c chat.Conversation, theirs []messageRow)
 }
 
 func (e *eraser) reactions(channel string) error {
-	return sweep[reactionRow, string](e.sweeper, "reactions", where("team_id = ? AND channel_id = ?", e.Team, channel), "ts", where("user_id = ? AND added_us <= ? AND removed_us <= ?", e.User, e.until, e.until), func(tx *gorm.DB, rows []reactionRow) (int, error) {
-		return len(rows), tx.Delete(&rows).Error
-	})
+	return sweep[reactionRow, string](e.sweeper, "reactions", where("team_id = ? AND channel_id = ?", e.Team, channel),
+		"ts", where("user_id = ? AND added_us <= ? AND removed_us <= ?", e.User, e.until, e.until),
+		func(tx *gorm.DB, rows []reactionRow) (int, error) {
+			return len(rows), tx.Delete(&rows).Error
+		})
 }

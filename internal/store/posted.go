@@ -23,7 +23,8 @@ func clearDeletedReply(tx *gorm.DB, r messageRow) error {
 	if !r.Own || !r.Deleted {
 		return nil
 	}
-	return tx.Model(&outboxRow{}).Where("team_id = ? AND channel_id = ? AND sent_ts <> '' AND sent_ts = ?", r.TeamID, r.ChannelID, r.TS).Update("text", "").Error
+	return tx.Model(&outboxRow{}).Where("team_id = ? AND channel_id = ? AND sent_ts <> '' AND sent_ts = ?", r.TeamID,
+		r.ChannelID, r.TS).Update("text", "").Error
 }
 
 // MarkReplied is MarkPosted for the last part of a reply. The same transaction settles the reply's
@@ -42,11 +43,13 @@ func (s *Store) MarkReplied(ctx context.Context, p Part, m chat.Message) (settle
 func (s *Store) posted(ctx context.Context, p Part, m chat.Message, settle func(tx *gorm.DB) error) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		if err := tx.Model(&outboxRow{}).Where("key = ?", p.Key).
-			Updates(map[string]any{"state": Sent, "leased_until_us": 0, "sent_ts": m.TS, "error": ""}).Error; err != nil {
+			Updates(map[string]any{"state": Sent, "leased_until_us": 0, "sent_ts": m.TS, "error": ""}).
+			Error; err != nil {
 			return err
 		}
 		if p.Reaction != "" {
-			if err := putReaction(tx, Reaction{Team: p.Team, Channel: p.Channel, TS: p.Trigger, User: m.UserID, Name: p.Reaction, At: s.now()}); err != nil {
+			if err := putReaction(tx, Reaction{Team: p.Team, Channel: p.Channel, TS: p.Trigger, User: m.UserID,
+				Name: p.Reaction, At: s.now()}); err != nil {
 				return err
 			}
 			return settle(tx)

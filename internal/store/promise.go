@@ -119,7 +119,8 @@ func (p Promise) reference() string {
 
 func (p Promise) change(kind conversation.Kind, revision string, now int64) changeRow {
 	return changeRow{
-		WorkflowID: p.Conversation().ID(), TS: p.TriggerTS, SentUS: micros(chat.Time(p.TriggerTS)), Kind: string(kind), Revision: revision,
+		WorkflowID: p.Conversation().ID(), TS: p.TriggerTS, SentUS: micros(chat.Time(p.TriggerTS)), Kind: string(kind),
+		Revision: revision,
 		StoredUS: now, Author: p.Asker,
 	}
 }
@@ -127,7 +128,8 @@ func (p Promise) change(kind conversation.Kind, revision string, now int64) chan
 // openPromisesIn is the open promises of a conversation. An index has only those, which a parameter would
 // not tell the database.
 func openPromisesIn(tx *gorm.DB, c chat.Conversation) *gorm.DB {
-	return tx.Model(&Promise{}).Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND state = 'open'", c.Team, c.Channel, c.Thread)
+	return tx.Model(&Promise{}).Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND state = 'open'", c.Team,
+		c.Channel, c.Thread)
 }
 
 // Promise returns a promise, or ErrNotFound.

@@ -16,7 +16,8 @@ import (
 // ShowPromises records that the reply of a decision, which confirms its promises, was posted, and returns
 // the promises. Somebody may have cancelled one in the meantime.
 func (s *Store) ShowPromises(ctx context.Context, decision, ts string) ([]Promise, error) {
-	if err := s.db.WithContext(ctx).Model(&Promise{}).Where("decision = ? AND shown_ts = ''", decision).Update("shown_ts", ts).Error; err != nil {
+	if err := s.db.WithContext(ctx).Model(&Promise{}).Where("decision = ? AND shown_ts = ''", decision).
+		Update("shown_ts", ts).Error; err != nil {
 		return nil, fmt.Errorf("show promises of %s: %w", decision, err)
 	}
 	return s.PromisesOf(ctx, decision)
@@ -24,7 +25,8 @@ func (s *Store) ShowPromises(ctx context.Context, decision, ts string) ([]Promis
 
 // HoldPromises records until when the promises of a conversation that are due are held up.
 func (s *Store) HoldPromises(ctx context.Context, c chat.Conversation, until time.Time) error {
-	if err := openPromisesIn(s.db.WithContext(ctx), c).Where("due_us < ?", micros(until)).Update("held_us", micros(until)).Error; err != nil {
+	if err := openPromisesIn(s.db.WithContext(ctx), c).Where("due_us < ?", micros(until)).
+		Update("held_us", micros(until)).Error; err != nil {
 		return fmt.Errorf("hold the promises of %s: %w", c.ID(), err)
 	}
 	return nil
@@ -33,7 +35,8 @@ func (s *Store) HoldPromises(ctx context.Context, c chat.Conversation, until tim
 // EndPromise records what has become of a promise at its time of some number. With a next time, one that
 // was kept, skipped as cancelled, or could not be posted stays open and is due then. If it has ended before, or that
 // time was recorded before, it stays as it is. EndPromise returns the promise as it is then, or ErrNotFound.
-func (s *Store) EndPromise(ctx context.Context, id string, number int, state PromiseState, by string, next time.Time) (p Promise, err error) {
+func (s *Store) EndPromise(ctx context.Context, id string, number int, state PromiseState, by string,
+	next time.Time) (p Promise, err error) {
 	changed := false
 	err = s.transaction(ctx, func(tx *gorm.DB) (err error) {
 		if p, err = s.onePromise(s.locked(tx), id); err != nil {
@@ -50,7 +53,8 @@ func (s *Store) EndPromise(ctx context.Context, id string, number int, state Pro
 			p.State, p.EndedBy, p.EndedUS = state, by, now
 		}
 		return tx.Model(&Promise{}).Where("id = ?", id).Updates(map[string]any{
-			"number": p.Number, "due_us": p.DueUS, "held_us": 0, "state": p.State, "ended_by": p.EndedBy, "ended_us": p.EndedUS,
+			"number": p.Number, "due_us": p.DueUS, "held_us": 0, "state": p.State, "ended_by": p.EndedBy,
+			"ended_us": p.EndedUS,
 		}).Error
 	})
 	if err != nil {
@@ -75,7 +79,8 @@ func (s *Store) CancelPromise(ctx context.Context, id, by string) (p Promise, fi
 		}
 		now := s.nowMicros()
 		p.State, p.EndedBy, p.EndedUS = PromiseCancelled, by, now
-		if err := tx.Model(&Promise{}).Where("id = ?", id).Updates(map[string]any{"state": p.State, "ended_by": by, "ended_us": now}).Error; err != nil {
+		if err := tx.Model(&Promise{}).Where("id = ?", id).
+			Updates(map[string]any{"state": p.State, "ended_by": by, "ended_us": now}).Error; err != nil {
 			return err
 		}
 		c := p.change(conversation.Cancelled, p.ID, now)
@@ -95,7 +100,8 @@ func (s *Store) CancelPromise(ctx context.Context, id, by string) (p Promise, fi
 // MovePromise makes an open promise due at another time for somebody, and records the change that tells
 // its conversation. Of one that repeats, only the next time moves. It returns the promise as it is then,
 // and moved says whether it was open. ErrNotFound: there is no such promise.
-func (s *Store) MovePromise(ctx context.Context, id string, due time.Time, by string) (p Promise, moved bool, targets []Target, err error) {
+func (s *Store) MovePromise(ctx context.Context, id string, due time.Time, by string) (p Promise, moved bool,
+	targets []Target, err error) {
 	err = s.transaction(ctx, func(tx *gorm.DB) (err error) {
 		if p, err = s.onePromise(s.locked(tx), id); err != nil {
 			return err

@@ -43,7 +43,8 @@ const unshownPromises = 24 * time.Hour
 // change. Promises whose reply was never posted are withdrawn.
 func (s *Store) HandOverPromises(ctx context.Context) (targets []Target, err error) {
 	now := s.nowMicros()
-	lost := s.db.WithContext(ctx).Model(&Promise{}).Where("state = 'open' AND shown_ts = '' AND due_us < ?", now-unshownPromises.Microseconds()).
+	lost := s.db.WithContext(ctx).Model(&Promise{}).Where("state = 'open' AND shown_ts = '' AND due_us < ?",
+		now-unshownPromises.Microseconds()).
 		Updates(map[string]any{"state": PromiseWithdrawn, "ended_us": now})
 	if lost.Error != nil {
 		return nil, fmt.Errorf("withdraw promises that were not confirmed: %w", lost.Error)
@@ -53,7 +54,9 @@ func (s *Store) HandOverPromises(ctx context.Context) (targets []Target, err err
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		var late []Promise
 		if err := tx.Where("state = 'open' AND shown_ts <> '' AND due_us < ? AND held_us < ?", before, before).
-			Where("NOT EXISTS (SELECT 1 FROM changes c WHERE c.workflow_id = "+workflowOf+" AND c.ts = trigger_ts AND c.kind = ? AND c.revision = promises.id || '/' || number || '/' || due_us AND "+toldLately+")", conversation.Due, now-handOverAgain.Microseconds()).
+			Where("NOT EXISTS (SELECT 1 FROM changes c WHERE c.workflow_id = "+workflowOf+
+				" AND c.ts = trigger_ts AND c.kind = ? AND c.revision = promises.id || '/' || number || '/' || "+
+				"due_us AND "+toldLately+")", conversation.Due, now-handOverAgain.Microseconds()).
 			Order("due_us").Limit(overdueLimit).Find(&late).Error; err != nil {
 			return err
 		}

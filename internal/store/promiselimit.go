@@ -52,7 +52,8 @@ func (s *Store) AddPromise(ctx context.Context, p Promise, most PromiseLimits) (
 			open *gorm.DB
 			full TooManyPromises
 		}{
-			{open.Where("channel_id = ? AND thread_ts = ?", p.ChannelID, p.ThreadTS), TooManyPromises{Limit: most.Conversation, Conversation: true}},
+			{open.Where("channel_id = ? AND thread_ts = ?", p.ChannelID, p.ThreadTS),
+				TooManyPromises{Limit: most.Conversation, Conversation: true}},
 			{open.Where("channel_id = ?", p.ChannelID), TooManyPromises{Limit: most.Channel, Channel: true}},
 			{open.Where("asker = ?", p.Asker), TooManyPromises{Limit: most.Person}},
 		} {

@@ -12,7 +12,8 @@ func (s *Store) PromisesOf(ctx context.Context, decisions ...string) ([]Promise,
 		return nil, nil
 	}
 	var rows []Promise
-	if err := s.db.WithContext(ctx).Where("decision IN ?", decisions).Order("stored_us, id").Find(&rows).Error; err != nil {
+	if err := s.db.WithContext(ctx).Where("decision IN ?", decisions).Order("stored_us, id").Find(&rows).
+		Error; err != nil {
 		return nil, fmt.Errorf("read promises of decisions: %w", err)
 	}
 	return rows, nil

@@ -102,7 +102,8 @@ func (p Proposal) MarshalJSON() ([]byte, error) {
 		Decided  time.Time       `json:"decided_at,omitzero"`
 		Began    time.Time       `json:"began_at,omitzero"`
 		Ended    time.Time       `json:"ended_at,omitzero"`
-	}{columns(p), input, instant(p.StoredUS), p.Lapses(), instantOrZero(p.DecidedUS), instantOrZero(p.BeganUS), instantOrZero(p.EndedUS)})
+	}{columns(p), input, instant(p.StoredUS), p.Lapses(), instantOrZero(p.DecidedUS), instantOrZero(p.BeganUS),
+		instantOrZero(p.EndedUS)})
 }
 
 // TableName implements gorm's schema.Tabler.
@@ -145,8 +146,9 @@ func (s *Store) ProposalsOf(ctx context.Context, decision string) ([]Proposal, e
 // ProposalsShown counts the proposals that one message has asked for and people have seen, except those of a decision.
 func (s *Store) ProposalsShown(ctx context.Context, c chat.Conversation, trigger, except string) (int, error) {
 	var n int64
-	if err := s.db.WithContext(ctx).Model(&Proposal{}).Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND trigger_ts = ? AND shown_ts <> '' AND decision <> ?",
-		c.Team, c.Channel, c.Thread, trigger, except).Count(&n).Error; err != nil {
+	if err := s.db.WithContext(ctx).Model(&Proposal{}).
+		Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND trigger_ts = ? AND shown_ts <> '' AND decision <> ?",
+			c.Team, c.Channel, c.Thread, trigger, except).Count(&n).Error; err != nil {
 		return 0, fmt.Errorf("count proposals for %s in %s: %w", trigger, c.ID(), err)
 	}
 	return int(n), nil
@@ -202,7 +204,8 @@ func (s *Store) Proposals(ctx context.Context, f ProposalFilter) ([]Proposal, er
 // ShowProposals records that the buttons of a decision's proposals stand under a message, and returns
 // the proposals. A click may have been faster, so not all of them need be open.
 func (s *Store) ShowProposals(ctx context.Context, decision, ts string) ([]Proposal, error) {
-	if err := s.db.WithContext(ctx).Model(&Proposal{}).Where("decision = ? AND shown_ts = ''", decision).Update("shown_ts", ts).Error; err != nil {
+	if err := s.db.WithContext(ctx).Model(&Proposal{}).Where("decision = ? AND shown_ts = ''", decision).
+		Update("shown_ts", ts).Error; err != nil {
 		return nil, fmt.Errorf("show proposals of %s: %w", decision, err)
 	}
 	return s.ProposalsOf(ctx, decision)
@@ -213,7 +216,8 @@ func (s *Store) ShowProposals(ctx context.Context, decision, ts string) ([]Propo
 // this was it. kind is conversation.Approved, Declined or Cancelled. A proposal that has lapsed by now is
 // not decided any more, although its conversation may not have closed it yet. ErrNotFound: there is no
 // such proposal.
-func (s *Store) DecideProposal(ctx context.Context, id string, kind conversation.Kind, by string) (p Proposal, first bool, targets []Target, err error) {
+func (s *Store) DecideProposal(ctx context.Context, id string, kind conversation.Kind, by string) (p Proposal,
+	first bool, targets []Target, err error) {
 	err = s.transaction(ctx, func(tx *gorm.DB) (err error) {
 		if p, err = s.oneProposal(s.locked(tx), id); err != nil {
 			return err
@@ -227,11 +231,13 @@ func (s *Store) DecideProposal(ctx context.Context, id string, kind conversation
 			p.EndedUS = now
 		}
 		if err := tx.Model(&Proposal{}).Where("id = ?", id).
-			Updates(map[string]any{"state": p.State, "decided_by": p.DecidedBy, "decided_us": p.DecidedUS, "ended_us": p.EndedUS}).Error; err != nil {
+			Updates(map[string]any{"state": p.State, "decided_by": p.DecidedBy, "decided_us": p.DecidedUS,
+				"ended_us": p.EndedUS}).Error; err != nil {
 			return err
 		}
 		c := changeRow{
-			WorkflowID: p.Conversation().ID(), TS: p.TriggerTS, SentUS: micros(chat.Time(p.TriggerTS)), Kind: string(kind), Revision: p.ID,
+			WorkflowID: p.Conversation().ID(), TS: p.TriggerTS, SentUS: micros(chat.Time(p.TriggerTS)),
+			Kind: string(kind), Revision: p.ID,
 			StoredUS: now, OrderedBy: by, Trace: telemetry.Traceparent(ctx),
 		}
 		targets = []Target{{Conversation: p.Conversation(), Awaited: true}}
@@ -276,7 +282,8 @@ func (s *Store) BeginProposal(ctx context.Context, id string) (p Proposal, run b
 			}
 		}
 		ended = !run
-		return tx.Model(&Proposal{}).Where("id = ?", id).Updates(map[string]any{"state": p.State, "began_us": p.BeganUS, "ended_us": p.EndedUS}).Error
+		return tx.Model(&Proposal{}).Where("id = ?", id).
+			Updates(map[string]any{"state": p.State, "began_us": p.BeganUS, "ended_us": p.EndedUS}).Error
 	})
 	if err != nil {
 		return Proposal{}, false, fmt.Errorf("begin proposal %s: %w", id, err)
@@ -289,7 +296,8 @@ func (s *Store) BeginProposal(ctx context.Context, id string) (p Proposal, run b
 
 // asks is the row of the message that asked.
 func (p Proposal) asks(tx *gorm.DB) *gorm.DB {
-	return tx.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND ts = ?", p.TeamID, p.ChannelID, p.TriggerTS)
+	return tx.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND ts = ?", p.TeamID, p.ChannelID,
+		p.TriggerTS)
 }
 
 // EndProposal saves what came of a call that has begun: ProposalDone, ProposalFailed or ProposalUnknown.
@@ -339,7 +347,8 @@ func (s *Store) CloseProposal(ctx context.Context, id string, state ProposalStat
 }
 
 func (s *Store) closeProposals(of *gorm.DB, state ProposalState, from ...ProposalState) error {
-	ended := of.Model(&Proposal{}).Where("state IN ?", from).Updates(map[string]any{"state": state, "ended_us": s.nowMicros()})
+	ended := of.Model(&Proposal{}).Where("state IN ?", from).
+		Updates(map[string]any{"state": state, "ended_us": s.nowMicros()})
 	s.metrics.end(state, ended.RowsAffected)
 	return ended.Error
 }

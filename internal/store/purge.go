@@ -65,7 +65,8 @@ func (p purger) begin() error {
 	var busy int64
 	for _, of := range []condition{p.own(), p.elsewhere()} {
 		var sending int64
-		if err := of.apply(db.Table("outbox")).Where("leased_until_us > ?", p.nowMicros()).Count(&sending).Error; err != nil {
+		if err := of.apply(db.Table("outbox")).Where("leased_until_us > ?", p.nowMicros()).Count(&sending).
+			Error; err != nil {
 			return err
 		}
 		busy += sending
@@ -85,12 +86,14 @@ func (p purger) begin() error {
 	}
 	// The mark that this leaves has a memory run that began before begin again.
 	return p.transaction(p.ctx, func(tx *gorm.DB) error {
-		return p.forgetIn(tx, forgetting{scope: chat.Scope{Team: p.Team, Channel: p.Channel}, by: p.by}, &ForgetResult{})
+		return p.forgetIn(tx, forgetting{scope: chat.Scope{Team: p.Team, Channel: p.Channel}, by: p.by},
+			&ForgetResult{})
 	})
 }
 
 func (p purger) messages() error {
-	if err := inSteps[string](p.sweeper, "messages", p.own(), "ts", func(part func(*gorm.DB) *gorm.DB) (deleted int, err error) {
+	if err := inSteps[string](p.sweeper, "messages", p.own(), "ts", func(part func(*gorm.DB) *gorm.DB) (deleted int,
+		err error) {
 		err = p.transaction(p.ctx, func(tx *gorm.DB) error {
 			var ts []string
 			if err := part(tx).Pluck("ts", &ts).Error; err != nil {
@@ -159,8 +162,10 @@ func (p purger) ledger() error {
 	if err := remove[int64](p.sweeper, "notes", p.own(), "id", condition{}); err != nil {
 		return err
 	}
-	return inSteps[int64](p.sweeper, "model_calls", p.own(), "called_us", func(part func(*gorm.DB) *gorm.DB) (int, error) {
-		placed := part(p.db.WithContext(p.ctx)).Where("thread_ts <> '' OR decision <> ''").Updates(map[string]any{"thread_ts": "", "decision": ""})
+	return inSteps[int64](p.sweeper, "model_calls", p.own(), "called_us", func(part func(*gorm.DB) *gorm.DB) (int,
+		error) {
+		placed := part(p.db.WithContext(p.ctx)).Where("thread_ts <> '' OR decision <> ''").
+			Updates(map[string]any{"thread_ts": "", "decision": ""})
 		return int(placed.RowsAffected), placed.Error
 	})
 }
@@ -196,7 +201,8 @@ func (p purger) end(id string) error {
 				return err
 			}
 		}
-		_, err := p.insertOrder(tx, Order{ID: id, Scope: chat.Scope{Team: p.Team, Channel: p.Channel}, Kind: "purge", By: p.by})
+		_, err := p.insertOrder(tx, Order{ID: id, Scope: chat.Scope{Team: p.Team, Channel: p.Channel}, Kind: "purge",
+			By: p.by})
 		return err
 	})
 }

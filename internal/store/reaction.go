@@ -47,9 +47,11 @@ func putReaction(tx *gorm.DB, r Reaction) error {
 	} else {
 		row.AddedUS = micros(r.At)
 	}
-	newest := clause.Expr{SQL: "CASE WHEN excluded." + column + " > reactions." + column + " THEN excluded." + column + " ELSE reactions." + column + " END"}
+	newest := clause.Expr{SQL: "CASE WHEN excluded." + column + " > reactions." + column + " THEN excluded." + column +
+		" ELSE reactions." + column + " END"}
 	err := tx.Clauses(clause.OnConflict{
-		Columns:   []clause.Column{{Name: "team_id"}, {Name: "channel_id"}, {Name: "ts"}, {Name: "user_id"}, {Name: "name"}},
+		Columns: []clause.Column{{Name: "team_id"}, {Name: "channel_id"}, {Name: "ts"}, {Name: "user_id"},
+			{Name: "name"}},
 		DoUpdates: clause.Set{{Column: clause.Column{Name: column}, Value: newest}},
 	}).Create(&row).Error
 	if err != nil {
@@ -63,7 +65,8 @@ const reactionLimit = 500
 
 // reactionsQuery asks for the newest reactions in a channel that still stand there.
 func reactionsQuery(team, channel string, into *[]reactionRow) query {
-	return query{fmt.Sprintf("SELECT ts, user_id, name, added_us FROM reactions WHERE team_id = ? AND channel_id = ? AND added_us > removed_us ORDER BY added_us DESC LIMIT %d",
+	return query{fmt.Sprintf("SELECT ts, user_id, name, added_us FROM reactions WHERE team_id = ? AND channel_id = ? "+
+		"AND added_us > removed_us ORDER BY added_us DESC LIMIT %d",
 		reactionLimit), []any{team, channel}, into}
 }
 

@@ -176,7 +176,8 @@ func (s *Store) commitAlone(n *recording) error {
 	return s.transaction(n.ctx, func(tx *gorm.DB) error {
 		n.inserted, n.written = false, nil
 		var there []string
-		if err := s.locked(tx).Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND ts = ?", n.message.Team, n.message.Channel, n.message.TS).
+		if err := s.locked(tx).Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND ts = ?", n.message.Team,
+			n.message.Channel, n.message.TS).
 			Pluck("ts", &there).Error; err != nil {
 			return err
 		}
@@ -302,7 +303,8 @@ func (s *Store) finish(tx *gorm.DB, group []*recording) error {
 		for _, c := range n.entry.Changes {
 			changes = append(changes, changeRow{
 				WorkflowID: c.Conversation.ID(), TS: c.TS, SentUS: micros(chat.Time(c.TS)), Kind: string(c.Kind),
-				Revision: c.Revision, FollowUp: c.FollowUp, StoredUS: s.nowMicros(), OrderedBy: c.By, Author: c.Author, Trace: cmp.Or(c.Trace, n.trace),
+				Revision: c.Revision, FollowUp: c.FollowUp, StoredUS: s.nowMicros(), OrderedBy: c.By, Author: c.Author,
+				Trace:   cmp.Or(c.Trace, n.trace),
 				Mention: c.Mention, Stop: c.Stop,
 			})
 		}
@@ -321,7 +323,8 @@ func (s *Store) finish(tx *gorm.DB, group []*recording) error {
 			r := changeRow{WorkflowID: c.Conversation.ID(), TS: c.TS, Kind: string(c.Kind), Revision: c.Revision}
 			if isNew[r] {
 				delete(isNew, r)
-				n.targets = append(n.targets, Target{c.Conversation, c.Kind == conversation.Addressed && c.Conversation.AnswersHere()})
+				n.targets = append(n.targets, Target{c.Conversation, c.Kind == conversation.Addressed &&
+					c.Conversation.AnswersHere()})
 			}
 		}
 	}

@@ -25,14 +25,17 @@ func (s *Store) Rehear(ctx context.Context, o Order, messages []Told, pending []
 			return err
 		}
 		for _, m := range messages {
-			if err := tx.Model(&changeRow{}).Where("workflow_id = ? AND ts = ? AND kind IN ? AND relayed_us IS NOT NULL", m.WorkflowID, m.TS,
-				[]conversation.Kind{conversation.Said, conversation.Addressed, conversation.Edited}).Update("relayed_us", nil).Error; err != nil {
+			if err := tx.Model(&changeRow{}).
+				Where("workflow_id = ? AND ts = ? AND kind IN ? AND relayed_us IS NOT NULL", m.WorkflowID, m.TS,
+					[]conversation.Kind{conversation.Said, conversation.Addressed, conversation.Edited}).
+				Update("relayed_us", nil).Error; err != nil {
 				return err
 			}
 		}
 		for some := range slices.Chunk(pending, sweepChunk) {
 			if err := tx.Model(&Decision{}).Where("key IN ? AND outcome = ?", some, conversation.Pending).
-				Updates(map[string]any{"outcome": conversation.Overruled, "outcome_by": o.By, "settled_us": s.nowMicros()}).Error; err != nil {
+				Updates(map[string]any{"outcome": conversation.Overruled, "outcome_by": o.By,
+					"settled_us": s.nowMicros()}).Error; err != nil {
 				return err
 			}
 		}

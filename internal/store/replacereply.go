@@ -23,11 +23,13 @@ type Notice struct {
 func (s *Store) ReplaceWithNotice(ctx context.Context, reply string, n Notice) (replaced bool, err error) {
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		var refused []outboxRow
-		if err := s.locked(tx).Where("reply = ? AND part = 0 AND state = ? AND (text <> ? OR reaction <> '')", reply, Failed, n.Text).Find(&refused).Error; err != nil || len(refused) == 0 {
+		if err := s.locked(tx).Where("reply = ? AND part = 0 AND state = ? AND (text <> ? OR reaction <> '')", reply,
+			Failed, n.Text).Find(&refused).Error; err != nil || len(refused) == 0 {
 			return err
 		}
 		first := refused[0]
-		change := map[string]any{"state": Composed, "text": n.Text, "proposes": false, "feedback": false, "reaction": ""}
+		change := map[string]any{"state": Composed, "text": n.Text, "proposes": false, "feedback": false,
+			"reaction": ""}
 		if first.Reaction != "" && first.Text != "" {
 			change["text"] = first.Text
 		}
@@ -66,7 +68,8 @@ func (s *Store) RelocateReply(ctx context.Context, m Relocation) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		var rest []outboxRow
 		from := m.From
-		if err := s.locked(tx).Where("reply = ? AND part >= ?", from.Reply, from.Number).Order("part").Find(&rest).Error; err != nil {
+		if err := s.locked(tx).Where("reply = ? AND part >= ?", from.Reply, from.Number).Order("part").Find(&rest).
+			Error; err != nil {
 			return err
 		}
 		if len(rest) == 0 || rest[0].State != Failed || rest[0].Attempts != from.Attempts ||
@@ -75,7 +78,8 @@ func (s *Store) RelocateReply(ctx context.Context, m Relocation) error {
 		}
 		if err := tx.Model(&outboxRow{}).
 			Where("reply = ? AND part >= ? AND state IN ?", from.Reply, from.Number, []Delivery{Composed, Failed}).
-			Updates(map[string]any{"state": Composed, "channel_id": m.Channel, "thread_ts": m.Thread, "slot_us": 0}).Error; err != nil {
+			Updates(map[string]any{"state": Composed, "channel_id": m.Channel, "thread_ts": m.Thread, "slot_us": 0}).
+			Error; err != nil {
 			return err
 		}
 		if err := tx.Model(&outboxRow{}).Where("key = ?", from.Key).Update("text", m.Text).Error; err != nil {

@@ -91,7 +91,8 @@ func walk[K int64 | string](p pruning, rows prunable, before int64) error {
 		}
 		found := rows.within.apply(p.db.Table(rows.table)).Where(rows.walkColumn+" > ?", after).
 			Select(rows.walkColumn + " AS at, " + rows.ageColumn + " AS age").Order(rows.walkColumn).Limit(pruneChunk)
-		if err := p.db.Table("(?) found", found).Select("COUNT(*) AS rows, MAX(at) AS last, COALESCE(MIN(age), 0) AS oldest").
+		if err := p.db.Table("(?) found", found).
+			Select("COUNT(*) AS rows, MAX(at) AS last, COALESCE(MIN(age), 0) AS oldest").
 			Scan(&window).Error; err != nil {
 			return err
 		}
@@ -102,7 +103,8 @@ func walk[K int64 | string](p pruning, rows prunable, before int64) error {
 		remove := func(db *gorm.DB) error {
 			old := func() *gorm.DB {
 				return rows.condition.apply(rows.within.apply(db.Table(rows.table))).
-					Where(rows.walkColumn+" > ? AND "+rows.walkColumn+" <= ? AND "+rows.ageColumn+" < ?", after, window.Last, before)
+					Where(rows.walkColumn+" > ? AND "+rows.walkColumn+" <= ? AND "+rows.ageColumn+" < ?", after,
+						window.Last, before)
 			}
 			if rows.first != nil {
 				if err := rows.first(db, old()); err != nil {
@@ -164,8 +166,11 @@ func (p pruning) ledger(h Cutoffs) error {
 	}
 	// What was looked up for a reply, and what people think of it, goes with the decision that the reply carried out.
 	for _, rows := range []prunable{
-		{table: "steps", walkColumn: "stored_us", ageColumn: "stored_us"}, {table: "turns", walkColumn: "made_us", ageColumn: "made_us"}, {table: "proposals", walkColumn: "stored_us", ageColumn: "stored_us"},
-		{table: "feedback", walkColumn: "voted_us", ageColumn: "voted_us"}, {table: "labels", walkColumn: "labelled_us", ageColumn: "labelled_us"},
+		{table: "steps", walkColumn: "stored_us", ageColumn: "stored_us"},
+		{table: "turns", walkColumn: "made_us", ageColumn: "made_us"}, {table: "proposals", walkColumn: "stored_us",
+			ageColumn: "stored_us"},
+		{table: "feedback", walkColumn: "voted_us", ageColumn: "voted_us"}, {table: "labels", walkColumn: "labelled_us",
+			ageColumn: "labelled_us"},
 		{table: "opinions", walkColumn: "given_us", ageColumn: "given_us"},
 	} {
 		rows.condition = where("NOT EXISTS (SELECT 1 FROM decisions d WHERE d.key = " + rows.table + ".decision)")
@@ -174,7 +179,8 @@ func (p pruning) ledger(h Cutoffs) error {
 		}
 	}
 	if err := walk[int64](p, prunable{
-		table: "promises", walkColumn: "stored_us", ageColumn: "stored_us", condition: where("state <> 'open' AND ended_us < ?", before),
+		table: "promises", walkColumn: "stored_us", ageColumn: "stored_us",
+		condition: where("state <> 'open' AND ended_us < ?", before),
 	}, before); err != nil {
 		return err
 	}
@@ -183,24 +189,29 @@ func (p pruning) ledger(h Cutoffs) error {
 	// a remaining part would look like the whole reply.
 	if err := walk[int64](p, prunable{
 		table: "outbox", walkColumn: "read_us", ageColumn: "read_us", groupColumn: "reply",
-		condition: where("(SELECT MAX(CASE part.state WHEN ? THEN 0 WHEN ? THEN 2 WHEN ? THEN 2 ELSE 1 END) FROM outbox part WHERE part.reply = outbox.reply) <> 1 "+
-			"OR NOT EXISTS (SELECT 1 FROM decisions d WHERE d.key = outbox.decision AND d.outcome = 'pending')", Sent, Failed, Retracted),
+		condition: where("(SELECT MAX(CASE part.state WHEN ? THEN 0 WHEN ? THEN 2 WHEN ? THEN 2 ELSE 1 END) FROM "+
+			"outbox part WHERE part.reply = outbox.reply) <> 1 "+
+			"OR NOT EXISTS (SELECT 1 FROM decisions d WHERE d.key = outbox.decision AND d.outcome = 'pending')", Sent,
+			Failed, Retracted),
 	}, before); err != nil {
 		return err
 	}
-	if err := walk[int64](p, prunable{table: "model_calls", walkColumn: "called_us", ageColumn: "called_us"}, before); err != nil {
+	if err := walk[int64](p, prunable{table: "model_calls", walkColumn: "called_us", ageColumn: "called_us"},
+		before); err != nil {
 		return err
 	}
 	// Mutes and snoozes stay: a workflow that is reset gives them again, and ApplyOrder must know
 	// that they were carried out. Moves stay: a button may be clicked in the channel's new id (Became).
 	return walk[int64](p, prunable{
-		table: "orders", walkColumn: "ordered_us", ageColumn: "ordered_us", condition: where("kind NOT IN ('mute', 'snooze', 'unmute', 'move')"),
+		table: "orders", walkColumn: "ordered_us", ageColumn: "ordered_us",
+		condition: where("kind NOT IN ('mute', 'snooze', 'unmute', 'move')"),
 	}, before)
 }
 
 // snapshots deletes those that no judge will be asked about any more.
 func (p pruning) snapshots() error {
-	return walk[int64](p, prunable{table: "snapshots", walkColumn: "stored_us", ageColumn: "stored_us"}, micros(p.now.Add(-maxSnapshotAge)))
+	return walk[int64](p, prunable{table: "snapshots", walkColumn: "stored_us", ageColumn: "stored_us"},
+		micros(p.now.Add(-maxSnapshotAge)))
 }
 
 // memories deletes versions that are not current. The newest version of each term stays, so that no
@@ -209,11 +220,14 @@ func (p pruning) memories(horizon time.Time) error {
 	if horizon.IsZero() {
 		return nil
 	}
-	const scope = "s.team_id = memories.team_id AND s.channel_id = memories.channel_id AND s.thread_ts = memories.thread_ts"
+	const scope = "s.team_id = memories.team_id AND s.channel_id = memories.channel_id AND s.thread_ts = " +
+		"memories.thread_ts"
 	return walk[int64](p, prunable{
 		table: "memories", walkColumn: "id", ageColumn: "made_us",
-		condition: where("version > 0 AND version < (SELECT MAX(s.version) FROM memories s WHERE " + scope + " AND s.term = memories.term) " +
-			"AND NOT COALESCE((SELECT memories.id IN (s.long_id, s.short_id) FROM memory_scopes s WHERE " + scope + "), FALSE)"),
+		condition: where("version > 0 AND version < (SELECT MAX(s.version) FROM memories s WHERE " + scope +
+			" AND s.term = memories.term) " +
+			"AND NOT COALESCE((SELECT memories.id IN (s.long_id, s.short_id) FROM memory_scopes s WHERE " + scope +
+			"), FALSE)"),
 	}, micros(horizon))
 }
 

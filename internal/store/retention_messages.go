@@ -17,7 +17,8 @@ const leaseGrace = time.Hour
 func (p pruning) conversations(messages time.Time) error {
 	return walk[string](p, prunable{
 		table: "conversations", walkColumn: "workflow_id", ageColumn: "claimed_until_us",
-		condition: where("silenced_until_us < ? AND stopped_us <= ? AND lost_us < ? AND NOT EXISTS (SELECT 1 FROM changes c WHERE c.workflow_id = conversations.workflow_id AND c.relayed_us IS NULL)",
+		condition: where("silenced_until_us < ? AND stopped_us <= ? AND lost_us < ? AND NOT EXISTS (SELECT 1 FROM "+
+			"changes c WHERE c.workflow_id = conversations.workflow_id AND c.relayed_us IS NULL)",
 			micros(p.now), microsOrZero(messages), micros(p.now.Add(-lostKept))),
 	}, micros(p.now.Add(-leaseGrace)))
 }
@@ -29,7 +30,8 @@ func (p pruning) messages(horizon time.Time) error {
 		return nil
 	}
 	var waiting *int64
-	if err := p.db.Model(&changeRow{}).Where("relayed_us IS NULL").Select("MIN(sent_us)").Scan(&waiting).Error; err != nil {
+	if err := p.db.Model(&changeRow{}).Where("relayed_us IS NULL").Select("MIN(sent_us)").Scan(&waiting).
+		Error; err != nil {
 		return err
 	}
 	for after := (chat.Scope{}); ; {
@@ -72,13 +74,16 @@ func (p pruning) messages(horizon time.Time) error {
 func (p pruning) memoryCutoff(channel chat.Scope, horizon time.Time) (before int64, err error) {
 	before = micros(horizon)
 	var scopes []scopeRow
-	if err := ofScope(p.db, channel).Find(&scopes).Error; err != nil || len(scopes) == 0 || scopes[0].SinceUS >= before {
+	if err := ofScope(p.db, channel).Find(&scopes).Error; err != nil || len(scopes) == 0 ||
+		scopes[0].SinceUS >= before {
 		return before, err
 	}
 	again := 2*before - micros(p.now)
 	var first *int64
-	err = p.db.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND sent_us >= ? AND sent_us < ? AND NOT deleted AND stored_us >= ?",
-		channel.Team, channel.Channel, max(scopes[0].SinceUS, again), before, scopes[0].ReadUS).Select("MIN(sent_us)").Scan(&first).Error
+	err = p.db.Model(&messageRow{}).
+		Where("team_id = ? AND channel_id = ? AND sent_us >= ? AND sent_us < ? AND NOT deleted AND stored_us >= ?",
+			channel.Team, channel.Channel, max(scopes[0].SinceUS, again), before, scopes[0].ReadUS).
+		Select("MIN(sent_us)").Scan(&first).Error
 	if first != nil {
 		before = *first
 	}
@@ -95,12 +100,16 @@ const sameThread = "{r}.team_id = messages.team_id AND {r}.channel_id = messages
 func (p pruning) channel(c chat.Scope, before int64, horizon time.Time) error {
 	of := func(rows string) string { return strings.ReplaceAll(sameThread, "{r}", rows) }
 	if err := walk[string](p, prunable{
-		table: "messages", walkColumn: "ts", ageColumn: "sent_us", within: where("team_id = ? AND channel_id = ?", c.Team, c.Channel),
-		condition: where("COALESCE((SELECT MAX(reply.sent_us) FROM messages reply WHERE "+of("reply")+" AND NOT reply.deleted), 0) < ? "+
-			"AND COALESCE((SELECT scope.updated_us FROM memory_scopes scope WHERE "+of("scope")+"), 0) < ?", before, micros(horizon)),
+		table: "messages", walkColumn: "ts", ageColumn: "sent_us", within: where("team_id = ? AND channel_id = ?",
+			c.Team, c.Channel),
+		condition: where("COALESCE((SELECT MAX(reply.sent_us) FROM messages reply WHERE "+of("reply")+
+			" AND NOT reply.deleted), 0) < ? "+
+			"AND COALESCE((SELECT scope.updated_us FROM memory_scopes scope WHERE "+of("scope")+"), 0) < ?", before,
+			micros(horizon)),
 		first: keepWriters,
 		along: func(tx *gorm.DB, after, upTo any) error {
-			if err := unindexAbsent(tx, where("team_id = ? AND channel_id = ? AND ts > ? AND ts <= ?", c.Team, c.Channel, after, upTo)); err != nil {
+			if err := unindexAbsent(tx, where("team_id = ? AND channel_id = ? AND ts > ? AND ts <= ?", c.Team,
+				c.Channel, after, upTo)); err != nil {
 				return err
 			}
 			return p.blankPruned(tx, c, after, upTo)
@@ -109,19 +118,24 @@ func (p pruning) channel(c chat.Scope, before int64, horizon time.Time) error {
 		return err
 	}
 	return walk[string](p, prunable{
-		table: "reactions", walkColumn: "ts", ageColumn: "added_us", within: where("team_id = ? AND channel_id = ?", c.Team, c.Channel),
-		condition: where("NOT EXISTS (SELECT 1 FROM messages m WHERE m.team_id = reactions.team_id AND m.channel_id = reactions.channel_id AND m.ts = reactions.ts)"),
+		table: "reactions", walkColumn: "ts", ageColumn: "added_us", within: where("team_id = ? AND channel_id = ?",
+			c.Team, c.Channel),
+		condition: where("NOT EXISTS (SELECT 1 FROM messages m WHERE m.team_id = reactions.team_id AND m.channel_id " +
+			"= reactions.channel_id AND m.ts = reactions.ts)"),
 	}, before)
 }
 
 // blankPruned empties what quotes messages of a channel, from after one ts and up to another, that are not there any
 // more.
 func (p pruning) blankPruned(tx *gorm.DB, c chat.Scope, after, upTo any) error {
-	const span = " WHERE team_id = ? AND channel_id = ? AND {ts} > ? AND {ts} <= ? AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.team_id = {from}.team_id AND m.channel_id = {from}.channel_id AND m.ts = {from}.{ts})"
+	const span = " WHERE team_id = ? AND channel_id = ? AND {ts} > ? AND {ts} <= ? AND NOT EXISTS (SELECT 1 FROM " +
+		"messages m WHERE m.team_id = {from}.team_id AND m.channel_id = {from}.channel_id AND m.ts = {from}.{ts})"
 	var parts []string
 	var args []any
-	for _, from := range [][2]string{{"quotes", "ts"}, {"steps", "trigger_ts"}, {"proposals", "trigger_ts"}, {"promises", "trigger_ts"}} {
-		parts = append(parts, strings.NewReplacer("{from}", from[0], "{ts}", from[1]).Replace("SELECT {ts} AS ts FROM {from}"+span))
+	for _, from := range [][2]string{{"quotes", "ts"}, {"steps", "trigger_ts"}, {"proposals", "trigger_ts"},
+		{"promises", "trigger_ts"}} {
+		parts = append(parts, strings.NewReplacer("{from}", from[0], "{ts}", from[1]).
+			Replace("SELECT {ts} AS ts FROM {from}"+span))
 		args = append(args, c.Team, c.Channel, after, upTo)
 	}
 	var gone []string

@@ -31,7 +31,8 @@ type Revocation struct {
 func (s *Store) Revoke(ctx context.Context, token string, r Revocation) error {
 	if err := s.db.WithContext(ctx).Clauses(clause.OnConflict{
 		Columns: []clause.Column{{Name: "token"}}, DoUpdates: clause.AssignmentColumns([]string{"cause"}),
-		Where: clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "excluded.cause = ?", Vars: []any{AppUninstalled}}}},
+		Where: clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "excluded.cause = ?",
+			Vars: []any{AppUninstalled}}}},
 	}).Create(&revokedRow{Token: token, Cause: r.Cause, RevokedUS: micros(r.At)}).Error; err != nil {
 		return fmt.Errorf("save that a token is revoked: %w", err)
 	}

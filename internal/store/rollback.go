@@ -18,20 +18,23 @@ var ErrForgotten = errors.New("it was forgotten")
 // returns that. It returns ErrNotFound for an unknown version and ErrForgotten for a forgotten one.
 // by is who ordered it (cli:NAME), id the order's id. A run that is making this memory meanwhile
 // gets ErrOverruled. Messages since the scope's last run are added to the old version by the next.
-func (s *Store) Rollback(ctx context.Context, scope chat.Scope, term chat.Term, version int, by, id string) (Memory, error) {
-	made, err := s.replaceMemory(ctx, Order{ID: id, Scope: scope, Kind: "rollback", By: by}, term, func(tx *gorm.DB, _ *int64) (memoryRow, error) {
-		var old []memoryRow
-		err := ofScope(tx, scope).Where("term = ? AND version = ? AND version > 0", string(term), version).Find(&old).Error
-		switch {
-		case err != nil:
-			return memoryRow{}, err
-		case len(old) == 0:
-			return memoryRow{}, ErrNotFound
-		case old[0].ForgottenUS != 0:
-			return memoryRow{}, ErrForgotten
-		}
-		return old[0], nil
-	})
+func (s *Store) Rollback(ctx context.Context, scope chat.Scope, term chat.Term, version int, by, id string) (Memory,
+	error) {
+	made, err := s.replaceMemory(ctx, Order{ID: id, Scope: scope, Kind: "rollback", By: by}, term,
+		func(tx *gorm.DB, _ *int64) (memoryRow, error) {
+			var old []memoryRow
+			err := ofScope(tx, scope).Where("term = ? AND version = ? AND version > 0", string(term), version).
+				Find(&old).Error
+			switch {
+			case err != nil:
+				return memoryRow{}, err
+			case len(old) == 0:
+				return memoryRow{}, ErrNotFound
+			case old[0].ForgottenUS != 0:
+				return memoryRow{}, ErrForgotten
+			}
+			return old[0], nil
+		})
 	if err != nil {
 		return Memory{}, fmt.Errorf("roll the %s memory of %s back to version %d: %w", term, scope, version, err)
 	}
@@ -42,18 +45,19 @@ func (s *Store) Rollback(ctx context.Context, scope chat.Scope, term chat.Term, 
 // sources, and returns that version. It returns ErrNotFound if there is no current memory. text
 // must not be empty. by, id and concurrent runs are as in Rollback.
 func (s *Store) Correct(ctx context.Context, scope chat.Scope, term chat.Term, text, by, id string) (Memory, error) {
-	made, err := s.replaceMemory(ctx, Order{ID: id, Scope: scope, Kind: "correct", By: by}, term, func(tx *gorm.DB, current *int64) (memoryRow, error) {
-		if strings.TrimSpace(text) == "" {
-			return memoryRow{}, errEmpty
-		}
-		if current == nil {
-			return memoryRow{}, ErrNotFound
-		}
-		var row memoryRow
-		err := tx.Where("id = ?", *current).Take(&row).Error
-		row.Text, row.Model = text, ""
-		return row, err
-	})
+	made, err := s.replaceMemory(ctx, Order{ID: id, Scope: scope, Kind: "correct", By: by}, term,
+		func(tx *gorm.DB, current *int64) (memoryRow, error) {
+			if strings.TrimSpace(text) == "" {
+				return memoryRow{}, errEmpty
+			}
+			if current == nil {
+				return memoryRow{}, ErrNotFound
+			}
+			var row memoryRow
+			err := tx.Where("id = ?", *current).Take(&row).Error
+			row.Text, row.Model = text, ""
+			return row, err
+		})
 	if err != nil {
 		return Memory{}, fmt.Errorf("correct the %s memory of %s: %w", term, scope, err)
 	}
@@ -63,7 +67,8 @@ func (s *Store) Correct(ctx context.Context, scope chat.Scope, term chat.Term, t
 // replaceMemory records an order and makes a new version current, built from the one that from
 // returns. from gets the id of the current version, or nil. The transaction holds the scope
 // meanwhile.
-func (s *Store) replaceMemory(ctx context.Context, o Order, term chat.Term, from func(tx *gorm.DB, current *int64) (memoryRow, error)) (Memory, error) {
+func (s *Store) replaceMemory(ctx context.Context, o Order, term chat.Term,
+	from func(tx *gorm.DB, current *int64) (memoryRow, error)) (Memory, error) {
 	var made memoryRow
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		if err := s.lockChannel(tx, o.Scope); err != nil {
@@ -95,7 +100,8 @@ func (s *Store) replaceMemory(ctx context.Context, o Order, term chat.Term, from
 			return err
 		}
 		now := max(s.nowMicros(), rows[0].OrderedUS+1)
-		made.ID, made.Version, made.Origin, made.OrderedBy, made.MadeUS, made.Cursor = 0, newest+1, "operator", o.By, now, ""
+		made.ID, made.Version, made.Origin, made.OrderedBy, made.MadeUS, made.Cursor = 0, newest+1, "operator", o.By,
+			now, ""
 		made.TokensOut = 0
 		if err := tx.Create(&made).Error; err != nil {
 			return err

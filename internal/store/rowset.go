@@ -32,7 +32,8 @@ func newRowset[T any](db *gorm.DB, rows []T) (rowset, error) {
 		if f.AutoIncrement {
 			continue
 		}
-		kind := map[schema.DataType]string{schema.Int: "BIGINT", schema.Bool: "BOOLEAN", schema.String: "TEXT"}[f.DataType]
+		kind := map[schema.DataType]string{schema.Int: "BIGINT", schema.Bool: "BOOLEAN",
+			schema.String: "TEXT"}[f.DataType]
 		set.columns = append(set.columns, f.DBName)
 		typed = append(typed, f.DBName+" "+kind)
 		picked = append(picked, "value->>'"+f.DBName+"' AS "+f.DBName)

@@ -15,7 +15,8 @@ var likeEscapes = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 // It reads all messages.
 func (s *Store) Mentioning(ctx context.Context, team, word string, limit int) ([]chat.Message, error) {
 	var rows []messageRow
-	if err := s.db.WithContext(ctx).Where(`team_id = ? AND NOT deleted AND LOWER(text) LIKE ? ESCAPE '\'`, team, "%"+likeEscapes.Replace(strings.ToLower(word))+"%").
+	if err := s.db.WithContext(ctx).Where(`team_id = ? AND NOT deleted AND LOWER(text) LIKE ? ESCAPE '\'`, team,
+		"%"+likeEscapes.Replace(strings.ToLower(word))+"%").
 		Order("sent_us, channel_id").Limit(limit).Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read messages with a word: %w", err)
 	}

@@ -68,7 +68,8 @@ func (s *Store) Search(ctx context.Context, q SearchQuery) ([]chat.Found, error)
 	if len(asked) > maxSought {
 		asked = asked[:maxSought]
 	}
-	f := finding{team: q.Team, here: q.Here, from: microsOrZero(q.From), to: math.MaxInt64, limit: q.Limit, use: len(asked) + 1}
+	f := finding{team: q.Team, here: q.Here, from: microsOrZero(q.From), to: math.MaxInt64, limit: q.Limit,
+		use: len(asked) + 1}
 	if !q.To.IsZero() {
 		f.to = micros(q.To) - 1
 	}
@@ -92,10 +93,12 @@ func (s *Store) Search(ctx context.Context, q SearchQuery) ([]chat.Found, error)
 // SaidBefore finds messages with any of the rarest words of some texts, by others than this bot, in
 // the order of Search. It is one statement.
 func (s *Store) SaidBefore(ctx context.Context, q SaidBeforeQuery) ([]chat.Found, error) {
-	f := finding{team: q.Team, here: q.Here, to: math.MaxInt64, limit: q.Limit, use: rarest, others: true, except: q.Except}
+	f := finding{team: q.Team, here: q.Here, to: math.MaxInt64, limit: q.Limit, use: rarest, others: true,
+		except: q.Except}
 	common, err := s.commonTerms(ctx)
 	if err == nil {
-		f.sought = slices.DeleteFunc(terms.Query(q.Texts...), func(t terms.Term) bool { return common.messages[t.Text] > 0 })
+		f.sought = slices.DeleteFunc(terms.Query(q.Texts...),
+			func(t terms.Term) bool { return common.messages[t.Text] > 0 })
 	}
 	return s.find(ctx, f, err)
 }
@@ -157,7 +160,8 @@ func (f *finding) seek(asked []terms.Term, common *commonTerms) {
 		return
 	}
 	rarestFirst := slices.Clone(asked)
-	slices.SortStableFunc(rarestFirst, func(a, b terms.Term) int { return cmp.Compare(common.messages[a.Text], common.messages[b.Text]) })
+	slices.SortStableFunc(rarestFirst,
+		func(a, b terms.Term) int { return cmp.Compare(common.messages[a.Text], common.messages[b.Text]) })
 	all := int64(0)
 	for _, t := range rarestFirst {
 		n := common.messages[t.Text]

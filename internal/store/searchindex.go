@@ -72,7 +72,8 @@ func newSearchRow(m messageRow) searchRow {
 		found = append(found, authorTerm(author))
 	}
 	return searchRow{
-		ID: m.SentUS, TeamID: m.TeamID, ChannelID: m.ChannelID, TS: m.TS, StoredUS: m.StoredUS, Own: m.Own, Length: length, Terms: strings.Join(found, " "),
+		ID: m.SentUS, TeamID: m.TeamID, ChannelID: m.ChannelID, TS: m.TS, StoredUS: m.StoredUS, Own: m.Own,
+		Length: length, Terms: strings.Join(found, " "),
 	}
 }
 
@@ -120,7 +121,9 @@ func (s *Store) Index(ctx context.Context, since time.Time, limit int) (p IndexP
 			return err
 		}
 		var rows []messageRow
-		if err := tx.Raw("SELECT m.team_id, m.channel_id, m.ts, m.sent_us, m.user_id, m.bot_id, m.own, m.text, m.files, m.stored_us"+unindexed(">= ?")+fmt.Sprintf(" LIMIT %d", limit)+s.sharedLock(), from).Scan(&rows).Error; err != nil {
+		if err := tx.Raw("SELECT m.team_id, m.channel_id, m.ts, m.sent_us, m.user_id, m.bot_id, m.own, m.text, "+
+			"m.files, m.stored_us"+unindexed(">= ?")+fmt.Sprintf(" LIMIT %d", limit)+s.sharedLock(), from).Scan(&rows).
+			Error; err != nil {
 			return err
 		}
 		p.Indexed, p.CaughtUp = len(rows), len(rows) < limit
@@ -195,7 +198,8 @@ func (s *Store) index(tx *gorm.DB, messages []messageRow) (added int64, err erro
 			return 0, err
 		}
 		if first { // what was indexed before an edit
-			stale := tx.Exec(`DELETE FROM search WHERE id IN (SELECT x.id FROM `+set.sql+` JOIN search x ON x.team_id = q.team_id AND x.channel_id = q.channel_id AND x.ts = q.ts)`, set.arg)
+			stale := tx.Exec(`DELETE FROM search WHERE id IN (SELECT x.id FROM `+set.sql+
+				` JOIN search x ON x.team_id = q.team_id AND x.channel_id = q.channel_id AND x.ts = q.ts)`, set.arg)
 			if stale.Error != nil {
 				return 0, stale.Error
 			}
@@ -204,7 +208,8 @@ func (s *Store) index(tx *gorm.DB, messages []messageRow) (added int64, err erro
 		columns := strings.Join(set.columns, ", ")
 		values := strings.Replace(columns, "terms", s.termsValue("terms"), 1)
 		var made []int64
-		if err := tx.Raw(fmt.Sprintf("INSERT INTO search (%s) SELECT %s FROM %s WHERE TRUE ON CONFLICT (id) DO NOTHING RETURNING id", columns, values, set.sql), set.arg).
+		if err := tx.Raw(fmt.Sprintf("INSERT INTO search (%s) SELECT %s FROM %s WHERE TRUE ON CONFLICT (id) DO "+
+			"NOTHING RETURNING id", columns, values, set.sql), set.arg).
 			Scan(&made).Error; err != nil {
 			return 0, err
 		}
@@ -239,7 +244,8 @@ func (s *Store) countTerms(tx *gorm.DB, state *searchState) error {
 		text = "array_to_string(tsvector_to_array(terms), ' ')"
 	}
 	var newest []searchRow
-	if err := tx.Raw(fmt.Sprintf("SELECT id, length, %s AS terms FROM search ORDER BY id DESC LIMIT %d", text, newestMessages)).Scan(&newest).Error; err != nil {
+	if err := tx.Raw(fmt.Sprintf("SELECT id, length, %s AS terms FROM search ORDER BY id DESC LIMIT %d", text,
+		newestMessages)).Scan(&newest).Error; err != nil {
 		return err
 	}
 	length, counts := 0, map[string]int64{}
@@ -273,7 +279,8 @@ func unindex(tx *gorm.DB, team, channel string, ts ...string) error {
 // reindex indexes a message again whose text was changed by us, if it is in the search index.
 func (s *Store) reindex(tx *gorm.DB, m messageRow) error {
 	var there int64
-	if err := tx.Model(&searchRow{}).Where("team_id = ? AND channel_id = ? AND ts = ?", m.TeamID, m.ChannelID, m.TS).Count(&there).Error; err != nil || there == 0 {
+	if err := tx.Model(&searchRow{}).Where("team_id = ? AND channel_id = ? AND ts = ?", m.TeamID, m.ChannelID, m.TS).
+		Count(&there).Error; err != nil || there == 0 {
 		return err
 	}
 	_, err := s.index(tx, []messageRow{m})
@@ -302,7 +309,8 @@ func (s *Store) IndexState(ctx context.Context) (IndexState, error) {
 		Messages int64
 		Oldest   *int64
 	}
-	if err := s.db.WithContext(ctx).Raw("SELECT t.messages, (SELECT m.stored_us" + unindexed(">= t.cursor_us") + " LIMIT 1) AS oldest FROM search_state t").
+	if err := s.db.WithContext(ctx).Raw("SELECT t.messages, (SELECT m.stored_us" + unindexed(">= t.cursor_us") +
+		" LIMIT 1) AS oldest FROM search_state t").
 		Scan(&row).Error; err != nil {
 		return IndexState{}, fmt.Errorf("read how far messages are indexed: %w", err)
 	}

@@ -58,8 +58,9 @@ type foundRow struct {
 
 func (r foundRow) found() chat.Found {
 	return chat.Found{ChannelName: r.ChannelName, Message: messageRow{
-		TeamID: r.TeamID, ChannelID: r.ChannelID, TS: r.TS, ThreadTS: r.ThreadTS, UserID: r.UserID, BotID: r.BotID, Through: r.Through,
-		Own: r.Own, Name: r.Name, Text: r.Text, Files: r.Files, Revision: r.Revision,
+		TeamID: r.TeamID, ChannelID: r.ChannelID, TS: r.TS, ThreadTS: r.ThreadTS, UserID: r.UserID, BotID: r.BotID,
+		Through: r.Through,
+		Own:     r.Own, Name: r.Name, Text: r.Text, Files: r.Files, Revision: r.Revision,
 	}.message()}
 }
 
@@ -120,7 +121,8 @@ func (s *Store) findQuery(f finding, into *[]foundRow) (query, error) {
 		LEFT JOIN channels c ON c.team_id = s.team_id AND c.channel_id = s.channel_id
 		ORDER BY b.score DESC, b.id DESC`,
 		set.sql, looks, f.use, newestMatches, s.matches(), bm25K1+1, bm25K1, 1-bm25B, bm25B)
-	return query{sql, slices.Concat([]any{f.team, seenFrom(f.team, f.here), s.keptFrom(f.here), set.arg}, args, []any{f.limit}), into}, nil
+	return query{sql, slices.Concat([]any{f.team, seenFrom(f.team, f.here), s.keptFrom(f.here), set.arg}, args,
+		[]any{f.limit}), into}, nil
 }
 
 // looks is the part of a search that finds messages by term, with its arguments. no is
@@ -153,7 +155,8 @@ func (s *Store) looks(f finding, asked []askedTerm, common []terms.Term, visible
 		}
 	}
 	if len(common) > 0 {
-		since := fmt.Sprintf("MAX(?, (SELECT MIN(id) FROM (SELECT id FROM search WHERE id <= ? ORDER BY id DESC LIMIT %d)))", newestMessages)
+		since := fmt.Sprintf("MAX(?, (SELECT MIN(id) FROM (SELECT id FROM search WHERE id <= ? ORDER BY id DESC "+
+			"LIMIT %d)))", newestMessages)
 		all = append(all, look(-1, true, s.any(common), since, f.from, f.to))
 	}
 	return strings.Join(all, " UNION ALL "), args

@@ -79,7 +79,8 @@ func (s *Store) beginUntried(ctx context.Context, reply string, pace, lease time
 	wait, err := s.BeginSend(ctx, parts[0], pace, lease)
 	var outdated OutdatedError
 	switch {
-	case errors.Is(err, ErrUnderWay), errors.Is(err, ErrDeleted), errors.Is(err, ErrSilenced), errors.As(err, &outdated):
+	case errors.Is(err, ErrUnderWay), errors.Is(err, ErrDeleted), errors.Is(err, ErrSilenced),
+		errors.As(err, &outdated):
 		return nil, nil
 	case err != nil || wait > 0:
 		return nil, err
@@ -128,7 +129,8 @@ const (
 // be waited for. So the part must be the last of its reply, every slot in its channel must be over,
 // and nobody may hold either row. One statement sees deletions and mutes as of this moment. It
 // returns the part if it was begun; otherwise nothing has happened.
-func (s *Store) beginNow(ctx context.Context, part clause.Expr, pace, lease time.Duration) (begun []outboxRow, err error) {
+func (s *Store) beginNow(ctx context.Context, part clause.Expr, pace, lease time.Duration) (begun []outboxRow,
+	err error) {
 	if s.sqlite != "" {
 		return nil, nil // in SQLite a transaction costs no network round trip
 	}
@@ -156,7 +158,8 @@ func (s *Store) beginNow(ctx context.Context, part clause.Expr, pace, lease time
 			tried_us = CASE WHEN outbox.attempts = 0 THEN @now ELSE outbox.tried_us END
 		FROM ours, slot WHERE outbox.key = ours.key @returning`,
 		map[string]any{
-			"part": part, "now": micros(now), "next": micros(now.Add(pace)), "sending": Sending, "leased": micros(now.Add(lease)),
+			"part": part, "now": micros(now), "next": micros(now.Add(pace)), "sending": Sending,
+			"leased":    micros(now.Add(lease)),
 			"returning": whole, // the keyword, too
 		}).Scan(&begun).Error
 	return begun, err
@@ -167,7 +170,8 @@ func (s *Store) beginInSlot(ctx context.Context, p Part, pace, lease time.Durati
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		// Lock the reply before its channel, as MarkPosted does.
 		var rows []outboxRow
-		if err := s.locked(tx).Where("reply = ? AND part >= ?", p.Reply, p.Number).Order("part").Find(&rows).Error; err != nil {
+		if err := s.locked(tx).Where("reply = ? AND part >= ?", p.Reply, p.Number).Order("part").Find(&rows).
+			Error; err != nil {
 			return err
 		}
 		now := s.now()
@@ -186,7 +190,8 @@ func (s *Store) beginInSlot(ctx context.Context, p Part, pace, lease time.Durati
 		}
 		// This comes last, when nothing has to be waited for any more, so that it sees deletions
 		// and mutes as of this moment.
-		begun := tx.Model(&outboxRow{}).Where("key = @key AND "+sendable, map[string]any{"key": p.Key, "now": micros(now)}).Updates(map[string]any{
+		begun := tx.Model(&outboxRow{}).
+			Where("key = @key AND "+sendable, map[string]any{"key": p.Key, "now": micros(now)}).Updates(map[string]any{
 			"state": Sending, "attempts": p.Attempts + 1, "leased_until_us": micros(now.Add(lease)), "slot_us": 0,
 			"tried_us": gorm.Expr("CASE WHEN attempts = 0 THEN CAST(? AS BIGINT) ELSE tried_us END", micros(now)),
 		})
@@ -205,8 +210,10 @@ func whyNotSendable(tx *gorm.DB, p Part) error {
 		TriggerExists, Outdated bool
 		Deleted                 string
 	}
-	if err := tx.Raw("SELECT "+triggerExists+" AS trigger_exists, "+outdated+" AS outdated, COALESCE((SELECT d.ts "+deletedSince+
-		" ORDER BY d.stored_us DESC LIMIT 1), '') AS deleted FROM outbox WHERE key = ?", p.Key).Scan(&why).Error; err != nil {
+	if err := tx.Raw("SELECT "+triggerExists+" AS trigger_exists, "+outdated+" AS outdated, COALESCE((SELECT d.ts "+
+		deletedSince+
+		" ORDER BY d.stored_us DESC LIMIT 1), '') AS deleted FROM outbox WHERE key = ?", p.Key).Scan(&why).
+		Error; err != nil {
 		return err
 	}
 	switch {
@@ -220,7 +227,8 @@ func whyNotSendable(tx *gorm.DB, p Part) error {
 
 // free reports whether a part is still as p has it, and nobody may be posting it.
 func (r outboxRow) free(p Part, now time.Time) bool {
-	return r.Key == p.Key && r.State == p.State && r.Attempts == p.Attempts && r.Text == p.Text && r.LeasedUntilUS <= micros(now)
+	return r.Key == p.Key && r.State == p.State && r.Attempts == p.Attempts && r.Text == p.Text &&
+		r.LeasedUntilUS <= micros(now)
 }
 
 // maxSlotAhead is how far ahead a slot may lie: behind 1,800 messages in one channel. A slot
@@ -237,7 +245,8 @@ func reserveSlots(tx *gorm.DB, parts []outboxRow, pace time.Duration, now time.T
 		ON CONFLICT (team_id, channel_id) DO UPDATE SET next_post_us =
 			CASE WHEN channels.next_post_us > ? AND channels.next_post_us <= ? THEN channels.next_post_us + ? ELSE excluded.next_post_us END
 		RETURNING next_post_us`,
-		first.TeamID, first.ChannelID, micros(now)+taken, micros(now), micros(now.Add(maxSlotAhead)), taken).Scan(&next).Error; err != nil {
+		first.TeamID, first.ChannelID, micros(now)+taken, micros(now), micros(now.Add(maxSlotAhead)), taken).
+		Scan(&next).Error; err != nil {
 		return 0, err
 	}
 	at = next - taken
@@ -245,5 +254,6 @@ func reserveSlots(tx *gorm.DB, parts []outboxRow, pace time.Duration, now time.T
 		return at, nil // it is used at once
 	}
 	return at, tx.Model(&outboxRow{}).Where("reply = ? AND part >= ?", first.Reply, first.Part).
-		Update("slot_us", gorm.Expr("CAST(? AS BIGINT) + (part - ?) * CAST(? AS BIGINT)", at, first.Part, pace.Microseconds())).Error
+		Update("slot_us", gorm.Expr("CAST(? AS BIGINT) + (part - ?) * CAST(? AS BIGINT)", at, first.Part,
+			pace.Microseconds())).Error
 }

@@ -86,7 +86,8 @@ func (s *Store) LeaseSnapshot(ctx context.Context, by string, lease time.Duratio
 			return nil, fmt.Errorf("check the snapshot of decision %s: %w", row.Decision, err)
 		}
 		if good {
-			return &Snapshot{Decision: row.Decision, Team: row.TeamID, Channel: row.ChannelID, Read: instant(row.ReadUS), Data: row.Data, Attempts: row.Attempts}, nil
+			return &Snapshot{Decision: row.Decision, Team: row.TeamID, Channel: row.ChannelID,
+				Read: instant(row.ReadUS), Data: row.Data, Attempts: row.Attempts}, nil
 		}
 		if err := s.DropSnapshot(ctx, row.Decision); err != nil {
 			return nil, err
@@ -96,7 +97,8 @@ func (s *Store) LeaseSnapshot(ctx context.Context, by string, lease time.Duratio
 
 func (s *Store) leaseSnapshot(ctx context.Context, by string, lease time.Duration) (*snapshotRow, error) {
 	db := s.db.WithContext(ctx)
-	if err := db.Where("stored_us < ?", s.nowMicros()-maxSnapshotAge.Microseconds()).Delete(&snapshotRow{}).Error; err != nil {
+	if err := db.Where("stored_us < ?", s.nowMicros()-maxSnapshotAge.Microseconds()).Delete(&snapshotRow{}).
+		Error; err != nil {
 		return nil, err
 	}
 	next := "SELECT decision FROM snapshots WHERE leased_until_us <= ? OR leased_by = ? ORDER BY stored_us LIMIT 1"
@@ -109,7 +111,8 @@ func (s *Store) leaseSnapshot(ctx context.Context, by string, lease time.Duratio
 	}
 	var leased []snapshotRow
 	err = db.Model(&leased).Clauses(whole).Where("decision IN ("+next+")", s.nowMicros(), by).
-		Updates(map[string]any{"leased_until_us": micros(s.now().Add(lease)), "leased_by": by, "attempts": gorm.Expr("attempts + 1")}).Error
+		Updates(map[string]any{"leased_until_us": micros(s.now().Add(lease)), "leased_by": by,
+			"attempts": gorm.Expr("attempts + 1")}).Error
 	if err != nil || len(leased) == 0 {
 		return nil, err
 	}
@@ -133,7 +136,8 @@ func (s *Store) isGood(ctx context.Context, row snapshotRow) (bool, error) {
 	}
 	db := s.db.WithContext(ctx)
 	var rows []messageRow
-	if err := db.Select("ts, revision, deleted").Where("team_id = ? AND channel_id = ? AND ts IN ?", row.TeamID, row.ChannelID, ts).Find(&rows).Error; err != nil {
+	if err := db.Select("ts, revision, deleted").Where("team_id = ? AND channel_id = ? AND ts IN ?", row.TeamID,
+		row.ChannelID, ts).Find(&rows).Error; err != nil {
 		return false, err
 	}
 	found := 0
@@ -159,7 +163,8 @@ func (s *Store) isGood(ctx context.Context, row snapshotRow) (bool, error) {
 
 // PutOffSnapshot lets nobody lease a snapshot for a while.
 func (s *Store) PutOffSnapshot(ctx context.Context, decision string, pause time.Duration) error {
-	err := s.db.WithContext(ctx).Model(&snapshotRow{}).Where("decision = ?", decision).Updates(map[string]any{"leased_until_us": micros(s.now().Add(pause)), "leased_by": ""}).Error
+	err := s.db.WithContext(ctx).Model(&snapshotRow{}).Where("decision = ?", decision).
+		Updates(map[string]any{"leased_until_us": micros(s.now().Add(pause)), "leased_by": ""}).Error
 	if err != nil {
 		return fmt.Errorf("put off the snapshot of decision %s: %w", decision, err)
 	}

@@ -34,7 +34,10 @@ func (s *Store) Starters(ctx context.Context) ([]Starter, error) {
 	if err := s.db.WithContext(ctx).Order("id").Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read starters: %w", err)
 	}
-	return mapRows(rows, func(r starterRow) Starter { return Starter{ID: r.ID, Beat: instant(r.BeatUS), Settled: r.Settled} }), nil
+	return mapRows(rows, func(r starterRow) Starter {
+		return Starter{ID: r.ID, Beat: instant(r.BeatUS),
+			Settled: r.Settled}
+	}), nil
 }
 
 // SaveStarter writes a starter's heartbeat. It deletes the rows of those that have not sent one for an hour.

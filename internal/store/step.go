@@ -83,7 +83,8 @@ func stepID(decision string, round, position int) string {
 // Steps returns the steps of a decision, in order.
 func (s *Store) Steps(ctx context.Context, decision string) ([]Step, error) {
 	var steps []Step
-	if err := s.db.WithContext(ctx).Where("decision = ?", decision).Order("round, position").Find(&steps).Error; err != nil {
+	if err := s.db.WithContext(ctx).Where("decision = ?", decision).Order("round, position").Find(&steps).
+		Error; err != nil {
 		return nil, fmt.Errorf("read steps of %s: %w", decision, err)
 	}
 	return steps, nil
@@ -113,7 +114,8 @@ func (s *Store) StepsFor(ctx context.Context, decisions []string) ([]StepFigures
 	}
 	var steps []StepFigures
 	if err := s.db.WithContext(ctx).Model(&Step{}).
-		Select("id, decision, round, position, tool, state, failed, attempts, began_us, ended_us, LENGTH(output) AS size").
+		Select("id, decision, round, position, tool, state, failed, attempts, began_us, ended_us, LENGTH(output) AS "+
+			"size").
 		Where("decision IN ?", decisions).Order("decision, round, position").Find(&steps).Error; err != nil {
 		return nil, fmt.Errorf("read steps of decisions: %w", err)
 	}
@@ -154,7 +156,8 @@ func (s *Store) BeginStep(ctx context.Context, id string) (BegunStep, error) {
 		if err := tx.Raw(`SELECT COALESCE((SELECT outcome FROM decisions WHERE key = ?), '') AS outcome,
 				COALESCE((SELECT user_id FROM messages WHERE team_id = ? AND channel_id = ? AND ts = ? AND NOT deleted), '') AS asker,
 				COALESCE((SELECT name FROM channels WHERE team_id = ? AND channel_id = ?), '') AS name, ?`,
-			st.Decision, st.TeamID, st.ChannelID, st.TriggerTS, st.TeamID, st.ChannelID, readersOf(st.TeamID, st.ChannelID)).Scan(&known).Error; err != nil {
+			st.Decision, st.TeamID, st.ChannelID, st.TriggerTS, st.TeamID, st.ChannelID,
+			readersOf(st.TeamID, st.ChannelID)).Scan(&known).Error; err != nil {
 			return err
 		}
 		begun.Asker, begun.ChannelName, begun.Readers = known.Asker, known.Name, known.readers()
@@ -166,7 +169,8 @@ func (s *Store) BeginStep(ctx context.Context, id string) (BegunStep, error) {
 		if st.BeganUS == 0 {
 			st.BeganUS = s.nowMicros()
 		}
-		return tx.Model(&Step{}).Where("id = ?", id).Updates(map[string]any{"state": st.State, "attempts": st.Attempts, "began_us": st.BeganUS}).Error
+		return tx.Model(&Step{}).Where("id = ?", id).
+			Updates(map[string]any{"state": st.State, "attempts": st.Attempts, "began_us": st.BeganUS}).Error
 	})
 	if err != nil {
 		return BegunStep{}, fmt.Errorf("begin step %s: %w", id, err)
@@ -213,7 +217,8 @@ func (s *Store) EndStep(ctx context.Context, id string, r StepResult) error {
 			r = StepResult{Failed: r.Failed}
 		}
 		ended := tx.Model(&Step{}).Where("id = ? AND state = ?", id, StepRunning).
-			Updates(map[string]any{"state": StepDone, "output": r.Output, "failed": r.Failed, "ended_us": s.nowMicros()})
+			Updates(map[string]any{"state": StepDone, "output": r.Output, "failed": r.Failed,
+				"ended_us": s.nowMicros()})
 		if ended.Error != nil || ended.RowsAffected == 0 {
 			return ended.Error
 		}
@@ -226,7 +231,10 @@ func (s *Store) EndStep(ctx context.Context, id string, r StepResult) error {
 		if len(r.Quotes) == 0 {
 			return nil
 		}
-		quotes := mapRows(r.Quotes, func(q Quote) quoteRow { return quoteRow{StepID: id, TeamID: st.TeamID, ChannelID: q.Channel, TS: q.TS} })
+		quotes := mapRows(r.Quotes, func(q Quote) quoteRow {
+			return quoteRow{StepID: id, TeamID: st.TeamID,
+				ChannelID: q.Channel, TS: q.TS}
+		})
 		return tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&quotes).Error
 	})
 	if err != nil {

@@ -21,7 +21,9 @@ func (StepFile) TableName() string { return "step_files" }
 // StepFiles returns the files of a decision's steps, in order, by the steps' ids.
 func (s *Store) StepFiles(ctx context.Context, decision string) (map[string][]StepFile, error) {
 	var rows []StepFile
-	if err := s.db.WithContext(ctx).Raw("SELECT f.* FROM steps s JOIN step_files f ON f.step_id = s.id WHERE s.decision = ? ORDER BY f.step_id, f.position", decision).
+	if err := s.db.WithContext(ctx).
+		Raw("SELECT f.* FROM steps s JOIN step_files f ON f.step_id = s.id WHERE s.decision = ? ORDER BY f.step_id, "+
+			"f.position", decision).
 		Scan(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read files of the steps of %s: %w", decision, err)
 	}

@@ -23,11 +23,13 @@ type sweeper struct {
 // inSteps goes through a table, or the part within, in the order of a column of type K, whose values
 // are never zero. An index must begin with within's columns and the column. do gets a function that
 // restricts a query of the table to one part, and returns how many rows it has changed.
-func inSteps[K int64 | string](w sweeper, table string, within condition, column string, do func(part func(*gorm.DB) *gorm.DB) (changed int, err error)) error {
+func inSteps[K int64 | string](w sweeper, table string, within condition, column string,
+	do func(part func(*gorm.DB) *gorm.DB) (changed int, err error)) error {
 	db := w.db.WithContext(w.ctx)
 	for after := *new(K); ; {
 		var keys []K
-		if err := within.apply(db.Table(table)).Where(column+" > ?", after).Order(column).Limit(sweepChunk).Pluck(column, &keys).Error; err != nil {
+		if err := within.apply(db.Table(table)).Where(column+" > ?", after).Order(column).Limit(sweepChunk).
+			Pluck(column, &keys).Error; err != nil {
 			return err
 		}
 		if len(keys) == 0 {
@@ -51,7 +53,8 @@ func inSteps[K int64 | string](w sweeper, table string, within condition, column
 }
 
 // sweep is inSteps for the rows that match. do gets them with a transaction that holds them.
-func sweep[R any, K int64 | string](w sweeper, table string, within condition, column string, match condition, do func(tx *gorm.DB, rows []R) (changed int, err error)) error {
+func sweep[R any, K int64 | string](w sweeper, table string, within condition, column string, match condition,
+	do func(tx *gorm.DB, rows []R) (changed int, err error)) error {
 	return inSteps[K](w, table, within, column, func(part func(*gorm.DB) *gorm.DB) (changed int, err error) {
 		found := func(db *gorm.DB) *gorm.DB { return part(db).Where("("+match.sql+")", match.args...) }
 		var matching int64

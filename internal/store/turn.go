@@ -53,15 +53,18 @@ func (s *Store) SaveTurn(ctx context.Context, c chat.Conversation, trigger strin
 	var proposals []Proposal
 	for i := range steps {
 		st := &steps[i]
-		st.ID, st.TeamID, st.ChannelID, st.ThreadTS, st.TriggerTS = stepID(t.Decision, t.Round, i), c.Team, c.Channel, c.Thread, trigger
+		st.ID, st.TeamID, st.ChannelID, st.ThreadTS, st.TriggerTS = stepID(t.Decision, t.Round, i), c.Team, c.Channel,
+			c.Thread, trigger
 		st.Decision, st.Round, st.Position, st.StoredUS = t.Decision, t.Round, i, now
 		if st.Ended() {
 			st.EndedUS = now
 		}
 		if p := st.Proposal; p != nil {
 			proposals = append(proposals, Proposal{
-				ID: st.ID, TeamID: c.Team, ChannelID: c.Channel, ThreadTS: c.Thread, TriggerTS: trigger, Decision: t.Decision, Asker: p.Asker,
-				Server: p.Server, Tool: st.Tool, Input: st.Input, Idempotent: p.Idempotent, State: ProposalOpen, LapsesUS: p.LapsesUS, StoredUS: now,
+				ID: st.ID, TeamID: c.Team, ChannelID: c.Channel, ThreadTS: c.Thread, TriggerTS: trigger,
+				Decision: t.Decision, Asker: p.Asker,
+				Server: p.Server, Tool: st.Tool, Input: st.Input, Idempotent: p.Idempotent, State: ProposalOpen,
+				LapsesUS: p.LapsesUS, StoredUS: now,
 			})
 			st.Proposal = nil
 		}

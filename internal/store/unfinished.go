@@ -75,7 +75,8 @@ func (s *Store) Unfinished(ctx context.Context, from time.Time) (Unfinished, err
 	if mention.First > 0 {
 		next = min(next, mention.First)
 	}
-	return Unfinished{Decision: instantOrZero(decision), Conversation: of, Post: instantOrZero(row.Post), Step: instantOrZero(row.Step), From: instant(next)}, nil
+	return Unfinished{Decision: instantOrZero(decision), Conversation: of, Post: instantOrZero(row.Post),
+		Step: instantOrZero(row.Step), From: instant(next)}, nil
 }
 
 // CountJoined is how many channels the bot is in, of all workspaces.

@@ -27,13 +27,16 @@ type Usage struct {
 // model, in that order. Votes of that time follow in rows of their own, which count no calls: a vote
 // belongs to the model that wrote the reply.
 func (s *Store) Usage(ctx context.Context, from, to time.Time) (sums []Usage, err error) {
-	if err := s.db.WithContext(ctx).Model(&callRow{}).Where("called_us >= ? AND called_us < ?", microsOrZero(from), microsOrZero(to)).
+	if err := s.db.WithContext(ctx).Model(&callRow{}).Where("called_us >= ? AND called_us < ?", microsOrZero(from),
+		microsOrZero(to)).
 		Select(`team_id, channel_id, purpose, provider, model, COUNT(*) AS calls,
 			SUM(CASE WHEN error <> '' THEN 1 ELSE 0 END) AS failed, SUM(tokens_in) AS tokens_in, SUM(tokens_out) AS tokens_out`).
-		Group("team_id, channel_id, purpose, provider, model").Order("team_id, channel_id, purpose, provider, model").Scan(&sums).Error; err != nil {
+		Group("team_id, channel_id, purpose, provider, model").Order("team_id, channel_id, purpose, provider, model").
+		Scan(&sums).Error; err != nil {
 		return nil, fmt.Errorf("sum calls of models: %w", err)
 	}
-	const wrote = "FROM model_calls c WHERE c.decision = f.decision AND c.decision <> '' AND c.purpose = 'response' AND c.error = '' ORDER BY c.id DESC LIMIT 1"
+	const wrote = "FROM model_calls c WHERE c.decision = f.decision AND c.decision <> '' AND c.purpose = 'response' " +
+		"AND c.error = '' ORDER BY c.id DESC LIMIT 1"
 	var votes []Usage
 	if err := s.db.WithContext(ctx).Raw(`
 		SELECT team_id, channel_id, 'response' AS purpose, provider, model,

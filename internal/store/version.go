@@ -22,7 +22,8 @@ type Version struct {
 }
 
 // ErrOldTables says that the tables are of a version before the first release.
-var ErrOldTables = errors.New("the database's tables are from before the first release, and nothing after revision 636b1535 can bring them up to date: " +
+var ErrOldTables = errors.New("the database's tables are from before the first release, and nothing after revision " +
+	"636b1535 can bring them up to date: " +
 	"expected tables of this version, or none; set database.url to an empty database, or keep to that revision")
 
 // Version reads which migrations the database has. It changes nothing. It returns ErrOldTables for a database that no
@@ -67,7 +68,8 @@ const (
 
 // hasColumn reports whether a table exists and has a column.
 func (s *Store) hasColumn(ctx context.Context, table, column string) (bool, error) {
-	columns := "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = $1 AND column_name = $2"
+	columns := "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = current_schema() AND table_name " +
+		"= $1 AND column_name = $2"
 	if s.sqlite != "" {
 		columns = "SELECT COUNT(*) FROM pragma_table_info(?) WHERE name = ?"
 	}
@@ -82,7 +84,8 @@ func (s *Store) migrated(ctx context.Context) (done map[int64]bool, err error) {
 	if there, err := s.hasColumn(ctx, goose.DefaultTablename, "version_id"); err != nil || !there {
 		return nil, err
 	}
-	rows, err := s.pool.QueryContext(ctx, `SELECT DISTINCT version_id FROM `+goose.DefaultTablename+` WHERE is_applied AND version_id > 0`)
+	rows, err := s.pool.QueryContext(ctx, `SELECT DISTINCT version_id FROM `+goose.DefaultTablename+
+		` WHERE is_applied AND version_id > 0`)
 	if err != nil {
 		return nil, err
 	}

@@ -27,12 +27,14 @@ func (s *Store) Watched(ctx context.Context, team string, in []string, colleague
 }
 
 // NewestNotes is the newest notes of some channels, at most most, and their channels.
-func (s *Store) NewestNotes(ctx context.Context, team string, channels []string, most int) (notes []chat.Note, in []string, err error) {
+func (s *Store) NewestNotes(ctx context.Context, team string, channels []string, most int) (notes []chat.Note,
+	in []string, err error) {
 	if len(channels) == 0 {
 		return nil, nil, nil
 	}
 	var rows []noteRow
-	if err := s.db.WithContext(ctx).Table("notes n").Where("n.team_id = ? AND ?", team, s.inList("n.channel_id", channels)).
+	if err := s.db.WithContext(ctx).Table("notes n").
+		Where("n.team_id = ? AND ?", team, s.inList("n.channel_id", channels)).
 		Order("n.id DESC").Limit(most).Find(&rows).Error; err != nil {
 		return nil, nil, fmt.Errorf("read the newest notes: %w", err)
 	}

@@ -40,14 +40,16 @@ func (s *Store) unremembered() clause.Expr { return anyOf(s.among(s.withheld.Now
 // channels but not except. Ids win over names, as they do for all settings.
 func (s *Store) among(k chat.ChannelKeys, except string) (terms []clause.Expr) {
 	if len(k.IDs) > 0 {
-		terms = append(terms, clause.Expr{SQL: "? AND c.channel_id <> ?", Vars: []any{s.isOneOf("c.channel_id", k.IDs), except}})
+		terms = append(terms, clause.Expr{SQL: "? AND c.channel_id <> ?", Vars: []any{s.isOneOf("c.channel_id", k.IDs),
+			except}})
 	}
 	if len(k.Names) > 0 {
 		own := clause.Expr{SQL: "FALSE"}
 		if len(s.withheld.IDs) > 0 {
 			own = s.isOneOf("c.channel_id", s.withheld.IDs)
 		}
-		terms = append(terms, clause.Expr{SQL: "? AND NOT ? AND c.channel_id <> ?", Vars: []any{s.isOneOf("c.name", k.Names), own, except}})
+		terms = append(terms, clause.Expr{SQL: "? AND NOT ? AND c.channel_id <> ?",
+			Vars: []any{s.isOneOf("c.name", k.Names), own, except}})
 	}
 	return terms
 }

@@ -54,7 +54,8 @@ func (s *Store) Roomy(ctx context.Context) error {
 		return fmt.Errorf("reach database: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	if _, err := tx.ExecContext(ctx, "CREATE TEMPORARY TABLE room AS SELECT repeat('x', 1000) FROM generate_series(1, 100)"); err != nil {
+	if _, err := tx.ExecContext(ctx,
+		"CREATE TEMPORARY TABLE room AS SELECT repeat('x', 1000) FROM generate_series(1, 100)"); err != nil {
 		return fmt.Errorf("write to database: %w", err)
 	}
 	return nil

@@ -25,7 +25,8 @@ func (writerRow) TableName() string { return "writers" }
 // keepWriters notes who wrote some messages of one channel, a query, before they are deleted for their age.
 func keepWriters(tx, old *gorm.DB) error {
 	var said []writerRow // one for each message
-	if err := old.Where("user_id <> '' AND NOT own").Select("team_id, user_id, channel_id, sent_us AS since_us").Scan(&said).Error; err != nil || len(said) == 0 {
+	if err := old.Where("user_id <> '' AND NOT own").Select("team_id, user_id, channel_id, sent_us AS since_us").
+		Scan(&said).Error; err != nil || len(said) == 0 {
 		return err
 	}
 	// One row for each writer, in one order for all who write such rows.
@@ -34,8 +35,9 @@ func keepWriters(tx, old *gorm.DB) error {
 	})
 	rows := slices.CompactFunc(said, func(a, b writerRow) bool { return a.UserID == b.UserID })
 	return tx.Clauses(clause.OnConflict{
-		Columns:   []clause.Column{{Name: "team_id"}, {Name: "user_id"}, {Name: "channel_id"}},
-		DoUpdates: clause.Assignments(map[string]any{"since_us": gorm.Expr("CASE WHEN excluded.since_us < writers.since_us THEN excluded.since_us ELSE writers.since_us END")}),
+		Columns: []clause.Column{{Name: "team_id"}, {Name: "user_id"}, {Name: "channel_id"}},
+		DoUpdates: clause.Assignments(map[string]any{"since_us": gorm.Expr("CASE WHEN excluded.since_us < " +
+			"writers.since_us THEN excluded.since_us ELSE writers.since_us END")}),
 	}).Create(&rows).Error
 }
 

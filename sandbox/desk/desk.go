@@ -121,7 +121,8 @@ type createInput struct {
 func (d *desk) create(_ context.Context, _ *mcp.CallToolRequest, in createInput) (*mcp.CallToolResult, any, error) {
 	title := strings.Join(strings.Fields(in.Title), " ")
 	if title == "" || utf8.RuneCountInString(title) > maxTitle {
-		return nil, nil, fmt.Errorf("the title has %d characters; it needs 1 to %d", utf8.RuneCountInString(title), maxTitle)
+		return nil, nil, fmt.Errorf("the title has %d characters; it needs 1 to %d", utf8.RuneCountInString(title),
+			maxTitle)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

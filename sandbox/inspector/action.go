@@ -110,7 +110,8 @@ func (w *Inspector) order(ctx context.Context, in orderRequest) error {
 	case err != nil:
 		return err
 	case everywhere != nil:
-		return &httpError{http.StatusConflict, "It stays silent: it is muted in the whole workspace, until /myao go or starter unmute --everywhere."}
+		return &httpError{http.StatusConflict,
+			"It stays silent: it is muted in the whole workspace, until /myao go or starter unmute --everywhere."}
 	case c.TopLevel():
 		return nil
 	}
@@ -147,9 +148,10 @@ func (w *Inspector) remember(ctx context.Context, _ rememberRequest) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, triggerTimeout)
 	defer cancel()
-	err := system.Client.ScheduleClient().GetHandle(ctx, temporal.MemorySchedule).Trigger(ctx, client.ScheduleTriggerOptions{
-		Overlap: enumspb.SCHEDULE_OVERLAP_POLICY_BUFFER_ONE,
-	})
+	err := system.Client.ScheduleClient().GetHandle(ctx, temporal.MemorySchedule).
+		Trigger(ctx, client.ScheduleTriggerOptions{
+			Overlap: enumspb.SCHEDULE_OVERLAP_POLICY_BUFFER_ONE,
+		})
 	var none *serviceerror.NotFound
 	switch {
 	case errors.As(err, &none):

@@ -57,14 +57,17 @@ func (w *Inspector) memories(ctx context.Context, db *store.Store, c chat.Conver
 	})
 	for _, k := range held.Channels {
 		if k.LongTerm != "" {
-			all = append(all, memory{Scope: "channel", Channel: k.ChannelID, Name: k.ChannelName, Term: chat.LongTerm, Text: k.LongTerm, At: made.byID[k.LongID]})
+			all = append(all, memory{Scope: "channel", Channel: k.ChannelID, Name: k.ChannelName, Term: chat.LongTerm,
+				Text: k.LongTerm, At: made.byID[k.LongID]})
 		}
 		if k.ShortTerm != "" {
-			all = append(all, memory{Scope: "channel", Channel: k.ChannelID, Name: k.ChannelName, Term: chat.ShortTerm, Text: k.ShortTerm, At: made.byID[k.ShortID]})
+			all = append(all, memory{Scope: "channel", Channel: k.ChannelID, Name: k.ChannelName, Term: chat.ShortTerm,
+				Text: k.ShortTerm, At: made.byID[k.ShortID]})
 		}
 	}
 	for _, ts := range slices.Sorted(maps.Keys(held.Threads)) {
-		all = append(all, memory{Scope: "thread", Channel: c.Channel, Thread: ts, Term: chat.ShortTerm, Text: held.Threads[ts], At: made.byThread[ts]})
+		all = append(all, memory{Scope: "thread", Channel: c.Channel, Thread: ts, Term: chat.ShortTerm,
+			Text: held.Threads[ts], At: made.byThread[ts]})
 	}
 	return all, nil
 }

@@ -103,7 +103,8 @@ type answer struct {
 func (w *Inspector) observe(c chat.Conversation) *observer {
 	return &observer{
 		w: w, c: c, answers: make(chan answer, 1),
-		view: view{Conversation: c, Workflow: c.ID(), Timeline: timeline.Timeline{Conversation: c, Entries: []timeline.Entry{}}, Memories: []memory{}, Notes: []chat.Note{}, Promises: []store.Promise{}},
+		view: view{Conversation: c, Workflow: c.ID(), Timeline: timeline.Timeline{Conversation: c,
+			Entries: []timeline.Entry{}}, Memories: []memory{}, Notes: []chat.Note{}, Promises: []store.Promise{}},
 	}
 }
 
@@ -214,8 +215,9 @@ func (l *observer) read(ctx context.Context, system *operator.Operator) error {
 		return err
 	}
 	timeline, err := timeline.Read(ctx, db, l.c, timeline.Options{
-		Limit: timelineMessages, Prices: l.w.Config.LLM.Prices, LedgerSince: l.w.Config.Retention.LedgerSince(l.w.Clock()),
-		Settings: settings[channel],
+		Limit: timelineMessages, Prices: l.w.Config.LLM.Prices,
+		LedgerSince: l.w.Config.Retention.LedgerSince(l.w.Clock()),
+		Settings:    settings[channel],
 	})
 	if err != nil {
 		return err
@@ -300,9 +302,11 @@ func (l *observer) problem(worker WorkerState) string {
 		problems = append(problems, "the worker does not answer")
 	case worker == Running:
 	case l.view.State == nil:
-		problems = append(problems, "the worker is "+string(worker)+"; without it the state of the conversation is unknown")
+		problems = append(problems, "the worker is "+string(worker)+
+			"; without it the state of the conversation is unknown")
 	default:
-		problems = append(problems, "the worker is "+string(worker)+"; this is the last known state of the conversation")
+		problems = append(problems, "the worker is "+string(worker)+
+			"; this is the last known state of the conversation")
 	}
 	if l.databaseErr != nil {
 		problems = append(problems, "the database does not answer: "+l.databaseErr.Error())

@@ -23,7 +23,8 @@ func modelBackend(model llm.Model) backend {
 			refuse(http.StatusNotFound, "the demo model needs OpenAI's protocol")
 			return
 		}
-		asked := llm.Request{Purpose: q.purpose, Model: q.Model, System: q.System, Prompt: q.User, Files: q.Files, Tools: q.Tools, Turns: q.Turns}
+		asked := llm.Request{Purpose: q.purpose, Model: q.Model, System: q.System, Prompt: q.User, Files: q.Files,
+			Tools: q.Tools, Turns: q.Turns}
 		if q.Judgment() {
 			var err error
 			if asked.Schema, err = readSchema(q.Call); err != nil {

@@ -25,7 +25,8 @@ type entry struct {
 }
 
 func (e entry) bytes() int {
-	return len(e.decision) + len(e.Model) + len(e.System) + len(e.Prompt) + len(e.Tools) + len(e.LookedUp) + len(e.Answer) + len(e.Error)
+	return len(e.decision) + len(e.Model) + len(e.System) + len(e.Prompt) + len(e.Tools) + len(e.LookedUp) +
+		len(e.Answer) + len(e.Error)
 }
 
 // add adds an exchange and drops the oldest ones beyond the limits.

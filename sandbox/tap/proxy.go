@@ -27,7 +27,8 @@ func providerBackend(upstream *url.URL, transport http.RoundTripper) backend {
 				// The transport then compresses and decompresses on its own.
 				p.Out.Header.Del("Accept-Encoding")
 				body := []byte(q.Body)
-				if provider, err := providers.Named(config.Provider(q.Provider)); err == nil && provider.Forward != nil {
+				if provider, err := providers.Named(config.Provider(q.Provider)); err == nil &&
+					provider.Forward != nil {
 					body = provider.Forward(p.Out, upstream, body)
 				}
 				if user := upstream.User; user != nil && p.Out.Header.Get("Authorization") == "" {

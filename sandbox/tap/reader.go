@@ -45,8 +45,9 @@ func (m reader) read(ctx context.Context, asked llmtest.Call, res *http.Response
 	}
 	// The answer is complete, even if the bot no longer waits for it.
 	ctx = context.WithValue(context.WithoutCancel(ctx), answerKey{}, &http.Response{
-		StatusCode: res.StatusCode, Status: res.Status, Proto: res.Proto, ProtoMajor: res.ProtoMajor, ProtoMinor: res.ProtoMinor,
-		Header: res.Header.Clone(), Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+		StatusCode: res.StatusCode, Status: res.Status, Proto: res.Proto, ProtoMajor: res.ProtoMajor,
+		ProtoMinor: res.ProtoMinor,
+		Header:     res.Header.Clone(), Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
 	})
 	r := llm.Request{Model: "any", Prompt: "any"}
 	if len(asked.Tools) > 0 && res.StatusCode < 300 { // after a refusal an adapter may ask once more

@@ -95,7 +95,8 @@ func (t *Tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	q.At, q.purpose = t.now(), t.purpose(q.Call)
-	x := Exchange{Purpose: q.purpose, Model: q.Model, At: q.At, System: q.System, Prompt: withFiles(q.User, q.Files), Tools: declared(q.Tools), LookedUp: lookedUp(q.Turns)}
+	x := Exchange{Purpose: q.purpose, Model: q.Model, At: q.At, System: q.System, Prompt: withFiles(q.User, q.Files),
+		Tools: declared(q.Tools), LookedUp: lookedUp(q.Turns)}
 	note := func(answer, fault string) {
 		x.Answer, x.Error = answer, fault
 		t.history.add(llm.DecisionOf(r.Header.Get(llm.ClientRequestIDHeader)), x.redacted(secrets(r)))

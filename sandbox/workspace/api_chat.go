@@ -104,7 +104,8 @@ func (c *call) postTarget() (*Channel, error) {
 // compose makes the bot's message from the arguments.
 func (c *call) compose(most int) (*Message, error) {
 	m := &Message{
-		Type: "message", User: c.bot.UserID, BotID: c.bot.BotID, AppID: c.bot.AppID, Team: c.cfg.Team, Text: c.Get("text"),
+		Type: "message", User: c.bot.UserID, BotID: c.bot.BotID, AppID: c.bot.AppID, Team: c.cfg.Team,
+		Text:       c.Get("text"),
 		BotProfile: &BotProfile{ID: c.bot.BotID, AppID: c.bot.AppID, Name: c.bot.Name, TeamID: c.cfg.Team},
 	}
 	if markdown := c.Get("markdown_text"); markdown != "" {
@@ -144,7 +145,8 @@ func (c *call) compose(most int) (*Message, error) {
 		if len(raw) > maxMetadata {
 			return nil, apiError("metadata_too_large")
 		}
-		if json.Unmarshal([]byte(raw), &m.Metadata) != nil || m.Metadata == nil || m.Metadata.EventType == "" || m.Metadata.EventPayload == nil {
+		if json.Unmarshal([]byte(raw), &m.Metadata) != nil || m.Metadata == nil || m.Metadata.EventType == "" ||
+			m.Metadata.EventPayload == nil {
 			return nil, apiError("invalid_metadata_format")
 		}
 	}

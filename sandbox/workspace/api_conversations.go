@@ -141,7 +141,10 @@ func (c *call) usersConversations() (reply, error) {
 	if who == "" {
 		who = c.bot.UserID
 	}
-	answer, err := c.conversations(func(ch *Channel) bool { return slices.Contains(ch.Members, who) && (ch.Kind == Public || c.botIn(ch)) })
+	answer, err := c.conversations(func(ch *Channel) bool {
+		return slices.Contains(ch.Members, who) &&
+			(ch.Kind == Public || c.botIn(ch))
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +199,8 @@ func (c *call) types() ([]Kind, error) {
 	setDefault(&types, "public_channel")
 	var kinds []Kind
 	for name := range strings.SplitSeq(types, ",") {
-		kind, ok := map[string]Kind{"public_channel": Public, "private_channel": Private, "im": DM, "mpim": GroupDM}[name]
+		kind, ok := map[string]Kind{"public_channel": Public, "private_channel": Private, "im": DM,
+			"mpim": GroupDM}[name]
 		if !ok {
 			return nil, apiError("invalid_types")
 		}

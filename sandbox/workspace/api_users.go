@@ -44,7 +44,8 @@ func (w *Workspace) profile(u *User) reply {
 	r := reply{
 		"id": u.ID, "team_id": u.Team, "name": u.Name, "real_name": u.RealName, "deleted": u.Deleted,
 		"tz": zone.String(), "tz_label": label, "tz_offset": offset,
-		"is_bot": u.Bot, "is_app_user": false, "is_restricted": u.Guest, "is_ultra_restricted": false, "updated": 0, "profile": profile,
+		"is_bot": u.Bot, "is_app_user": false, "is_restricted": u.Guest, "is_ultra_restricted": false, "updated": 0,
+		"profile": profile,
 	}
 	if u.Team != w.cfg.Team {
 		r["is_stranger"] = true
@@ -59,7 +60,8 @@ func (w *Workspace) profile(u *User) reply {
 func (c *call) botsInfo() (reply, error) {
 	for _, u := range c.users {
 		if u.BotID != "" && u.BotID == c.Get("bot") {
-			return reply{"bot": reply{"id": u.BotID, "deleted": false, "name": u.Name, "app_id": c.bot.AppID, "user_id": u.ID, "updated": 0}}, nil
+			return reply{"bot": reply{"id": u.BotID, "deleted": false, "name": u.Name, "app_id": c.bot.AppID,
+				"user_id": u.ID, "updated": 0}}, nil
 		}
 	}
 	for _, ch := range c.channels {

@@ -57,7 +57,8 @@ type changeEvent struct {
 func (w *Workspace) emitMessage(c *Channel, m *Message) {
 	wire := messageEvent{Message: *w.wireMessage(c, m), Channel: c.ID, EventTS: m.TS, ChannelType: c.Kind}
 	mention := w.mentioned(c, m)
-	w.emitAs(c, m.TS, wire, Event{Type: "message", Subtype: m.Subtype, TS: m.TS, User: m.User, Text: m.Text, Mention: mention})
+	w.emitAs(c, m.TS, wire, Event{Type: "message", Subtype: m.Subtype, TS: m.TS, User: m.User, Text: m.Text,
+		Mention: mention})
 	if mention {
 		w.emitMention(c, m, m.TS)
 	}
@@ -89,9 +90,11 @@ func (w *Workspace) emitMention(c *Channel, m *Message, eventTS string) {
 
 func (w *Workspace) emitChanged(c *Channel, eventTS string, m, before *Message) {
 	w.emitAs(c, eventTS, changeEvent{
-		Type: "message", Subtype: "message_changed", Message: w.wireMessage(c, m), PreviousMessage: w.wireMessage(c, before),
-		Hidden: true, Channel: c.ID, ChannelType: c.Kind, TS: eventTS, EventTS: eventTS,
-	}, Event{Type: "message", Subtype: "message_changed", TS: m.TS, User: m.User, Text: m.Text, Mention: w.mentioned(c, m)})
+		Type: "message", Subtype: "message_changed", Message: w.wireMessage(c, m),
+		PreviousMessage: w.wireMessage(c, before),
+		Hidden:          true, Channel: c.ID, ChannelType: c.Kind, TS: eventTS, EventTS: eventTS,
+	}, Event{Type: "message", Subtype: "message_changed", TS: m.TS, User: m.User, Text: m.Text,
+		Mention: w.mentioned(c, m)})
 	if m.Edited != nil && w.mentioned(c, m) {
 		// Every edit of a message that mentions the bot fires app_mention again, even for a
 		// corrected typo, with the message's old ts and an edited field

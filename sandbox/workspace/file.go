@@ -73,7 +73,8 @@ func contentType(content []byte) string {
 // filetypes are Slack's names of types that differ from the extension
 // (docs.slack.dev/reference/objects/file-object, "File types").
 var filetypes = map[string]string{
-	"txt": "text", "log": "text", "": "text", "jpeg": "jpg", "md": "markdown", "py": "python", "js": "javascript", "sh": "shell", "yml": "yaml", "htm": "html",
+	"txt": "text", "log": "text", "": "text", "jpeg": "jpg", "md": "markdown", "py": "python", "js": "javascript",
+	"sh": "shell", "yml": "yaml", "htm": "html",
 }
 
 // store keeps the files of a new message. Callers hold mu.
@@ -174,7 +175,8 @@ func (c *call) filesInfo() (reply, error) {
 	case f.Mode == tombstone:
 		return nil, apiError("file_deleted")
 	}
-	answer := reply{"file": c.addressed([]File{f.File})[0], "comments": []any{}, "response_metadata": reply{"next_cursor": ""}}
+	answer := reply{"file": c.addressed([]File{f.File})[0], "comments": []any{},
+		"response_metadata": reply{"next_cursor": ""}}
 	if f.Mode == "snippet" {
 		text := beginningOf(string(f.content), snippetBytes)
 		answer["content"], answer["is_truncated"] = text, len(text) < len(f.content)

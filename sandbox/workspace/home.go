@@ -39,8 +39,9 @@ func (w *Workspace) Home(user string) json.RawMessage {
 
 func (w *Workspace) wireHome(user string) map[string]any {
 	return map[string]any{
-		"id": "V" + user, "team_id": w.cfg.Team, "type": "home", "blocks": w.homes[user], "private_metadata": "", "callback_id": "",
-		"app_id": w.bot.AppID, "app_installed_team_id": w.cfg.Team, "bot_id": w.bot.BotID,
+		"id": "V" + user, "team_id": w.cfg.Team, "type": "home", "blocks": w.homes[user], "private_metadata": "",
+		"callback_id": "",
+		"app_id":      w.bot.AppID, "app_installed_team_id": w.cfg.Team, "bot_id": w.bot.BotID,
 	}
 }
 
@@ -55,14 +56,17 @@ func (w *Workspace) PressHome(user, action, value string) *Interaction {
 	}
 	channel := w.dm(user).ID
 	w.mu.Unlock()
-	return w.interact(channel, user, "interactive", func(_ *Interaction, _ *Channel, u *User, trigger string) map[string]any {
+	return w.interact(channel, user, "interactive", func(_ *Interaction, _ *Channel, u *User,
+		trigger string) map[string]any {
 		view := w.wireHome(user)
 		return map[string]any{
 			"type": "block_actions", "token": "sandbox-verification-token", "api_app_id": w.bot.AppID,
-			"team": map[string]any{"id": w.cfg.Team, "domain": "sandbox"},
-			"user": map[string]any{"id": u.ID, "username": u.Name, "team_id": u.Team, "name": u.Name}, "is_enterprise_install": false, "enterprise": nil,
+			"team":                  map[string]any{"id": w.cfg.Team, "domain": "sandbox"},
+			"user":                  map[string]any{"id": u.ID, "username": u.Name, "team_id": u.Team, "name": u.Name},
+			"is_enterprise_install": false, "enterprise": nil,
 			"container": map[string]any{"type": "view", "view_id": view["id"]}, "view": view, "trigger_id": trigger,
-			"actions": []map[string]any{{"type": "button", "action_id": action, "block_id": "b", "value": value, "action_ts": w.nextTS()}},
+			"actions": []map[string]any{{"type": "button", "action_id": action, "block_id": "b", "value": value,
+				"action_ts": w.nextTS()}},
 		}
 	})
 }
@@ -80,7 +84,8 @@ func (c *call) viewsPublish() (reply, error) {
 	switch {
 	case c.user(user) == nil:
 		return nil, apiError("user_not_found")
-	case json.Unmarshal([]byte(c.Get("view")), &view) != nil, view.Type != "home", json.Unmarshal(view.Blocks, &blocks) != nil, len(blocks) > 100:
+	case json.Unmarshal([]byte(c.Get("view")), &view) != nil, view.Type != "home",
+		json.Unmarshal(view.Blocks, &blocks) != nil, len(blocks) > 100:
 		return nil, apiError("invalid_arguments")
 	}
 	for _, b := range blocks {

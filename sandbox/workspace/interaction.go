@@ -48,12 +48,14 @@ const maxResponses = 5
 // has acknowledged it or AckTimeout has passed.
 func (w *Workspace) Command(channel, user, typed string) *Interaction {
 	name, text, _ := strings.Cut(strings.TrimSpace(typed), " ")
-	return w.interact(channel, user, "slash_commands", func(a *Interaction, c *Channel, u *User, trigger string) map[string]any {
+	return w.interact(channel, user, "slash_commands", func(a *Interaction, c *Channel, u *User,
+		trigger string) map[string]any {
 		return map[string]any{
 			"token": "sandbox-verification-token", "team_id": w.cfg.Team, "team_domain": "sandbox",
 			"channel_id": c.ID, "channel_name": commandChannelName(c), "user_id": u.ID, "user_name": u.Name,
-			"command": name, "text": strings.TrimSpace(text), "api_app_id": w.bot.AppID, "is_enterprise_install": "false",
-			"response_url": a.url, "trigger_id": trigger,
+			"command": name, "text": strings.TrimSpace(text), "api_app_id": w.bot.AppID,
+			"is_enterprise_install": "false",
+			"response_url":          a.url, "trigger_id": trigger,
 		}
 	})
 }
@@ -73,12 +75,14 @@ func commandChannelName(c *Channel) string {
 // Shortcut uses a message shortcut as a user. It returns as Command does
 // (docs.slack.dev/reference/interaction-payloads/shortcuts-interaction-payload).
 func (w *Workspace) Shortcut(channel, user, ts, callback string) *Interaction {
-	return w.interact(channel, user, "interactive", func(a *Interaction, c *Channel, u *User, trigger string) map[string]any {
+	return w.interact(channel, user, "interactive", func(a *Interaction, c *Channel, u *User,
+		trigger string) map[string]any {
 		payload := map[string]any{
 			"type": "message_action", "token": "sandbox-verification-token", "action_ts": w.nextTS(),
 			"team":    map[string]any{"id": w.cfg.Team, "domain": "sandbox"},
 			"user":    map[string]any{"id": u.ID, "username": u.Name, "team_id": u.Team, "name": u.Name},
-			"channel": map[string]any{"id": c.ID, "name": commandChannelName(c)}, "is_enterprise_install": false, "enterprise": nil,
+			"channel": map[string]any{"id": c.ID, "name": commandChannelName(c)}, "is_enterprise_install": false,
+			"enterprise":  nil,
 			"callback_id": callback, "trigger_id": trigger, "response_url": a.url, "message_ts": ts,
 		}
 		if m := c.find(ts); m != nil {
@@ -92,7 +96,8 @@ func (w *Workspace) Shortcut(channel, user, ts, callback string) *Interaction {
 // Command does. Unlike Slack it presses what does not stand there, too, as a forger would
 // (docs.slack.dev/reference/interaction-payloads/block_actions-payload).
 func (w *Workspace) Press(channel, user, ts, action, value string) *Interaction {
-	return w.interact(channel, user, "interactive", func(a *Interaction, c *Channel, u *User, trigger string) map[string]any {
+	return w.interact(channel, user, "interactive", func(a *Interaction, c *Channel, u *User,
+		trigger string) map[string]any {
 		container := map[string]any{"type": "message", "message_ts": ts, "channel_id": c.ID, "is_ephemeral": false}
 		m := c.find(ts)
 		if m != nil && m.ThreadTS != "" {
@@ -103,9 +108,12 @@ func (w *Workspace) Press(channel, user, ts, action, value string) *Interaction 
 			"type": "block_actions", "token": "sandbox-verification-token", "api_app_id": w.bot.AppID,
 			"team":    map[string]any{"id": w.cfg.Team, "domain": "sandbox"},
 			"user":    map[string]any{"id": u.ID, "username": u.Name, "team_id": u.Team, "name": u.Name},
-			"channel": map[string]any{"id": c.ID, "name": commandChannelName(c)}, "is_enterprise_install": false, "enterprise": nil,
-			"container": container, "trigger_id": trigger, "response_url": a.url, "state": map[string]any{"values": map[string]any{}},
-			"actions": []map[string]any{{"type": cmp.Or(kind, "button"), "action_id": action, "block_id": cmp.Or(block, "b"), "value": value, "action_ts": w.nextTS()}},
+			"channel": map[string]any{"id": c.ID, "name": commandChannelName(c)}, "is_enterprise_install": false,
+			"enterprise": nil,
+			"container":  container, "trigger_id": trigger, "response_url": a.url,
+			"state": map[string]any{"values": map[string]any{}},
+			"actions": []map[string]any{{"type": cmp.Or(kind, "button"), "action_id": action,
+				"block_id": cmp.Or(block, "b"), "value": value, "action_ts": w.nextTS()}},
 		}
 		if m != nil {
 			payload["message"] = w.wireMessage(c, m)
@@ -136,7 +144,8 @@ func (m *Message) button(action, value string) (kind, block string) {
 			if json.Unmarshal(raw, &e) != nil || e.ActionID != action {
 				continue
 			}
-			if e.Type == "button" && e.Value == value || e.Type == "feedback_buttons" && (e.Positive.Value == value || e.Negative.Value == value) {
+			if e.Type == "button" && e.Value == value || e.Type == "feedback_buttons" &&
+				(e.Positive.Value == value || e.Negative.Value == value) {
 				return e.Type, b.BlockID
 			}
 		}
@@ -158,7 +167,8 @@ func (w *Workspace) hasButton(in pageRequest) bool {
 
 // interact sends the fields that describe returns to the app. It does not retry: Slack shows
 // the user that it failed.
-func (w *Workspace) interact(channel, user, kind string, describe func(*Interaction, *Channel, *User, string) map[string]any) *Interaction {
+func (w *Workspace) interact(channel, user, kind string, describe func(*Interaction, *Channel, *User,
+	string) map[string]any) *Interaction {
 	a := &Interaction{User: user, Channel: channel, Err: "channel or user not found"}
 	w.mu.Lock()
 	c, u := w.channel(channel), w.user(user)
@@ -184,7 +194,8 @@ func (w *Workspace) interact(channel, user, kind string, describe func(*Interact
 	var answer []byte
 	if w.socket.used() {
 		a.Body = object
-		if answer, err = w.socket.send(ctx, kind, object, map[string]any{"accepts_response_payload": true}); err == nil {
+		if answer, err = w.socket.send(ctx, kind, object,
+			map[string]any{"accepts_response_payload": true}); err == nil {
 			status = http.StatusOK
 		}
 	} else {
@@ -204,7 +215,8 @@ func (w *Workspace) interact(channel, user, kind string, describe func(*Interact
 }
 
 // postInteraction sends an interaction as a form to a sibling of the events URL.
-func (w *Workspace) postInteraction(ctx context.Context, a *Interaction, kind string, fields map[string]any, object []byte) (int, []byte, error) {
+func (w *Workspace) postInteraction(ctx context.Context, a *Interaction, kind string, fields map[string]any,
+	object []byte) (int, []byte, error) {
 	form, path := url.Values{}, "interactions"
 	if kind == "slash_commands" {
 		path = "commands"
@@ -220,7 +232,8 @@ func (w *Workspace) postInteraction(ctx context.Context, a *Interaction, kind st
 
 // PostSignedForm posts a signed form to a sibling of the events URL: commands or
 // interactions. Tests replay recorded requests with it.
-func (w *Workspace) PostSignedForm(ctx context.Context, path string, body []byte) (status int, answer []byte, err error) {
+func (w *Workspace) PostSignedForm(ctx context.Context, path string, body []byte) (status int, answer []byte,
+	err error) {
 	header := w.Sign(body, w.skewed(time.Now()))
 	header.Set("Content-Type", "application/x-www-form-urlencoded")
 	return w.out.sendTo(ctx, path, body, header)
@@ -234,7 +247,8 @@ func (w *Workspace) respond(a *Interaction, r Response) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r.At = time.Now()
-	m := &Message{Type: "message", User: w.bot.UserID, BotID: w.bot.BotID, AppID: w.bot.AppID, Text: r.Text, TS: w.nextTS(), ThreadTS: a.thread}
+	m := &Message{Type: "message", User: w.bot.UserID, BotID: w.bot.BotID, AppID: w.bot.AppID, Text: r.Text,
+		TS: w.nextTS(), ThreadTS: a.thread}
 	w.responses[a] = append(w.responses[a], r)
 	w.ephemeral = append(w.ephemeral, Post{Channel: a.Channel, At: w.cfg.Clock(), For: a.User, Message: *m})
 	w.hub.send(change{Kind: "ephemeral", Channel: a.Channel, User: a.User, Message: m})

@@ -162,7 +162,8 @@ func (w *Workspace) Rename(channel, name string) {
 	}
 	old := c.Name
 	c.Name = name
-	w.announce(c, &Message{Subtype: subtypePrefix(c) + "name", OldName: old, Name: name, Text: `has renamed the channel from "` + old + `" to "` + name + `"`})
+	w.announce(c, &Message{Subtype: subtypePrefix(c) + "name", OldName: old, Name: name,
+		Text: `has renamed the channel from "` + old + `" to "` + name + `"`})
 }
 
 // announce posts m as the channel's first member.
@@ -209,7 +210,8 @@ func (w *Workspace) membership(channel, user string, joined bool) {
 		verb, event, text = "join", "member_joined_channel", " has joined the channel"
 		c.Members = append(c.Members, user)
 	}
-	m := &Message{Type: "message", Subtype: subtypePrefix(c) + verb, User: user, Text: "<@" + user + ">" + text, TS: w.nextTS()}
+	m := &Message{Type: "message", Subtype: subtypePrefix(c) + verb, User: user, Text: "<@" + user + ">" + text,
+		TS: w.nextTS()}
 	w.insert(c, m)
 	w.emitMessage(c, m)
 	w.emit(c, event, m.TS, map[string]any{

@@ -94,7 +94,8 @@ func (m *Message) clone() *Message {
 
 // insert adds a message in order of ts and updates its thread's parent. Callers hold mu.
 func (w *Workspace) insert(c *Channel, m *Message) {
-	at, _ := slices.BinarySearchFunc(c.messages, m.TS, func(m *Message, ts string) int { return strings.Compare(m.TS, ts) })
+	at, _ := slices.BinarySearchFunc(c.messages, m.TS,
+		func(m *Message, ts string) int { return strings.Compare(m.TS, ts) })
 	c.messages = slices.Insert(c.messages, at, m)
 	if root := c.find(m.ThreadTS); root != nil && m.Reply() {
 		c.recount(root)
@@ -108,7 +109,8 @@ func (c *Channel) find(ts string) *Message {
 	if ts == "" {
 		return nil
 	}
-	at, ok := slices.BinarySearchFunc(c.messages, ts, func(m *Message, ts string) int { return strings.Compare(m.TS, ts) })
+	at, ok := slices.BinarySearchFunc(c.messages, ts,
+		func(m *Message, ts string) int { return strings.Compare(m.TS, ts) })
 	if !ok {
 		return nil
 	}

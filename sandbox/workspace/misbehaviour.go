@@ -19,11 +19,16 @@ type Misbehaviour struct {
 // misbehaviour lists the page's faults. "order" applies to one event and switches itself
 // off, because two events are needed to be out of order.
 var misbehaviour = []Misbehaviour{
-	{Name: "limited", Title: "Refuse to post: rate limited for 5 s", call: &Fault{Method: "chat.postMessage", Status: http.StatusTooManyRequests, RetryAfter: "5"}},
-	{Name: "lost", Title: "Post, but lose the answer", call: &Fault{Method: "chat.postMessage", LoseAnswer: true, AfterEffect: true}},
-	{Name: "broken", Title: "Post, but answer 503", call: &Fault{Method: "chat.postMessage", Status: http.StatusServiceUnavailable, AfterEffect: true}},
-	{Name: "down", Title: "Refuse to post: answer 503", call: &Fault{Method: "chat.postMessage", Status: http.StatusServiceUnavailable}},
-	{Name: "again", Title: "Deliver every event three times", event: &EventFault{RedeliverAfter: []time.Duration{0, 5 * time.Second}}},
+	{Name: "limited", Title: "Refuse to post: rate limited for 5 s", call: &Fault{Method: "chat.postMessage",
+		Status: http.StatusTooManyRequests, RetryAfter: "5"}},
+	{Name: "lost", Title: "Post, but lose the answer", call: &Fault{Method: "chat.postMessage", LoseAnswer: true,
+		AfterEffect: true}},
+	{Name: "broken", Title: "Post, but answer 503", call: &Fault{Method: "chat.postMessage",
+		Status: http.StatusServiceUnavailable, AfterEffect: true}},
+	{Name: "down", Title: "Refuse to post: answer 503", call: &Fault{Method: "chat.postMessage",
+		Status: http.StatusServiceUnavailable}},
+	{Name: "again", Title: "Deliver every event three times",
+		event: &EventFault{RedeliverAfter: []time.Duration{0, 5 * time.Second}}},
 	{Name: "order", Title: "Deliver the next event after the one that follows", event: &EventFault{Times: 1, Hold: 1}},
 }
 

@@ -42,7 +42,8 @@ func (c *call) viewsOpen() (reply, error) {
 		Blocks []json.RawMessage     `json:"blocks"`
 	}
 	raw := c.Get("view")
-	if json.Unmarshal([]byte(raw), &view) != nil || view.Type != "modal" || view.Title.Text == "" || len([]rune(view.Title.Text)) > 24 || len(view.Blocks) == 0 {
+	if json.Unmarshal([]byte(raw), &view) != nil || view.Type != "modal" || view.Title.Text == "" ||
+		len([]rune(view.Title.Text)) > 24 || len(view.Blocks) == 0 {
 		return nil, apiError("invalid_arguments")
 	}
 	t.used = true
@@ -72,7 +73,8 @@ func (w *Workspace) Submit(id string, entered map[string]map[string]string) *Int
 	}
 	m := w.modals[at]
 	w.mu.Unlock()
-	a := w.interact(m.Channel, m.User, "interactive", func(_ *Interaction, _ *Channel, u *User, trigger string) map[string]any {
+	a := w.interact(m.Channel, m.User, "interactive", func(_ *Interaction, _ *Channel, u *User,
+		trigger string) map[string]any {
 		values := map[string]map[string]any{}
 		for block, elements := range entered {
 			values[block] = map[string]any{}
@@ -86,13 +88,16 @@ func (w *Workspace) Submit(id string, entered map[string]map[string]string) *Int
 		}
 		view := map[string]any{}
 		_ = json.Unmarshal(m.View, &view)
-		view["id"], view["team_id"], view["app_id"], view["app_installed_team_id"] = m.ID, w.cfg.Team, w.bot.AppID, w.cfg.Team
+		view["id"], view["team_id"], view["app_id"], view["app_installed_team_id"] = m.ID, w.cfg.Team, w.bot.AppID,
+			w.cfg.Team
 		view["state"] = map[string]any{"values": values}
 		return map[string]any{
-			"type": "view_submission", "token": "sandbox-verification-token", "api_app_id": w.bot.AppID, "trigger_id": trigger,
-			"team": map[string]any{"id": w.cfg.Team, "domain": "sandbox"}, "is_enterprise_install": false, "enterprise": nil,
-			"user": map[string]any{"id": u.ID, "username": u.Name, "team_id": u.Team, "name": u.Name},
-			"view": view, "response_urls": []any{},
+			"type": "view_submission", "token": "sandbox-verification-token", "api_app_id": w.bot.AppID,
+			"trigger_id": trigger,
+			"team":       map[string]any{"id": w.cfg.Team, "domain": "sandbox"}, "is_enterprise_install": false,
+			"enterprise": nil,
+			"user":       map[string]any{"id": u.ID, "username": u.Name, "team_id": u.Team, "name": u.Name},
+			"view":       view, "response_urls": []any{},
 		}
 	})
 	if a.Status == 200 {

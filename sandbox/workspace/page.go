@@ -20,7 +20,8 @@ import (
 var assets embed.FS
 
 // policy lets the page load only its own files.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // routePage serves the page and its API, to this machine only.
 func (w *Workspace) routePage(mux *http.ServeMux) {
@@ -56,7 +57,8 @@ func (w *Workspace) routePage(mux *http.ServeMux) {
 	mux.Handle("GET /sandbox/changes", requireLocal(http.HandlerFunc(w.pageChanges)))
 	mux.Handle("GET /sandbox/file", requireLocal(http.HandlerFunc(w.pageFile)))
 	for name, do := range map[string]func(pageRequest) error{
-		"say": w.pageSay, "edit": w.pageEdit, "delete": w.pageDelete, "react": w.pageReact, "click": w.pageClick, "submit": w.pageSubmit, "misbehave": w.pageMisbehave, "home": w.pageHome, "homeclick": w.pageHomeClick,
+		"say": w.pageSay, "edit": w.pageEdit, "delete": w.pageDelete, "react": w.pageReact, "click": w.pageClick,
+		"submit": w.pageSubmit, "misbehave": w.pageMisbehave, "home": w.pageHome, "homeclick": w.pageHomeClick,
 	} {
 		mux.Handle("POST /sandbox/"+name, requireLocal(requireJSON(action(do))))
 	}
@@ -75,7 +77,8 @@ func requireLocal(next http.Handler) http.Handler { return requireHost("", next)
 func requireHost(name string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		origin, host := r.Header.Get("Origin"), hostname(r.Host)
-		if !loopback(host) && (name == "" || host != name) || r.Method != http.MethodGet && origin != "" && origin != "http://"+r.Host {
+		if !loopback(host) && (name == "" || host != name) || r.Method != http.MethodGet && origin != "" &&
+			origin != "http://"+r.Host {
 			http.Error(rw, "the sandbox answers only pages of this machine", http.StatusForbidden)
 			return
 		}
@@ -133,7 +136,9 @@ func (w *Workspace) state() ([]byte, error) {
 	faults := w.misbehaviour()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	state := map[string]any{"team": w.cfg.Team, "bot": w.bot, "users": w.users, "hint": w.cfg.Hint, "workflows": w.workflows(), "misbehaviour": faults, "statuses": w.shownStatuses(), "homes": w.homes, "tools": toolStatuses()}
+	state := map[string]any{"team": w.cfg.Team, "bot": w.bot, "users": w.users, "hint": w.cfg.Hint,
+		"workflows": w.workflows(), "misbehaviour": faults, "statuses": w.shownStatuses(), "homes": w.homes,
+		"tools": toolStatuses()}
 	var channels []pageChannel
 	for _, c := range w.channels {
 		p := pageChannel{ID: c.ID, Kind: c.Kind, Name: c.Name, Members: c.Members, Messages: []*Message{}}
@@ -154,7 +159,8 @@ func (w *Workspace) workflows() string {
 	if w.cfg.TemporalUI == "" {
 		return ""
 	}
-	return strings.TrimRight(w.cfg.TemporalUI, "/") + "/namespaces/" + cmp.Or(w.cfg.Namespace, "default") + "/workflows/"
+	return strings.TrimRight(w.cfg.TemporalUI, "/") + "/namespaces/" + cmp.Or(w.cfg.Namespace, "default") +
+		"/workflows/"
 }
 
 func (w *Workspace) workflow(c chat.Conversation) string {

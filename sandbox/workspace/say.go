@@ -47,7 +47,8 @@ type App struct {
 func (w *Workspace) Say(channel, user, text string, opts ...SayOption) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	m := &Message{Type: "message", User: user, Text: text, Team: w.cfg.Team, ClientMsgID: "00000000-0000-4000-8000-" + strings.Repeat("0", 5) + w.nextID("")}
+	m := &Message{Type: "message", User: user, Text: text, Team: w.cfg.Team, ClientMsgID: "00000000-0000-4000-8000-" +
+		strings.Repeat("0", 5) + w.nextID("")}
 	if u := w.user(user); u != nil && u.Team != w.cfg.Team {
 		// Messages from another workspace carry its team (docs.slack.dev/apis/slack-connect).
 		m.Team, m.UserTeam, m.SourceTeam = u.Team, u.Team, u.Team
@@ -64,7 +65,8 @@ func (w *Workspace) SayAsApp(channel string, by App, text string, opts ...SayOpt
 	if by.UserID == "" {
 		m.Subtype, m.Username = "bot_message", by.Name
 	} else {
-		if u, c := w.user(by.UserID), w.channel(channel); u != nil && c != nil && !slices.Contains(c.Members, by.UserID) {
+		if u, c := w.user(by.UserID), w.channel(channel); u != nil && c != nil &&
+			!slices.Contains(c.Members, by.UserID) {
 			u.Bot, u.BotID = true, by.BotID
 		}
 		m.Team, m.AppID = w.cfg.Team, "A0OTHER"
@@ -171,9 +173,11 @@ func (w *Workspace) remove(c *Channel, m *Message) {
 	if m.ReplyCount > 0 {
 		// A parent with replies becomes a tombstone by Slack's own user, and the event is
 		// message_changed (seen in github.com/42wim/matterbridge/issues/600).
-		*m = Message{Type: "message", Subtype: "tombstone", Hidden: true, User: "USLACKBOT", Text: "This message was deleted.",
-			TS: m.TS, ThreadTS: m.TS, ParentUserID: "USLACKBOT",
-			ReplyCount: m.ReplyCount, ReplyUsersCount: m.ReplyUsersCount, LatestReply: m.LatestReply, ReplyUsers: m.ReplyUsers}
+		*m = Message{Type: "message", Subtype: "tombstone", Hidden: true, User: "USLACKBOT",
+			Text: "This message was deleted.",
+			TS:   m.TS, ThreadTS: m.TS, ParentUserID: "USLACKBOT",
+			ReplyCount: m.ReplyCount, ReplyUsersCount: m.ReplyUsersCount, LatestReply: m.LatestReply,
+			ReplyUsers: m.ReplyUsers}
 		w.hub.send(change{Kind: "message", Channel: c.ID, Message: m.clone()})
 		w.emitChanged(c, now, m, before)
 		return

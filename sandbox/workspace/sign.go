@@ -33,7 +33,8 @@ func (w *Workspace) Sign(body []byte, at time.Time) http.Header {
 // (docs.slack.dev/reference/events/url_verification).
 func (w *Workspace) VerifyURL(ctx context.Context) error {
 	const challenge = "3eZbrw1aB10FEMAGAZd4FyFQ"
-	body, err := json.Marshal(map[string]string{"token": "sandbox-verification-token", "challenge": challenge, "type": "url_verification"})
+	body, err := json.Marshal(map[string]string{"token": "sandbox-verification-token", "challenge": challenge,
+		"type": "url_verification"})
 	if err != nil {
 		return err
 	}

@@ -212,7 +212,8 @@ func (w *Workspace) DisconnectSockets(reason string) {
 	open := append([]*socket(nil), w.socket.open...)
 	w.socket.mu.Unlock()
 	for _, k := range open {
-		k.write(map[string]any{"type": "disconnect", "reason": reason, "debug_info": map[string]string{"host": "sandbox"}})
+		k.write(map[string]any{"type": "disconnect", "reason": reason,
+			"debug_info": map[string]string{"host": "sandbox"}})
 		k.conn.Close()
 	}
 }

@@ -40,11 +40,15 @@ func (c *call) setStatus() (reply, error) {
 // show changes the status of a thread. Callers hold mu.
 func (w *Workspace) show(channel, thread, status string) {
 	shown := len(w.statuses)
-	w.statuses = slices.DeleteFunc(w.statuses, func(s threadStatus) bool { return s.Channel == channel && s.TS == thread })
+	w.statuses = slices.DeleteFunc(w.statuses, func(s threadStatus) bool {
+		return s.Channel == channel &&
+			s.TS == thread
+	})
 	if status == "" && len(w.statuses) == shown {
 		return
 	}
-	s := threadStatus{Channel: channel, TS: thread, Status: status, Left: statusTime.Milliseconds(), until: w.cfg.Clock().Add(statusTime)}
+	s := threadStatus{Channel: channel, TS: thread, Status: status, Left: statusTime.Milliseconds(),
+		until: w.cfg.Clock().Add(statusTime)}
 	if status != "" {
 		w.statuses = append(w.statuses, s)
 	}

@@ -157,7 +157,8 @@ func New(cfg Config) *Workspace {
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	w.socket = newSockets(w)
 	w.out = newDispatcher(w)
-	w.users = append(w.users, &User{ID: w.bot.UserID, Name: w.bot.Name, RealName: w.bot.Name, Team: cfg.Team, Bot: true, BotID: w.bot.BotID})
+	w.users = append(w.users, &User{ID: w.bot.UserID, Name: w.bot.Name, RealName: w.bot.Name, Team: cfg.Team, Bot: true,
+		BotID: w.bot.BotID})
 	return w
 }
 

@@ -64,13 +64,15 @@ func install(ctx context.Context, registry, version, integrity, file string) err
 	fmt.Printf("Installing axe-core %s into %s: once, some seconds …\n", version, filepath.Dir(file))
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	archive, err := download(ctx, fmt.Sprintf("%s/axe-core/-/axe-core-%s.tgz", strings.TrimRight(registry, "/"), version))
+	archive, err := download(ctx, fmt.Sprintf("%s/axe-core/-/axe-core-%s.tgz", strings.TrimRight(registry, "/"),
+		version))
 	if err != nil {
 		return fmt.Errorf("download axe-core: %w", err)
 	}
 	sum := sha512.Sum512(archive)
 	if got := "sha512-" + base64.StdEncoding.EncodeToString(sum[:]); got != integrity {
-		return fmt.Errorf("axe-core %s is not what was pinned: its archive has the hash %s, want %s", version, got, integrity)
+		return fmt.Errorf("axe-core %s is not what was pinned: its archive has the hash %s, want %s", version, got,
+			integrity)
 	}
 	content, err := unpack(archive)
 	if err != nil {

@@ -162,11 +162,13 @@ func notices() ([]byte, error) {
 		}); err != nil {
 			return nil, err
 		}
-		if i := slices.IndexFunc(names[m.path], func(name string) bool { return slices.Contains(forbidden, name) }); i >= 0 {
+		if i := slices.IndexFunc(names[m.path],
+			func(name string) bool { return slices.Contains(forbidden, name) }); i >= 0 {
 			return nil, fmt.Errorf("%s has the licence %s, whose duties a notice does not fulfil", m, names[m.path][i])
 		}
 		if len(names[m.path]) == 0 && supplemented[m.path] == "" {
-			return nil, fmt.Errorf("%s has no licence that this program knows: read it, and add it to scripts/notices/main.go", m)
+			return nil, fmt.Errorf("%s has no licence that this program knows: read it, and add it to "+
+				"scripts/notices/main.go", m)
 		}
 	}
 	return format(modules, names, texts), nil
@@ -179,7 +181,8 @@ func linked() ([]*module, error) {
 	for i, p := range platforms.All {
 		group.Go(func() error {
 			cmd := exec.Command("go", append([]string{"list", "-deps", "-f",
-				"{{.Dir}}\t{{with .Module}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{.Main}}{{end}}"}, platforms.Programs...)...)
+				"{{.Dir}}\t{{with .Module}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{.Main}}{{end}}"},
+				platforms.Programs...)...)
 			cmd.Env = append(os.Environ(), p.Env()...)
 			cmd.Stderr = os.Stderr
 			var err error
@@ -286,8 +289,10 @@ func format(modules []*module, names map[string][]string, texts map[string]*text
 	for _, m := range modules {
 		fmt.Fprintf(&out, "%s: %s\n", m, cmp.Or(strings.Join(names[m.path], ", "), "see its text"))
 	}
-	for _, t := range slices.SortedFunc(maps.Values(texts), func(a, b *text) int { return cmp.Compare(a.files[0], b.files[0]) }) {
-		fmt.Fprintf(&out, "\n%s\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), strings.Join(t.files, "\n"), strings.Repeat("-", 80), t.content)
+	for _, t := range slices.SortedFunc(maps.Values(texts),
+		func(a, b *text) int { return cmp.Compare(a.files[0], b.files[0]) }) {
+		fmt.Fprintf(&out, "\n%s\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), strings.Join(t.files, "\n"),
+			strings.Repeat("-", 80), t.content)
 	}
 	return out.Bytes()
 }

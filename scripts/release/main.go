@@ -38,7 +38,10 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: release [-check] [-platform OS/ARCH] DIR")
 		os.Exit(2)
 	}
-	all := slices.DeleteFunc(slices.Clone(platforms.All), func(p platforms.Platform) bool { return *only != "" && *only != p.OS+"/"+p.Arch })
+	all := slices.DeleteFunc(slices.Clone(platforms.All), func(p platforms.Platform) bool {
+		return *only != "" &&
+			*only != p.OS+"/"+p.Arch
+	})
 	if err := release(ctx, flag.Arg(0), all, *check); err != nil {
 		fmt.Fprintf(os.Stderr, "release: %v\n", err)
 		os.Exit(1)
@@ -64,7 +67,8 @@ func release(ctx context.Context, dir string, all []platforms.Platform, check bo
 		return err
 	}
 	second := builder{
-		revision: revision, src: filepath.Join(temp, "in", "another", "directory"), out: filepath.Join(temp, "second"), cache: filepath.Join(temp, "cache"),
+		revision: revision, src: filepath.Join(temp, "in", "another", "directory"), out: filepath.Join(temp, "second"),
+		cache: filepath.Join(temp, "cache"),
 	}
 	if err := second.build(ctx, all); err != nil {
 		return err
@@ -121,7 +125,8 @@ func (b *builder) build(ctx context.Context, all []platforms.Platform) error {
 
 // clone gets the commit.
 func (b *builder) clone(ctx context.Context) error {
-	for _, args := range [][]string{{"clone", "--quiet", "--no-checkout", ".", b.src}, {"-C", b.src, "checkout", "--quiet", "--detach", b.revision}} {
+	for _, args := range [][]string{{"clone", "--quiet", "--no-checkout", ".", b.src},
+		{"-C", b.src, "checkout", "--quiet", "--detach", b.revision}} {
 		if _, err := output(ctx, "", nil, "git", args...); err != nil {
 			return err
 		}
@@ -143,7 +148,8 @@ func (b *builder) archive(ctx context.Context, p platforms.Platform) error {
 	if b.cache != "" {
 		env = append(env, "GOCACHE="+b.cache)
 	}
-	args := append([]string{"build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w", "-o", built + string(filepath.Separator)}, platforms.Programs...)
+	args := append([]string{"build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w", "-o",
+		built + string(filepath.Separator)}, platforms.Programs...)
 	if _, err := output(ctx, b.src, env, "go", args...); err != nil {
 		return err
 	}
@@ -195,9 +201,12 @@ func (b *builder) files(built string) ([]file, error) {
 		files = append(files, file{p.Name(), filepath.Join(built, p.Name()), true})
 	}
 	for _, f := range []struct{ name, from string }{
-		{"LICENSE", "LICENSE"}, {"THIRD_PARTY_NOTICES", "THIRD_PARTY_NOTICES"}, {"README.md", "README.md"}, {"README.ja.md", "README.ja.md"}, {"CHANGELOG.md", "CHANGELOG.md"},
-		{"config.example.yaml", "config.example.yaml"}, {".env.example", ".env.example"}, {"slack-manifest.yaml", "slack-manifest.yaml"},
-		{"completion/starter.bash", "starter/cli/completion/starter.bash"}, {"completion/_starter", "starter/cli/completion/starter.zsh"},
+		{"LICENSE", "LICENSE"}, {"THIRD_PARTY_NOTICES", "THIRD_PARTY_NOTICES"}, {"README.md", "README.md"},
+		{"README.ja.md", "README.ja.md"}, {"CHANGELOG.md", "CHANGELOG.md"},
+		{"config.example.yaml", "config.example.yaml"}, {".env.example", ".env.example"},
+		{"slack-manifest.yaml", "slack-manifest.yaml"},
+		{"completion/starter.bash", "starter/cli/completion/starter.bash"},
+		{"completion/_starter", "starter/cli/completion/starter.zsh"},
 		{"completion/starter.fish", "starter/cli/completion/starter.fish"},
 	} {
 		files = append(files, file{f.name, filepath.Join(b.src, filepath.FromSlash(f.from)), false})

@@ -64,7 +64,8 @@ func addFile(a archive, name string, f file) error {
 func newArchive(out io.Writer, zipped bool, when time.Time) (archive, error) {
 	if zipped {
 		w := zip.NewWriter(out)
-		w.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) { return flate.NewWriter(out, flate.BestCompression) })
+		w.RegisterCompressor(zip.Deflate,
+			func(out io.Writer) (io.WriteCloser, error) { return flate.NewWriter(out, flate.BestCompression) })
 		return &zipArchive{w, when}, nil
 	}
 	z, err := gzip.NewWriterLevel(out, gzip.BestCompression)
@@ -81,7 +82,8 @@ type tarArchive struct {
 }
 
 func (a *tarArchive) add(name string, size int64, mode os.FileMode, content io.Reader) error {
-	err := a.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: int64(mode), ModTime: a.when, Format: tar.FormatUSTAR})
+	err := a.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: int64(mode), ModTime: a.when,
+		Format: tar.FormatUSTAR})
 	if err == nil {
 		_, err = io.Copy(a, content)
 	}

@@ -126,7 +126,8 @@ func print(programs []string) ([]byte, error) {
 		of.DependsOn = append(of.DependsOn, use.Ref)
 	}
 	out := bill{
-		Format: "CycloneDX", SpecVersion: "1.6", Version: 1, Metadata: metadata{whole}, Dependencies: append([]dependency{of}, uses...),
+		Format: "CycloneDX", SpecVersion: "1.6", Version: 1, Metadata: metadata{whole},
+		Dependencies: append([]dependency{of}, uses...),
 	}
 	for _, ref := range slices.Sorted(maps.Keys(all)) {
 		out.Components = append(out.Components, all[ref])

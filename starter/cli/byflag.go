@@ -26,7 +26,8 @@ const maxNameLength = 200
 
 // Validate implements kong's Validate.
 func (p operatorName) Validate() error {
-	if name := string(p); utf8.RuneCountInString(name) > maxNameLength || strings.ContainsFunc(name, unicode.IsControl) {
+	if name := string(p); utf8.RuneCountInString(name) > maxNameLength ||
+		strings.ContainsFunc(name, unicode.IsControl) {
 		return fmt.Errorf("want a name of at most %d characters, without control characters", maxNameLength)
 	}
 	return nil

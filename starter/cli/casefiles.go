@@ -26,7 +26,8 @@ func (c caseFiles) read() (cases []eval.Case, faults []eval.Fault, err error) {
 		}
 		for _, one := range found {
 			if other, known := in[one.ID]; known && other != path {
-				faults = append(faults, eval.Fault{File: path, Key: "id", Text: fmt.Sprintf("%q stands in %s, too: each case has an id of its own", one.ID, other)})
+				faults = append(faults, eval.Fault{File: path, Key: "id",
+					Text: fmt.Sprintf("%q stands in %s, too: each case has an id of its own", one.ID, other)})
 			} else if known {
 				return nil, nil, fmt.Errorf("%s is named twice", path)
 			}

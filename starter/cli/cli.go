@@ -15,7 +15,8 @@ import (
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var c commands
 	exit := -1 // the status with which kong ends the program, after --help
-	parser, err := kong.New(&c, kong.Name("starter"), kong.Writers(stdout, stderr), kong.Exit(func(status int) { exit = status }),
+	parser, err := kong.New(&c, kong.Name("starter"), kong.Writers(stdout, stderr),
+		kong.Exit(func(status int) { exit = status }),
 		kong.Description("Receives Slack's events, and has the operator's commands."))
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, err)

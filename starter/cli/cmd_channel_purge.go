@@ -90,7 +90,8 @@ func (c *channelPurge) dropAll(ctx context.Context, o *operator.Operator, where 
 	open = slices.DeleteFunc(open, func(c chat.Conversation) bool { return c.Channel != where.Channel })
 	o.DropIn(ctx, open, c.by(), orderID(), c.Timeout, func(r operator.DropResult) {
 		if r.Err != nil && err == nil {
-			err = fmt.Errorf("nothing was deleted, because what waits in %s could not be dropped: %w", conversationName(r.Conversation, ""), c.explain(ctx, r.Err))
+			err = fmt.Errorf("nothing was deleted, because what waits in %s could not be dropped: %w",
+				conversationName(r.Conversation, ""), c.explain(ctx, r.Err))
 		}
 	})
 	return err

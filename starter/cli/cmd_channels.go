@@ -65,7 +65,8 @@ func (c *channelsCommand) run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	r := channelReader{config: p.Config, store: db, team: team, now: time.Now(), spent: map[int64]map[string]store.Spending{}}
+	r := channelReader{config: p.Config, store: db, team: team, now: time.Now(),
+		spent: map[int64]map[string]store.Spending{}}
 	if r.outsiders, err = db.OutsidersIn(ctx, team); err != nil {
 		return err
 	}
@@ -74,7 +75,8 @@ func (c *channelsCommand) run(ctx context.Context, p *program) error {
 		return err
 	}
 	limit := p.Config.WorkspaceBudget()
-	workspace := fmt.Sprintf("\nThe whole workspace: today %s model calls, %s tokens\n", used(spent.Calls, limit.Calls), used(spent.Tokens, limit.Tokens))
+	workspace := fmt.Sprintf("\nThe whole workspace: today %s model calls, %s tokens\n", used(spent.Calls, limit.Calls),
+		used(spent.Tokens, limit.Tokens))
 	if c.Channel == "" {
 		all, err := r.all(ctx)
 		if err != nil {
@@ -160,8 +162,10 @@ func (r channelReader) find(ctx context.Context, named string) (c store.Channel,
 func (r channelReader) report(ctx context.Context, c store.Channel, known bool) (channelReport, error) {
 	s := r.config.Channel(channels.SettingsFacts(c))
 	report := channelReport{
-		Channel: c.ID, Name: c.Name, Known: known, Member: c.Member, Private: c.Private, External: c.External, OrgShared: c.OrgShared, Outsiders: r.outsiders[c.ID],
-		Mode: s.Mode, Remember: s.Remember, QuietHours: s.QuietHours.String(), TimeZone: s.Zone.String(), DailyCalls: s.DailyCalls, DailyTokens: s.DailyTokens,
+		Channel: c.ID, Name: c.Name, Known: known, Member: c.Member, Private: c.Private, External: c.External,
+		OrgShared: c.OrgShared, Outsiders: r.outsiders[c.ID],
+		Mode: s.Mode, Remember: s.Remember, QuietHours: s.QuietHours.String(), TimeZone: s.Zone.String(),
+		DailyCalls: s.DailyCalls, DailyTokens: s.DailyTokens,
 	}
 	if !known {
 		report.Name = ""
@@ -184,7 +188,8 @@ func listChannels(w io.Writer, all []channelReport, workspace string) error {
 	rows := [][]string{{"CHANNEL", "NAME", "KIND", "MODE", "REMEMBER", "QUIET HOURS", "CALLS TODAY", "TOKENS TODAY"}}
 	for _, c := range all {
 		rows = append(rows, []string{
-			timeline.Plain(c.Channel), cmp.Or(timeline.Plain(c.Name), "–"), c.kind(), string(c.Mode), string(c.Remember), c.quiet(),
+			timeline.Plain(c.Channel), cmp.Or(timeline.Plain(c.Name), "–"), c.kind(), string(c.Mode),
+			string(c.Remember), c.quiet(),
 			used(c.CallsToday, c.DailyCalls), used(c.TokensToday, c.DailyTokens),
 		})
 	}
@@ -256,7 +261,8 @@ func (c channelReport) text(w io.Writer, workspace string) error {
 		return err
 	}
 	if why := c.external(); why != "" {
-		if _, err := fmt.Fprintf(w, "Counts as external, so nothing of other channels is known there: %s\n\n", why); err != nil {
+		if _, err := fmt.Fprintf(w, "Counts as external, so nothing of other channels is known there: %s\n\n",
+			why); err != nil {
 			return err
 		}
 	}

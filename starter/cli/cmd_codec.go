@@ -50,8 +50,10 @@ func (c *codecCommand) Validate() error {
 	}
 	for _, origin := range c.Origin {
 		u, err := url.Parse(origin)
-		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Scheme+"://"+strings.ToLower(u.Host) != origin || u.Hostname() == "" {
-			return fmt.Errorf("--origin %q: want the address of a Web UI in lower case, without a path: https://temporal.example.com", origin)
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") ||
+			u.Scheme+"://"+strings.ToLower(u.Host) != origin || u.Hostname() == "" {
+			return fmt.Errorf("--origin %q: want the address of a Web UI in lower case, without a path: "+
+				"https://temporal.example.com", origin)
 		}
 	}
 	return nil
@@ -70,7 +72,8 @@ func (c *codecCommand) run(ctx context.Context, p *program) error {
 	local := codec.IsLoopback(host)
 	switch {
 	case token == "" && !local:
-		return fmt.Errorf("--address %s is reachable from other machines, which could then decrypt everything: set %s", c.Address, tokenVariable)
+		return fmt.Errorf("--address %s is reachable from other machines, which could then decrypt everything: set %s",
+			c.Address, tokenVariable)
 	case token != "" && len(token) < minTokenLength:
 		return fmt.Errorf("%s is too short: want at least %d characters", tokenVariable, minTokenLength)
 	}
@@ -86,7 +89,8 @@ func (c *codecCommand) run(ctx context.Context, p *program) error {
 		return err
 	}
 	return web.Serve(ctx, &http.Server{
-		Handler:           codec.Server{Codec: keys, Origins: c.Origin, Local: local, Token: token, Logger: p.Logger}.Handler(),
+		Handler: codec.Server{Codec: keys, Origins: c.Origin, Local: local, Token: token,
+			Logger: p.Logger}.Handler(),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       20 * time.Second,
 		WriteTimeout:      30 * time.Second,

@@ -72,7 +72,8 @@ func (c *conversationsCommand) run(ctx context.Context, p *program) error {
 	}
 	return c.print(p.stdout, append([]operator.Listed{}, all...), func(w io.Writer) error {
 		for _, o := range mutes {
-			if _, err := fmt.Fprintf(w, "The bot is silent %s\n\n", everywhereMute{o.By, o.At}.text(p.Config.Location())); err != nil {
+			if _, err := fmt.Fprintf(w, "The bot is silent %s\n\n",
+				everywhereMute{o.By, o.At}.text(p.Config.Location())); err != nil {
 				return err
 			}
 		}
@@ -88,7 +89,8 @@ func (c *conversationsCommand) table(w io.Writer, all []operator.Listed, zone *t
 	rows := [][]string{{"PHASE", "DUE", "PENDING", "SINCE", "SILENT UNTIL", "CONVERSATION"}}
 	for _, l := range all {
 		rows = append(rows, []string{
-			string(l.Phase), formatTime(l.DueAt, zone), pending(l.Pending), formatTime(l.Since, zone), silent(l.Silenced, zone, now),
+			string(l.Phase), formatTime(l.DueAt, zone), pending(l.Pending), formatTime(l.Since, zone),
+			silent(l.Silenced, zone, now),
 			conversationName(l.Conversation, l.Name),
 		})
 	}
@@ -99,7 +101,8 @@ func (c *conversationsCommand) table(w io.Writer, all []operator.Listed, zone *t
 	var err error
 	switch {
 	case !answered:
-		_, err = fmt.Fprintln(w, "\nNone answered, so their phases are unknown. Either no worker runs or they are stuck: starter show tells which.")
+		_, err = fmt.Fprintln(w, "\nNone answered, so their phases are unknown. Either no worker runs or they are "+
+			"stuck: starter show tells which.")
 	case len(all) == c.Limit:
 		_, err = fmt.Fprintln(w, "\nThere may be more: raise --limit")
 	}

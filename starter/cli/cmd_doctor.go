@@ -71,7 +71,8 @@ func (c *doctorCommand) run(ctx context.Context, p *program) error {
 	}
 	if failed := doctor.Count(findings, doctor.Fail); failed > 0 {
 		first := slices.IndexFunc(findings, func(f doctor.Finding) bool { return f.Status == doctor.Fail })
-		return fmt.Errorf("%d of %d checks failed; begin with the first, %s", failed, len(findings), findings[first].Check)
+		return fmt.Errorf("%d of %d checks failed; begin with the first, %s", failed, len(findings),
+			findings[first].Check)
 	}
 	return nil
 }

@@ -80,12 +80,14 @@ func (c *dropCommand) dropAll(ctx context.Context, p *program) error {
 		return c.explain(ctx, err)
 	}
 	if len(open) > 0 {
-		if err := (confirmFlag{c.Yes}).confirm(p, fmt.Sprintf("Drop what waits in %d open conversations?", len(open))); err != nil {
+		if err := (confirmFlag{c.Yes}).
+			confirm(p, fmt.Sprintf("Drop what waits in %d open conversations?", len(open))); err != nil {
 			return err
 		}
 	}
 	report := c.dropIn(ctx, p, o, open)
-	if err := c.print(p.stdout, report, func(w io.Writer) error { return report.text(ctx, w, db, scope.Team) }); err != nil {
+	if err := c.print(p.stdout, report,
+		func(w io.Writer) error { return report.text(ctx, w, db, scope.Team) }); err != nil {
 		return err
 	}
 	if n := len(report.Failed); n > 0 {
@@ -137,7 +139,8 @@ func (r dropReport) text(ctx context.Context, w io.Writer, db *store.Store, team
 	}
 	_, err = fmt.Fprintf(w, "dropped in %d conversations; nothing waited in %d\n", len(r.Dropped), r.Idle)
 	for _, f := range r.Failed {
-		_, failed := fmt.Fprintf(w, "not dropped in %s: %s\n", conversationName(f.Conversation, known[f.Conversation.Channel].Name), timeline.Plain(f.Reason))
+		_, failed := fmt.Fprintf(w, "not dropped in %s: %s\n",
+			conversationName(f.Conversation, known[f.Conversation.Channel].Name), timeline.Plain(f.Reason))
 		err = cmp.Or(err, failed)
 	}
 	return err

@@ -29,6 +29,7 @@ func (c *evalCheck) run(_ context.Context, p *program) error {
 	for _, one := range cases {
 		n[one.Target]++
 	}
-	_, err = fmt.Fprintf(p.stdout, "%d cases: %d speak, %d silent, %d either\n", len(cases), n[eval.Speak], n[eval.Silent], n[eval.Either])
+	_, err = fmt.Fprintf(p.stdout, "%d cases: %d speak, %d silent, %d either\n", len(cases), n[eval.Speak],
+		n[eval.Silent], n[eval.Either])
 	return err
 }

@@ -56,13 +56,15 @@ func printComparison(w io.Writer, c eval.Comparison) error {
 	if c.Interval != nil {
 		difference += fmt.Sprintf(" (95 %%: %+.1f to %+.1f)", 100*c.Interval.Low, 100*c.Interval.High)
 	}
-	if _, err := fmt.Fprintf(w, "%d answers: A alone is right in %d, B alone in %d; p = %.4f (McNemar, exact)\nbalanced accuracy of B less that of A: %s\n",
+	if _, err := fmt.Fprintf(w, "%d answers: A alone is right in %d, B alone in %d; p = %.4f (McNemar, "+
+		"exact)\nbalanced accuracy of B less that of A: %s\n",
 		c.Answers, c.OnlyA, c.OnlyB, c.P, difference); err != nil {
 		return err
 	}
 	rows := [][]string{{"CATEGORY", "ONLY A", "ONLY B", "P", "P BY HOLM"}}
 	for _, one := range c.Categories {
-		rows = append(rows, []string{timeline.Plain(one.Name), strconv.Itoa(one.OnlyA), strconv.Itoa(one.OnlyB), fmt.Sprintf("%.4f", one.P), fmt.Sprintf("%.4f", one.Adjusted)})
+		rows = append(rows, []string{timeline.Plain(one.Name), strconv.Itoa(one.OnlyA), strconv.Itoa(one.OnlyB),
+			fmt.Sprintf("%.4f", one.P), fmt.Sprintf("%.4f", one.Adjusted)})
 	}
 	if err := section(w, rows); err != nil {
 		return err
@@ -70,7 +72,8 @@ func printComparison(w io.Writer, c eval.Comparison) error {
 	rows = [][]string{{"CASE", "REPEAT", "TARGET", "A", "B"}}
 	said := map[bool]string{true: "speaks", false: "silent"}
 	for _, f := range c.Flipped {
-		rows = append(rows, []string{timeline.Plain(f.Case), strconv.Itoa(f.Repeat), string(f.Target), said[f.SpokeA], said[f.SpokeB]})
+		rows = append(rows, []string{timeline.Plain(f.Case), strconv.Itoa(f.Repeat), string(f.Target), said[f.SpokeA],
+			said[f.SpokeB]})
 	}
 	return section(w, rows)
 }

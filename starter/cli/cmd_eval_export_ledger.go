@@ -61,7 +61,8 @@ func (c *evalExport) run(ctx context.Context, p *program) error {
 		return err
 	}
 	x := eval.Exporter{
-		Store: db, Team: scope.Team, Messages: p.Config.Response.ChannelMessagesLimit, Private: c.Private, NoText: c.NoText,
+		Store: db, Team: scope.Team, Messages: p.Config.Response.ChannelMessagesLimit, Private: c.Private,
+		NoText: c.NoText,
 	}
 	if x.Bot, err = ownUser(ctx, p, db, x.Team); err != nil {
 		return err
@@ -96,7 +97,8 @@ func (c *evalExport) run(ctx context.Context, p *program) error {
 		return err
 	}
 	n := len(exported.Cases)
-	_, err = fmt.Fprintf(p.stderr, "%d cases: %d speak, %d silent, %d either%s\n", n, speak, silent, n-speak-silent, leftOut("; left out: ", exported))
+	_, err = fmt.Fprintf(p.stderr, "%d cases: %d speak, %d silent, %d either%s\n", n, speak, silent, n-speak-silent,
+		leftOut("; left out: ", exported))
 	return err
 }
 
@@ -142,7 +144,8 @@ func (c *evalExport) order(ctx context.Context, db *store.Store, team string, x 
 		if c.NoText {
 			what += " without texts"
 		}
-		if err := db.ApplyOrder(ctx, store.Order{ID: id + "/" + channel, Scope: chat.Scope{Team: team, Channel: channel}, Kind: "export", By: c.by(), Subject: what}); err != nil {
+		if err := db.ApplyOrder(ctx, store.Order{ID: id + "/" + channel,
+			Scope: chat.Scope{Team: team, Channel: channel}, Kind: "export", By: c.by(), Subject: what}); err != nil {
 			return err
 		}
 	}
@@ -172,7 +175,8 @@ func (c *evalExport) write(p *program, lines []byte) error {
 func (c *evalExport) whyEmpty(x eval.Exported, since string) string {
 	left := leftOut("left out are ", x)
 	if left == "" {
-		return "no decision since " + since + " has a label. They get one a day after they were made, or from people by starter label"
+		return "no decision since " + since +
+			" has a label. They get one a day after they were made, or from people by starter label"
 	}
 	if x.Left[eval.LeftPrivate] > 0 && !c.Private {
 		left += "; --private exports private channels, too"

@@ -29,7 +29,8 @@ func (c *evalReport) run(_ context.Context, p *program) error {
 	if c.HTML == "" && c.Markdown == "" {
 		return eval.WriteMarkdown(p.stdout, run)
 	}
-	for path, write := range map[string]func(io.Writer, eval.Run) error{c.HTML: eval.WriteHTML, c.Markdown: eval.WriteMarkdown} {
+	for path, write := range map[string]func(io.Writer, eval.Run) error{c.HTML: eval.WriteHTML,
+		c.Markdown: eval.WriteMarkdown} {
 		if path == "" {
 			continue
 		}

@@ -72,7 +72,8 @@ func (c *evalRun) Validate() error {
 func (c *evalRun) change(to *config.Config) {
 	agent := &to.Agents.Judgment
 	if c.Provider != "" && c.Provider != cmp.Or(agent.Provider, config.ProviderGemini) {
-		agent.Provider, agent.Model, agent.APIKey, agent.BaseURL = c.Provider, "", "", "" // they are the other provider's
+		agent.Provider, agent.Model, agent.APIKey, agent.BaseURL = c.Provider, "", "",
+			"" // they are the other provider's
 	}
 	agent.Model = cmp.Or(c.Model, agent.Model)
 	to.TemplatesDir = cmp.Or(c.Templates, to.TemplatesDir)
@@ -160,7 +161,8 @@ func (c *evalRun) cases(p *program) ([]eval.Case, error) {
 // check says what went wrong, and whether a condition of --fail-if holds.
 func (c *evalRun) check(p *program, f eval.Figures, run eval.Run) error {
 	if i := slices.IndexFunc(run.Rows, func(r eval.Row) bool { return r.Error != "" }); i >= 0 {
-		if _, err := fmt.Fprintf(p.stderr, "%d of %d answers have no verdict; the first, %s: %s\n", f.Unreadable, f.Answers, run.Rows[i].Case, timeline.Plain(run.Rows[i].Error)); err != nil {
+		if _, err := fmt.Fprintf(p.stderr, "%d of %d answers have no verdict; the first, %s: %s\n", f.Unreadable,
+			f.Answers, run.Rows[i].Case, timeline.Plain(run.Rows[i].Error)); err != nil {
 			return err
 		}
 	}

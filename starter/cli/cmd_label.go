@@ -114,12 +114,14 @@ func newLabelReport(ctx context.Context, db *store.Store, team string) (r labelR
 func (r labelReport) text(w io.Writer) error {
 	rows := [][]string{{"EVIDENCE", "SAYS", "LABELS", "PEOPLE AGREE", "WEIGHT"}}
 	for _, k := range r.Kinds {
-		rows = append(rows, []string{string(k.Kind), string(k.Truth), strconv.Itoa(k.Labels), k.Precision.String(), k.weight()})
+		rows = append(rows, []string{string(k.Kind), string(k.Truth), strconv.Itoa(k.Labels), k.Precision.String(),
+			k.weight()})
 	}
 	if err := table(w, rows); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\npeople have said: speak %d, silent %d, either %d\n", r.People[label.Speak], r.People[label.Silent], r.People[label.Either])
+	_, err := fmt.Fprintf(w, "\npeople have said: speak %d, silent %d, either %d\n", r.People[label.Speak],
+		r.People[label.Silent], r.People[label.Either])
 	return err
 }
 

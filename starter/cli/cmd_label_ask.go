@@ -25,7 +25,8 @@ func (c *labelCommand) ask(ctx context.Context, p *program, db *store.Store, sco
 	if err != nil {
 		return err
 	}
-	all, err := db.LabelledDecisions(ctx, store.LabelFilter{Team: scope.Team, Channel: scope.Channel, Since: since, Scored: true, Unlabelled: true})
+	all, err := db.LabelledDecisions(ctx, store.LabelFilter{Team: scope.Team, Channel: scope.Channel, Since: since,
+		Scored: true, Unlabelled: true})
 	if err != nil {
 		return err
 	}
@@ -117,7 +118,8 @@ func (a *asker) about(ctx context.Context, d store.Decision, channel string, of 
 		return err
 	}
 	a.shown++
-	lines := []string{"", fmt.Sprintf("%d of %d: %s, %s", a.shown, of, timeline.Plain(conversationName(where, channel)), d.Decided().In(a.zone).Format("Mon 2006-01-02 15:04"))}
+	lines := []string{"", fmt.Sprintf("%d of %d: %s, %s", a.shown, of, timeline.Plain(conversationName(where, channel)),
+		d.Decided().In(a.zone).Format("Mon 2006-01-02 15:04"))}
 	for _, m := range messages {
 		lines = append(lines, names.line(m, where, a.zone))
 	}
@@ -132,7 +134,8 @@ func (a *asker) about(ctx context.Context, d store.Decision, channel string, of 
 	if err != nil || truth == "" {
 		return err
 	}
-	if err := a.db.SaveLabel(ctx, store.Label{TeamID: where.Team, ChannelID: where.Channel, Decision: d.Key, Truth: truth, LabelledBy: a.by}); err != nil {
+	if err := a.db.SaveLabel(ctx, store.Label{TeamID: where.Team, ChannelID: where.Channel, Decision: d.Key,
+		Truth: truth, LabelledBy: a.by}); err != nil {
 		return err
 	}
 	a.saved++
@@ -142,7 +145,8 @@ func (a *asker) about(ctx context.Context, d store.Decision, channel string, of 
 // answer reads until it gets an answer; "" if there is none, because the person skips or ends.
 func (a *asker) answer(ctx context.Context) (label.Truth, error) {
 	for {
-		if _, err := fmt.Fprint(a.w, "should the bot have spoken there? s: speak, n: silent, e: either, k: skip, q: quit: "); err != nil {
+		if _, err := fmt.Fprint(a.w, "should the bot have spoken there? s: speak, n: silent, e: either, k: skip, q: "+
+			"quit: "); err != nil {
 			return "", err
 		}
 		var answer string

@@ -40,7 +40,8 @@ func (c *manifestCommand) Validate() error {
 
 func (c *manifestCommand) run(_ context.Context, p *program) error {
 	if c.URL == "" && !p.Config.Slack.SocketMode() {
-		return errors.New("--url is missing: want the public https:// address of the starter. Only Socket Mode (slack.app_token) needs none")
+		return errors.New("--url is missing: want the public https:// address of the starter. Only Socket Mode " +
+			"(slack.app_token) needs none")
 	}
 	m, err := manifest.New(p.Config, c.URL)
 	if err != nil {

@@ -63,7 +63,8 @@ func (c *memoryCorrect) readText(p *program) (string, error) {
 	}
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
 	if !agents.HasWord(text) {
-		return "", errors.New("the text has neither a letter nor a digit: to delete a memory, use `starter memory forget`")
+		return "", errors.New("the text has neither a letter nor a digit: to delete a memory, use `starter memory " +
+			"forget`")
 	}
 	key, tokens := "memory.short_term_summary_max_tokens", p.Config.Memory.ShortTermSummaryMaxTokens
 	if c.term() == chat.LongTerm {
@@ -92,7 +93,8 @@ func (c *memoryCorrect) run(ctx context.Context, p *program) error {
 		return err
 	}
 	return c.print(p.stdout, newMemoryReport(m, true), func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "the %s-term memory of %s is version %d now, with your text\n", c.term(), scope, m.Version)
+		_, err := fmt.Fprintf(w, "the %s-term memory of %s is version %d now, with your text\n", c.term(), scope,
+			m.Version)
 		return err
 	})
 }

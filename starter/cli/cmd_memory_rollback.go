@@ -42,7 +42,8 @@ func (c *memoryRollback) run(ctx context.Context, p *program) error {
 		return noVersion(err, scope, term, c.To)
 	}
 	return c.print(p.stdout, newMemoryReport(m, true), func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "the %s-term memory of %s is version %d now, with the text of version %d\n", term, scope, m.Version, c.To)
+		_, err := fmt.Fprintf(w, "the %s-term memory of %s is version %d now, with the text of version %d\n", term,
+			scope, m.Version, c.To)
 		return err
 	})
 }

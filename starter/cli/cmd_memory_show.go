@@ -22,7 +22,8 @@ type memoryShow struct {
 
 // Help implements kong's Help.
 func (memoryShow) Help() string {
-	return "Examples:\n  starter memory show                                    the workspace\n  starter memory show general --term long --version 3"
+	return "Examples:\n  starter memory show                                    the workspace\n  starter memory show " +
+		"general --term long --version 3"
 }
 
 // Validate implements kong's Validate.
@@ -55,7 +56,8 @@ func (c *memoryShow) run(ctx context.Context, p *program) error {
 	})
 }
 
-func (c *memoryShow) memories(ctx context.Context, of config.Config, db *store.Store, scope chat.Scope) ([]memoryReport, error) {
+func (c *memoryShow) memories(ctx context.Context, of config.Config, db *store.Store, scope chat.Scope) ([]memoryReport,
+	error) {
 	standing, err := db.CurrentMemory(ctx, scope)
 	if err != nil {
 		return nil, err
@@ -91,13 +93,15 @@ func (c *memoryShow) memories(ctx context.Context, of config.Config, db *store.S
 }
 
 // withheld tells by term why prompts do not show a scope's memories, or not all of them.
-func withheld(ctx context.Context, of config.Config, db *store.Store, scope chat.Scope, standing store.CurrentMemory) (why map[chat.Term]string, err error) {
+func withheld(ctx context.Context, of config.Config, db *store.Store, scope chat.Scope,
+	standing store.CurrentMemory) (why map[chat.Term]string, err error) {
 	why = map[chat.Term]string{}
 	if scope.Workspace() {
 		long, short, err := db.WorkspaceMemories(ctx, scope.Team, "")
 		for _, m := range []struct{ standing, told *store.Memory }{{standing.Long, long}, {standing.Short, short}} {
 			if m.standing != nil && m.told == nil {
-				why[m.standing.Term] = "hidden until the next memory run: a channel that it was made of has become private, or has remember here or nowhere"
+				why[m.standing.Term] = "hidden until the next memory run: a channel that it was made of has become " +
+					"private, or has remember here or nowhere"
 			}
 		}
 		return why, err
@@ -117,7 +121,8 @@ func withheld(ctx context.Context, of config.Config, db *store.Store, scope chat
 // write prints a memory and its sources.
 func (r memoryReport) write(w io.Writer, zone *time.Location) error {
 	cells := r.row(zone)
-	_, err := fmt.Fprintf(w, "===== %s-term memory of %s, version %s, made %s by %s, %s\n", r.Term, r.Scope, cells[0], cells[1], cells[4], cells[5])
+	_, err := fmt.Fprintf(w, "===== %s-term memory of %s, version %s, made %s by %s, %s\n", r.Term, r.Scope, cells[0],
+		cells[1], cells[4], cells[5])
 	if err != nil {
 		return err
 	}

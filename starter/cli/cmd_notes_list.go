@@ -38,7 +38,8 @@ func (c *notesList) run(ctx context.Context, p *program) error {
 	for i, n := range notes {
 		notes[i].AuthorName = users[n.Author].Name
 		by := cmp.Or(notes[i].AuthorName, n.Author)
-		rows = append(rows, []string{strconv.FormatInt(n.ID, 10), n.Noted.In(p.Config.Location()).Format("2006-01-02 15:04"), timeline.Plain(by), timeline.Plain(n.Text)})
+		rows = append(rows, []string{strconv.FormatInt(n.ID, 10), n.Noted.In(p.Config.Location()).
+			Format("2006-01-02 15:04"), timeline.Plain(by), timeline.Plain(n.Text)})
 	}
 	return c.print(p.stdout, nonNil(notes), func(w io.Writer) error { return table(w, rows) })
 }

@@ -47,8 +47,10 @@ func (c *personForget) run(ctx context.Context, p *program) error {
 		if err != nil {
 			return err
 		}
-		if err := c.confirm(p, fmt.Sprintf("Forget %s for good, with %d messages, %d reactions, %d orders, %d decisions, %d replies and %d memories?",
-			strings.TrimSpace(person.User+" "+timeline.Plain(x.Name)), len(x.Messages), len(x.Reactions), len(x.Orders), len(x.Decisions), len(x.Replies), len(x.Memories))); err != nil {
+		if err := c.confirm(p, fmt.Sprintf("Forget %s for good, with %d messages, %d reactions, %d orders, %d "+
+			"decisions, %d replies and %d memories?",
+			strings.TrimSpace(person.User+" "+timeline.Plain(x.Name)), len(x.Messages), len(x.Reactions), len(x.Orders),
+			len(x.Decisions), len(x.Replies), len(x.Memories))); err != nil {
 			return err
 		}
 	}
@@ -56,7 +58,8 @@ func (c *personForget) run(ctx context.Context, p *program) error {
 		return err
 	}
 	return c.print(p.stdout, forgetReport{person.User, progress.changed}, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%s is forgotten: %s. What they write from now on is stored.\n", person.User, progress.total())
+		_, err := fmt.Fprintf(w, "%s is forgotten: %s. What they write from now on is stored.\n", person.User,
+			progress.total())
 		return err
 	})
 }

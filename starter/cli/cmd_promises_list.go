@@ -33,7 +33,8 @@ func (c *promisesList) run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	found, err := db.Promises(ctx, store.PromiseFilter{Team: scope.Team, Channel: scope.Channel, All: c.All, Limit: c.Limit})
+	found, err := db.Promises(ctx, store.PromiseFilter{Team: scope.Team, Channel: scope.Channel, All: c.All,
+		Limit: c.Limit})
 	if err != nil {
 		return err
 	}
@@ -49,7 +50,8 @@ func (c *promisesList) run(ctx context.Context, p *program) error {
 	for i, f := range found {
 		found[i].ChannelName = channels[f.ChannelID].Name
 		rows = append(rows, []string{
-			f.ID, string(f.State), promiseTimes(f, p.Config.Location()), conversationName(f.Conversation(), found[i].ChannelName),
+			f.ID, string(f.State), promiseTimes(f, p.Config.Location()),
+			conversationName(f.Conversation(), found[i].ChannelName),
 			timeline.Plain(f.Asker), timeline.Plain(f.EndedBy), promiseText(f),
 		})
 	}

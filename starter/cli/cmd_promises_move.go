@@ -43,6 +43,7 @@ func (c *promisesMove) run(ctx context.Context, p *program) error {
 	if err = checkPromise(c.ID, found, moved, err); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.stdout, "promise %s is due on %s\n", found.ID, choice.ZonedTime(nil, found.Due(), found.Location()))
+	_, err = fmt.Fprintf(p.stdout, "promise %s is due on %s\n", found.ID,
+		choice.ZonedTime(nil, found.Due(), found.Location()))
 	return err
 }

@@ -73,9 +73,12 @@ func (c *promptCommand) run(ctx context.Context, p *program) error {
 	}
 	files := document.New(client, pdf.NewReader(), ag.Prompts.Material, p.Logger)
 	ag.Files = files
-	remote := mcp.New(mcp.Options{Servers: p.Config.MCP.Servers, Store: db, Material: ag.Prompts.Material, Clock: time.Now, Logger: p.Logger, Remembered: true})
+	remote := mcp.New(mcp.Options{Servers: p.Config.MCP.Servers, Store: db, Material: ag.Prompts.Material,
+		Clock: time.Now, Logger: p.Logger, Remembered: true})
 	defer remote.Close()
-	questions, err := c.questions(ctx, p.Config, db, ag, ag.Tools(client, directory, webpage.New(webpage.Options{Memory: files.Memory, Denied: p.Config.Tools.Denied()}), files, remote, p.Config.Secrets()), own)
+	questions, err := c.questions(ctx, p.Config, db, ag,
+		ag.Tools(client, directory, webpage.New(webpage.Options{Memory: files.Memory, Denied: p.Config.Tools.Denied()}),
+			files, remote, p.Config.Secrets()), own)
 	if err != nil {
 		return err
 	}
@@ -104,7 +107,8 @@ type titledQuestion struct {
 	reply *agents.Reply // for a response
 }
 
-func (c *promptCommand) questions(ctx context.Context, of config.Config, db *store.Store, ag *agents.Agents, offers *tools.Registry, own slack.Identity) ([]titledQuestion, error) {
+func (c *promptCommand) questions(ctx context.Context, of config.Config, db *store.Store, ag *agents.Agents,
+	offers *tools.Registry, own slack.Identity) ([]titledQuestion, error) {
 	where := chat.Conversation{Team: own.TeamID}
 	if c.Channel != "" {
 		var err error
@@ -132,7 +136,8 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 		if err != nil {
 			return nil, err
 		}
-		reply := agents.Reply{Conversation: where, Trigger: said.TS, Addressed: addressed, ShowsFiles: true, Reactions: ag.Reactions()}
+		reply := agents.Reply{Conversation: where, Trigger: said.TS, Addressed: addressed, ShowsFiles: true,
+			Reactions: ag.Reactions()}
 		reply.Tools, err = offers.Offered(ctx, tools.Place{
 			Conversation: where, Trigger: said.TS, Addressed: addressed, ChannelName: known[where.Channel].Name,
 			Shared: readers.Shared, Outsiders: readers.Outsiders, Allowed: settings.Tools, Remote: settings.MCPTools,
@@ -169,7 +174,8 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 	}
 	var questions []titledQuestion
 	for _, q := range memories {
-		questions = append(questions, titledQuestion{string(q.Term) + "-term memory of " + scope.String(), q.Question, nil})
+		questions = append(questions, titledQuestion{string(q.Term) + "-term memory of " + scope.String(), q.Question,
+			nil})
 	}
 	return questions, nil
 }
@@ -190,7 +196,8 @@ func unanswered(ctx context.Context, db *store.Store, where chat.Conversation) (
 }
 
 // trigger finds the message that a reply would answer: the newest that is not the bot's own.
-func trigger(ctx context.Context, db *store.Store, where chat.Conversation, own slack.Identity, mode conversation.Mode) (said chat.Message, addressed bool, err error) {
+func trigger(ctx context.Context, db *store.Store, where chat.Conversation, own slack.Identity,
+	mode conversation.Mode) (said chat.Message, addressed bool, err error) {
 	tail, err := db.Tail(ctx, where, 20)
 	if err != nil {
 		return chat.Message{}, false, err
@@ -202,7 +209,8 @@ func trigger(ctx context.Context, db *store.Store, where chat.Conversation, own 
 		}
 	}
 	if said.TS == "" {
-		return chat.Message{}, false, fmt.Errorf("there is nothing to answer in %s: the database has no message by a user", where.ID())
+		return chat.Message{}, false, fmt.Errorf("there is nothing to answer in %s: the database has no message by a "+
+			"user", where.ID())
 	}
 	return said, addressed, nil
 }
@@ -255,7 +263,8 @@ func (c *promptCommand) ask(ctx context.Context, ag *agents.Agents, q titledQues
 		got.Text, err = cut.Text+" …", nil
 	}
 	a := promptOf(q)
-	a.Answer = &answerReport{Model: got.Model, TokensIn: got.Usage.Input, TokensOut: got.Usage.Output, Text: strings.TrimSpace(got.Text)}
+	a.Answer = &answerReport{Model: got.Model, TokensIn: got.Usage.Input, TokensOut: got.Usage.Output,
+		Text: strings.TrimSpace(got.Text)}
 	if got.Turn != nil {
 		a.Answer.Text = strings.TrimSpace(got.Turn.Text)
 		for _, call := range got.Turn.Calls {
@@ -300,11 +309,13 @@ func (a promptReport) text(w io.Writer) error {
 	if a.Answer == nil {
 		return nil
 	}
-	if _, err = fmt.Fprintf(w, "===== answer of %s, %d tokens in, %d out\n", timeline.Plain(a.Answer.Model), a.Answer.TokensIn, a.Answer.TokensOut); err != nil {
+	if _, err = fmt.Fprintf(w, "===== answer of %s, %d tokens in, %d out\n", timeline.Plain(a.Answer.Model),
+		a.Answer.TokensIn, a.Answer.TokensOut); err != nil {
 		return err
 	}
 	for _, call := range a.Answer.Calls {
-		if _, err = fmt.Fprintf(w, "asks for %s %s\n", timeline.Plain(call.Tool), timeline.Plain(call.Input)); err != nil {
+		if _, err = fmt.Fprintf(w, "asks for %s %s\n", timeline.Plain(call.Tool),
+			timeline.Plain(call.Input)); err != nil {
 			return err
 		}
 	}

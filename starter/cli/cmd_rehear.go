@@ -54,7 +54,8 @@ func (c *rehearCommand) run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	found, err := timeline.ReadUndecided(ctx, db, chat.Conversation(scope), timeline.Options{Since: since, LedgerSince: p.Config.Retention.LedgerSince(now)})
+	found, err := timeline.ReadUndecided(ctx, db, chat.Conversation(scope),
+		timeline.Options{Since: since, LedgerSince: p.Config.Retention.LedgerSince(now)})
 	if errors.Is(err, timeline.ErrTooMuch) {
 		return fmt.Errorf("%w: name a thread, or a later --since", err)
 	}
@@ -72,7 +73,8 @@ func (c *rehearCommand) run(ctx context.Context, p *program) error {
 	}
 	if !c.DryRun && len(told) > 0 {
 		out.ID, out.By = orderID(), c.by()
-		if err := db.Rehear(ctx, store.Order{ID: out.ID, Scope: scope, Kind: "rehear", By: out.By, Subject: strconv.Itoa(len(found))}, told, pending); err != nil {
+		if err := db.Rehear(ctx, store.Order{ID: out.ID, Scope: scope, Kind: "rehear", By: out.By,
+			Subject: strconv.Itoa(len(found))}, told, pending); err != nil {
 			return err
 		}
 	}
@@ -94,7 +96,8 @@ func (c *rehearCommand) text(w io.Writer, out rehearReport, zone *time.Location)
 			return err
 		}
 	}
-	line := fmt.Sprintf("messages handed to their conversations again: %d, by %s; starter why tells what comes of them", len(out.Messages), timeline.Plain(out.By))
+	line := fmt.Sprintf("messages handed to their conversations again: %d, by %s; starter why tells what comes of them",
+		len(out.Messages), timeline.Plain(out.By))
 	switch {
 	case len(out.Messages) == 0:
 		line = "nothing to do: each message since then has a decision, was given up, or is still to be relayed"

@@ -116,5 +116,6 @@ func notRetracted(err error, done retract.Result, ts, channel string) error {
 	case errors.Is(err, retract.ErrUnknown):
 		return fmt.Errorf("there is no message %s in %s", ts, channel)
 	}
-	return fmt.Errorf("message %s of %s: %d deleted, then: %w. What is not posted yet stays unposted; give the command again for the rest", ts, channel, len(done.Deleted), err)
+	return fmt.Errorf("message %s of %s: %d deleted, then: %w. What is not posted yet stays unposted; give the "+
+		"command again for the rest", ts, channel, len(done.Deleted), err)
 }

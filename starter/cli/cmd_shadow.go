@@ -69,12 +69,14 @@ func (c *shadowCommand) run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	r := shadowReport{DailyCalls: p.Config.Shadow.DailyCalls, Judges: []shadow.Figures{}, Disagreements: []disagreement{}}
+	r := shadowReport{DailyCalls: p.Config.Shadow.DailyCalls, Judges: []shadow.Figures{},
+		Disagreements: []disagreement{}}
 	now := time.Now()
 	if r.Since, err = c.Since.time(now, p.Config.Location()); err != nil {
 		return err
 	}
-	compared, err := db.ComparedOpinions(ctx, store.OpinionFilter{Team: scope.Team, Channel: scope.Channel, Since: r.Since})
+	compared, err := db.ComparedOpinions(ctx, store.OpinionFilter{Team: scope.Team, Channel: scope.Channel,
+		Since: r.Since})
 	if err != nil {
 		return err
 	}
@@ -105,7 +107,8 @@ func (c *shadowCommand) run(ctx context.Context, p *program) error {
 }
 
 // shadowCases are the opinions, in their order, with what is true of each judgment by its labels.
-func shadowCases(ctx context.Context, db *store.Store, team string, compared []store.Compared, prices map[string]config.Price) ([]shadow.Case, error) {
+func shadowCases(ctx context.Context, db *store.Store, team string, compared []store.Compared,
+	prices map[string]config.Price) ([]shadow.Case, error) {
 	checked, err := db.CheckedLabels(ctx, team)
 	if err != nil {
 		return nil, err
@@ -130,8 +133,10 @@ func shadowCases(ctx context.Context, db *store.Store, team string, compared []s
 		d := c.About
 		cases[i] = shadow.Case{
 			Decision: c.Decision, Judge: c.Judge, Failed: c.Error, Truth: precisions.Find(labels[c.Decision]).Truth,
-			First:  priced(shadow.Verdict{Speaks: d.ShouldRespond, Wanted: d.Wanted, Reason: d.Reason, Model: d.Model, TokensIn: d.TokensIn, TokensOut: d.TokensOut}, d.Confidence, prices),
-			Second: priced(shadow.Verdict{Speaks: c.ShouldRespond, Wanted: c.Wanted, Reason: c.Reason, Model: c.Model, TokensIn: c.TokensIn, TokensOut: c.TokensOut}, c.Confidence, prices),
+			First: priced(shadow.Verdict{Speaks: d.ShouldRespond, Wanted: d.Wanted, Reason: d.Reason, Model: d.Model,
+				TokensIn: d.TokensIn, TokensOut: d.TokensOut}, d.Confidence, prices),
+			Second: priced(shadow.Verdict{Speaks: c.ShouldRespond, Wanted: c.Wanted, Reason: c.Reason, Model: c.Model,
+				TokensIn: c.TokensIn, TokensOut: c.TokensOut}, c.Confidence, prices),
 		}
 	}
 	return cases, nil
@@ -159,21 +164,26 @@ func channelsCompared(compared []store.Compared) []string {
 }
 
 // addDisagreements adds the cases in which the judges differ.
-func (r *shadowReport) addDisagreements(known map[string]store.Channel, compared []store.Compared, cases []shadow.Case) {
+func (r *shadowReport) addDisagreements(known map[string]store.Channel, compared []store.Compared,
+	cases []shadow.Case) {
 	for i, c := range cases {
 		if c.Differs() {
 			of := compared[i]
 			r.Disagreements = append(r.Disagreements, disagreement{
-				Channel: of.ChannelID, Name: known[of.ChannelID].Name, TS: of.About.TriggerTS, At: of.About.Decided(), Case: c,
+				Channel: of.ChannelID, Name: known[of.ChannelID].Name, TS: of.About.TriggerTS, At: of.About.Decided(),
+				Case: c,
 			})
 		}
 	}
 }
 
 // page is the error rates of each judge and, for the same judgments, of the first one.
-func (r shadowReport) page(known map[string]store.Channel, compared []store.Compared, cases []shadow.Case, zone *time.Location) tune.Page {
+func (r shadowReport) page(known map[string]store.Channel, compared []store.Compared, cases []shadow.Case,
+	zone *time.Location) tune.Page {
 	page := tune.Page{Title: "Judges in shadow", About: []string{
-		"Judgments since " + formatTime(r.Since, zone) + " of which labels tell whether to speak. Each chart has how often a judge would have missed an intervention, and how often it would have interrupted, by the min_confidence that its yes must reach.",
+		"Judgments since " + formatTime(r.Since, zone) +
+			" of which labels tell whether to speak. Each chart has how often a judge would have missed an " +
+			"intervention, and how often it would have interrupted, by the min_confidence that its yes must reach.",
 	}}
 	for _, f := range r.Judges {
 		groups := map[string]map[string][]tune.Decision{"": {}, " by channel": {}, " by week": {}}
@@ -184,7 +194,8 @@ func (r shadowReport) page(known map[string]store.Channel, compared []store.Comp
 			of := compared[i]
 			add := func(group, name string, v shadow.Verdict) {
 				groups[group][name] = append(groups[group][name], tune.Decision{
-					Channel: of.ChannelID, Cluster: of.Decision, Wanted: v.Wanted, Confidence: v.Confidence, Speak: c.Truth == label.Speak, Weight: 1,
+					Channel: of.ChannelID, Cluster: of.Decision, Wanted: v.Wanted, Confidence: v.Confidence,
+					Speak: c.Truth == label.Speak, Weight: 1,
 				})
 			}
 			add("", f.Judge, c.Second)
@@ -212,7 +223,8 @@ func (r shadowReport) text(w io.Writer, zone *time.Location, limit int) error {
 	if r.DailyCalls > 0 {
 		of = fmt.Sprintf(" of %d", r.DailyCalls)
 	}
-	head := fmt.Sprintf("since %s; calls today: %d%s; judgments waiting: %d\n", formatTime(r.Since, zone), r.CallsToday, of, r.Waiting)
+	head := fmt.Sprintf("since %s; calls today: %d%s; judgments waiting: %d\n", formatTime(r.Since, zone), r.CallsToday,
+		of, r.Waiting)
 	if len(r.Judges) == 0 {
 		_, err := io.WriteString(w, head+"no opinions\n")
 		return err
@@ -220,11 +232,14 @@ func (r shadowReport) text(w io.Writer, zone *time.Location, limit int) error {
 	if _, err := io.WriteString(w, head+"\n"); err != nil {
 		return err
 	}
-	rows := [][]string{{"JUDGE", "OPINIONS", "FAILED", "AGREES", "KAPPA", "ALONE SPEAKS", "ALONE SILENT", "RIGHT", "FIRST RIGHT", "TOKENS IN", "TOKENS OUT", "COST", "FIRST'S COST"}}
+	rows := [][]string{{"JUDGE", "OPINIONS", "FAILED", "AGREES", "KAPPA", "ALONE SPEAKS", "ALONE SILENT", "RIGHT",
+		"FIRST RIGHT", "TOKENS IN", "TOKENS OUT", "COST", "FIRST'S COST"}}
 	for _, f := range r.Judges {
 		rows = append(rows, []string{
-			f.Judge, strconv.Itoa(f.Opinions), failures(f.Failed), share(f.Agreement.Value), kappa(f.Kappa), strconv.Itoa(f.OnlySecond), strconv.Itoa(f.OnlyFirst),
-			outOf(f.Right.K, f.Right.N), outOf(f.FirstRight.K, f.FirstRight.N), strconv.Itoa(f.Spent.TokensIn), strconv.Itoa(f.Spent.TokensOut), money(f.Spent.Cost), money(f.FirstSpent.Cost),
+			f.Judge, strconv.Itoa(f.Opinions), failures(f.Failed), share(f.Agreement.Value), kappa(f.Kappa),
+			strconv.Itoa(f.OnlySecond), strconv.Itoa(f.OnlyFirst),
+			outOf(f.Right.K, f.Right.N), outOf(f.FirstRight.K, f.FirstRight.N), strconv.Itoa(f.Spent.TokensIn),
+			strconv.Itoa(f.Spent.TokensOut), money(f.Spent.Cost), money(f.FirstSpent.Cost),
 		})
 	}
 	if err := table(w, rows); err != nil {
@@ -232,7 +247,8 @@ func (r shadowReport) text(w io.Writer, zone *time.Location, limit int) error {
 	}
 	shown := r.Disagreements[:min(limit, len(r.Disagreements))]
 	if len(shown) > 0 {
-		if _, err := fmt.Fprintf(w, "\nWhere they differ, the newest %d of %d:\n", len(shown), len(r.Disagreements)); err != nil {
+		if _, err := fmt.Fprintf(w, "\nWhere they differ, the newest %d of %d:\n", len(shown),
+			len(r.Disagreements)); err != nil {
 			return err
 		}
 	}

@@ -111,7 +111,8 @@ func (c *showCommand) run(ctx context.Context, p *program) error {
 		out.Opinions[i] = timeline.NewOpinion(o, p.Config.LLM.Prices)
 	}
 	if out.Run.ID != "" {
-		out.WebUI = "/namespaces/" + url.PathEscape(temporal.Namespace()) + "/workflows/" + url.PathEscape(out.ID) + "/" + out.Run.ID
+		out.WebUI = "/namespaces/" + url.PathEscape(temporal.Namespace()) + "/workflows/" + url.PathEscape(out.ID) +
+			"/" + out.Run.ID
 	}
 	return c.print(p.stdout, out, func(w io.Writer) error { return out.text(w, p.Config.Location(), time.Now()) })
 }
@@ -128,10 +129,12 @@ func (s conversationReport) text(w io.Writer, zone *time.Location, now time.Time
 		rows = append(rows, []string{"shadow", o.String()})
 	}
 	for _, p := range s.Proposals {
-		rows = append(rows, []string{"proposed", fmt.Sprintf("%s  %s, %s, lapses %s", p.ID, timeline.Plain(p.Tool), p.State, formatTime(p.Lapses(), zone))})
+		rows = append(rows, []string{"proposed", fmt.Sprintf("%s  %s, %s, lapses %s", p.ID, timeline.Plain(p.Tool),
+			p.State, formatTime(p.Lapses(), zone))})
 	}
 	for _, p := range s.Promises {
-		rows = append(rows, []string{"promised", fmt.Sprintf("%s  due %s: %s", p.ID, promiseTimes(p, zone), promiseText(p))})
+		rows = append(rows, []string{"promised", fmt.Sprintf("%s  due %s: %s", p.ID, promiseTimes(p, zone),
+			promiseText(p))})
 	}
 	if now.Before(s.Silenced) {
 		rows = append(rows, []string{"silent", "until " + silent(s.Silenced, zone, now)})
@@ -151,8 +154,10 @@ func (s conversationReport) text(w io.Writer, zone *time.Location, now time.Time
 
 // openProposals are the conversation's proposals that may still come to something.
 func openProposals(ctx context.Context, db *store.Store, c chat.Conversation) ([]store.Proposal, error) {
-	found, err := db.Proposals(ctx, store.ProposalFilter{Team: c.Team, Channel: c.Channel, Thread: c.Thread, Limit: maxListed})
-	found = slices.DeleteFunc(found, func(p store.Proposal) bool { return p.ThreadTS != c.Thread }) // the filter's empty thread is any
+	found, err := db.Proposals(ctx, store.ProposalFilter{Team: c.Team, Channel: c.Channel, Thread: c.Thread,
+		Limit: maxListed})
+	found = slices.DeleteFunc(found,
+		func(p store.Proposal) bool { return p.ThreadTS != c.Thread }) // the filter's empty thread is any
 	return nonNil(found), err
 }
 
@@ -220,7 +225,8 @@ func (s conversationReport) lastRun(zone *time.Location) string {
 		if s.Ended != "" {
 			ended = " (" + s.Ended + ")"
 		}
-		return fmt.Sprintf("%s, closed %s%s: the next message starts another", s.Run.ID, formatTime(s.Closed, zone), ended)
+		return fmt.Sprintf("%s, closed %s%s: the next message starts another", s.Run.ID, formatTime(s.Closed, zone),
+			ended)
 	}
 	return fmt.Sprintf("%s, open since %s", s.Run.ID, formatTime(s.Started, zone))
 }
@@ -253,6 +259,7 @@ func verdict(v chat.Verdict) string {
 
 // openPromises are the conversation's open promises.
 func openPromises(ctx context.Context, db *store.Store, c chat.Conversation) ([]store.Promise, error) {
-	found, err := db.Promises(ctx, store.PromiseFilter{Team: c.Team, Channel: c.Channel, Thread: c.Thread, TopLevel: c.TopLevel(), Limit: maxListed})
+	found, err := db.Promises(ctx, store.PromiseFilter{Team: c.Team, Channel: c.Channel, Thread: c.Thread,
+		TopLevel: c.TopLevel(), Limit: maxListed})
 	return nonNil(found), err
 }

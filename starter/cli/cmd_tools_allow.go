@@ -45,7 +45,8 @@ func (c *toolsAllow) run(ctx context.Context, p *program) error {
 		return err
 	}
 	for _, t := range changed {
-		if _, err := fmt.Fprintf(p.stdout, "%s is allowed: %s\n", timeline.Plain(t.Tool), mcp.KindOf(t, server)); err != nil {
+		if _, err := fmt.Fprintf(p.stdout, "%s is allowed: %s\n", timeline.Plain(t.Tool),
+			mcp.KindOf(t, server)); err != nil {
 			return err
 		}
 	}

@@ -53,7 +53,8 @@ func (c *toolsCall) run(ctx context.Context, p *program) error {
 		return t.Server == c.Server && !t.Gone && (t.Tool == c.Tool || t.Name == c.Tool)
 	})
 	if i < 0 {
-		return fmt.Errorf("%s has no tool %q that can be used: `starter tools list` shows what it has", c.Server, c.Tool)
+		return fmt.Errorf("%s has no tool %q that can be used: `starter tools list` shows what it has", c.Server,
+			c.Tool)
 	}
 	result, err := client.Call(ctx, known[i], json.RawMessage(c.Input))
 	if err != nil {

@@ -71,7 +71,8 @@ func (c *toolsList) run(ctx context.Context, p *program) error {
 			continue
 		}
 		reports = append(reports, toolOfServer{
-			Server: t.Server, Tool: t.Tool, Name: t.Name, Kind: string(mcp.KindOf(t, server)), Description: t.Description, Schema: json.RawMessage(t.Schema),
+			Server: t.Server, Tool: t.Tool, Name: t.Name, Kind: string(mcp.KindOf(t, server)),
+			Description: t.Description, Schema: json.RawMessage(t.Schema),
 			Seen: time.UnixMicro(t.SeenUS).UTC(), Fault: faults[t.Server], Unchecked: mcp.Unchecked(t),
 		})
 	}

@@ -104,7 +104,8 @@ func (c *tuneCommand) run(ctx context.Context, p *program) error {
 // report tells of all channels, or of one. prompt is the fingerprint of today's prompt.
 func (c *tuneCommand) report(l labelled, since time.Time, only, prompt string) tuneReport {
 	r := tuneReport{
-		Since: since, CostMissed: c.CostMissed, CostFalse: c.CostFalse, Wait: l.wait, Either: l.either, Unsaid: l.unsaid,
+		Since: since, CostMissed: c.CostMissed, CostFalse: c.CostFalse, Wait: l.wait, Either: l.either,
+		Unsaid:  l.unsaid,
 		Ignored: []label.Kind{}, Warnings: []string{}, Channels: []channelAdvice{},
 	}
 	for _, k := range label.Kinds {
@@ -170,7 +171,8 @@ func (r tuneReport) text(w io.Writer, zone *time.Location) error {
 	}
 	rows := [][]string{{"WHERE", "SPEAK", "SILENT", "OWN", "MIN_CONFIDENCE", "MISSED", "FALSE", "COST"}}
 	add := func(name string, a tune.Advice) {
-		rows = append(rows, append([]string{name, strconv.Itoa(a.Speak), strconv.Itoa(a.Silent), fmt.Sprintf("%.0f %%", 100*a.Own)}, settingCells("today", a.Today)...))
+		rows = append(rows, append([]string{name, strconv.Itoa(a.Speak), strconv.Itoa(a.Silent),
+			fmt.Sprintf("%.0f %%", 100*a.Own)}, settingCells("today", a.Today)...))
 		if a.Best != nil {
 			rows = append(rows, append([]string{"", "", "", ""}, settingCells("best", *a.Best)...))
 		}
@@ -185,7 +187,9 @@ func (r tuneReport) text(w io.Writer, zone *time.Location) error {
 	}
 	switch {
 	case r.Whole.Best == nil:
-		fmt.Fprintf(&b, "\ntoo few labels to say which threshold is best: want %d decisions in which speaking was right, and %d in which silence was.\n`starter label --ask 20` adds some.\n", tune.MinLabels, tune.MinLabels)
+		fmt.Fprintf(&b, "\ntoo few labels to say which threshold is best: want %d decisions in which speaking was "+
+			"right, and %d in which silence was.\n`starter label --ask 20` adds some.\n", tune.MinLabels,
+			tune.MinLabels)
 	case r.YAML == "":
 		fmt.Fprint(&b, "\nno threshold would have cost less than those of today\n")
 	default:
@@ -197,8 +201,10 @@ func (r tuneReport) text(w io.Writer, zone *time.Location) error {
 
 // about says which decisions are counted, and which are not.
 func (r tuneReport) about(zone *time.Location) string {
-	text := fmt.Sprintf("%d decisions since %s; a false interruption costs %s, a missed intervention %s; left out: wait %d, either %d, labels that say nothing %d",
-		r.Whole.Speak+r.Whole.Silent, r.Since.In(zone).Format("2006-01-02 15:04"), plainNumber(r.CostFalse), plainNumber(r.CostMissed), r.Wait, r.Either, r.Unsaid)
+	text := fmt.Sprintf("%d decisions since %s; a false interruption costs %s, a missed intervention %s; left out: "+
+		"wait %d, either %d, labels that say nothing %d",
+		r.Whole.Speak+r.Whole.Silent, r.Since.In(zone).Format("2006-01-02 15:04"), plainNumber(r.CostFalse),
+		plainNumber(r.CostMissed), r.Wait, r.Either, r.Unsaid)
 	for i, k := range r.Ignored {
 		text += []string{"; ignored evidence: ", ", "}[min(i, 1)] + string(k)
 	}
@@ -230,11 +236,15 @@ func within(rate *float64, i *stats.Interval) string {
 
 // page is the error rates over the threshold: of all, by channel and by week. With only, it is of one channel.
 func (r tuneReport) page(l labelled, only string) tune.Page {
-	page := tune.Page{Title: "How sure, and how right", About: append([]string{r.about(l.config.Location())}, r.Warnings...)}
-	page.Sections = append(page.Sections, tune.Section{Name: "Everywhere", Charts: []tune.Chart{{Name: "everywhere", Decisions: l.tuned, Marks: marks(r.Whole)}}})
+	page := tune.Page{Title: "How sure, and how right", About: append([]string{r.about(l.config.Location())},
+		r.Warnings...)}
+	page.Sections = append(page.Sections,
+		tune.Section{Name: "Everywhere",
+			Charts: []tune.Chart{{Name: "everywhere", Decisions: l.tuned, Marks: marks(r.Whole)}}})
 	of, byChannel := l.by(func(i int) string { return l.tuned[i].Channel }), tune.Section{Name: "By channel"}
 	for _, c := range r.Channels {
-		byChannel.Charts = append(byChannel.Charts, tune.Chart{Name: c.Name, Decisions: of[c.Channel], Marks: marks(c.Advice)})
+		byChannel.Charts = append(byChannel.Charts, tune.Chart{Name: c.Name, Decisions: of[c.Channel],
+			Marks: marks(c.Advice)})
 	}
 	weeks, byWeek := l.by(func(i int) string {
 		if only != "" && l.tuned[i].Channel != only {
@@ -247,7 +257,8 @@ func (r tuneReport) page(l labelled, only string) tune.Page {
 		today = tune.Setting{Threshold: l.today()[only]}
 	}
 	for _, week := range slices.Sorted(maps.Keys(weeks)) {
-		byWeek.Charts = append(byWeek.Charts, tune.Chart{Name: "week of " + week, Decisions: weeks[week], Marks: marks(tune.Advice{Today: today})})
+		byWeek.Charts = append(byWeek.Charts, tune.Chart{Name: "week of " + week, Decisions: weeks[week],
+			Marks: marks(tune.Advice{Today: today})})
 	}
 	page.Sections = append(page.Sections, byChannel, byWeek)
 	return page

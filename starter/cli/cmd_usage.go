@@ -68,7 +68,8 @@ func (c *usageCommand) run(ctx context.Context, p *program) error {
 		}
 	}
 	if !report.Since.Before(report.Until) {
-		return fmt.Errorf("--since %s is not before --until %s", report.Since.In(zone).Format(time.RFC3339), report.Until.In(zone).Format(time.RFC3339))
+		return fmt.Errorf("--since %s is not before --until %s", report.Since.In(zone).Format(time.RFC3339),
+			report.Until.In(zone).Format(time.RFC3339))
 	}
 	db, err := p.database(ctx)
 	if err != nil {
@@ -82,7 +83,8 @@ func (c *usageCommand) run(ctx context.Context, p *program) error {
 
 // read fills the report, by day if that is asked for. Go computes where a day begins, because not
 // every database can.
-func (r *usageReport) read(ctx context.Context, db *store.Store, prices map[string]config.Price, zone *time.Location) error {
+func (r *usageReport) read(ctx context.Context, db *store.Store, prices map[string]config.Price,
+	zone *time.Location) error {
 	names := map[string]string{}
 	for from := r.Since; from.Before(r.Until); {
 		to, day := r.Until, ""
@@ -109,7 +111,8 @@ func (r *usageReport) read(ctx context.Context, db *store.Store, prices map[stri
 			if rows[key] == nil {
 				rows[key] = &usage{
 					Day: day, ChannelName: names[key.channel],
-					Usage: store.Usage{ChannelID: key.channel, Purpose: key.purpose, Provider: key.provider, Model: key.model},
+					Usage: store.Usage{ChannelID: key.channel, Purpose: key.purpose, Provider: key.provider,
+						Model: key.model},
 				}
 			}
 			rows[key].add(s, prices)
@@ -190,7 +193,8 @@ func (u *usage) cost() string {
 }
 
 func (r *usageReport) text(w io.Writer, zone *time.Location) error {
-	if _, err := fmt.Fprintf(w, "from %s until %s\n\n", r.Since.In(zone).Format(time.RFC3339), r.Until.In(zone).Format(time.RFC3339)); err != nil {
+	if _, err := fmt.Fprintf(w, "from %s until %s\n\n", r.Since.In(zone).Format(time.RFC3339), r.Until.In(zone).
+		Format(time.RFC3339)); err != nil {
 		return err
 	}
 	heading := []string{}
@@ -200,7 +204,8 @@ func (r *usageReport) text(w io.Writer, zone *time.Location) error {
 	rows := [][]string{append(heading, "CALLS", "FAILED", "TOKENS IN", "TOKENS OUT", "COST", "UP", "DOWN")}
 	for _, u := range append(slices.Clone(r.Rows), r.Total) {
 		row := u.labels(r.By)
-		rows = append(rows, append(row, strconv.Itoa(u.Calls), strconv.Itoa(u.Failed), strconv.Itoa(u.TokensIn), strconv.Itoa(u.TokensOut), u.cost(), strconv.Itoa(u.Up), strconv.Itoa(u.Down)))
+		rows = append(rows, append(row, strconv.Itoa(u.Calls), strconv.Itoa(u.Failed), strconv.Itoa(u.TokensIn),
+			strconv.Itoa(u.TokensOut), u.cost(), strconv.Itoa(u.Up), strconv.Itoa(u.Down)))
 	}
 	rows[len(rows)-1][0] = "total"
 	if err := table(w, rows); err != nil || len(r.Total.Unpriced) == 0 {
@@ -220,7 +225,8 @@ func (u *usage) labels(by []string) (cells []string) {
 	if u.ChannelName != "" {
 		channel += " #" + timeline.Plain(u.ChannelName)
 	}
-	all := map[string]string{"day": u.Day, "channel": channel, "purpose": u.Purpose, "provider": u.Provider, "model": timeline.Plain(u.Model)}
+	all := map[string]string{"day": u.Day, "channel": channel, "purpose": u.Purpose, "provider": u.Provider,
+		"model": timeline.Plain(u.Model)}
 	for _, what := range by {
 		cells = append(cells, all[what])
 	}

@@ -61,8 +61,9 @@ func (c *whyCommand) run(ctx context.Context, p *program) error {
 		return err
 	}
 	o := timeline.Options{
-		MessageTS: c.Message, Text: c.Text, Prices: p.Config.LLM.Prices, LedgerSince: p.Config.Retention.LedgerSince(time.Now()),
-		Settings: settings,
+		MessageTS: c.Message, Text: c.Text, Prices: p.Config.LLM.Prices,
+		LedgerSince: p.Config.Retention.LedgerSince(time.Now()),
+		Settings:    settings,
 	}
 	if c.Since != "" {
 		if o.Since, err = c.Since.time(time.Now(), p.Config.Location()); err != nil {

@@ -51,7 +51,8 @@ func (c *condition) UnmarshalText(text []byte) error {
 		return fmt.Errorf("%q: %q is no number", text, parts[3])
 	}
 	if !slices.Contains(eval.FigureNames(), parts[1]) {
-		return fmt.Errorf("%q: there is no figure %s; there are %s", text, parts[1], strings.Join(eval.FigureNames(), ", "))
+		return fmt.Errorf("%q: there is no figure %s; there are %s", text, parts[1],
+			strings.Join(eval.FigureNames(), ", "))
 	}
 	*c = condition{parts[1], parts[2], number}
 	return nil

@@ -86,19 +86,25 @@ func (r temporalFlags) explain(ctx context.Context, err error) error {
 	var pause *operator.PausedError
 	switch {
 	case errors.As(err, &pause):
-		return fmt.Errorf("nothing was done: somebody has paused the conversation in Temporal (see starter show). To resume it: temporal workflow unpause --namespace %s --workflow-id '%s'",
+		return fmt.Errorf("nothing was done: somebody has paused the conversation in Temporal (see starter show). To "+
+			"resume it: temporal workflow unpause --namespace %s --workflow-id '%s'",
 			temporal.Namespace(), pause.WorkflowID)
 	case errors.Is(err, operator.ErrNoServer):
-		return fmt.Errorf("temporal at %s did not answer%s. Check that it runs, and TEMPORAL_ADDRESS and the other TEMPORAL_… variables",
+		return fmt.Errorf("temporal at %s did not answer%s. Check that it runs, and TEMPORAL_ADDRESS and the other "+
+			"TEMPORAL_… variables",
 			temporal.Address(), r.noAnswerCause(ctx, err))
 	case errors.As(err, new(*serviceerror.NamespaceNotFound)):
-		return fmt.Errorf("temporal at %s has no namespace %s: check TEMPORAL_NAMESPACE", temporal.Address(), temporal.Namespace())
+		return fmt.Errorf("temporal at %s has no namespace %s: check TEMPORAL_NAMESPACE", temporal.Address(),
+			temporal.Namespace())
 	case errors.As(err, new(*serviceerror.WorkflowNotReady)):
-		return errors.New("the conversation is stuck because its workflow task keeps failing: see the worker's log for the reason (Workflow panic), and docs/deploying.md for what to do")
+		return errors.New("the conversation is stuck because its workflow task keeps failing: see the worker's log " +
+			"for the reason (Workflow panic), and docs/deploying.md for what to do")
 	case errors.Is(err, operator.ErrUnwritable):
-		return fmt.Errorf("no worker answered within %s, and the database accepts no writes, which may be the reason: run starter doctor", r.Timeout)
+		return fmt.Errorf("no worker answered within %s, and the database accepts no writes, which may be the "+
+			"reason: run starter doctor", r.Timeout)
 	case errors.Is(err, operator.ErrNoWorker):
-		return fmt.Errorf("no worker answered within %s: check that one runs in the namespace %s", r.Timeout, temporal.Namespace())
+		return fmt.Errorf("no worker answered within %s: check that one runs in the namespace %s", r.Timeout,
+			temporal.Namespace())
 	}
 	return err
 }

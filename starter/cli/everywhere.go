@@ -27,7 +27,8 @@ type everywhereMute struct {
 }
 
 func (m everywhereMute) text(zone *time.Location) string {
-	return fmt.Sprintf("everywhere since %s, by %s, until: starter unmute --everywhere", formatTime(m.At, zone), timeline.Plain(m.By))
+	return fmt.Sprintf("everywhere since %s, by %s, until: starter unmute --everywhere", formatTime(m.At, zone),
+		timeline.Plain(m.By))
 }
 
 // everywhere mutes the bot in the whole workspace, or ends that. It needs neither Temporal nor a
@@ -43,7 +44,8 @@ func (c *orderFlags) everywhere(ctx context.Context, p *program, order string) e
 		out.Silenced = time.Now().Add(conversation.MuteDuration).UTC()
 		line = "Nothing more is posted until: starter unmute --everywhere"
 	}
-	if err := db.ApplyOrder(ctx, store.Order{ID: out.ID, Scope: scope, Kind: order, By: out.By, Until: out.Silenced}); err != nil {
+	if err := db.ApplyOrder(ctx, store.Order{ID: out.ID, Scope: scope, Kind: order, By: out.By,
+		Until: out.Silenced}); err != nil {
 		return err
 	}
 	return c.print(p.stdout, out, func(w io.Writer) error {

@@ -59,5 +59,6 @@ func (i instant) parse(now time.Time, zone *time.Location) (time.Time, error) {
 	if at, err := time.ParseInLocation(time.RFC3339, string(i), zone); err == nil {
 		return at, nil
 	}
-	return time.Time{}, fmt.Errorf("%q: want a time ago such as 90m, 24h, 30d or 2w, a day such as 2026-03-01, or a time such as 2026-03-01T12:00:00Z", string(i))
+	return time.Time{}, fmt.Errorf("%q: want a time ago such as 90m, 24h, 30d or 2w, a day such as 2026-03-01, or a "+
+		"time such as 2026-03-01T12:00:00Z", string(i))
 }

@@ -23,7 +23,8 @@ import (
 type labelled struct {
 	config config.Config
 	team   string
-	// decisions are those in which speaking or silence was right, the newest first; tuned are the same for package tune.
+	// decisions are those in which speaking or silence was right, the newest first; tuned are the same for package
+	// tune.
 	decisions []store.Decision
 	tuned     []tune.Decision
 	// wait, either and unsaid count the others: those whose truth is no error, and those whose labels say nothing.
@@ -34,7 +35,8 @@ type labelled struct {
 }
 
 // readLabelled reads the decisions since a time. Evidence is weighed by all labels of the workspace.
-func readLabelled(ctx context.Context, p *program, db *store.Store, team string, since time.Time) (l labelled, err error) {
+func readLabelled(ctx context.Context, p *program, db *store.Store, team string, since time.Time) (l labelled,
+	err error) {
 	l.config, l.team = p.Config, team
 	checked, err := db.CheckedLabels(ctx, team)
 	if err != nil {
@@ -61,8 +63,10 @@ func readLabelled(ctx context.Context, p *program, db *store.Store, team string,
 			verdict := j.Verdict()
 			l.decisions = append(l.decisions, j.Decision)
 			l.tuned = append(l.tuned, tune.Decision{
-				Channel: channelOf(j.Decision), Cluster: j.WorkflowID + j.Decided().Format(" 2006-01-02"), // talk of one day resembles itself
-				Wanted: verdict.Wanted, Confidence: verdict.Confidence, Speak: found.Truth == label.Speak, Weight: found.Weight,
+				Channel: channelOf(j.Decision), Cluster: j.WorkflowID + j.Decided().Format(" 2006-01-02"),
+				// talk of one day resembles itself
+				Wanted: verdict.Wanted, Confidence: verdict.Confidence, Speak: found.Truth == label.Speak,
+				Weight: found.Weight,
 			})
 		}
 	}
@@ -116,7 +120,8 @@ func (l labelled) otherPrompts(prompt string) string {
 		return ""
 	}
 	slices.Sort(others)
-	text := fmt.Sprintf("the prompt has changed: %d of %d decisions are not by today's, %s, but by %s; what fits one prompt may not fit another", n, len(l.decisions), prompt, strings.Join(others, ", "))
+	text := fmt.Sprintf("the prompt has changed: %d of %d decisions are not by today's, %s, but by %s; what fits one "+
+		"prompt may not fit another", n, len(l.decisions), prompt, strings.Join(others, ", "))
 	if !since.IsZero() {
 		text += fmt.Sprintf("; --since %s leaves today's alone", since.In(l.config.Location()).Format(time.RFC3339))
 	}
@@ -154,7 +159,8 @@ func channelOf(d store.Decision) string {
 }
 
 // channelsOf is the known channels of some decisions, by id.
-func channelsOf(ctx context.Context, db *store.Store, team string, all []store.Judged) (map[string]store.Channel, error) {
+func channelsOf(ctx context.Context, db *store.Store, team string, all []store.Judged) (map[string]store.Channel,
+	error) {
 	var ids []string
 	for _, j := range all {
 		if id := channelOf(j.Decision); !slices.Contains(ids, id) {

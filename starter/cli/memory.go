@@ -41,7 +41,8 @@ func (r memoryReport) row(zone *time.Location) []string {
 		made = r.By
 	}
 	return []string{
-		strconv.Itoa(r.Version), r.Made.In(zone).Format(time.DateTime), strconv.Itoa(r.TokensOut), strconv.Itoa(len(r.Sources)), timeline.Plain(made), state,
+		strconv.Itoa(r.Version), r.Made.In(zone).Format(time.DateTime), strconv.Itoa(r.TokensOut),
+		strconv.Itoa(len(r.Sources)), timeline.Plain(made), state,
 	}
 }
 
@@ -67,9 +68,11 @@ func (t termFlag) term() chat.Term { return cmp.Or(chat.Term(t.Term), chat.Short
 func noVersion(err error, scope chat.Scope, term chat.Term, version int) error {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return fmt.Errorf("the %s-term memory of %s has no version %d: `starter memory history` lists them", term, scope, version)
+		return fmt.Errorf("the %s-term memory of %s has no version %d: `starter memory history` lists them", term,
+			scope, version)
 	case errors.Is(err, store.ErrForgotten):
-		return fmt.Errorf("version %d of the %s-term memory of %s was forgotten: its text is deleted", version, term, scope)
+		return fmt.Errorf("version %d of the %s-term memory of %s was forgotten: its text is deleted", version, term,
+			scope)
 	}
 	return err
 }

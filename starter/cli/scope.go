@@ -108,7 +108,8 @@ func scopeIn(ctx context.Context, db *store.Store, team, channel, thread string)
 
 // storedSettings returns the settings of a conversation's channel, as far as the database
 // knows the channel.
-func storedSettings(ctx context.Context, c config.Config, db *store.Store, of chat.Conversation) (config.ChannelSettings, error) {
+func storedSettings(ctx context.Context, c config.Config, db *store.Store,
+	of chat.Conversation) (config.ChannelSettings, error) {
 	directory := &channels.Directory{Store: db, Config: c}
 	settings, err := directory.StoredSettings(ctx, of.Team, of.Channel)
 	return settings[of.Channel], err
@@ -127,7 +128,8 @@ func resolveChannel(ctx context.Context, db *store.Store, team, named string) (s
 	}
 	switch len(channels) {
 	case 0:
-		return "", fmt.Errorf("channel %q is not known: want the id (C…, D…, G…) or the name of a channel that the bot has been in", named)
+		return "", fmt.Errorf("channel %q is not known: want the id (C…, D…, G…) or the name of a channel that the "+
+			"bot has been in", named)
 	case 1:
 		return channels[0].ID, nil
 	}
@@ -138,7 +140,8 @@ func resolveChannel(ctx context.Context, db *store.Store, team, named string) (s
 		}
 		ids = append(ids, c.ID)
 	}
-	return "", fmt.Errorf("channel %q is ambiguous: the bot is in none of %s; want an id", named, strings.Join(ids, ", "))
+	return "", fmt.Errorf("channel %q is ambiguous: the bot is in none of %s; want an id", named,
+		strings.Join(ids, ", "))
 }
 
 // checkThreadKnown returns an error if the database knows no such thread.
@@ -195,9 +198,11 @@ func personIn(ctx context.Context, db *store.Store, team, named string) (chat.Pe
 	case err != nil:
 		return chat.Person{}, err
 	case len(ids) == 0:
-		return chat.Person{}, fmt.Errorf("nobody is known as %q: want an id (U…, from the profile in Slack: Copy member ID), or the display name", timeline.Plain(named))
+		return chat.Person{}, fmt.Errorf("nobody is known as %q: want an id (U…, from the profile in Slack: Copy "+
+			"member ID), or the display name", timeline.Plain(named))
 	case len(ids) > 1:
-		return chat.Person{}, fmt.Errorf("%q is ambiguous: want one of the ids %s", timeline.Plain(named), strings.Join(ids, ", "))
+		return chat.Person{}, fmt.Errorf("%q is ambiguous: want one of the ids %s", timeline.Plain(named),
+			strings.Join(ids, ", "))
 	}
 	return chat.Person{Team: team, User: ids[0]}, nil
 }

@@ -21,7 +21,8 @@ func (s *starter) routes() http.Handler {
 		mux.Handle("POST "+manifest.InteractionsPath, s.open((*door.Door).Interactions))
 		mux.Handle("POST "+manifest.CommandsPath, s.open((*door.Door).Commands))
 	}
-	web.RegisterProbes(mux, s.metrics, s.DatabaseReady(&s.store), s.hasTemporal, launch.SlackReady(s.slack), s.watch.Ready, s.hasSocket)
+	web.RegisterProbes(mux, s.metrics, s.DatabaseReady(&s.store), s.hasTemporal, launch.SlackReady(s.slack),
+		s.watch.Ready, s.hasSocket)
 	return mux
 }
 

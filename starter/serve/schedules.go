@@ -44,11 +44,13 @@ func Schedules(c config.Config) []temporal.Schedule {
 	all := []temporal.Schedule{
 		{
 			ID: temporal.MemorySchedule, Every: c.Memory.Interval(), CatchUp: time.Hour, Timeout: 24 * time.Hour,
-			Workflow: workflows.Memory, Args: []any{workflows.MemoryInput{MaxConcurrent: c.Memory.MaxConcurrentScopes}}, Note: "remembers what was said since the last run",
+			Workflow: workflows.Memory, Args: []any{workflows.MemoryInput{MaxConcurrent: c.Memory.MaxConcurrentScopes}},
+			Note: "remembers what was said since the last run",
 		},
 		{
 			ID: temporal.CatchUpSchedule, Every: catchUpInterval, CatchUp: catchUpInterval, Timeout: 24 * time.Hour,
-			Workflow: workflows.CatchUp, Args: []any{workflows.CatchUpInput{PauseSeconds: catchUpPause}}, Note: "reads what was said while the door was closed",
+			Workflow: workflows.CatchUp, Args: []any{workflows.CatchUpInput{PauseSeconds: catchUpPause}},
+			Note: "reads what was said while the door was closed",
 		},
 		{
 			ID: "channel-sync", Every: channelSyncInterval, CatchUp: channelSyncInterval, Timeout: 6 * time.Hour,
@@ -89,7 +91,10 @@ func (s *starter) intervals() map[string]time.Duration {
 func (s *starter) setUpSchedules(ctx context.Context) error {
 	var left []func(context.Context) error
 	for _, schedule := range Schedules(s.Config) {
-		left = append(left, func(ctx context.Context) error { return temporal.EnsureSchedule(ctx, s.temporal, schedule) })
+		left = append(left, func(ctx context.Context) error {
+			return temporal.EnsureSchedule(ctx, s.temporal,
+				schedule)
+		})
 	}
 	if len(s.Config.Shadow.Judges) == 0 {
 		left = append(left, func(ctx context.Context) error {

@@ -65,7 +65,8 @@ func Run(ctx context.Context, p launch.Program) error {
 	s := &starter{
 		Program: p,
 		slack: slack.New(slack.Config{
-			Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL, TrustOrg: p.Config.Slack.TrustOrg(), Metrics: slack.NewMetrics(p.Telemetry.Registry), Gate: watch,
+			Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL, TrustOrg: p.Config.Slack.TrustOrg(),
+			Metrics: slack.NewMetrics(p.Telemetry.Registry), Gate: watch,
 		}),
 		watch:    watch,
 		temporal: c,
@@ -101,7 +102,8 @@ func (s *starter) work(ctx context.Context) error {
 		return err
 	}
 	directory := &channels.Directory{Store: db, Slack: s.slack, Config: s.Config, Clock: time.Now, Logger: s.Logger}
-	r := relay.New(db, temporal.Sender{Client: s.temporal, Attributes: s.attributes.Load, AttributesLost: s.reregister, Name: directory.Name}, s.policy(directory),
+	r := relay.New(db, temporal.Sender{Client: s.temporal, Attributes: s.attributes.Load, AttributesLost: s.reregister,
+		Name: directory.Name}, s.policy(directory),
 		time.Now, s.Logger, relay.NewMetrics(s.metrics, db, time.Now, s.intervals()))
 	r.Tracer = s.Telemetry.Tracer()
 	o := operator.New(&operator.Operator{Client: s.temporal, Store: db, Attributes: s.attributes.Load})
@@ -110,9 +112,11 @@ func (s *starter) work(ctx context.Context) error {
 		return err
 	}
 	door := door.New(&door.Door{
-		Store: db, Recorder: record.New(&record.Recorder{Store: db, Directory: directory, Operators: s.Config.Slack.Operators}), Slack: s.slack, Directory: directory, Config: s.Config,
+		Store: db, Recorder: record.New(&record.Recorder{Store: db, Directory: directory,
+			Operators: s.Config.Slack.Operators}), Slack: s.slack, Directory: directory, Config: s.Config,
 		Relay: r, CommandHandler: desk, Responder: answers,
-		Home:       chatops.NewHome(&chatops.Home{Handler: desk, Publisher: s.slack, Members: chatops.NewMembership(s.slack, time.Now, s.Logger)}),
+		Home: chatops.NewHome(&chatops.Home{Handler: desk, Publisher: s.slack,
+			Members: chatops.NewMembership(s.slack, time.Now, s.Logger)}),
 		Introducer: o, Installation: s.watch, Dropper: o, Missed: s.heart.Missed,
 		Clock: time.Now, Logger: s.Logger, Metrics: door.NewMetrics(s.metrics), Tracer: s.Telemetry.Tracer(),
 	})
@@ -214,7 +218,8 @@ func (s *starter) registerAttributes(ctx context.Context, signalRefused bool) er
 			s.attributes.Store(known)
 			s.registered.Store(true)
 			if !known {
-				s.Logger.Warn("search attributes not registered: the Temporal server does not allow it, or has one with a type other than Keyword; conversations go without",
+				s.Logger.Warn("search attributes not registered: the Temporal server does not allow it, or has one "+
+					"with a type other than Keyword; conversations go without",
 					"attributes", conversation.Attributes)
 			}
 			return nil

@@ -22,7 +22,8 @@ const (
 )
 
 // newCommandHandler makes what answers slash commands, and what delivers late answers.
-func (s *starter) newCommandHandler(db *store.Store, o *operator.Operator, directory chatops.Directory) (*chatops.Handler, door.Responder, error) {
+func (s *starter) newCommandHandler(db *store.Store, o *operator.Operator,
+	directory chatops.Directory) (*chatops.Handler, door.Responder, error) {
 	answers, err := slack.NewResponder(s.Config.Slack.APIURL, nil)
 	if err != nil {
 		return nil, nil, err

@@ -3,6 +3,7 @@ package shipping
 import (
 	"fmt"
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	"io/fs"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"unicode/utf8"
 
 	"myao/test/testserver"
 )
@@ -149,4 +151,50 @@ func neighbourhoodOf(file string) string {
 		name, _, _ = strings.Cut(rest, "/")
 	}
 	return name
+}
+
+// maxColumns is how wide a line of code may be, where a tab counts four. What stands in quotes does not count: a
+// pattern, a statement of SQL or a tag is not clearer in pieces.
+const maxColumns = 120
+
+func TestLinesEndBeforeColumn120(t *testing.T) {
+	t.Parallel()
+	root := os.DirFS("../..")
+	testserver.Must(t, fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "test/"):
+			return nil
+		}
+		text, err := fs.ReadFile(root, name)
+		if err != nil {
+			return err
+		}
+		var code scanner.Scanner
+		file := token.NewFileSet().AddFile(name, -1, len(text))
+		code.Init(file, text, nil, 0)
+		bare := slices.Clone(text)
+		for {
+			at, kind, literal := code.Scan()
+			if kind == token.EOF {
+				break
+			}
+			if kind == token.STRING {
+				for i := range len(literal) {
+					if literal[i] != '\n' {
+						bare[file.Offset(at)+i] = 0
+					}
+				}
+			}
+		}
+		for i, line := range strings.Split(strings.ReplaceAll(string(bare), "\x00", ""), "\n") {
+			if columns := utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    ")); columns > maxColumns {
+				t.Errorf("%s:%d: %d columns; break it before column %d", name, i+1, columns, maxColumns)
+			}
+		}
+		return nil
+	}))
 }

@@ -61,13 +61,15 @@ type ByUse struct {
 }
 
 // OpenByUse makes one client for each server and key in use. close ends their connections.
-func OpenByUse(ctx context.Context, c config.Config, clock func() time.Time, logger *slog.Logger) (byUse ByUse, close func(), err error) {
+func OpenByUse(ctx context.Context, c config.Config, clock func() time.Time, logger *slog.Logger) (byUse ByUse,
+	close func(), err error) {
 	m := models{config: c, clock: clock, logger: logger, made: map[server]llm.Model{}}
 	type use struct {
 		agent *Agent
 		as    config.Agent
 	}
-	uses := []use{{&byUse.Response, c.Agents.Response}, {&byUse.Judgment, c.Agents.Judgment}, {&byUse.Memory, c.Agents.Memory}}
+	uses := []use{{&byUse.Response, c.Agents.Response}, {&byUse.Judgment, c.Agents.Judgment},
+		{&byUse.Memory, c.Agents.Memory}}
 	byUse.Shadow = make([]Agent, len(c.Shadow.Judges))
 	for i, j := range c.Shadow.Judges {
 		uses = append(uses, use{&byUse.Shadow[i], c.ShadowAgent(j)})

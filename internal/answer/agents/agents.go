@@ -81,17 +81,20 @@ func (ag *Agents) Reactions() []string {
 
 // recall reads the context of a conversation and the settings of its channel, and adds the
 // channel's persona. answer is the ts of the message to answer, or "".
-func (ag *Agents) recall(ctx context.Context, c chat.Conversation, addressed bool, answer string) (recall.Recollection, config.ChannelSettings, error) {
+func (ag *Agents) recall(ctx context.Context, c chat.Conversation, addressed bool, answer string) (recall.Recollection,
+	config.ChannelSettings, error) {
 	r, err := ag.Recall.Build(ctx, c, addressed, answer)
 	settings := ag.Channel(config.ChannelFacts{ID: c.Channel, Name: r.Conversation.ChannelName})
 	if settings.Persona != "" {
-		r.Persona.SystemPrompt = strings.TrimSpace(r.Persona.SystemPrompt) + "\n\n" + strings.TrimSpace(settings.Persona)
+		r.Persona.SystemPrompt = strings.TrimSpace(r.Persona.SystemPrompt) + "\n\n" +
+			strings.TrimSpace(settings.Persona)
 	}
 	return r, settings, err
 }
 
 func (ag *Agents) options(a Agent, r recall.Recollection) prompt.Options {
-	return prompt.Options{Now: ag.Clock(), AgentPrompt: a.SystemPrompt, Names: r.Names, BotUserID: r.Bot, ChannelNames: r.Channels}
+	return prompt.Options{Now: ag.Clock(), AgentPrompt: a.SystemPrompt, Names: r.Names, BotUserID: r.Bot,
+		ChannelNames: r.Channels}
 }
 
 // ReplyQuestion asks for a reply.
@@ -166,7 +169,8 @@ func (ag *Agents) AskReply(ctx context.Context, about Reply, a Attempt) (ReplyQu
 		default:
 			return q, answer, err
 		}
-		ag.Logger.WarnContext(ctx, "the model's answer is of no use; asking once more", "conversation", about.Conversation.ID(), "model", q.Model,
+		ag.Logger.WarnContext(ctx, "the model's answer is of no use; asking once more", "conversation",
+			about.Conversation.ID(), "model", q.Model,
 			"calls_as_text", failure.Fault != "", "tools", len(about.Tools))
 	}
 }
@@ -190,7 +194,8 @@ func (ag *Agents) askTaken(ctx context.Context, about Reply, a Attempt) (ReplyQu
 	}
 	if suspects := suspects(q.Tools, refused.Message); len(suspects) > 0 && !refused.TooLong {
 		fewer := about
-		fewer.Tools = slices.DeleteFunc(slices.Clone(about.Tools), func(t tools.Offer) bool { return slices.Contains(suspects, t.Name) })
+		fewer.Tools = slices.DeleteFunc(slices.Clone(about.Tools),
+			func(t tools.Offer) bool { return slices.Contains(suspects, t.Name) })
 		without, err := ag.ReplyTo(ctx, fewer)
 		if err != nil {
 			return ReplyQuestion{}, Answer{}, err
@@ -202,11 +207,13 @@ func (ag *Agents) askTaken(ctx context.Context, about Reply, a Attempt) (ReplyQu
 					ag.refusedTools.Store(t.Name+string(t.Schema), true)
 				}
 			}
-			ag.Logger.WarnContext(ctx, "the model refuses tools of MCP servers; they are left out from now on", "tools", suspects, "model", q.Model)
+			ag.Logger.WarnContext(ctx, "the model refuses tools of MCP servers; they are left out from now on", "tools",
+				suspects, "model", q.Model)
 			return without, answer, nil
 		}
 	}
-	ag.Logger.WarnContext(ctx, "the model refuses tools or their results; asking without tools", "conversation", about.Conversation.ID(), "model", q.Model, "error_kind", llm.KindOf(err)) // a provider may quote the prompt
+	ag.Logger.WarnContext(ctx, "the model refuses tools or their results; asking without tools", "conversation",
+		about.Conversation.ID(), "model", q.Model, "error_kind", llm.KindOf(err)) // a provider may quote the prompt
 	about.Tools = nil
 	if q, err = ag.ReplyTo(ctx, about); err != nil {
 		return ReplyQuestion{}, Answer{}, err
@@ -254,7 +261,10 @@ func (ag *Agents) ReplyTo(ctx context.Context, about Reply) (ReplyQuestion, erro
 		return ReplyQuestion{}, err
 	}
 	if r.Alone { // which may have become known only now
-		about.Tools = slices.DeleteFunc(slices.Clone(about.Tools), func(t tools.Offer) bool { return t.Server != "" && !t.External })
+		about.Tools = slices.DeleteFunc(slices.Clone(about.Tools), func(t tools.Offer) bool {
+			return t.Server != "" &&
+				!t.External
+		})
 	}
 	agent := ag.ByUse.Response
 	agent.Agent.Model = cmp.Or(settings.Model, agent.Agent.Model)
@@ -264,7 +274,8 @@ func (ag *Agents) ReplyTo(ctx context.Context, about Reply) (ReplyQuestion, erro
 	o := ag.options(agent, r)
 	o.AnswerTS, o.Reactions = trigger, about.Reactions
 	var files []llm.File
-	if i := slices.IndexFunc(r.Target(), func(said chat.Message) bool { return said.TS == about.Trigger }); about.ShowsFiles && i >= 0 {
+	if i := slices.IndexFunc(r.Target(),
+		func(said chat.Message) bool { return said.TS == about.Trigger }); about.ShowsFiles && i >= 0 {
 		files, o.FilesText = ag.shownOf(ctx, settings, c, r.Target()[i], about.Addressed)
 	}
 	var attached []string
@@ -273,7 +284,8 @@ func (ag *Agents) ReplyTo(ctx context.Context, about Reply) (ReplyQuestion, erro
 	}
 	o.Acted, o.Promise, o.VainDraft, o.Fault = about.Acted, about.Promise, about.VainDraft, about.fault
 	for _, said := range r.Target() {
-		o.BareMention = o.BareMention || (said.TS == trigger && len(said.Files) == 0 && prompt.BareMention(said.Text, own.UserID))
+		o.BareMention = o.BareMention || (said.TS == trigger && len(said.Files) == 0 &&
+			prompt.BareMention(said.Text, own.UserID))
 	}
 	q, err := newLimitedQuestion(agent, chat.Scope(c), func(a Agent, characters int) (llm.Request, error) {
 		o, about, files := o, about, files
@@ -284,9 +296,11 @@ func (ag *Agents) ReplyTo(ctx context.Context, about Reply) (ReplyQuestion, erro
 		for _, t := range about.Tools {
 			o.Tools = append(o.Tools, t.Name)
 		}
-		o.AgentPrompt, o.MaxCharacters, o.Acts = a.SystemPrompt, characters, slices.ContainsFunc(about.Tools, func(t tools.Offer) bool { return t.Act })
+		o.AgentPrompt, o.MaxCharacters, o.Acts = a.SystemPrompt, characters,
+			slices.ContainsFunc(about.Tools, func(t tools.Offer) bool { return t.Act })
 		system, user, err := ag.Prompts.Response(r.Context, o)
-		r := llm.Request{Purpose: llm.PurposeResponse, System: system, Prompt: user, Tools: tools.Declared(about.Tools), Turns: about.Turns, Files: files}
+		r := llm.Request{Purpose: llm.PurposeResponse, System: system, Prompt: user, Tools: tools.Declared(about.Tools),
+			Turns: about.Turns, Files: files}
 		return fitFiles(r), err
 	})
 	return ReplyQuestion{Question: q, Saw: r.Saw, Attached: attached}, err
@@ -320,7 +334,8 @@ func lookedUp(turns []llm.Turn) []prompt.LookedUp {
 	for _, t := range turns {
 		for i, call := range t.Calls {
 			if i < len(t.Results) {
-				all = append(all, prompt.LookedUp{Tool: call.Name, Input: string(call.Input), Text: t.Results[i].Text, Failed: t.Results[i].Failed})
+				all = append(all, prompt.LookedUp{Tool: call.Name, Input: string(call.Input), Text: t.Results[i].Text,
+					Failed: t.Results[i].Failed})
 			}
 		}
 	}

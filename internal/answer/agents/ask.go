@@ -79,7 +79,8 @@ func (ag *Agents) askWithinLimits(ctx context.Context, q Question, a Attempt) (Q
 			return q, llm.Response{}, err
 		}
 		if exhausted(calls, a.Saved) {
-			return q, llm.Response{}, &FinalError{errors.New("the model has failed too often, or its answers could not be kept")}
+			return q, llm.Response{}, &FinalError{errors.New("the model has failed too often, or its answers could " +
+				"not be kept")}
 		}
 	}
 	asking, cancel := ctx, context.CancelFunc(func() {})
@@ -91,7 +92,8 @@ func (ag *Agents) askWithinLimits(ctx context.Context, q Question, a Attempt) (Q
 	if a.Decision == "" || !mayPass(err) {
 		return q, response, err
 	}
-	if calls, unknown := ag.Store.CallSummaries(ctx, a.Decision, q.Purpose); unknown == nil && exhausted(calls, a.Saved) {
+	if calls, unknown := ag.Store.CallSummaries(ctx, a.Decision, q.Purpose); unknown == nil &&
+		exhausted(calls, a.Saved) {
 		err = &FinalError{err}
 	}
 	return q, response, err
@@ -100,9 +102,11 @@ func (ag *Agents) askWithinLimits(ctx context.Context, q Question, a Attempt) (Q
 // askWithFiles asks once more without the question's files if the model refuses it with them.
 func (ag *Agents) askWithFiles(ctx context.Context, q Question) (llm.Response, error) {
 	response, err := ag.askWithTokens(ctx, q)
-	if refused, ok := errors.AsType[*llm.Error](err); ok && errors.Is(err, llm.ErrInvalid) && refused.Refused() && q.ShowsFiles() {
+	if refused, ok := errors.AsType[*llm.Error](err); ok && errors.Is(err, llm.ErrInvalid) && refused.Refused() &&
+		q.ShowsFiles() {
 		// A file may be the cause. What a model takes none of, its adapter knows.
-		ag.Logger.WarnContext(ctx, "the model refuses the question; asking without its files", "conversation", chat.Conversation(q.scope).ID(), "model", q.Model, "error_kind", llm.KindOf(err))
+		ag.Logger.WarnContext(ctx, "the model refuses the question; asking without its files", "conversation",
+			chat.Conversation(q.scope).ID(), "model", q.Model, "error_kind", llm.KindOf(err))
 		bare, names := q.withoutFiles()
 		response, err = ag.askWithTokens(ctx, bare)
 		response.WithoutFiles = names
@@ -116,7 +120,8 @@ func exhausted(calls []store.CallSummary, saved int) bool {
 	failures, took := 0, time.Duration(0)
 	for _, c := range calls {
 		switch {
-		case c.Error == "" && c.Calls-saved >= maxUnsavedAnswers, c.Error == llm.KindOf(llm.ErrEmpty) && c.Calls >= maxEmptyAnswers:
+		case c.Error == "" && c.Calls-saved >= maxUnsavedAnswers, c.Error == llm.KindOf(llm.ErrEmpty) &&
+			c.Calls >= maxEmptyAnswers:
 			return true
 		case c.Error != "" && c.Error != llm.KindOf(context.Canceled):
 			failures, took = failures+c.Calls, took+c.Took
@@ -180,7 +185,8 @@ func (ag *Agents) askWithinWindow(ctx context.Context, q Question) (llm.Response
 			continue
 		}
 		ag.Logger.WarnContext(ctx, "prompt exceeds the model's window; asking with fewer messages",
-			"conversation", chat.Conversation(q.scope).ID(), "purpose", q.Purpose, "model", q.Model, "bytes", len(q.System), "then", len(less.System))
+			"conversation", chat.Conversation(q.scope).ID(), "purpose", q.Purpose, "model", q.Model, "bytes",
+			len(q.System), "then", len(less.System))
 		q.System, q.Prompt = less.System, less.Prompt
 		answer, err = ag.call(ctx, q)
 	}

@@ -41,6 +41,7 @@ func (ag *Agents) saveCall(ctx context.Context, q Question, answer llm.Response,
 		if q.Purpose == llm.PurposeMemory {
 			about = slog.String("scope", q.scope.String())
 		}
-		ag.Logger.ErrorContext(ctx, "model call not saved", about, "purpose", q.Purpose, "model", call.Model, "error", err)
+		ag.Logger.ErrorContext(ctx, "model call not saved", about, "purpose", q.Purpose, "model", call.Model, "error",
+			err)
 	}
 }

@@ -31,7 +31,8 @@ type Asked struct {
 
 // Decide decides about the pending messages of a conversation: by rules first, then by Judge, then by
 // min_confidence. It saves nothing but the calls of the model.
-func (ag *Agents) Decide(ctx context.Context, c chat.Conversation, pending []string, maxDelay int, k Known, a Attempt) (Decision, error) {
+func (ag *Agents) Decide(ctx context.Context, c chat.Conversation, pending []string, maxDelay int, k Known,
+	a Attempt) (Decision, error) {
 	own, err := ag.Slack.Identity(ctx)
 	if err != nil {
 		return Decision{}, err

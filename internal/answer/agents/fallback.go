@@ -14,7 +14,8 @@ const trialReserve = time.Minute
 // askEither asks the agent's model or, if its breaker is open, its fallback. A question that the model refuses
 // for good goes to the fallback at once. It returns the question that was answered, or that failed. The
 // answer's usage adds up both.
-func (ag *Agents) askEither(ctx context.Context, q Question, ask func(context.Context, Question) (llm.Response, error)) (Question, llm.Response, error) {
+func (ag *Agents) askEither(ctx context.Context, q Question, ask func(context.Context, Question) (llm.Response,
+	error)) (Question, llm.Response, error) {
 	if q.agent.Fallback == nil {
 		answer, err := ask(ctx, q)
 		return q, answer, err
@@ -38,7 +39,8 @@ func (ag *Agents) askEither(ctx context.Context, q Question, ask func(context.Co
 		if changed {
 			ag.tellBreaker(ctx, q, open, err)
 		}
-		if err == nil || ctx.Err() != nil || !open && !q.refusedForGood(err) || errors.Is(err, llm.ErrBlocked) || errors.Is(err, llm.ErrCut) {
+		if err == nil || ctx.Err() != nil || !open && !q.refusedForGood(err) || errors.Is(err, llm.ErrBlocked) ||
+			errors.Is(err, llm.ErrCut) {
 			return q, answer, err
 		}
 		used, cause = answer.Usage, err
@@ -60,7 +62,8 @@ func (ag *Agents) askEither(ctx context.Context, q Question, ask func(context.Co
 }
 
 // tryFirst asks the first model, in a trial for so long that the fallback has time left.
-func (ag *Agents) tryFirst(ctx context.Context, q Question, try attempt, ask func(context.Context, Question) (llm.Response, error)) (llm.Response, error) {
+func (ag *Agents) tryFirst(ctx context.Context, q Question, try attempt,
+	ask func(context.Context, Question) (llm.Response, error)) (llm.Response, error) {
 	if end, ok := ctx.Deadline(); ok && try.trial {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, end.Add(-trialReserve))
@@ -73,7 +76,8 @@ func (ag *Agents) tryFirst(ctx context.Context, q Question, try attempt, ask fun
 func (ag *Agents) tellBreaker(ctx context.Context, q Question, open bool, cause error) {
 	about := []any{"agent", q.Purpose, "model", q.Model, "fallback", q.agent.Fallback.Agent.Model}
 	if open {
-		ag.Logger.WarnContext(ctx, "the model fails; its fallback is asked from now on", append(about, "error_kind", llm.KindOf(cause))...)
+		ag.Logger.WarnContext(ctx, "the model fails; its fallback is asked from now on",
+			append(about, "error_kind", llm.KindOf(cause))...)
 		return
 	}
 	ag.Logger.InfoContext(ctx, "the model works again; its fallback is no longer asked", about...)

@@ -28,8 +28,10 @@ const (
 
 // shownOf returns the files of a message, where somebody addressed the bot with it, or where it is nothing
 // but a picture.
-func (ag *Agents) shownOf(ctx context.Context, s config.ChannelSettings, c chat.Conversation, said chat.Message, addressed bool) (files []llm.File, text string) {
-	if ag.Files == nil || said.Deleted || !addressed && !pictureAlone(said) || len(tools.WithoutFiles(s.Tools)) == len(s.Tools) {
+func (ag *Agents) shownOf(ctx context.Context, s config.ChannelSettings, c chat.Conversation, said chat.Message,
+	addressed bool) (files []llm.File, text string) {
+	if ag.Files == nil || said.Deleted || !addressed && !pictureAlone(said) ||
+		len(tools.WithoutFiles(s.Tools)) == len(s.Tools) {
 		return nil, ""
 	}
 	return ag.Files.Shown(ctx, c, said)
@@ -52,7 +54,8 @@ func (j *Judgment) showPicture(ctx context.Context, s config.ChannelSettings, c 
 
 // pictureAlone reports whether a message is a picture without words.
 func pictureAlone(m chat.Message) bool {
-	return !prompt.Visible(m.Text) && slices.ContainsFunc(m.Files, func(f chat.File) bool { return strings.HasPrefix(f.MIME, "image/") })
+	return !prompt.Visible(m.Text) &&
+		slices.ContainsFunc(m.Files, func(f chat.File) bool { return strings.HasPrefix(f.MIME, "image/") })
 }
 
 // fitFiles leaves out what is over the limits of one question. Files of later results are newer than

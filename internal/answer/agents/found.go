@@ -29,11 +29,13 @@ type Permalinks interface {
 
 // Tools are what the model of replies may call. Those of remote get none of the secrets,
 // and nothing of the instructions.
-func (ag *Agents) Tools(slack Permalinks, directory Directory, pages tools.Pages, files tools.Files, remote tools.Remote, secrets []string) *tools.Registry {
+func (ag *Agents) Tools(slack Permalinks, directory Directory, pages tools.Pages, files tools.Files,
+	remote tools.Remote, secrets []string) *tools.Registry {
 	return tools.New(tools.Sources{
 		Store: ag.Store, Render: ag.RenderFound, Permalink: slack.Permalink,
 		Pages: pages, Files: files, Shown: ag.Recall.Shown, Around: ag.Recall.Around, Material: ag.Prompts.Material,
-		Remote: remote, Secrets: secrets, Instructions: slices.Concat(ag.Prompts.Instructions(), ag.Instructions), Promises: ag.Promises,
+		Remote: remote, Secrets: secrets, Instructions: slices.Concat(ag.Prompts.Instructions(), ag.Instructions),
+		Promises: ag.Promises,
 		Workspace: func(ctx context.Context) (string, error) {
 			own, err := ag.Slack.Identity(ctx)
 			return own.URL, err

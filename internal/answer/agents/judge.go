@@ -39,7 +39,8 @@ func (ag *Agents) Judgment(ctx context.Context, c chat.Conversation, pending []s
 	return ag.judgment(ctx, c, pending, maxDelay, true)
 }
 
-func (ag *Agents) judgment(ctx context.Context, c chat.Conversation, pending []string, maxDelay int, showsFiles bool) (Judgment, error) {
+func (ag *Agents) judgment(ctx context.Context, c chat.Conversation, pending []string, maxDelay int,
+	showsFiles bool) (Judgment, error) {
 	r, settings, err := ag.recall(ctx, c, false, "")
 	if err != nil {
 		return Judgment{}, err
@@ -48,7 +49,8 @@ func (ag *Agents) judgment(ctx context.Context, c chat.Conversation, pending []s
 		Now: ag.Clock(), Target: r.Target(), Threads: r.Conversation.Threads, Pending: pending,
 		BotID: r.Bot, BotName: r.Persona.Name, Members: members(r.Conversation.All()),
 	}
-	j := Judgment{Features: scene.Features(), agents: ag, scope: chat.Scope(c), read: r, pending: pending, maxDelay: maxDelay, tools: settings.Tools}
+	j := Judgment{Features: scene.Features(), agents: ag, scope: chat.Scope(c), read: r, pending: pending,
+		maxDelay: maxDelay, tools: settings.Tools}
 	j.showPicture(ctx, settings, c, showsFiles)
 	return j, nil
 }
@@ -103,7 +105,8 @@ func (j judge) question(s Snapshot, files []llm.File, fault string) (Question, e
 	return newLimitedQuestion(j.agent, chat.Scope(s.Conversation), func(a Agent, characters int) (llm.Request, error) {
 		o.AgentPrompt, o.MaxCharacters = a.SystemPrompt, characters
 		system, user, err := j.prompts.Judgment(s.Context, o)
-		r := llm.Request{Purpose: j.purpose, System: system, Prompt: user, Schema: llm.VerdictSchema(o.MaxDelaySeconds, o.Reactions...), Files: files}
+		r := llm.Request{Purpose: j.purpose, System: system, Prompt: user, Schema: llm.VerdictSchema(o.MaxDelaySeconds,
+			o.Reactions...), Files: files}
 		return fitFiles(r), err
 	})
 }
@@ -117,7 +120,8 @@ func (ag *Agents) Judge(ctx context.Context, j Judgment, a Attempt) (v chat.Verd
 	return ag.verdict(ctx, j.Question, j.maxDelay, a)
 }
 
-func (ag *Agents) verdict(ctx context.Context, question func(fault string) (Question, error), maxDelay int, a Attempt) (v chat.Verdict, all Answer, err error) {
+func (ag *Agents) verdict(ctx context.Context, question func(fault string) (Question, error), maxDelay int,
+	a Attempt) (v chat.Verdict, all Answer, err error) {
 	longest := maxDelay
 	all, err = ag.askReadable(ctx, "verdict", question, a, func(answer string) error {
 		v, err = chat.ParseVerdict(answer, longest)
@@ -147,7 +151,8 @@ func readable(reason string) error {
 // askReadable asks a question until read takes the answer, at most twice. The second time it tells the
 // model the fault, and allows more tokens if the answer was cut. A second unreadable answer is a
 // FinalError, which names what was asked for. The answer has the usage and the latency of all calls.
-func (ag *Agents) askReadable(ctx context.Context, what string, question func(fault string) (Question, error), a Attempt, read func(answer string) error) (Answer, error) {
+func (ag *Agents) askReadable(ctx context.Context, what string, question func(fault string) (Question, error),
+	a Attempt, read func(answer string) error) (Answer, error) {
 	began, all := ag.Clock(), Answer{}
 	fault, cut := "", false
 	for range 2 {

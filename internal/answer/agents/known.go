@@ -28,7 +28,8 @@ type Known struct {
 // ReadKnown reads what is known, in one query if possible. The query sums up the channel's cost
 // since the start of its day according to the settings by id. If the settings by name, which the
 // query also reads, name another time, a second query sums it up. The request's Since is ignored.
-func ReadKnown(ctx context.Context, s *store.Store, d Directory, now time.Time, request store.FactsRequest) (Known, error) {
+func ReadKnown(ctx context.Context, s *store.Store, d Directory, now time.Time, request store.FactsRequest) (Known,
+	error) {
 	k := Known{Now: now}
 	team, channel := request.Conversation.Team, request.Conversation.Channel
 	request.Since = BudgetStart(d.SettingsOf(config.ChannelFacts{ID: channel}), now)
@@ -58,9 +59,12 @@ func BudgetStart(s config.ChannelSettings, now time.Time) time.Time {
 // ForRules returns what the rules decide by. bot is the bot's own user id.
 func (k Known) ForRules(bot string) conversation.RuleInputs {
 	in := conversation.RuleInputs{
-		Now: k.Now, Mode: k.Settings.Mode, BotID: bot, MaxAge: k.Settings.MaxMessageAge, Quiet: k.Settings.InQuietHours(k.Now),
-		SilencedUntil: k.SilencedUntil, MutedUntil: k.MutedUntil, Silenced: k.Silenced, Stopped: k.Stopped, Tail: k.Tail, ThroughApps: k.ThroughApps, Pending: k.Pending, Saw: k.Saw,
-		OverBudget: k.WorkspaceSpent || k.Settings.Budget().Exhausted(k.Calls, k.Tokens), WorkspaceBudget: k.WorkspaceSpent,
+		Now: k.Now, Mode: k.Settings.Mode, BotID: bot, MaxAge: k.Settings.MaxMessageAge,
+		Quiet:         k.Settings.InQuietHours(k.Now),
+		SilencedUntil: k.SilencedUntil, MutedUntil: k.MutedUntil, Silenced: k.Silenced, Stopped: k.Stopped,
+		Tail: k.Tail, ThroughApps: k.ThroughApps, Pending: k.Pending, Saw: k.Saw,
+		OverBudget:      k.WorkspaceSpent || k.Settings.Budget().Exhausted(k.Calls, k.Tokens),
+		WorkspaceBudget: k.WorkspaceSpent,
 	}
 	// The trigger may not be in the tail: much may have been said since.
 	if k.Trigger != nil && !k.Trigger.Deleted {

@@ -19,7 +19,9 @@ func (ag *Agents) Measure(r prometheus.Registerer) {
 		}
 	}
 	ag.fallbacks = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "myao_model_fallbacks_total", Help: "Questions put to the fallback of an agent, because its model fails, by agent: response, judgment, memory.",
+		Name: "myao_model_fallbacks_total",
+		Help: "Questions put to the fallback of an agent, because its model fails, by agent: response, judgment, " +
+			"memory.",
 	}, []string{"agent"})
 	r.MustRegister(ag.fallbacks)
 	for _, agent := range []string{llm.PurposeResponse, llm.PurposeJudgment, llm.PurposeMemory} {

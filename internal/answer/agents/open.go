@@ -16,7 +16,8 @@ import (
 
 // Open makes Agents from the configuration. directory refreshes what is known of channels. close
 // ends the connections to the providers.
-func Open(ctx context.Context, c config.Config, s *store.Store, client *slack.Client, directory recall.Directory, logger *slog.Logger) (ag *Agents, close func(), err error) {
+func Open(ctx context.Context, c config.Config, s *store.Store, client *slack.Client, directory recall.Directory,
+	logger *slog.Logger) (ag *Agents, close func(), err error) {
 	prompts, err := Prompts(c)
 	if err != nil {
 		return nil, nil, err
@@ -45,7 +46,10 @@ func Open(ctx context.Context, c config.Config, s *store.Store, client *slack.Cl
 			ActiveChannel: c.Response.ActiveChannel(), ThreadMemory: c.Response.ThreadMemory(),
 			Clock: time.Now, Logger: logger,
 		}),
-		Prompts: prompts, ByUse: byUse, Shadow: shadow, Memory: c.Memory, Instructions: c.Instructions(), Promises: store.PromiseLimits{Conversation: c.Promises.MaxOpen, Channel: c.Promises.MaxPerChannel, Person: c.Promises.MaxPerPerson, Guest: c.Promises.MaxPerGuest}, Channel: c.Channel, Clock: time.Now, Logger: logger,
+		Prompts: prompts, ByUse: byUse, Shadow: shadow, Memory: c.Memory, Instructions: c.Instructions(),
+		Promises: store.PromiseLimits{Conversation: c.Promises.MaxOpen, Channel: c.Promises.MaxPerChannel,
+			Person: c.Promises.MaxPerPerson, Guest: c.Promises.MaxPerGuest}, Channel: c.Channel, Clock: time.Now,
+		Logger:   logger,
 		FilesOff: func() bool { return client.Lacks(document.Scope) },
 		Reacts:   func() bool { return c.Slack.React && !client.Lacks(slack.ScopeReact) },
 	}), close, nil

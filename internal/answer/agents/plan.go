@@ -96,7 +96,8 @@ func (ag *Agents) planThread(ctx context.Context, s chat.Scope, current store.Cu
 
 // planChannel makes the short-term memory from the messages in the window, and the long-term
 // memory from the new messages.
-func (ag *Agents) planChannel(ctx context.Context, s chat.Scope, current store.CurrentMemory, at time.Time) (plan, error) {
+func (ag *Agents) planChannel(ctx context.Context, s chat.Scope, current store.CurrentMemory, at time.Time) (plan,
+	error) {
 	window := ag.windowStart(at)
 	since := window
 	if current.Known {
@@ -106,13 +107,17 @@ func (ag *Agents) planChannel(ctx context.Context, s chat.Scope, current store.C
 	if err != nil {
 		return plan{}, err
 	}
-	recent, before := selectMessages(said, since, omitted, func(m store.StoredMessage) bool { return !m.Time().Before(window) })
+	recent, before := selectMessages(said, since, omitted, func(m store.StoredMessage) bool {
+		return !m.Time().
+			Before(window)
+	})
 	short, err := ag.messageQuestions(ctx, s, prompt.ChannelShort, chat.ShortTerm, recent, before, current)
 	if err != nil {
 		return plan{}, err
 	}
 	known := knownSources(said, current)
-	added, before := selectMessages(said, since, omitted, func(m store.StoredMessage) bool { return isNew(m, known, current) })
+	added, before := selectMessages(said, since, omitted,
+		func(m store.StoredMessage) bool { return isNew(m, known, current) })
 	long, err := ag.messageQuestions(ctx, s, prompt.ChannelLong, chat.LongTerm, added, before, current)
 	if err != nil {
 		return plan{}, err
@@ -156,7 +161,8 @@ func isNew(m store.StoredMessage, known map[string]bool, current store.CurrentMe
 // selectMessages returns the wanted messages since a time, with the parents of their threads, and
 // how many wanted ones are left out before them. The omitted ones count as wanted if the
 // earliest message is.
-func selectMessages(said []store.StoredMessage, since time.Time, omitted int, wanted func(store.StoredMessage) bool) (chosen []chat.Message, before int) {
+func selectMessages(said []store.StoredMessage, since time.Time, omitted int,
+	wanted func(store.StoredMessage) bool) (chosen []chat.Message, before int) {
 	parents := map[string]bool{}
 	var first store.StoredMessage
 	for _, m := range said {
@@ -182,7 +188,8 @@ func selectMessages(said []store.StoredMessage, since time.Time, omitted int, wa
 }
 
 // messageQuestions returns the question about messages, or none without messages.
-func (ag *Agents) messageQuestions(ctx context.Context, s chat.Scope, kind prompt.MemoryKind, term chat.Term, said []chat.Message, omitted int, current store.CurrentMemory) ([]MemoryQuestion, error) {
+func (ag *Agents) messageQuestions(ctx context.Context, s chat.Scope, kind prompt.MemoryKind, term chat.Term,
+	said []chat.Message, omitted int, current store.CurrentMemory) ([]MemoryQuestion, error) {
 	if len(said) == 0 {
 		return nil, nil
 	}
@@ -211,9 +218,13 @@ func (ag *Agents) planWorkspace(ctx context.Context, s chat.Scope, at time.Time)
 		return plan{}, err
 	}
 	if k.Unlisted > 0 {
-		ag.Logger.WarnContext(ctx, "workspace memory covers only some channels", "channels", limit, "left_out", k.Unlisted)
+		ag.Logger.WarnContext(ctx, "workspace memory covers only some channels", "channels", limit, "left_out",
+			k.Unlisted)
 	}
-	slices.SortFunc(k.Channels, func(a, b store.ChannelKnowledge) int { return strings.Compare(a.ChannelName, b.ChannelName) })
+	slices.SortFunc(k.Channels, func(a, b store.ChannelKnowledge) int {
+		return strings.Compare(a.ChannelName,
+			b.ChannelName)
+	})
 	existing, _, err := ag.Store.WorkspaceMemories(ctx, s.Team, "")
 	if err != nil {
 		return plan{}, err
@@ -232,11 +243,13 @@ func (ag *Agents) planWorkspace(ctx context.Context, s chat.Scope, at time.Time)
 	var sources []string
 	for _, c := range k.Channels {
 		if c.ShortTerm != "" && !c.Active.Before(ag.windowStart(at)) {
-			recent.Channels = append(recent.Channels, chat.ChannelMemory{ChannelID: c.ChannelID, ChannelName: c.ChannelName, ShortTerm: c.ShortTerm})
+			recent.Channels = append(recent.Channels, chat.ChannelMemory{ChannelID: c.ChannelID,
+				ChannelName: c.ChannelName, ShortTerm: c.ShortTerm})
 			sources = append(sources, store.Source(c.ChannelID, c.ShortID))
 		}
 		if source := store.Source(c.ChannelID, c.LongID); c.LongTerm != "" && merges[c.ChannelID] != source {
-			merged.Channels = append(merged.Channels, chat.ChannelMemory{ChannelID: c.ChannelID, ChannelName: c.ChannelName, LongTerm: c.LongTerm})
+			merged.Channels = append(merged.Channels, chat.ChannelMemory{ChannelID: c.ChannelID,
+				ChannelName: c.ChannelName, LongTerm: c.LongTerm})
 			merges[c.ChannelID] = source
 			added = append(added, source)
 		}
@@ -244,7 +257,8 @@ func (ag *Agents) planWorkspace(ctx context.Context, s chat.Scope, at time.Time)
 	p := plan{dropLongTerm: existing == nil}
 	o := prompt.Options{Now: ag.Clock(), AgentPrompt: ag.ByUse.Memory.SystemPrompt}
 	if len(recent.Channels) > 0 {
-		if p.questions, err = ag.memoryQuestions(s, prompt.WorkspaceShort, chat.ShortTerm, recent, o, sources); err != nil {
+		if p.questions, err = ag.memoryQuestions(s, prompt.WorkspaceShort, chat.ShortTerm, recent, o,
+			sources); err != nil {
 			return plan{}, err
 		}
 	}
@@ -269,12 +283,14 @@ func (ag *Agents) maxMergedChannels() int {
 
 // memoryQuestions returns one question for a summary, in a slice. The token limit is as high as what
 // summary keeps, because a cut would lose the last lines, which are the newest.
-func (ag *Agents) memoryQuestions(s chat.Scope, kind prompt.MemoryKind, term chat.Term, c chat.Context, o prompt.Options, sources []string) ([]MemoryQuestion, error) {
+func (ag *Agents) memoryQuestions(s chat.Scope, kind prompt.MemoryKind, term chat.Term, c chat.Context,
+	o prompt.Options, sources []string) ([]MemoryQuestion, error) {
 	o.MaxTokens, o.WindowHours = ag.maxTokens(term), ag.Memory.ShortTermWindowHours
 	q, err := newQuestion(ag.ByUse.Memory, s, func(a Agent) (llm.Request, error) {
 		o.AgentPrompt = a.SystemPrompt
 		system, user, err := ag.Prompts.Memory(kind, c, o)
-		return llm.Request{Purpose: llm.PurposeMemory, System: system, Prompt: user, MaxOutputTokens: MaxSummaryBytes(ag.maxTokens(term)) / bytesPerToken}, err
+		return llm.Request{Purpose: llm.PurposeMemory, System: system, Prompt: user,
+			MaxOutputTokens: MaxSummaryBytes(ag.maxTokens(term)) / bytesPerToken}, err
 	})
 	return []MemoryQuestion{{Term: term, Sources: sources, shown: sources, Question: q}}, err
 }

@@ -37,10 +37,12 @@ func (ag *Agents) CheckPromise(ctx context.Context, c PromiseCheck, a Attempt) (
 	}
 	question := func(fault string) (Question, error) {
 		o.Fault = fault
-		return newLimitedQuestion(agent, chat.Scope(c.Conversation), func(a Agent, characters int) (llm.Request, error) {
+		return newLimitedQuestion(agent, chat.Scope(c.Conversation), func(a Agent, characters int) (llm.Request,
+			error) {
 			o.AgentPrompt, o.MaxCharacters = a.SystemPrompt, characters
 			system, user, err := ag.Prompts.Promise(r.Context, o)
-			return llm.Request{Purpose: llm.PurposeJudgment, System: system, Prompt: user, Schema: llm.VerdictSchema(0)}, err
+			return llm.Request{Purpose: llm.PurposeJudgment, System: system, Prompt: user,
+				Schema: llm.VerdictSchema(0)}, err
 		})
 	}
 	all, err = ag.askReadable(ctx, "verdict on a promise", question, a, func(answer string) (err error) {
@@ -54,7 +56,8 @@ func (ag *Agents) CheckPromise(ctx context.Context, c PromiseCheck, a Attempt) (
 // Promises reports whether the model has made a promise for the reply by its tool.
 func (r Reply) Promises() bool {
 	return slices.ContainsFunc(r.Turns, func(t llm.Turn) bool {
-		return slices.ContainsFunc(t.Results, func(result llm.ToolResult) bool { return result.Name == tools.LookAgain && !result.Failed })
+		return slices.ContainsFunc(t.Results,
+			func(result llm.ToolResult) bool { return result.Name == tools.LookAgain && !result.Failed })
 	})
 }
 

@@ -13,13 +13,15 @@ import (
 
 // ChangedScopes returns threads, or else channels, that have something new: at most limit, in
 // order, those after the given scope.
-func (ag *Agents) ChangedScopes(ctx context.Context, threads bool, at time.Time, after chat.Scope, limit int) ([]chat.Scope, error) {
+func (ag *Agents) ChangedScopes(ctx context.Context, threads bool, at time.Time, after chat.Scope,
+	limit int) ([]chat.Scope, error) {
 	own, err := ag.Slack.Identity(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if threads {
-		return ag.Store.ChangedThreads(ctx, own.TeamID, ag.windowStart(at), at.Add(-ag.Recall.ThreadMemory), after, limit)
+		return ag.Store.ChangedThreads(ctx, own.TeamID, ag.windowStart(at), at.Add(-ag.Recall.ThreadMemory), after,
+			limit)
 	}
 	return ag.Store.ChangedChannels(ctx, own.TeamID, ag.windowStart(at), after, limit)
 }
@@ -95,12 +97,14 @@ func (ag *Agents) Remember(ctx context.Context, s chat.Scope, at time.Time, atte
 			return result, fmt.Errorf("remember %s, %s term: %w", s, r.Term, r.err)
 		}
 	}
-	update := store.MemoryUpdate{Scope: s, Long: p.action(chat.LongTerm), Short: p.action(chat.ShortTerm), Cursor: cursor, Read: read}
+	update := store.MemoryUpdate{Scope: s, Long: p.action(chat.LongTerm), Short: p.action(chat.ShortTerm),
+		Cursor: cursor, Read: read}
 	if err := ag.Store.SaveMemories(ctx, update); err != nil {
 		return result, err
 	}
 	for _, r := range p.refused {
-		ag.Logger.WarnContext(ctx, "the model refuses new messages; left out of the "+string(r.Term)+"-term memory", "scope", s.String(),
+		ag.Logger.WarnContext(ctx, "the model refuses new messages; left out of the "+string(r.Term)+"-term memory",
+			"scope", s.String(),
 			"sources", len(r.shown), "first", r.shown[0], "last", r.shown[len(r.shown)-1], "error", r.err.Brief())
 	}
 	result.Changed = update.Long != store.KeepMemory || update.Short != store.KeepMemory
@@ -141,7 +145,8 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // draft asks for a memory and saves it as a draft, unless an attempt before a crash has done so.
-func (ag *Agents) draft(ctx context.Context, s chat.Scope, q MemoryQuestion, cursor store.Cursor, attempt int) (asked int, err error) {
+func (ag *Agents) draft(ctx context.Context, s chat.Scope, q MemoryQuestion, cursor store.Cursor,
+	attempt int) (asked int, err error) {
 	if _, err := ag.Store.Draft(ctx, s, q.Term, cursor); !errors.Is(err, store.ErrNotFound) {
 		return 0, err
 	}

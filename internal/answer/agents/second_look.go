@@ -41,10 +41,12 @@ func (ag *Agents) AskSecondLook(ctx context.Context, l SecondLook, a Attempt) (c
 	}
 	question := func(fault string) (Question, error) {
 		o.Fault = fault
-		return newLimitedQuestion(agent, chat.Scope(l.Conversation), func(a Agent, characters int) (llm.Request, error) {
+		return newLimitedQuestion(agent, chat.Scope(l.Conversation), func(a Agent, characters int) (llm.Request,
+			error) {
 			o.AgentPrompt, o.MaxCharacters = a.SystemPrompt, characters
 			system, user, err := ag.Prompts.SecondLook(r.Context, o)
-			return llm.Request{Purpose: llm.PurposeJudgment, System: system, Prompt: user, Schema: secondLookSchema}, err
+			return llm.Request{Purpose: llm.PurposeJudgment, System: system, Prompt: user, Schema: secondLookSchema},
+				err
 		})
 	}
 	var look chat.SecondLook

@@ -73,5 +73,6 @@ func DecodeSnapshot(data []byte) (s Snapshot, err error) {
 // Opinion asks another judge what Judge would ask. The calls are saved, but count for no decision.
 func (ag *Agents) Opinion(ctx context.Context, by ShadowJudge, s Snapshot) (chat.Verdict, Answer, error) {
 	j := judge{by.Agent, by.Prompts, llm.PurposeShadow}
-	return ag.verdict(ctx, func(fault string) (Question, error) { return j.question(s, nil, fault) }, s.Options.MaxDelaySeconds, Attempt{})
+	return ag.verdict(ctx, func(fault string) (Question, error) { return j.question(s, nil, fault) },
+		s.Options.MaxDelaySeconds, Attempt{})
 }

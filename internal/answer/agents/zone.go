@@ -12,7 +12,8 @@ const zoneWait = 2 * time.Second
 
 // ZoneOf is the time zone of whoever asks, as Slack knows it: known (an IANA name), or asked for if that is
 // empty. Without one it is the channel's.
-func (ag *Agents) ZoneOf(ctx context.Context, team, user, known string, settings config.ChannelSettings) *time.Location {
+func (ag *Agents) ZoneOf(ctx context.Context, team, user, known string,
+	settings config.ChannelSettings) *time.Location {
 	if known == "" && user != "" {
 		ctx, cancel := context.WithTimeout(ctx, zoneWait)
 		defer cancel()

@@ -37,7 +37,8 @@ func pngBytes(config image.Config, pixels int64, body []byte) int64 {
 		each = 1
 	case config.ColorModel == color.Gray16Model && !transparent:
 		each = 2
-	case config.ColorModel == color.Gray16Model, config.ColorModel == color.RGBA64Model, config.ColorModel == color.NRGBA64Model:
+	case config.ColorModel == color.Gray16Model, config.ColorModel == color.RGBA64Model,
+		config.ColorModel == color.NRGBA64Model:
 		each = 8
 	}
 	if len(body) <= interlaced || body[interlaced] != 0 {
@@ -53,7 +54,8 @@ func jpegBytes(pixels int64, body []byte) int64 {
 	if frame == nil {
 		return 8 * pixels
 	}
-	height, width, n := int64(binary.BigEndian.Uint16(frame[1:])), int64(binary.BigEndian.Uint16(frame[3:])), int(frame[5])
+	height, width, n := int64(binary.BigEndian.Uint16(frame[1:])), int64(binary.BigEndian.Uint16(frame[3:])),
+		int(frame[5])
 	if len(frame) < 6+3*n {
 		return 8 * pixels
 	}

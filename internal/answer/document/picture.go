@@ -43,7 +43,8 @@ func (r *Reader) picture(ctx context.Context, info slack.File, body []byte) (con
 	case pixels <= 0 || pixels > maxPixels:
 		return content{}, refusef("is too large: it has %d × %d pixels", config.Width, config.Height)
 	case needed > decoding.MaxScratch && large:
-		return content{}, refusef("is too large: it has %d × %d pixels, which take too much memory to be made smaller. As a JPEG, or with fewer pixels, it could be read",
+		return content{}, refusef("is too large: it has %d × %d pixels, which take too much memory to be made "+
+			"smaller. As a JPEG, or with fewer pixels, it could be read",
 			config.Width, config.Height)
 	case needed > decoding.MaxScratch: // whoever shows it decodes it
 		return content{shown: &shown}, nil

@@ -80,7 +80,8 @@ func (r *Refused) Error() string { return r.Reason }
 func refusef(format string, args ...any) error { return &Refused{Reason: fmt.Sprintf(format, args...)} }
 
 func tooLarge(what string, most int64) error {
-	return &Refused{Reason: fmt.Sprintf("is too large: only %s of at most %s can be read", what, size(most)), TooLarge: true}
+	return &Refused{Reason: fmt.Sprintf("is too large: only %s of at most %s can be read", what, size(most)),
+		TooLarge: true}
 }
 
 // limits bound what is downloaded of a file, in bytes, by what it is.
@@ -191,7 +192,8 @@ func (r *Reader) refusal(ctx context.Context, err error, info slack.File, limit 
 	case !ok || e.Retryable() || e.TimedOut():
 		return err
 	case e.MissingScope():
-		r.logger.ErrorContext(ctx, "a file cannot be read: the Slack app needs the scope files:read, and must be installed again", "error", err)
+		r.logger.ErrorContext(ctx, "a file cannot be read: the Slack app needs the scope files:read, and must be "+
+			"installed again", "error", err)
 		return refusef("cannot be read: this app may not read files until somebody gives it the scope files:read")
 	case e.TooLarge():
 		return tooLarge(readable(info), limit)
@@ -293,7 +295,8 @@ var kinds = []struct{ mime, names, kind string }{
 	{"application/vnd.oasis.opendocument.", ".odt .ods .odp", "an office file; as a PDF it could be"},
 	{"application/zip", ".zip .gz .tgz .tar .7z .rar", "an archive"},
 	{"application/gzip", "", "an archive"},
-	{"image/", ".heic .heif .avif .tif .tiff .bmp .psd", "a picture of a kind that models do not take; as a PNG or JPEG it could be"},
+	{"image/", ".heic .heif .avif .tif .tiff .bmp .psd",
+		"a picture of a kind that models do not take; as a PNG or JPEG it could be"},
 }
 
 // kindOf says what a file is claimed to be that cannot be read; "" for any other.

@@ -66,7 +66,8 @@ func shares(n, among int) []share {
 		begin, end := i*among, (i+1)*among
 		first := begin / n
 		bound := min(end, (first+1)*n)
-		all[i] = share{first: first, share: uint64(bound - begin), rest: uint64(end - bound)} //nolint:gosec // not negative
+		all[i] = share{first: first, share: uint64(bound - begin),
+			rest: uint64(end - bound)} //nolint:gosec // not negative
 	}
 	return all
 }

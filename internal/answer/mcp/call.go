@@ -52,7 +52,8 @@ func (c *Client) Call(ctx context.Context, t store.MCPTool, input json.RawMessag
 	return c.call(ctx, s, t, true, input)
 }
 
-func (c *Client) call(ctx context.Context, s *server, t store.MCPTool, act bool, input json.RawMessage) (tools.Result, error) {
+func (c *Client) call(ctx context.Context, s *server, t store.MCPTool, act bool, input json.RawMessage) (tools.Result,
+	error) {
 	if len(bytes.TrimSpace(input)) == 0 {
 		input = json.RawMessage("{}")
 	}
@@ -72,7 +73,8 @@ func (c *Client) call(ctx context.Context, s *server, t store.MCPTool, act bool,
 	}
 	err := call()
 	// A session may end between two calls. One that the server does not know has done nothing.
-	if err != nil && asking.Err() == nil && !answered(err) && !errors.Is(err, errAway) && (!act || errors.Is(err, sdk.ErrSessionMissing)) {
+	if err != nil && asking.Err() == nil && !answered(err) && !errors.Is(err, errAway) &&
+		(!act || errors.Is(err, sdk.ErrSessionMissing)) {
 		s.worked() // it is asked again at once
 		err = call()
 	}
@@ -86,7 +88,8 @@ func (c *Client) call(ctx context.Context, s *server, t store.MCPTool, act bool,
 		s.worked()
 		outcome = resultFailed
 		e, _ := errors.AsType[*jsonrpc.Error](err)
-		return failedf("The server %s answers with an error: %s", s.name, c.Material(cut(store.Clean(e.Message), maxDescription))), nil
+		return failedf("The server %s answers with an error: %s", s.name,
+			c.Material(cut(store.Clean(e.Message), maxDescription))), nil
 	case errors.Is(err, errAway) || !act:
 		return failedf("The server %s does not answer. Do without it, and say so.", s.name), nil
 	default:
@@ -96,7 +99,8 @@ func (c *Client) call(ctx context.Context, s *server, t store.MCPTool, act bool,
 	result := resultOf(found)
 	result.Text = c.Material(store.Clean(result.Text))
 	if found.NeedsInput() {
-		result = failedf("The server %s asks for more than was given to it, and nobody is asked. Nothing is known to be done.", s.name)
+		result = failedf("The server %s asks for more than was given to it, and nobody is asked. Nothing is known to "+
+			"be done.", s.name)
 	}
 	if outcome = resultDone; result.Failed {
 		outcome = resultFailed
@@ -122,13 +126,15 @@ func check(t store.MCPTool, act bool, input json.RawMessage) string {
 		return fmt.Sprintf("The input of %s is not a JSON object. It must match this schema: %s", t.Name, t.Schema)
 	}
 	if err := f.Validate(object); err != nil {
-		return fmt.Sprintf("The input of %s is wrong: %s. It must match this schema: %s", t.Name, cut(err.Error(), maxDescription), t.Schema)
+		return fmt.Sprintf("The input of %s is wrong: %s. It must match this schema: %s", t.Name,
+			cut(err.Error(), maxDescription), t.Schema)
 	}
 	if strings.ContainsRune(fmt.Sprint(object), 0) {
 		return fmt.Sprintf("The input of %s has a NUL character. Leave it out.", t.Name)
 	}
 	if n := unbounded(f.Schema(), object); !act && n > maxInput {
-		return fmt.Sprintf("The input of %s has %d characters, at most %d are sent to its server. Give only what it needs to look for.", t.Name, n, maxInput)
+		return fmt.Sprintf("The input of %s has %d characters, at most %d are sent to its server. Give only what it "+
+			"needs to look for.", t.Name, n, maxInput)
 	}
 	return ""
 }
@@ -137,7 +143,8 @@ func check(t store.MCPTool, act bool, input json.RawMessage) string {
 func unbounded(form *jsonschema.Schema, object map[string]any) (n int) {
 	for name, value := range object {
 		text, isText := value.(string)
-		if property := form.Properties[name]; isText && property != nil && property.MaxLength != nil && *property.MaxLength <= maxBoundedText {
+		if property := form.Properties[name]; isText && property != nil && property.MaxLength != nil &&
+			*property.MaxLength <= maxBoundedText {
 			continue
 		}
 		if !isText {

@@ -137,7 +137,8 @@ func either(out map[string]any, alternatives []any) {
 		if first {
 			required = names
 		}
-		required = slices.DeleteFunc(slices.Clone(required), func(name any) bool { return !slices.Contains(names, name) })
+		required = slices.DeleteFunc(slices.Clone(required),
+			func(name any) bool { return !slices.Contains(names, name) })
 		first = false
 	}
 	out["properties"] = properties

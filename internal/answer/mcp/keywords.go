@@ -65,7 +65,8 @@ func (p *part) values() {
 			} else {
 				p.skip(key, "%s is no number that is taken", brief(v))
 			}
-		case "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains":
+		case "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains",
+			"maxContains":
 			if n, ok := v.(float64); ok && n == math.Trunc(n) && n >= 0 && n <= math.MaxInt32 {
 				p.out[key] = n
 			} else {

@@ -51,7 +51,8 @@ func listed(server string, t *sdk.Tool) (store.MCPTool, error) {
 		return store.MCPTool{}, err
 	}
 	row := store.MCPTool{
-		Server: server, Tool: t.Name, Name: nameOf(server, t.Name), Description: cut(chat.Printable(t.Description), maxDescription),
+		Server: server, Tool: t.Name, Name: nameOf(server, t.Name), Description: cut(chat.Printable(t.Description),
+			maxDescription),
 		Schema: string(kept), Annotations: string(noted), Reads: annotations.ReadOnlyHint,
 	}
 	// What is cut off counts as well: it may be all that has changed.

@@ -19,7 +19,9 @@ const (
 // NewMetrics registers the metrics of calls.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "myao_mcp_call_duration_seconds", Help: "Calls of tools of MCP servers, by server, tool, and result: done, failed, unavailable if the server does not answer.",
+		Name: "myao_mcp_call_duration_seconds",
+		Help: "Calls of tools of MCP servers, by server, tool, and result: done, failed, unavailable if the " +
+			"server does not answer.",
 		Buckets: []float64{0.1, 0.5, 2, 10, 30},
 	}, []string{"server", "tool", "result"})}
 	r.MustRegister(m.calls)

@@ -58,7 +58,8 @@ type server struct {
 }
 
 func newServer(name string, c config.MCPServer, o Options) *server {
-	s := &server{name: name, config: c, logger: o.Logger.With("server", name), clock: o.Clock, idle: o.Idle, gate: make(chan struct{}, 1)}
+	s := &server{name: name, config: c, logger: o.Logger.With("server", name), clock: o.Clock, idle: o.Idle,
+		gate: make(chan struct{}, 1)}
 	s.client = sdk.NewClient(&sdk.Implementation{Name: "myao", Version: "1"}, &sdk.ClientOptions{
 		Capabilities:           &sdk.ClientCapabilities{}, // it has no roots, samples nothing, asks nobody
 		MultiRoundTrip:         &sdk.MultiRoundTripOptions{Disabled: true},
@@ -242,7 +243,8 @@ func (s *server) list(ctx context.Context) (now []store.MCPTool, out map[string]
 					now = append(now, row)
 				}
 			}
-			if found.NextCursor == "" || found.NextCursor == params.Cursor || page+1 == maxPages || len(names) > 2*maxTools {
+			if found.NextCursor == "" || found.NextCursor == params.Cursor || page+1 == maxPages ||
+				len(names) > 2*maxTools {
 				break
 			}
 			params = &sdk.ListToolsParams{Cursor: found.NextCursor}

@@ -13,7 +13,8 @@ import (
 // with nothing set. A broken template is found at the start and not at the first reply.
 func (r *Renderer) checkTemplates(faults *Faults) {
 	said := []chat.Message{
-		{TS: "1.000000", UserID: "U1", Name: "a", Text: "x", Files: []chat.File{{Name: "x"}}, Reactions: []chat.Reaction{{Name: "x", UserID: "U2"}}},
+		{TS: "1.000000", UserID: "U1", Name: "a", Text: "x", Files: []chat.File{{Name: "x"}},
+			Reactions: []chat.Reaction{{Name: "x", UserID: "U2"}}},
 		{TS: "2.000000", UserID: "U2", ThreadTS: "1.000000"},
 		{TS: "2.500000", UserID: "U3", ThreadTS: "1.000000", Own: true},
 		{TS: "4.000000", UserID: "U2", ThreadTS: "3.000000", Text: strings.Repeat("x", maxMessageCharacters+1)},
@@ -45,15 +46,20 @@ func (r *Renderer) checkTemplates(faults *Faults) {
 		unknown.Conversation.Omitted = 0
 		contexts = append(contexts, full, inThread, unread, unknown)
 	}
-	options := Options{Now: chat.Time("5.000000"), AgentPrompt: "x", MaxDelaySeconds: 600, BareMention: true, AnswerTS: "1.000000", Draft: "x", Promise: &Promise{Asker: "U1", What: "x", Unless: "x", Every: "day"}, FilesText: "x", PictureAlone: true, PictureShown: true, Fault: "x", MaxTokens: 300, WindowHours: 24}
-	options.Pending, options.LastVerdict = []string{"1.000000", "4.500000"}, &LastVerdict{At: chat.Time("3.000000"), Reason: "x"}
+	options := Options{Now: chat.Time("5.000000"), AgentPrompt: "x", MaxDelaySeconds: 600, BareMention: true,
+		AnswerTS: "1.000000", Draft: "x", Promise: &Promise{Asker: "U1", What: "x", Unless: "x", Every: "day"},
+		FilesText: "x", PictureAlone: true, PictureShown: true, Fault: "x", MaxTokens: 300, WindowHours: 24}
+	options.Pending, options.LastVerdict = []string{"1.000000", "4.500000"},
+		&LastVerdict{At: chat.Time("3.000000"), Reason: "x"}
 	options.Features = &conversation.Features{
-		Pending: 2, QuietSeconds: 1, WaitingSeconds: 90000, SinceOwn: 1, Dialogue: true, Question: true, MentionsOthers: true, NamesBot: true, NamesOther: true,
+		Pending: 2, QuietSeconds: 1, WaitingSeconds: 90000, SinceOwn: 1, Dialogue: true, Question: true,
+		MentionsOthers: true, NamesBot: true, NamesOther: true,
 		Acknowledgement: true, Claimed: true, AnsweredInThread: true,
 	}
 	alone := options
 	alone.PictureShown, alone.Features, alone.LastVerdict = false, &conversation.Features{Pending: 1, SinceOwn: -1}, nil
-	names := []string{"response.tmpl", "response_user.tmpl", "judgment.tmpl", "judgment_user.tmpl", "second_look.tmpl", "second_look_user.tmpl", "promise.tmpl", "promise_user.tmpl", "promised.tmpl", "fault.tmpl", "memory_user.tmpl"}
+	names := []string{"response.tmpl", "response_user.tmpl", "judgment.tmpl", "judgment_user.tmpl", "second_look.tmpl",
+		"second_look_user.tmpl", "promise.tmpl", "promise_user.tmpl", "promised.tmpl", "fault.tmpl", "memory_user.tmpl"}
 	for _, kind := range memoryKinds {
 		names = append(names, string(kind)+".tmpl")
 	}
@@ -63,7 +69,8 @@ func (r *Renderer) checkTemplates(faults *Faults) {
 			for _, name := range names {
 				text, err := r.render(name, v)
 				if err == nil && text == "" {
-					err = fmt.Errorf("prompt template %s: renders to an empty text, but a model needs one", r.path(name))
+					err = fmt.Errorf("prompt template %s: renders to an empty text, but a model needs one",
+						r.path(name))
 				}
 				faults.add(err)
 			}

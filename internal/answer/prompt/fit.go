@@ -66,7 +66,8 @@ func (v view) sections() [][]messageView {
 
 // size returns how many characters a message takes; a gap takes none.
 func (m messageView) size() int {
-	n := utf8.RuneCountInString(m.At) + utf8.RuneCountInString(m.Name) + utf8.RuneCountInString(m.Text) + utf8.RuneCountInString(m.End)
+	n := utf8.RuneCountInString(m.At) + utf8.RuneCountInString(m.Name) + utf8.RuneCountInString(m.Text) +
+		utf8.RuneCountInString(m.End)
 	for _, f := range m.Files {
 		n += utf8.RuneCountInString(f)
 	}
@@ -102,7 +103,8 @@ func fit(c chat.Context, sizes map[string]int, room int, answered string, whole 
 	}
 	fits := chat.NewChannelMessages(c.Conversation.ChannelID, c.Conversation.ChannelName,
 		slices.DeleteFunc(slices.Clone(all), func(m chat.Message) bool { return !kept[m.TS] }))
-	fits.Omitted, fits.OmittedAround, fits.Unread = c.Conversation.Omitted, c.Conversation.OmittedAround, c.Conversation.Unread
+	fits.Omitted, fits.OmittedAround, fits.Unread = c.Conversation.Omitted, c.Conversation.OmittedAround,
+		c.Conversation.Unread
 	fits.Earlier, fits.Since = c.Conversation.Earlier, c.Conversation.Since
 	for _, m := range all {
 		switch {

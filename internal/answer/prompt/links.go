@@ -106,7 +106,8 @@ func revealInProse(prose string, written func(address string) bool) string {
 		b.WriteString(separateAddresses(prose[last:m[0]]))
 		last = m[1]
 		bare := schemePattern.ReplaceAllString(address, "")
-		if schemePattern.ReplaceAllString(label, "") == bare && strings.ContainsAny(bare, "./@") || written(address) && honest(label, address) {
+		if schemePattern.ReplaceAllString(label, "") == bare && strings.ContainsAny(bare, "./@") || written(address) &&
+			honest(label, address) {
 			b.WriteString("[" + label + "](" + address + ")") // without a title, in which a reader may see the address
 		} else {
 			b.WriteString(besides(label, address))
@@ -142,10 +143,12 @@ func separateAddresses(s string) string {
 			continue
 		}
 		first := strings.TrimLeft(rest, " \t\n<")
-		if end := strings.IndexAny(first, " \t\n"); end >= 0 && !strings.HasPrefix(strings.TrimLeft(rest, " \t\n"), "<") {
+		if end := strings.IndexAny(first, " \t\n"); end >= 0 && !strings.HasPrefix(strings.TrimLeft(rest, " \t\n"),
+			"<") {
 			first = first[:end]
 		}
-		if first = readable(first); strings.ContainsAny(first, `:&\`) || strings.Contains(first, "//") || hostPattern.MatchString(first) {
+		if first = readable(first); strings.ContainsAny(first, `:&\`) || strings.Contains(first, "//") ||
+			hostPattern.MatchString(first) {
 			b.WriteByte(' ')
 			s = strings.TrimLeft(s[1:], " ")
 		}
@@ -178,4 +181,5 @@ func readable(s string) string {
 
 // spellings are what people and browsers take for another character, and marks that nobody sees
 // (unicode.org/reports/tr46/#Notation).
-var spellings = strings.NewReplacer("*", "", "`", "", "\\", "", "~", "", "_", "", "。", ".", "｡", ".", "۔", ".", "․", ".", "∶", ":", "∕", "/", "⁄", "/", "⧸", "/")
+var spellings = strings.NewReplacer("*", "", "`", "", "\\", "", "~", "", "_", "", "。", ".", "｡", ".", "۔", ".", "․",
+	".", "∶", ":", "∕", "/", "⁄", "/", "⧸", "/")

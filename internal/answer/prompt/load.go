@@ -68,7 +68,8 @@ func override(files map[string]file, dir string, faults *Faults) error {
 		path := filepath.Join(dir, e.Name())
 		before, known := files[e.Name()]
 		if !known && !strings.HasPrefix(e.Name(), "_") {
-			faults.add(fmt.Errorf("prompt template %s: no prompt has this name (the name of a partial begins with _)", path))
+			faults.add(fmt.Errorf("prompt template %s: no prompt has this name (the name of a partial begins with _)",
+				path))
 			continue
 		}
 		source, err := os.ReadFile(path)

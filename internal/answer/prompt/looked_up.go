@@ -25,7 +25,8 @@ func (r *Renderer) lookedUp(o Options) []LookedUp {
 			text = shortened(text, left)
 			left = max(0, left-len([]rune(text)))
 		}
-		all[i] = LookedUp{Tool: cleanName(l.Tool), Input: cleanLine(l.Input, maxInputShown), Text: text, Failed: l.Failed}
+		all[i] = LookedUp{Tool: cleanName(l.Tool), Input: cleanLine(l.Input, maxInputShown), Text: text,
+			Failed: l.Failed}
 	}
 	return all
 }

@@ -31,7 +31,8 @@ var memoryKinds = []MemoryKind{ThreadSummary, ChannelShort, ChannelLong, Workspa
 func (r *Renderer) Memory(kind MemoryKind, c chat.Context, o Options) (system, user string, err error) {
 	c.Persona.SystemPrompt = ""
 	_, v := r.fitView(c, o, kind != ThreadSummary)
-	if kind == ThreadSummary && !slices.ContainsFunc(c.Conversation.TopLevel, func(m chat.Message) bool { return m.TS != c.TargetThread }) {
+	if kind == ThreadSummary && !slices.ContainsFunc(c.Conversation.TopLevel,
+		func(m chat.Message) bool { return m.TS != c.TargetThread }) {
 		v.TopLevel = nil // only the thread's own root
 	}
 	return r.pair(string(kind)+".tmpl", "memory_user.tmpl", v)

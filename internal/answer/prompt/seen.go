@@ -85,7 +85,8 @@ func seen(o Options) *seenView {
 	if o.Features == nil {
 		return nil
 	}
-	v := &seenView{Features: *o.Features, Quiet: span(o.Features.QuietSeconds), Waiting: span(o.Features.WaitingSeconds)}
+	v := &seenView{Features: *o.Features, Quiet: span(o.Features.QuietSeconds),
+		Waiting: span(o.Features.WaitingSeconds)}
 	if l := o.LastVerdict; l != nil {
 		v.Last = &lastView{since(o.Now, l.At), l.Spoke, strings.TrimSpace(cleanLine(l.Reason, 300))}
 	}

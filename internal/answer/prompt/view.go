@@ -166,7 +166,8 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 	v.Workspace.LongTerm = r.guard.text(c.WorkspaceLongTerm)
 	v.Workspace.ShortTerm = r.guard.text(c.WorkspaceShortTerm)
 	for _, m := range c.Channels {
-		channel := channelView{LongTerm: r.guard.text(m.LongTerm), ShortTerm: r.guard.text(m.ShortTerm), Direct: isDirect(m.ChannelID)}
+		channel := channelView{LongTerm: r.guard.text(m.LongTerm), ShortTerm: r.guard.text(m.ShortTerm),
+			Direct: isDirect(m.ChannelID)}
 		if !channel.Direct {
 			channel.Name = pickName("", m.ChannelName, m.ChannelID)
 			v.Channels = append(v.Channels, channel)
@@ -180,7 +181,8 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 	}
 	for _, note := range c.Notes {
 		v.Notes = append(v.Notes, noteView{
-			note.ID, note.Noted.In(r.location).Format(dateLayout), cmp.Or(n.users[note.Author], cleanName(note.AuthorName), "?"),
+			note.ID, note.Noted.In(r.location).Format(dateLayout),
+			cmp.Or(n.users[note.Author], cleanName(note.AuthorName), "?"),
 			cleanLine(n.resolve(note.Text, r.location), chat.MaxNote),
 		})
 	}

@@ -72,11 +72,13 @@ func (r *Renderer) targetMessages(c chat.Context, n names, o Options) []messageV
 	messages := r.messages(c.Target(), n, o)
 	if c.TargetThread == "" {
 		for i, m := range messages {
-			messages[i].Replied = slices.Contains(c.Conversation.Earlier, m.ts) && len(c.Conversation.Threads[m.ts]) == 0
+			messages[i].Replied = slices.Contains(c.Conversation.Earlier, m.ts) &&
+				len(c.Conversation.Threads[m.ts]) == 0
 		}
 	}
 	omitted := max(c.Conversation.Omitted, 0)
-	gap := messageView{Skipped: omitted, OrMore: omitted >= chat.CountAtMost || c.Conversation.Unread, Unread: c.Conversation.Unread}
+	gap := messageView{Skipped: omitted, OrMore: omitted >= chat.CountAtMost || c.Conversation.Unread,
+		Unread: c.Conversation.Unread}
 	if !gap.Gap() {
 		return messages
 	}
@@ -95,7 +97,8 @@ func (r *Renderer) messages(messages []chat.Message, n names, o Options) []messa
 			continue
 		}
 		// Cut before guarding, because the rest of a cut line may look like a rule.
-		text, between, end := cutMiddle(n.resolve(chat.Printable(m.Text), r.location), maxMessageCharacters, maxEndCharacters)
+		text, between, end := cutMiddle(n.resolve(chat.Printable(m.Text), r.location), maxMessageCharacters,
+			maxEndCharacters)
 		v := messageView{
 			ts:   m.TS,
 			own:  m.Own,

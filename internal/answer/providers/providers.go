@@ -40,21 +40,24 @@ type Provider struct {
 func All() []Provider {
 	return []Provider{
 		{
-			Name: config.ProviderGemini, Address: gemini.DefaultEndpoint, AddressForm: "the address before /v1beta", Model: "gemini-3.8-flash",
+			Name: config.ProviderGemini, Address: gemini.DefaultEndpoint, AddressForm: "the address before /v1beta",
+			Model: "gemini-3.8-flash",
 			Open: func(ctx context.Context, a config.Access, t http.RoundTripper) (llm.Model, error) {
 				return gemini.New(ctx, gemini.Config{APIKey: string(a.APIKey), Endpoint: a.BaseURL, Transport: t})
 			},
 		},
 		{
-			Name: config.ProviderOpenAI, Address: openai.DefaultBaseURL, AddressForm: "the address before chat/completions, mostly with /v1",
-			Model: "gpt-5-mini", Forward: openai.Forward,
+			Name: config.ProviderOpenAI, Address: openai.DefaultBaseURL,
+			AddressForm: "the address before chat/completions, mostly with /v1",
+			Model:       "gpt-5-mini", Forward: openai.Forward,
 			Open: func(_ context.Context, a config.Access, t http.RoundTripper) (llm.Model, error) {
 				return openai.New(openai.Config{APIKey: string(a.APIKey), BaseURL: a.BaseURL, Transport: t})
 			},
 		},
 		{
-			Name: config.ProviderAnthropic, Address: anthropic.DefaultBaseURL, AddressForm: "the address before v1/messages, without /v1",
-			Model: "claude-haiku-5-5",
+			Name: config.ProviderAnthropic, Address: anthropic.DefaultBaseURL,
+			AddressForm: "the address before v1/messages, without /v1",
+			Model:       "claude-haiku-5-5",
 			Open: func(_ context.Context, a config.Access, t http.RoundTripper) (llm.Model, error) {
 				return anthropic.New(anthropic.Config{APIKey: string(a.APIKey), BaseURL: a.BaseURL, Transport: t})
 			},

@@ -31,7 +31,8 @@ func (b *Builder) CompleteFiles(ctx context.Context, m chat.Message) []chat.File
 		err = b.Store.SaveHistory(ctx, page.Messages[i:i+1])
 	}
 	if err != nil {
-		b.Logger.WarnContext(ctx, "the files of a mention are not known", "channel", m.Channel, "message", m.TS, "error", err)
+		b.Logger.WarnContext(ctx, "the files of a mention are not known", "channel", m.Channel, "message", m.TS,
+			"error", err)
 		return nil
 	}
 	return page.Messages[i].Files

@@ -80,7 +80,8 @@ func channelsIn(messages []chat.Message, c chat.Conversation) idSet {
 
 // users returns the display names of users by id. It asks Slack for those that are unknown or
 // older than nameMaxAge, and updates known.
-func (b *Builder) users(ctx context.Context, team string, own slack.Identity, who idSet, known map[string]store.User) map[string]string {
+func (b *Builder) users(ctx context.Context, team string, own slack.Identity, who idSet,
+	known map[string]store.User) map[string]string {
 	names := map[string]string{own.UserID: b.Persona.Name}
 	ask, cancel := context.WithTimeout(ctx, nameTimeout)
 	defer cancel()
@@ -114,7 +115,8 @@ func (b *Builder) users(ctx context.Context, team string, own slack.Identity, wh
 // isUnknownUser reports whether Slack knows no such user. Anybody can write <@NOBODY>.
 func isUnknownUser(err error) bool {
 	e, ok := errors.AsType[*slack.Error](err)
-	return ok && slices.Contains([]string{"user_not_found", "users_not_found", "user_not_visible", "bot_not_found"}, e.Code)
+	return ok && slices.Contains([]string{"user_not_found", "users_not_found", "user_not_visible", "bot_not_found"},
+		e.Code)
 }
 
 // channels returns the names of channels, by id, that members of the conversation's channel may
@@ -123,7 +125,8 @@ func isUnknownUser(err error) bool {
 // label reports whether a name that Slack wrote into a text may be shown. For a channel that
 // the bot was never in, it is the only name. Slack writes the names of public channels
 // only, but a channel may have become private since, which only events may have told.
-func (b *Builder) channels(ctx context.Context, c chat.Conversation, which idSet, known store.Names) (names map[string]string, label func(id string) bool) {
+func (b *Builder) channels(ctx context.Context, c chat.Conversation, which idSet,
+	known store.Names) (names map[string]string, label func(id string) bool) {
 	names = map[string]string{}
 	for _, id := range which.list {
 		name := known.Channels[id]
@@ -135,7 +138,8 @@ func (b *Builder) channels(ctx context.Context, c chat.Conversation, which idSet
 		}
 	}
 	return names, func(id string) bool {
-		return names[id] != "" || which.seen[id] && known.Refreshed[id].IsZero() && (id == c.Channel || !known.Private[id])
+		return names[id] != "" || which.seen[id] && known.Refreshed[id].IsZero() &&
+			(id == c.Channel || !known.Private[id])
 	}
 }
 

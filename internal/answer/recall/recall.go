@@ -32,7 +32,8 @@ type Directory interface {
 	Refresh(ctx context.Context, team, channel string, within time.Duration) (store.Channel, error)
 	// RefreshMembers reads from Slack who is in a channel, and saves how many outsiders are, as of an instant. It
 	// gives up after within.
-	RefreshMembers(ctx context.Context, team, channel string, within time.Duration) (outsiders int, asked time.Time, err error)
+	RefreshMembers(ctx context.Context, team, channel string, within time.Duration) (outsiders int, asked time.Time,
+		err error)
 }
 
 // Threads reads threads from Slack, a page at a time.
@@ -110,12 +111,14 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 		limit = b.ThreadLimit + 1 // the parent is one of them
 		if read, err = b.readThread(ctx, c, own); err != nil {
 			failed = true
-			b.Logger.ErrorContext(ctx, "thread not fully read from Slack; using the database", "conversation", c.ID(), "error", err)
+			b.Logger.ErrorContext(ctx, "thread not fully read from Slack; using the database", "conversation", c.ID(),
+				"error", err)
 		}
 	}
 	now := b.Clock()
 	stored, err := b.Store.Context(ctx, store.ContextRequest{
-		Conversation: c, Answer: answer, Messages: limit, Around: b.MessagesLimit, Active: now.Add(-b.ActiveChannel), Channels: maxChannelMemories, Named: maxChannelNames,
+		Conversation: c, Answer: answer, Messages: limit, Around: b.MessagesLimit, Active: now.Add(-b.ActiveChannel),
+		Channels: maxChannelMemories, Named: maxChannelNames,
 		Remembered: now.Add(-b.ThreadMemory), Threads: maxThreadMemories,
 	})
 	if err != nil {
@@ -138,7 +141,8 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 	}
 	r.Conversation.Omitted, r.Conversation.Earlier, r.Conversation.Since = stored.Omitted, stored.Earlier, stored.Since
 	r.WorkspaceLongTerm, r.WorkspaceShortTerm = textOf(stored.Long), textOf(stored.Short)
-	r.ChannelsUnlisted, r.ChannelsUntold, r.ThreadMemories, r.ThreadsUntold = stored.Unlisted, stored.Untold, stored.Threads, stored.ThreadsUntold
+	r.ChannelsUnlisted, r.ChannelsUntold, r.ThreadMemories, r.ThreadsUntold = stored.Unlisted, stored.Untold,
+		stored.Threads, stored.ThreadsUntold
 	r.LastVerdict = stored.LastVerdict
 	if read != nil {
 		r.Conversation = r.Conversation.Trim(c.Thread, b.ThreadLimit, answer)
@@ -173,7 +177,8 @@ func (b *Builder) Shown(ctx context.Context, c chat.Conversation, answer string)
 
 // Around returns those messages of Shown that are of the conversation and around it.
 func (b *Builder) Around(ctx context.Context, c chat.Conversation) ([]chat.Message, error) {
-	stored, err := b.Store.Context(ctx, store.ContextRequest{Conversation: c, Messages: max(b.MessagesLimit, b.ThreadLimit+1), Around: b.MessagesLimit})
+	stored, err := b.Store.Context(ctx,
+		store.ContextRequest{Conversation: c, Messages: max(b.MessagesLimit, b.ThreadLimit+1), Around: b.MessagesLimit})
 	if err != nil {
 		return nil, fmt.Errorf("read what is shown of %s: %w", c.ID(), err)
 	}
@@ -193,7 +198,8 @@ const (
 
 // saidBefore finds earlier messages with words of the one to answer and of those right before it.
 // Messages of the context are not found again. Without answer it finds none.
-func (b *Builder) saidBefore(ctx context.Context, c chat.Conversation, shown []chat.Message, answer string) ([]chat.Found, error) {
+func (b *Builder) saidBefore(ctx context.Context, c chat.Conversation, shown []chat.Message,
+	answer string) ([]chat.Found, error) {
 	if answer == "" || b.FoundLimit == 0 {
 		return nil, nil
 	}
@@ -229,7 +235,8 @@ func (b *Builder) logMemories(ctx context.Context, c chat.Conversation, r chat.C
 		}
 	}
 	if workspace+channels+threads > 0 {
-		b.Logger.DebugContext(ctx, "memories in the prompt", "conversation", c.ID(), "workspace", workspace, "channels", channels, "threads", threads)
+		b.Logger.DebugContext(ctx, "memories in the prompt", "conversation", c.ID(), "workspace", workspace, "channels",
+			channels, "threads", threads)
 	}
 }
 
@@ -237,7 +244,8 @@ func (b *Builder) logMemories(ctx context.Context, c chat.Conversation, r chat.C
 // It contains the memories of the channel itself and nothing from elsewhere, which would
 // spread from memory to memory and could never be forgotten. omitted is the number of
 // earlier messages.
-func (b *Builder) BuildForMemory(ctx context.Context, s chat.Scope, messages []chat.Message, omitted int) (Recollection, error) {
+func (b *Builder) BuildForMemory(ctx context.Context, s chat.Scope, messages []chat.Message, omitted int) (Recollection,
+	error) {
 	own, err := b.Users.Identity(ctx)
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", s, err)
@@ -266,7 +274,8 @@ func (b *Builder) Name(ctx context.Context, c chat.Conversation, found []chat.Fo
 }
 
 // assemble makes a context from messages, memories and notes, and resolves the names.
-func (b *Builder) assemble(ctx context.Context, c chat.Conversation, own slack.Identity, messages []chat.Message, channels []chat.ChannelMemory,
+func (b *Builder) assemble(ctx context.Context, c chat.Conversation, own slack.Identity, messages []chat.Message,
+	channels []chat.ChannelMemory,
 	found []chat.Found, notes []chat.Note) (r Recollection, err error) {
 	r.Bot = own.UserID
 	all := slices.Clone(messages)

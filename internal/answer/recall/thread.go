@@ -50,7 +50,10 @@ type threadReader struct {
 func (b *Builder) readThread(ctx context.Context, c chat.Conversation, own slack.Identity) (*threadReader, error) {
 	r := &threadReader{Builder: b, conversation: c, own: own, replies: map[string]chat.Message{}}
 	err := r.read(ctx)
-	replies := slices.SortedFunc(maps.Values(r.replies), func(a, b chat.Message) int { return a.Time().Compare(b.Time()) })
+	replies := slices.SortedFunc(maps.Values(r.replies), func(a, b chat.Message) int {
+		return a.Time().
+			Compare(b.Time())
+	})
 	newest := replies[max(0, len(replies)-b.ThreadLimit):]
 	if err = errors.Join(err, b.Store.SaveHistory(ctx, append(r.parent, newest...))); err != nil {
 		return r, fmt.Errorf("read thread %s: %w", c.Thread, err)
@@ -149,7 +152,8 @@ type span struct{ from, to time.Time }
 
 // walk reads pages from a time on, until there are enough replies, at most pages. whole is set if
 // it reached the end.
-func (r *threadReader) walk(ctx context.Context, from time.Time, pages int, enough func() bool) (seen span, whole bool, err error) {
+func (r *threadReader) walk(ctx context.Context, from time.Time, pages int, enough func() bool) (seen span, whole bool,
+	err error) {
 	var next slack.Range
 	if from.After(chat.Time(r.conversation.Thread)) {
 		next.Oldest = chat.TS(from)

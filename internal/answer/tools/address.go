@@ -55,7 +55,8 @@ func inText(text, address string) bool {
 		bare := strings.TrimRight(text[start:end], sentenceEnds)
 		switch {
 		case strings.HasSuffix(text[start:end], "..") || strings.HasPrefix(text[end:], "…"): // a beginning
-		case address == bare, start > 0 && strings.IndexByte(emphasis, text[start-1]) >= 0 && address == strings.TrimRight(bare, sentenceEnds+text[start-1:start]):
+		case address == bare, start > 0 && strings.IndexByte(emphasis, text[start-1]) >= 0 &&
+			address == strings.TrimRight(bare, sentenceEnds+text[start-1:start]):
 			return true
 		}
 	}
@@ -117,8 +118,12 @@ func inWords(text, address string) bool {
 	if !found || bare == "" {
 		return false
 	}
-	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("<>|()[]\"", r) }) {
-		if word = strings.TrimRight(strings.TrimLeft(word, emphasis), sentenceEnds+emphasis); word == bare || word == address {
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool {
+		return unicode.IsSpace(r) ||
+			strings.ContainsRune("<>|()[]\"", r)
+	}) {
+		if word = strings.TrimRight(strings.TrimLeft(word, emphasis), sentenceEnds+emphasis); word == bare ||
+			word == address {
 			return true
 		}
 	}

@@ -56,7 +56,8 @@ func visible(s string) string {
 		case r == '\n':
 			b.WriteString("\n  ")
 		case unicode.IsControl(r), unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp), r == utf8.RuneError,
-			unicode.Is(unicode.Variation_Selector, r), r != ' ' && unicode.IsSpace(r) && r != '\u3000', r == '\u115f', r == '\u1160', r == '\u3164', r == '\uffa0':
+			unicode.Is(unicode.Variation_Selector, r), r != ' ' && unicode.IsSpace(r) && r != '\u3000', r == '\u115f',
+			r == '\u1160', r == '\u3164', r == '\uffa0':
 			fmt.Fprintf(&b, "[U+%04X]", r)
 		default:
 			b.WriteRune(r)

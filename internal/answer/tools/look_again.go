@@ -49,28 +49,35 @@ func lookAgain(s Sources) tool {
 		}
 		c := p.Conversation
 		promise, err := s.Store.AddPromise(ctx, store.Promise{
-			ID: step, TeamID: c.Team, ChannelID: c.Channel, ThreadTS: c.Thread, TriggerTS: p.Trigger, Decision: p.Decision, Asker: p.Asker,
+			ID: step, TeamID: c.Team, ChannelID: c.Channel, ThreadTS: c.Thread, TriggerTS: p.Trigger,
+			Decision: p.Decision, Asker: p.Asker,
 			What: what, Unless: unless, Every: string(in.Every), Zone: p.zone().String(), DueUS: due.UnixMicro(),
 		}, s.Promises)
 		if full, ok := errors.AsType[store.TooManyPromises](err); ok {
 			switch {
 			case full.Conversation:
-				return "", mistakef("%d promises are open here already, which is the limit. Somebody must cancel one first.", full.Limit)
+				return "", mistakef("%d promises are open here already, which is the limit. Somebody must cancel one "+
+					"first.", full.Limit)
 			case full.Channel:
-				return "", mistakef("%d promises are open in this channel already, which is the limit. Somebody must cancel one first.", full.Limit)
+				return "", mistakef("%d promises are open in this channel already, which is the limit. Somebody must "+
+					"cancel one first.", full.Limit)
 			}
-			return "", mistakef("Whoever asks has %d open promises already, here and elsewhere, which is the limit for them. They must cancel one first.", full.Limit)
+			return "", mistakef("Whoever asks has %d open promises already, here and elsewhere, which is the limit "+
+				"for them. They must cancel one first.", full.Limit)
 		}
 		if err != nil {
 			return "", err
 		}
-		return fmt.Sprintf("Promised for %s. That stands under your message, with a button to cancel it: confirm it in a few words, without the time.",
+		return fmt.Sprintf("Promised for %s. That stands under your message, with a button to cancel it: confirm it "+
+			"in a few words, without the time.",
 			promise.Due().In(p.zone()).Format("Mon 2006-01-02 15:04:05 -07:00")), nil
 	})
 	t.addressed = true
 	t.describe = func(p Place) string {
-		return fmt.Sprintf("Makes a promise to come back to something in this conversation: a reminder or, with unless, another look whether it is settled, of which nobody hears if it is. "+
-			"Only when somebody asks for it or agrees to it. A distance such as in 90m is added up for you. A local time is taken in %s, the time zone of whoever asks, where it is now %s. "+
+		return fmt.Sprintf("Makes a promise to come back to something in this conversation: a reminder or, with "+
+			"unless, another look whether it is settled, of which nobody hears if it is. "+
+			"Only when somebody asks for it or agrees to it. A distance such as in 90m is added up for you. A local "+
+			"time is taken in %s, the time zone of whoever asks, where it is now %s. "+
 			"At most 366 days ahead.", p.zone(), p.Now.In(p.zone()).Format("Monday, 2006-01-02 15:04"))
 	}
 	return t

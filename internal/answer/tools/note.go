@@ -16,22 +16,26 @@ type rememberInput struct {
 }
 
 func remember(s Sources) tool {
-	t := define(chat.ToolRemember, fmt.Sprintf("Writes a note that everybody in this channel sees and that stands above every later conversation here. "+
-		"Only when somebody asks you to remember something. At most %d characters.", chat.MaxNote),
+	t := define(chat.ToolRemember,
+		fmt.Sprintf("Writes a note that everybody in this channel sees and that stands above every later "+
+			"conversation here. "+
+			"Only when somebody asks you to remember something. At most %d characters.", chat.MaxNote),
 		func(ctx context.Context, p Place, step string, in rememberInput) (string, error) {
 			text := strings.Join(strings.Fields(in.Text), " ")
 			switch n := utf8.RuneCountInString(text); {
 			case n == 0:
 				return "", mistake("text is empty; it must say what to remember.")
 			case n > chat.MaxNote:
-				return "", mistakef("text has %d characters; a note has at most %d. Put it in fewer words.", n, chat.MaxNote)
+				return "", mistakef("text has %d characters; a note has at most %d. Put it in fewer words.", n,
+					chat.MaxNote)
 			}
 			note := chat.Note{TS: p.Trigger, Author: p.Asker, Text: text}
 			// a note without a link is better than none
 			note.Permalink, _ = s.Permalink(ctx, p.Conversation.Channel, p.Trigger)
 			note, err := s.Store.AddNote(ctx, p.Conversation.Team, p.Conversation.Channel, step, note)
 			if errors.Is(err, store.ErrTooManyNotes) {
-				return "", mistakef("There are %d notes here already, which is the limit. Somebody must take one back first.", store.MaxNotes)
+				return "", mistakef("There are %d notes here already, which is the limit. Somebody must take one "+
+					"back first.", store.MaxNotes)
 			}
 			if errors.Is(err, store.ErrDeleted) {
 				return "", mistake("The message that asks for it was deleted. Nothing is remembered.")

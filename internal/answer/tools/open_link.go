@@ -38,10 +38,13 @@ type openLinkInput struct {
 func (in openLinkInput) address() string { return strings.Trim(in.URL, " \t\r\n<>") }
 
 func openLink(s Sources) tool {
-	t := defineFiles(chat.ToolOpenLink, "Opens a page of the web and returns its text. Only an address that somebody wrote here or that a tool has returned is opened; any other is refused, also one that you know or put together.",
+	t := defineFiles(chat.ToolOpenLink,
+		"Opens a page of the web and returns its text. Only an address that somebody wrote here or that a tool has "+
+			"returned is opened; any other is refused, also one that you know or put together.",
 		func(ctx context.Context, p Place, step string, in openLinkInput) (Result, error) {
 			if l, ok := chat.ParseLink(in.URL); ok && (l.Host == "" || ofSlack(l.Host)) {
-				return Result{}, mistake("This is a link within Slack, which is no page of the web. Read a message with read_thread, which takes the link as thread, and a channel with read_channel.")
+				return Result{}, mistake("This is a link within Slack, which is no page of the web. Read a message " +
+					"with read_thread, which takes the link as thread, and a channel with read_channel.")
 			}
 			address, err := s.written(ctx, p, step, in.address())
 			if err != nil {
@@ -109,7 +112,8 @@ func (s Sources) written(ctx context.Context, p Place, step, given string) (stri
 	case err != nil:
 		return "", err
 	case by == Nobody || !strings.Contains(address, "://"):
-		return "", mistake("This address stands in no message here and in no result, so that it is not opened. Give one exactly as it stands there, or do without.")
+		return "", mistake("This address stands in no message here and in no result, so that it is not opened. Give " +
+			"one exactly as it stands there, or do without.")
 	case by != Page:
 		return address, nil
 	}
@@ -127,7 +131,8 @@ func (s Sources) written(ctx context.Context, p Place, step, given string) (stri
 		}
 	}
 	if followed >= maxFollowed {
-		return "", mistakef("%d pages that only other pages or files link to were opened for this answer, which is the limit. Write it with what you have.", maxFollowed)
+		return "", mistakef("%d pages that only other pages or files link to were opened for this answer, which is "+
+			"the limit. Write it with what you have.", maxFollowed)
 	}
 	return address, nil
 }

@@ -28,7 +28,8 @@ func readThread(s Sources) tool {
 				return s.linkedThread(ctx, p, l, in)
 			}
 			if !chat.ValidTS(in.Thread) {
-				return "", mistakef("thread is %q; it must be a number such as 1700000000.000100, as it stands at messages and threads above, or a link to a message.", in.Thread)
+				return "", mistakef("thread is %q; it must be a number such as 1700000000.000100, as it stands at "+
+					"messages and threads above, or a link to a message.", in.Thread)
 			}
 			return s.page(ctx, p, in.Channel, in.Thread, in.Before)
 		})
@@ -50,7 +51,8 @@ func (s Sources) linkedThread(ctx context.Context, p Place, l chat.SlackLink, in
 	}
 	thread := cmp.Or(l.Thread, l.TS)
 	text, err := s.page(ctx, p, channel, thread, in.Before)
-	if err != nil || in.Before != "" || len(known) == 0 || known[0].Deleted || slices.Contains(References(text), Reference{channel, l.TS}) {
+	if err != nil || in.Before != "" || len(known) == 0 || known[0].Deleted ||
+		slices.Contains(References(text), Reference{channel, l.TS}) {
 		return text, err
 	}
 	text, err = s.page(ctx, p, channel, thread, chat.TS(chat.Time(l.TS).Add(time.Microsecond)))
@@ -63,7 +65,8 @@ type readChannelInput struct {
 }
 
 func readChannel(s Sources) tool {
-	return define(chat.ToolReadChannel, "Reads the messages at the top level of a channel, without replies in threads, the newest page first.",
+	return define(chat.ToolReadChannel,
+		"Reads the messages at the top level of a channel, without replies in threads, the newest page first.",
 		func(ctx context.Context, p Place, _ string, in readChannelInput) (string, error) {
 			return s.page(ctx, p, in.Channel, "", in.Before)
 		})
@@ -79,7 +82,8 @@ func (s Sources) page(ctx context.Context, p Place, named, thread, before string
 		return "", err
 	}
 	of := chat.Conversation{Team: p.Conversation.Team, Channel: channel, Thread: thread}
-	messages, more, err := s.Store.Page(ctx, store.PageRequest{Here: p.Conversation.Channel, Of: of, Before: before, Limit: pageSize})
+	messages, more, err := s.Store.Page(ctx, store.PageRequest{Here: p.Conversation.Channel, Of: of, Before: before,
+		Limit: pageSize})
 	switch {
 	case errors.Is(err, store.ErrHidden):
 		return "", unknownChannel(named)

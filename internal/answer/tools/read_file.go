@@ -45,7 +45,8 @@ type readFileInput struct {
 }
 
 func readFile(s Sources) tool {
-	t := defineFiles(chat.ToolReadFile, "Reads a file that somebody has attached to a message in this channel: its text, or the picture or PDF itself.",
+	t := defineFiles(chat.ToolReadFile,
+		"Reads a file that somebody has attached to a message in this channel: its text, or the picture or PDF itself.",
 		func(ctx context.Context, p Place, _ string, in readFileInput) (Result, error) {
 			known, err := s.Store.Files(ctx, p.Conversation, maxFileMessages)
 			if err != nil {
@@ -57,7 +58,8 @@ func readFile(s Sources) tool {
 			}
 			text, files, err := s.Files.Read(ctx, f.File)
 			if refused, ok := errors.AsType[*document.Refused](err); ok {
-				return Result{}, mistakef("%s %s. Say so, and do not guess what is in it.", document.Name(f.File), refused.Reason)
+				return Result{}, mistakef("%s %s. Say so, and do not guess what is in it.", document.Name(f.File),
+					refused.Reason)
 			}
 			return Result{Text: text, Files: files, Shown: []Reference{{p.Conversation.Channel, f.TS}}}, err
 		})
@@ -128,5 +130,6 @@ func unknownFile(known []store.StoredFile, name string) error {
 		}
 		names = append(names, listed)
 	}
-	return mistakef("No file %q is known in this channel; files of other channels cannot be read. There are, the newest first: %s.", name, strings.Join(names, ", "))
+	return mistakef("No file %q is known in this channel; files of other channels cannot be read. There are, the "+
+		"newest first: %s.", name, strings.Join(names, ", "))
 }

@@ -126,7 +126,8 @@ func New(s Sources) *Registry {
 	if s.Promises.Conversation > 0 {
 		all = append(all, lookAgain(s))
 	}
-	return &Registry{remote: s.Remote, secrets: secretForms(append(sentencesOf(s.Instructions), s.Secrets...)), tools: append(all, remember(s), forgetNote(s))}
+	return &Registry{remote: s.Remote, secrets: secretForms(append(sentencesOf(s.Instructions), s.Secrets...)),
+		tools: append(all, remember(s), forgetNote(s))}
 }
 
 // Offered returns the tools that a model may call in a place.
@@ -158,7 +159,8 @@ func Declared(offers []Offer) []llm.Tool {
 }
 
 func (t tool) offered(p Place) bool {
-	return slices.Contains(p.Allowed, t.Name) && (p.Addressed || !t.addressed) && !(p.Shared && t.unshared) && (t.available == nil || t.available())
+	return slices.Contains(p.Allowed, t.Name) && (p.Addressed || !t.addressed) && !(p.Shared && t.unshared) &&
+		(t.available == nil || t.available())
 }
 
 // Run executes a call. Its result goes back to the model; it has failed with an error that the model can
@@ -181,10 +183,12 @@ func (r *Registry) Run(ctx context.Context, p Place, step, name string, input js
 		for _, o := range offered {
 			names = append(names, o.Name)
 		}
-		return Result{Text: fmt.Sprintf("There is no tool %q here. There are: %s.", name, strings.Join(names, ", ")), Failed: true}, nil
+		return Result{Text: fmt.Sprintf("There is no tool %q here. There are: %s.", name, strings.Join(names, ", ")),
+			Failed: true}, nil
 	}
 	if offered[i].Act && p.Approved == "" {
-		return Result{Text: fmt.Sprintf("%q acts, so it runs only when people have approved it.", name), Failed: true}, nil
+		return Result{Text: fmt.Sprintf("%q acts, so it runs only when people have approved it.", name), Failed: true},
+			nil
 	}
 	if why := r.Refuses(input); why != "" {
 		return Result{Text: why, Failed: true}, nil
@@ -206,7 +210,8 @@ func ended(name string, result Result, err error) (Result, error) {
 
 // define makes a tool whose input is a struct: its json tags name the properties, its jsonschema
 // tags describe them, and a property is optional if its tag has omitempty.
-func define[In any](name, description string, run func(ctx context.Context, p Place, step string, in In) (string, error)) tool {
+func define[In any](name, description string, run func(ctx context.Context, p Place, step string, in In) (string,
+	error)) tool {
 	return defineFiles(name, description, func(ctx context.Context, p Place, step string, in In) (Result, error) {
 		text, err := run(ctx, p, step, in)
 		return Result{Text: text}, err
@@ -214,7 +219,8 @@ func define[In any](name, description string, run func(ctx context.Context, p Pl
 }
 
 // defineFiles is define for a tool that returns files, too.
-func defineFiles[In any](name, description string, run func(ctx context.Context, p Place, step string, in In) (Result, error)) tool {
+func defineFiles[In any](name, description string, run func(ctx context.Context, p Place, step string, in In) (Result,
+	error)) tool {
 	schema, err := jsonschema.For[In](nil)
 	if err != nil {
 		panic(fmt.Sprintf("schema of tool %s: %v", name, err)) // of a type in this package
@@ -235,13 +241,15 @@ func defineFiles[In any](name, description string, run func(ctx context.Context,
 			}
 			var object any
 			if err := json.Unmarshal(input, &object); err != nil {
-				return Result{}, mistakef("The input of %s is not JSON (%v). It must match this schema: %s", name, err, raw)
+				return Result{}, mistakef("The input of %s is not JSON (%v). It must match this schema: %s", name, err,
+					raw)
 			}
 			if err := resolved.Validate(object); err != nil {
 				return Result{}, mistakef("The input of %s is wrong: %v. It must match this schema: %s", name, err, raw)
 			}
 			if strings.ContainsRune(fmt.Sprint(object), 0) {
-				return Result{}, mistakef("The input of %s has a NUL character, which no message has. Leave it out.", name) // Postgres refuses it
+				return Result{}, mistakef("The input of %s has a NUL character, which no message has. Leave it out.",
+					name) // Postgres refuses it
 			}
 			var in In
 			if err := json.Unmarshal(input, &in); err != nil {

@@ -23,10 +23,13 @@ type searchMessagesInput struct {
 }
 
 func searchMessages(s Sources) tool {
-	return define(chat.ToolSearchMessages, "Finds messages in this workspace besides those of this place that you are shown already, as far as the people in this conversation may read them: the best matches first, each with date, channel and author. "+
-		"Try other words, also in another language, if the first ones find nothing.",
+	return define(chat.ToolSearchMessages,
+		"Finds messages in this workspace besides those of this place that you are shown already, as far as the "+
+			"people in this conversation may read them: the best matches first, each with date, channel and author. "+
+			"Try other words, also in another language, if the first ones find nothing.",
 		func(ctx context.Context, p Place, _ string, in searchMessagesInput) (string, error) {
-			q := store.SearchQuery{Team: p.Conversation.Team, Here: p.Conversation.Channel, Text: in.Query, Limit: searchLimit}
+			q := store.SearchQuery{Team: p.Conversation.Team, Here: p.Conversation.Channel, Text: in.Query,
+				Limit: searchLimit}
 			if strings.TrimSpace(in.Query) == "" {
 				return "", mistake("query is empty; it must have a word to look for.")
 			}

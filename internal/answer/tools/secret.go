@@ -66,7 +66,8 @@ func secretForms(secrets []string) []string {
 		if len(secret) < minSecret {
 			continue
 		}
-		forms = append(forms, secret, url.QueryEscape(secret), url.PathEscape(secret), hex.EncodeToString([]byte(secret)), reversed(secret))
+		forms = append(forms, secret, url.QueryEscape(secret), url.PathEscape(secret),
+			hex.EncodeToString([]byte(secret)), reversed(secret))
 		for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 			for before := range 3 {
 				text := encoding.EncodeToString(append(make([]byte, before), secret...))
@@ -93,7 +94,8 @@ func reversed(s string) string {
 }
 
 // credentialRefused is the result of a call that Refuses refuses.
-const credentialRefused = "This was refused: its input holds what looks like a password, a key or a token, or a part of your instructions. Those are never handed to other programs. Leave it out."
+const credentialRefused = "This was refused: its input holds what looks like a password, a key or a token, or a part " +
+	"of your instructions. Those are never handed to other programs. Leave it out."
 
 // Refuses says why a call of another program's tool is not even proposed: its input holds one of our own
 // secrets, what looks like a credential, or a sentence of the instructions. "" means that nothing speaks against it.

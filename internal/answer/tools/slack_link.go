@@ -23,9 +23,11 @@ func (s Sources) linked(ctx context.Context, p Place, l chat.SlackLink) (string,
 	case own != foreign && seen[l.Channel]:
 		return l.Channel, nil
 	case own == ours:
-		return "", mistake("This link leads to a channel that is not known here, or that not everybody here may read. Say that you cannot read it here.")
+		return "", mistake("This link leads to a channel that is not known here, or that not everybody here may " +
+			"read. Say that you cannot read it here.")
 	}
-	return "", mistake("This link leads to another workspace, and nothing there can be read. Say so, or ask for what it says.")
+	return "", mistake("This link leads to another workspace, and nothing there can be read. Say so, or ask for what " +
+		"it says.")
 }
 
 // ownership says whose a link is, by the address and the id of the workspace in it.

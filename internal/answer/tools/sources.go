@@ -86,5 +86,6 @@ func (s Sources) channel(ctx context.Context, p Place, named string) (string, er
 
 // unknownChannel is the same for a channel that does not exist and one that may not be known here.
 func unknownChannel(named string) error {
-	return mistakef("No channel %q is known here. Give the name of a channel as it stands above, or leave it out for this one.", named)
+	return mistakef("No channel %q is known here. Give the name of a channel as it stands above, or leave it out for "+
+		"this one.", named)
 }

@@ -69,7 +69,8 @@ const maxTold, maxToldBytes, maxMentioning = 1000, 1 << 20, 1000
 // ReadWritten makes the set of addresses for a reply: of the messages that its model is shown, and of what
 // earlier steps have returned. Messages among the results are read anew, because a result does not tell who
 // wrote it, and readers may see them no more.
-func ReadWritten(ctx context.Context, s WrittenStore, p Place, shown []chat.Found, steps []store.Step) (*Written, error) {
+func ReadWritten(ctx context.Context, s WrittenStore, p Place, shown []chat.Found, steps []store.Step) (*Written,
+	error) {
 	listed, err := listed(ctx, s, p.Conversation, steps)
 	if err != nil {
 		return nil, err
@@ -94,7 +95,8 @@ func ReadWritten(ctx context.Context, s WrittenStore, p Place, shown []chat.Foun
 // Act adds the result of a call that people approved, which other steps came before.
 func (w *Written) Act(call store.Step, before []store.Step) {
 	if writerOf(call.Tool) == Program && !call.Failed {
-		w.results = append(w.results, returned{call.Output, Program, newTold(inputsUntil(append(slices.Clone(before), call), call.Round))})
+		w.results = append(w.results, returned{call.Output, Program,
+			newTold(inputsUntil(append(slices.Clone(before), call), call.Round))})
 	}
 }
 
@@ -128,7 +130,8 @@ func writerOf(tool string) Writer {
 }
 
 // listed are the messages that steps have returned, as far as readers in a conversation may still see them.
-func listed(ctx context.Context, s WrittenStore, c chat.Conversation, steps []store.Step) (found []chat.Found, err error) {
+func listed(ctx context.Context, s WrittenStore, c chat.Conversation, steps []store.Step) (found []chat.Found,
+	err error) {
 	byChannel := map[string][]string{}
 	for _, st := range steps {
 		if !slices.Contains(messageTools, st.Tool) {
@@ -294,7 +297,8 @@ func (w *Written) toldBefore(ctx context.Context, address string) (bool, error) 
 		return false, err
 	}
 	return !slices.ContainsFunc(steps, func(st store.Step) bool {
-		return st.Round < call.Round && !st.Failed && st.State == store.StepDone && writerOf(st.Tool) != Nobody && stands(st.Output, address) &&
+		return st.Round < call.Round && !st.Failed && st.State == store.StepDone && writerOf(st.Tool) != Nobody &&
+			stands(st.Output, address) &&
 			!newTold(inputsUntil(steps, st.Round)).repeats(address)
 	}), nil
 }

@@ -149,15 +149,20 @@ const (
 
 // Reactions that people show that they see to something by, dislike or welcome a reply by.
 var (
-	takesOn = []string{"white_check_mark", "heavy_check_mark", "ballot_box_with_check", "eyes", "+1", "thumbsup", "raised_hand", "raising_hand", "対応中", "対応済み", "確認中"}
+	takesOn = []string{"white_check_mark", "heavy_check_mark", "ballot_box_with_check", "eyes", "+1", "thumbsup",
+		"raised_hand", "raising_hand", "対応中", "対応済み", "確認中"}
 	against = map[string]float64{"-1": 0.9, "thumbsdown": 0.9, "shushing_face": 1}
-	favours = map[string]float64{"+1": 0.7, "thumbsup": 0.7, "pray": 0.7, "white_check_mark": 0.7, "heavy_check_mark": 0.7, "tada": 0.7, "heart": 0.7}
+	favours = map[string]float64{"+1": 0.7, "thumbsup": 0.7, "pray": 0.7, "white_check_mark": 0.7,
+		"heavy_check_mark": 0.7, "tada": 0.7, "heart": 0.7}
 )
 
 // Of returns what followed a decision says of it: at most one label of each kind, the weightiest and
 // then earliest evidence. events are in order of time.
 func Of(d Decision, events []Event) []Label {
-	events = slices.DeleteFunc(slices.Clone(events), func(e Event) bool { return e.At.Before(d.At) || e.At.Sub(d.At) > Window })
+	events = slices.DeleteFunc(slices.Clone(events), func(e Event) bool {
+		return e.At.Before(d.At) ||
+			e.At.Sub(d.At) > Window
+	})
 	var all []Label
 	for _, e := range events {
 		if kind, weight := d.evidence(e, events); weight > 0 {
@@ -196,7 +201,8 @@ func (d Decision) evidence(e Event, events []Event) (Kind, float64) {
 		case after > soon || e.ToReply:
 		case e.What == Said && e.Mention && e.By != "" && !d.othersBefore(e, events):
 			return Mentioned, 0.9
-		case d.byAnother(e) && (e.What == Said && !e.Mention && !d.mentionedBefore(e, events) || e.What == Reacted && slices.Contains(takesOn, e.Name)):
+		case d.byAnother(e) && (e.What == Said && !e.Mention && !d.mentionedBefore(e, events) || e.What == Reacted &&
+			slices.Contains(takesOn, e.Name)):
 			return Answered, 0.6
 		}
 	case conversation.Withdrawn:
@@ -222,7 +228,8 @@ func (d Decision) reception(e Event, events []Event) (Kind, float64) {
 		return Welcome, 0.9
 	case e.What == Ordered && e.ToReply:
 		return Unwelcome, 1
-	case e.What == Ordered && since <= annoyed && (e.Name == conversation.UpdateMute || e.Name == conversation.UpdateSnooze):
+	case e.What == Ordered && since <= annoyed &&
+		(e.Name == conversation.UpdateMute || e.Name == conversation.UpdateSnooze):
 		return Unwelcome, 0.9
 	case e.What == Reacted && e.ToReply && against[e.Name] > 0:
 		return Unwelcome, against[e.Name]

@@ -71,7 +71,8 @@ func (r Rates) Description() string {
 				at = p
 			}
 		}
-		all = append(all, fmt.Sprintf("%s %.2f: missed %s, false %s.", name, threshold, percent(at.Missed), percent(at.False)))
+		all = append(all, fmt.Sprintf("%s %.2f: missed %s, false %s.", name, threshold, percent(at.Missed),
+			percent(at.False)))
 	}
 	for i := range 5 {
 		tell("At", float64(i)/4)

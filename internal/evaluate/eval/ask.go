@@ -191,6 +191,7 @@ func ofModel(ctx context.Context, err error) bool {
 
 func newVerdict(v chat.Verdict) *Verdict {
 	return &Verdict{
-		ShouldRespond: v.ShouldRespond, Confidence: v.Confidence, DelaySeconds: v.DelaySeconds, Reason: v.Reason, Addressee: v.Addressee, Gist: v.Gist,
+		ShouldRespond: v.ShouldRespond, Confidence: v.Confidence, DelaySeconds: v.DelaySeconds, Reason: v.Reason,
+		Addressee: v.Addressee, Gist: v.Gist,
 	}
 }

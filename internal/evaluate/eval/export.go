@@ -130,9 +130,11 @@ func (x Exporter) begin(ctx context.Context) (*export, error) {
 		x.Rand = randv2.New(randv2.NewChaCha8(seed))
 	}
 	names := newKnownNames(users, x.Bot, channels)
-	e := &export{Exporter: x, channels: map[string]store.Channel{}, precisions: evidence.Measure(checked), mask: &masker{
-		pseudonyms: newPseudonyms(x.Rand, names.has), bot: x.Bot, names: names, apps: map[string]bool{}, channels: map[string]string{}, noText: x.NoText,
-	}}
+	e := &export{Exporter: x, channels: map[string]store.Channel{}, precisions: evidence.Measure(checked),
+		mask: &masker{
+			pseudonyms: newPseudonyms(x.Rand, names.has), bot: x.Bot, names: names, apps: map[string]bool{},
+			channels: map[string]string{}, noText: x.NoText,
+		}}
 	for i := range e.salt {
 		e.salt[i] = byte(x.Rand.Uint32())
 	}
@@ -152,7 +154,8 @@ func (e *export) openness(c chat.Conversation) LeftOut {
 	switch {
 	case c.Direct() || strings.HasPrefix(known.Name, "mpdm-"):
 		return LeftDirect
-	case known.Refreshed.IsZero() || known.Private && known.Name == "" || !e.Private && (known.Private || known.External || known.OrgShared):
+	case known.Refreshed.IsZero() || known.Private && known.Name == "" || !e.Private &&
+		(known.Private || known.External || known.OrgShared):
 		return LeftPrivate
 	}
 	return ""
@@ -188,7 +191,8 @@ func (e *export) export(ctx context.Context, d store.Judged) (Case, LeftOut, err
 	id := sha256.Sum256([]byte("decision " + d.Key))
 	cluster := sha256.Sum256(append(e.salt[:], d.WorkflowID...))
 	out := Case{
-		V: 1, ID: "ledger/" + hex.EncodeToString(id[:8]), Cluster: "ledger/" + hex.EncodeToString(cluster[:8]), Lang: languageOf(said),
+		V: 1, ID: "ledger/" + hex.EncodeToString(id[:8]), Cluster: "ledger/" + hex.EncodeToString(cluster[:8]),
+		Lang:     languageOf(said),
 		Category: string(found.Kind), Channel: Channel{Name: channel.name, Private: e.channels[c.Channel].Private},
 		Target: Target(found.Truth), Why: found.Kind.Phrase(), License: "private",
 	}

@@ -55,7 +55,8 @@ func (e *export) tell(c *Case, past store.Past, at time.Time) {
 			index[h.message.TS] = i
 			e.message(&event, *h.message, index)
 		} else {
-			event.By, event.React, event.To = e.mask.person(h.reaction.User).id, e.mask.emoji(h.reaction.Name), new(index[h.reaction.TS])
+			event.By, event.React, event.To = e.mask.person(h.reaction.User).id, e.mask.emoji(h.reaction.Name),
+				new(index[h.reaction.TS])
 		}
 		c.Events = append(c.Events, event)
 	}

@@ -34,7 +34,8 @@ func (extract) Generate(_ context.Context, r llm.Request) (llm.Response, error) 
 	for i, line := range lines {
 		if said := saidLine.FindStringSubmatch(line); said != nil && i > target && i+1 < len(lines) {
 			kept = append(kept, "- "+said[1]+" "+said[2]+": "+lines[i+1])
-		} else if rememberLine.MatchString(line) && strings.Contains(r.System, "\nWrite the long-term memory") || rememberLine.MatchString(line) && i > target {
+		} else if rememberLine.MatchString(line) && strings.Contains(r.System, "\nWrite the long-term memory") ||
+			rememberLine.MatchString(line) && i > target {
 			kept = append(kept, line)
 		}
 	}

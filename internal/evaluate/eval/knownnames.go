@@ -56,7 +56,8 @@ func (k knownNames) add(n knownName) {
 // has reports whether a word is a known name.
 func (k knownNames) has(word string) bool {
 	text := foldName(word)
-	return len(text) > 1 && slices.ContainsFunc(k[[2]rune(text)], func(n knownName) bool { return slices.Equal(n.text, text) })
+	return len(text) > 1 && slices.ContainsFunc(k[[2]rune(text)],
+		func(n knownName) bool { return slices.Equal(n.text, text) })
 }
 
 // at returns the longest name that begins at an index of a text, in both forms, and where it ends; first is its
@@ -71,7 +72,8 @@ func (k knownNames) at(text, folded []rune, i int, here map[string]bool) (n know
 		switch {
 		case len(c.text) < length:
 			return n, length
-		case end > len(folded) || !slices.Equal(folded[i:end], c.text) || end < len(text) && joined(text[end-1], text[end]):
+		case end > len(folded) || !slices.Equal(folded[i:end], c.text) || end < len(text) &&
+			joined(text[end-1], text[end]):
 		case i > 0 && all(c.text, unicode.Hiragana) && unicode.Is(unicode.Hiragana, text[i-1]):
 			// the end of another word
 		case c.part && unicode.IsLower(text[i]) && !here[c.user]:
@@ -87,7 +89,8 @@ var inBrackets = regexp.MustCompile(`[(（\[【「].*?[)）\]】」]`)
 // partsOf are the parts of a display name by which people may be called. A Japanese name has no spaces, so each
 // beginning and end of it is one.
 func partsOf(name string) (parts []string) {
-	words := strings.FieldsFunc(inBrackets.ReplaceAllString(name, " "), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	words := strings.FieldsFunc(inBrackets.ReplaceAllString(name, " "),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 	for _, word := range words {
 		runes := []rune(word)
 		switch {

@@ -171,9 +171,11 @@ var everybody = []string{"here", "channel", "everyone", "all", "someone"}
 // nameAt masks the name that begins at an index. It also returns the length of that name, or 0 if no name begins there.
 func (m *masker) nameAt(runes, folded []rune, i int) (masked string, length int) {
 	switch r := runes[i]; {
-	case (r == '@' || r == '#') && i+1 < len(runes) && unicode.IsLetter(runes[i+1]) && (i == 0 || !joined('a', runes[i-1])):
+	case (r == '@' || r == '#') && i+1 < len(runes) && unicode.IsLetter(runes[i+1]) &&
+		(i == 0 || !joined('a', runes[i-1])):
 		end := i + 1
-		for end < len(runes) && (unicode.IsLetter(runes[end]) || unicode.IsNumber(runes[end]) || strings.ContainsRune("-_.", runes[end])) {
+		for end < len(runes) && (unicode.IsLetter(runes[end]) || unicode.IsNumber(runes[end]) ||
+			strings.ContainsRune("-_.", runes[end])) {
 			end++
 		}
 		for strings.ContainsRune("-_.", runes[end-1]) {

@@ -38,7 +38,8 @@ func (sc *scene) ask(ctx context.Context, state *conversation.State, row *Row) (
 var errNoVerdict = errors.New("the model gave no verdict")
 
 func (sc *scene) readKnown(ctx context.Context, c chat.Conversation, pending []string) (agents.Known, error) {
-	return agents.ReadKnown(ctx, sc.store, sc.directory, sc.now, store.FactsRequest{Conversation: c, Trigger: pending[len(pending)-1], Pending: pending})
+	return agents.ReadKnown(ctx, sc.store, sc.directory, sc.now,
+		store.FactsRequest{Conversation: c, Trigger: pending[len(pending)-1], Pending: pending})
 }
 
 // addressed answers whoever addressed the bot, unless a rule silences it.
@@ -127,7 +128,8 @@ func (sc *scene) nextDue() *conversation.State {
 	var first *conversation.State
 	for _, c := range sc.known {
 		state := sc.states[c]
-		if state.Phase.Lasts() && state.Phase != conversation.Idle && (first == nil || state.NextTick().Before(first.NextTick())) {
+		if state.Phase.Lasts() && state.Phase != conversation.Idle &&
+			(first == nil || state.NextTick().Before(first.NextTick())) {
 			first = state
 		}
 	}
@@ -160,7 +162,8 @@ func (sc *scene) execute(ctx context.Context, o outcome, row *Row) error {
 				}
 			}
 			if !row.Spoke {
-				o.effects = append(o.effects, o.state.Apply(conversation.Composed{Epoch: effect.Epoch, Result: conversation.Silenced}, sc.now)...)
+				o.effects = append(o.effects, o.state.Apply(conversation.Composed{Epoch: effect.Epoch,
+					Result: conversation.Silenced}, sc.now)...)
 				continue
 			}
 			at := sc.elapsed()

@@ -28,10 +28,14 @@ type pseudonym struct{ id, name string }
 
 // animals are words that are nobody's name in most workspaces.
 var animals = []string{
-	"Alpaca", "Badger", "Beaver", "Bison", "Buffalo", "Caribou", "Cheetah", "Chinchilla", "Cormorant", "Coyote", "Cricket", "Curlew", "Dingo", "Dolphin",
-	"Dormouse", "Egret", "Ermine", "Ferret", "Flamingo", "Gazelle", "Gecko", "Gibbon", "Grouse", "Hamster", "Hedgehog", "Heron", "Ibex", "Iguana", "Impala",
-	"Jackal", "Jaguar", "Kestrel", "Lemming", "Lemur", "Lobster", "Lynx", "Mallard", "Manatee", "Marmot", "Meerkat", "Mongoose", "Narwhal", "Ocelot", "Otter",
-	"Pelican", "Penguin", "Plover", "Porcupine", "Puffin", "Quail", "Raccoon", "Reindeer", "Salamander", "Sandpiper", "Sparrow", "Squirrel", "Stoat", "Tapir",
+	"Alpaca", "Badger", "Beaver", "Bison", "Buffalo", "Caribou", "Cheetah", "Chinchilla", "Cormorant", "Coyote",
+	"Cricket", "Curlew", "Dingo", "Dolphin",
+	"Dormouse", "Egret", "Ermine", "Ferret", "Flamingo", "Gazelle", "Gecko", "Gibbon", "Grouse", "Hamster", "Hedgehog",
+	"Heron", "Ibex", "Iguana", "Impala",
+	"Jackal", "Jaguar", "Kestrel", "Lemming", "Lemur", "Lobster", "Lynx", "Mallard", "Manatee", "Marmot", "Meerkat",
+	"Mongoose", "Narwhal", "Ocelot", "Otter",
+	"Pelican", "Penguin", "Plover", "Porcupine", "Puffin", "Quail", "Raccoon", "Reindeer", "Salamander", "Sandpiper",
+	"Sparrow", "Squirrel", "Stoat", "Tapir",
 	"Toucan", "Walrus", "Warbler", "Weasel", "Wombat", "Zebra",
 }
 

@@ -44,7 +44,8 @@ const memoryEvery = 7 * 24 * time.Hour
 // question holds, for each mode: the prompt for the reply and, unless the mode is Summaries, what
 // search_messages finds with the question as its query. Memories are made without a language model,
 // from the newest messages that fit.
-func MeasureRecall(ctx context.Context, w Workspace, modes []Mode, logger *slog.Logger) (reports []RecallReport, err error) {
+func MeasureRecall(ctx context.Context, w Workspace, modes []Mode, logger *slog.Logger) (reports []RecallReport,
+	err error) {
 	rows := map[Mode][]RecallRow{}
 	for _, of := range [][]Mode{{Summaries, Both}, {Search}} {
 		// they need a database of their own: one without memories
@@ -69,7 +70,8 @@ func MeasureRecall(ctx context.Context, w Workspace, modes []Mode, logger *slog.
 
 // measureRecall adds the rows of some modes. s is migrated and otherwise empty. What readers may see is
 // decided by truth, whatever w says.
-func measureRecall(ctx context.Context, s *store.Store, w, truth Workspace, modes []Mode, rows map[Mode][]RecallRow, logger *slog.Logger) error {
+func measureRecall(ctx context.Context, s *store.Store, w, truth Workspace, modes []Mode, rows map[Mode][]RecallRow,
+	logger *slog.Logger) error {
 	t, err := newTold(ctx, s, w, logger)
 	if err != nil {
 		return err

@@ -70,7 +70,8 @@ func newRecallFigures(name string, rows []RecallRow) RecallFigures {
 			}
 		}
 	}
-	f.Recall1, f.Recall5, f.Recall8, f.Recall = stats.NewRate(within[0], right[0]), stats.NewRate(within[1], right[1]), stats.NewRate(within[2], right[2]), stats.NewRate(within[3], right[3])
+	f.Recall1, f.Recall5, f.Recall8, f.Recall = stats.NewRate(within[0], right[0]), stats.NewRate(within[1], right[1]),
+		stats.NewRate(within[2], right[2]), stats.NewRate(within[3], right[3])
 	f.MRR, f.WrongRank, f.WrongFirst = mean(reciprocal), mean(wrongRanks), stats.NewRate(wrongFirst, both)
 	return f
 }
@@ -100,7 +101,8 @@ func mean(values []float64) *float64 {
 
 func newRecallReport(mode Mode, rows []RecallRow) RecallReport {
 	report := RecallReport{Mode: mode, Rows: rows, Groups: []RecallFigures{newRecallFigures("all", rows)}}
-	for _, of := range []func(RecallRow) string{func(r RecallRow) string { return r.Lang }, func(r RecallRow) string { return r.Kind }} {
+	for _, of := range []func(RecallRow) string{func(r RecallRow) string { return r.Lang },
+		func(r RecallRow) string { return r.Kind }} {
 		var names []string
 		by := map[string][]RecallRow{}
 		for _, r := range rows {
@@ -119,7 +121,8 @@ func newRecallReport(mode Mode, rows []RecallRow) RecallReport {
 
 // WriteMarkdown writes the figures as a table.
 func (r RecallReport) WriteMarkdown(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "| %s | questions | recall@1 | @5 | @8 | anywhere | MRR | wrong first | its rank | leaks |\n|---|---|---|---|---|---|---|---|---|---|\n", r.Mode)
+	_, err := fmt.Fprintf(w, "| %s | questions | recall@1 | @5 | @8 | anywhere | MRR | wrong first | its rank | "+
+		"leaks |\n|---|---|---|---|---|---|---|---|---|---|\n", r.Mode)
 	number := func(v *float64, format string) string {
 		if v == nil {
 			return "–"
@@ -130,8 +133,10 @@ func (r RecallReport) WriteMarkdown(w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %s | %s | %s | %s | %d |\n", g.Name, g.Questions, Share(g.Recall1.Value), Share(g.Recall5.Value), Share(g.Recall8.Value),
-			Share(g.Recall.Value), number(g.MRR, "%.2f"), Share(g.WrongFirst.Value), number(g.WrongRank, "%.1f"), g.Leaks)
+		_, err = fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %s | %s | %s | %s | %d |\n", g.Name, g.Questions,
+			Share(g.Recall1.Value), Share(g.Recall5.Value), Share(g.Recall8.Value),
+			Share(g.Recall.Value), number(g.MRR, "%.2f"), Share(g.WrongFirst.Value), number(g.WrongRank, "%.1f"),
+			g.Leaks)
 	}
 	return err
 }

@@ -135,7 +135,8 @@ func (r Runner) answer(ctx context.Context, kept *log, jobs []job) (rows []Row, 
 // one judges one case once.
 func (r Runner) one(ctx context.Context, s *store.Store, j job) (Row, error) {
 	row := Row{Case: j.ID, Repeat: j.repeat, Cluster: j.Cluster, Lang: j.Lang, Category: j.Category, Target: j.Target}
-	agent := agents.Agent{Agent: r.Config.Agents.Judgment, Model: &asker{model: r.Model, cache: r.Cache, sender: r.sender(), repeat: j.repeat, clock: r.Clock, row: &row}}
+	agent := agents.Agent{Agent: r.Config.Agents.Judgment, Model: &asker{model: r.Model, cache: r.Cache,
+		sender: r.sender(), repeat: j.repeat, clock: r.Clock, row: &row}}
 	sc, err := r.newScene(ctx, j.Case, j.repeat, s, agent)
 	if err != nil {
 		return Row{}, err
@@ -186,11 +187,13 @@ func (r Runner) header() (Header, error) {
 		Response config.Response
 		Hush     string
 		React    bool
-	}{agent, r.sender(), r.Config.Persona, r.Config.Language, r.Config.TimeZone, r.Config.Response, r.Config.Slack.HushReaction, r.Config.Slack.React})
+	}{agent, r.sender(), r.Config.Persona, r.Config.Language, r.Config.TimeZone, r.Config.Response,
+		r.Config.Slack.HushReaction, r.Config.Slack.React})
 	price := r.Config.LLM.Prices[agent.Model]
 	return Header{
 		V: 1, Cases: cases, Count: len(r.Cases), Repeat: r.Repeat, Answers: len(r.Cases) * r.Repeat,
-		Provider: string(agent.Provider), Model: cmp.Or(agent.Model, string(agent.Provider)), Prompt: r.Prompts.JudgmentFingerprint(), Settings: settings,
+		Provider: string(agent.Provider), Model: cmp.Or(agent.Model, string(agent.Provider)),
+		Prompt: r.Prompts.JudgmentFingerprint(), Settings: settings,
 		MinConfidence: r.Config.Response.MinConfidence, Revision: r.Revision, Began: r.Clock().UTC(),
 		Input: price.Input, Output: price.Output,
 	}, err

@@ -49,8 +49,10 @@ type scene struct {
 func (r *Runner) newScene(ctx context.Context, c Case, repeat int, s *store.Store, agent agents.Agent) (*scene, error) {
 	hash := sha256.Sum256(fmt.Appendf(nil, "%s#%d", c.ID, repeat))
 	sc := &scene{
-		Case: c, config: r.Config, store: s, now: began, messages: map[int]chat.Message{}, states: map[chat.Conversation]*conversation.State{},
-		own: slack.Identity{TeamID: fmt.Sprintf("T%X", hash[:8]), UserID: BotID, BotID: ownBotID, Name: r.Config.Persona.Name},
+		Case: c, config: r.Config, store: s, now: began, messages: map[int]chat.Message{},
+		states: map[chat.Conversation]*conversation.State{},
+		own: slack.Identity{TeamID: fmt.Sprintf("T%X", hash[:8]), UserID: BotID, BotID: ownBotID,
+			Name: r.Config.Persona.Name},
 	}
 	clock := func() time.Time { return sc.now }
 	sc.directory = &channels.Directory{Store: s, Slack: sc, Config: r.Config, Clock: clock, Logger: r.Logger}
@@ -64,7 +66,8 @@ func (r *Runner) newScene(ctx context.Context, c Case, repeat int, s *store.Stor
 			ActiveChannel: r.Config.Response.ActiveChannel(), ThreadMemory: r.Config.Response.ThreadMemory(),
 			Clock: clock, Logger: r.Logger,
 		}),
-		Prompts: r.Prompts, ByUse: agents.ByUse{Judgment: agent}, Memory: r.Config.Memory, Channel: r.Config.Channel, Clock: clock, Logger: r.Logger,
+		Prompts: r.Prompts, ByUse: agents.ByUse{Judgment: agent}, Memory: r.Config.Memory, Channel: r.Config.Channel,
+		Clock: clock, Logger: r.Logger,
 	})
 	described, err := sc.Channel(ctx, channelID)
 	if err != nil {
@@ -74,7 +77,8 @@ func (r *Runner) newScene(ctx context.Context, c Case, repeat int, s *store.Stor
 		return nil, err
 	}
 	for _, p := range c.People {
-		if err := s.SaveUsers(ctx, sc.own.TeamID, store.User{ID: p.ID, Name: p.Name, Bot: sc.isApp(p.ID), Refreshed: began}); err != nil {
+		if err := s.SaveUsers(ctx, sc.own.TeamID, store.User{ID: p.ID, Name: p.Name, Bot: sc.isApp(p.ID),
+			Refreshed: began}); err != nil {
 			return nil, err
 		}
 	}
@@ -135,7 +139,8 @@ func (sc *scene) remember(ctx context.Context) error {
 		if of.long+of.short == "" {
 			continue
 		}
-		update := store.MemoryUpdate{Scope: of.Scope, Cursor: store.Cursor{Newest: began}, Read: began, Long: store.WithdrawMemory, Short: store.WithdrawMemory}
+		update := store.MemoryUpdate{Scope: of.Scope, Cursor: store.Cursor{Newest: began}, Read: began,
+			Long: store.WithdrawMemory, Short: store.WithdrawMemory}
 		for _, m := range []struct {
 			chat.Term
 			text   string
@@ -145,7 +150,8 @@ func (sc *scene) remember(ctx context.Context) error {
 				continue
 			}
 			*m.action = store.RenewMemory
-			if err := sc.store.SaveDraft(ctx, store.Memory{Scope: of.Scope, Term: m.Term, Text: m.text, Made: began}, update.Cursor); err != nil {
+			if err := sc.store.SaveDraft(ctx, store.Memory{Scope: of.Scope, Term: m.Term, Text: m.text, Made: began},
+				update.Cursor); err != nil {
 				return err
 			}
 		}

@@ -17,7 +17,8 @@ func (m *masker) shape(text string) string {
 		return ""
 	}
 	splice(text, markupPattern.FindAllStringIndex(text, -1), func(token string) string {
-		if body, _, _ := strings.Cut(token[1:len(token)-1], "|"); userPattern.MatchString(body) || strings.HasPrefix(body, "!") {
+		if body, _, _ := strings.Cut(token[1:len(token)-1], "|"); userPattern.MatchString(body) ||
+			strings.HasPrefix(body, "!") {
 			return keep(m.token("<" + body + ">"))
 		}
 		return keep(filler(token))

@@ -15,7 +15,8 @@ import (
 
 // at is the time of an event. Events of the same second keep their order by microseconds.
 func (sc *scene) at(i int) time.Time {
-	return began.Add(time.Duration(sc.Events[i].At * float64(time.Second))).Truncate(time.Microsecond).Add(time.Duration(i) * time.Microsecond)
+	return began.Add(time.Duration(sc.Events[i].At * float64(time.Second))).Truncate(time.Microsecond).
+		Add(time.Duration(i) * time.Microsecond)
 }
 
 func (sc *scene) ts(i int) string { return chat.TS(sc.at(i)) }
@@ -95,10 +96,12 @@ func (sc *scene) message(i int) chat.Message {
 func (sc *scene) react(ctx context.Context, e Event) ([]outcome, error) {
 	name, _, _ := strings.Cut(e.React, "::") // as package slack reads it
 	m := sc.messages[*e.To]
-	if err := sc.store.PutReaction(ctx, store.Reaction{Team: m.Team, Channel: m.Channel, TS: m.TS, User: e.By, Name: name, At: sc.now}); err != nil {
+	if err := sc.store.PutReaction(ctx, store.Reaction{Team: m.Team, Channel: m.Channel, TS: m.TS, User: e.By,
+		Name: name, At: sc.now}); err != nil {
 		return nil, err
 	}
-	if name != sc.config.Slack.HushReaction || m.Own || sc.isApp(e.By) || !sc.config.Slack.May(e.By, false, config.MayHush) {
+	if name != sc.config.Slack.HushReaction || m.Own || sc.isApp(e.By) ||
+		!sc.config.Slack.May(e.By, false, config.MayHush) {
 		return nil, nil
 	}
 	targets, _, err := sc.recorder.Hush(ctx, m, e.By)

@@ -47,11 +47,14 @@ func newTold(ctx context.Context, s *store.Store, w Workspace, logger *slog.Logg
 	}
 	builder := recall.New(&recall.Builder{
 		Store: s, Users: t, Directory: directory, ThreadLimit: c.Slack.ThreadHistoryLimit,
-		Persona: chat.Persona{Name: c.Persona.Name, SystemPrompt: c.Persona.SystemPrompt}, MessagesLimit: c.Response.ChannelMessagesLimit,
-		ActiveChannel: c.Response.ActiveChannel(), ThreadMemory: c.Response.ThreadMemory(), Clock: clock, Logger: logger,
+		Persona:       chat.Persona{Name: c.Persona.Name, SystemPrompt: c.Persona.SystemPrompt},
+		MessagesLimit: c.Response.ChannelMessagesLimit,
+		ActiveChannel: c.Response.ActiveChannel(), ThreadMemory: c.Response.ThreadMemory(), Clock: clock,
+		Logger: logger,
 	})
 	t.agents = agents.New(&agents.Agents{
-		Store: s, Slack: t, Recall: builder, Prompts: prompts, ByUse: agents.ByUse{Memory: agents.Agent{Model: extract{}}},
+		Store: s, Slack: t, Recall: builder, Prompts: prompts,
+		ByUse:  agents.ByUse{Memory: agents.Agent{Model: extract{}}},
 		Memory: c.Memory, Channel: c.Channel, Clock: clock, Logger: logger,
 	})
 	t.tools = tools.New(tools.Sources{
@@ -61,7 +64,8 @@ func newTold(ctx context.Context, s *store.Store, w Workspace, logger *slog.Logg
 	})
 	for _, p := range w.People {
 		u, err := t.User(ctx, p.ID)
-		if err := errors.Join(err, s.SaveUsers(ctx, identity.TeamID, store.User{ID: u.ID, Name: u.Name, Guest: u.Guest, Refreshed: t.now})); err != nil {
+		if err := errors.Join(err, s.SaveUsers(ctx, identity.TeamID, store.User{ID: u.ID, Name: u.Name, Guest: u.Guest,
+			Refreshed: t.now})); err != nil {
 			return nil, err
 		}
 	}
@@ -96,7 +100,8 @@ func (t *told) Channel(_ context.Context, id string) (slack.Channel, error) {
 	if p.ID == "" {
 		return slack.Channel{}, &slack.Error{Code: "channel_not_found", Kind: slack.Final}
 	}
-	return slack.Channel{ID: id, Name: p.Name, Private: p.Private, External: p.Shared, Direct: p.direct(), Member: true}, nil
+	return slack.Channel{ID: id, Name: p.Name, Private: p.Private, External: p.Shared, Direct: p.direct(),
+		Member: true}, nil
 }
 
 // Members implements channels.Slack. Everybody is in every channel, except guests.
@@ -119,12 +124,15 @@ func (t *told) tell(ctx context.Context, memories bool) error {
 	var events []event
 	for i, m := range t.Messages {
 		said := chat.Message{
-			Team: identity.TeamID, Channel: m.Channel, TS: chat.TS(m.At.Add(time.Duration(i) * time.Microsecond)), ThreadTS: t.sent[m.Thread].TS, UserID: m.By, Text: m.Text,
+			Team: identity.TeamID, Channel: m.Channel, TS: chat.TS(m.At.Add(time.Duration(i) * time.Microsecond)),
+			ThreadTS: t.sent[m.Thread].TS, UserID: m.By, Text: m.Text,
 		}
 		t.sent[m.ID] = said
-		events = append(events, event{m.At, true, func(ctx context.Context) error { return t.record(ctx, slack.Posted, said) }})
+		events = append(events, event{m.At, true,
+			func(ctx context.Context) error { return t.record(ctx, slack.Posted, said) }})
 		if !m.Deleted.IsZero() {
-			events = append(events, event{m.Deleted, false, func(ctx context.Context) error { return t.record(ctx, slack.Deleted, said) }})
+			events = append(events, event{m.Deleted, false,
+				func(ctx context.Context) error { return t.record(ctx, slack.Deleted, said) }})
 		}
 	}
 	last := t.questionsBegin().Add(-time.Hour)
@@ -159,7 +167,8 @@ func (t *told) tell(ctx context.Context, memories bool) error {
 }
 
 func (t *told) record(ctx context.Context, kind slack.Kind, m chat.Message) error {
-	e := slack.MessageEvent{Kind: kind, Message: m, At: t.now, External: t.place(m.Channel).Shared, Mention: chat.Mentions(m.Text, BotID)}
+	e := slack.MessageEvent{Kind: kind, Message: m, At: t.now, External: t.place(m.Channel).Shared,
+		Mention: chat.Mentions(m.Text, BotID)}
 	if kind == slack.Deleted {
 		e.Previous, e.HasPrevious, e.PreviousMention, e.Mention = m.Text, true, e.Mention, false
 		e.Message.Text, e.Message.Deleted = "", true
@@ -188,7 +197,8 @@ func (t *told) remember(ctx context.Context) error {
 
 // asked asks a question with a mention of the bot, and takes it back afterwards.
 func (t *told) asked(ctx context.Context, q RecallQuestion, then func(chat.Message) error) error {
-	m := chat.Message{Team: identity.TeamID, Channel: q.Channel, TS: chat.TS(t.now), UserID: q.By, Text: "<@" + BotID + "> " + q.Text}
+	m := chat.Message{Team: identity.TeamID, Channel: q.Channel, TS: chat.TS(t.now), UserID: q.By,
+		Text: "<@" + BotID + "> " + q.Text}
 	if err := t.record(ctx, slack.Posted, m); err != nil {
 		return err
 	}
@@ -224,7 +234,8 @@ func (t *told) ask(ctx context.Context, q RecallQuestion, m chat.Message, mode M
 		if err != nil {
 			return RecallRow{}, err
 		}
-		result, err := t.tools.Run(ctx, tools.Place{Conversation: c, Trigger: m.TS, Addressed: true, Asker: q.By, Allowed: []string{search}}, q.ID, search, input)
+		result, err := t.tools.Run(ctx, tools.Place{Conversation: c, Trigger: m.TS, Addressed: true, Asker: q.By,
+			Allowed: []string{search}}, q.ID, search, input)
 		if err != nil || result.Failed {
 			return RecallRow{}, errors.Join(err, fmt.Errorf("%s: %s", search, result.Text))
 		}
@@ -257,7 +268,8 @@ func (t *told) look(q RecallQuestion, material, long string, found []tools.Refer
 		switch sent := t.sent[m.ID]; {
 		case !strings.Contains(material, m.Text):
 		case !t.truth.visible(m, q.Channel):
-			if strings.Count(material, m.Text) == strings.Count(long, m.Text) && t.truth.visible(Said{Channel: m.Channel}, q.Channel) {
+			if strings.Count(material, m.Text) == strings.Count(long, m.Text) &&
+				t.truth.visible(Said{Channel: m.Channel}, q.Channel) {
 				row.Remembered = append(row.Remembered, m.ID)
 			} else {
 				row.Leaks = append(row.Leaks, m.ID)

@@ -147,7 +147,8 @@ func (w Workspace) check() error {
 		unique("question", q.ID)
 	}
 	if len(faults) > 0 || len(w.Messages) == 0 || len(w.Questions) == 0 {
-		return errors.Join(append(faults, errors.New("people, channels, messages and questions are expected, each with an id of its own"))...)
+		return errors.Join(append(faults, errors.New("people, channels, messages and questions are expected, each "+
+			"with an id of its own"))...)
 	}
 	place := func(what, id, channel, by string) {
 		switch c := w.place(channel); {

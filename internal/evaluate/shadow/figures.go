@@ -86,7 +86,8 @@ func Compare(cases []Case) []Figures {
 	for _, c := range cases {
 		f := of[c.Judge]
 		if f == nil {
-			f = &Figures{Judge: c.Judge, Failed: map[string]int{}, Models: []string{}, Spent: Spent{Cost: new(float64)}, FirstSpent: Spent{Cost: new(float64)}}
+			f = &Figures{Judge: c.Judge, Failed: map[string]int{}, Models: []string{}, Spent: Spent{Cost: new(float64)},
+				FirstSpent: Spent{Cost: new(float64)}}
 			of[c.Judge] = f
 		}
 		f.Spent, f.FirstSpent = f.Spent.plus(c.Second), f.FirstSpent.plus(c.First)

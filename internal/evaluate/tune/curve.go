@@ -155,7 +155,8 @@ func Points(decisions []Decision) (points []chart.Point) {
 	}
 	t := newGroup(decisions, 0).sum()
 	for i := range t.missed {
-		points = append(points, chart.Point{Threshold: threshold(i), Missed: share(t.missed[i], t.speak), False: share(t.false[i], t.silent)})
+		points = append(points, chart.Point{Threshold: threshold(i), Missed: share(t.missed[i], t.speak),
+			False: share(t.false[i], t.silent)})
 	}
 	return points
 }

@@ -35,7 +35,8 @@ var page = chart.Page("page", pageSource, map[string]any{
 	"rates": func(section, i int, c Chart) chart.Rates {
 		g := newGroup(c.Decisions, 0)
 		return chart.Rates{
-			ID: fmt.Sprintf("rates-%d-%d", section, i), Title: c.Name, Note: fmt.Sprintf("%d to speak, %d to be silent", g.speak, g.silent),
+			ID: fmt.Sprintf("rates-%d-%d", section, i), Title: c.Name, Note: fmt.Sprintf("%d to speak, %d to be silent",
+				g.speak, g.silent),
 			Points: Points(c.Decisions), Marks: c.Marks,
 		}
 	},

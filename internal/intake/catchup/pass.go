@@ -55,7 +55,8 @@ type pass struct {
 }
 
 // startPass returns the pass to run for a channel, the newest gap, and whether the pass was interrupted before.
-func (r *Reader) startPass(ctx context.Context, channel string, threads bool) (p *pass, gap int64, resumed bool, err error) {
+func (r *Reader) startPass(ctx context.Context, channel string, threads bool) (p *pass, gap int64, resumed bool,
+	err error) {
 	own, err := r.Slack.Identity(ctx)
 	if err != nil {
 		return nil, 0, false, fmt.Errorf("learn who the bot is: %w", err)
@@ -99,7 +100,8 @@ func (r *Reader) newPass(own slack.Identity, c store.Channel, now time.Time) *pa
 		Reader: r, own: own, channel: c, began: now, threadsFrom: threadsFrom,
 		recent: span{from: from, to: now.Add(clockSkew)},
 		older:  span{from: now.Add(-r.ThreadWindow), to: from},
-		listed: map[string]bool{}, parents: map[string]string{}, read: map[string]bool{}, readUpTo: map[string]time.Time{},
+		listed: map[string]bool{}, parents: map[string]string{}, read: map[string]bool{},
+		readUpTo: map[string]time.Time{},
 	}
 }
 
@@ -110,7 +112,8 @@ func (r *Reader) newPass(own slack.Identity, c store.Channel, now time.Time) *pa
 func (p *pass) run(ctx context.Context) error {
 	err := p.readHistory(ctx, &p.recent, maxRecentPages)
 	if errors.Is(err, errMore) {
-		p.Logger.WarnContext(ctx, "long history; nothing is recorded before the next call has read on", "channel", p.channel.ID, "read", len(p.listed), "back_to", p.recent.to)
+		p.Logger.WarnContext(ctx, "long history; nothing is recorded before the next call has read on", "channel",
+			p.channel.ID, "read", len(p.listed), "back_to", p.recent.to)
 		p.result.Unfinished = true
 		return nil
 	}
@@ -128,7 +131,8 @@ func (p *pass) run(ctx context.Context) error {
 	if nearErr != nil {
 		return p.unfinished(nearErr)
 	}
-	if err := p.Store.AdvanceCatchUp(ctx, p.own.TeamID, p.channel.ID, p.mark(p.newest, p.recent.from), "", time.Time{}); err != nil {
+	if err := p.Store.AdvanceCatchUp(ctx, p.own.TeamID, p.channel.ID, p.mark(p.newest, p.recent.from), "",
+		time.Time{}); err != nil {
 		return err
 	}
 	if farErr != nil || !p.threadsDue {
@@ -138,7 +142,8 @@ func (p *pass) run(ctx context.Context) error {
 	if p.stale {
 		read = time.Time{} // the threads must be read again
 	}
-	if err := p.Store.AdvanceCatchUp(ctx, p.own.TeamID, p.channel.ID, "", p.mark(p.asOf, p.threadsFrom), read); err != nil || p.stale {
+	if err := p.Store.AdvanceCatchUp(ctx, p.own.TeamID, p.channel.ID, "", p.mark(p.asOf, p.threadsFrom),
+		read); err != nil || p.stale {
 		return err
 	}
 	return p.Store.MarkRead(ctx, p.own.TeamID, p.channel.ID, p.gap)
@@ -218,7 +223,8 @@ func (p *pass) savePage(ctx context.Context, page slack.Page) error {
 
 // missedEdit reports whether a message was edited after its last event.
 func missedEdit(stored, current chat.Message) bool {
-	return !stored.Deleted && stored.Text != current.Text && chat.Time(current.Revision).After(chat.Time(stored.Revision))
+	return !stored.Deleted && stored.Text != current.Text && chat.Time(current.Revision).
+		After(chat.Time(stored.Revision))
 }
 
 func later(a, b time.Time) time.Time {

@@ -38,7 +38,8 @@ type Directory interface {
 	// RefreshUnwatched saves how Slack describes a channel that the bot is not in.
 	RefreshUnwatched(ctx context.Context, team, channel string, within time.Duration) error
 	// RefreshMembers saves which outsiders are in a channel, according to Slack, as of an instant.
-	RefreshMembers(ctx context.Context, team, channel string, within time.Duration) (outsiders int, asked time.Time, err error)
+	RefreshMembers(ctx context.Context, team, channel string, within time.Duration) (outsiders int, asked time.Time,
+		err error)
 }
 
 // Reader reads what the door missed. Create one with New. It is safe for concurrent use; several may read the same
@@ -126,7 +127,8 @@ func (r *Reader) Sync(ctx context.Context) (store.SyncResult, error) {
 		}
 		if page.NoGroups {
 			r.noGroups.Do(func() {
-				r.Logger.WarnContext(ctx, "group direct messages are not listed: the app lacks mpim:read; install it again with the output of starter manifest")
+				r.Logger.WarnContext(ctx, "group direct messages are not listed: the app lacks mpim:read; install it "+
+					"again with the output of starter manifest")
 			})
 		}
 		for _, ch := range page.Channels {
@@ -163,7 +165,8 @@ func waitAtLimit(ctx context.Context, first bool, call func() error) error {
 	for {
 		err := call()
 		var refused *slack.Error
-		if first || !errors.As(err, &refused) || refused.Kind != slack.RateLimited || !refused.Wait(ctx, rateLimitPause) {
+		if first || !errors.As(err, &refused) || refused.Kind != slack.RateLimited ||
+			!refused.Wait(ctx, rateLimitPause) {
 			return err
 		}
 	}
@@ -224,7 +227,10 @@ func (r *Reader) Due(ctx context.Context) (gap int64, err error) {
 	}
 	now, reason := r.Clock(), ""
 	switch {
-	case !slices.ContainsFunc(starters, func(s store.Starter) bool { return now.Sub(s.Beat).Abs() <= heartbeat.Lifetime }):
+	case !slices.ContainsFunc(starters, func(s store.Starter) bool {
+		return now.Sub(s.Beat).
+			Abs() <= heartbeat.Lifetime
+	}):
 		reason = "no starter is there"
 	case gaps.Due:
 		return gaps.Newest, nil
@@ -243,7 +249,8 @@ func (r *Reader) Due(ctx context.Context) (gap int64, err error) {
 // Unread returns the channels that have not been read since a gap, except some, at most limit, and how
 // many there are without that limit. Those read longest ago come first, then the most recently active.
 // If there are none, it closes the gap.
-func (r *Reader) Unread(ctx context.Context, gap int64, except []string, limit int) (ids []string, total int, err error) {
+func (r *Reader) Unread(ctx context.Context, gap int64, except []string, limit int) (ids []string, total int,
+	err error) {
 	own, err := r.Slack.Identity(ctx)
 	if err != nil {
 		return nil, 0, fmt.Errorf("learn who the bot is: %w", err)

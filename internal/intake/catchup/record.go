@@ -75,7 +75,8 @@ func (p *pass) recordEdit(ctx context.Context) error {
 		}); err != nil {
 			return err
 		}
-	} else if err := p.recordEvent(ctx, slack.MessageEvent{Kind: slack.Edited, Message: m, At: chat.Time(m.Revision)}); err != nil {
+	} else if err := p.recordEvent(ctx, slack.MessageEvent{Kind: slack.Edited, Message: m,
+		At: chat.Time(m.Revision)}); err != nil {
 		return err
 	}
 	p.edits = p.edits[1:]

@@ -44,7 +44,8 @@ func (p *pass) readRecentThreads(ctx context.Context) error {
 func (p *pass) readOlderThreads(ctx context.Context) error {
 	switch err := p.readHistory(ctx, &p.older, maxOlderPages); {
 	case errors.Is(err, errMore):
-		p.Logger.WarnContext(ctx, "long history; only the known ones of the older threads are read", "channel", p.channel.ID, "parents_before", p.older.to)
+		p.Logger.WarnContext(ctx, "long history; only the known ones of the older threads are read", "channel",
+			p.channel.ID, "parents_before", p.older.to)
 		p.older.done = true
 	case err != nil:
 		return err
@@ -84,7 +85,8 @@ func (p *pass) readThreads(ctx context.Context, unread map[string]time.Time) err
 		}
 		switch err := p.readThread(ctx, thread, unread[thread]); {
 		case errors.Is(err, errMore):
-			p.Logger.WarnContext(ctx, "long thread; the next call reads on", "channel", p.channel.ID, "thread", thread, "up_to", p.readUpTo[thread])
+			p.Logger.WarnContext(ctx, "long thread; the next call reads on", "channel", p.channel.ID, "thread", thread,
+				"up_to", p.readUpTo[thread])
 			long = err
 		case err != nil:
 			return fmt.Errorf("read thread %s: %w", thread, err)

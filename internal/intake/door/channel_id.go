@@ -23,7 +23,8 @@ func (d *Door) channelIDChanged(ctx context.Context, e slack.ChannelIDChanged, o
 	d.Metrics.event("moved")
 	d.Logger.InfoContext(ctx, "channel has a new id", "channel", e.New, "before", e.Old)
 	if lost {
-		d.Logger.WarnContext(ctx, "a channel has a new id, and its settings are under the old one; it is muted: move its settings to the new id, then unmute it",
+		d.Logger.WarnContext(ctx, "a channel has a new id, and its settings are under the old one; it is muted: move "+
+			"its settings to the new id, then unmute it",
 			"channel", e.New, "before", e.Old)
 	}
 	return nil

@@ -41,7 +41,8 @@ func (d *Door) command(ctx context.Context, c slack.Command) (json.RawMessage, e
 		defer cancel()
 		outsider, err := d.outsider(work, own, c.User, c.UserTeam, c.Channel)
 		if err != nil {
-			d.Logger.WarnContext(work, "cannot tell whether a user is an outsider; taken for one", "user", c.User, "error", err)
+			d.Logger.WarnContext(work, "cannot tell whether a user is an outsider; taken for one", "user", c.User,
+				"error", err)
 		}
 		text, order, result := d.CommandHandler.Answer(work, c, own, visits || outsider || err != nil)
 		d.orderHandled(work, order, result, c.Request, own)

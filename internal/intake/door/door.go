@@ -197,7 +197,8 @@ func (d *Door) identity(ctx context.Context) (slack.Identity, error) {
 func (d *Door) rateLimited(ctx context.Context, e slack.AppRateLimited) error {
 	d.Metrics.event("rate_limited")
 	d.missed("Slack drops events")
-	d.Logger.WarnContext(ctx, "events dropped by Slack", "type", slackevents.AppRateLimited, "minute_rate_limited", e.Since)
+	d.Logger.WarnContext(ctx, "events dropped by Slack", "type", slackevents.AppRateLimited, "minute_rate_limited",
+		e.Since)
 	return nil
 }
 

@@ -61,7 +61,8 @@ func (d *Door) askReason(ctx context.Context, b slack.BlockAction) {
 	defer cancel()
 	w := words.In(d.Config.Language)
 	if err := d.Slack.AskReason(ctx, b.Trigger, slack.ReasonForm{
-		Title: w.Of("Bad answer"), Label: w.Of("What should have been different?"), Submit: w.Of("Send"), Close: w.Of("Skip"), Part: b.BlockID,
+		Title: w.Of("Bad answer"), Label: w.Of("What should have been different?"), Submit: w.Of("Send"),
+		Close: w.Of("Skip"), Part: b.BlockID,
 	}); err != nil {
 		d.Logger.WarnContext(ctx, "reason of a vote not asked for", "channel", b.Channel, "error", err)
 	}

@@ -38,7 +38,8 @@ func (d *Door) introduce(ctx context.Context, m slack.Membership, own slack.Iden
 	reply := c.Team + "/" + c.Channel + "/introduced"
 	due, err := d.Store.Introduce(ctx, store.Part{
 		// As a second part it may be posted although a message was deleted since: it answers none.
-		Key: reply + "/1", Reply: reply, Number: 1, Team: c.Team, Channel: c.Channel, Trigger: chat.TS(at), Text: d.introduction(settings.Mode, own),
+		Key: reply + "/1", Reply: reply, Number: 1, Team: c.Team, Channel: c.Channel, Trigger: chat.TS(at),
+		Text: d.introduction(settings.Mode, own),
 	})
 	if err != nil || !due {
 		return err
@@ -52,7 +53,8 @@ func (d *Door) introduce(ctx context.Context, m slack.Membership, own slack.Iden
 // introduction says, in Markdown, what the bot does in a channel and how to make it silent.
 func (d *Door) introduction(mode config.Mode, own slack.Identity) string {
 	w, s := words.In(d.Config.Language), d.Config.Slack
-	does := "I read along here, keep quiet while people talk, and answer when you mention me (@%s) or when a question stays open."
+	does := "I read along here, keep quiet while people talk, and answer when you mention me (@%s) or when a " +
+		"question stays open."
 	switch mode {
 	case config.ModeMention:
 		does = "I read along here, and answer when you mention me (@%s)."
@@ -61,7 +63,8 @@ func (d *Door) introduction(mode config.Mode, own slack.Identity) string {
 	}
 	lines := []string{
 		w.Say("Hello, I am %s.", d.Config.Persona.Name) + " " + w.Say(does, own.Name),
-		w.Say("`%[1]s snooze 2h` has me be silent here for a while, `%[1]s mute` until further notice, and `%[1]s help` lists the rest.", s.Command),
+		w.Say("`%[1]s snooze 2h` has me be silent here for a while, `%[1]s mute` until further notice, and `%[1]s "+
+			"help` lists the rest.", s.Command),
 	}
 	if s.HushReaction != "" {
 		lines = append(lines, w.Say("React with :%s: to a message that I am not to answer.", s.HushReaction))

@@ -62,7 +62,8 @@ func (d *Door) memberLeft(ctx context.Context, m slack.Membership, own slack.Ide
 		m.At = d.Clock()
 	}
 	if m.User == own.UserID {
-		d.Logger.WarnContext(ctx, "the bot is no longer in a channel; what waits there is dropped", "channel", m.Channel)
+		d.Logger.WarnContext(ctx, "the bot is no longer in a channel; what waits there is dropped", "channel",
+			m.Channel)
 		if err := d.Dropper.DropInChannel(ctx, own.TeamID, m.Channel, byLeaving, "left/"+chat.TS(m.At)); err != nil {
 			return fmt.Errorf("drop what waits in channel %s: %w", m.Channel, err)
 		}

@@ -17,7 +17,8 @@ func (d *Door) message(ctx context.Context, e slack.MessageEvent, own slack.Iden
 	failpoint.Here("door: stored")
 	d.Metrics.event(string(e.Kind))
 	if d.Logger.Enabled(ctx, slog.LevelDebug) { // the attributes cost allocations
-		d.Logger.DebugContext(ctx, "event stored", "event", e.ID, "conversation", e.Message.Conversation().ID(), "kind", e.Kind,
+		d.Logger.DebugContext(ctx, "event stored", "event", e.ID, "conversation", e.Message.Conversation().ID(), "kind",
+			e.Kind,
 			"channel", e.Message.Channel, "ts", e.Message.TS, "targets", len(targets))
 	}
 	d.Relay.Notify(targets...)

@@ -24,20 +24,28 @@ type Metrics struct {
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_events_total", Help: "Events and requests of Slack by what became of them: posted, edited, deleted, reacted, hushed, ordered, rated, moved, member, opened, uninstalled, ignored, foreign, rate_limited, unusable, unreadable, failed.",
+			Name: "myao_events_total", Help: "Events and requests of Slack by what became of them: posted, edited, " +
+				"deleted, reacted, hushed, ordered, rated, moved, member, opened, uninstalled, ignored, foreign, " +
+				"rate_limited, unusable, unreadable, failed.",
 		}, []string{"result"}),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_requests_refused_total", Help: "Requests refused at the door, by path, HTTP status and reason: unsigned, repeated, stale, forged, large, slow, crowded, unreadable.",
+			Name: "myao_requests_refused_total",
+			Help: "Requests refused at the door, by path, HTTP status and reason: unsigned, repeated, stale, forged, " +
+				"large, slow, crowded, unreadable.",
 		}, []string{"path", "status", "reason"}),
 		orders: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "myao_slack_orders_total",
-			Help: "What people asked of the bot in Slack (help, status, why, snooze, mute, unmute, forget, hush, answer_now, approve, decline), by how it ended: done, refused, unknown, failed.",
+			Help: "What people asked of the bot in Slack (help, status, why, snooze, mute, unmute, forget, hush, " +
+				"answer_now, approve, decline), by how it ended: done, refused, unknown, failed.",
 		}, []string{"order", "result"}),
 		votes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_feedback_total", Help: "Votes about replies by their value (up, down). A changed vote counts again, a repeated delivery does not.",
+			Name: "myao_feedback_total", Help: "Votes about replies by their value (up, down). A changed vote counts " +
+				"again, a repeated delivery does not.",
 		}, []string{"value"}),
 		noVotes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_feedback_ignored_total", Help: "Votes, and reasons of votes, that were ignored: unknown (no reply of ours that can be rated), elsewhere (another message), deleted (the reply is gone), value (neither up nor down).",
+			Name: "myao_feedback_ignored_total",
+			Help: "Votes, and reasons of votes, that were ignored: unknown (no reply of ours that can be rated), " +
+				"elsewhere (another message), deleted (the reply is gone), value (neither up nor down).",
 		}, []string{"reason"}),
 	}
 	for _, value := range []string{slack.FeedbackUp, slack.FeedbackDown} {
@@ -46,13 +54,16 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	for _, reason := range []string{"unknown", "elsewhere", "deleted", "value"} {
 		m.noVotes.WithLabelValues(reason)
 	}
-	for _, result := range []string{"posted", "edited", "deleted", "reacted", "hushed", "ordered", "rated", "moved", "member", "opened", "uninstalled", "ignored", "foreign", "rate_limited", "unusable", "unreadable", "failed"} {
+	for _, result := range []string{"posted", "edited", "deleted", "reacted", "hushed", "ordered", "rated", "moved",
+		"member", "opened", "uninstalled", "ignored", "foreign", "rate_limited", "unusable", "unreadable", "failed"} {
 		m.events.WithLabelValues(result)
 	}
 	for _, path := range []string{manifest.EventsPath, manifest.InteractionsPath, manifest.CommandsPath} {
 		for reason, status := range map[string]int{
-			"unsigned": http.StatusUnauthorized, "repeated": http.StatusUnauthorized, "stale": http.StatusUnauthorized, "forged": http.StatusUnauthorized,
-			"large": http.StatusRequestEntityTooLarge, "slow": http.StatusRequestTimeout, "crowded": http.StatusServiceUnavailable, "unreadable": http.StatusBadRequest,
+			"unsigned": http.StatusUnauthorized, "repeated": http.StatusUnauthorized, "stale": http.StatusUnauthorized,
+			"forged": http.StatusUnauthorized,
+			"large":  http.StatusRequestEntityTooLarge, "slow": http.StatusRequestTimeout,
+			"crowded": http.StatusServiceUnavailable, "unreadable": http.StatusBadRequest,
 		} {
 			m.requests.WithLabelValues(path, strconv.Itoa(status), reason)
 		}
@@ -60,9 +71,14 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	for order, results := range map[string][]string{
 		"help":   {"done", "unknown"},
 		"status": {"done", "refused", "failed"}, "why": {"done", "refused", "failed"},
-		"snooze": {"done", "refused", "failed"}, "mute": {"done", "refused", "failed"}, "unmute": {"done", "refused", "failed"},
-		"promises": {"done", "refused", "failed"}, "notes": {"done", "refused", "failed"}, "forget": {"done", "refused", "failed"}, "forget_me": {"done", "refused", "failed"}, "stop": {"done", "refused", "failed"}, "go": {"done", "refused", "failed"}, "answer_now": {"done", "refused", "failed"},
-		"hush": {"done", "refused"}, "approve": {"done", "refused", "failed"}, "decline": {"done", "refused", "failed"}, "cancel": {"done", "refused", "failed"},
+		"snooze": {"done", "refused", "failed"}, "mute": {"done", "refused", "failed"},
+		"unmute":   {"done", "refused", "failed"},
+		"promises": {"done", "refused", "failed"}, "notes": {"done", "refused", "failed"},
+		"forget": {"done", "refused", "failed"}, "forget_me": {"done", "refused", "failed"},
+		"stop": {"done", "refused", "failed"}, "go": {"done", "refused", "failed"},
+		"answer_now": {"done", "refused", "failed"},
+		"hush":       {"done", "refused"}, "approve": {"done", "refused", "failed"},
+		"decline": {"done", "refused", "failed"}, "cancel": {"done", "refused", "failed"},
 	} {
 		for _, result := range results {
 			m.orders.WithLabelValues(order, result)

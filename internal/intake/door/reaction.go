@@ -43,7 +43,8 @@ func (d *Door) reaction(ctx context.Context, e slack.Reaction, removed bool, own
 	if e.User == own.UserID {
 		return fmt.Errorf("%w: the bot's own reaction", slack.ErrIgnored)
 	}
-	r := store.Reaction{Team: own.TeamID, Channel: e.Channel, TS: e.TS, User: e.User, Name: e.Emoji, Removed: removed, At: e.At}
+	r := store.Reaction{Team: own.TeamID, Channel: e.Channel, TS: e.TS, User: e.User, Name: e.Emoji, Removed: removed,
+		At: e.At}
 	if r.At.IsZero() {
 		r.At = d.Clock()
 	}

@@ -27,7 +27,8 @@ type Responder interface {
 func (d *Door) orderHandled(ctx context.Context, order, result string, r slack.Request, own slack.Identity) {
 	d.Metrics.event("ordered")
 	d.Metrics.order(order, result)
-	d.Logger.InfoContext(ctx, "order from Slack", "order", order, "result", result, "conversation", "channel/"+own.TeamID+"/"+r.Channel, "user", r.User)
+	d.Logger.InfoContext(ctx, "order from Slack", "order", order, "result", result, "conversation",
+		"channel/"+own.TeamID+"/"+r.Channel, "user", r.User)
 }
 
 // respond sends an answer to the response_url of a request. It ignores the end of ctx, which ends
@@ -36,7 +37,8 @@ func (d *Door) respond(ctx context.Context, r slack.Request, text string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), respondTimeout)
 	defer cancel()
 	if err := d.Responder.Respond(ctx, r.ResponseURL, text); err != nil {
-		d.Logger.WarnContext(ctx, "answer not delivered", "type", r.Type, "channel", r.Channel, "user", r.User, "error", err)
+		d.Logger.WarnContext(ctx, "answer not delivered", "type", r.Type, "channel", r.Channel, "user", r.User, "error",
+			err)
 	}
 }
 

@@ -14,7 +14,8 @@ import (
 )
 
 // startSpan starts the trace of a delivery. It is a new root: nobody outside may choose its id.
-func (d *Door) startSpan(ctx context.Context, name string, kind trace.SpanKind, began time.Time) (context.Context, trace.Span) {
+func (d *Door) startSpan(ctx context.Context, name string, kind trace.SpanKind, began time.Time) (context.Context,
+	trace.Span) {
 	if d.Tracer == nil {
 		return ctx, noop.Span{}
 	}
@@ -31,7 +32,8 @@ func withEvent(ctx context.Context, event string) context.Context {
 }
 
 // traced serves a request in a span.
-func (d *Door) traced(w http.ResponseWriter, r *http.Request, began time.Time, serve func(http.ResponseWriter, *http.Request)) {
+func (d *Door) traced(w http.ResponseWriter, r *http.Request, began time.Time,
+	serve func(http.ResponseWriter, *http.Request)) {
 	ctx, span := d.startSpan(r.Context(), r.Method+" "+r.URL.Path, trace.SpanKindServer, began)
 	defer span.End()
 	if !span.SpanContext().IsValid() {

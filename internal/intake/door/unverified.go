@@ -86,7 +86,8 @@ func (u *unverified) leave(b *unverifiedBody) bool {
 
 // dispensable is the oldest body of a network that holds more than its share, or else the oldest of all.
 func (u *unverified) dispensable() *unverifiedBody {
-	return u.bodies[max(0, slices.IndexFunc(u.bodies, func(b *unverifiedBody) bool { return u.sizes[b.network] > networkShare }))]
+	return u.bodies[max(0, slices.IndexFunc(u.bodies,
+		func(b *unverifiedBody) bool { return u.sizes[b.network] > networkShare }))]
 }
 
 func (u *unverified) remove(b *unverifiedBody) {
@@ -118,7 +119,8 @@ func networkOf(r *http.Request) netip.Prefix {
 
 // readVerified reads a body within a time, and checks its signature with verify. It returns errCrowded if the body was
 // cut off to make room for others.
-func (u *unverified) readVerified(w http.ResponseWriter, r *http.Request, within time.Duration, verify func(body []byte) error) ([]byte, error) {
+func (u *unverified) readVerified(w http.ResponseWriter, r *http.Request, within time.Duration,
+	verify func(body []byte) error) ([]byte, error) {
 	if r.ContentLength > bodyLimit {
 		return nil, errTooLarge
 	}

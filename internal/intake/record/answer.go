@@ -22,7 +22,8 @@ const (
 // AnswerNow commits that a user wants a message answered: like an edit that adds a mention, it
 // makes the message one that addresses the bot. id names the order; the same id again orders
 // nothing. It returns the conversations that have something new to be relayed.
-func (r *Recorder) AnswerNow(ctx context.Context, m chat.Message, id, user string) (targets []store.Target, outcome Outcome, err error) {
+func (r *Recorder) AnswerNow(ctx context.Context, m chat.Message, id, user string) (targets []store.Target,
+	outcome Outcome, err error) {
 	order := store.Order{ID: id, Kind: "answer-now", By: orderedBy(user)}
 	targets, err = r.Store.Record(ctx, m, func(known store.Known) (entry store.Entry) {
 		entry, outcome = answerNow(m, known, order)
@@ -48,7 +49,8 @@ func answerNow(m chat.Message, known store.Known, order store.Order) (entry stor
 	order.Scope, order.Subject = chat.Scope{Team: m.Team, Channel: m.Channel, Thread: m.ThreadTS}, m.TS
 	entry = store.Entry{Message: &m, Handled: true, Order: &order}
 	for _, c := range Conversations(m, true) {
-		change := conversation.Change{TS: m.TS, Kind: conversation.Addressed, Revision: m.Revision, By: order.By, Mention: true}
+		change := conversation.Change{TS: m.TS, Kind: conversation.Addressed, Revision: m.Revision, By: order.By,
+			Mention: true}
 		if c.AnswersHere() { // elsewhere it would withdraw what else this person has asked
 			change.Author = m.UserID
 		}

@@ -12,7 +12,8 @@ import (
 // Hush commits that a user wants no answer to a message, which is given by its Team, Channel
 // and TS. It returns the conversations that have something new to be relayed, and what became
 // of it, for the log.
-func (r *Recorder) Hush(ctx context.Context, m chat.Message, user string) (targets []store.Target, outcome string, err error) {
+func (r *Recorder) Hush(ctx context.Context, m chat.Message, user string) (targets []store.Target, outcome string,
+	err error) {
 	mode := r.Directory.Settings(ctx, m.Team, m.Channel).Mode
 	targets, err = r.Store.Record(ctx, m, func(known store.Known) (entry store.Entry) {
 		entry, outcome = hush(m, known, mode, orderedBy(user))
@@ -45,7 +46,8 @@ func hush(m chat.Message, known store.Known, mode config.Mode, by string) (entry
 // hushed is the change for one conversation. It carries the revision, so that a message that
 // asks again after an edit can be hushed again.
 func hushed(c chat.Conversation, m chat.Message, by string) store.Change {
-	return store.Change{Conversation: c, Change: conversation.Change{TS: m.TS, Kind: conversation.Hushed, Revision: m.Revision, By: by}}
+	return store.Change{Conversation: c, Change: conversation.Change{TS: m.TS, Kind: conversation.Hushed,
+		Revision: m.Revision, By: by}}
 }
 
 // orderedBy names a Slack user as the author of an order.

@@ -14,8 +14,10 @@ import (
 // plan decides what to store of an event, and which conversations to tell. bot is the bot's
 // own user id, operators are the user ids of those who may stop any reply. plan is pure: Store.Record calls it again
 // when another event of the same message is committed first.
-func plan(e slack.MessageEvent, known store.Known, settings config.ChannelSettings, bot string, operators ...string) store.Entry {
-	p := planner{event: e, known: known, settings: settings, bot: bot, operator: slices.Contains(operators, e.Message.UserID)}
+func plan(e slack.MessageEvent, known store.Known, settings config.ChannelSettings, bot string,
+	operators ...string) store.Entry {
+	p := planner{event: e, known: known, settings: settings, bot: bot,
+		operator: slices.Contains(operators, e.Message.UserID)}
 	switch e.Kind {
 	case slack.Posted:
 		return p.posted()
@@ -90,7 +92,8 @@ func (p planner) deleted() store.Entry {
 	}
 	m.Deleted, m.Text, m.Files, m.Revision = true, "", nil, ""
 	entry := store.Entry{Message: &m, Handled: true}
-	if _, relayed := p.classify(m, addressed); !relayed || !hears(p.settings.Mode, addressed) || p.known.Message == nil {
+	if _, relayed := p.classify(m, addressed); !relayed || !hears(p.settings.Mode, addressed) ||
+		p.known.Message == nil {
 		return entry
 	}
 	for _, c := range Conversations(m, addressed) {

@@ -71,7 +71,8 @@ const stoppable = 10 * time.Minute
 // threads that nobody sees yet, so the stop counts as a mention, and hushes them.
 func (r *Recorder) stopped(ctx context.Context, e slack.MessageEvent, bot string) ([]chat.Message, error) {
 	m := e.Message
-	if e.Kind != slack.Posted || m.ThreadTS != "" || m.ByBot() || m.Conversation().AnswersHere() || !phrases.StopWord(m, bot) {
+	if e.Kind != slack.Posted || m.ThreadTS != "" || m.ByBot() || m.Conversation().AnswersHere() ||
+		!phrases.StopWord(m, bot) {
 		return nil, nil
 	}
 	author := m.UserID

@@ -25,7 +25,8 @@ type backlogReport struct {
 func (r *Relay) reportBacklog(ctx context.Context, found bool) {
 	now := r.clock()
 	b := &r.report
-	if !found && !b.open || now.Sub(b.measured) < sweepInterval || found && b.open && now.Sub(b.reported) < reportInterval {
+	if !found && !b.open || now.Sub(b.measured) < sweepInterval || found && b.open &&
+		now.Sub(b.reported) < reportInterval {
 		return
 	}
 	b.measured = now
@@ -40,6 +41,7 @@ func (r *Relay) reportBacklog(ctx context.Context, found bool) {
 		r.logger.Info("backlog relayed", "changes", changes)
 	case b.open && now.Sub(b.reported) >= reportInterval, !b.open && changes > backlogStart:
 		b.open, b.reported = true, now
-		r.logger.Info("backlog to be relayed", "changes", changes, "oldest", now.Sub(oldest).Round(time.Second).String())
+		r.logger.Info("backlog to be relayed", "changes", changes, "oldest", now.Sub(oldest).Round(time.Second).
+			String())
 	}
 }

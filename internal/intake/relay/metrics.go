@@ -22,16 +22,21 @@ type Metrics struct {
 
 // NewMetrics registers the metrics of the relay, and those by which the database shows whether the rest
 // gets on. every is the interval of each schedule that records its runs, by its id.
-func NewMetrics(r prometheus.Registerer, s *store.Store, clock func() time.Time, every map[string]time.Duration) *Metrics {
+func NewMetrics(r prometheus.Registerer, s *store.Store, clock func() time.Time,
+	every map[string]time.Duration) *Metrics {
 	m := &Metrics{
 		relayed: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "myao_changes_relayed_total", Help: "Changes of messages that a signal has carried to their conversation.",
+			Name: "myao_changes_relayed_total",
+			Help: "Changes of messages that a signal has carried to their conversation.",
 		}),
 		signals: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "myao_signals_total", Help: "Signals that Temporal has accepted; each carries the pending changes of one conversation.",
+			Name: "myao_signals_total", Help: "Signals that Temporal has accepted; each carries the pending changes " +
+				"of one conversation.",
 		}),
 		failed: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_relay_failures_total", Help: "Signals that Temporal did not accept, by reason: namespace (it does not exist), other; their changes stay pending.",
+			Name: "myao_relay_failures_total",
+			Help: "Signals that Temporal did not accept, by reason: namespace (it does not exist), other; their " +
+				"changes stay pending.",
 		}, []string{"reason"}),
 	}
 	m.failed.WithLabelValues(failedNamespace)
@@ -44,7 +49,8 @@ func NewMetrics(r prometheus.Registerer, s *store.Store, clock func() time.Time,
 				return float64(n), err
 			}),
 		telemetry.Gauge("myao_muted_everywhere",
-			"1 while somebody has muted the bot in the whole workspace, otherwise 0; -1 when the database does not answer.",
+			"1 while somebody has muted the bot in the whole workspace, otherwise 0; -1 when the database does not "+
+				"answer.",
 			func(ctx context.Context) (float64, error) {
 				mutes, err := s.MutedWorkspaces(ctx)
 				return float64(min(len(mutes), 1)), err
@@ -91,7 +97,8 @@ func promiseGauges(s *store.Store) prometheus.Collector {
 	open := prometheus.NewDesc("myao_promises_open",
 		"Promises that are open; -1 when the database does not answer.", nil, nil)
 	late := prometheus.NewDesc("myao_promises_late",
-		"Open promises that should have been turned to five minutes ago; -1 when the database does not answer.", nil, nil)
+		"Open promises that should have been turned to five minutes ago; -1 when the database does not answer.", nil,
+		nil)
 	return telemetry.Gauges(func(ctx context.Context, set telemetry.SetGauge) {
 		n, err := s.CountPromises(ctx)
 		if err != nil {
@@ -116,7 +123,8 @@ func unfinishedGauge(s *store.Store, clock func() time.Time) prometheus.Collecto
 		if err == nil {
 			from = oldest.From
 		}
-		for what, at := range map[string]time.Time{"decision": oldest.Decision, "post": oldest.Post, "step": oldest.Step} {
+		for what, at := range map[string]time.Time{"decision": oldest.Decision, "post": oldest.Post,
+			"step": oldest.Step} {
 			seconds := 0.0
 			switch {
 			case err != nil:

@@ -208,7 +208,8 @@ func (q *queue) take(ctx context.Context) (chat.Conversation, bool) {
 
 // next is the index in runnable of the channel to serve now, or -1.
 func (q *queue) next() int {
-	if i := slices.IndexFunc(q.runnable, func(ch *channelQueue) bool { return ch.awaited > 0 }); i >= 0 || q.paced || len(q.runnable) == 0 {
+	if i := slices.IndexFunc(q.runnable, func(ch *channelQueue) bool { return ch.awaited > 0 }); i >= 0 || q.paced ||
+		len(q.runnable) == 0 {
 		return i
 	}
 	return 0

@@ -190,7 +190,8 @@ func (r *Relay) handOver(ctx context.Context) {
 		return
 	}
 	r.handedOver = r.clock()
-	for what, read := range map[string]func(context.Context) ([]store.Target, error){"proposal": r.store.HandOverProposals, "promise": r.store.HandOverPromises} {
+	for what, read := range map[string]func(context.Context) ([]store.Target,
+		error){"proposal": r.store.HandOverProposals, "promise": r.store.HandOverPromises} {
 		ctx, cancel := context.WithTimeout(ctx, batchTimeout)
 		lost, err := read(ctx)
 		cancel()
@@ -199,7 +200,8 @@ func (r *Relay) handOver(ctx context.Context) {
 			continue
 		}
 		for _, t := range lost {
-			r.logger.WarnContext(ctx, "a "+what+" is overdue, and handed to its conversation again", "conversation", t.ID())
+			r.logger.WarnContext(ctx, "a "+what+" is overdue, and handed to its conversation again", "conversation",
+				t.ID())
 		}
 		r.Notify(lost...)
 	}
@@ -292,7 +294,8 @@ func (r *Relay) send(ctx context.Context, c chat.Conversation, changes []store.P
 }
 
 // startSpan starts the span of a signal.
-func (r *Relay) startSpan(ctx context.Context, c chat.Conversation, changes []store.PendingChange) (context.Context, trace.Span) {
+func (r *Relay) startSpan(ctx context.Context, c chat.Conversation, changes []store.PendingChange) (context.Context,
+	trace.Span) {
 	if r.Tracer == nil {
 		return ctx, noop.Span{}
 	}

@@ -15,7 +15,8 @@ var mentionPattern = regexp.MustCompile(`<@([A-Z0-9]+)(?:\|[^>]*)?>`)
 
 // MentionsOther reports whether a text mentions somebody else than the bot, whose user id is bot.
 func MentionsOther(text, bot string) bool {
-	return slices.ContainsFunc(mentionPattern.FindAllStringSubmatch(text, -1), func(m []string) bool { return m[1] != bot })
+	return slices.ContainsFunc(mentionPattern.FindAllStringSubmatch(text, -1),
+		func(m []string) bool { return m[1] != bot })
 }
 
 // Names reports whether a text holds a name as a word of its own.

@@ -27,7 +27,8 @@ func Promises(text string) bool {
 
 var (
 	// shownPattern matches what a reply shows and does not say: code, and what others have said.
-	shownPattern = regexp.MustCompile("(?s:```.*?(?:```|$))|`[^`\n]*`|(?m:^[ \t]*(?:>|&gt;).*$)|\"[^\"\n]*\"|“[^”\n]*”|「[^」\n]*」|『[^』\n]*』|(?:^|[\\s(])'[^'\n]*'(?:[\\s,.)!?]|$)")
+	shownPattern = regexp.MustCompile("(?s:```.*?(?:```|$))|`[^`\n]*`|(?m:^[ " +
+		"\t]*(?:>|&gt;).*$)|\"[^\"\n]*\"|“[^”\n]*”|「[^」\n]*」|『[^』\n]*』|(?:^|[\\s(])'[^'\n]*'(?:[\\s,.)!?]|$)")
 	// clausePattern matches sentences and their independent parts, with the character that ends them.
 	clausePattern = regexp.MustCompile(`(?:[^.!?。;:\n]|[.:][^\s])+[.!?。;:\n]?`)
 
@@ -99,7 +100,8 @@ var (
 	jaWatch  = regexp.MustCompile(`(?:見張って(?:おき|い)?|見張り|見守(?:り|って(?:おき|い))|注視して?(?:おき|い|いき)?|(?:監視|モニタリング)して?(?:おき|い|いき|続け)|(?:引き続き|継続して)(?:状況を|様子を|経過を)?(?:確認|監視|チェック|注視|フォロー)して?(?:おき|い|いき)?|気に(?:かけ|留め)ておき)ます` +
 		`|(?:次第|動きが(?:あれば|あったら|ありましたら)|たら|ましたら)、?(?:また|改めて|すぐに?|こちらで|ここで)*` + jaTell + jaDone)
 	jaLater = regexp.MustCompile(`明日|明後日|あさって|明朝|明晩|今夜|今晩|来週|来月|(?:月|火|水|木|金|土|日)曜日?|後で|あとで|後ほど|のちほど|後日|追って|しばらくしたら|毎(?:朝|日|週)|また(?:後|あと|今度)|(?:\d+|数)(?:秒|分|時間|日|週間?)後|\d+時(?:半|\d+分)?(?:に|頃)`)
-	jaAct   = regexp.MustCompile(`(?:` + jaTell + `|(?:ご|再)?確認|チェック|フォロー(?:アップ)?|投稿|様子を見|見に(?:来|き)|見|見直し|調べ(?:直し)?|聞[いき]|お?伺い|お送りし|送り|戻って(?:き|来))` + jaDone +
+	jaAct   = regexp.MustCompile(`(?:` + jaTell +
+		`|(?:ご|再)?確認|チェック|フォロー(?:アップ)?|投稿|様子を見|見に(?:来|き)|見|見直し|調べ(?:直し)?|聞[いき]|お?伺い|お送りし|送り|戻って(?:き|来))` + jaDone +
 		`|(?:見|調べ|聞い|確認し|チェックし|様子を見)て(?:おき|み)ます|また来ます`)
 	// jaDay matches what may follow a time before の without making it a noun's: 明日の朝.
 	jaDay = regexp.MustCompile(`^の(?:朝|昼|夕方|夜|午前|午後|正午|\d)`)

@@ -19,7 +19,8 @@ func StopWord(m chat.Message, bot string) bool {
 	told := false
 	for {
 		rest = strings.TrimLeftFunc(rest, func(r rune) bool {
-			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '?' && !unicode.Is(unicode.Sc, r) || r == 'ー' || r == '〜'
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '?' && !unicode.Is(unicode.Sc, r) || r == 'ー' ||
+				r == '〜'
 		})
 		if rest == "" {
 			return told
@@ -35,7 +36,8 @@ func StopWord(m chat.Message, bot string) bool {
 
 // politeWords may stand beside a stop word, and are none alone.
 var politeWords = []string{
-	"please", "pls", "plz", "now", "ok", "okay", "thanks", "thank you", "thx", "sorry", "oh", "hey", "actually", "wait", "it", "that", "this", "here",
+	"please", "pls", "plz", "now", "ok", "okay", "thanks", "thank you", "thx", "sorry", "oh", "hey", "actually", "wait",
+	"it", "that", "this", "here",
 	"ください", "下さい", "くれ", "お願いします", "おねがいします", "お願い", "ごめんなさい", "ごめん", "すみません", "すいません",
 	"やっぱり", "やっぱ", "もう", "はい", "です", "だよ", "ね", "よ", "な", "わ", "っ",
 }
@@ -43,8 +45,10 @@ var politeWords = []string{
 // stopWords are the words that stop, and the polite ones, longest first where one begins another.
 var stopWords = func() []string {
 	all := slices.Concat([]string{
-		"stop", "stop it", "stop that", "stop this", "stop now", "stop looking", "stop searching", "stop writing", "stop answering",
-		"cancel", "abort", "never mind", "nevermind", "nvm", "forget it", "forget that", "don't bother", "dont bother", "don’t bother", "no need anymore",
+		"stop", "stop it", "stop that", "stop this", "stop now", "stop looking", "stop searching", "stop writing",
+		"stop answering",
+		"cancel", "abort", "never mind", "nevermind", "nvm", "forget it", "forget that", "don't bother", "dont bother",
+		"don’t bother", "no need anymore",
 		"止めて", "止めろ", "とめて", "やめて", "やめろ", "やめよう", "やめ", "ストップ", "停止して", "停止", "中止して", "中止で", "中止", "中断して", "中断",
 		"キャンセルして", "キャンセルで", "キャンセル", "取り消して", "取り消し", "取消",
 		"もういい", "もう結構", "もう大丈夫", "やっぱりいい", "やっぱいい", "やっぱりいらない", "なんでもない", "何でもない", "なんでもありません", "何でもありません",

@@ -11,11 +11,19 @@ import (
 // among them: it may answer a question.
 var thanks = func() []string {
 	all := []string{
-		"thank you so much", "thank you very much", "thank you", "thanks so much", "thanks a lot", "thanks a bunch", "thanks again", "thanks", "many thanks", "thx", "tysm", "ty", "cheers", "much appreciated", "appreciate it", "appreciated",
-		"okay", "okey", "ok", "kk", "k", "got it", "gotcha", "noted", "understood", "roger that", "roger", "ack", "will do", "sounds good", "makes sense", "fair enough", "great", "perfect", "cool", "nice", "awesome", "excellent", "lovely", "brilliant",
-		"no problem", "no worries", "np", "you're welcome", "youre welcome", "yw", "my pleasure", "+1", "lgtm", "all good", "never mind", "nevermind", "nvm", "good to know", "that works", "that helps", "it works now", "for the help", "for your help", "everyone", "all", "so much", "a lot", "very much", "and", "to you",
-		"了解いたしました", "了解しました", "了解です", "了解でーす", "了解", "りょうかい", "りょ", "承知いたしました", "承知しました", "承知です", "承知", "かしこまりました", "わかりました", "分かりました", "おけ", "おっけー", "オッケー", "okです",
-		"ありがとうございました", "ありがとうございます", "ありがとうです", "ありがとう", "どうもありがとう", "どうも", "サンキュー", "感謝です", "感謝", "助かりました", "助かります", "助かった", "お疲れさまでした", "お疲れ様でした", "お疲れさまです", "お疲れ様です", "おつかれさまでした", "おつかれさまです", "おつかれ",
+		"thank you so much", "thank you very much", "thank you", "thanks so much", "thanks a lot", "thanks a bunch",
+		"thanks again", "thanks", "many thanks", "thx", "tysm", "ty", "cheers", "much appreciated", "appreciate it",
+		"appreciated",
+		"okay", "okey", "ok", "kk", "k", "got it", "gotcha", "noted", "understood", "roger that", "roger", "ack",
+		"will do", "sounds good", "makes sense", "fair enough", "great", "perfect", "cool", "nice", "awesome",
+		"excellent", "lovely", "brilliant",
+		"no problem", "no worries", "np", "you're welcome", "youre welcome", "yw", "my pleasure", "+1", "lgtm",
+		"all good", "never mind", "nevermind", "nvm", "good to know", "that works", "that helps", "it works now",
+		"for the help", "for your help", "everyone", "all", "so much", "a lot", "very much", "and", "to you",
+		"了解いたしました", "了解しました", "了解です", "了解でーす", "了解", "りょうかい", "りょ", "承知いたしました", "承知しました", "承知です", "承知", "かしこまりました",
+		"わかりました", "分かりました", "おけ", "おっけー", "オッケー", "okです",
+		"ありがとうございました", "ありがとうございます", "ありがとうです", "ありがとう", "どうもありがとう", "どうも", "サンキュー", "感謝です", "感謝", "助かりました", "助かります",
+		"助かった", "お疲れさまでした", "お疲れ様でした", "お疲れさまです", "お疲れ様です", "おつかれさまでした", "おつかれさまです", "おつかれ",
 		"どういたしまして", "いえいえ", "なるほどです", "なるほど", "いいですね", "確認しました", "本当に", "ほんと", "大変", "とても", "皆さん", "みなさん",
 	}
 	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
@@ -23,7 +31,8 @@ var thanks = func() []string {
 }()
 
 // fillers carry no meaning beside a thanks, and are no acknowledgement alone.
-var fillers = []string{"everyone", "all", "so much", "a lot", "very much", "and", "to you", "for the help", "for your help", "本当に", "ほんと", "大変", "とても", "皆さん", "みなさん"}
+var fillers = []string{"everyone", "all", "so much", "a lot", "very much", "and", "to you", "for the help",
+	"for your help", "本当に", "ほんと", "大変", "とても", "皆さん", "みなさん"}
 
 var emojiPattern = regexp.MustCompile(`:[\p{L}\p{N}_+'-]+(?:::skin-tone-\d)?:`)
 
@@ -36,7 +45,8 @@ func Acknowledges(text string, members []string) bool {
 	for {
 		rest = strings.TrimLeftFunc(rest, func(r rune) bool {
 			meant = meant || unicode.Is(unicode.So, r)
-			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '+' && r != '?' || r == 'ー' || unicode.Is(unicode.Lm, r)
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '+' && r != '?' || r == 'ー' ||
+				unicode.Is(unicode.Lm, r)
 		})
 		if rest == "" || strings.Trim(rest, "w笑") == "" {
 			return meant

@@ -121,13 +121,15 @@ func runs(text string) func(yield func(run) bool) {
 // joins reports whether a character between two others of a word belongs to it: an apostrophe, and
 // the dots of a number. rest begins with it.
 func joins(r, before rune, rest string) bool {
-	return r == '\'' || r == '’' || r == '.' && unicode.IsDigit(before) && len(rest) > 1 && '0' <= rest[1] && rest[1] <= '9'
+	return r == '\'' || r == '’' || r == '.' && unicode.IsDigit(before) && len(rest) > 1 && '0' <= rest[1] &&
+		rest[1] <= '9'
 }
 
 // withoutSpaces reports whether a character's script is cut into pairs. Korean has spaces, but its
 // words end in particles. The long vowel of Katakana belongs to no script.
 func withoutSpaces(r rune) bool {
-	return r == 'ー' || r >= 'ก' && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+	return r == 'ー' || r >= 'ก' && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
+		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
 // indexed is the terms of a run in a message. The last character stands alone, too: together with

@@ -160,7 +160,8 @@ func (d day) candidates(now time.Time, c clock) []time.Time {
 		return d.in(c, date(d.year, time.Month(d.month), 1, clock{}))
 	case monthDay:
 		this, next := date(year, time.Month(d.month), 1, clock{}), date(year+1, time.Month(d.month), 1, clock{})
-		if passed := date(year, month, today, clock{}).Sub(date(year, time.Month(d.month), d.day, clock{})); 0 <= passed && passed < justPassed {
+		if passed := date(year, month, today, clock{}).
+			Sub(date(year, time.Month(d.month), d.day, clock{})); 0 <= passed && passed < justPassed {
 			return d.in(c, this)
 		}
 		return d.in(c, this, next)

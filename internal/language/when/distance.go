@@ -16,7 +16,8 @@ type distance struct {
 
 func (d distance) from(now time.Time) time.Time {
 	if d.days != 0 {
-		wall := time.Date(now.Year(), now.Month(), now.Day()+d.days, now.Hour(), now.Minute(), now.Second(), now.Nanosecond(), time.UTC)
+		wall := time.Date(now.Year(), now.Month(), now.Day()+d.days, now.Hour(), now.Minute(), now.Second(),
+			now.Nanosecond(), time.UTC)
 		now = local(wall, now.Location())
 	}
 	return now.Add(d.time)
@@ -49,7 +50,8 @@ func cutDistance(s string) (d distance, rest string, ok bool) {
 				}
 			}
 		}
-		unit := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "秒": time.Second, "分": time.Minute, "時": time.Hour}[string([]rune(m[4])[:1])]
+		unit := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "秒": time.Second,
+			"分": time.Minute, "時": time.Hour}[string([]rune(m[4])[:1])]
 		switch {
 		case unit != 0:
 			fraction, _ := strconv.ParseFloat("0"+m[2], 64)

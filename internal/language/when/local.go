@@ -6,7 +6,8 @@ import "time"
 // not matter. If the clocks skip that time, local returns the first instant after the gap. If they
 // show it twice, local returns the first of the two. time.Date promises neither.
 func local(wall time.Time, zone *time.Location) time.Time {
-	wall = time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), wall.Nanosecond(), time.UTC)
+	wall = time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(),
+		wall.Nanosecond(), time.UTC)
 	// No zone is a whole day ahead of UTC, so this is before the time looked for.
 	at := wall.Add(-24 * time.Hour).In(zone)
 	for {

@@ -55,9 +55,11 @@ func Parse(text string, now time.Time, zone *time.Location) (time.Time, error) {
 	case err != nil:
 		return time.Time{}, fmt.Errorf("when is %s%w; allowed are %s", quote(text), err, Allowed)
 	case !t.After(now):
-		return time.Time{}, fmt.Errorf("when is %s, which is %s and not in the future: now it is %s; allowed are %s", quote(text), show(t), show(now), Allowed)
+		return time.Time{}, fmt.Errorf("when is %s, which is %s and not in the future: now it is %s; allowed are %s",
+			quote(text), show(t), show(now), Allowed)
 	case t.Sub(now) > MaxAhead:
-		return time.Time{}, fmt.Errorf("when is %s, which is more than 366 days ahead; allowed are %s", quote(text), Allowed)
+		return time.Time{}, fmt.Errorf("when is %s, which is more than 366 days ahead; allowed are %s", quote(text),
+			Allowed)
 	}
 	return t.In(zone), nil
 }

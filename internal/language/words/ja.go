@@ -2,31 +2,37 @@ package words
 
 var japanese = Words{
 	// answers to the slash command (internal/operate/chatops)
-	"what is waiting here, how long I stay silent, and today's budget":      "ここで待っていること、黙っている期限、今日の予算を見ます",
-	"my latest decisions here and the reasons":                              "ここでの最近の判断とその理由を見ます",
-	"the same for one message, by its link (Copy link) or its ts":           "一つのメッセージについて同じことを見ます。リンク（リンクをコピー）か ts で指定します",
-	"be silent here for a while: `30m`, `2h`, `1d12h`; one hour by default": "しばらくここで黙ります。`30m`、`2h`、`1d12h` のように指定します。省略すると一時間です",
-	"be silent here until `unmute`":                                         "`unmute` までここで黙ります",
-	"end a mute or a snooze":                                                "mute や snooze を終わりにします",
-	"take you out of my database, wherever you type it":                     "あなたについての記録をデータベースから消します。どこで入力しても構いません",
-	"This takes you out of my database for good: the texts of all your messages, what I remember of them, my answers to you, " +
-		"your reactions and orders, and your name. Slack keeps its own copy, and what you write afterwards I store as before. " +
+	"what is waiting here, how long I stay silent, and today's budget": "ここで待っていること、黙っている期限、今日の予算を見ます",
+	"my latest decisions here and the reasons":                         "ここでの最近の判断とその理由を見ます",
+	"the same for one message, by its link (Copy link) or its ts": "一つのメッセージについて同じことを見ます。リンク（リンクをコピー）か ts " +
+		"で指定します",
+	"be silent here for a while: `30m`, `2h`, `1d12h`; one hour by default": "しばらくここで黙ります。`30m`、`2h`、`1d12h` " +
+		"のように指定します。省略すると一時間です",
+	"be silent here until `unmute`":                     "`unmute` までここで黙ります",
+	"end a mute or a snooze":                            "mute や snooze を終わりにします",
+	"take you out of my database, wherever you type it": "あなたについての記録をデータベースから消します。どこで入力しても構いません",
+	"This takes you out of my database for good: the texts of all your messages, what I remember of them, my answers " +
+		"to you, " +
+		"your reactions and orders, and your name. Slack keeps its own copy, and what you write afterwards I store " +
+		"as before. " +
 		"You can have that once a day. `%s forget me yes` does it.": "あなたについての記録をデータベースから完全に消します。すべてのメッセージの本文、そこから覚えたこと、あなたへの返事、リアクションと指示、名前です。" +
 		"Slack 側のメッセージは残ります。このあとに書かれたものは、これまでどおり保存します。消せるのは一日一回です。消すには `%s forget me yes` と入力してください。",
 	"I have forgotten you within the last day, and do so once a day. You can ask again from %s. " +
 		"Until then, delete in Slack what shall be gone: I keep no text of a deleted message.": "あなたについての記録は、この一日のうちに消しました。消せるのは一日一回で、次は %s からです。" +
 		"それまでに消したいものは、Slack で削除してください。削除されたメッセージの本文は残しません。",
 	"I am forgetting you. I will write you a direct message when that is done.": "あなたについての記録を消しています。終わったらダイレクトメッセージでお知らせします。",
-	"I have forgotten you, as you asked: what you wrote, what I remembered of it, and my answers to you are no longer in my database. " +
+	"I have forgotten you, as you asked: what you wrote, what I remembered of it, and my answers to you are no " +
+		"longer in my database. " +
 		"Slack keeps its own copy. What you write from now on I store as before.": "ご依頼のとおり、あなたについての記録を消しました。書かれたこと、そこから覚えたこと、あなたへの返事は、もうデータベースにありません。" +
 		"Slack 側のメッセージは残っています。これから書かれるものは、これまでどおり保存します。",
-	"what people asked me to remember here; `notes forget 3` takes one back": "ここで覚えるように頼まれたことを見ます。`notes forget 3` のように番号で取り消します",
-	"what I have promised here, and when it is due":                          "ここで約束したことと、その期限を見ます",
-	"forget what I remember of this channel":                                 "このチャンネルについて覚えていることを忘れます",
-	"be silent in the whole workspace until `go`; for operators":             "`go` までワークスペース全体で黙ります。運用担当者だけが使えます",
-	"end a `stop`; for operators":                                            "`stop` を終わりにします。運用担当者だけが使えます",
-	"stop me everywhere":                                                     "どこでも黙らせる",
-	"let me speak again everywhere":                                          "どこでもまた話せるようにする",
+	"what people asked me to remember here; `notes forget 3` takes one back": "ここで覚えるように頼まれたことを見ます。`notes forget 3` " +
+		"のように番号で取り消します",
+	"what I have promised here, and when it is due":              "ここで約束したことと、その期限を見ます",
+	"forget what I remember of this channel":                     "このチャンネルについて覚えていることを忘れます",
+	"be silent in the whole workspace until `go`; for operators": "`go` までワークスペース全体で黙ります。運用担当者だけが使えます",
+	"end a `stop`; for operators":                                "`stop` を終わりにします。運用担当者だけが使えます",
+	"stop me everywhere":                                         "どこでも黙らせる",
+	"let me speak again everywhere":                              "どこでもまた話せるようにする",
 	"The mute of this channel is over, but I am muted everywhere. An operator can end that with `%s go`.": "このチャンネルの mute は終わりましたが、ワークスペース全体で黙るように言われています。運用担当者が `%s go` で終わりにできます。",
 	"I am silent in the whole workspace from now on. `%s go` ends that.":                                  "これからワークスペース全体で黙ります。`%s go` で終わります。",
 	"I may speak again, except where I am muted or snoozed.":                                              "また話せるようになりました。mute か snooze されているところでは黙ったままです。",
@@ -54,9 +60,12 @@ var japanese = Words{
 	"This deletes what I remember of this channel for good: every version of my summaries of it and its threads, " +
 		"and the summaries of the workspace made from them. The messages stay. `%s forget yes` does it.": "このチャンネルについて覚えていることを完全に消します。チャンネルとスレッドの要約のすべての版と、" +
 		"それをもとにしたワークスペースの要約です。メッセージは残ります。消すには `%s forget yes` と入力してください。",
-	"I have forgotten my summaries of this channel and its threads. Notes stay: `%s notes` lists them. I may remember what is said from now on.": "このチャンネルとスレッドの要約を忘れました。覚え書きは残っています（`%s notes` で一覧できます）。これからの発言は覚えることがあります。",
+	"I have forgotten my summaries of this channel and its threads. Notes stay: `%s notes` lists them. I may " +
+		"remember what is said from now on.": "このチャンネルとスレッドの要約を忘れました。覚え書きは残っています（`%s notes` " +
+		"で一覧できます）。これからの発言は覚えることがあります。",
 
-	"Guests and people from other companies see only what they asked for, and what I promised since this channel has been shared.": "ゲストと他社の方に見せられるのは、ご自分が頼んだことと、このチャンネルが共有されてからの約束だけです。",
+	"Guests and people from other companies see only what they asked for, and what I promised since this channel has " +
+		"been shared.": "ゲストと他社の方に見せられるのは、ご自分が頼んだことと、このチャンネルが共有されてからの約束だけです。",
 	"I have promised nothing here that is still open.": "ここで約束して、まだ果たしていないことはありません。",
 	"The button under its message cancels a promise.":  "約束は、そのメッセージの下のボタンで取り消せます。",
 	"held up until %s": "%s まで控えています",
@@ -68,7 +77,9 @@ var japanese = Words{
 	"There is no note %d here. `%s notes` lists them.":                                              "ここに覚え書き %d はありません。`%s notes` で一覧を見られます。",
 	"I did not understand that. `%s notes` lists the notes, `%s notes forget 3` takes back note 3.": "指定が分かりません。`%s notes` で一覧を、`%s notes forget 3` で 3 番の取り消しができます。",
 
-	"I do not understand that duration. A snooze lasts from `1m` to `366d`, as in `%s snooze 30m`, `2h` or `1d12h`; one hour by default.": "その長さは分かりません。snooze は `1m` から `366d` までで、`%s snooze 30m`、`2h`、`1d12h` のように書きます。省略すると一時間です。",
+	"I do not understand that duration. A snooze lasts from `1m` to `366d`, as in `%s snooze 30m`, `2h` or `1d12h`; " +
+		"one hour by default.": "その長さは分かりません。snooze は `1m` から `366d` までで、`%s snooze 30m`、`2h`、`1d12h` " +
+		"のように書きます。省略すると一時間です。",
 
 	"I am silent in this channel and its threads until %s. `%s unmute` ends that.":                  "このチャンネルとそのスレッドでは %s まで黙ります。`%s unmute` で終わります。",
 	"I am silent in this channel and its threads. `%s unmute` ends that.":                           "このチャンネルとそのスレッドでは黙ります。`%s unmute` で終わります。",
@@ -76,14 +87,17 @@ var japanese = Words{
 	"Temporal, which runs my conversations, does not answer. Nothing was changed. Try again later.": "会話を管理している Temporal が応答しません。何も変わっていません。しばらくしてから、もう一度試してください。",
 	"Temporal, which runs my conversations, does not answer. I cannot tell what is waiting.":        "会話を管理している Temporal が応答しません。何が待っているか分かりません。",
 	"Not done: %s.": "行いませんでした: %s",
-	"Nothing was changed: somebody has paused me here in Temporal. An operator can resume me.": "何も変わっていません。Temporal で一時停止されています。再開は運用担当者ができます。",
-	"I have no confirmation of that yet. It may still happen: check with `%s status`.":         "まだ確認が取れていません。これから行われることがあります。`%s status` で確かめてください。",
+	"Nothing was changed: somebody has paused me here in Temporal. An operator can resume me.": "何も変わっていません。Temporal " +
+		"で一時停止されています。再開は運用担当者ができます。",
+	"I have no confirmation of that yet. It may still happen: check with `%s status`.": "まだ確認が取れていません。これから行われることがあります。`%s status` で確かめてください。",
 
 	"My mode here is `%s`.":                                   "ここでのモードは `%s` です。",
 	"These are my quiet hours: I answer only when addressed.": "いまは静かにする時間帯です。呼びかけられたときだけ答えます。",
 	"The reason: Slack gave this channel another id, and my settings for it are still under the old one, `%s`. " +
-		"An operator must move them to `%s`.": "Slack がこのチャンネルの ID を変えたためです。このチャンネルの設定は古い ID の `%s` にあります。運用担当者が `%s` に移してください。",
-	"The reason: Slack gave this channel another id. The old id was `%s`.": "Slack がこのチャンネルの ID を変えたためです。古い ID は `%s` です。",
+		"An operator must move them to `%s`.": "Slack がこのチャンネルの ID を変えたためです。このチャンネルの設定は古い ID の `%s` にあります。運用担当者が " +
+		"`%s` に移してください。",
+	"The reason: Slack gave this channel another id. The old id was `%s`.": "Slack がこのチャンネルの ID を変えたためです。古い ID は " +
+		"`%s` です。",
 	"I cannot tell what is waiting: Temporal gave no answer.":              "何が待っているか分かりません。Temporal から答えがありませんでした。",
 	"I propose `%s`, which <@%s> or an operator may decide about until %s": "`%s` を提案しています。<@%s> さんか運用担当者が %s まで決められます",
 	"I was told to do `%s`, which is under way":                            "承認された `%s` を実行しています",
@@ -110,11 +124,12 @@ var japanese = Words{
 
 	"I do not know which message you mean. Give me its link (Copy link) or its ts, such as `1700000000.000100`.": "どのメッセージか分かりません。リンク（リンクをコピー）か、`1700000000.000100` のような ts を書いてください。",
 	"That message is in another channel. Ask me there.":                                                          "そのメッセージは別のチャンネルにあります。そこで聞いてください。",
-	"I do not know that message.":                                                               "そのメッセージは届いていません。",
-	"That is too long ago: I no longer have a record of it.":                                    "古いメッセージなので、記録がもうありません。",
-	"I know only an edit of that message, and I do not answer edits alone.":                     "そのメッセージは編集しか届いていません。編集だけには答えません。",
-	"In this channel I only answer who mentions me: its mode is `mention` in my configuration.": "このチャンネルでは設定のモードが `mention` なので、メンションされたときだけ答えます。",
-	"I have decided nothing about that yet.":                                                    "それについては、まだ何も判断していません。",
+	"I do not know that message.":                                           "そのメッセージは届いていません。",
+	"That is too long ago: I no longer have a record of it.":                "古いメッセージなので、記録がもうありません。",
+	"I know only an edit of that message, and I do not answer edits alone.": "そのメッセージは編集しか届いていません。編集だけには答えません。",
+	"In this channel I only answer who mentions me: its mode is `mention` in my configuration.": "このチャンネルでは設定のモードが " +
+		"`mention` なので、メンションされたときだけ答えます。",
+	"I have decided nothing about that yet.": "それについては、まだ何も判断していません。",
 
 	// answers to the message shortcut (internal/intake/door)
 	"I am on it. The answer follows here.":                                                  "取りかかっています。答えはここに続きます。",
@@ -125,8 +140,9 @@ var japanese = Words{
 	"I said that myself.":                                                                   "それは自分の発言です。",
 	"That message is gone.":                                                                 "そのメッセージはもうありません。",
 	"There is nothing in that message to answer.":                                           "そのメッセージには答えることがありません。",
-	"I am off in this channel: its mode is `off` in my configuration.":                      "このチャンネルでは設定のモードが `off` なので、動いていません。",
-	"I am muted here. Unmute me first.":                                                     "ここでは黙るように言われています。先に unmute してください。",
+	"I am off in this channel: its mode is `off` in my configuration.": "このチャンネルでは設定のモードが `off` " +
+		"なので、動いていません。",
+	"I am muted here. Unmute me first.": "ここでは黙るように言われています。先に unmute してください。",
 
 	// decisions (internal/operate/timeline)
 	"means to answer":                            "答えるつもりです",
@@ -170,35 +186,39 @@ var japanese = Words{
 	"kept a promise that %s asked for":          "%s さんとの約束を果たしました",
 
 	// reasons that no model wrote (internal/conversation, activities)
-	"the channel's mode is off":                                                                   "チャンネルのモードが off",
-	"the channel's mode is mention, and nobody mentioned the bot":                                 "チャンネルのモードが mention で、メンションがない",
-	"the conversation is muted or snoozed, or was while the reply waited":                         "会話が mute か snooze されている、または返事を控えている間にされた",
-	"the bot is muted everywhere":                                                                 "どこでも mute されている",
-	"somebody told the bot to stop in this thread, and nobody has mentioned it since":             "このスレッドで止めるように言われ、その後メンションがない",
-	"somebody told the bot to stop":                                                               "止めるように言われた",
-	"the newest message is the bot's own":                                                         "最後の発言が自分のもの",
-	"the message is older than max_message_age_seconds":                                           "メッセージが max_message_age_seconds より古い",
-	"every message that waits opens by addressing somebody else":                                  "待っているメッセージがどれも他の人への呼びかけで始まる",
-	"the message opens by addressing somebody else":                                               "メッセージが他の人への呼びかけで始まる",
-	"only apps have written since the bot's last replies, in their own name or a person's":        "自分の返事の後、アプリからの書き込みしかない（人の名前によるものを含む）",
-	"the message is no longer there":                                                              "メッセージがもうない",
-	"it is the channel's quiet hours":                                                             "チャンネルの静かにする時間帯",
-	"the model wanted to speak, and was less sure than min_confidence":                            "話したいという判定だったが、確信度が min_confidence に届かない",
-	"the model looked at its draft again, and would not post it any more":                         "下書きを見直したところ、もう投稿しないほうがよいという判定だった",
-	"a budget of today is used up":                                                                "今日使える分を使い切った",
-	"the channel's budget of today is used up":                                                    "チャンネルで今日使える分を使い切った",
-	"the workspace's budget of today is used up":                                                  "ワークスペース全体で今日使える分を使い切った",
-	"it was heard of before what the ledger keeps, and may have been answered":                    "記録に残っているより前に届いたもので、もう答えたかもしれない",
-	"somebody addressed the bot":                                                                  "呼びかけられた",
-	"no answer could be had, and the bot says so":                                                 "答えが得られず、そのことを伝える",
-	"Slack refused the answer, and was given a short note instead":                                "答えを Slack が受け付けず、代わりに短く伝えた",
+	"the channel's mode is off": "チャンネルのモードが off",
+	"the channel's mode is mention, and nobody mentioned the bot": "チャンネルのモードが " +
+		"mention で、メンションがない",
+	"the conversation is muted or snoozed, or was while the reply waited": "会話が mute か " +
+		"snooze されている、または返事を控えている間にされた",
+	"the bot is muted everywhere": "どこでも mute されている",
+	"somebody told the bot to stop in this thread, and nobody has mentioned it since": "このスレッドで止めるように言われ、その後メンションがない",
+	"somebody told the bot to stop":       "止めるように言われた",
+	"the newest message is the bot's own": "最後の発言が自分のもの",
+	"the message is older than max_message_age_seconds": "メッセージが " +
+		"max_message_age_seconds より古い",
+	"every message that waits opens by addressing somebody else":                           "待っているメッセージがどれも他の人への呼びかけで始まる",
+	"the message opens by addressing somebody else":                                        "メッセージが他の人への呼びかけで始まる",
+	"only apps have written since the bot's last replies, in their own name or a person's": "自分の返事の後、アプリからの書き込みしかない（人の名前によるものを含む）",
+	"the message is no longer there":                                                       "メッセージがもうない",
+	"it is the channel's quiet hours":                                                      "チャンネルの静かにする時間帯",
+	"the model wanted to speak, and was less sure than min_confidence":                     "話したいという判定だったが、確信度が min_confidence に届かない",
+	"the model looked at its draft again, and would not post it any more":                  "下書きを見直したところ、もう投稿しないほうがよいという判定だった",
+	"a budget of today is used up":                                                         "今日使える分を使い切った",
+	"the channel's budget of today is used up":                                             "チャンネルで今日使える分を使い切った",
+	"the workspace's budget of today is used up":                                           "ワークスペース全体で今日使える分を使い切った",
+	"it was heard of before what the ledger keeps, and may have been answered":             "記録に残っているより前に届いたもので、もう答えたかもしれない",
+	"somebody addressed the bot":                                                           "呼びかけられた",
+	"no answer could be had, and the bot says so":                                          "答えが得られず、そのことを伝える",
+	"Slack refused the answer, and was given a short note instead": "答えを Slack " +
+		"が受け付けず、代わりに短く伝えた",
 	"a reminder that somebody asked for is due":                                                   "頼まれたリマインダーの時刻になった",
 	"a promise is due, and no judgment about it could be had":                                     "約束の時刻になったが、判断が得られなかった",
 	"it could not be posted where it was promised, so whoever asked was told in a direct message": "約束した場所に投稿できず、頼んだ人にダイレクトメッセージで伝えた",
 	"Slack took no answer in the thread, so it was posted at the top level of the channel":        "スレッドには答えを投稿できず、チャンネルのトップレベルに投稿した",
 	"Slack took no answer at the top level of the channel, so it was posted in a thread":          "チャンネルのトップレベルには答えを投稿できず、スレッドに投稿した",
 	"Slack took no answer in the channel, so whoever asked was told in a direct message":          "チャンネルには答えを投稿できず、尋ねた人にダイレクトメッセージで伝えた",
-	"no judgment was had":                                                                         "判断が得られなかった",
+	"no judgment was had": "判断が得られなかった",
 
 	// proposals and their buttons (internal/operate/choice, internal/intake/door)
 	"Approve": "承認する",
@@ -239,7 +259,8 @@ var japanese = Words{
 	"is looking something up…": "が調べものをしています…",
 
 	// the Home tab (internal/operate/chatops)
-	"I read along in the channels that I am in, keep quiet while people talk, and answer when you mention me (@%s), when a question stays open, " +
+	"I read along in the channels that I am in, keep quiet while people talk, and answer when you mention me (@%s), " +
+		"when a question stays open, " +
 		"and here in direct messages.": "参加しているチャンネルを読んでいます。皆さんが話している間は黙っていて、メンション（@%s）されたとき、質問に誰も答えないとき、そしてダイレクトメッセージで返事をします。",
 	"What is waiting":                  "待っていること",
 	"Nothing is waiting.":              "待っていることはありません。",
@@ -270,8 +291,9 @@ var japanese = Words{
 	", ":                                      "、",
 	"Before I answer I can: %s.":              "返事の前にできること: %s。",
 	"I also use: %s. What changes something I only propose: a person decides.": "ほかに使うもの: %s。何かを変えることは提案するだけで、決めるのは人です。",
-	"`%s help`, typed in a channel, lists what you can tell me there.":         "チャンネルで `%s help` と入力すると、そこで指示できることを一覧します。",
-	"React with :%s: to a message that I am not to answer.":                    "返事をさせたくないメッセージには :%s: のリアクションを付けてください。",
+	"`%s help`, typed in a channel, lists what you can tell me there.": "チャンネルで `%s help` " +
+		"と入力すると、そこで指示できることを一覧します。",
+	"React with :%s: to a message that I am not to answer.": "返事をさせたくないメッセージには :%s: のリアクションを付けてください。",
 	"Who runs me: %s": "運用担当者: %s",
 	"Who runs me is not written down: my configuration names no operators (`slack.operators`).": "運用担当者は分かりません。設定（`slack.operators`）に書かれていません。",
 	"What I can do, and who runs me":                        "できることと運用担当者",
@@ -287,10 +309,12 @@ var japanese = Words{
 
 	// the introduction in a channel (internal/intake/door)
 	"Hello, I am %s.": "こんにちは、%s です。",
-	"I read along here, keep quiet while people talk, and answer when you mention me (@%s) or when a question stays open.":     "ここを読んでいます。皆さんが話している間は黙っていて、メンション（@%s）されたときと、質問に誰も答えないときに返事をします。",
-	"I read along here, and answer when you mention me (@%s).":                                                                 "ここを読んでいて、メンション（@%s）されたときに返事をします。",
-	"I read along here, and answer every message; you need not mention me (@%s).":                                              "ここを読んでいて、すべてのメッセージに返事をします。メンション（@%s）は要りません。",
-	"`%[1]s snooze 2h` has me be silent here for a while, `%[1]s mute` until further notice, and `%[1]s help` lists the rest.": "`%[1]s snooze 2h` でしばらく、`%[1]s mute` で解除されるまで、ここで黙ります。`%[1]s help` でほかの指示を一覧します。",
+	"I read along here, keep quiet while people talk, and answer when you mention me (@%s) or when a question stays " +
+		"open.": "ここを読んでいます。皆さんが話している間は黙っていて、メンション（@%s）されたときと、質問に誰も答えないときに返事をします。",
+	"I read along here, and answer when you mention me (@%s).":                    "ここを読んでいて、メンション（@%s）されたときに返事をします。",
+	"I read along here, and answer every message; you need not mention me (@%s).": "ここを読んでいて、すべてのメッセージに返事をします。メンション（@%s）は要りません。",
+	"`%[1]s snooze 2h` has me be silent here for a while, `%[1]s mute` until further notice, and `%[1]s help` lists " +
+		"the rest.": "`%[1]s snooze 2h` でしばらく、`%[1]s mute` で解除されるまで、ここで黙ります。`%[1]s help` でほかの指示を一覧します。",
 
 	// promises (internal/operate/choice, internal/intake/door, activities)
 	"%s 2 Jan 2006, 15:04": "2006年1月2日(%s) 15:04",

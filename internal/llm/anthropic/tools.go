@@ -37,7 +37,8 @@ func turn(t llm.Turn) []sdk.MessageParam {
 			block.Content = []sdk.ToolResultBlockParamContentUnion{{OfText: &sdk.TextBlockParam{Text: r.Text}}}
 		}
 		for _, b := range blocks(r.Files) {
-			block.Content = append(block.Content, sdk.ToolResultBlockParamContentUnion{OfText: b.OfText, OfImage: b.OfImage, OfDocument: b.OfDocument})
+			block.Content = append(block.Content, sdk.ToolResultBlockParamContentUnion{OfText: b.OfText,
+				OfImage: b.OfImage, OfDocument: b.OfDocument})
 		}
 		results = append(results, sdk.ContentBlockParamUnion{OfToolResult: &block})
 	}

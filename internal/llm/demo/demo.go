@@ -122,10 +122,12 @@ type verdict struct {
 
 func decide(messages []message, name string) verdict {
 	if len(messages) == 0 {
-		return verdict{addressee: chat.AddresseeNobody, reason: "demo rule: there is no message to answer", confidence: 1}
+		return verdict{addressee: chat.AddresseeNobody, reason: "demo rule: there is no message to answer",
+			confidence: 1}
 	}
 	text := messages[len(messages)-1].text
-	v := verdict{addressee: chat.AddresseeEveryone, gist: "the demo model's notice that it arrived", respond: true, confidence: 0.9, delay: delay(text)}
+	v := verdict{addressee: chat.AddresseeEveryone, gist: "the demo model's notice that it arrived", respond: true,
+		confidence: 0.9, delay: delay(text)}
 	if japanese(text) {
 		v.gist = "デモモデルによる受け取りの返事"
 	}

@@ -83,7 +83,8 @@ func messagesIn(lines []string) []message {
 			}
 			continue
 		}
-		if heading.MatchString(line) || omission.MatchString(line) || note.MatchString(line) || strings.TrimRight(line, " ") == rule {
+		if heading.MatchString(line) || omission.MatchString(line) || note.MatchString(line) ||
+			strings.TrimRight(line, " ") == rule {
 			end()
 			continue
 		}

@@ -34,7 +34,8 @@ var (
 	}
 	// whenPatterns have a group for the time.
 	whenPatterns = []*regexp.Regexp{
-		regexp.MustCompile(`(?i)\b(in (?:an?|half an|[\d.]+) ?[a-z]+|(?:tomorrow|today|(?:on |next )?` + enWeekday + `|\d{4}-\d{2}-\d{2})(?:,? (?:at )?` + enClock + `)?|at ` + enClock + `)\b`),
+		regexp.MustCompile(`(?i)\b(in (?:an?|half an|[\d.]+) ?[a-z]+|(?:tomorrow|today|(?:on |next )?` + enWeekday +
+			`|\d{4}-\d{2}-\d{2})(?:,? (?:at )?` + enClock + `)?|at ` + enClock + `)\b`),
 		regexp.MustCompile(`([\d０-９]+(?:秒|分|時間|日|週間)後|(?:` + jaDay + `)?` + jaClock + `|` + jaDay + `)に?、?`),
 	}
 	// remindPatterns have a group for what to remind of. The time is gone from the text.
@@ -190,7 +191,8 @@ func due(system string, messages []message) (v verdict, ok bool) {
 			return v, true
 		}
 	}
-	v.addressee, v.respond, v.gist, v.reason = chat.AddresseeEveryone, true, "that it is open still", "demo rule: nobody else has written since"
+	v.addressee, v.respond, v.gist, v.reason = chat.AddresseeEveryone, true, "that it is open still",
+		"demo rule: nobody else has written since"
 	if ja {
 		v.gist, v.reason = "まだ済んでいないこと", "デモの規則: そのあと誰も発言していない"
 	}

@@ -100,7 +100,8 @@ func byRules(text string) asked {
 		if m == nil {
 			continue
 		}
-		a := asked{tool: searchTool, what: quote(closing.ReplaceAllString(m[2], "")), author: strings.TrimPrefix(strings.TrimSpace(m[1]), "@")}
+		a := asked{tool: searchTool, what: quote(closing.ReplaceAllString(m[2], "")),
+			author: strings.TrimPrefix(strings.TrimSpace(m[1]), "@")}
 		if anybody.MatchString(a.author) || strings.Contains(a.author, "\n") {
 			a.author = ""
 		}

@@ -100,8 +100,9 @@ func (b body) answer() answer {
 		read:        true,
 		candidates:  len(b.Candidates),
 		blockReason: b.PromptFeedback.BlockReason.name(blockReasons),
-		usage:       llm.NewUsage(u.PromptTokenCount, u.CandidatesTokenCount+u.ThoughtsTokenCount, u.ThoughtsTokenCount),
-		model:       b.ModelVersion,
+		usage: llm.NewUsage(u.PromptTokenCount, u.CandidatesTokenCount+u.ThoughtsTokenCount,
+			u.ThoughtsTokenCount),
+		model: b.ModelVersion,
 	}
 	if len(b.Candidates) > 0 {
 		a.finish, a.content = b.Candidates[0].FinishReason.name(finishReasons), b.Candidates[0].Content

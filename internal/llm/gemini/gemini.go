@@ -71,7 +71,8 @@ func New(ctx context.Context, c Config) (*Model, error) {
 		u.RawQuery, u.Fragment = "", ""
 		endpoint = strings.TrimRight(u.String(), "/")
 	}
-	t := &llm.Transport{Provider: provider, Base: c.Transport, Credentials: http.Header{}, Adjust: namedEnums, RewriteRequest: complete, Rewrite: rewrite}
+	t := &llm.Transport{Provider: provider, Base: c.Transport, Credentials: http.Header{}, Adjust: namedEnums,
+		RewriteRequest: complete, Rewrite: rewrite}
 	if t.Base == nil {
 		t.Base = llm.DefaultTransport()
 	}

@@ -45,7 +45,8 @@ func (a answer) response(r llm.Request, text string) (llm.Response, error) {
 		return res, &llm.Error{Kind: llm.ErrCut, Provider: provider, Text: text, Usage: a.usage}
 	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE":
 		// The model went astray; another attempt often succeeds.
-		return res, &llm.Error{Kind: llm.ErrEmpty, Provider: provider, Message: "finish reason " + a.finish, Fault: "its call of a tool was malformed", Usage: a.usage}
+		return res, &llm.Error{Kind: llm.ErrEmpty, Provider: provider, Message: "finish reason " + a.finish,
+			Fault: "its call of a tool was malformed", Usage: a.usage}
 	case "MISSING_THOUGHT_SIGNATURE": // a turn has lost it, and would do so each time
 		return failed(llm.ErrInvalid, "finish reason "+a.finish)
 	default:

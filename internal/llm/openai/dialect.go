@@ -81,7 +81,8 @@ func (d dialect) sent(r llm.Request) (sent llm.Request, unseen []string) {
 // which vLLM reads again.
 func wantsBare(message string, turns []llm.Turn) bool {
 	return slices.ContainsFunc(turns, func(t llm.Turn) bool {
-		return slices.ContainsFunc(extraFields(t.Opaque), func(name string) bool { return strings.Contains(message, name) }) ||
+		return slices.ContainsFunc(extraFields(t.Opaque),
+			func(name string) bool { return strings.Contains(message, name) }) ||
 			slices.ContainsFunc(t.Calls, func(c llm.Call) bool { return !isObject(c.Input) })
 	})
 }

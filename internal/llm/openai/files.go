@@ -22,7 +22,8 @@ func parts(files []llm.File) []sdk.ChatCompletionContentPartUnionParam {
 		data := "data:" + f.MIME + ";base64," + f.Base64()
 		part := sdk.ImageContentPart(sdk.ChatCompletionContentPartImageImageURLParam{URL: data})
 		if f.MIME == llm.PDF {
-			part = sdk.FileContentPart(sdk.ChatCompletionContentPartFileFileParam{FileData: sdk.String(data), Filename: sdk.String(f.PDFName())})
+			part = sdk.FileContentPart(sdk.ChatCompletionContentPartFileFileParam{FileData: sdk.String(data),
+				Filename: sdk.String(f.PDFName())})
 		}
 		all = append(all, sdk.TextContentPart(f.Label()), part)
 	}

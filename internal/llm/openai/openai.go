@@ -88,7 +88,8 @@ func New(c Config) (*Model, error) {
 	base.RawPath = ""
 	opts = append(opts, option.WithBaseURL(base.String()))
 	// The service alone reads no environment; sdk.NewClient would.
-	return &Model{chat: sdk.NewChatCompletionService(opts...), transport: t, newLimit: knowsNewLimit(base), learnt: map[string]dialect{}}, nil
+	return &Model{chat: sdk.NewChatCompletionService(opts...), transport: t, newLimit: knowsNewLimit(base),
+		learnt: map[string]dialect{}}, nil
 }
 
 // credentials returns the header in which the host expects the key; none for an empty key.

@@ -29,7 +29,8 @@ func outcome(r llm.Request, c *sdk.ChatCompletion) (llm.Response, error) {
 	res := llm.Response{
 		Model: c.Model,
 		// Completion tokens include the thoughts.
-		Usage: llm.NewUsage(float64(c.Usage.PromptTokens), float64(c.Usage.CompletionTokens), float64(c.Usage.CompletionTokensDetails.ReasoningTokens)),
+		Usage: llm.NewUsage(float64(c.Usage.PromptTokens), float64(c.Usage.CompletionTokens),
+			float64(c.Usage.CompletionTokensDetails.ReasoningTokens)),
 	}
 	if res.Model == "" {
 		res.Model = r.Model

@@ -8,8 +8,10 @@ import (
 
 // strictKeywords are the keywords of JSON schema that strict mode takes
 // (developers.openai.com/api/docs/guides/structured-outputs).
-var strictKeywords = []string{"type", "description", "title", "properties", "required", "additionalProperties", "items", "enum",
-	"pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems", "maxItems"}
+var strictKeywords = []string{"type", "description", "title", "properties", "required", "additionalProperties", "items",
+	"enum",
+	"pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems",
+	"maxItems"}
 
 // strictFormats are the formats of texts that it takes.
 var strictFormats = []string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
@@ -19,7 +21,8 @@ var strictFormats = []string{"date-time", "time", "date", "duration", "email", "
 // schema cannot have that form.
 func strict(schema json.RawMessage) (out json.RawMessage, ok bool) {
 	var fields map[string]json.RawMessage
-	if json.Unmarshal(schema, &fields) != nil || fields["additionalProperties"] != nil && string(fields["additionalProperties"]) != "false" {
+	if json.Unmarshal(schema, &fields) != nil || fields["additionalProperties"] != nil &&
+		string(fields["additionalProperties"]) != "false" {
 		return nil, false
 	}
 	delete(fields, "$schema")
@@ -32,7 +35,8 @@ func strict(schema json.RawMessage) (out json.RawMessage, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	fields["properties"], fields["required"], fields["additionalProperties"] = properties, encoded(names), json.RawMessage("false")
+	fields["properties"], fields["required"], fields["additionalProperties"] = properties, encoded(names),
+		json.RawMessage("false")
 	return encoded(fields), true
 }
 
@@ -51,7 +55,8 @@ func strictProperties(object json.RawMessage, nullable []string) (names []string
 		token, err := d.Token()
 		name, isName := token.(string)
 		var p map[string]json.RawMessage
-		if err != nil || !isName || d.Decode(&p) != nil || !strictProperty(p) || slices.Contains(nullable, name) && !allowNull(p) {
+		if err != nil || !isName || d.Decode(&p) != nil || !strictProperty(p) || slices.Contains(nullable, name) &&
+			!allowNull(p) {
 			return nil, nil, false
 		}
 		if len(names) > 0 {
@@ -73,7 +78,8 @@ func strictProperty(p map[string]json.RawMessage) bool {
 		}
 	}
 	var format string
-	if p["type"] == nil || p["format"] != nil && (json.Unmarshal(p["format"], &format) != nil || !slices.Contains(strictFormats, format)) {
+	if p["type"] == nil || p["format"] != nil && (json.Unmarshal(p["format"], &format) != nil ||
+		!slices.Contains(strictFormats, format)) {
 		return false
 	}
 	if p["items"] != nil {

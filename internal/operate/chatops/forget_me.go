@@ -21,11 +21,14 @@ func (h *Handler) forgetMe(ctx context.Context, r request) (text, result string)
 	}
 	if again := last.Add(forgetAgain); !last.IsZero() && h.Clock().Before(again) {
 		return h.say("I have forgotten you within the last day, and do so once a day. You can ask again from %s. "+
-			"Until then, delete in Slack what shall be gone: I keep no text of a deleted message.", slackTime(again, h.Config.Location())), refused
+			"Until then, delete in Slack what shall be gone: I keep no text of a deleted message.",
+			slackTime(again, h.Config.Location())), refused
 	}
 	if len(r.args) != 1 || !strings.EqualFold(r.args[0], "yes") {
-		return h.say("This takes you out of my database for good: the texts of all your messages, what I remember of them, my answers to you, "+
-			"your reactions and orders, and your name. Slack keeps its own copy, and what you write afterwards I store as before. "+
+		return h.say("This takes you out of my database for good: the texts of all your messages, what I remember of "+
+			"them, my answers to you, "+
+			"your reactions and orders, and your name. Slack keeps its own copy, and what you write afterwards I "+
+			"store as before. "+
 			"You can have that once a day. `%s forget me yes` does it.", quoted(r.Name)), done
 	}
 	if err := h.CheckTemporal(ctx); err != nil {

@@ -93,7 +93,8 @@ var subcommands = map[string]subcommand{
 
 // Answer answers a command. outsider is set if a guest or somebody of another company typed it. what
 // is the subcommand and result how it ended, for the metrics.
-func (h *Handler) Answer(ctx context.Context, c slack.Command, own slack.Identity, outsider bool) (text, what, result string) {
+func (h *Handler) Answer(ctx context.Context, c slack.Command, own slack.Identity, outsider bool) (text, what,
+	result string) {
 	typed := strings.Fields(c.Text)
 	if len(typed) == 0 || strings.EqualFold(typed[0], "help") {
 		return h.usage(c.Name), "help", done
@@ -105,7 +106,9 @@ func (h *Handler) Answer(ctx context.Context, c slack.Command, own slack.Identit
 	}
 	if what == "forget" && len(typed) > 1 && strings.EqualFold(typed[1], "me") {
 		// which is everybody's right, wherever they are
-		text, result = h.forgetMe(ctx, request{Command: c, own: own, conversation: chat.Conversation{Team: own.TeamID, Channel: c.Channel}, args: typed[2:]})
+		text, result = h.forgetMe(ctx,
+			request{Command: c, own: own, conversation: chat.Conversation{Team: own.TeamID, Channel: c.Channel},
+				args: typed[2:]})
 		return text, "forget_me", result
 	}
 	if !h.Config.Slack.May(c.User, outsider, o.permission) {
@@ -141,6 +144,7 @@ func (r request) id() string { return "slack/" + r.ID }
 
 // internalError logs an error, and answers without its text, which is not for users.
 func (h *Handler) internalError(ctx context.Context, r request, what string, err error) (text, result string) {
-	h.Logger.ErrorContext(ctx, "command not carried out", "order", what, "conversation", r.conversation.ID(), "user", r.User, "error", err)
+	h.Logger.ErrorContext(ctx, "command not carried out", "order", what, "conversation", r.conversation.ID(), "user",
+		r.User, "error", err)
 	return h.say("That did not work because of an internal error. My log has the details."), failed
 }

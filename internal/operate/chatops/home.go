@@ -117,7 +117,8 @@ func (h *Home) known(ctx context.Context, v Viewer) ([]slack.HomeSection, error)
 	var sections []slack.HomeSection
 	if everywhere != nil {
 		sections = append(sections, slack.HomeSection{
-			Text: h.say("I am muted in the whole workspace since %s, until an operator types `%s go`.", slackTime(everywhere.At, h.Config.Location()), quoted(h.Config.Slack.Command)),
+			Text: h.say("I am muted in the whole workspace since %s, until an operator types `%s go`.",
+				slackTime(everywhere.At, h.Config.Location()), quoted(h.Config.Slack.Command)),
 		})
 	}
 	sections = append(sections, waits, promised, proposed, notes)
@@ -177,7 +178,8 @@ func (h *Home) addWaiting(ctx context.Context, v Viewer, watched []homeChannel) 
 	defer cancel()
 	all, err := h.Operator.Conversations(ask, operator.Filter{
 		Team: v.Own.TeamID, Channels: idsOf(watched), Limit: maxHomeRows,
-		Phases: []conversation.Phase{conversation.Waiting, conversation.Judging, conversation.Delaying, conversation.Replying},
+		Phases: []conversation.Phase{conversation.Waiting, conversation.Judging, conversation.Delaying,
+			conversation.Replying},
 	})
 	if err != nil {
 		h.Logger.WarnContext(ctx, "what waits is not known", "user", v.User, "error", err)
@@ -200,7 +202,8 @@ func (h *Home) addWaiting(ctx context.Context, v Viewer, watched []homeChannel) 
 
 // proposals is the section of proposals that may still come to something, without their inputs.
 func (h *Home) proposals(ctx context.Context, v Viewer, watched []homeChannel) (slack.HomeSection, error) {
-	all, err := h.Store.Proposals(ctx, store.ProposalFilter{Team: v.Own.TeamID, Channels: idsOf(watched), Limit: maxHomeRows})
+	all, err := h.Store.Proposals(ctx, store.ProposalFilter{Team: v.Own.TeamID, Channels: idsOf(watched),
+		Limit: maxHomeRows})
 	if err != nil {
 		return slack.HomeSection{}, err
 	}
@@ -228,7 +231,8 @@ func (h *Home) promises(ctx context.Context, v Viewer, watched []homeChannel) (s
 	var lines []string
 	for _, p := range all {
 		if c := find(watched, p.ChannelID); c != nil && sees(p, c) {
-			lines = append(lines, h.line(v, c, p.Conversation(), fmt.Sprintf("%s – %s (<@%s>)", slackTime(p.Due(), c.settings.Zone), shortened(p.What), p.Asker)))
+			lines = append(lines, h.line(v, c, p.Conversation(),
+				fmt.Sprintf("%s – %s (<@%s>)", slackTime(p.Due(), c.settings.Zone), shortened(p.What), p.Asker)))
 		}
 	}
 	return slack.HomeSection{Title: h.say("What I have promised"), Text: h.list(lines)}, nil
@@ -245,11 +249,13 @@ func (h *Home) homeNotes(ctx context.Context, v Viewer, watched []homeChannel) (
 	}
 	var lines []string
 	for i, n := range notes {
-		lines = append(lines, fmt.Sprintf("• %s: %s – <@%s>", h.channelLabel(find(watched, in[i]).Channel), shortened(n.Text), n.Author))
+		lines = append(lines, fmt.Sprintf("• %s: %s – <@%s>", h.channelLabel(find(watched, in[i]).Channel),
+			shortened(n.Text), n.Author))
 	}
 	section := slack.HomeSection{Title: h.say("What people asked me to remember"), Text: h.list(lines)}
 	if len(lines) > 0 {
-		section.Text += "\n" + h.say("In a channel, `%s notes` lists its notes and takes them back.", quoted(h.Config.Slack.Command))
+		section.Text += "\n" + h.say("In a channel, `%s notes` lists its notes and takes them back.",
+			quoted(h.Config.Slack.Command))
 	}
 	return section, nil
 }
@@ -257,12 +263,14 @@ func (h *Home) homeNotes(ctx context.Context, v Viewer, watched []homeChannel) (
 // channelSections list the channels. Those where the bot is silent or something waits come first.
 func (h *Home) channelSections(v Viewer, watched []homeChannel) []slack.HomeSection {
 	if len(watched) == 0 {
-		return []slack.HomeSection{{Title: h.say("Where I read along"), Text: h.say("I am in no channel that you can see. `/invite` me to one.")}}
+		return []slack.HomeSection{{Title: h.say("Where I read along"),
+			Text: h.say("I am in no channel that you can see. `/invite` me to one.")}}
 	}
 	slices.SortStableFunc(watched, func(a, b homeChannel) int { return b.rank() - a.rank() })
 	sections := []slack.HomeSection{}
 	for _, c := range watched[:min(len(watched), maxHomeChannels)] {
-		sections = append(sections, slack.HomeSection{Text: "*" + h.channelLabel(c.Channel) + "* – " + h.stateText(c), Buttons: h.buttons(v, c)})
+		sections = append(sections, slack.HomeSection{Text: "*" + h.channelLabel(c.Channel) + "* – " + h.stateText(c),
+			Buttons: h.buttons(v, c)})
 	}
 	sections[0].Title = h.say("Where I read along")
 	if rest := watched[len(sections):]; len(rest) > 0 {

@@ -11,7 +11,8 @@ import (
 
 // greeting says how to address the bot.
 func (h *Home) greeting(own slack.Identity) string {
-	return h.say("I read along in the channels that I am in, keep quiet while people talk, and answer when you mention me (@%s), when a question stays open, "+
+	return h.say("I read along in the channels that I am in, keep quiet while people talk, and answer when you "+
+		"mention me (@%s), when a question stays open, "+
 		"and here in direct messages.", slack.Escape(own.Name))
 }
 
@@ -36,9 +37,11 @@ func (h *Home) help(v Viewer) slack.HomeSection {
 		lines = append(lines, h.say("Before I answer I can: %s.", strings.Join(can, h.say(", "))))
 	}
 	if len(servers) > 0 {
-		lines = append(lines, h.say("I also use: %s. What changes something I only propose: a person decides.", strings.Join(servers, ", ")))
+		lines = append(lines, h.say("I also use: %s. What changes something I only propose: a person decides.",
+			strings.Join(servers, ", ")))
 	}
-	lines = append(lines, h.say("`%s help`, typed in a channel, lists what you can tell me there.", quoted(h.Config.Slack.Command)))
+	lines = append(lines, h.say("`%s help`, typed in a channel, lists what you can tell me there.",
+		quoted(h.Config.Slack.Command)))
 	if emoji := h.Config.Slack.HushReaction; emoji != "" {
 		lines = append(lines, h.say("React with :%s: to a message that I am not to answer.", emoji))
 	}
@@ -49,7 +52,8 @@ func (h *Home) help(v Viewer) slack.HomeSection {
 	if len(names) > 0 {
 		lines = append(lines, h.say("Who runs me: %s", strings.Join(names, ", ")))
 	} else {
-		lines = append(lines, h.say("Who runs me is not written down: my configuration names no operators (`slack.operators`)."))
+		lines = append(lines, h.say("Who runs me is not written down: my configuration names no operators "+
+			"(`slack.operators`)."))
 	}
 	return slack.HomeSection{Title: h.say("What I can do, and who runs me"), Text: strings.Join(lines, "\n")}
 }

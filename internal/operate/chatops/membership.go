@@ -62,7 +62,8 @@ func (m *Membership) Of(ctx context.Context, user string) []string {
 	for page, cursor := 0, ""; page < membershipPages; page++ {
 		got, err := m.slack.ConversationsOf(ctx, user, cursor)
 		if err != nil {
-			m.logger.WarnContext(ctx, "channels of a user not known; only public ones are shown", "user", user, "error", err)
+			m.logger.WarnContext(ctx, "channels of a user not known; only public ones are shown", "user", user, "error",
+				err)
 			return nil
 		}
 		for _, c := range got.Channels {

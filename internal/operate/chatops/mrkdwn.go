@@ -26,5 +26,6 @@ func quoted(s string) string {
 // slackTime formats a time so that Slack shows it in each reader's own time zone
 // (docs.slack.dev/messaging/formatting-message-text#date-formatting).
 func slackTime(t time.Time, zone *time.Location) string {
-	return fmt.Sprintf("<!date^%d^{date_short_pretty} {time_secs}|%s>", t.Unix(), t.In(zone).Format("2006-01-02 15:04:05 MST"))
+	return fmt.Sprintf("<!date^%d^{date_short_pretty} {time_secs}|%s>", t.Unix(), t.In(zone).
+		Format("2006-01-02 15:04:05 MST"))
 }

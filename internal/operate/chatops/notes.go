@@ -20,7 +20,8 @@ func (h *Handler) notes(ctx context.Context, r request) (text, result string) {
 			return h.forgetNote(ctx, r, id)
 		}
 	}
-	return h.say("I did not understand that. `%s notes` lists the notes, `%s notes forget 3` takes back note 3.", quoted(r.Name), quoted(r.Name)), refused
+	return h.say("I did not understand that. `%s notes` lists the notes, `%s notes forget 3` takes back note 3.",
+		quoted(r.Name), quoted(r.Name)), refused
 }
 
 func (h *Handler) listNotes(ctx context.Context, r request) (text, result string) {

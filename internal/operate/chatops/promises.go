@@ -27,7 +27,8 @@ func (h *Handler) promises(ctx context.Context, r request) (text, result string)
 	case err != nil:
 		return h.internalError(ctx, r, "promises", err)
 	case len(open) == 0 && hidden:
-		return h.say("Guests and people from other companies see only what they asked for, and what I promised since this channel has been shared."), done
+		return h.say("Guests and people from other companies see only what they asked for, and what I promised since " +
+			"this channel has been shared."), done
 	case len(open) == 0:
 		return h.say("I have promised nothing here that is still open."), done
 	}

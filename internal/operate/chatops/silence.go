@@ -24,7 +24,8 @@ func (h *Handler) snooze(ctx context.Context, r request) (text, result string) {
 	if len(r.args) > 0 {
 		var ok bool
 		if length, ok = ParseDuration(r.args[0]); !ok || len(r.args) > 1 {
-			return h.say("I do not understand that duration. A snooze lasts from `1m` to `366d`, as in `%s snooze 30m`, `2h` or `1d12h`; one hour by default.",
+			return h.say("I do not understand that duration. A snooze lasts from `1m` to `366d`, as in `%s snooze "+
+				"30m`, `2h` or `1d12h`; one hour by default.",
 				quoted(r.Name)), refused
 		}
 	}
@@ -32,7 +33,8 @@ func (h *Handler) snooze(ctx context.Context, r request) (text, result string) {
 		return text, result
 	}
 	zone := h.Directory.Settings(ctx, r.conversation.Team, r.conversation.Channel).Zone
-	return h.say("I am silent in this channel and its threads until %s. `%s unmute` ends that.", slackTime(h.Clock().Add(length), zone), quoted(r.Name)), done
+	return h.say("I am silent in this channel and its threads until %s. `%s unmute` ends that.",
+		slackTime(h.Clock().Add(length), zone), quoted(r.Name)), done
 }
 
 // mute silences the channel until further notice.
@@ -53,7 +55,8 @@ func (h *Handler) unmute(ctx context.Context, r request) (text, result string) {
 	case err != nil:
 		return h.internalError(ctx, r, "unmute", err)
 	case order != nil:
-		return h.say("The mute of this channel is over, but I am muted everywhere. An operator can end that with `%s go`.", quoted(r.Name)), done
+		return h.say("The mute of this channel is over, but I am muted everywhere. An operator can end that with `%s "+
+			"go`.", quoted(r.Name)), done
 	}
 	return h.say("I may speak in this channel again."), done
 }
@@ -84,7 +87,8 @@ func (h *Handler) everywhere(ctx context.Context, r request, kind string, until 
 // when the order was carried out.
 func (h *Handler) sendOrder(ctx context.Context, r request, update string, seconds int) (text, result string) {
 	if err := h.CheckTemporal(ctx); err != nil {
-		h.Logger.WarnContext(ctx, "Temporal does not answer", "order", update, "conversation", r.conversation.ID(), "error", err)
+		h.Logger.WarnContext(ctx, "Temporal does not answer", "order", update, "conversation", r.conversation.ID(),
+			"error", err)
 		return h.say(noTemporal + " Nothing was changed. Try again later."), failed
 	}
 	err := h.Operator.Order(ctx, r.conversation, update, conversation.Order{By: r.by(), Seconds: seconds}, r.id())
@@ -94,13 +98,18 @@ func (h *Handler) sendOrder(ctx context.Context, r request, update string, secon
 	case err == nil:
 		return "", done
 	case errors.As(err, &pause):
-		h.Logger.WarnContext(ctx, "order to a conversation that is paused in Temporal", "order", update, "conversation", r.conversation.ID())
-		return h.say("Nothing was changed: somebody has paused me here in Temporal. An operator can resume me."), refused
+		h.Logger.WarnContext(ctx, "order to a conversation that is paused in Temporal", "order", update, "conversation",
+			r.conversation.ID())
+		return h.say("Nothing was changed: somebody has paused me here in Temporal. An operator can resume me."),
+			refused
 	case errors.As(err, &no):
 		return h.say("Not done: %s.", slack.Escape(no.Text)), refused
-	case errors.Is(err, operator.ErrNoWorker), errors.Is(err, operator.ErrNoServer), errors.Is(err, context.DeadlineExceeded):
-		h.Logger.WarnContext(ctx, "order not confirmed", "order", update, "conversation", r.conversation.ID(), "error", err)
-		return h.say("I have no confirmation of that yet. It may still happen: check with `%s status`.", quoted(r.Name)), failed
+	case errors.Is(err, operator.ErrNoWorker), errors.Is(err, operator.ErrNoServer),
+		errors.Is(err, context.DeadlineExceeded):
+		h.Logger.WarnContext(ctx, "order not confirmed", "order", update, "conversation", r.conversation.ID(), "error",
+			err)
+		return h.say("I have no confirmation of that yet. It may still happen: check with `%s status`.",
+			quoted(r.Name)), failed
 	}
 	return h.internalError(ctx, r, update, err)
 }

@@ -42,7 +42,8 @@ func (h *Handler) status(ctx context.Context, r request) (text, result string) {
 	waiting, result := h.waitingText(ctx, r, settings.Zone)
 	silent := h.silenceText(until, now, settings.Zone)
 	if everywhere != nil {
-		silent = h.say("I am muted in the whole workspace since %s, until an operator types `%s go`.", slackTime(everywhere.At, settings.Zone), quoted(r.Name))
+		silent = h.say("I am muted in the whole workspace since %s, until an operator types `%s go`.",
+			slackTime(everywhere.At, settings.Zone), quoted(r.Name))
 	}
 	lines := []string{waiting, proposed, promised, silent}
 	if silent != "" && everywhere == nil {
@@ -82,7 +83,8 @@ func (h *Handler) movedNotice(ctx context.Context, c chat.Conversation) (string,
 	case err != nil || from == "":
 		return "", err
 	case h.Config.LeavesSettingsBehind(from, c.Channel):
-		return h.say("The reason: Slack gave this channel another id, and my settings for it are still under the old one, `%s`. "+
+		return h.say("The reason: Slack gave this channel another id, and my settings for it are still under the old "+
+			"one, `%s`. "+
 			"An operator must move them to `%s`.", from, c.Channel), nil
 	}
 	return h.say("The reason: Slack gave this channel another id. The old id was `%s`.", from), nil
@@ -104,7 +106,8 @@ func (h *Handler) waitingText(ctx context.Context, r request, zone *time.Locatio
 	}
 	all, err := h.Operator.Conversations(ctx, operator.Filter{
 		Team: r.conversation.Team, Channel: r.conversation.Channel, Limit: maxConversations,
-		Phases: []conversation.Phase{conversation.Waiting, conversation.Judging, conversation.Delaying, conversation.Replying},
+		Phases: []conversation.Phase{conversation.Waiting, conversation.Judging, conversation.Delaying,
+			conversation.Replying},
 	})
 	if err != nil {
 		h.Logger.WarnContext(ctx, "what waits is not known", "conversation", r.conversation.ID(), "error", err)
@@ -123,7 +126,8 @@ func (h *Handler) waitingText(ctx context.Context, r request, zone *time.Locatio
 // proposedText lists the proposals in the channel that may still come to something, one a line, without
 // their inputs.
 func (h *Handler) proposedText(ctx context.Context, r request, zone *time.Location) (string, error) {
-	all, err := h.Store.Proposals(ctx, store.ProposalFilter{Team: r.conversation.Team, Channel: r.conversation.Channel, Limit: maxConversations})
+	all, err := h.Store.Proposals(ctx, store.ProposalFilter{Team: r.conversation.Team, Channel: r.conversation.Channel,
+		Limit: maxConversations})
 	if err != nil {
 		return "", err
 	}
@@ -136,7 +140,8 @@ func (h *Handler) proposedText(ctx context.Context, r request, zone *time.Locati
 
 func (h *Handler) proposalText(p store.Proposal, zone *time.Location) string {
 	if p.State == store.ProposalOpen {
-		return h.say("I propose `%s`, which <@%s> or an operator may decide about until %s", quoted(p.Tool), p.Asker, slackTime(p.Lapses(), zone))
+		return h.say("I propose `%s`, which <@%s> or an operator may decide about until %s", quoted(p.Tool), p.Asker,
+			slackTime(p.Lapses(), zone))
 	}
 	return h.say("I was told to do `%s`, which is under way", quoted(p.Tool))
 }
@@ -151,7 +156,8 @@ func (h *Handler) conversationLabel(c chat.Conversation, workspace string, zone 
 	if workspace == "" {
 		return h.say("Thread of %s", slackTime(when, zone))
 	}
-	return "<" + chat.Link(workspace, c.Channel, c.Thread, "") + "|" + h.say("Thread of %s", when.In(zone).Format("2006-01-02 15:04:05")) + ">"
+	return "<" + chat.Link(workspace, c.Channel, c.Thread, "") + "|" + h.say("Thread of %s", when.In(zone).
+		Format("2006-01-02 15:04:05")) + ">"
 }
 
 func (h *Handler) phaseText(l operator.Listed, zone *time.Location) string {
@@ -185,7 +191,8 @@ func (h *Handler) budgetText(ctx context.Context, r request, s config.ChannelSet
 		if err != nil {
 			return "", err
 		}
-		lines = append(lines, h.say("Used today: %s and %s.", h.spentText(calls, own.Calls, "model calls"), h.spentText(tokens, own.Tokens, "tokens")))
+		lines = append(lines, h.say("Used today: %s and %s.", h.spentText(calls, own.Calls, "model calls"),
+			h.spentText(tokens, own.Tokens, "tokens")))
 		over = own.Exhausted(calls, tokens)
 	}
 	if all := h.Config.WorkspaceBudget(); all.Limited() {

@@ -39,7 +39,8 @@ func MayNot(c config.Config, outsider bool, p config.Permission, action string) 
 		return w.Say("You may not %s: guests and people from other companies may not do that.", w.Of(action))
 	}
 	if len(s.Operators) == 0 {
-		return w.Say("You may not %s. Nobody may, because my configuration names no operators (`slack.operators`).", w.Of(action))
+		return w.Say("You may not %s. Nobody may, because my configuration names no operators (`slack.operators`).",
+			w.Of(action))
 	}
 	names := make([]string, len(s.Operators))
 	for i, id := range s.Operators {

@@ -21,7 +21,8 @@ const maxDecisions = 5
 // why lists the latest decisions in the channel and its threads, or those about one message.
 func (h *Handler) why(ctx context.Context, r request) (text, result string) {
 	options := timeline.Options{
-		Threads: true, Settings: h.Directory.Settings(ctx, r.conversation.Team, r.conversation.Channel), Prices: h.Config.LLM.Prices,
+		Threads: true, Settings: h.Directory.Settings(ctx, r.conversation.Team, r.conversation.Channel),
+		Prices:      h.Config.LLM.Prices,
 		LedgerSince: h.Config.Retention.LedgerSince(h.Clock()),
 	}
 	var about string // ts
@@ -29,7 +30,8 @@ func (h *Handler) why(ctx context.Context, r request) (text, result string) {
 		channel, ts, ok := ParseMessage(strings.Join(r.args, " "))
 		switch {
 		case !ok:
-			return h.say("I do not know which message you mean. Give me its link (Copy link) or its ts, such as `1700000000.000100`."), refused
+			return h.say("I do not know which message you mean. Give me its link (Copy link) or its ts, such as " +
+				"`1700000000.000100`."), refused
 		case channel != "" && channel != r.conversation.Channel:
 			return h.say("That message is in another channel. Ask me there."), refused
 		}
@@ -45,7 +47,8 @@ func (h *Handler) why(ctx context.Context, r request) (text, result string) {
 	if hidden, err := h.hideFromOutsider(ctx, r, &story); err != nil {
 		return h.internalError(ctx, r, "why", err)
 	} else if hidden {
-		return h.say("Guests and people from other companies see only what I decided since this channel has been shared."), done
+		return h.say("Guests and people from other companies see only what I decided since this channel has been " +
+			"shared."), done
 	}
 	text = story.Brief(maxDecisions, options.Settings.Zone, r.own.URL, words.In(h.Config.Language))
 	unheard := h.unheard(options.Settings.Mode)

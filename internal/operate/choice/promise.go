@@ -109,7 +109,8 @@ func ending(w words.Words, p store.Promise) string {
 	if !PromiseEndsWith(p, p.Number) {
 		return ""
 	}
-	return "\n\n_" + w.Say("This was the last of %d times. If it is still wanted, mention me where you asked and ask again.", p.Number) + "_"
+	return "\n\n_" + w.Say("This was the last of %d times. If it is still wanted, mention me where you asked and ask "+
+		"again.", p.Number) + "_"
 }
 
 // PlainPromise is a promise in its own words, for where no model writes them. what is Promise.What as it may be
@@ -125,9 +126,11 @@ func PlainPromise(w words.Words, p store.Promise, what string) string {
 	return w.Say("%s, you asked me to remind you: %s", asker, what)
 }
 
-// PromiseElsewhere is PlainPromise for a direct message to whoever asked, because it could not be posted where it was made.
+// PromiseElsewhere is PlainPromise for a direct message to whoever asked, because it could not be posted where it was
+// made.
 func PromiseElsewhere(w words.Words, p store.Promise, what string) string {
-	return PlainPromise(w, p, what) + "\n\n" + w.Say("I could not post it in <#%s>, where you asked.", p.ChannelID) + ending(w, p)
+	return PlainPromise(w, p, what) + "\n\n" + w.Say("I could not post it in <#%s>, where you asked.", p.ChannelID) +
+		ending(w, p)
 }
 
 // NextDue is when a promise that repeats is due again after now; zero if it does not repeat.

@@ -14,10 +14,12 @@ const undecidable = "Slack refused the buttons, so nobody can decide about this,
 
 // OfProposal is a proposal as it stands under a message.
 func OfProposal(w words.Words, p store.Proposal) slack.Choice {
-	text, _ := tools.Describe(p.Server, p.Tool, json.RawMessage(p.Input), slack.MaxChoice) // which was whole when it was proposed
+	text, _ := tools.Describe(p.Server, p.Tool, json.RawMessage(p.Input),
+		slack.MaxChoice) // which was whole when it was proposed
 	return slack.Choice{
 		ID: p.ID, Text: text, Outcome: ProposalOutcome(w, p), Undecidable: w.Of(undecidable),
-		Buttons: []slack.Button{{Action: slack.ActionApprove, Label: w.Of("Approve"), Primary: true}, {Action: slack.ActionDecline, Label: w.Of("Decline")}},
+		Buttons: []slack.Button{{Action: slack.ActionApprove, Label: w.Of("Approve"), Primary: true},
+			{Action: slack.ActionDecline, Label: w.Of("Decline")}},
 	}
 }
 

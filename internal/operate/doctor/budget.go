@@ -17,7 +17,8 @@ func (e *examination) budget(ctx context.Context) Finding {
 	}
 	limit := e.Config.WorkspaceBudget()
 	if !limit.Limited() {
-		return warn("set response.workspace_daily_calls or response.workspace_daily_tokens", "nothing limits what the whole workspace may cost in a day")
+		return warn("set response.workspace_daily_calls or response.workspace_daily_tokens",
+			"nothing limits what the whole workspace may cost in a day")
 	}
 	teams, err := e.db.Teams(ctx)
 	var most store.Spending
@@ -33,8 +34,10 @@ func (e *examination) budget(ctx context.Context) Finding {
 	if err != nil {
 		return fail("check the database", "%v", err)
 	}
-	said := fmt.Sprintf("the whole workspace has used %d model calls and %d tokens today, %.f %% of its budget", most.Calls, most.Tokens, 100*limit.Used(most.Calls, most.Tokens))
-	const fix = "starter usage --since 1d --by channel,purpose tells what for; raise response.workspace_daily_calls or response.workspace_daily_tokens"
+	said := fmt.Sprintf("the whole workspace has used %d model calls and %d tokens today, %.f %% of its budget",
+		most.Calls, most.Tokens, 100*limit.Used(most.Calls, most.Tokens))
+	const fix = "starter usage --since 1d --by channel,purpose tells what for; raise response.workspace_daily_calls " +
+		"or response.workspace_daily_tokens"
 	switch {
 	case limit.Exhausted(most.Calls, most.Tokens):
 		return warn(fix, "%s: nothing is judged, answered or remembered until tomorrow", said)

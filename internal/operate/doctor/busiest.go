@@ -23,8 +23,10 @@ func (e *examination) busiest(ctx context.Context) Finding {
 	case err != nil:
 		return fail("check the database", "%v", err)
 	case n > busyChannel:
-		return warn("if it is a program that writes there, stop it or set bots: ignore; if the bot is not wanted there, remove it from the channel: Slack drops a workspace's events from 30,000 an hour on",
-			"channel %s (%s) has had %s in ten minutes, at a rate of %d an hour", name, id, count(n, "message"), n*int(time.Hour/busyWindow))
+		return warn("if it is a program that writes there, stop it or set bots: ignore; if the bot is not wanted "+
+			"there, remove it from the channel: Slack drops a workspace's events from 30,000 an hour on",
+			"channel %s (%s) has had %s in ten minutes, at a rate of %d an hour", name, id, count(n, "message"),
+			n*int(time.Hour/busyWindow))
 	}
 	return ok("no channel has had more than %s in ten minutes", count(n, "message"))
 }

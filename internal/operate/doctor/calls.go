@@ -30,7 +30,8 @@ func (e *examination) calls(ctx context.Context) Finding {
 	}
 	worst := ok("none fails or is slow, of %s", count(len(newest), "call"))
 	for _, u := range uses(e.Config) {
-		of := slices.DeleteFunc(slices.Clone(newest), func(c store.Call) bool { return c.Provider != string(u.Provider) || c.Model != u.Model })
+		of := slices.DeleteFunc(slices.Clone(newest),
+			func(c store.Call) bool { return c.Provider != string(u.Provider) || c.Model != u.Model })
 		f := e.callsOf(u, of[:min(len(of), newestCalls)])
 		if f.Status == Fail && worst.Status != Fail || f.Status == Warn && worst.Status == OK {
 			worst = f
@@ -48,7 +49,8 @@ func (e *examination) callsOf(u use, calls []store.Call) Finding {
 	apiKey, _ := u.AccessKeys(u.name)
 	for kind, fix := range map[string]string{"auth": keyFix(apiKey), "quota": quotaFix, "invalid": e.invalidFix(u)} {
 		if last.Error == kind {
-			return fail(fix+"; then restart the workers", "%s: the newest call, %s ago, failed: %s", name, span(e.Clock().Sub(last.Ended)), kind)
+			return fail(fix+"; then restart the workers", "%s: the newest call, %s ago, failed: %s", name,
+				span(e.Clock().Sub(last.Ended)), kind)
 		}
 	}
 	failed := map[string]int{}

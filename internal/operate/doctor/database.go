@@ -38,7 +38,8 @@ func (e *examination) database(ctx context.Context) Finding {
 		_ = errors.As(err, &refused)
 		switch { // by the codes of postgresql.org/docs/current/errcodes-appendix.html
 		case file:
-			fix = "let this account read and write the file; if it is not a SQLite database, set database.url to another file"
+			fix = "let this account read and write the file; if it is not a SQLite database, set database.url to " +
+				"another file"
 		case strings.HasPrefix(refused.Code, "28"): // not authorized
 			fix = "set database.url to an existing user with its password; pg_hba.conf must allow it from this machine"
 		case refused.Code == "3D000": // no such database
@@ -64,7 +65,8 @@ func (e *examination) writes(ctx context.Context) Finding {
 		return fail(fix, "%v", err)
 	}
 	if err := e.db.Roomy(ctx); store.Full(err) { // a role without the right to try it has other errors
-		return fail("free space on the disk of Postgres, or enlarge it; then nothing has to be restarted", "the disk of the database is full: %v", err)
+		return fail("free space on the disk of Postgres, or enlarge it; then nothing has to be restarted",
+			"the disk of the database is full: %v", err)
 	}
 	return ok("the database accepts writes")
 }
@@ -77,11 +79,15 @@ func (e *examination) absent(path string) Finding {
 		info, err := os.Stat(dir)
 		switch parent := filepath.Dir(dir); {
 		case err == nil && !info.IsDir():
-			return fail("set database.url to another path", "%s does not exist yet and cannot be created: %s is not a directory", path, dir)
+			return fail("set database.url to another path",
+				"%s does not exist yet and cannot be created: %s is not a directory", path, dir)
 		case err == nil && !writable(dir):
-			return fail("let the account that runs the programs write there", "%s does not exist yet and cannot be created: no right to write to %s", path, dir)
+			return fail("let the account that runs the programs write there",
+				"%s does not exist yet and cannot be created: no right to write to %s", path, dir)
 		case err == nil:
-			return Finding{Status: Warn, Message: path + " does not exist yet", Fix: "start the starter or the worker, which create it; a relative path starts at their working directory"}
+			return Finding{Status: Warn, Message: path + " does not exist yet",
+				Fix: "start the starter or the worker, which create it; a relative path starts at their working " +
+					"directory"}
 		case parent == dir:
 			return fail("set database.url to another path", "%v", err)
 		default:
@@ -115,11 +121,13 @@ func (e *examination) file(context.Context) Finding {
 		case !writable(name):
 			return fail("let the account that runs the programs write it", "no right to write to %s", name)
 		case info.Mode().Perm()&0o077 != 0:
-			return warn("chmod 600 "+name, "%s can be read by others on this machine (%s): it holds what people said", name, info.Mode().Perm())
+			return warn("chmod 600 "+name, "%s can be read by others on this machine (%s): it holds what people said",
+				name, info.Mode().Perm())
 		}
 	}
 	if !writable(dir) {
-		return fail("let the account that runs the programs write there: SQLite keeps its log beside the file", "no right to write to %s", dir)
+		return fail("let the account that runs the programs write there: SQLite keeps its log beside the file",
+			"no right to write to %s", dir)
 	}
 	return ok("only its owner can read %s, and this account can write it", path)
 }
@@ -148,9 +156,11 @@ func (e *examination) migrations(ctx context.Context) Finding {
 func compareVersions(v store.Version) Finding {
 	switch {
 	case len(v.Unknown) > 0:
-		return fail("use the newer version of the programs", "the tables are newer than this program, by %s", count(len(v.Unknown), "migration"))
+		return fail("use the newer version of the programs", "the tables are newer than this program, by %s",
+			count(len(v.Unknown), "migration"))
 	case len(v.Pending) > 0:
-		return warn("back up the database, then run starter migrate of this version, or start its starter or worker where database.migrate is auto", "pending: %s", strings.Join(v.Pending, ", "))
+		return warn("back up the database, then run starter migrate of this version, or start its starter or worker "+
+			"where database.migrate is auto", "pending: %s", strings.Join(v.Pending, ", "))
 	}
 	return ok("all %d are applied", len(v.Applied))
 }
@@ -215,8 +225,10 @@ func (e *examination) promises(ctx context.Context) Finding {
 	case err != nil:
 		return fail("check the database", "%v", err)
 	case n.Late > 0:
-		return warn("start a starter and a worker; if both run, starter promises list names the conversation, and starter show tells its state",
-			"%s open, %d of them late, the oldest for %s", count(n.Open, "promise"), n.Late, span(e.Clock().Sub(n.Oldest)))
+		return warn("start a starter and a worker; if both run, starter promises list names the conversation, and "+
+			"starter show tells its state",
+			"%s open, %d of them late, the oldest for %s", count(n.Open, "promise"), n.Late,
+			span(e.Clock().Sub(n.Oldest)))
 	}
 	return ok("%s open, none late", count(n.Open, "promise"))
 }
@@ -237,7 +249,8 @@ func (e *examination) unfinished(ctx context.Context) Finding {
 	case oldest.Decision.IsZero(), age < maxUnfinished:
 		return ok("nobody waits for more than %s", span(maxUnfinished))
 	default:
-		return warn("if no other check says why: starter show and the channel tells its state; Myao work unfinished in docs/alerts.md",
+		return warn("if no other check says why: starter show and the channel tells its state; Myao work unfinished "+
+			"in docs/alerts.md",
 			"in %s nothing has come of a message to the bot, or of its own yes, for %s", oldest.Conversation, span(age))
 	}
 }
@@ -257,7 +270,8 @@ func (e *examination) lost(ctx context.Context) Finding {
 		named = append(named[:maxNamed], "and more")
 	}
 	return warn("look at the last files and links there, and at the workers' memory and log: \"an attempt never ended\"",
-		"for these conversations work of the last day never ended: their workers died, or it hung: %s", strings.Join(named, ", "))
+		"for these conversations work of the last day never ended: their workers died, or it hung: %s",
+		strings.Join(named, ", "))
 }
 
 // muted tells whether somebody has muted the bot in the whole workspace.
@@ -272,7 +286,8 @@ func (e *examination) muted(ctx context.Context) Finding {
 	case len(mutes) == 0:
 		return ok("the bot is not muted everywhere")
 	}
-	return warn("starter unmute --everywhere, or /myao go by an operator", "the bot is muted everywhere, since %s by %s: it answers nobody",
+	return warn("starter unmute --everywhere, or /myao go by an operator",
+		"the bot is muted everywhere, since %s by %s: it answers nobody",
 		mutes[0].At.In(e.Config.Location()).Format("2006-01-02 15:04:05 MST"), timeline.Plain(mutes[0].By))
 }
 
@@ -291,9 +306,11 @@ func (e *examination) searchIndex(ctx context.Context) Finding {
 	if state.Oldest.IsZero() {
 		return ok("has all messages, about %d", state.Messages)
 	}
-	said := fmt.Sprintf("has about %s, and has yet to get those stored since %s", count(int(state.Messages), "message"), state.Oldest.UTC().Format(time.RFC3339))
+	said := fmt.Sprintf("has about %s, and has yet to get those stored since %s", count(int(state.Messages), "message"),
+		state.Oldest.UTC().Format(time.RFC3339))
 	if e.Clock().Sub(state.Oldest) > maxIndexLag {
-		return warn("start the starter; if one runs, wait: its log tells how far it is, or why it does not get on", "%s", said)
+		return warn("start the starter; if one runs, wait: its log tells how far it is, or why it does not get on",
+			"%s", said)
 	}
 	return ok("%s", said)
 }

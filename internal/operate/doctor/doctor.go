@@ -117,7 +117,8 @@ func (d Doctor) ExamineOnly(ctx context.Context, prefixes ...string) []Finding {
 	var only []check
 	for _, c := range e.checks() {
 		chosen := slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(c.name, prefix) })
-		needed := c.needs == "" || slices.ContainsFunc(only, func(earlier check) bool { return earlier.name == c.needs })
+		needed := c.needs == "" || slices.ContainsFunc(only,
+			func(earlier check) bool { return earlier.name == c.needs })
 		if chosen && needed {
 			only = append(only, c)
 		}
@@ -157,7 +158,8 @@ func (e *examination) checks() []check {
 		check{name: "schedules", needs: "namespace", timeout: scheduleTimeout, run: e.schedules},
 		check{name: "memory", needs: "schedules", timeout: scheduleTimeout, run: e.lastRun(temporal.MemorySchedule)},
 		check{name: "catch-up", needs: "schedules", timeout: scheduleTimeout, run: e.lastRun(temporal.CatchUpSchedule)},
-		check{name: "retention runs", needs: "schedules", timeout: scheduleTimeout, run: e.lastRun(temporal.RetentionSchedule)},
+		check{name: "retention runs", needs: "schedules", timeout: scheduleTimeout,
+			run: e.lastRun(temporal.RetentionSchedule)},
 		check{name: "database", run: e.database},
 		check{name: "database writes", needs: "database", run: e.writes})
 	if _, ok := e.Config.Database.SQLitePath(); ok {
@@ -177,7 +179,8 @@ func (e *examination) checks() []check {
 	checks = append(checks, check{name: "model calls", needs: "migrations", run: e.calls})
 	checks = append(checks, e.servers()...)
 	checks = append(checks, check{name: "templates", run: e.templates})
-	return append(checks, check{name: "encryption", run: e.encryption}, check{name: "unfinished", needs: "migrations", run: e.unfinished})
+	return append(checks, check{name: "encryption", run: e.encryption}, check{name: "unfinished", needs: "migrations",
+		run: e.unfinished})
 }
 
 // runChecks runs checks concurrently. A check waits for the one that it needs.

@@ -93,9 +93,11 @@ func unreachable(base string, public bool, err error) Finding {
 	var certificate *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &certificate):
-		return fail("install a certificate for this name from a public authority; Slack accepts no other", "%v", certificate)
+		return fail("install a certificate for this name from a public authority; Slack accepts no other", "%v",
+			certificate)
 	case !public && errors.Is(err, syscall.ECONNREFUSED):
-		return warn("start the starter, or give the address at which Slack reaches it: --url https://…", "no starter at %s", base)
+		return warn("start the starter, or give the address at which Slack reaches it: --url https://…",
+			"no starter at %s", base)
 	}
 	return fail("start the starter, and make sure that DNS, proxies and firewalls lead to it", "%v", err)
 }
@@ -117,9 +119,11 @@ func (e *examination) door(ctx context.Context) Finding {
 		case answer.status == http.StatusNotFound:
 			return fail("forward all of /slack/ to the starter", "%s is not found (404)", base+path)
 		case answer.status/100 == 2:
-			return fail("forward requests to the starter unchanged, with their headers", "%s accepts an unsigned request (%d)", base+path, answer.status)
+			return fail("forward requests to the starter unchanged, with their headers",
+				"%s accepts an unsigned request (%d)", base+path, answer.status)
 		case answer.status != http.StatusUnauthorized:
-			return fail("forward all of /slack/ to the starter", "%s answers %d, but the starter would answer 401", base+path, answer.status)
+			return fail("forward all of /slack/ to the starter", "%s answers %d, but the starter would answer 401",
+				base+path, answer.status)
 		}
 	}
 	return ok("unsigned events, shortcuts and commands are refused")

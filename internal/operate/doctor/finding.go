@@ -44,7 +44,10 @@ func redactedLine(s string, secrets []string) string {
 	for _, secret := range secrets {
 		s = strings.ReplaceAll(s, secret, "(hidden)")
 	}
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }), " ")
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool {
+		return unicode.IsControl(r) || r == '\u2028' ||
+			r == '\u2029'
+	}), " ")
 	if r := []rune(s); len(r) > maxMessage {
 		s = string(r[:maxMessage]) + "…"
 	}

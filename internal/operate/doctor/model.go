@@ -107,7 +107,10 @@ func (e *examination) models() []check {
 	for _, u := range uses(e.Config) {
 		c := check{name: "model " + string(u.Provider), run: func(ctx context.Context) Finding {
 			f := e.model(ctx, u)
-			if f.Status == Fail && !slices.ContainsFunc(u.users, func(user string) bool { return !inShadow(user) && !strings.HasSuffix(user, fallback) }) {
+			if f.Status == Fail && !slices.ContainsFunc(u.users, func(user string) bool {
+				return !inShadow(user) &&
+					!strings.HasSuffix(user, fallback)
+			}) {
 				f.Status = Warn // the bot works without
 			}
 			return f
@@ -164,7 +167,8 @@ func (e *examination) model(ctx context.Context, u use) Finding {
 	took := e.Clock().Sub(began).Round(time.Millisecond)
 	switch {
 	case err == nil && withoutTools:
-		return warn("use a model for agents.response that takes tools (some servers have to be started for it), or do without: nothing is looked up",
+		return warn("use a model for agents.response that takes tools (some servers have to be started for it), or "+
+			"do without: nothing is looked up",
 			"for %s: answers after %s, %d tokens in, %d out, but takes no tools", users, took, used.Input, used.Output)
 	case err == nil, errors.Is(err, llm.ErrCut), errors.Is(err, llm.ErrBlocked):
 		return ok("for %s: answers after %s, %d tokens in, %d out", users, took, used.Input, used.Output)
@@ -179,9 +183,11 @@ func (e *examination) model(ctx context.Context, u use) Finding {
 	case errors.Is(err, llm.ErrRateLimited):
 		return warn("try again later, or raise the provider's limit", "for %s: %v", users, err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return fail("try again if the server had to load the model first; else make sure that this machine can reach the provider", "for %s: no answer in %s", users, modelTimeout)
+		return fail("try again if the server had to load the model first; else make sure that this machine can reach "+
+			"the provider", "for %s: no answer in %s", users, modelTimeout)
 	}
-	return fail(e.address(u, "make sure that this machine can reach the provider, and check its status page"), "for %s: %v", users, err)
+	return fail(e.address(u, "make sure that this machine can reach the provider, and check its status page"),
+		"for %s: %v", users, err)
 }
 
 // The fixes for what a provider refuses for good.
@@ -192,7 +198,8 @@ func keyFix(apiKey string) string {
 }
 
 func (e *examination) invalidFix(u use) string {
-	return e.address(u, "make sure that the provider has a model of this name and accepts the settings of agents."+u.name)
+	return e.address(u, "make sure that the provider has a model of this name and accepts the settings of agents."+
+		u.name)
 }
 
 // maxDelay is the longest delay that the probe's verdict may have, in seconds.
@@ -202,7 +209,8 @@ const maxDelay = 600
 // tool, else a text. No request can be both of the first.
 func probes(u use) []llm.Request {
 	plain := llm.Request{
-		Purpose: llm.PurposeResponse, Model: u.Model, System: "You are tried out.", Prompt: "Answer with the single word: ready",
+		Purpose: llm.PurposeResponse, Model: u.Model, System: "You are tried out.",
+		Prompt:          "Answer with the single word: ready",
 		MaxOutputTokens: u.MaxOutputTokens, Temperature: u.Temperature,
 	}
 	var all []llm.Request
@@ -217,7 +225,8 @@ func probes(u use) []llm.Request {
 	}) {
 		r := plain
 		r.Prompt = "Call the tool ready, or answer with the single word: ready"
-		r.Tools = []llm.Tool{{Name: "ready", Description: "Tells that you are ready.", Schema: json.RawMessage(`{"type":"object","properties":{}}`)}}
+		r.Tools = []llm.Tool{{Name: "ready", Description: "Tells that you are ready.",
+			Schema: json.RawMessage(`{"type":"object","properties":{}}`)}}
 		all = append(all, r)
 	}
 	if len(all) == 0 {
@@ -277,7 +286,8 @@ func (e *examination) encryption(context.Context) Finding {
 		}
 	}
 	if settings.ActiveKey == "" {
-		return warn("set encryption.active_key to one of them", "%s, but none is active: nothing new is encrypted", count(len(settings.Keys), "key"))
+		return warn("set encryption.active_key to one of them", "%s, but none is active: nothing new is encrypted",
+			count(len(settings.Keys), "key"))
 	}
 	if !settings.BindPayloads {
 		return warn("set encryption.bind_payloads to true, when no program of before it is needed any more",

@@ -19,7 +19,8 @@ import (
 func (e *examination) token(ctx context.Context) Finding {
 	own, err := e.Slack.Identity(ctx)
 	if err != nil {
-		return e.slackFailed(err, "set slack.bot_token to the Bot User OAuth Token (xoxb-…) under OAuth & Permissions; each installation of the app has its own")
+		return e.slackFailed(err, "set slack.bot_token to the Bot User OAuth Token (xoxb-…) under OAuth & "+
+			"Permissions; each installation of the app has its own")
 	}
 	e.own = own
 	if e.tokenInfo, err = e.Slack.TokenInfo(ctx); err != nil {
@@ -28,7 +29,8 @@ func (e *examination) token(ctx context.Context) Finding {
 	if own.OrgID != "" {
 		// users.conversations needs a team_id then (docs.slack.dev/reference/methods/users.conversations).
 		return warn("install the app in a single workspace, and set slack.bot_token to that installation's token",
-			"the app is installed for the whole of organisation %s (%s): Slack lists none of its channels, so there is no catch-up", own.TeamName, own.OrgID)
+			"the app is installed for the whole of organisation %s (%s): Slack lists none of its channels, so there "+
+				"is no catch-up", own.TeamName, own.OrgID)
 	}
 	return ok("workspace %s (%s), bot %s (%s)", own.TeamName, own.TeamID, own.Name, own.UserID)
 }
@@ -40,7 +42,8 @@ func (e *examination) slackFailed(err error, refused string) Finding {
 	var failed *slack.Error
 	switch {
 	case errors.As(err, &failed) && failed.Revoked():
-		fix = "install the app again, set slack.bot_token to the token of the new installation, and restart the programs"
+		fix = "install the app again, set slack.bot_token to the token of the new installation, and restart the " +
+			"programs"
 	case failed != nil && failed.Kind != slack.Final:
 		address := "Slack"
 		if u, err := url.Parse(e.Config.Slack.APIURL); err == nil {
@@ -58,7 +61,8 @@ func (e *examination) scopes(context.Context) Finding {
 	}
 	var missing []string
 	report := warn
-	extra := slices.DeleteFunc(slices.Clone(e.tokenInfo.Scopes), func(has string) bool { return has == manifest.AgentScope })
+	extra := slices.DeleteFunc(slices.Clone(e.tokenInfo.Scopes),
+		func(has string) bool { return has == manifest.AgentScope })
 	for _, s := range manifest.Scopes(e.Config) {
 		extra = slices.DeleteFunc(extra, func(has string) bool { return has == s.Name })
 		if !slices.Contains(e.tokenInfo.Scopes, s.Name) {
@@ -75,7 +79,8 @@ func (e *examination) scopes(context.Context) Finding {
 	if len(missing) == 0 {
 		return ok("the token has every scope that it needs%s", also)
 	}
-	return report("add them under OAuth & Permissions and install the app again; or paste the output of starter manifest under App Manifest",
+	return report("add them under OAuth & Permissions and install the app again; or paste the output of starter "+
+		"manifest under App Manifest",
 		"missing: %s%s", strings.Join(missing, ", "), also)
 }
 
@@ -88,7 +93,8 @@ func (e *examination) threadStatus(ctx context.Context) Finding {
 	case !errors.As(err, &failed), failed.Kind == slack.Final && !failed.Anywhere():
 		return ok("the app may show in a thread what it is doing")
 	case failed.Anywhere():
-		return warn("give the app the scope chat:write, or assistant:write where Slack still asks for that, and install it again; or set slack.status to false",
+		return warn("give the app the scope chat:write, or assistant:write where Slack still asks for that, and "+
+			"install it again; or set slack.status to false",
 			"nobody sees that the bot has heard them until it answers: %v", err)
 	}
 	return skip("Slack does not say whether the app may show what it is doing: %v", err)
@@ -99,7 +105,8 @@ func (e *examination) threadStatus(ctx context.Context) Finding {
 func (e *examination) home(ctx context.Context) Finding {
 	err := e.Slack.PublishHome(ctx, e.own.UserID, []slack.HomeSection{{Text: e.own.Name}})
 	if refused, ok := errors.AsType[*slack.Error](err); ok && refused.Code == "not_enabled" {
-		return warn("enable the Home tab under App Home, and the event app_home_opened under Event Subscriptions; or paste the output of starter manifest under App Manifest",
+		return warn("enable the Home tab under App Home, and the event app_home_opened under Event Subscriptions; or "+
+			"paste the output of starter manifest under App Manifest",
 			"the app has no Home tab")
 	}
 	return ok("not refused. Slack does not say which events the app gets: compare them with those of starter manifest")
@@ -141,7 +148,8 @@ func (e *examination) channels(ctx context.Context) Finding {
 			return e.slackFailed(err, "see the check slack scopes")
 		}
 		for _, c := range got.Channels {
-			if key := e.Config.ChannelKey(config.ChannelFacts{Name: c.Name}); key != "" && e.Config.ChannelKey(config.ChannelFacts{ID: c.ID}) != "" {
+			if key := e.Config.ChannelKey(config.ChannelFacts{Name: c.Name}); key != "" &&
+				e.Config.ChannelKey(config.ChannelFacts{ID: c.ID}) != "" {
 				unused = append(unused, key)
 			}
 			delete(named, c.ID)
@@ -164,11 +172,13 @@ func (e *examination) channels(ctx context.Context) Finding {
 	}
 	var wrong, fix []string
 	if len(unused) > 0 {
-		wrong = append(wrong, "these channels have settings under their ids too, which win; the settings under their names are not used: "+strings.Join(unused, ", "))
+		wrong = append(wrong, "these channels have settings under their ids too, which win; the settings under their "+
+			"names are not used: "+strings.Join(unused, ", "))
 		fix = append(fix, "put all settings of a channel under its id")
 	}
 	if len(named) > 0 {
-		wrong = append(wrong, fmt.Sprintf("the bot is in %s%s, but not in: %s", more, count(channels, "channel"), strings.Join(slices.Sorted(maps.Keys(named)), ", ")))
+		wrong = append(wrong, fmt.Sprintf("the bot is in %s%s, but not in: %s", more, count(channels, "channel"),
+			strings.Join(slices.Sorted(maps.Keys(named)), ", ")))
 		fix = append(fix, invite+", or correct the name in the configuration")
 	}
 	if len(wrong) > 0 {
@@ -190,15 +200,19 @@ func (e *examination) socket(ctx context.Context) Finding {
 	s := slack.NewSocket(slack.SocketConfig{AppToken: string(e.Config.Slack.AppToken), APIURL: e.Config.Slack.APIURL})
 	connections, err := s.Check(ctx)
 	if refused := (*slack.Error)(nil); err != nil && !errors.As(err, &refused) {
-		return fail("let the starter connect to wss://wss-primary.slack.com, through HTTPS_PROXY if there is one; and see that Socket Mode is on", "%v", err)
+		return fail("let the starter connect to wss://wss-primary.slack.com, through HTTPS_PROXY if there is one; "+
+			"and see that Socket Mode is on", "%v", err)
 	}
 	if err != nil {
-		return e.slackFailed(err, "set slack.app_token to a token (xapp-…) with the scope connections:write, under Basic Information, "+
+		return e.slackFailed(err, "set slack.app_token to a token (xapp-…) with the scope connections:write, under "+
+			"Basic Information, "+
 			"App-Level Tokens; and enable Socket Mode under Socket Mode")
 	}
 	if connections >= slack.MaxConnections {
-		return fail("stop the other programs that use slack.app_token, or make a new app-level token and revoke this one",
-			"%d connections are open, as many as an app may have: who else uses this app token? Each gets some of the events, commands and clicks", connections)
+		return fail("stop the other programs that use slack.app_token, or make a new app-level token and revoke this "+
+			"one",
+			"%d connections are open, as many as an app may have: who else uses this app token? Each gets some of "+
+				"the events, commands and clicks", connections)
 	}
 	return ok("Slack accepts the app token and offers a connection; connections open with it: %d", connections)
 }

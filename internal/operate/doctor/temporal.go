@@ -57,7 +57,8 @@ func (e *examination) resolve(ctx context.Context) error {
 
 // namespace checks that the namespace exists, and reports its retention.
 func (e *examination) namespace(ctx context.Context) Finding {
-	d, err := e.temporal.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: e.Namespace})
+	d, err := e.temporal.WorkflowService().
+		DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: e.Namespace})
 	var (
 		missing *serviceerror.NamespaceNotFound
 		denied  *serviceerror.PermissionDenied
@@ -65,13 +66,15 @@ func (e *examination) namespace(ctx context.Context) Finding {
 	)
 	switch {
 	case errors.As(err, &missing), errors.As(err, &nothing):
-		fix := fmt.Sprintf("temporal operator namespace create --namespace %s --retention 72h, or set TEMPORAL_NAMESPACE to another one", e.Namespace)
+		fix := fmt.Sprintf("temporal operator namespace create --namespace %s --retention 72h, or set "+
+			"TEMPORAL_NAMESPACE to another one", e.Namespace)
 		if e.cloud() {
 			fix = "create it in the Cloud's web page or with tcld namespace create; TEMPORAL_NAMESPACE is NAME.ACCOUNT"
 		}
 		return fail(fix, "%s does not exist", e.Namespace)
 	case errors.As(err, &denied):
-		return fail("use an API key (TEMPORAL_API_KEY) or a certificate that has access to the namespace", "%s: %v", e.Namespace, err)
+		return fail("use an API key (TEMPORAL_API_KEY) or a certificate that has access to the namespace", "%s: %v",
+			e.Namespace, err)
 	case err != nil:
 		return fail("check the Temporal server", "%s: %v", e.Namespace, err)
 	}
@@ -79,7 +82,8 @@ func (e *examination) namespace(ctx context.Context) Finding {
 		return fail("set TEMPORAL_NAMESPACE to another one", "%s is %s", e.Namespace, strings.ToLower(state.String()))
 	}
 	e.reportsProblems = d.GetNamespaceInfo().GetCapabilities().GetReportedProblemsSearchAttribute()
-	return ok("%s, keeps closed workflows for %s", e.Namespace, span(d.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()))
+	return ok("%s, keeps closed workflows for %s", e.Namespace, span(d.GetConfig().GetWorkflowExecutionRetentionTtl().
+		AsDuration()))
 }
 
 // attributes checks the search attributes. Without them only the lists of the Web UI and of
@@ -87,7 +91,8 @@ func (e *examination) namespace(ctx context.Context) Finding {
 func (e *examination) attributes(ctx context.Context) Finding {
 	known, _, err := temporal.Attributes(ctx, e.temporal, e.Namespace)
 	if err != nil {
-		return warn("make sure that these exist with the type Keyword: "+strings.Join(conversation.Attributes, ", "), "the server does not list them: %v", err)
+		return warn("make sure that these exist with the type Keyword: "+strings.Join(conversation.Attributes, ", "),
+			"the server does not list them: %v", err)
 	}
 	var missing []string
 	command := "temporal operator search-attribute create --namespace " + e.Namespace
@@ -98,7 +103,8 @@ func (e *examination) attributes(ctx context.Context) Finding {
 		kind, there := known[name]
 		switch {
 		case there && kind != enumspb.INDEXED_VALUE_TYPE_KEYWORD:
-			return fail(fmt.Sprintf("remove it (temporal operator search-attribute remove --namespace %s --name %s) and start the starter", e.Namespace, name),
+			return fail(fmt.Sprintf("remove it (temporal operator search-attribute remove --namespace %s --name %s) "+
+				"and start the starter", e.Namespace, name),
 				"%s has the type %s, but must be a Keyword", name, kind)
 		case there:
 		case e.cloud():
@@ -108,7 +114,8 @@ func (e *examination) attributes(ctx context.Context) Finding {
 		}
 	}
 	if len(missing) > 0 {
-		return warn("start the starter, which creates them if it has the right; else "+command, "missing: %s", strings.Join(missing, ", "))
+		return warn("start the starter, which creates them if it has the right; else "+command, "missing: %s",
+			strings.Join(missing, ", "))
 	}
 	return ok("%s", strings.Join(conversation.Attributes, ", "))
 }
@@ -149,7 +156,8 @@ func (e *examination) schedules(ctx context.Context) Finding {
 		return fail("start the starter, which creates them", "missing: %s", strings.Join(missing, ", "))
 	case len(paused) > 0:
 		id, _, _ := strings.Cut(paused[0], " ")
-		return warn(fmt.Sprintf("temporal schedule toggle --unpause --namespace %s --schedule-id %s --reason …", e.Namespace, id),
+		return warn(fmt.Sprintf("temporal schedule toggle --unpause --namespace %s --schedule-id %s --reason …",
+			e.Namespace, id),
 			"paused: %s", strings.Join(paused, ", "))
 	}
 	return ok("all %d exist, and none is paused", len(e.Schedules))
@@ -162,12 +170,14 @@ const maxNamed = 5
 // 1.30 (docs.temporal.io/search-attribute), after five attempts.
 func (e *examination) stuck(ctx context.Context) Finding {
 	if !e.reportsProblems {
-		return skip("this server does not report workflows whose tasks fail (1.30 or later does); look at the check unfinished, and at the alert MyaoWorkflowTasksFail")
+		return skip("this server does not report workflows whose tasks fail (1.30 or later does); look at the check " +
+			"unfinished, and at the alert MyaoWorkflowTasksFail")
 	}
 	const attribute = "TemporalReportedProblems"
 	r, err := e.temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 		Namespace: e.Namespace, PageSize: maxNamed + 1,
-		Query: "ExecutionStatus = 'Running' AND TaskQueue = '" + conversation.TaskQueue + "' AND " + attribute + " IN ('category=WorkflowTaskFailed', 'category=WorkflowTaskTimedOut')",
+		Query: "ExecutionStatus = 'Running' AND TaskQueue = '" + conversation.TaskQueue + "' AND " + attribute +
+			" IN ('category=WorkflowTaskFailed', 'category=WorkflowTaskTimedOut')",
 	})
 	if err != nil {
 		return fail("check the Temporal server", "%v", err)
@@ -176,7 +186,8 @@ func (e *examination) stuck(ctx context.Context) Finding {
 	for _, w := range r.GetExecutions() {
 		var problems []string // category=…, cause=WorkflowTaskFailedCause…
 		name := w.GetExecution().GetWorkflowId()
-		if converter.GetDefaultDataConverter().FromPayload(w.GetSearchAttributes().GetIndexedFields()[attribute], &problems) == nil && len(problems) > 0 {
+		if converter.GetDefaultDataConverter().FromPayload(w.GetSearchAttributes().GetIndexedFields()[attribute],
+			&problems) == nil && len(problems) > 0 {
 			_, cause, _ := strings.Cut(problems[len(problems)-1], "Cause")
 			name += " (" + cause + ")"
 		}
@@ -197,9 +208,11 @@ func (e *examination) stuck(ctx context.Context) Finding {
 // paused until somebody unpauses them.
 func (e *examination) paused(ctx context.Context) Finding {
 	var ids []string
-	for _, query := range []string{"ExecutionStatus = 'Paused'", "ExecutionStatus = 'Running' AND TemporalPauseInfo IS NOT NULL"} {
+	for _, query := range []string{"ExecutionStatus = 'Paused'",
+		"ExecutionStatus = 'Running' AND TemporalPauseInfo IS NOT NULL"} {
 		r, err := e.temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-			Namespace: e.Namespace, PageSize: maxNamed + 1, Query: query + " AND TaskQueue = '" + conversation.TaskQueue + "'",
+			Namespace: e.Namespace, PageSize: maxNamed + 1, Query: query + " AND TaskQueue = '" +
+				conversation.TaskQueue + "'",
 		})
 		var unknown *serviceerror.InvalidArgument
 		if err != nil && !errors.As(err, &unknown) { // a server that does not know the query cannot pause
@@ -215,7 +228,8 @@ func (e *examination) paused(ctx context.Context) Finding {
 	if len(ids) > maxNamed {
 		ids = append(ids[:maxNamed], "and more")
 	}
-	return warn(fmt.Sprintf("to see who paused it, and why: starter show, or temporal workflow describe; to resume it: temporal workflow unpause --namespace %[1]s --workflow-id …, "+
+	return warn(fmt.Sprintf("to see who paused it, and why: starter show, or temporal workflow describe; to resume "+
+		"it: temporal workflow unpause --namespace %[1]s --workflow-id …, "+
 		"or temporal activity unpause --namespace %[1]s --workflow-id … --activity-type …", e.Namespace),
 		"somebody has paused these workflows, or activities in them: %s", strings.Join(ids, ", "))
 }
@@ -240,13 +254,15 @@ func (e *examination) lastRun(schedule string) func(context.Context) Finding {
 			last = runs[len(runs)-1]
 		}
 		if overdue := e.overdue(d, last.ActualTime, e.Schedules[at]); overdue > 0 {
-			return warn("restart the starter, which updates the schedule; if that does not help, check the Temporal server",
+			return warn("restart the starter, which updates the schedule; if that does not help, check the Temporal "+
+				"server",
 				"no run has begun for %s, although one is due every %s", span(overdue), span(e.Schedules[at].Every))
 		}
 		if last.StartWorkflowResult == nil {
 			return ok("has not run yet")
 		}
-		return e.newestRun(ctx, last.StartWorkflowResult.WorkflowID, e.Clock().Sub(last.ActualTime), e.Schedules[at].Every)
+		return e.newestRun(ctx, last.StartWorkflowResult.WorkflowID, e.Clock().Sub(last.ActualTime),
+			e.Schedules[at].Every)
 	}
 }
 
@@ -294,7 +310,8 @@ func (e *examination) newestRun(ctx context.Context, id string, ago, every time.
 		}
 		// A result that cannot be read says nothing about the run: its key may be missing.
 		if err := e.temporal.GetWorkflow(ctx, id, "").Get(ctx, &done); err == nil && done.Failed > 0 {
-			return warn("see the workers' log; the next run tries again", "the last run, %s ago, failed in part: %d left out", span(ago), done.Failed)
+			return warn("see the workers' log; the next run tries again",
+				"the last run, %s ago, failed in part: %d left out", span(ago), done.Failed)
 		}
 	default:
 		return warn(describe, "the last run, %s ago, is %s", span(ago), state)

@@ -57,14 +57,17 @@ func (e *examination) workers(ctx context.Context) Finding {
 			idle = append(idle, q.name+" ("+q.what+")")
 			busy = append(busy, e.alive(beats, q.name, q.kind)...)
 		}
-		polled = append(polled, fmt.Sprintf("%s (%s) by %s, %s ago", q.name, q.what, count(len(found), "worker"), span(last)))
+		polled = append(polled, fmt.Sprintf("%s (%s) by %s, %s ago", q.name, q.what, count(len(found), "worker"),
+			span(last)))
 	}
 	if len(busy) > 0 {
-		return fail("see in the workers' log and in Temporal what their activities wait for: a tool, a model, the database; then restart them",
+		return fail("see in the workers' log and in Temporal what their activities wait for: a tool, a model, the "+
+			"database; then restart them",
 			"no worker polls %s, although these live: %s", strings.Join(idle, ", "), strings.Join(busy, ", "))
 	}
 	if len(idle) > 0 {
-		return fail(fmt.Sprintf("start a worker, with the same TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE (%s)", e.Namespace),
+		return fail(fmt.Sprintf("start a worker, with the same TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE (%s)",
+			e.Namespace),
 			"no worker polls %s", strings.Join(idle, ", "))
 	}
 	hosts := map[string]bool{}
@@ -73,11 +76,13 @@ func (e *examination) workers(ctx context.Context) Finding {
 	}
 	if _, file := e.Config.Database.SQLitePath(); file && len(hosts) > 1 {
 		return warn("use Postgres (database.url) for more than one machine",
-			"workers run on %s, but the database is a file on one machine", strings.Join(slices.Sorted(maps.Keys(hosts)), ", "))
+			"workers run on %s, but the database is a file on one machine",
+			strings.Join(slices.Sorted(maps.Keys(hosts)), ", "))
 	}
 	said := byVersion(versions) + "; last polled: " + strings.Join(polled, "; ")
 	if stale := e.stale(beats); len(stale) > 0 {
-		return warn("see whether these still run: they were killed, or hang, or do not reach Temporal; the server forgets them after some minutes",
+		return warn("see whether these still run: they were killed, or hang, or do not reach Temporal; the server "+
+			"forgets them after some minutes",
 			"%s; without a heartbeat for more than %s: %s", said, span(maxPollAge), strings.Join(stale, ", "))
 	}
 	return ok("%s", said)
@@ -115,14 +120,17 @@ func (e *examination) heartbeats(ctx context.Context) (beats []*workerpb.WorkerH
 }
 
 // alive tells of the workers of a queue that have sent a heartbeat lately, and how many of their slots are used.
-func (e *examination) alive(beats []*workerpb.WorkerHeartbeat, queue string, kind enumspb.TaskQueueType) (said []string) {
+func (e *examination) alive(beats []*workerpb.WorkerHeartbeat, queue string,
+	kind enumspb.TaskQueueType) (said []string) {
 	for _, h := range beats {
 		slots := h.GetActivityTaskSlotsInfo()
 		if kind == enumspb.TASK_QUEUE_TYPE_WORKFLOW {
 			slots = h.GetWorkflowTaskSlotsInfo()
 		}
-		if used := slots.GetCurrentUsedSlots(); h.GetTaskQueue() == queue && e.Clock().Sub(h.GetHeartbeatTime().AsTime()) < maxPollAge && used > 0 {
-			said = append(said, fmt.Sprintf("%s with %d of %d slots of %s in use", h.GetWorkerIdentity(), used, used+slots.GetCurrentAvailableSlots(), queue))
+		if used := slots.GetCurrentUsedSlots(); h.GetTaskQueue() == queue && e.Clock().
+			Sub(h.GetHeartbeatTime().AsTime()) < maxPollAge && used > 0 {
+			said = append(said, fmt.Sprintf("%s with %d of %d slots of %s in use", h.GetWorkerIdentity(), used,
+				used+slots.GetCurrentAvailableSlots(), queue))
 		}
 	}
 	return said

@@ -49,7 +49,8 @@ func Main(run func(ctx context.Context, args []string, stderr io.Writer) int) {
 
 // Run is Start for a program without commands: it reads the flag --config first. It returns the exit
 // status: 2 for wrong arguments, otherwise Start's.
-func Run(ctx context.Context, name string, args []string, stderr io.Writer, serve func(context.Context, Program) error) int {
+func Run(ctx context.Context, name string, args []string, stderr io.Writer,
+	serve func(context.Context, Program) error) int {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	path := flags.String("config", "config.yaml", "the configuration `FILE`")
@@ -90,7 +91,8 @@ func Start(ctx context.Context, name, path string, stderr io.Writer, serve func(
 const flushTimeout = 5 * time.Second
 
 // serveWithTelemetry serves with metrics and traces, and sends the last spans at the end.
-func (p Program) serveWithTelemetry(ctx context.Context, name string, serve func(context.Context, Program) error) error {
+func (p Program) serveWithTelemetry(ctx context.Context, name string,
+	serve func(context.Context, Program) error) error {
 	o := telemetry.Options{Program: name, Lookup: os.LookupEnv, Clock: time.Now, Logger: p.Logger}
 	if build, ok := debug.ReadBuildInfo(); ok {
 		o.Version, o.Revision = build.Main.Version, Revision(build)
@@ -122,7 +124,8 @@ func Command(ctx context.Context, name, path string, stderr io.Writer, do func(c
 
 // JudgeCommand is Command for one that asks the judgment's model and nothing else: no secrets of Slack
 // are needed, and templates are checked.
-func JudgeCommand(ctx context.Context, name, path string, stderr io.Writer, judge config.Judge, do func(context.Context, Program) error) int {
+func JudgeCommand(ctx context.Context, name, path string, stderr io.Writer, judge config.Judge,
+	do func(context.Context, Program) error) int {
 	c, err := config.LoadJudge(path, os.LookupEnv, judge, checkTemplates)
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, err)
@@ -131,10 +134,12 @@ func JudgeCommand(ctx context.Context, name, path string, stderr io.Writer, judg
 	return Program{Config: c}.command(ctx, name, stderr, do)
 }
 
-func (p Program) command(ctx context.Context, name string, stderr io.Writer, do func(context.Context, Program) error) int {
+func (p Program) command(ctx context.Context, name string, stderr io.Writer,
+	do func(context.Context, Program) error) int {
 	p.Logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if err := do(ctx, p); err != nil {
-		_, _ = fmt.Fprintf(stderr, "%s: %s\n", name, strings.Join(strings.FieldsFunc(err.Error(), unicode.IsControl), " "))
+		_, _ = fmt.Fprintf(stderr, "%s: %s\n", name, strings.Join(strings.FieldsFunc(err.Error(), unicode.IsControl),
+			" "))
 		return 1
 	}
 	return 0
@@ -194,7 +199,8 @@ func (p Program) OpenStore(ctx context.Context) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkMigrated(ctx, s, errors.New("run starter migrate, or start a starter or worker of this version to migrate it")); err != nil {
+	if err := checkMigrated(ctx, s,
+		errors.New("run starter migrate, or start a starter or worker of this version to migrate it")); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil

@@ -35,5 +35,6 @@ func Version() string {
 	if !ok {
 		return "unknown"
 	}
-	return fmt.Sprintf("myao %s, revision %s, %s, %s/%s", build.Main.Version, cmp.Or(Revision(build), "unknown"), build.GoVersion, runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("myao %s, revision %s, %s, %s/%s", build.Main.Version, cmp.Or(Revision(build), "unknown"),
+		build.GoVersion, runtime.GOOS, runtime.GOARCH)
 }

@@ -80,7 +80,8 @@ func (o *Operator) DropInChannel(ctx context.Context, team, channel, by, id stri
 // DropIn drops what waits in some conversations and reports each result once, one at a time. Each
 // may take the given time to answer. No conversation is started for it. id makes the orders
 // idempotent, as in Order. Once many in a row did not answer, the rest fails untried.
-func (o *Operator) DropIn(ctx context.Context, conversations []chat.Conversation, by, id string, each time.Duration, report func(DropResult)) {
+func (o *Operator) DropIn(ctx context.Context, conversations []chat.Conversation, by, id string, each time.Duration,
+	report func(DropResult)) {
 	var mu sync.Mutex
 	unanswered := 0
 	var group errgroup.Group
@@ -109,11 +110,13 @@ func (o *Operator) DropIn(ctx context.Context, conversations []chat.Conversation
 	_ = group.Wait() // none returns an error
 }
 
-func (o *Operator) drop(ctx context.Context, c chat.Conversation, order conversation.Order, id string, within time.Duration) (dropped bool, err error) {
+func (o *Operator) drop(ctx context.Context, c chat.Conversation, order conversation.Order, id string,
+	within time.Duration) (dropped bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	handle, err := o.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: c.ID(), UpdateID: id, UpdateName: conversation.UpdateDrop, Args: []any{order}, WaitForStage: client.WorkflowUpdateStageCompleted,
+		WorkflowID: c.ID(), UpdateID: id, UpdateName: conversation.UpdateDrop, Args: []any{order},
+		WaitForStage: client.WorkflowUpdateStageCompleted,
 	})
 	if err == nil {
 		err = handle.Get(ctx, nil)

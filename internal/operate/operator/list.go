@@ -91,7 +91,8 @@ func (o *Operator) Conversations(ctx context.Context, f Filter) ([]Listed, error
 	if len(all) == 0 && len(f.Phases) > 0 {
 		// The server knows phases from the worker, and nothing about what came since a worker last
 		// ran.
-		if all, err = o.running(ctx, Filter{Team: f.Team, Channel: f.Channel, Channels: f.Channels, Limit: f.Limit}); err != nil {
+		if all, err = o.running(ctx, Filter{Team: f.Team, Channel: f.Channel, Channels: f.Channels,
+			Limit: f.Limit}); err != nil {
 			return nil, o.classify(ctx, err)
 		}
 		asked = min(1, len(all))
@@ -106,7 +107,10 @@ func (o *Operator) Conversations(ctx context.Context, f Filter) ([]Listed, error
 	}
 	o.queryAll(ctx, all[asked:])
 	if len(f.Phases) > 0 {
-		all = slices.DeleteFunc(all, func(l Listed) bool { return !l.phaseUnknown() && !slices.Contains(f.Phases, l.Phase) })
+		all = slices.DeleteFunc(all, func(l Listed) bool {
+			return !l.phaseUnknown() &&
+				!slices.Contains(f.Phases, l.Phase)
+		})
 	}
 	slices.SortStableFunc(all, byDue)
 	return all[:min(f.Limit, len(all))], nil
@@ -163,7 +167,8 @@ func (o *Operator) listByStatus(ctx context.Context, f Filter, status string) ([
 		return o.list(ctx, where, f, queryLimit)
 	}
 	// A conversation that began before the server knew the attributes has none.
-	for name, value := range map[string]string{conversation.AttributeTeam: f.Team, conversation.AttributeChannel: f.Channel} {
+	for name, value := range map[string]string{conversation.AttributeTeam: f.Team,
+		conversation.AttributeChannel: f.Channel} {
 		if value != "" {
 			where += fmt.Sprintf(" AND (%s = %s OR %s IS NULL)", name, quoted(value), name)
 		}
@@ -173,7 +178,8 @@ func (o *Operator) listByStatus(ctx context.Context, f Filter, status string) ([
 		for i, id := range f.Channels {
 			in[i] = quoted(id)
 		}
-		where += fmt.Sprintf(" AND (%s IN (%s) OR %[1]s IS NULL)", conversation.AttributeChannel, strings.Join(in, ", "))
+		where += fmt.Sprintf(" AND (%s IN (%s) OR %[1]s IS NULL)", conversation.AttributeChannel,
+			strings.Join(in, ", "))
 	}
 	const unknown = conversation.AttributePhase + " IS NULL"
 	idle := quoted(string(conversation.Idle))
@@ -222,7 +228,8 @@ func (o *Operator) list(ctx context.Context, query string, f Filter, most int) (
 		for _, info := range r.GetExecutions() {
 			id := info.GetExecution().GetWorkflowId()
 			c, err := chat.ParseConversation(id)
-			if err != nil || (f.Team != "" && c.Team != f.Team) || (f.Channel != "" && c.Channel != f.Channel) || (f.Channels != nil && !wanted[c.Channel]) {
+			if err != nil || (f.Team != "" && c.Team != f.Team) || (f.Channel != "" && c.Channel != f.Channel) ||
+				(f.Channels != nil && !wanted[c.Channel]) {
 				continue
 			}
 			found = append(found, Listed{

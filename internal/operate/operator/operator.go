@@ -77,7 +77,8 @@ func Open(ctx context.Context, c client.Client, namespace string, db *store.Stor
 // carried out. A conversation that does not run is started for it and ends automatically. id makes
 // the order idempotent: repeated under the same id it is carried out once; "" means a new one. It
 // returns a *Refused, a *PausedError, ErrNoWorker or ErrNoServer.
-func (o *Operator) Order(ctx context.Context, c chat.Conversation, update string, order conversation.Order, id string) error {
+func (o *Operator) Order(ctx context.Context, c chat.Conversation, update string, order conversation.Order,
+	id string) error {
 	if id == "" {
 		id = uuid.NewString()
 	}
@@ -107,7 +108,8 @@ func (o *Operator) Order(ctx context.Context, c chat.Conversation, update string
 	}
 }
 
-func (o *Operator) order(ctx context.Context, start client.StartWorkflowOptions, in conversation.Input, update client.UpdateWorkflowOptions) error {
+func (o *Operator) order(ctx context.Context, start client.StartWorkflowOptions, in conversation.Input,
+	update client.UpdateWorkflowOptions) error {
 	handle, err := o.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
 		StartWorkflowOperation: o.Client.NewWithStartWorkflowOperation(start, conversation.WorkflowType, in),
 		UpdateOptions:          update,
@@ -167,7 +169,8 @@ func (o *Operator) unwritable(ctx context.Context) error {
 // under way, it changes nothing. It returns ErrNoServer like Order.
 func (o *Operator) Introduce(ctx context.Context, c chat.Conversation, reply string) error {
 	_, err := o.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: "introduce/" + c.Team + "/" + c.Channel, TaskQueue: conversation.TaskQueue, StaticSummary: "introduces the bot in a channel",
+		ID: "introduce/" + c.Team + "/" + c.Channel, TaskQueue: conversation.TaskQueue,
+		StaticSummary:            "introduces the bot in a channel",
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 	}, temporal.IntroductionWorkflow, map[string]string{"reply": reply})
 	if err != nil {
@@ -181,7 +184,8 @@ func (o *Operator) Introduce(ctx context.Context, c chat.Conversation, reply str
 // ErrNoServer like Order.
 func (o *Operator) ForgetPerson(ctx context.Context, p chat.Person) error {
 	_, err := o.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: "forget-person/" + store.PersonKey(p), TaskQueue: conversation.TaskQueue, StaticSummary: "takes a person out of the database",
+		ID: "forget-person/" + store.PersonKey(p), TaskQueue: conversation.TaskQueue,
+		StaticSummary:            "takes a person out of the database",
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 	}, temporal.ForgetPersonWorkflow, p)
 	if err != nil {

@@ -34,7 +34,8 @@ func (e *PausedError) Error() string { return e.WorkflowID + " is paused" }
 func pauses(run *workflowservice.DescribeWorkflowExecutionResponse) (all []Pause, whole bool) {
 	if run.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_PAUSED {
 		info := run.GetWorkflowExtendedInfo().GetPauseInfo()
-		all, whole = append(all, Pause{At: info.GetPausedTime().AsTime(), By: info.GetIdentity(), Reason: info.GetReason()}), true
+		all, whole = append(all, Pause{At: info.GetPausedTime().AsTime(), By: info.GetIdentity(),
+			Reason: info.GetReason()}), true
 	}
 	for _, a := range run.GetPendingActivities() {
 		if a.GetPaused() {

@@ -33,7 +33,8 @@ type Slack interface {
 	Identity(ctx context.Context) (slack.Identity, error)
 	Delete(ctx context.Context, channel, ts string) (existed bool, err error)
 	Unreact(ctx context.Context, channel, ts, name string) (existed bool, err error)
-	FindPost(ctx context.Context, channel, threadTS, oldest, key string, own slack.Identity) (ts string, found bool, err error)
+	FindPost(ctx context.Context, channel, threadTS, oldest, key string, own slack.Identity) (ts string, found bool,
+		err error)
 }
 
 // Retractor retracts messages.
@@ -97,7 +98,8 @@ func (r Retractor) Retract(ctx context.Context, o Order) (Result, error) {
 // order records the order and carries it out. Without a reply it is about the message alone.
 func (r Retractor) order(ctx context.Context, o Order, known chat.Message, reply string) (Result, error) {
 	order := store.Order{
-		ID: o.ID, Scope: chat.Scope{Team: o.Team, Channel: o.Channel, Thread: known.ThreadTS}, Kind: "retract", By: o.By, Subject: o.TS,
+		ID: o.ID, Scope: chat.Scope{Team: o.Team, Channel: o.Channel, Thread: known.ThreadTS}, Kind: "retract",
+		By: o.By, Subject: o.TS,
 	}
 	if err := r.Store.Retract(ctx, reply, order); err != nil {
 		return Result{}, err
@@ -197,7 +199,8 @@ func (r Retractor) whole(ctx context.Context, reply, by string) (done Result, er
 			if err != nil {
 				return done, err
 			}
-			m := chat.Message{Team: p.Team, Channel: p.Channel, TS: p.SentTS, ThreadTS: p.Thread, UserID: own.UserID, BotID: own.BotID}
+			m := chat.Message{Team: p.Team, Channel: p.Channel, TS: p.SentTS, ThreadTS: p.Thread, UserID: own.UserID,
+				BotID: own.BotID}
 			if err := r.Store.MarkRetracted(ctx, p.Key, m); err != nil {
 				return done, err
 			}

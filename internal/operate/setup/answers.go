@@ -117,7 +117,8 @@ func (a answers) yaml() ([]byte, error) {
 	defaults := config.Default()
 	for _, v := range a.secrets() {
 		key := map[string][]string{
-			botTokenVariable: {"slack", "bot_token"}, signingSecretVariable: {"slack", "signing_secret"}, appTokenVariable: {"slack", "app_token"},
+			botTokenVariable: {"slack", "bot_token"}, signingSecretVariable: {"slack", "signing_secret"},
+			appTokenVariable: {"slack", "app_token"},
 		}[v.name]
 		if key == nil {
 			key = []string{"llm", string(a.provider), "api_key"}
@@ -134,7 +135,8 @@ func (a answers) yaml() ([]byte, error) {
 	for _, agent := range []struct {
 		name string
 		is   config.Agent
-	}{{"response", defaults.Agents.Response}, {"judgment", defaults.Agents.Judgment}, {"memory", defaults.Agents.Memory}} {
+	}{{"response", defaults.Agents.Response}, {"judgment", defaults.Agents.Judgment},
+		{"memory", defaults.Agents.Memory}} {
 		put(string(a.provider), string(agent.is.Provider), "agents", agent.name, "provider")
 		if a.provider == agent.is.Provider {
 			put(a.model, agent.is.Model, "agents", agent.name, "model")

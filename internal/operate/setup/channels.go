@@ -78,7 +78,8 @@ func (r *run) find(ctx context.Context, wanted []string) (found []slack.Channel,
 		}
 	}
 	if len(names) > 0 {
-		return nil, refuse("Slack shows the bot no channel %s. It shows the public ones, and the private ones that the bot was invited to. "+
+		return nil, refuse("Slack shows the bot no channel %s. It shows the public ones, and the private ones that "+
+			"the bot was invited to. "+
 			"Leave it out, or give the id of the channel", list(names))
 	}
 	return found, nil

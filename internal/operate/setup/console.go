@@ -74,7 +74,8 @@ func (c *console) askHidden(ctx context.Context, p prompt) (string, error) {
 	}
 	answer, err := c.line(ctx, p, true)
 	if err == nil && !plain(answer) {
-		return "", refuse("a token or a key has only letters, digits and signs, and neither spaces, quotes nor backslashes")
+		return "", refuse("a token or a key has only letters, digits and signs, and neither spaces, quotes nor " +
+			"backslashes")
 	}
 	return answer, err
 }
@@ -129,7 +130,10 @@ func printable(s string) string {
 // plain reports whether a secret can be written to .env in a form that every reader of such files
 // understands alike.
 func plain(secret string) bool {
-	return !strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`'"\`+"`", r) })
+	return !strings.ContainsFunc(secret, func(r rune) bool {
+		return r <= ' ' || r > '~' ||
+			strings.ContainsRune(`'"\`+"`", r)
+	})
 }
 
 // read reads a line, without echo if it is hidden. It ends with the context, too.

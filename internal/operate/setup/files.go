@@ -49,9 +49,11 @@ func (r *run) mayWrite(ctx context.Context, paths ...string) error {
 	case len(there) == 0 || r.Overwrite:
 		return nil
 	case r.yes:
-		return fmt.Errorf("%s: there already. --overwrite replaces it, and keeps the old one under the same name with .old", names)
+		return fmt.Errorf("%s: there already. --overwrite replaces it, and keeps the old one under the same name "+
+			"with .old", names)
 	}
-	answer, err := r.ask(ctx, prompt{text: names + ": there already. To replace, and keep the old under the same name with .old, type yes", optional: true})
+	answer, err := r.ask(ctx, prompt{text: names + ": there already. To replace, and keep the old under the same " +
+		"name with .old, type yes", optional: true})
 	if err != nil {
 		return err
 	}

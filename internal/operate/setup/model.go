@@ -43,7 +43,8 @@ func (r *run) askModel(ctx context.Context) error {
 			variable = keyVariable(provider.Name)
 			key = r.secretOf(variable)
 		}
-		given, err := r.askHidden(ctx, prompt{text: "Key", enter: key, variable: variable, optional: url != "" && provider.Name.Keyless()})
+		given, err := r.askHidden(ctx, prompt{text: "Key", enter: key, variable: variable, optional: url != "" &&
+			provider.Name.Keyless()})
 		if err != nil {
 			return err
 		}

@@ -71,7 +71,8 @@ func (s Setup) Run(ctx context.Context) error {
 		return err
 	}
 	r.say("Five questions; each answer is checked. Enter takes what stands in brackets, Ctrl-C ends.")
-	for _, question := range []func(context.Context) error{r.askEvents, r.askWorkspace, r.askModel, r.askLanguage, r.askChannels} {
+	for _, question := range []func(context.Context) error{r.askEvents, r.askWorkspace, r.askModel, r.askLanguage,
+		r.askChannels} {
 		r.say("")
 		if err := question(ctx); err != nil {
 			return fmt.Errorf("%w. %s and %s were not written", err, s.Path, r.path(envFile))
@@ -157,7 +158,8 @@ func (r *run) askEvents(ctx context.Context) error {
 		if r.events == socket {
 			return nil
 		}
-		if r.url, err = r.ask(ctx, prompt{text: "Public address, as https://myao.example.com", enter: r.url}); err != nil {
+		if r.url, err = r.ask(ctx, prompt{text: "Public address, as https://myao.example.com",
+			enter: r.url}); err != nil {
 			return err
 		}
 		if _, err := manifest.Base(r.url); err != nil {
@@ -207,12 +209,13 @@ func (r *run) writeManifest(ctx context.Context) error {
 // askWorkspace asks for the app's secrets.
 func (r *run) askWorkspace(ctx context.Context) error {
 	r.say("2. Which workspace? Its token says so: OAuth & Permissions, Bot User OAuth Token.")
-	if err := r.askSecret(ctx, &r.botToken, prompt{text: "Bot token, xoxb-…", variable: botTokenVariable}, func(token string) error {
-		if !strings.HasPrefix(token, "xoxb-") {
-			return refuse("a bot token begins with xoxb-; xoxp- is a person's, xapp- the app's")
-		}
-		return nil
-	}, "slack ", "home tab"); err != nil {
+	if err := r.askSecret(ctx, &r.botToken, prompt{text: "Bot token, xoxb-…", variable: botTokenVariable},
+		func(token string) error {
+			if !strings.HasPrefix(token, "xoxb-") {
+				return refuse("a bot token begins with xoxb-; xoxp- is a person's, xapp- the app's")
+			}
+			return nil
+		}, "slack ", "home tab"); err != nil {
 		return err
 	}
 	if own, err := r.client().Identity(ctx); err == nil { // Slack has just taken the token
@@ -220,19 +223,22 @@ func (r *run) askWorkspace(ctx context.Context) error {
 	}
 	if r.events == http {
 		r.say("   The signing secret is under Basic Information, App Credentials.")
-		return r.askSecret(ctx, &r.signingSecret, prompt{text: "Signing secret", variable: signingSecretVariable}, nil, signingSecret)
+		return r.askSecret(ctx, &r.signingSecret, prompt{text: "Signing secret", variable: signingSecretVariable}, nil,
+			signingSecret)
 	}
 	r.say("   The app token: Basic Information, App-Level Tokens, Generate, with the scope connections:write.")
-	return r.askSecret(ctx, &r.appToken, prompt{text: "App token, xapp-…", variable: appTokenVariable}, func(token string) error {
-		if !strings.HasPrefix(token, "xapp-") {
-			return refuse("an app token begins with xapp-")
-		}
-		return nil
-	}, "socket mode")
+	return r.askSecret(ctx, &r.appToken, prompt{text: "App token, xapp-…", variable: appTokenVariable},
+		func(token string) error {
+			if !strings.HasPrefix(token, "xapp-") {
+				return refuse("an app token begins with xapp-")
+			}
+			return nil
+		}, "socket mode")
 }
 
 // askSecret asks for a secret until its form is right and no check of the doctor fails.
-func (r *run) askSecret(ctx context.Context, secret *string, p prompt, form func(string) error, checks ...string) error {
+func (r *run) askSecret(ctx context.Context, secret *string, p prompt, form func(string) error,
+	checks ...string) error {
 	*secret = r.secretOf(p.variable)
 	return r.until(ctx, func() error {
 		p.enter = *secret
@@ -271,7 +277,8 @@ func (r *run) askLanguage(ctx context.Context) error {
 			r.language = string(chat.English)
 			return err
 		}
-		zone := cmp.Or(r.timeZone, map[string]string{string(chat.Japanese): "Asia/Tokyo"}[r.language], r.environmentZone())
+		zone := cmp.Or(r.timeZone, map[string]string{string(chat.Japanese): "Asia/Tokyo"}[r.language],
+			r.environmentZone())
 		if r.timeZone, err = r.ask(ctx, prompt{text: "Time zone, as Europe/Berlin", enter: zone}); err != nil {
 			return err
 		}
@@ -318,7 +325,8 @@ func (r *run) next() {
 	}
 	r.say("")
 	r.say("Wrote %s, and the secrets to %s. Next, in three terminals:", r.Path, r.path(envFile))
-	r.say("  make build temporal && mkdir -p -m 700 data && PATH=\"$PATH:.bin\" temporal server start-dev --db-filename data/temporal.db")
+	r.say("  make build temporal && mkdir -p -m 700 data && PATH=\"$PATH:.bin\" temporal server start-dev " +
+		"--db-filename data/temporal.db")
 	r.say("  set -a; . %s; set +a; .bin/starter%s", env, options)
 	r.say("  set -a; . %s; set +a; .bin/worker%s", env, options)
 	doctor := ".bin/starter doctor" + options

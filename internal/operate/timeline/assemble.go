@@ -15,7 +15,8 @@ import (
 
 // timeline assembles the rows. It is pure.
 func (r rows) timeline() Timeline {
-	s := Timeline{Conversation: r.conversation, ChannelName: r.channel.Name, MessageTS: r.options.MessageTS, Earlier: r.earlier, Entries: []Entry{}}
+	s := Timeline{Conversation: r.conversation, ChannelName: r.channel.Name, MessageTS: r.options.MessageTS,
+		Earlier: r.earlier, Entries: []Entry{}}
 	decisions := map[string]*Decision{}
 	for _, d := range r.decisions {
 		decisions[d.Key] = r.decision(d)
@@ -41,7 +42,8 @@ func (r rows) timeline() Timeline {
 	for _, d := range r.decisions {
 		ofPromise := d.Source == promiseSource && d.TriggerTS == r.options.MessageTS
 		if !one || about[d.Key] || ofPromise {
-			s.Entries = append(s.Entries, Entry{At: d.Decided(), Thread: threadOf(d.WorkflowID), Decision: decisions[d.Key]})
+			s.Entries = append(s.Entries, Entry{At: d.Decided(), Thread: threadOf(d.WorkflowID),
+				Decision: decisions[d.Key]})
 		}
 	}
 	for i, o := range slices.Concat(r.mutes, r.orders) {
@@ -64,7 +66,8 @@ func threadOf(workflowID string) string {
 
 func (r rows) message(m store.StoredMessage) Message {
 	message := Message{
-		TS: m.TS, User: cmp.Or(m.UserID, m.BotID), Name: cmp.Or(m.Name, r.users[m.UserID].Name), Own: m.Own, Bot: m.ByBot() && !m.Own,
+		TS: m.TS, User: cmp.Or(m.UserID, m.BotID), Name: cmp.Or(m.Name, r.users[m.UserID].Name), Own: m.Own,
+		Bot:    m.ByBot() && !m.Own,
 		Edited: m.Revision, Deleted: m.Deleted,
 	}
 	if r.options.Text {
@@ -72,7 +75,8 @@ func (r rows) message(m store.StoredMessage) Message {
 	}
 	for _, p := range r.changes {
 		if p.TS == m.TS && r.isOwn(p.WorkflowID, m) {
-			message.Changes = append(message.Changes, Change{Kind: string(p.Kind), Revision: p.Revision, By: p.By, Stored: p.Stored, Relayed: p.Relayed})
+			message.Changes = append(message.Changes, Change{Kind: string(p.Kind), Revision: p.Revision, By: p.By,
+				Stored: p.Stored, Relayed: p.Relayed})
 		}
 	}
 	return message
@@ -104,7 +108,8 @@ func (r rows) decision(d store.Decision) *Decision {
 	for _, st := range r.steps {
 		if st.Decision == d.Key {
 			decision.Steps = append(decision.Steps, Step{
-				Tool: st.Tool, Round: st.Round, State: st.State, Attempts: st.Attempts, Took: st.Took(), Size: st.Size, Failed: st.Failed, Proposal: r.proposal(st.ID), Promise: r.promise(st.ID),
+				Tool: st.Tool, Round: st.Round, State: st.State, Attempts: st.Attempts, Took: st.Took(), Size: st.Size,
+				Failed: st.Failed, Proposal: r.proposal(st.ID), Promise: r.promise(st.ID),
 			})
 		}
 	}
@@ -116,7 +121,8 @@ func (r rows) decision(d store.Decision) *Decision {
 	for _, p := range r.parts {
 		if p.Decision == d.Key {
 			part := Part{State: p.State, TS: p.SentTS, Attempts: p.Attempts, Error: p.Error, Reaction: p.Reaction}
-			if c, err := chat.ParseConversation(d.WorkflowID); err == nil && (p.Channel != c.Channel || p.Thread != c.Thread) {
+			if c, err := chat.ParseConversation(d.WorkflowID); err == nil &&
+				(p.Channel != c.Channel || p.Thread != c.Thread) {
 				part.Channel, part.Thread = p.Channel, p.Thread
 			}
 			decision.Parts = append(decision.Parts, part)
@@ -142,7 +148,8 @@ func (r rows) decision(d store.Decision) *Decision {
 // NewOpinion is an opinion with its cost.
 func NewOpinion(o store.Opinion, prices map[string]config.Price) Opinion {
 	return Opinion{o, o.Given(), priced(store.Call{
-		Purpose: "shadow", Model: o.Model, TokensIn: o.TokensIn, TokensOut: o.TokensOut, Latency: time.Duration(o.LatencyUS) * time.Microsecond, Error: o.Error,
+		Purpose: "shadow", Model: o.Model, TokensIn: o.TokensIn, TokensOut: o.TokensOut,
+		Latency: time.Duration(o.LatencyUS) * time.Microsecond, Error: o.Error,
 	}, prices)}
 }
 
@@ -175,7 +182,8 @@ func (r rows) proposal(step string) *Proposal {
 	}
 	p := r.proposals[i]
 	return &Proposal{
-		ID: p.ID, Server: p.Server, State: p.State, Lapses: p.Lapses(), By: p.DecidedBy, Decided: instant(p.DecidedUS), Began: instant(p.BeganUS), Ended: instant(p.EndedUS),
+		ID: p.ID, Server: p.Server, State: p.State, Lapses: p.Lapses(), By: p.DecidedBy, Decided: instant(p.DecidedUS),
+		Began: instant(p.BeganUS), Ended: instant(p.EndedUS),
 	}
 }
 
@@ -199,7 +207,8 @@ func (r rows) promise(id string) *Promise {
 	}
 	p := r.promises[i]
 	return &Promise{
-		ID: p.ID, State: p.State, AskedBy: p.Asker, Name: r.users[p.Asker].Name, Due: p.Due(), Every: p.Every, Number: p.Number, HeldUntil: p.Held(), By: p.EndedBy, Ended: p.Ended(),
+		ID: p.ID, State: p.State, AskedBy: p.Asker, Name: r.users[p.Asker].Name, Due: p.Due(), Every: p.Every,
+		Number: p.Number, HeldUntil: p.Held(), By: p.EndedBy, Ended: p.Ended(),
 	}
 }
 

@@ -34,14 +34,17 @@ func (s Timeline) Brief(n int, zone *time.Location, workspace string, w words.Wo
 
 // outcomePhrases is each outcome in words.
 var outcomePhrases = map[conversation.Outcome]string{
-	conversation.Pending: "means to answer", conversation.Silent: "stayed silent", conversation.OutcomePosted: "answered", conversation.Withdrawn: "withdrew its answer",
-	conversation.Dropped: "was told to drop its answer", conversation.Overruled: "was told to answer at once", conversation.OutcomeFailed: "could not answer",
-	conversation.Retracted: "answered, and was told to take it back",
+	conversation.Pending: "means to answer", conversation.Silent: "stayed silent",
+	conversation.OutcomePosted: "answered", conversation.Withdrawn: "withdrew its answer",
+	conversation.Dropped: "was told to drop its answer", conversation.Overruled: "was told to answer at once",
+	conversation.OutcomeFailed: "could not answer",
+	conversation.Retracted:     "answered, and was told to take it back",
 }
 
 // promisePhrases are the outcomes of a promise that is due, where they have other words.
 var promisePhrases = map[conversation.Outcome]string{
-	conversation.Pending: "means to keep a promise", conversation.Silent: "let a promise go", conversation.OutcomePosted: "kept a promise",
+	conversation.Pending: "means to keep a promise", conversation.Silent: "let a promise go",
+	conversation.OutcomePosted: "kept a promise",
 }
 
 // brief is one decision. Its reason is in the model's words and language, or one of our own.

@@ -50,9 +50,10 @@ func (r rows) explain(m store.StoredMessage) explanation {
 		}
 		f.decisions = append(f.decisions, *e.decision)
 		if r.final(*e.decision, m) {
-			f.open = e.decision.Outcome == conversation.Pending && !slices.ContainsFunc(events[i+1:], func(e event) bool {
-				return e.decision == nil || e.decision.Outcome != conversation.Pending && r.final(*e.decision, m)
-			})
+			f.open = e.decision.Outcome == conversation.Pending &&
+				!slices.ContainsFunc(events[i+1:], func(e event) bool {
+					return e.decision == nil || e.decision.Outcome != conversation.Pending && r.final(*e.decision, m)
+				})
 			return f
 		}
 	}
@@ -87,7 +88,8 @@ func (r rows) final(d store.Decision, m store.StoredMessage) bool {
 		return false
 	case conversation.Dropped:
 		return !slices.ContainsFunc(r.changes, func(p store.RecordedChange) bool {
-			return p.Kind == conversation.Hushed && p.By == d.OutcomeBy && p.WorkflowID == d.WorkflowID && p.TS != m.TS && !p.Stored.Before(m.Time())
+			return p.Kind == conversation.Hushed && p.By == d.OutcomeBy && p.WorkflowID == d.WorkflowID &&
+				p.TS != m.TS && !p.Stored.Before(m.Time())
 		})
 	}
 	return true
@@ -106,7 +108,8 @@ func (r rows) decidedAgain(d store.Decision) bool {
 // once its conversation has received it.
 func (r rows) heard(m store.StoredMessage) (at time.Time, relayed bool) {
 	for _, p := range r.changes {
-		if p.TS != m.TS || !r.isOwn(p.WorkflowID, m) || p.Kind != conversation.Said && p.Kind != conversation.Addressed {
+		if p.TS != m.TS || !r.isOwn(p.WorkflowID, m) || p.Kind != conversation.Said &&
+			p.Kind != conversation.Addressed {
 			continue
 		}
 		if at.IsZero() || p.Stored.Before(at) {
@@ -135,16 +138,20 @@ func (r rows) events(m store.StoredMessage, heard time.Time) []event {
 			continue
 		}
 		about := d.TriggerTS == m.TS && (d.WorkflowID == own.ID() || d.WorkflowID == thread)
-		shared := d.WorkflowID == own.ID() && chat.Time(d.TriggerTS).After(m.Time()) && !d.Decided().Before(heard) && !m.Deleted
+		shared := d.WorkflowID == own.ID() && chat.Time(d.TriggerTS).After(m.Time()) && !d.Decided().Before(heard) &&
+			!m.Deleted
 		if about || shared {
 			events = append(events, event{at: d.Decided(), decision: &r.decisions[i]})
 		}
 	}
 	for _, p := range r.changes {
-		late := p.WorkflowID == own.ID() && !p.Stored.Before(heard) && own.TopLevel() && !own.Direct() && p.Kind == conversation.Addressed
+		late := p.WorkflowID == own.ID() && !p.Stored.Before(heard) && own.TopLevel() && !own.Direct() &&
+			p.Kind == conversation.Addressed
 		switch {
 		case late && p.TS == m.TS && r.conversation.Thread != m.TS && !r.threaded(thread, m.TS):
-			events = append(events, event{at: p.Stored, note: "it addressed the bot, which answers in its thread: `starter why " + m.Channel + " " + m.TS + "` tells"})
+			events = append(events, event{at: p.Stored,
+				note: "it addressed the bot, which answers in its thread: `starter why " + m.Channel + " " + m.TS +
+					"` tells"})
 		case late && chat.Time(p.TS).After(m.Time()) && (p.Author == "" || p.Author == m.UserID):
 			// others go on waiting
 			events = append(events, event{at: p.Stored, note: "given up for " + p.TS + ", which addressed the bot"})
@@ -170,7 +177,10 @@ var dropNotes = map[string]string{
 
 // threaded reports whether a thread has a decision about its own parent.
 func (r rows) threaded(workflowID, ts string) bool {
-	return slices.ContainsFunc(r.decisions, func(d store.Decision) bool { return d.WorkflowID == workflowID && d.TriggerTS == ts })
+	return slices.ContainsFunc(r.decisions, func(d store.Decision) bool {
+		return d.WorkflowID == workflowID &&
+			d.TriggerTS == ts
+	})
 }
 
 // notHeard begins the note of a message that no conversation received.
@@ -204,7 +214,8 @@ func (r rows) whyNotHeard(m store.StoredMessage) string {
 	case r.channel.KnownSince.IsZero() || m.Time().Before(r.channel.KnownSince):
 		return notHeard + "sent before the bot knew the channel"
 	case age > 0 && m.Stored.Sub(m.Time()) > age:
-		return fmt.Sprintf(notHeard+"read from Slack's history, when it was older than max_message_age_seconds (%.0f)", age.Seconds())
+		return fmt.Sprintf(notHeard+"read from Slack's history, when it was older than max_message_age_seconds (%.0f)",
+			age.Seconds())
 	}
 	return "not heard yet: read from Slack's history; neither its event nor catch-up has brought it"
 }

@@ -216,7 +216,8 @@ func (r *rows) conversations() []string {
 	c := r.conversation
 	ids := []string{c.ID()}
 	add := func(thread string) {
-		if id := (chat.Conversation{Team: c.Team, Channel: c.Channel, Thread: thread}).ID(); thread != "" && !slices.Contains(ids, id) {
+		if id := (chat.Conversation{Team: c.Team, Channel: c.Channel, Thread: thread}).ID(); thread != "" &&
+			!slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}
@@ -239,8 +240,10 @@ func (r *rows) readParent(ctx context.Context, s *store.Store) error {
 	if err != nil {
 		return err
 	}
-	r.changes = append(changes, slices.DeleteFunc(r.changes, func(p store.RecordedChange) bool { return p.TS == c.Thread })...)
-	r.decisions = append(decisions, slices.DeleteFunc(r.decisions, func(d store.Decision) bool { return d.TriggerTS == c.Thread })...)
+	r.changes = append(changes, slices.DeleteFunc(r.changes,
+		func(p store.RecordedChange) bool { return p.TS == c.Thread })...)
+	r.decisions = append(decisions,
+		slices.DeleteFunc(r.decisions, func(d store.Decision) bool { return d.TriggerTS == c.Thread })...)
 	return nil
 }
 

@@ -98,11 +98,13 @@ func (o Opinion) String() string {
 	if o.Confidence == nil {
 		return fmt.Sprintf("%s gave no verdict: %s", Plain(o.Judge), Plain(o.Call.Error))
 	}
-	return fmt.Sprintf("%s decided %s%s: %s", Plain(o.Judge), verdict(o.ShouldRespond, o.DelaySeconds), confidence(*o.Confidence, o.MinConfidence, o.Wanted && !o.ShouldRespond), Plain(o.Reason))
+	return fmt.Sprintf("%s decided %s%s: %s", Plain(o.Judge), verdict(o.ShouldRespond, o.DelaySeconds),
+		confidence(*o.Confidence, o.MinConfidence, o.Wanted && !o.ShouldRespond), Plain(o.Reason))
 }
 
 func (t *text) call(c Call) {
-	line := fmt.Sprintf("%s of %s: %d tokens in, %d out, %s", Plain(c.Purpose), Plain(cmp.Or(c.Model, "a model")), c.TokensIn, c.TokensOut,
+	line := fmt.Sprintf("%s of %s: %d tokens in, %d out, %s", Plain(c.Purpose), Plain(cmp.Or(c.Model, "a model")),
+		c.TokensIn, c.TokensOut,
 		c.Latency.Round(time.Millisecond))
 	if c.Cost != nil {
 		line += ", cost " + Money(*c.Cost)
@@ -127,7 +129,8 @@ func Money(cost float64) string {
 
 // outcomeCauses joins an outcome with its cause.
 var outcomeCauses = map[conversation.Outcome]string{
-	conversation.Withdrawn: " because of ", conversation.Dropped: " by ", conversation.Overruled: " by ", conversation.OutcomeFailed: ": ", conversation.Retracted: " by ", conversation.Silent: " after all, by rule ",
+	conversation.Withdrawn: " because of ", conversation.Dropped: " by ", conversation.Overruled: " by ",
+	conversation.OutcomeFailed: ": ", conversation.Retracted: " by ", conversation.Silent: " after all, by rule ",
 }
 
 func (t *text) outcome(at time.Time, d Decision) {

@@ -28,7 +28,8 @@ var ErrTooMuch = errors.New("too much has happened since then to be read at once
 // Text and LedgerSince count. A conversation that runs may still be about to decide. Where more than
 // some thousand messages, changes or decisions are to be read, it returns ErrTooMuch.
 func ReadUndecided(ctx context.Context, s *store.Store, c chat.Conversation, o Options) ([]Undecided, error) {
-	r := rows{conversation: c, options: Options{Since: o.Since, LedgerSince: o.LedgerSince, Text: o.Text, Threads: true, Limit: maxRows}}
+	r := rows{conversation: c, options: Options{Since: o.Since, LedgerSince: o.LedgerSince, Text: o.Text, Threads: true,
+		Limit: maxRows}}
 	if err := r.read(ctx, s); err != nil {
 		return nil, fmt.Errorf("read undecided messages of %s: %w", c.ID(), err)
 	}
@@ -44,7 +45,8 @@ func (r rows) undecided() (open []Undecided) {
 			continue
 		}
 		message, told := r.message(m), []string{m.Conversation().ID()}
-		if thread := (chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.TS}).ID(); m.ThreadTS == "" && r.told(thread, m.TS) {
+		if thread := (chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.TS}).ID(); m.ThreadTS == "" &&
+			r.told(thread, m.TS) {
 			m.ThreadTS, told = m.TS, append(told, thread) // it is answered there
 		}
 		why := r.explain(m)

@@ -118,7 +118,8 @@ func (c *Codec) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error
 	return mapPayloads(payloads, c.decrypt)
 }
 
-func mapPayloads(in []*commonpb.Payload, do func(*commonpb.Payload) (*commonpb.Payload, error)) ([]*commonpb.Payload, error) {
+func mapPayloads(in []*commonpb.Payload, do func(*commonpb.Payload) (*commonpb.Payload, error)) ([]*commonpb.Payload,
+	error) {
 	out := make([]*commonpb.Payload, len(in))
 	for i, p := range in {
 		var err error
@@ -139,7 +140,8 @@ func (c *Codec) encrypt(p *commonpb.Payload) (*commonpb.Payload, error) {
 		metadata[metadataVersion] = []byte(version)
 		c.at.write(metadata)
 	}
-	return &commonpb.Payload{Metadata: metadata, Data: c.keys[c.active].Seal(nil, nil, plain, additionalData(metadata))}, nil
+	return &commonpb.Payload{Metadata: metadata, Data: c.keys[c.active].Seal(nil, nil, plain,
+		additionalData(metadata))}, nil
 }
 
 func (c *Codec) decrypt(p *commonpb.Payload) (*commonpb.Payload, error) {
@@ -178,7 +180,8 @@ func additionalData(metadata map[string][]byte) []byte {
 		return []byte(encoding + "\x00" + string(metadata[metadataKeyID]))
 	}
 	var all []byte
-	for _, key := range []string{converter.MetadataEncoding, metadataVersion, metadataKeyID, metadataNamespace, metadataWorkflow} {
+	for _, key := range []string{converter.MetadataEncoding, metadataVersion, metadataKeyID, metadataNamespace,
+		metadataWorkflow} {
 		all = binary.AppendUvarint(all, uint64(len(metadata[key])))
 		all = append(all, metadata[key]...)
 	}

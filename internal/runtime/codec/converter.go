@@ -23,9 +23,10 @@ func (c *Codec) DataConverter() converter.DataConverter {
 // FailureConverter encrypts the message and the stack trace of failures if the codec has an
 // active key. It reads both encrypted and plain ones.
 func (c *Codec) FailureConverter() converter.FailureConverter {
-	return failureConverter{codec: c, FailureConverter: temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
-		DataConverter: c.DataConverter(), EncodeCommonAttributes: c.active != "",
-	})}
+	return failureConverter{codec: c,
+		FailureConverter: temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
+			DataConverter: c.DataConverter(), EncodeCommonAttributes: c.active != "",
+		})}
 }
 
 // dataConverter knows where it is used, for what happens to a payload that cannot be decrypted.
@@ -114,7 +115,8 @@ func (f failureConverter) WithSerializationContext(in converter.SerializationCon
 // ErrorToFailure implements converter.FailureConverter.
 func (f failureConverter) ErrorToFailure(err error) *failurepb.Failure {
 	if retry, ok := errors.AsType[*retryError](err); ok {
-		err = temporal.NewApplicationErrorWithOptions(retry.Error(), "Unreadable", temporal.ApplicationErrorOptions{NextRetryDelay: retry.delay})
+		err = temporal.NewApplicationErrorWithOptions(retry.Error(), "Unreadable",
+			temporal.ApplicationErrorOptions{NextRetryDelay: retry.delay})
 	}
 	return f.FailureConverter.ErrorToFailure(err)
 }

@@ -53,14 +53,16 @@ func (s Server) guard(next http.Handler) http.Handler {
 		}
 		if origin := r.Header.Get("Origin"); origin != "" {
 			if !slices.Contains(s.Origins, origin) {
-				s.refuse(w, r, http.StatusForbidden, "this page is not allowed to call the codec server: add its origin with --origin")
+				s.refuse(w, r, http.StatusForbidden,
+					"this page is not allowed to call the codec server: add its origin with --origin")
 				return
 			}
 			header.Set("Access-Control-Allow-Origin", origin)
 			header.Set("Access-Control-Allow-Credentials", "true") // the Web UI can be set to send them
 			if r.Method == http.MethodOptions {
 				header.Set("Access-Control-Allow-Methods", http.MethodPost)
-				header.Set("Access-Control-Allow-Headers", "Content-Type, X-Namespace, Authorization, Authorization-Extras")
+				header.Set("Access-Control-Allow-Headers",
+					"Content-Type, X-Namespace, Authorization, Authorization-Extras")
 				header.Set("Access-Control-Max-Age", "600")
 				w.WriteHeader(http.StatusNoContent)
 				return
@@ -92,7 +94,8 @@ func (s Server) guard(next http.Handler) http.Handler {
 }
 
 func (s Server) refuse(w http.ResponseWriter, r *http.Request, status int, reason string) {
-	s.Logger.Warn("request refused", "status", status, "reason", reason, "host", r.Host, "origin", r.Header.Get("Origin"))
+	s.Logger.Warn("request refused", "status", status, "reason", reason, "host", r.Host, "origin",
+		r.Header.Get("Origin"))
 	http.Error(w, reason, status)
 }
 

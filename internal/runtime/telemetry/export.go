@@ -26,7 +26,8 @@ func tracesConfigured(lookup func(string) (string, bool)) bool {
 	if strings.EqualFold(value("OTEL_SDK_DISABLED"), "true") || value("OTEL_TRACES_EXPORTER") == "none" {
 		return false
 	}
-	return value("OTEL_TRACES_EXPORTER") != "" || value("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || value("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
+	return value("OTEL_TRACES_EXPORTER") != "" || value("OTEL_EXPORTER_OTLP_ENDPOINT") != "" ||
+		value("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
 }
 
 // startTracing exports spans as the environment says, sampling included.
@@ -41,12 +42,14 @@ func (t *Telemetry) startTracing(ctx context.Context, o Options) error {
 		attrs = append(attrs, attribute.String("service.version", o.Version))
 	}
 	// Later options win.
-	res, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithHost(), resource.WithAttributes(attrs...), resource.WithFromEnv())
+	res, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithHost(), resource.WithAttributes(attrs...),
+		resource.WithFromEnv())
 	if err != nil {
 		o.Logger.Warn("spans lack some attributes of this machine", "error", err)
 	}
 	provider := sdktrace.NewTracerProvider(
-		sdktrace.WithBatcher(&quietExporter{SpanExporter: exporter, clock: o.Clock, logger: o.Logger}), sdktrace.WithResource(res))
+		sdktrace.WithBatcher(&quietExporter{SpanExporter: exporter, clock: o.Clock, logger: o.Logger}),
+		sdktrace.WithResource(res))
 	t.stop = append(t.stop, provider.Shutdown)
 	t.tracer = provider.Tracer(tracerName)
 	tracing, err := NewMessageTracing(t.tracer)

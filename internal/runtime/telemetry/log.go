@@ -50,11 +50,13 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	all, _ := ctx.Value(logAttrsKey{}).([]slog.Attr)
 	add = append(add, all...)
 	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
-		add = append(add, slog.String("trace_id", span.TraceID().String()), slog.String("span_id", span.SpanID().String()))
+		add = append(add, slog.String("trace_id", span.TraceID().String()),
+			slog.String("span_id", span.SpanID().String()))
 	}
 	for i := range add {
 		// The attribute that was added last wins.
-		if a := add[i]; !slices.Contains(keys, a.Key) && !slices.ContainsFunc(add[i+1:], func(b slog.Attr) bool { return b.Key == a.Key }) {
+		if a := add[i]; !slices.Contains(keys, a.Key) &&
+			!slices.ContainsFunc(add[i+1:], func(b slog.Attr) bool { return b.Key == a.Key }) {
 			r.AddAttrs(a)
 		}
 	}
@@ -101,7 +103,8 @@ func conversationAttr(workflow string) (slog.Attr, bool) {
 type logInterceptor struct{ interceptor.InterceptorBase }
 
 // InterceptActivity intercepts each attempt.
-func (*logInterceptor) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+func (*logInterceptor) InterceptActivity(_ context.Context,
+	next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
 	a := &activityInbound{}
 	a.Next = next
 	return a

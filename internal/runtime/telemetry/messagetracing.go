@@ -37,7 +37,8 @@ type contextKey struct{}
 // StartSignalSpan starts the span of a signal that carries messages to a conversation. The
 // first message with a trace provides the parent span; the others are linked. Each message's
 // activities continue its own trace. Those of the parent's trace continue below this span.
-func StartSignalSpan(ctx context.Context, tracer trace.Tracer, conversation string, messages []MessageTrace) (context.Context, trace.Span) {
+func StartSignalSpan(ctx context.Context, tracer trace.Tracer, conversation string,
+	messages []MessageTrace) (context.Context, trace.Span) {
 	var parent trace.SpanContext
 	var links []trace.Link
 	var seen []trace.TraceID
@@ -53,8 +54,10 @@ func StartSignalSpan(ctx context.Context, tracer trace.Tracer, conversation stri
 		}
 		seen = append(seen, from.TraceID())
 	}
-	ctx, span := tracer.Start(trace.ContextWithRemoteSpanContext(ctx, parent), "relay", trace.WithSpanKind(trace.SpanKindProducer),
-		trace.WithLinks(links...), trace.WithAttributes(attribute.String(Conversation, conversation), attribute.Int("myao.changes", len(messages))))
+	ctx, span := tracer.Start(trace.ContextWithRemoteSpanContext(ctx, parent), "relay",
+		trace.WithSpanKind(trace.SpanKindProducer),
+		trace.WithLinks(links...), trace.WithAttributes(attribute.String(Conversation, conversation),
+			attribute.Int("myao.changes", len(messages))))
 	here := span.SpanContext()
 	if !here.IsValid() {
 		return ctx, span // tracing is off
@@ -92,19 +95,23 @@ func NewMessageTracing(tracer trace.Tracer) (*MessageTracing, error) {
 }
 
 // InterceptClient traces calls as the SDK does, with two exceptions.
-func (t *MessageTracing) InterceptClient(next interceptor.ClientOutboundInterceptor) interceptor.ClientOutboundInterceptor {
+func (t *MessageTracing) InterceptClient(
+	next interceptor.ClientOutboundInterceptor,
+) interceptor.ClientOutboundInterceptor {
 	c := &clientOutbound{untraced: next}
 	c.Next = t.sdk.InterceptClient(next)
 	return c
 }
 
 // InterceptActivity traces attempts as the SDK does: below the span in the header.
-func (t *MessageTracing) InterceptActivity(ctx context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+func (t *MessageTracing) InterceptActivity(ctx context.Context,
+	next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
 	return t.sdk.InterceptActivity(ctx, next)
 }
 
 // InterceptWorkflow intercepts signals and activity calls.
-func (t *MessageTracing) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
+func (t *MessageTracing) InterceptWorkflow(_ workflow.Context,
+	next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
 	w := &workflowInbound{tracer: t.tracer}
 	w.Next = next
 	return w
@@ -117,7 +124,8 @@ type clientOutbound struct {
 }
 
 // SignalWithStartWorkflow adds the traces of StartSignalSpan to the header.
-func (c *clientOutbound) SignalWithStartWorkflow(ctx context.Context, in *interceptor.ClientSignalWithStartWorkflowInput) (client.WorkflowRun, error) {
+func (c *clientOutbound) SignalWithStartWorkflow(ctx context.Context,
+	in *interceptor.ClientSignalWithStartWorkflowInput) (client.WorkflowRun, error) {
 	if traces, ok := ctx.Value(contextKey{}).([]MessageTrace); ok {
 		if payload, err := converter.GetDefaultDataConverter().ToPayload(traces); err == nil {
 			interceptor.Header(ctx)[tracesHeader] = payload
@@ -127,7 +135,8 @@ func (c *clientOutbound) SignalWithStartWorkflow(ctx context.Context, in *interc
 }
 
 // CreateSchedule is not traced: every run of the schedule would inherit its header.
-func (c *clientOutbound) CreateSchedule(ctx context.Context, in *interceptor.ScheduleClientCreateInput) (client.ScheduleHandle, error) {
+func (c *clientOutbound) CreateSchedule(ctx context.Context,
+	in *interceptor.ScheduleClientCreateInput) (client.ScheduleHandle, error) {
 	return c.untraced.CreateSchedule(ctx, in)
 }
 
@@ -162,7 +171,8 @@ func (w *workflowInbound) HandleSignal(ctx workflow.Context, in *interceptor.Han
 		}
 		if from := spanContext(data["traceparent"]); from.IsValid() {
 			now := time.Now() // the span's time is the clock's, not the workflow's
-			_, span := w.tracer.Start(trace.ContextWithRemoteSpanContext(context.Background(), from), "HandleSignal:"+in.SignalName,
+			_, span := w.tracer.Start(trace.ContextWithRemoteSpanContext(context.Background(), from),
+				"HandleSignal:"+in.SignalName,
 				trace.WithSpanKind(trace.SpanKindConsumer), trace.WithTimestamp(now),
 				trace.WithAttributes(attribute.String(Conversation, workflow.GetInfo(ctx).WorkflowExecution.ID)))
 			defer span.End()
@@ -226,7 +236,8 @@ func (w *workflowOutbound) ExecuteLocalActivity(ctx workflow.Context, name strin
 func (w *workflowOutbound) setParent(ctx workflow.Context, args []any) {
 	if ts := subject(args); ts != "" {
 		if i := slices.IndexFunc(w.inbound.traces, func(k MessageTrace) bool { return k.TS == ts }); i >= 0 {
-			if payload, err := converter.GetDefaultDataConverter().ToPayload(map[string]string{"traceparent": w.inbound.traces[i].Traceparent}); err == nil {
+			if payload, err := converter.GetDefaultDataConverter().
+				ToPayload(map[string]string{"traceparent": w.inbound.traces[i].Traceparent}); err == nil {
 				interceptor.WorkflowHeader(ctx)[sdkHeader] = payload
 			}
 		}

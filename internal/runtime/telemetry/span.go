@@ -18,12 +18,14 @@ const (
 
 // StartSpan starts a child of the context's span, with the same provider. Without a parent it
 // returns a no-op span.
-func StartSpan(ctx context.Context, name string, kind trace.SpanKind, attributes ...attribute.KeyValue) (context.Context, trace.Span) {
+func StartSpan(ctx context.Context, name string, kind trace.SpanKind,
+	attributes ...attribute.KeyValue) (context.Context, trace.Span) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.SpanContext().IsValid() {
 		return ctx, noop.Span{}
 	}
-	return parent.TracerProvider().Tracer(tracerName).Start(ctx, name, trace.WithSpanKind(kind), trace.WithAttributes(attributes...))
+	return parent.TracerProvider().Tracer(tracerName).Start(ctx, name, trace.WithSpanKind(kind),
+		trace.WithAttributes(attributes...))
 }
 
 // Fail marks a span as failed, unless kind is empty. kind is a short name of the failure, never

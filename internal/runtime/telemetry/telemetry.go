@@ -51,7 +51,8 @@ func Open(ctx context.Context, o Options) (*Telemetry, error) {
 		ConstLabels: prometheus.Labels{"program": o.Program, "version": o.Version, "revision": o.Revision},
 	})
 	build.Set(1)
-	t.Registry.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	t.Registry.MustRegister(build, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if err := t.collectTemporalMetrics(); err != nil {
 		return nil, fmt.Errorf("collect Temporal's metrics: %w", err)
 	}

@@ -14,13 +14,15 @@ var latencyBuckets = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10,
 // Temporal documents (docs.temporal.io/references/sdk-metrics) with Prometheus' suffixes:
 // _total for counters, _seconds for durations.
 func (t *Telemetry) collectTemporalMetrics() error {
-	reader, err := prometheus.New(prometheus.WithRegisterer(t.Registry), prometheus.WithoutScopeInfo(), prometheus.WithoutTargetInfo())
+	reader, err := prometheus.New(prometheus.WithRegisterer(t.Registry), prometheus.WithoutScopeInfo(),
+		prometheus.WithoutTargetInfo())
 	if err != nil {
 		return err
 	}
 	provider := metric.NewMeterProvider(metric.WithReader(reader), metric.WithView(metric.NewView(
 		metric.Instrument{Name: "temporal_*", Kind: metric.InstrumentKindHistogram},
-		metric.Stream{Aggregation: metric.AggregationExplicitBucketHistogram{Boundaries: latencyBuckets, NoMinMax: true}},
+		metric.Stream{Aggregation: metric.AggregationExplicitBucketHistogram{Boundaries: latencyBuckets,
+			NoMinMax: true}},
 	)))
 	t.stop = append(t.stop, provider.Shutdown)
 	t.temporal = opentelemetry.NewMetricsHandler(opentelemetry.MetricsHandlerOptions{

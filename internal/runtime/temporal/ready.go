@@ -16,7 +16,8 @@ func Ready(ctx context.Context, c client.Client) error {
 	if _, err := c.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
 		return fmt.Errorf("temporal: %w", err)
 	}
-	_, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: Namespace()})
+	_, err := c.WorkflowService().
+		DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: Namespace()})
 	if _, gone := errors.AsType[*serviceerror.NamespaceNotFound](err); gone {
 		return fmt.Errorf("temporal: the namespace %s does not exist", Namespace())
 	}

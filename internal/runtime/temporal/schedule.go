@@ -101,6 +101,7 @@ func (s Schedule) spec() client.ScheduleSpec {
 
 func (s Schedule) action() *client.ScheduleWorkflowAction {
 	return &client.ScheduleWorkflowAction{
-		ID: s.ID, Workflow: s.Workflow, Args: s.Args, TaskQueue: conversation.TaskQueue, StaticSummary: s.Note, WorkflowExecutionTimeout: s.Timeout,
+		ID: s.ID, Workflow: s.Workflow, Args: s.Args, TaskQueue: conversation.TaskQueue, StaticSummary: s.Note,
+		WorkflowExecutionTimeout: s.Timeout,
 	}
 }

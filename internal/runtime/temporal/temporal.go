@@ -31,7 +31,8 @@ import (
 // docs.temporal.io/develop/environment-configuration). It connects on first use, so the server
 // need not run yet. With keys it encrypts and decrypts payloads. A remote codec in the
 // environment is for Temporal's CLI, and is not used. Each of more may change the options.
-func NewClient(encryption config.Encryption, logger *slog.Logger, more ...func(*client.Options)) (client.Client, error) {
+func NewClient(encryption config.Encryption, logger *slog.Logger, more ...func(*client.Options)) (client.Client,
+	error) {
 	options, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
 		return nil, fmt.Errorf("read Temporal's environment variables: %w", err)
@@ -63,7 +64,8 @@ type requestIDKey struct{}
 
 // setRequestID sets a signal's request id from the context. The SDK would generate a new id for
 // each call, and the server could not detect a repetition.
-func setRequestID(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+func setRequestID(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	opts ...grpc.CallOption) error {
 	if r, ok := req.(*workflowservice.SignalWithStartWorkflowExecutionRequest); ok {
 		if id, ok := ctx.Value(requestIDKey{}).(string); ok {
 			r.RequestId = id
@@ -98,10 +100,12 @@ func (s Sender) Send(ctx context.Context, c chat.Conversation, signal conversati
 		name = s.Name(ctx, c.Team, c.Channel)
 	}
 	options, in := StartOptions(c, name, signal.InitialPhase(c), s.Attributes())
-	_, err := s.Client.SignalWithStartWorkflow(ctx, c.ID(), conversation.SignalName, signal, options, conversation.WorkflowType, in)
+	_, err := s.Client.SignalWithStartWorkflow(ctx, c.ID(), conversation.SignalName, signal, options,
+		conversation.WorkflowType, in)
 	var invalid *serviceerror.InvalidArgument
 	// The message tells this error from another InvalidArgument: a run refuses its 10,001st signal.
-	if in.Attributes && errors.As(err, &invalid) && strings.Contains(strings.ToLower(invalid.Message), "search attribute") {
+	if in.Attributes && errors.As(err, &invalid) && strings.Contains(strings.ToLower(invalid.Message),
+		"search attribute") {
 		s.AttributesLost()
 	}
 	return err
@@ -109,7 +113,8 @@ func (s Sender) Send(ctx context.Context, c chat.Conversation, signal conversati
 
 // StartOptions are the options and the input for starting a conversation's workflow. name is its
 // channel's name, or empty, and phase the search attribute's first value.
-func StartOptions(c chat.Conversation, name string, phase conversation.Phase, attributes bool) (client.StartWorkflowOptions, conversation.Input) {
+func StartOptions(c chat.Conversation, name string, phase conversation.Phase,
+	attributes bool) (client.StartWorkflowOptions, conversation.Input) {
 	options := client.StartWorkflowOptions{
 		ID:        c.ID(),
 		TaskQueue: conversation.TaskQueue,
@@ -122,7 +127,8 @@ func StartOptions(c chat.Conversation, name string, phase conversation.Phase, at
 	in := conversation.Input{Conversation: c, Attributes: attributes, Phase: phase}
 	if attributes {
 		options.TypedSearchAttributes = sdk.NewSearchAttributes(
-			teamAttribute.ValueSet(c.Team), channelAttribute.ValueSet(c.Channel), phaseAttribute.ValueSet(string(phase)))
+			teamAttribute.ValueSet(c.Team), channelAttribute.ValueSet(c.Channel),
+			phaseAttribute.ValueSet(string(phase)))
 	}
 	return options, in
 }
@@ -176,8 +182,10 @@ func KnowsAttributes(ctx context.Context, c client.Client, namespace string) (bo
 // listed is false when the server does not list them, as for an API key without that permission.
 // Attributes then tries a prefix query with each of ours. The server refuses it for an unknown
 // attribute, but may accept it for one that is no keyword.
-func Attributes(ctx context.Context, c client.Client, namespace string) (known map[string]enumspb.IndexedValueType, listed bool, err error) {
-	list, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+func Attributes(ctx context.Context, c client.Client, namespace string) (known map[string]enumspb.IndexedValueType,
+	listed bool, err error) {
+	list, err := c.OperatorService().
+		ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
 	var (
 		denied        *serviceerror.PermissionDenied
 		unimplemented *serviceerror.Unimplemented
@@ -187,7 +195,8 @@ func Attributes(ctx context.Context, c client.Client, namespace string) (known m
 	}
 	known = map[string]enumspb.IndexedValueType{}
 	for _, name := range conversation.Attributes {
-		_, err := c.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Namespace: namespace, Query: name + " STARTS_WITH 'x'"})
+		_, err := c.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Namespace: namespace,
+			Query: name + " STARTS_WITH 'x'"})
 		var invalid *serviceerror.InvalidArgument
 		switch {
 		case err == nil:
@@ -203,7 +212,8 @@ func Attributes(ctx context.Context, c client.Client, namespace string) (known m
 // false when one exists that is no keyword: the server refuses a signal with a value for it, and
 // a name cannot be registered twice. It is also false after such a refusal if the server does
 // not list the types.
-func missingAttributes(ctx context.Context, c client.Client, namespace string, signalRefused bool) (missing map[string]enumspb.IndexedValueType, usable bool, err error) {
+func missingAttributes(ctx context.Context, c client.Client, namespace string,
+	signalRefused bool) (missing map[string]enumspb.IndexedValueType, usable bool, err error) {
 	known, listed, err := Attributes(ctx, c, namespace)
 	if err != nil {
 		return nil, false, err
@@ -223,7 +233,8 @@ func missingAttributes(ctx context.Context, c client.Client, namespace string, s
 // RegisterAttributes registers our search attributes. registered is false, without an error, when
 // the server does not permit it, or has one of another type. signalRefused says that the server
 // has refused a signal because of them.
-func RegisterAttributes(ctx context.Context, c client.Client, namespace string, signalRefused bool) (registered bool, err error) {
+func RegisterAttributes(ctx context.Context, c client.Client, namespace string, signalRefused bool) (registered bool,
+	err error) {
 	missing, usable, err := missingAttributes(ctx, c, namespace, signalRefused)
 	if err != nil {
 		return unlessRefused(err)

@@ -30,7 +30,8 @@ type Limits struct {
 
 // DefaultLimits are the limits in production. Slack gives up on an answer after three seconds.
 func DefaultLimits() Limits {
-	return Limits{Header: 5 * time.Second, Read: 10 * time.Second, Write: 15 * time.Second, Idle: time.Minute, HeaderBytes: 32 << 10}
+	return Limits{Header: 5 * time.Second, Read: 10 * time.Second, Write: 15 * time.Second, Idle: time.Minute,
+		HeaderBytes: 32 << 10}
 }
 
 // NewServer creates a server for a handler.

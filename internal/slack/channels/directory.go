@@ -62,7 +62,8 @@ func (d *Directory) SettingsOf(f config.ChannelFacts) config.ChannelSettings {
 
 // StoredSettings returns, by ID, the settings that hold in channels by what the database knows
 // of them. With an error it returns the settings that stand under the IDs alone.
-func (d *Directory) StoredSettings(ctx context.Context, team string, ids ...string) (map[string]config.ChannelSettings, error) {
+func (d *Directory) StoredSettings(ctx context.Context, team string, ids ...string) (map[string]config.ChannelSettings,
+	error) {
 	known, err := d.stored(ctx, team, ids...)
 	settings := make(map[string]config.ChannelSettings, len(ids))
 	for _, id := range ids {
@@ -123,7 +124,8 @@ func (d *Directory) Absent(ctx context.Context, team, id string) bool {
 	case final(err):
 		return hidden(err)
 	}
-	d.Logger.WarnContext(ctx, "not known whether the bot is in a channel", "channel", id, "error", fmt.Errorf("ask Slack: %w", err))
+	d.Logger.WarnContext(ctx, "not known whether the bot is in a channel", "channel", id, "error",
+		fmt.Errorf("ask Slack: %w", err))
 	known, err := d.Store.Channels(ctx, team, []string{id})
 	return err == nil && !known[id].Refreshed.IsZero() && !known[id].Member
 }

@@ -46,7 +46,10 @@ type memberListing struct {
 func (m *memberListings) take(key string, now time.Time) (*memberListing, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	maps.DeleteFunc(m.begun, func(_ string, l *memberListing) bool { return !l.busy && now.Sub(l.began) > listingLifetime })
+	maps.DeleteFunc(m.begun, func(_ string, l *memberListing) bool {
+		return !l.busy &&
+			now.Sub(l.began) > listingLifetime
+	})
 	l := m.begun[key]
 	switch {
 	case l == nil:
@@ -74,7 +77,8 @@ func (m *memberListings) put(key string, l *memberListing, rests time.Time) {
 // among them. It returns how many there are, as of an instant. Where the time or Slack's rate limit ends it, what was
 // listed is kept, and a call after a pause goes on with it: so a large channel costs few replies their time, and is
 // listed in the end. Until then the error is ErrUnfinished, or Slack's, wrapped, and nothing changes.
-func (d *Directory) RefreshMembers(ctx context.Context, team, id string, within time.Duration) (outsiders int, asked time.Time, err error) {
+func (d *Directory) RefreshMembers(ctx context.Context, team, id string, within time.Duration) (outsiders int,
+	asked time.Time, err error) {
 	key := team + "/" + id
 	l, ok := d.listings.take(key, d.Clock())
 	if !ok {
@@ -111,7 +115,8 @@ func (d *Directory) RefreshMembers(ctx context.Context, team, id string, within 
 // User returns what the store keeps of Slack's description of a user. asked is when Slack was
 // asked.
 func User(u slack.User, asked time.Time) store.User {
-	return store.User{ID: u.ID, Name: u.Name, Bot: u.IsBot, Guest: u.Guest, Stranger: u.Stranger, Zone: cmp.Or(u.Zone, store.NoZone), Refreshed: asked}
+	return store.User{ID: u.ID, Name: u.Name, Bot: u.IsBot, Guest: u.Guest, Stranger: u.Stranger,
+		Zone: cmp.Or(u.Zone, store.NoZone), Refreshed: asked}
 }
 
 // Person reports whether a user is a person and no app. Slack is asked about a user whom it has never described, for a

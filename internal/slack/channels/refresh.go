@@ -50,7 +50,8 @@ func (d *Directory) describe(ctx context.Context, id string, within time.Duratio
 // Row returns what the store keeps of Slack's description of a channel. asked is when Slack
 // was asked, not when it answered: an event may have brought newer facts in between.
 func Row(c slack.Channel, asked time.Time) store.Channel {
-	return store.Channel{ID: c.ID, Name: c.Name, Private: c.Private, External: c.External, OrgShared: c.OrgShared, Member: c.Member, Archived: c.Archived, Refreshed: asked}
+	return store.Channel{ID: c.ID, Name: c.Name, Private: c.Private, External: c.External, OrgShared: c.OrgShared,
+		Member: c.Member, Archived: c.Archived, Refreshed: asked}
 }
 
 // hidden reports whether Slack does not show a channel to the bot.

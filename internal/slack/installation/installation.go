@@ -49,7 +49,8 @@ func New(token string, clock func() time.Time, logger *slog.Logger, r prometheus
 	sum := sha256.Sum256([]byte(token))
 	w := &Watch{token: hex.EncodeToString(sum[:8]), clock: clock, logger: logger}
 	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "myao_slack_revoked", Help: "1 while Slack does not take the bot's token, as after the app was uninstalled; otherwise 0.",
+		Name: "myao_slack_revoked", Help: "1 while Slack does not take the bot's token, as after the app was " +
+			"uninstalled; otherwise 0.",
 	}, func() float64 {
 		if w.Closed() {
 			return 1
@@ -99,9 +100,11 @@ func (w *Watch) Ready(context.Context) error {
 func describe(r store.Revocation) string {
 	at := r.At.UTC().Format(time.RFC3339)
 	if r.Cause == store.AppUninstalled {
-		return "the app was uninstalled from the workspace at " + at + "; install it again, set slack.bot_token to its token, and restart the programs"
+		return "the app was uninstalled from the workspace at " + at +
+			"; install it again, set slack.bot_token to its token, and restart the programs"
 	}
-	return fmt.Sprintf("Slack has not taken the bot's token since %s (%s); install the app again, set slack.bot_token to its token, and restart the programs", at, r.Cause)
+	return fmt.Sprintf("Slack has not taken the bot's token since %s (%s); install the app again, set "+
+		"slack.bot_token to its token, and restart the programs", at, r.Cause)
 }
 
 // Run keeps the state up to date until the context ends. test asks Slack whether it takes the token.

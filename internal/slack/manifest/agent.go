@@ -39,7 +39,8 @@ func Prompts(l chat.Language) []slack.Prompt {
 	w := words.In(l)
 	return []slack.Prompt{
 		{Title: w.Of("What can you do?"), Message: w.Of("What can you do for me, and what do you read?")},
-		{Title: w.Of("What did I miss?"), Message: w.Of("What was talked about lately in the channels that you may tell me of?")},
+		{Title: w.Of("What did I miss?"),
+			Message: w.Of("What was talked about lately in the channels that you may tell me of?")},
 		{Title: w.Of("Remind me"), Message: w.Of("Remind me tomorrow at nine to look at this again.")},
 	}
 }

@@ -125,7 +125,8 @@ func New(c config.Config, base string) (Manifest, error) {
 		address = func(path string) string { return root + path }
 	}
 	if n := len([]rune(c.Persona.Name)); n > maxName {
-		return Manifest{}, fmt.Errorf("persona.name has %d characters: want at most %d, Slack's limit for the name of an app", n, maxName)
+		return Manifest{}, fmt.Errorf("persona.name has %d characters: want at most %d, Slack's limit for the name "+
+			"of an app", n, maxName)
 	}
 	m := Manifest{
 		Display: Display{Name: c.Persona.Name, Description: "A teammate that reads along and speaks when it helps."},

@@ -26,9 +26,12 @@ func Scopes(c config.Config) []Scope {
 		{Name: "mpim:history", Reason: "the same for group direct messages", Extra: true},
 		{Name: "mpim:read", Reason: "the same for group direct messages", Extra: true},
 		{Name: "chat:write", Reason: "speak"},
-		{Name: "users:read", Reason: "names of people and of other apps, who is a guest, and which app the bot itself is of"},
-		{Name: "files:read", Reason: "read the files that people attach; without it read_file is not offered", Extra: true},
-		{Name: "im:write", Reason: "tell whoever asked for a reminder in a direct message where its channel is gone", Extra: true},
+		{Name: "users:read", Reason: "names of people and of other apps, who is a guest, and which app the bot " +
+			"itself is of"},
+		{Name: "files:read", Reason: "read the files that people attach; without it read_file is not offered",
+			Extra: true},
+		{Name: "im:write", Reason: "tell whoever asked for a reminder in a direct message where its channel is gone",
+			Extra: true},
 		{Name: "commands", Reason: c.Slack.Command + ", and the shortcut of a message", Extra: true},
 	}
 	reactions := "who has taken something on: judgments see reactions"
@@ -37,7 +40,8 @@ func Scopes(c config.Config) []Scope {
 	}
 	scopes = append(scopes, Scope{Name: "reactions:read", Reason: reactions, Extra: true})
 	if c.Slack.React {
-		scopes = append(scopes, Scope{Name: "reactions:write", Reason: "answer thanks by an emoji (slack.react); without it the bot writes", Extra: true})
+		scopes = append(scopes, Scope{Name: "reactions:write",
+			Reason: "answer thanks by an emoji (slack.react); without it the bot writes", Extra: true})
 	}
 	return scopes
 }
@@ -60,7 +64,9 @@ func Names(scopes []Scope) []string {
 // need none.
 func events() []string {
 	return []string{
-		"app_mention", "message.channels", "message.groups", "message.im", "message.mpim", "channel_id_changed", "reaction_added", "reaction_removed",
-		"member_joined_channel", "member_left_channel", "user_guest_status_changed", "app_home_opened", "app_uninstalled", "tokens_revoked",
+		"app_mention", "message.channels", "message.groups", "message.im", "message.mpim", "channel_id_changed",
+		"reaction_added", "reaction_removed",
+		"member_joined_channel", "member_left_channel", "user_guest_status_changed", "app_home_opened",
+		"app_uninstalled", "tokens_revoked",
 	}
 }

@@ -16,7 +16,8 @@ func (m Manifest) YAML() ([]byte, error) {
 	root.HeadComment = `The Slack app that ` + oneLine(m.Display.Name) + ` is, as starter manifest prints it. At
 https://api.slack.com/apps choose "Create New App", "From a manifest", and paste this; or
 over an app that there is already, under "App Manifest", and install it again.`
-	note(&root, "Without these two nobody can write a direct message to the bot.", "features", "app_home", "messages_tab_enabled")
+	note(&root, "Without these two nobody can write a direct message to the bot.", "features", "app_home",
+		"messages_tab_enabled")
 	note(&root, "Each kind of conversation has a pair. Of the first six none can be left out: the list\n"+
 		"of the channels it is in (users.conversations) asks for all kinds in one call, and\n"+
 		"Slack refuses the whole call where one is not granted. Only those for group direct\n"+
@@ -27,7 +28,8 @@ over an app that there is already, under "App Manifest", and install it again.`
 		}
 	}
 	if m.Settings.SocketMode {
-		note(&root, "No public address is needed: slack.app_token chooses it on our side.", "settings", "socket_mode_enabled")
+		note(&root, "No public address is needed: slack.app_token chooses it on our side.", "settings",
+			"socket_mode_enabled")
 	} else {
 		note(&root, "The starter's address, over HTTPS.", "settings", "event_subscriptions", "request_url")
 	}

@@ -58,7 +58,8 @@ type thread struct {
 
 // NewBoard makes a board. It shows nothing yet.
 func NewBoard(s Slack, clock func() time.Time, logger *slog.Logger) *Board {
-	return &Board{slack: s, clock: clock, logger: logger, threads: map[Place]*thread{}, logged: map[slack.ErrorKind]time.Time{}}
+	return &Board{slack: s, clock: clock, logger: logger, threads: map[Place]*thread{},
+		logged: map[slack.ErrorKind]time.Time{}}
 }
 
 // Show shows a status, and renews it until Leave, Posting or Clear. A newer owner takes the place over.
@@ -202,6 +203,7 @@ func (b *Board) call(p Place, status string) {
 	}
 	b.mu.Unlock()
 	if !quiet {
-		b.logger.Warn("status not shown; replies are not affected, and failures of this kind are not logged again for an hour", "error", err)
+		b.logger.Warn("status not shown; replies are not affected, and failures of this kind are not logged again "+
+			"for an hour", "error", err)
 	}
 }

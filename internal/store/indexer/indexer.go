@@ -90,7 +90,8 @@ func (x *Indexer) catchUp(ctx context.Context) error {
 		}
 		if now.Sub(reported) >= reportInterval {
 			reported = now
-			x.logger.InfoContext(ctx, "indexing messages for search", "messages", total, "up_to", p.UpTo.Format(time.RFC3339))
+			x.logger.InfoContext(ctx, "indexing messages for search", "messages", total, "up_to",
+				p.UpTo.Format(time.RFC3339))
 		}
 		if p.UpTo.After(began.Add(-store.Settled)) {
 			since = p.UpTo // the saved cursor stays behind, so that the next step would look at all this again

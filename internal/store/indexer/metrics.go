@@ -20,7 +20,8 @@ func Register(r prometheus.Registerer, index State, clock func() time.Time) {
 	messages := prometheus.NewDesc("myao_search_messages",
 		"About how many messages the search index has; -1 when the database does not answer.", nil, nil)
 	lag := prometheus.NewDesc("myao_search_lag_seconds",
-		"Age of the oldest stored message that the search index has yet to get; -1 when the database does not answer.", nil, nil)
+		"Age of the oldest stored message that the search index has yet to get; -1 when the database does not answer.",
+		nil, nil)
 	r.MustRegister(telemetry.Gauges(func(ctx context.Context, set telemetry.SetGauge) {
 		count, age := -1.0, -1.0
 		if state, err := index.IndexState(ctx); err == nil {

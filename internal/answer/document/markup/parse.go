@@ -74,17 +74,25 @@ const (
 var kinds = func() map[atom.Atom]kind {
 	all := map[atom.Atom]kind{}
 	for k, names := range map[kind][]atom.Atom{
-		void: {atom.Area, atom.Base, atom.Br, atom.Col, atom.Embed, atom.Frame, atom.Hr, atom.Img, atom.Input, atom.Link, atom.Meta,
+		void: {atom.Area, atom.Base, atom.Br, atom.Col, atom.Embed, atom.Frame, atom.Hr, atom.Img, atom.Input,
+			atom.Link, atom.Meta,
 			atom.Param, atom.Source, atom.Track, atom.Wbr},
-		unread: {atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Iframe, atom.Svg, atom.Math, atom.Object, atom.Embed,
-			atom.Select, atom.Button, atom.Input, atom.Textarea, atom.Video, atom.Audio, atom.Canvas, atom.Noframes, atom.Noembed,
-			atom.Base, atom.Link, atom.Param, atom.Source, atom.Track, atom.Area, atom.Col, atom.Colgroup, atom.Frame, atom.Wbr},
+		unread: {atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Iframe, atom.Svg, atom.Math, atom.Object,
+			atom.Embed,
+			atom.Select, atom.Button, atom.Input, atom.Textarea, atom.Video, atom.Audio, atom.Canvas, atom.Noframes,
+			atom.Noembed,
+			atom.Base, atom.Link, atom.Param, atom.Source, atom.Track, atom.Area, atom.Col, atom.Colgroup, atom.Frame,
+			atom.Wbr},
 		foreign: {atom.Svg, atom.Math},
-		plain: {atom.Html, atom.Head, atom.Body, atom.Frameset, atom.Font, atom.Big, atom.Small, atom.U, atom.S, atom.Strike,
+		plain: {atom.Html, atom.Head, atom.Body, atom.Frameset, atom.Font, atom.Big, atom.Small, atom.U, atom.S,
+			atom.Strike,
 			atom.Nobr},
-		block: {atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Center, atom.Details, atom.Dialog, atom.Dd, atom.Div,
-			atom.Dl, atom.Dt, atom.Fieldset, atom.Figcaption, atom.Figure, atom.Footer, atom.Form, atom.H1, atom.H2, atom.H3,
-			atom.H4, atom.H5, atom.H6, atom.Header, atom.Hgroup, atom.Hr, atom.Li, atom.Main, atom.Menu, atom.Nav, atom.Ol, atom.P,
+		block: {atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Center, atom.Details, atom.Dialog,
+			atom.Dd, atom.Div,
+			atom.Dl, atom.Dt, atom.Fieldset, atom.Figcaption, atom.Figure, atom.Footer, atom.Form, atom.H1, atom.H2,
+			atom.H3,
+			atom.H4, atom.H5, atom.H6, atom.Header, atom.Hgroup, atom.Hr, atom.Li, atom.Main, atom.Menu, atom.Nav,
+			atom.Ol, atom.P,
 			atom.Pre, atom.Section, atom.Summary, atom.Table, atom.Ul},
 		heading:   {atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6},
 		paragraph: {atom.P},
@@ -111,7 +119,8 @@ var kinds = func() map[atom.Atom]kind {
 }()
 
 // keptAttributes are the attributes that somebody reads: this program, or the search for a page's article.
-var keptAttributes = []string{"href", "alt", "class", "id", "role", "rel", "itemprop", "name", "property", "content", "lang", "aria-modal"}
+var keptAttributes = []string{"href", "alt", "class", "id", "role", "rel", "itemprop", "name", "property", "content",
+	"lang", "aria-modal"}
 
 // element is an element that is open.
 type element struct {

@@ -47,12 +47,15 @@ func NewReader() *Reader { return &Reader{compiled: make(chan struct{})} }
 
 func (r *Reader) compile() {
 	defer close(r.compiled)
-	runtime := wazero.NewRuntimeConfig().WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesExceptionHandling).
+	runtime := wazero.NewRuntimeConfig().
+		WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesExceptionHandling).
 		WithCloseOnContextDone(true).WithMemoryLimitPages(memoryPages)
-	ctx := experimental.WithMemoryAllocator(context.Background(), experimental.MemoryAllocatorFunc(func(uint64, uint64) experimental.LinearMemory {
-		return &memory{make([]byte, memoryPages<<16)}
-	}))
-	r.pool, r.failed = webassembly.Init(webassembly.Config{Context: ctx, MaxIdle: 1, MaxTotal: 1, RuntimeConfig: runtime})
+	ctx := experimental.WithMemoryAllocator(context.Background(),
+		experimental.MemoryAllocatorFunc(func(uint64, uint64) experimental.LinearMemory {
+			return &memory{make([]byte, memoryPages<<16)}
+		}))
+	r.pool, r.failed = webassembly.Init(webassembly.Config{Context: ctx, MaxIdle: 1, MaxTotal: 1,
+		RuntimeConfig: runtime})
 }
 
 // memory is that of one file. It is there as a whole from the beginning: what grows is copied again and again,
@@ -107,7 +110,8 @@ func read(instance pdfium.Pdfium, file []byte) (string, error) {
 	var pages []string
 	characters := 0
 	for i := 0; i < min(counted.PageCount, maxPages) && characters < maxCharacters; i++ {
-		page, err := instance.GetPageText(&requests.GetPageText{Page: requests.Page{ByIndex: &requests.PageByIndex{Document: document.Document, Index: i}}})
+		at := requests.Page{ByIndex: &requests.PageByIndex{Document: document.Document, Index: i}}
+		page, err := instance.GetPageText(&requests.GetPageText{Page: at})
 		if err != nil {
 			continue // one broken page does not hide the others
 		}

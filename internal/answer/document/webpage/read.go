@@ -16,7 +16,8 @@ import (
 
 // read makes a page of what a site has sent. The content decides together with its claimed type: what is
 // no text is not read as text, whatever it is called.
-func (f *Fetcher) read(ctx context.Context, at *url.URL, contentType string, body []byte, cut bool) (page Page, err error) {
+func (f *Fetcher) read(ctx context.Context, at *url.URL, contentType string, body []byte, cut bool) (page Page,
+	err error) {
 	defer recovered(&page, &err)
 	claimed, params, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -74,8 +75,10 @@ func untyped(claimed string) bool { return claimed == "" || claimed == "applicat
 
 // textual reports whether a type is of text that a reader of text can make use of.
 func textual(claimed string) bool {
-	return strings.HasPrefix(claimed, "text/") || strings.HasSuffix(claimed, "+json") || strings.HasSuffix(claimed, "+xml") ||
-		slices.Contains([]string{"application/json", "application/xml", "application/yaml", "application/x-yaml", "application/toml", "application/javascript"}, claimed)
+	return strings.HasPrefix(claimed, "text/") || strings.HasSuffix(claimed, "+json") ||
+		strings.HasSuffix(claimed, "+xml") ||
+		slices.Contains([]string{"application/json", "application/xml", "application/yaml", "application/x-yaml",
+			"application/toml", "application/javascript"}, claimed)
 }
 
 // readPDF reads a PDF until bounded ends, which ends with ctx.

@@ -102,7 +102,8 @@ func New(o Options) *Fetcher {
 		o.Memory = decoding.New()
 	}
 	return &Fetcher{
-		client: &http.Client{Transport: transport, CheckRedirect: redirect}, pdf: o.PDF, timeout: timeout, memory: o.Memory,
+		client: &http.Client{Transport: transport, CheckRedirect: redirect}, pdf: o.PDF, timeout: timeout,
+		memory:   o.Memory,
 		fetching: make(chan struct{}, maxFetches),
 	}
 }
@@ -144,7 +145,8 @@ func (f *Fetcher) Get(ctx context.Context, address string) (Page, error) {
 		return Page{}, ctx.Err()
 	case ok:
 		return Page{}, reason
-	case errors.Is(err, errDenied), errors.Is(err, ssrf.ErrProhibitedIP), errors.Is(err, ssrf.ErrProhibitedPort), errors.Is(err, ssrf.ErrProhibitedNetwork):
+	case errors.Is(err, errDenied), errors.Is(err, ssrf.ErrProhibitedIP), errors.Is(err, ssrf.ErrProhibitedPort),
+		errors.Is(err, ssrf.ErrProhibitedNetwork):
 		return Page{}, refused("Only public addresses are opened, at the usual ports 80 and 443.")
 	case errors.Is(err, context.DeadlineExceeded):
 		return Page{}, refused("The page took longer than %s.", f.timeout)
@@ -168,7 +170,8 @@ func (f *Fetcher) fetch(ctx context.Context, u *url.URL) (Page, error) {
 		return Page{}, err
 	}
 	request.Header.Set("User-Agent", userAgent)
-	request.Header.Set("Accept", "text/html, text/markdown, text/plain, application/pdf, application/json;q=0.9, */*;q=0.1")
+	request.Header.Set("Accept", "text/html, text/markdown, text/plain, application/pdf, application/json;q=0.9, "+
+		"*/*;q=0.1")
 	response, err := f.client.Do(request)
 	if err != nil {
 		return Page{}, err
@@ -185,11 +188,13 @@ func (f *Fetcher) fetch(ctx context.Context, u *url.URL) (Page, error) {
 		return Page{}, err
 	}
 	cut := body.Len() > maxBytes
-	page, err := f.read(ctx, response.Request.URL, response.Header.Get("Content-Type"), body.Bytes()[:min(body.Len(), maxBytes)], cut)
+	page, err := f.read(ctx, response.Request.URL, response.Header.Get("Content-Type"),
+		body.Bytes()[:min(body.Len(), maxBytes)], cut)
 	if err != nil {
 		return Page{}, err
 	}
-	page.URL, page.Title = response.Request.URL.String(), shortened(strings.Join(strings.Fields(page.Title), " "), maxTitle)
+	page.URL, page.Title = response.Request.URL.String(), shortened(strings.Join(strings.Fields(page.Title), " "),
+		maxTitle)
 	text := shortened(page.Text, maxCharacters)
 	page.Cut, page.Text = cut || page.Cut || len(text) < len(page.Text), text
 	return page, nil
