@@ -37,8 +37,9 @@ func (a *Activities) ruleInputs(ctx context.Context, k agents.Known) (conversati
 
 // overBudget says whose budget of the day is used up; "" if none is. The settings are those of the scope's
 // channel.
-func (a *Activities) overBudget(ctx context.Context, scope chat.Scope, s config.ChannelSettings) (reason string,
-	err error) {
+func (a *Activities) overBudget(
+	ctx context.Context, scope chat.Scope, s config.ChannelSettings,
+) (reason string, err error) {
 	if spent, err := a.Budget.Exhausted(ctx); err != nil || spent {
 		return conversation.ReasonWorkspaceBudget, err
 	}

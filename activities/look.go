@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"myao/internal/answer/tools"
+	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/runtime/failpoint"
@@ -79,7 +80,7 @@ func (a *Activities) look(ctx context.Context, in LookInput) error {
 	result := tools.Result{Text: stepFailed, Failed: true}
 	if a.Tools != nil {
 		place := a.placeOf(in.Task, in.Addressed, st.Asker, st.ChannelName, st.Readers, settings)
-		if st.Tool == tools.LookAgain {
+		if st.Tool == chat.ToolLookAgain {
 			place.Decision, place.Zone = st.Decision, a.Agents.ZoneOf(ctx, in.Conversation.Team, st.Asker, "", settings)
 		}
 		result, err = a.Tools.Run(ctx, place, st.ID, st.Tool, json.RawMessage(st.Input))

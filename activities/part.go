@@ -45,8 +45,9 @@ const (
 
 // postPart posts a part, whatever its state, and settles the reply with the last part. If it does not
 // post the part, by says why.
-func (a *Activities) postPart(ctx context.Context, p store.Part, last bool) (result conversation.Result, by string,
-	err error) {
+func (a *Activities) postPart(
+	ctx context.Context, p store.Part, last bool,
+) (result conversation.Result, by string, err error) {
 	switch p.State {
 	case store.Sent:
 		return conversation.Done, "", nil

@@ -102,8 +102,9 @@ func (a *Activities) feedbackUnder(p store.Part) slack.Feedback {
 }
 
 // opened is the output of a post. It records where the buttons of its proposals and promises stand.
-func (a *Activities) opened(ctx context.Context, t Task, result conversation.Result, proposes bool) (ReplyOutput,
-	error) {
+func (a *Activities) opened(
+	ctx context.Context, t Task, result conversation.Result, proposes bool,
+) (ReplyOutput, error) {
 	out := ReplyOutput{Result: result}
 	if result != conversation.Done || !proposes {
 		return out, nil
@@ -219,8 +220,9 @@ func (a *Activities) placeOfCall(ctx context.Context, p store.Proposal) (tools.P
 }
 
 // call makes the call of a proposal that has begun, and returns how it ended.
-func (a *Activities) call(ctx context.Context, place tools.Place, p store.Proposal) (state store.ProposalState,
-	output string) {
+func (a *Activities) call(
+	ctx context.Context, place tools.Place, p store.Proposal,
+) (state store.ProposalState, output string) {
 	if a.Tools == nil {
 		return store.ProposalFailed, stepFailed
 	}

@@ -83,7 +83,7 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known agen
 		if attempt.LeavesFiles {
 			place.Allowed = tools.WithoutFiles(place.Allowed)
 		}
-		if place.Addressed && slices.Contains(place.Allowed, tools.LookAgain) {
+		if place.Addressed && slices.Contains(place.Allowed, chat.ToolLookAgain) {
 			place.Zone = a.Agents.ZoneOf(ctx, in.Conversation.Team, asker, known.AuthorZone, known.Settings)
 		}
 		if offers, err = a.Tools.Offered(ctx, place); err != nil {

@@ -127,8 +127,9 @@ func runWorkers(ctx context.Context, h *probeServer, version worker.DeploymentOp
 	}
 }
 
-func newActivities(ctx context.Context, p launch.Program, s *store.Store, client *slack.Client) (*activities.Activities,
-	func(), error) {
+func newActivities(
+	ctx context.Context, p launch.Program, s *store.Store, client *slack.Client,
+) (*activities.Activities, func(), error) {
 	directory := &channels.Directory{Store: s, Slack: client, Config: p.Config, Clock: time.Now, Logger: p.Logger}
 	ag, closeModels, err := agents.Open(ctx, p.Config, s, client, directory, p.Logger)
 	if err != nil {

@@ -12,7 +12,7 @@ type Tool struct {
 	Ability string
 }
 
-// The names of tools that other rules speak of.
+// The names of the tools.
 const (
 	ToolSearchMessages = "search_messages"
 	ToolReadThread     = "read_thread"
@@ -21,6 +21,7 @@ const (
 	ToolReadFile       = "read_file"
 	ToolLookAgain      = "look_again"
 	ToolRemember       = "remember"
+	ToolForgetNote     = "forget_note"
 )
 
 // Tools are all tools of our own, in the order in which they are listed. Package tools has their code.
@@ -33,7 +34,7 @@ var Tools = []Tool{
 		Ability: "read the files that you attach"},
 	{Name: ToolLookAgain, Status: "is making a promise…", Ability: "look at something again later"},
 	{Name: ToolRemember, Status: "is taking a note…", Ability: "remember what you tell me to"},
-	{Name: "forget_note", Status: "is taking back a note…", Ability: "forget it again"},
+	{Name: ToolForgetNote, Status: "is taking back a note…", Ability: "forget it again"},
 }
 
 // ToolNames returns the names of Tools.

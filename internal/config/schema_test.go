@@ -88,7 +88,7 @@ func TestSchema(t *testing.T) {
 // setting begins a line of a comment that shows how to write a key.
 var setting = regexp.MustCompile(`^#\s*"?[\w*-]+"?:(\s|$)`)
 
-// gatherComments collects what stands above and behind the keys of a file, by their dotted keys.
+// gatherComments collects the comments of a file by the dotted key that they explain.
 func gatherComments(n *yaml.Node, at string, comments map[string]string) {
 	for i := 0; i+1 < len(n.Content) && n.Kind == yaml.MappingNode; i += 2 {
 		key, value := n.Content[i], n.Content[i+1]

@@ -146,8 +146,9 @@ func (c *Client) download(ctx context.Context, f File, limit int64) ([]byte, err
 }
 
 // get makes one request. It returns the address of a redirect instead of a body.
-func (c *Client) get(ctx context.Context, at *url.URL, header http.Header, limit int64) (body []byte, next *url.URL,
-	err error) {
+func (c *Client) get(
+	ctx context.Context, at *url.URL, header http.Header, limit int64,
+) (body []byte, next *url.URL, err error) {
 	req := (&http.Request{Method: http.MethodGet, URL: at, Host: at.Host, Header: header.Clone()}).WithContext(ctx)
 	if req.Header == nil {
 		req.Header = http.Header{}

@@ -88,8 +88,9 @@ func readPage(raw []json.RawMessage, next, channel string, own Identity) Page {
 }
 
 // page calls conversations.replies, or conversations.history without a thread.
-func (c *Client) page(ctx context.Context, channel, thread string, r Range) (messages []json.RawMessage, next string,
-	err error) {
+func (c *Client) page(
+	ctx context.Context, channel, thread string, r Range,
+) (messages []json.RawMessage, next string, err error) {
 	method := "conversations.history"
 	if thread != "" {
 		method = "conversations.replies"
@@ -162,8 +163,9 @@ func thread(o object) (parent, newest string) {
 // certain; more than 50 pages are an error. If the thread does not exist because its parent was
 // deleted, Slack has put the message at the top level (seen in
 // github.com/slack-go/slack/issues/1571).
-func (c *Client) FindPost(ctx context.Context, channel, threadTS, oldest, key string, own Identity) (ts string,
-	found bool, err error) {
+func (c *Client) FindPost(
+	ctx context.Context, channel, threadTS, oldest, key string, own Identity,
+) (ts string, found bool, err error) {
 	method := "conversations.history"
 	if threadTS != "" {
 		method = "conversations.replies"

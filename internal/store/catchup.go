@@ -24,8 +24,9 @@ func (s *Store) Memberships(ctx context.Context, team string) ([]Channel, error)
 // UnjoinedChannels is the public channels that the bot is not in and about which Slack was last
 // asked before a time, longest ago first, at most limit. No event and no listing reports when such
 // a channel becomes private.
-func (s *Store) UnjoinedChannels(ctx context.Context, team string, before time.Time, limit int) (ids []string,
-	err error) {
+func (s *Store) UnjoinedChannels(
+	ctx context.Context, team string, before time.Time, limit int,
+) (ids []string, err error) {
 	if err := s.db.WithContext(ctx).Table("channels c").
 		Where("c.team_id = ? AND NOT c.member AND c.refreshed_us < ? AND ?", team, microsOrZero(before),
 			seenFrom(team, "")).

@@ -72,8 +72,9 @@ const (
 // In Postgres it is one statement, which sees the changes as of its beginning. If it had to wait
 // for the relay before, it returns what that one has marked in the meantime once more. That does no
 // harm: the workflow remembers more changes than a signal carries, and ignores these.
-func (s *Store) Claim(ctx context.Context, workflowID, relay string, until time.Time, limit int) ([]PendingChange,
-	error) {
+func (s *Store) Claim(
+	ctx context.Context, workflowID, relay string, until time.Time, limit int,
+) ([]PendingChange, error) {
 	db := s.db.WithContext(ctx)
 	args := []any{workflowID, relay, micros(until), workflowID, s.nowMicros()}
 	if s.sqlite != "" {

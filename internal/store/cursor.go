@@ -250,8 +250,9 @@ func (s *Store) ChannelMemoryInput(ctx context.Context, team, channel string, si
 // ThreadMemoryInput is the messages that a thread's memory is made of: its newest replies, at most
 // limit, and its parent. They come in no order, without deleted and forgotten ones. omitted is how
 // many earlier replies there are, up to chat.CountAtMost.
-func (s *Store) ThreadMemoryInput(ctx context.Context, thread chat.Scope, limit int) (input []chat.Message, omitted int,
-	err error) {
+func (s *Store) ThreadMemoryInput(
+	ctx context.Context, thread chat.Scope, limit int,
+) (input []chat.Message, omitted int, err error) {
 	db := s.db.WithContext(ctx)
 	marks, err := forgotten(db, thread.Team, thread.Channel)
 	if err != nil {

@@ -42,8 +42,9 @@ var ErrElsewhere = errors.New("it stands under another message")
 // is new: an older or repeated vote of theirs changes nothing. A vote that changes takes the reason of
 // the one before away. channel and ts are where the buttons were used. It returns ErrNotFound if no such
 // part has buttons, ErrElsewhere if it is another message, and ErrDeleted if the reply is gone.
-func (s *Store) SaveVote(ctx context.Context, team, channel, ts, part, user, value string, at time.Time) (saved bool,
-	err error) {
+func (s *Store) SaveVote(
+	ctx context.Context, team, channel, ts, part, user, value string, at time.Time,
+) (saved bool, err error) {
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		var rows []outboxRow
 		if err := tx.Where("key = ? AND team_id = ? AND feedback", part, team).Find(&rows).Error; err != nil {

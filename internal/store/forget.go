@@ -49,8 +49,9 @@ func (s *Store) Forget(ctx context.Context, scope chat.Scope, by, id string) (Fo
 
 // ForgetMessages is Forget for some messages of a channel, by ts, as if they were a thread that
 // began with the earliest of them.
-func (s *Store) ForgetMessages(ctx context.Context, team, channel string, ts []string, by, id string) (ForgetResult,
-	error) {
+func (s *Store) ForgetMessages(
+	ctx context.Context, team, channel string, ts []string, by, id string,
+) (ForgetResult, error) {
 	f := forgetting{scope: chat.Scope{Team: team, Channel: channel}, ts: ts, by: by, id: id}
 	for _, one := range ts {
 		if at := chat.Time(one); f.from.IsZero() || at.Before(f.from) {

@@ -73,8 +73,9 @@ func (s *Store) NewestGap(ctx context.Context) (number int64, err error) {
 // UnreadChannels is the channels that have not been read since the newest gap, except some, at most limit, and how
 // many there are without that limit. The ones read longest ago come first, so that none waits for ever, and of those
 // the most recently active.
-func (s *Store) UnreadChannels(ctx context.Context, team string, gap int64, except []string, limit int) (ids []string,
-	total int, err error) {
+func (s *Store) UnreadChannels(
+	ctx context.Context, team string, gap int64, except []string, limit int,
+) (ids []string, total int, err error) {
 	var rows []struct {
 		ChannelID string
 		Total     int

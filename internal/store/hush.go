@@ -26,8 +26,9 @@ func Hush(m chat.Message, by string) *Order {
 
 // BeingAnswered is the messages that addressed the bot at a channel's top level, were sent at most
 // within before m, and still lack a decision. author is their author's user id; empty for anybody.
-func (s *Store) BeingAnswered(ctx context.Context, m chat.Message, author string, within time.Duration) ([]chat.Message,
-	error) {
+func (s *Store) BeingAnswered(
+	ctx context.Context, m chat.Message, author string, within time.Duration,
+) ([]chat.Message, error) {
 	var rows []messageRow
 	if err := s.db.WithContext(ctx).Raw(`
 		SELECT m.* FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.thread_ts = '' AND NOT m.deleted

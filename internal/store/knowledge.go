@@ -65,8 +65,9 @@ type Knowledge struct {
 // empty the reader is the workspace's own memory, which must not contain anything remembered before
 // it was last forgotten. active limits the channels by Active. At most channels are returned, and
 // the memories of the first most of them.
-func (s *Store) Knowledge(ctx context.Context, team, here string, active time.Time, channels, most int) (Knowledge,
-	error) {
+func (s *Store) Knowledge(
+	ctx context.Context, team, here string, active time.Time, channels, most int,
+) (Knowledge, error) {
 	var rows []knowledgeRow
 	if err := runBatch(s.db.WithContext(ctx), s.knowledgeQuery(team, here, active, channels, most, &rows)); err != nil {
 		return Knowledge{}, fmt.Errorf("read what is known of channels: %w", err)

@@ -78,8 +78,9 @@ func (s *Store) Unlabelled(ctx context.Context, before time.Time, limit int) ([]
 const maxFollowing = 50
 
 // Followed is a judgment and what followed it, as hindsight needs them, in order of time. bot is the bot's user id.
-func (s *Store) Followed(ctx context.Context, d Decision, bot string) (of label.Decision, events []label.Event,
-	err error) {
+func (s *Store) Followed(
+	ctx context.Context, d Decision, bot string,
+) (of label.Decision, events []label.Event, err error) {
 	c, err := chat.ParseConversation(d.WorkflowID)
 	if err != nil {
 		return of, nil, err

@@ -136,8 +136,9 @@ func (s *Store) SaveMembers(ctx context.Context, team, channel string, members [
 // first: where guests may be without the database knowing, and those where guests may be or
 // outsiders are that were last asked about before a time. It is none in a workspace without guests
 // and other outsiders. Direct messages are left out.
-func (s *Store) MembersDue(ctx context.Context, team string, before time.Time, most int) (channels []string,
-	err error) {
+func (s *Store) MembersDue(
+	ctx context.Context, team string, before time.Time, most int,
+) (channels []string, err error) {
 	if err := s.db.WithContext(ctx).Table("channels c").
 		Where("c.team_id = ? AND "+joined+" AND c.channel_id NOT LIKE 'D%'", team).
 		Where(`c.members_us < c.known_since_us AND `+lastGuest+` IS NOT NULL OR c.members_us <= `+lastGuest+`

@@ -85,8 +85,9 @@ func (e *eraser) mentioned(columns ...string) condition {
 }
 
 // eraseIn is sweep for the part of a table that each channel has.
-func eraseIn[R any](e *eraser, table, column string, match condition, do func(tx *gorm.DB, rows []R) (changed int,
-	err error)) error {
+func eraseIn[R any](
+	e *eraser, table, column string, match condition, do func(tx *gorm.DB, rows []R) (changed int, err error),
+) error {
 	ids, err := e.channelsIn(table, e.Team)
 	for _, id := range ids {
 		if err == nil {

@@ -100,8 +100,9 @@ func (s *Store) CancelPromise(ctx context.Context, id, by string) (p Promise, fi
 // MovePromise makes an open promise due at another time for somebody, and records the change that tells
 // its conversation. Of one that repeats, only the next time moves. It returns the promise as it is then,
 // and moved says whether it was open. ErrNotFound: there is no such promise.
-func (s *Store) MovePromise(ctx context.Context, id string, due time.Time, by string) (p Promise, moved bool,
-	targets []Target, err error) {
+func (s *Store) MovePromise(
+	ctx context.Context, id string, due time.Time, by string,
+) (p Promise, moved bool, targets []Target, err error) {
 	err = s.transaction(ctx, func(tx *gorm.DB) (err error) {
 		if p, err = s.onePromise(s.locked(tx), id); err != nil {
 			return err

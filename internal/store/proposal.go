@@ -216,8 +216,9 @@ func (s *Store) ShowProposals(ctx context.Context, decision, ts string) ([]Propo
 // this was it. kind is conversation.Approved, Declined or Cancelled. A proposal that has lapsed by now is
 // not decided any more, although its conversation may not have closed it yet. ErrNotFound: there is no
 // such proposal.
-func (s *Store) DecideProposal(ctx context.Context, id string, kind conversation.Kind, by string) (p Proposal,
-	first bool, targets []Target, err error) {
+func (s *Store) DecideProposal(
+	ctx context.Context, id string, kind conversation.Kind, by string,
+) (p Proposal, first bool, targets []Target, err error) {
 	err = s.transaction(ctx, func(tx *gorm.DB) (err error) {
 		if p, err = s.oneProposal(s.locked(tx), id); err != nil {
 			return err

@@ -18,8 +18,9 @@ var ErrForgotten = errors.New("it was forgotten")
 // returns that. It returns ErrNotFound for an unknown version and ErrForgotten for a forgotten one.
 // by is who ordered it (cli:NAME), id the order's id. A run that is making this memory meanwhile
 // gets ErrOverruled. Messages since the scope's last run are added to the old version by the next.
-func (s *Store) Rollback(ctx context.Context, scope chat.Scope, term chat.Term, version int, by, id string) (Memory,
-	error) {
+func (s *Store) Rollback(
+	ctx context.Context, scope chat.Scope, term chat.Term, version int, by, id string,
+) (Memory, error) {
 	made, err := s.replaceMemory(ctx, Order{ID: id, Scope: scope, Kind: "rollback", By: by}, term,
 		func(tx *gorm.DB, _ *int64) (memoryRow, error) {
 			var old []memoryRow

@@ -129,8 +129,9 @@ const (
 // be waited for. So the part must be the last of its reply, every slot in its channel must be over,
 // and nobody may hold either row. One statement sees deletions and mutes as of this moment. It
 // returns the part if it was begun; otherwise nothing has happened.
-func (s *Store) beginNow(ctx context.Context, part clause.Expr, pace, lease time.Duration) (begun []outboxRow,
-	err error) {
+func (s *Store) beginNow(
+	ctx context.Context, part clause.Expr, pace, lease time.Duration,
+) (begun []outboxRow, err error) {
 	if s.sqlite != "" {
 		return nil, nil // in SQLite a transaction costs no network round trip
 	}

@@ -41,8 +41,9 @@ func (s *Store) MessagesByTS(ctx context.Context, team, channel string, ts []str
 
 // MessagesSince is the messages of a conversation itself that were sent since a time, the newest
 // limit of them, in order of time and without deleted ones.
-func (s *Store) MessagesSince(ctx context.Context, c chat.Conversation, since time.Time, limit int) ([]StoredMessage,
-	error) {
+func (s *Store) MessagesSince(
+	ctx context.Context, c chat.Conversation, since time.Time, limit int,
+) ([]StoredMessage, error) {
 	return s.newestMessages(ctx, c, limit,
 		"team_id = ? AND channel_id = ? AND thread_ts = ? AND sent_us >= ? AND NOT deleted",
 		c.Team, c.Channel, c.Thread, microsOrZero(since))
@@ -76,8 +77,9 @@ type RecordedChange struct {
 
 // ChangesSince is the changes of some conversations, for messages sent since a time, ordered by
 // message and then by arrival, at most limit.
-func (s *Store) ChangesSince(ctx context.Context, workflowIDs []string, since time.Time, limit int) ([]RecordedChange,
-	error) {
+func (s *Store) ChangesSince(
+	ctx context.Context, workflowIDs []string, since time.Time, limit int,
+) ([]RecordedChange, error) {
 	var rows []changeRow
 	// The condition uses ts, which sorts by time, because the index on sent_us covers only changes
 	// that have not been relayed.
@@ -99,8 +101,9 @@ func (r changeRow) recorded() RecordedChange {
 
 // DecisionsSince is the decisions of some conversations that were made since a time, or whose
 // trigger was sent since then, the oldest first, at most limit.
-func (s *Store) DecisionsSince(ctx context.Context, workflowIDs []string, since time.Time, limit int) ([]Decision,
-	error) {
+func (s *Store) DecisionsSince(
+	ctx context.Context, workflowIDs []string, since time.Time, limit int,
+) ([]Decision, error) {
 	var rows []Decision
 	if err := s.db.WithContext(ctx).
 		Where("workflow_id IN ? AND decided_us >= ? AND (decided_us >= ? OR trigger_ts >= ?)",
@@ -114,8 +117,9 @@ func (s *Store) DecisionsSince(ctx context.Context, workflowIDs []string, since 
 
 // ChangesAndDecisions is the changes of one message and the decisions about it, in some
 // conversations, in the order of ChangesSince and DecisionsSince.
-func (s *Store) ChangesAndDecisions(ctx context.Context, workflowIDs []string, ts string) ([]RecordedChange, []Decision,
-	error) {
+func (s *Store) ChangesAndDecisions(
+	ctx context.Context, workflowIDs []string, ts string,
+) ([]RecordedChange, []Decision, error) {
 	var changes []changeRow
 	var decisions []Decision
 	if err := runBatch(s.db.WithContext(ctx),

@@ -27,8 +27,9 @@ func (s *Store) Watched(ctx context.Context, team string, in []string, colleague
 }
 
 // NewestNotes is the newest notes of some channels, at most most, and their channels.
-func (s *Store) NewestNotes(ctx context.Context, team string, channels []string, most int) (notes []chat.Note,
-	in []string, err error) {
+func (s *Store) NewestNotes(
+	ctx context.Context, team string, channels []string, most int,
+) (notes []chat.Note, in []string, err error) {
 	if len(channels) == 0 {
 		return nil, nil, nil
 	}

@@ -69,8 +69,9 @@ func (d *dispatcher) send(ctx context.Context, body []byte, header http.Header) 
 }
 
 // sendTo posts to a sibling of the events URL: its last segment is replaced by path.
-func (d *dispatcher) sendTo(ctx context.Context, path string, body []byte, header http.Header) (status int,
-	answer []byte, err error) {
+func (d *dispatcher) sendTo(
+	ctx context.Context, path string, body []byte, header http.Header,
+) (status int, answer []byte, err error) {
 	d.mu.Lock()
 	url := strings.TrimSuffix(d.url, "events") + path
 	d.mu.Unlock()

@@ -167,8 +167,9 @@ func (w *Workspace) hasButton(in pageRequest) bool {
 
 // interact sends the fields that describe returns to the app. It does not retry: Slack shows
 // the user that it failed.
-func (w *Workspace) interact(channel, user, kind string, describe func(*Interaction, *Channel, *User,
-	string) map[string]any) *Interaction {
+func (w *Workspace) interact(
+	channel, user, kind string, describe func(*Interaction, *Channel, *User, string) map[string]any,
+) *Interaction {
 	a := &Interaction{User: user, Channel: channel, Err: "channel or user not found"}
 	w.mu.Lock()
 	c, u := w.channel(channel), w.user(user)
@@ -232,8 +233,9 @@ func (w *Workspace) postInteraction(ctx context.Context, a *Interaction, kind st
 
 // PostSignedForm posts a signed form to a sibling of the events URL: commands or
 // interactions. Tests replay recorded requests with it.
-func (w *Workspace) PostSignedForm(ctx context.Context, path string, body []byte) (status int, answer []byte,
-	err error) {
+func (w *Workspace) PostSignedForm(
+	ctx context.Context, path string, body []byte,
+) (status int, answer []byte, err error) {
 	header := w.Sign(body, w.skewed(time.Now()))
 	header.Set("Content-Type", "application/x-www-form-urlencoded")
 	return w.out.sendTo(ctx, path, body, header)

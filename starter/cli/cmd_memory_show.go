@@ -56,8 +56,9 @@ func (c *memoryShow) run(ctx context.Context, p *program) error {
 	})
 }
 
-func (c *memoryShow) memories(ctx context.Context, of config.Config, db *store.Store, scope chat.Scope) ([]memoryReport,
-	error) {
+func (c *memoryShow) memories(
+	ctx context.Context, of config.Config, db *store.Store, scope chat.Scope,
+) ([]memoryReport, error) {
 	standing, err := db.CurrentMemory(ctx, scope)
 	if err != nil {
 		return nil, err

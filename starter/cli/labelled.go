@@ -35,8 +35,9 @@ type labelled struct {
 }
 
 // readLabelled reads the decisions since a time. Evidence is weighed by all labels of the workspace.
-func readLabelled(ctx context.Context, p *program, db *store.Store, team string, since time.Time) (l labelled,
-	err error) {
+func readLabelled(
+	ctx context.Context, p *program, db *store.Store, team string, since time.Time,
+) (l labelled, err error) {
 	l.config, l.team = p.Config, team
 	checked, err := db.CheckedLabels(ctx, team)
 	if err != nil {
@@ -159,8 +160,9 @@ func channelOf(d store.Decision) string {
 }
 
 // channelsOf is the known channels of some decisions, by id.
-func channelsOf(ctx context.Context, db *store.Store, team string, all []store.Judged) (map[string]store.Channel,
-	error) {
+func channelsOf(
+	ctx context.Context, db *store.Store, team string, all []store.Judged,
+) (map[string]store.Channel, error) {
 	var ids []string
 	for _, j := range all {
 		if id := channelOf(j.Decision); !slices.Contains(ids, id) {

@@ -18,8 +18,8 @@ import (
 	"myao/test/testserver"
 )
 
-// A neighbourhood is a folder of internal/, or one at the top. It imports only what stands below it in the list, and
-// of that only what its row says: whatever else it needs is a decision, taken here.
+// A neighbourhood is a folder of internal/ or of the root. Its row names the neighbourhoods that it may import. Each of
+// them has a row further down.
 type neighbourhood struct {
 	name    string
 	imports string
@@ -99,35 +99,19 @@ func TestWrongImportsAreFound(t *testing.T) {
 // wrongImports are the imports of a tree that the neighbourhoods do not allow. Tests may import what they like.
 func wrongImports(t *testing.T, tree fs.FS) (faults []string) {
 	t.Helper()
-	testserver.Must(t, fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && (name != "." && strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata"):
-			return fs.SkipDir
-		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
-			return nil
-		}
-		text, err := fs.ReadFile(tree, name)
-		if err != nil {
-			return err
-		}
+	programFiles(t, tree, func(name string, text []byte) {
 		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ImportsOnly)
-		if err != nil {
-			return err
-		}
+		testserver.Must(t, err)
 		from := neighbourhoodOf(name)
 		row := slices.IndexFunc(neighbourhoods, func(n neighbourhood) bool { return n.name == from })
 		if row < 0 {
 			faults = append(faults, path.Dir(name)+" is in no row of the neighbourhoods")
-			return nil
+			return
 		}
 		allowed := strings.Fields(neighbourhoods[row].imports)
 		for _, spec := range file.Imports {
 			imported, err := strconv.Unquote(spec.Path.Value)
-			if err != nil {
-				return err
-			}
+			testserver.Must(t, err)
 			imported, ours := strings.CutPrefix(imported, "myao/")
 			to := neighbourhoodOf(imported + "/")
 			switch {
@@ -138,8 +122,7 @@ func wrongImports(t *testing.T, tree fs.FS) (faults []string) {
 				faults = append(faults, fmt.Sprintf("%s imports %s, which is the inside of %s", name, imported, path.Dir(imported)))
 			}
 		}
-		return nil
-	}))
+	})
 	slices.Sort(faults)
 	return slices.Compact(faults)
 }
@@ -159,19 +142,9 @@ const maxColumns = 120
 
 func TestLinesEndBeforeColumn120(t *testing.T) {
 	t.Parallel()
-	root := os.DirFS("../..")
-	testserver.Must(t, fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."):
-			return fs.SkipDir
-		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "test/"):
-			return nil
-		}
-		text, err := fs.ReadFile(root, name)
-		if err != nil {
-			return err
+	programFiles(t, os.DirFS("../.."), func(name string, text []byte) {
+		if strings.HasPrefix(name, "test/") {
+			return
 		}
 		var code scanner.Scanner
 		file := token.NewFileSet().AddFile(name, -1, len(text))
@@ -195,6 +168,25 @@ func TestLinesEndBeforeColumn120(t *testing.T) {
 				t.Errorf("%s:%d: %d columns; break it before column %d", name, i+1, columns, maxColumns)
 			}
 		}
-		return nil
+	})
+}
+
+// programFiles visits the Go files of a tree that are no tests.
+func programFiles(t *testing.T, tree fs.FS, visit func(name string, text []byte)) {
+	t.Helper()
+	testserver.Must(t, fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (name != "." && strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata"):
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		text, err := fs.ReadFile(tree, name)
+		if err == nil {
+			visit(name, text)
+		}
+		return err
 	}))
 }

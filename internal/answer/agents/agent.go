@@ -61,8 +61,9 @@ type ByUse struct {
 }
 
 // OpenByUse makes one client for each server and key in use. close ends their connections.
-func OpenByUse(ctx context.Context, c config.Config, clock func() time.Time, logger *slog.Logger) (byUse ByUse,
-	close func(), err error) {
+func OpenByUse(
+	ctx context.Context, c config.Config, clock func() time.Time, logger *slog.Logger,
+) (byUse ByUse, close func(), err error) {
 	m := models{config: c, clock: clock, logger: logger, made: map[server]llm.Model{}}
 	type use struct {
 		agent *Agent

@@ -81,8 +81,9 @@ func (ag *Agents) Reactions() []string {
 
 // recall reads the context of a conversation and the settings of its channel, and adds the
 // channel's persona. answer is the ts of the message to answer, or "".
-func (ag *Agents) recall(ctx context.Context, c chat.Conversation, addressed bool, answer string) (recall.Recollection,
-	config.ChannelSettings, error) {
+func (ag *Agents) recall(
+	ctx context.Context, c chat.Conversation, addressed bool, answer string,
+) (recall.Recollection, config.ChannelSettings, error) {
 	r, err := ag.Recall.Build(ctx, c, addressed, answer)
 	settings := ag.Channel(config.ChannelFacts{ID: c.Channel, Name: r.Conversation.ChannelName})
 	if settings.Persona != "" {

@@ -14,8 +14,9 @@ const trialReserve = time.Minute
 // askEither asks the agent's model or, if its breaker is open, its fallback. A question that the model refuses
 // for good goes to the fallback at once. It returns the question that was answered, or that failed. The
 // answer's usage adds up both.
-func (ag *Agents) askEither(ctx context.Context, q Question, ask func(context.Context, Question) (llm.Response,
-	error)) (Question, llm.Response, error) {
+func (ag *Agents) askEither(
+	ctx context.Context, q Question, ask func(context.Context, Question) (llm.Response, error),
+) (Question, llm.Response, error) {
 	if q.agent.Fallback == nil {
 		answer, err := ask(ctx, q)
 		return q, answer, err

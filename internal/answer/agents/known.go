@@ -28,8 +28,9 @@ type Known struct {
 // ReadKnown reads what is known, in one query if possible. The query sums up the channel's cost
 // since the start of its day according to the settings by id. If the settings by name, which the
 // query also reads, name another time, a second query sums it up. The request's Since is ignored.
-func ReadKnown(ctx context.Context, s *store.Store, d Directory, now time.Time, request store.FactsRequest) (Known,
-	error) {
+func ReadKnown(
+	ctx context.Context, s *store.Store, d Directory, now time.Time, request store.FactsRequest,
+) (Known, error) {
 	k := Known{Now: now}
 	team, channel := request.Conversation.Team, request.Conversation.Channel
 	request.Since = BudgetStart(d.SettingsOf(config.ChannelFacts{ID: channel}), now)

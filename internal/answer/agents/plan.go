@@ -96,8 +96,9 @@ func (ag *Agents) planThread(ctx context.Context, s chat.Scope, current store.Cu
 
 // planChannel makes the short-term memory from the messages in the window, and the long-term
 // memory from the new messages.
-func (ag *Agents) planChannel(ctx context.Context, s chat.Scope, current store.CurrentMemory, at time.Time) (plan,
-	error) {
+func (ag *Agents) planChannel(
+	ctx context.Context, s chat.Scope, current store.CurrentMemory, at time.Time,
+) (plan, error) {
 	window := ag.windowStart(at)
 	since := window
 	if current.Known {

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"myao/internal/answer/prompt"
-	"myao/internal/answer/tools"
 	"myao/internal/chat"
 	"myao/internal/language/phrases"
 	"myao/internal/llm"
@@ -57,7 +56,7 @@ func (ag *Agents) CheckPromise(ctx context.Context, c PromiseCheck, a Attempt) (
 func (r Reply) Promises() bool {
 	return slices.ContainsFunc(r.Turns, func(t llm.Turn) bool {
 		return slices.ContainsFunc(t.Results,
-			func(result llm.ToolResult) bool { return result.Name == tools.LookAgain && !result.Failed })
+			func(result llm.ToolResult) bool { return result.Name == chat.ToolLookAgain && !result.Failed })
 	})
 }
 

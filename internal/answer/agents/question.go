@@ -30,8 +30,9 @@ func newQuestion(a Agent, s chat.Scope, render func(Agent) (llm.Request, error))
 
 // newLimitedQuestion returns a question that can also be asked with fewer messages. It renders
 // with limited(a, 0), which means the usual number of characters.
-func newLimitedQuestion(a Agent, s chat.Scope, limited func(a Agent, characters int) (llm.Request, error)) (Question,
-	error) {
+func newLimitedQuestion(
+	a Agent, s chat.Scope, limited func(a Agent, characters int) (llm.Request, error),
+) (Question, error) {
 	q, err := newQuestion(a, s, func(a Agent) (llm.Request, error) { return limited(a, 0) })
 	q.limited = func(characters int) (llm.Request, error) { return limited(a, characters) }
 	q.by = func(other Agent) (Question, error) { return newLimitedQuestion(other, s, limited) }

@@ -52,8 +52,9 @@ func (c *Client) Call(ctx context.Context, t store.MCPTool, input json.RawMessag
 	return c.call(ctx, s, t, true, input)
 }
 
-func (c *Client) call(ctx context.Context, s *server, t store.MCPTool, act bool, input json.RawMessage) (tools.Result,
-	error) {
+func (c *Client) call(
+	ctx context.Context, s *server, t store.MCPTool, act bool, input json.RawMessage,
+) (tools.Result, error) {
 	if len(bytes.TrimSpace(input)) == 0 {
 		input = json.RawMessage("{}")
 	}

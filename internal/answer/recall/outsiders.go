@@ -20,8 +20,9 @@ const standingMaxAge = 7 * 24 * time.Hour
 //
 // In a direct message the author is the only reader. In a workspace with guests Slack is asked for
 // the channel's members, once.
-func (b *Builder) outsiders(ctx context.Context, c chat.Conversation, messages []chat.Message, known store.Names) (bool,
-	error) {
+func (b *Builder) outsiders(
+	ctx context.Context, c chat.Conversation, messages []chat.Message, known store.Names,
+) (bool, error) {
 	alone, listed := known.OutsidersRead, time.Time{}
 	if known.MembersDue && !c.Direct() {
 		switch n, at, err := b.Directory.RefreshMembers(ctx, c.Team, c.Channel, nameTimeout); {

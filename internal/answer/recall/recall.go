@@ -244,8 +244,9 @@ func (b *Builder) logMemories(ctx context.Context, c chat.Conversation, r chat.C
 // It contains the memories of the channel itself and nothing from elsewhere, which would
 // spread from memory to memory and could never be forgotten. omitted is the number of
 // earlier messages.
-func (b *Builder) BuildForMemory(ctx context.Context, s chat.Scope, messages []chat.Message, omitted int) (Recollection,
-	error) {
+func (b *Builder) BuildForMemory(
+	ctx context.Context, s chat.Scope, messages []chat.Message, omitted int,
+) (Recollection, error) {
 	own, err := b.Users.Identity(ctx)
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", s, err)

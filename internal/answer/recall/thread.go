@@ -152,8 +152,9 @@ type span struct{ from, to time.Time }
 
 // walk reads pages from a time on, until there are enough replies, at most pages. whole is set if
 // it reached the end.
-func (r *threadReader) walk(ctx context.Context, from time.Time, pages int, enough func() bool) (seen span, whole bool,
-	err error) {
+func (r *threadReader) walk(
+	ctx context.Context, from time.Time, pages int, enough func() bool,
+) (seen span, whole bool, err error) {
 	var next slack.Range
 	if from.After(chat.Time(r.conversation.Thread)) {
 		next.Oldest = chat.TS(from)

@@ -8,12 +8,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"myao/internal/chat"
 	"myao/internal/language/when"
 	"myao/internal/store"
 )
-
-// LookAgain is the name of the tool that makes a promise.
-const LookAgain = "look_again"
 
 // The longest texts of a promise, in characters.
 const (
@@ -29,7 +27,9 @@ type lookAgainInput struct {
 }
 
 func lookAgain(s Sources) tool {
-	t := define(LookAgain, "", func(ctx context.Context, p Place, step string, in lookAgainInput) (string, error) {
+	t := define(chat.ToolLookAgain, "", func(
+		ctx context.Context, p Place, step string, in lookAgainInput,
+	) (string, error) {
 		what, unless := strings.Join(strings.Fields(in.What), " "), strings.Join(strings.Fields(in.Unless), " ")
 		due, err := when.Parse(in.When, p.Now, p.zone())
 		switch n, m := utf8.RuneCountInString(what), utf8.RuneCountInString(unless); {

@@ -54,7 +54,7 @@ type forgetNoteInput struct {
 }
 
 func forgetNote(s Sources) tool {
-	t := define("forget_note", "Takes back a note of this channel. Only when somebody asks you to forget it.",
+	t := define(chat.ToolForgetNote, "Takes back a note of this channel. Only when somebody asks you to forget it.",
 		func(ctx context.Context, p Place, step string, in forgetNoteInput) (string, error) {
 			found, err := s.Store.ForgetNote(ctx, chat.Scope(p.Conversation), in.ID, step, "slack:"+p.Asker)
 			switch {

@@ -210,8 +210,9 @@ func ended(name string, result Result, err error) (Result, error) {
 
 // define makes a tool whose input is a struct: its json tags name the properties, its jsonschema
 // tags describe them, and a property is optional if its tag has omitempty.
-func define[In any](name, description string, run func(ctx context.Context, p Place, step string, in In) (string,
-	error)) tool {
+func define[In any](
+	name, description string, run func(ctx context.Context, p Place, step string, in In) (string, error),
+) tool {
 	return defineFiles(name, description, func(ctx context.Context, p Place, step string, in In) (Result, error) {
 		text, err := run(ctx, p, step, in)
 		return Result{Text: text}, err
@@ -219,8 +220,9 @@ func define[In any](name, description string, run func(ctx context.Context, p Pl
 }
 
 // defineFiles is define for a tool that returns files, too.
-func defineFiles[In any](name, description string, run func(ctx context.Context, p Place, step string, in In) (Result,
-	error)) tool {
+func defineFiles[In any](
+	name, description string, run func(ctx context.Context, p Place, step string, in In) (Result, error),
+) tool {
 	schema, err := jsonschema.For[In](nil)
 	if err != nil {
 		panic(fmt.Sprintf("schema of tool %s: %v", name, err)) // of a type in this package

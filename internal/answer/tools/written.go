@@ -69,8 +69,9 @@ const maxTold, maxToldBytes, maxMentioning = 1000, 1 << 20, 1000
 // ReadWritten makes the set of addresses for a reply: of the messages that its model is shown, and of what
 // earlier steps have returned. Messages among the results are read anew, because a result does not tell who
 // wrote it, and readers may see them no more.
-func ReadWritten(ctx context.Context, s WrittenStore, p Place, shown []chat.Found, steps []store.Step) (*Written,
-	error) {
+func ReadWritten(
+	ctx context.Context, s WrittenStore, p Place, shown []chat.Found, steps []store.Step,
+) (*Written, error) {
 	listed, err := listed(ctx, s, p.Conversation, steps)
 	if err != nil {
 		return nil, err
@@ -130,8 +131,9 @@ func writerOf(tool string) Writer {
 }
 
 // listed are the messages that steps have returned, as far as readers in a conversation may still see them.
-func listed(ctx context.Context, s WrittenStore, c chat.Conversation, steps []store.Step) (found []chat.Found,
-	err error) {
+func listed(
+	ctx context.Context, s WrittenStore, c chat.Conversation, steps []store.Step,
+) (found []chat.Found, err error) {
 	byChannel := map[string][]string{}
 	for _, st := range steps {
 		if !slices.Contains(messageTools, st.Tool) {

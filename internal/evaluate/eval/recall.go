@@ -44,8 +44,9 @@ const memoryEvery = 7 * 24 * time.Hour
 // question holds, for each mode: the prompt for the reply and, unless the mode is Summaries, what
 // search_messages finds with the question as its query. Memories are made without a language model,
 // from the newest messages that fit.
-func MeasureRecall(ctx context.Context, w Workspace, modes []Mode, logger *slog.Logger) (reports []RecallReport,
-	err error) {
+func MeasureRecall(
+	ctx context.Context, w Workspace, modes []Mode, logger *slog.Logger,
+) (reports []RecallReport, err error) {
 	rows := map[Mode][]RecallRow{}
 	for _, of := range [][]Mode{{Summaries, Both}, {Search}} {
 		// they need a database of their own: one without memories

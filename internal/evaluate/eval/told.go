@@ -229,15 +229,14 @@ func (t *told) ask(ctx context.Context, q RecallQuestion, m chat.Message, mode M
 	}
 	material := reply.System + "\n" + reply.Prompt
 	if mode != Summaries {
-		const search = "search_messages"
 		input, err := json.Marshal(map[string]string{"query": q.Text})
 		if err != nil {
 			return RecallRow{}, err
 		}
 		result, err := t.tools.Run(ctx, tools.Place{Conversation: c, Trigger: m.TS, Addressed: true, Asker: q.By,
-			Allowed: []string{search}}, q.ID, search, input)
+			Allowed: []string{chat.ToolSearchMessages}}, q.ID, chat.ToolSearchMessages, input)
 		if err != nil || result.Failed {
-			return RecallRow{}, errors.Join(err, fmt.Errorf("%s: %s", search, result.Text))
+			return RecallRow{}, errors.Join(err, fmt.Errorf("%s: %s", chat.ToolSearchMessages, result.Text))
 		}
 		results, cited := tools.Number([]string{result.Text})
 		material += "\n" + results[0]

@@ -55,8 +55,9 @@ type pass struct {
 }
 
 // startPass returns the pass to run for a channel, the newest gap, and whether the pass was interrupted before.
-func (r *Reader) startPass(ctx context.Context, channel string, threads bool) (p *pass, gap int64, resumed bool,
-	err error) {
+func (r *Reader) startPass(
+	ctx context.Context, channel string, threads bool,
+) (p *pass, gap int64, resumed bool, err error) {
 	own, err := r.Slack.Identity(ctx)
 	if err != nil {
 		return nil, 0, false, fmt.Errorf("learn who the bot is: %w", err)

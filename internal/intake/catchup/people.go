@@ -106,8 +106,9 @@ func (r *Reader) listUsers(ctx context.Context, own slack.Identity, l *userListi
 
 // usersOf returns what is kept of a page of users. Deactivated accounts are kept only if they are
 // known. Slack may list a user twice in a page.
-func (r *Reader) usersOf(ctx context.Context, own slack.Identity, page slack.UserPage, asked time.Time) ([]store.User,
-	error) {
+func (r *Reader) usersOf(
+	ctx context.Context, own slack.Identity, page slack.UserPage, asked time.Time,
+) ([]store.User, error) {
 	var deleted []string
 	for _, u := range page.Users {
 		if u.Deleted {

@@ -249,8 +249,9 @@ func (r *Reader) Due(ctx context.Context) (gap int64, err error) {
 // Unread returns the channels that have not been read since a gap, except some, at most limit, and how
 // many there are without that limit. Those read longest ago come first, then the most recently active.
 // If there are none, it closes the gap.
-func (r *Reader) Unread(ctx context.Context, gap int64, except []string, limit int) (ids []string, total int,
-	err error) {
+func (r *Reader) Unread(
+	ctx context.Context, gap int64, except []string, limit int,
+) (ids []string, total int, err error) {
 	own, err := r.Slack.Identity(ctx)
 	if err != nil {
 		return nil, 0, fmt.Errorf("learn who the bot is: %w", err)

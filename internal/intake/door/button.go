@@ -64,8 +64,9 @@ func (d *Door) button(ctx context.Context, b slack.BlockAction, own slack.Identi
 }
 
 // cancelPromise cancels a promise, as decide does.
-func (d *Door) cancelPromise(ctx context.Context, b slack.BlockAction, own slack.Identity, _ conversation.Kind) (text,
-	result string, err error) {
+func (d *Door) cancelPromise(
+	ctx context.Context, b slack.BlockAction, own slack.Identity, _ conversation.Kind,
+) (text, result string, err error) {
 	w := words.In(d.Config.Language)
 	p, err := d.Store.Promise(ctx, b.Value)
 	if errors.Is(err, store.ErrNotFound) {
@@ -111,8 +112,9 @@ func (d *Door) cancelPromise(ctx context.Context, b slack.BlockAction, own slack
 
 // decide records a decision about a proposal. It returns the answer to the user, "" for none, and the
 // result for the metrics.
-func (d *Door) decide(ctx context.Context, b slack.BlockAction, own slack.Identity, kind conversation.Kind) (text,
-	result string, err error) {
+func (d *Door) decide(
+	ctx context.Context, b slack.BlockAction, own slack.Identity, kind conversation.Kind,
+) (text, result string, err error) {
 	w := words.In(d.Config.Language)
 	p, err := d.Store.Proposal(ctx, b.Value)
 	if errors.Is(err, store.ErrNotFound) {

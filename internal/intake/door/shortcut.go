@@ -44,8 +44,9 @@ func (d *Door) shortcut(ctx context.Context, s slack.MessageShortcut, own slack.
 // answerNow has the bot answer a message, like an edit that adds a mention. It returns the answer
 // to the user and the result for the metrics. When it returns without an error, the order is
 // committed.
-func (d *Door) answerNow(ctx context.Context, s slack.MessageShortcut, own slack.Identity) (text, result string,
-	err error) {
+func (d *Door) answerNow(
+	ctx context.Context, s slack.MessageShortcut, own slack.Identity,
+) (text, result string, err error) {
 	outsider, err := d.outsider(ctx, own, s.User, s.UserTeam, s.Channel)
 	if err != nil {
 		return "", "", err

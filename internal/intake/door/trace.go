@@ -14,8 +14,9 @@ import (
 )
 
 // startSpan starts the trace of a delivery. It is a new root: nobody outside may choose its id.
-func (d *Door) startSpan(ctx context.Context, name string, kind trace.SpanKind, began time.Time) (context.Context,
-	trace.Span) {
+func (d *Door) startSpan(
+	ctx context.Context, name string, kind trace.SpanKind, began time.Time,
+) (context.Context, trace.Span) {
 	if d.Tracer == nil {
 		return ctx, noop.Span{}
 	}

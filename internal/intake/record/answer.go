@@ -22,8 +22,9 @@ const (
 // AnswerNow commits that a user wants a message answered: like an edit that adds a mention, it
 // makes the message one that addresses the bot. id names the order; the same id again orders
 // nothing. It returns the conversations that have something new to be relayed.
-func (r *Recorder) AnswerNow(ctx context.Context, m chat.Message, id, user string) (targets []store.Target,
-	outcome Outcome, err error) {
+func (r *Recorder) AnswerNow(
+	ctx context.Context, m chat.Message, id, user string,
+) (targets []store.Target, outcome Outcome, err error) {
 	order := store.Order{ID: id, Kind: "answer-now", By: orderedBy(user)}
 	targets, err = r.Store.Record(ctx, m, func(known store.Known) (entry store.Entry) {
 		entry, outcome = answerNow(m, known, order)

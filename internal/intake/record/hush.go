@@ -12,8 +12,9 @@ import (
 // Hush commits that a user wants no answer to a message, which is given by its Team, Channel
 // and TS. It returns the conversations that have something new to be relayed, and what became
 // of it, for the log.
-func (r *Recorder) Hush(ctx context.Context, m chat.Message, user string) (targets []store.Target, outcome string,
-	err error) {
+func (r *Recorder) Hush(
+	ctx context.Context, m chat.Message, user string,
+) (targets []store.Target, outcome string, err error) {
 	mode := r.Directory.Settings(ctx, m.Team, m.Channel).Mode
 	targets, err = r.Store.Record(ctx, m, func(known store.Known) (entry store.Entry) {
 		entry, outcome = hush(m, known, mode, orderedBy(user))

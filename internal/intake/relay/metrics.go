@@ -145,13 +145,13 @@ func runGauges(s *store.Store, clock func() time.Time, every map[string]time.Dur
 		"Time from one run of a schedule to the next, as it is configured.", []string{"schedule"}, nil)
 	return telemetry.Gauges(func(ctx context.Context, set telemetry.SetGauge) {
 		last, err := s.LastRuns(ctx)
-		for schedule, next := range every {
+		for schedule, period := range every {
 			seconds := -1.0
 			if err == nil {
 				seconds = max(0, clock().Sub(last[schedule]).Seconds())
 			}
 			set(age, seconds, schedule)
-			set(interval, next.Seconds(), schedule)
+			set(interval, period.Seconds(), schedule)
 		}
 	}, age, interval)
 }

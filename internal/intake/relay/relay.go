@@ -294,8 +294,9 @@ func (r *Relay) send(ctx context.Context, c chat.Conversation, changes []store.P
 }
 
 // startSpan starts the span of a signal.
-func (r *Relay) startSpan(ctx context.Context, c chat.Conversation, changes []store.PendingChange) (context.Context,
-	trace.Span) {
+func (r *Relay) startSpan(
+	ctx context.Context, c chat.Conversation, changes []store.PendingChange,
+) (context.Context, trace.Span) {
 	if r.Tracer == nil {
 		return ctx, noop.Span{}
 	}

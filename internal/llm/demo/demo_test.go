@@ -224,32 +224,32 @@ func TestReaction(t *testing.T) {
 func TestTools(t *testing.T) {
 	t.Parallel()
 	offered := []llm.Tool{
-		{Name: searchTool, Schema: json.RawMessage(`{"type":"object"}`)}, {Name: rememberTool, Schema: json.RawMessage(`{"type":"object"}`)},
-		{Name: openTool, Schema: json.RawMessage(`{"type":"object"}`)}, {Name: readTool, Schema: json.RawMessage(`{"type":"object"}`)},
-		{Name: forgetTool, Schema: json.RawMessage(`{"type":"object","properties":{"id":{"type":"integer"}}}`)},
+		{Name: chat.ToolSearchMessages, Schema: json.RawMessage(`{"type":"object"}`)}, {Name: chat.ToolRemember, Schema: json.RawMessage(`{"type":"object"}`)},
+		{Name: chat.ToolOpenLink, Schema: json.RawMessage(`{"type":"object"}`)}, {Name: chat.ToolReadFile, Schema: json.RawMessage(`{"type":"object"}`)},
+		{Name: chat.ToolForgetNote, Schema: json.RawMessage(`{"type":"object","properties":{"id":{"type":"integer"}}}`)},
 		{Name: "desk__find_tickets", Schema: json.RawMessage(`{"type":"object"}`)}, {Name: "desk__create_ticket", Schema: json.RawMessage(`{"type":"object"}`)},
 	}
 	const proposed = "Proposed, not done. People see it."
 	const found = "2 messages:\n[3] 2026-11-20 10:00 #general (1795600000.000100) bob: The launch is on Friday.\n[4] 2026-11-19 09:00 #plans eve: \\*No\\* launch yet."
 	for _, tt := range []struct{ text, tool, input, result, says string }{
-		{"@myao (U1) what did Bob say about the launch?", searchTool, `{"author":"Bob","query":"the launch"}`, found,
+		{"@myao (U1) what did Bob say about the launch?", chat.ToolSearchMessages, `{"author":"Bob","query":"the launch"}`, found,
 			noticeEN + " I searched for “the launch”, and found:\n• 2026-11-20 10:00 #general bob: The launch is on Friday. [3]\n• 2026-11-19 09:00 #plans eve: *No* launch yet. [4]"},
-		{"What did we decide about lunch?", searchTool, `{"query":"lunch"}`, "Nothing found.", noticeEN + " search_messages answered: “Nothing found.”"},
-		{"@myao: please find the plan.", searchTool, `{"query":"the plan"}`, "", noticeEN + " alice wrote: “@myao: please find the plan.”"},
-		{"@myao 花子さんはリリースについて何か言ってた？", searchTool, `{"author":"花子","query":"リリース"}`, found,
+		{"What did we decide about lunch?", chat.ToolSearchMessages, `{"query":"lunch"}`, "Nothing found.", noticeEN + " search_messages answered: “Nothing found.”"},
+		{"@myao: please find the plan.", chat.ToolSearchMessages, `{"query":"the plan"}`, "", noticeEN + " alice wrote: “@myao: please find the plan.”"},
+		{"@myao 花子さんはリリースについて何か言ってた？", chat.ToolSearchMessages, `{"author":"花子","query":"リリース"}`, found,
 			noticeJA + "「リリース」を検索した結果です。\n• 2026-11-20 10:00 #general bob: The launch is on Friday. [3]\n• 2026-11-19 09:00 #plans eve: *No* launch yet. [4]"},
-		{"@myao 誰かはリリースについて何か言ってた？", searchTool, `{"query":"リリース"}`, "なし", noticeJA + "search_messages の結果: 「なし」"},
-		{"議事録を探して", searchTool, `{"query":"議事録"}`, "なし", noticeJA + "search_messages の結果: 「なし」"},
-		{"@myao remember that the office closes at six.", rememberTool, `{"text":"the office closes at six"}`, "Noted as note 5.", noticeEN + " remember answered: “Noted as note 5.”"},
-		{"@myao 金曜は休みだと覚えておいて。", rememberTool, `{"text":"金曜は休みだ"}`, "メモ 5", noticeJA + "remember の結果: 「メモ 5」"},
-		{"@myao Forget note 5, please", forgetTool, `{"id":5}`, "Forgotten.", noticeEN + " forget_note answered: “Forgotten.”"},
-		{"メモ5を忘れて", forgetTool, `{"id":5}`, "消しました", noticeJA + "forget_note の結果: 「消しました」"},
-		{"覚え書き5を忘れて", forgetTool, `{"id":5}`, "消しました", noticeJA + "forget_note の結果: 「消しました」"},
-		{"@myao please read the plan (https://x.example/a?b=1).", openTool, `{"url":"https://x.example/a?b=1"}`, "Page: https://x.example/a?b=1\nTitle: Plan\n\nFriday.", noticeEN + " open_link answered: “Page: https://x.example/a?b=1 Title: Plan Friday.”"},
-		{"@myao https://x.example/a を要約して", openTool, `{"url":"https://x.example/a"}`, "金曜", noticeJA + "open_link の結果: 「金曜」"},
-		{"@myao please read notes-2.txt.", readTool, `{"name":"notes-2.txt"}`, "The file \"notes-2.txt\":\n\nFriday.", noticeEN + " read_file answered: “The file \"notes-2.txt\": Friday.”"},
-		{"@myao 議事録.pdfの中身を要約して", readTool, `{"name":"議事録.pdf"}`, "金曜", noticeJA + "read_file の結果: 「金曜」"},
-		{"@myao what do you think?\n[file: the plan.md]", readTool, `{"name":"the plan.md"}`, "Friday.", noticeEN + " read_file answered: “Friday.”"},
+		{"@myao 誰かはリリースについて何か言ってた？", chat.ToolSearchMessages, `{"query":"リリース"}`, "なし", noticeJA + "search_messages の結果: 「なし」"},
+		{"議事録を探して", chat.ToolSearchMessages, `{"query":"議事録"}`, "なし", noticeJA + "search_messages の結果: 「なし」"},
+		{"@myao remember that the office closes at six.", chat.ToolRemember, `{"text":"the office closes at six"}`, "Noted as note 5.", noticeEN + " remember answered: “Noted as note 5.”"},
+		{"@myao 金曜は休みだと覚えておいて。", chat.ToolRemember, `{"text":"金曜は休みだ"}`, "メモ 5", noticeJA + "remember の結果: 「メモ 5」"},
+		{"@myao Forget note 5, please", chat.ToolForgetNote, `{"id":5}`, "Forgotten.", noticeEN + " forget_note answered: “Forgotten.”"},
+		{"メモ5を忘れて", chat.ToolForgetNote, `{"id":5}`, "消しました", noticeJA + "forget_note の結果: 「消しました」"},
+		{"覚え書き5を忘れて", chat.ToolForgetNote, `{"id":5}`, "消しました", noticeJA + "forget_note の結果: 「消しました」"},
+		{"@myao please read the plan (https://x.example/a?b=1).", chat.ToolOpenLink, `{"url":"https://x.example/a?b=1"}`, "Page: https://x.example/a?b=1\nTitle: Plan\n\nFriday.", noticeEN + " open_link answered: “Page: https://x.example/a?b=1 Title: Plan Friday.”"},
+		{"@myao https://x.example/a を要約して", chat.ToolOpenLink, `{"url":"https://x.example/a"}`, "金曜", noticeJA + "open_link の結果: 「金曜」"},
+		{"@myao please read notes-2.txt.", chat.ToolReadFile, `{"name":"notes-2.txt"}`, "The file \"notes-2.txt\":\n\nFriday.", noticeEN + " read_file answered: “The file \"notes-2.txt\": Friday.”"},
+		{"@myao 議事録.pdfの中身を要約して", chat.ToolReadFile, `{"name":"議事録.pdf"}`, "金曜", noticeJA + "read_file の結果: 「金曜」"},
+		{"@myao what do you think?\n[file: the plan.md]", chat.ToolReadFile, `{"name":"the plan.md"}`, "Friday.", noticeEN + " read_file answered: “Friday.”"},
 		{"@myao please open a ticket for the broken door.", "desk__create_ticket", `{"title":"the broken door"}`, proposed, noticeEN + " I propose what stands below. It is done once somebody approves it."},
 		{"@myao 屋上のドアについてのチケットを作って", "desk__create_ticket", `{"title":"屋上のドア"}`, proposed, noticeJA + "下の操作を提案します。承認されたら実行します。"},
 		{"@myao 会議室Bのプロジェクターのチケットを作成してください。", "desk__create_ticket", `{"title":"会議室Bのプロジェクター"}`, proposed, noticeJA + "下の操作を提案します。承認されたら実行します。"},
@@ -319,7 +319,7 @@ func TestActed(t *testing.T) {
 // A name that the search does not know is left out of the second one, and there is no third.
 func TestSearchOnceMore(t *testing.T) {
 	t.Parallel()
-	r := llm.Request{System: prompt("alice", "what did Bob say about lunch?"), Tools: []llm.Tool{{Name: searchTool, Schema: json.RawMessage(`{}`)}}}
+	r := llm.Request{System: prompt("alice", "what did Bob say about lunch?"), Tools: []llm.Tool{{Name: chat.ToolSearchMessages, Schema: json.RawMessage(`{}`)}}}
 	for _, input := range []string{`{"author":"Bob","query":"lunch"}`, `{"query":"lunch"}`} {
 		res, err := New().Generate(t.Context(), r)
 		if err != nil || res.Turn == nil || string(res.Turn.Calls[0].Input) != input {

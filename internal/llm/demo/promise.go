@@ -11,9 +11,6 @@ import (
 	"myao/internal/llm"
 )
 
-// promiseTool makes a promise.
-const promiseTool = "look_again"
-
 const (
 	enWeekday = `(?:mon|tues|wednes|thurs|fri|satur|sun)day`
 	enClock   = `\d{1,2}(?::\d{2})?(?: ?[ap]m)?`
@@ -55,7 +52,7 @@ var (
 
 // promiseAsked is the promise that a message asks for, if the tool for it is offered.
 func promiseAsked(text string, offered []llm.Tool) asked {
-	if !slices.ContainsFunc(offered, func(t llm.Tool) bool { return t.Name == promiseTool }) {
+	if !slices.ContainsFunc(offered, func(t llm.Tool) bool { return t.Name == chat.ToolLookAgain }) {
 		return asked{}
 	}
 	text = calledBy.ReplaceAllString(text, "")
@@ -79,7 +76,7 @@ func promiseAsked(text string, offered []llm.Tool) asked {
 		if unless != "" {
 			input["unless"] = unless
 		}
-		return asked{tool: promiseTool, what: what, input: input}
+		return asked{tool: chat.ToolLookAgain, what: what, input: input}
 	}
 	return asked{}
 }

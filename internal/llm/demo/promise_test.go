@@ -13,7 +13,7 @@ import (
 func TestPromises(t *testing.T) {
 	t.Parallel()
 	offered := []llm.Tool{
-		{Name: promiseTool, Schema: json.RawMessage(`{"type":"object"}`)}, {Name: searchTool, Schema: json.RawMessage(`{"type":"object"}`)},
+		{Name: chat.ToolLookAgain, Schema: json.RawMessage(`{"type":"object"}`)}, {Name: chat.ToolSearchMessages, Schema: json.RawMessage(`{"type":"object"}`)},
 		{Name: "desk__create_ticket", Schema: json.RawMessage(`{"type":"object"}`)},
 	}
 	for _, tt := range []struct{ text, input string }{
@@ -48,7 +48,7 @@ func TestPromises(t *testing.T) {
 			}
 			continue
 		}
-		if res.Turn == nil || res.Turn.Calls[0].Name != promiseTool || string(res.Turn.Calls[0].Input) != tt.input {
+		if res.Turn == nil || res.Turn.Calls[0].Name != chat.ToolLookAgain || string(res.Turn.Calls[0].Input) != tt.input {
 			t.Errorf("%q: got %+v, want %s", tt.text, res.Turn, tt.input)
 			continue
 		}

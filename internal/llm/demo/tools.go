@@ -7,16 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"myao/internal/chat"
 	"myao/internal/llm"
-)
-
-// The tools that the demo model has rules for.
-const (
-	searchTool   = "search_messages"
-	openTool     = "open_link"
-	readTool     = "read_file"
-	rememberTool = "remember"
-	forgetTool   = "forget_note"
 )
 
 var (
@@ -80,19 +72,19 @@ func askedFor(text string, offered []llm.Tool) asked {
 func byRules(text string) asked {
 	text = calledBy.ReplaceAllString(text, "")
 	if m := forgetPattern.FindStringSubmatch(text); m != nil {
-		return asked{tool: forgetTool, what: m[1] + m[2]}
+		return asked{tool: chat.ToolForgetNote, what: m[1] + m[2]}
 	}
 	if m := rememberPattern.FindStringSubmatch(text); m != nil {
-		return asked{tool: rememberTool, what: quote(closing.ReplaceAllString(m[1]+m[2], ""))}
+		return asked{tool: chat.ToolRemember, what: quote(closing.ReplaceAllString(m[1]+m[2], ""))}
 	}
 	for _, p := range openPatterns {
 		if m := p.FindStringSubmatch(text); m != nil {
-			return asked{tool: openTool, what: strings.TrimRight(m[1], ".,:;!?'")}
+			return asked{tool: chat.ToolOpenLink, what: strings.TrimRight(m[1], ".,:;!?'")}
 		}
 	}
 	for _, p := range readPatterns {
 		if m := p.FindStringSubmatch(text); m != nil {
-			return asked{tool: readTool, what: m[1]}
+			return asked{tool: chat.ToolReadFile, what: m[1]}
 		}
 	}
 	for _, p := range searchPatterns {
@@ -100,7 +92,7 @@ func byRules(text string) asked {
 		if m == nil {
 			continue
 		}
-		a := asked{tool: searchTool, what: quote(closing.ReplaceAllString(m[2], "")),
+		a := asked{tool: chat.ToolSearchMessages, what: quote(closing.ReplaceAllString(m[2], "")),
 			author: strings.TrimPrefix(strings.TrimSpace(m[1]), "@")}
 		if anybody.MatchString(a.author) || strings.Contains(a.author, "\n") {
 			a.author = ""
@@ -129,18 +121,18 @@ func call(r llm.Request, a asked) *llm.Turn {
 		if a.what != "" {
 			input[a.key] = a.what
 		}
-	case a.tool == searchTool:
+	case a.tool == chat.ToolSearchMessages:
 		input["query"] = a.what
 		if a.author != "" && !retry {
 			input["author"] = a.author
 		}
-	case a.tool == openTool:
+	case a.tool == chat.ToolOpenLink:
 		input["url"] = a.what
-	case a.tool == readTool:
+	case a.tool == chat.ToolReadFile:
 		input["name"] = a.what
-	case a.tool == rememberTool:
+	case a.tool == chat.ToolRemember:
 		input["text"] = a.what
-	case a.tool == forgetTool:
+	case a.tool == chat.ToolForgetNote:
 		input["id"] = a.what
 		if n, err := strconv.Atoi(a.what); err == nil && wantsNumber(schema, "id") {
 			input["id"] = n
@@ -168,16 +160,16 @@ func wantsNumber(schema json.RawMessage, name string) bool {
 func told(r llm.Request, a asked, ja bool) string {
 	result, found := "", [][]string(nil)
 	if n := len(r.Turns); n > 0 && len(r.Turns[n-1].Results) > 0 {
-		if a.tool == promiseTool {
+		if a.tool == chat.ToolLookAgain {
 			return confirmed(r.Turns[n-1].Results[0], ja)
 		}
 		result = r.Turns[n-1].Results[0].Text
 		found = numbered.FindAllStringSubmatch(result, -1)
-	} else if a.tool == searchTool {
+	} else if a.tool == chat.ToolSearchMessages {
 		found = numbered.FindAllStringSubmatch(r.System+"\n"+r.Prompt, -1)
 	}
 	switch {
-	case len(found) > 0 && a.tool == searchTool:
+	case len(found) > 0 && a.tool == chat.ToolSearchMessages:
 		var b strings.Builder
 		if ja {
 			fmt.Fprintf(&b, "%s「%s」を検索した結果です。", noticeJA, a.what)

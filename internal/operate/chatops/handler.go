@@ -93,8 +93,9 @@ var subcommands = map[string]subcommand{
 
 // Answer answers a command. outsider is set if a guest or somebody of another company typed it. what
 // is the subcommand and result how it ended, for the metrics.
-func (h *Handler) Answer(ctx context.Context, c slack.Command, own slack.Identity, outsider bool) (text, what,
-	result string) {
+func (h *Handler) Answer(
+	ctx context.Context, c slack.Command, own slack.Identity, outsider bool,
+) (text, what, result string) {
 	typed := strings.Fields(c.Text)
 	if len(typed) == 0 || strings.EqualFold(typed[0], "help") {
 		return h.usage(c.Name), "help", done

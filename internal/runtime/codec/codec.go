@@ -118,8 +118,9 @@ func (c *Codec) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error
 	return mapPayloads(payloads, c.decrypt)
 }
 
-func mapPayloads(in []*commonpb.Payload, do func(*commonpb.Payload) (*commonpb.Payload, error)) ([]*commonpb.Payload,
-	error) {
+func mapPayloads(
+	in []*commonpb.Payload, do func(*commonpb.Payload) (*commonpb.Payload, error),
+) ([]*commonpb.Payload, error) {
 	out := make([]*commonpb.Payload, len(in))
 	for i, p := range in {
 		var err error

@@ -31,8 +31,9 @@ import (
 // docs.temporal.io/develop/environment-configuration). It connects on first use, so the server
 // need not run yet. With keys it encrypts and decrypts payloads. A remote codec in the
 // environment is for Temporal's CLI, and is not used. Each of more may change the options.
-func NewClient(encryption config.Encryption, logger *slog.Logger, more ...func(*client.Options)) (client.Client,
-	error) {
+func NewClient(
+	encryption config.Encryption, logger *slog.Logger, more ...func(*client.Options),
+) (client.Client, error) {
 	options, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
 		return nil, fmt.Errorf("read Temporal's environment variables: %w", err)
@@ -182,8 +183,9 @@ func KnowsAttributes(ctx context.Context, c client.Client, namespace string) (bo
 // listed is false when the server does not list them, as for an API key without that permission.
 // Attributes then tries a prefix query with each of ours. The server refuses it for an unknown
 // attribute, but may accept it for one that is no keyword.
-func Attributes(ctx context.Context, c client.Client, namespace string) (known map[string]enumspb.IndexedValueType,
-	listed bool, err error) {
+func Attributes(
+	ctx context.Context, c client.Client, namespace string,
+) (known map[string]enumspb.IndexedValueType, listed bool, err error) {
 	list, err := c.OperatorService().
 		ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
 	var (
@@ -233,8 +235,9 @@ func missingAttributes(ctx context.Context, c client.Client, namespace string,
 // RegisterAttributes registers our search attributes. registered is false, without an error, when
 // the server does not permit it, or has one of another type. signalRefused says that the server
 // has refused a signal because of them.
-func RegisterAttributes(ctx context.Context, c client.Client, namespace string, signalRefused bool) (registered bool,
-	err error) {
+func RegisterAttributes(
+	ctx context.Context, c client.Client, namespace string, signalRefused bool,
+) (registered bool, err error) {
 	missing, usable, err := missingAttributes(ctx, c, namespace, signalRefused)
 	if err != nil {
 		return unlessRefused(err)

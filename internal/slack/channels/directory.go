@@ -62,8 +62,9 @@ func (d *Directory) SettingsOf(f config.ChannelFacts) config.ChannelSettings {
 
 // StoredSettings returns, by ID, the settings that hold in channels by what the database knows
 // of them. With an error it returns the settings that stand under the IDs alone.
-func (d *Directory) StoredSettings(ctx context.Context, team string, ids ...string) (map[string]config.ChannelSettings,
-	error) {
+func (d *Directory) StoredSettings(
+	ctx context.Context, team string, ids ...string,
+) (map[string]config.ChannelSettings, error) {
 	known, err := d.stored(ctx, team, ids...)
 	settings := make(map[string]config.ChannelSettings, len(ids))
 	for _, id := range ids {

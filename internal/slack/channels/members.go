@@ -77,8 +77,9 @@ func (m *memberListings) put(key string, l *memberListing, rests time.Time) {
 // among them. It returns how many there are, as of an instant. Where the time or Slack's rate limit ends it, what was
 // listed is kept, and a call after a pause goes on with it: so a large channel costs few replies their time, and is
 // listed in the end. Until then the error is ErrUnfinished, or Slack's, wrapped, and nothing changes.
-func (d *Directory) RefreshMembers(ctx context.Context, team, id string, within time.Duration) (outsiders int,
-	asked time.Time, err error) {
+func (d *Directory) RefreshMembers(
+	ctx context.Context, team, id string, within time.Duration,
+) (outsiders int, asked time.Time, err error) {
 	key := team + "/" + id
 	l, ok := d.listings.take(key, d.Clock())
 	if !ok {

@@ -16,8 +16,9 @@ import (
 
 // read makes a page of what a site has sent. The content decides together with its claimed type: what is
 // no text is not read as text, whatever it is called.
-func (f *Fetcher) read(ctx context.Context, at *url.URL, contentType string, body []byte, cut bool) (page Page,
-	err error) {
+func (f *Fetcher) read(
+	ctx context.Context, at *url.URL, contentType string, body []byte, cut bool,
+) (page Page, err error) {
 	defer recovered(&page, &err)
 	claimed, params, err := mime.ParseMediaType(contentType)
 	if err != nil {
