@@ -169,7 +169,7 @@ func TestNothingThatIsKeptOrDoneIsWritten(t *testing.T) {
 				Asker: b.Alice.ID, What: "read " + address, Unless: "somebody has read " + address, Zone: "UTC", FirstUS: due, DueUS: due}, store.PromiseLimits{Conversation: 20}); err != nil {
 				b.Fatal(err)
 			}
-			task.Occasion = conversation.PromiseKey("p", 1)
+			task.Occasion = conversation.Occasion{Promise: "p", Number: 1}
 			return task
 		}},
 		"an act": {func(b *bundle, task Task) Task {
@@ -181,7 +181,7 @@ func TestNothingThatIsKeptOrDoneIsWritten(t *testing.T) {
 			if out, err := runOnce[ActOutput](b.Act, ProposalInput{Conversation: in.Conversation, Trigger: in.Trigger, Proposal: p.ID}); err != nil || !out.Tell {
 				b.Fatal(out, err)
 			}
-			task.Occasion, task.Decision = "step/"+p.ID, task.Decision+"2"
+			task.Occasion, task.Decision = conversation.Occasion{Step: p.ID}, task.Decision+"2"
 			return task
 		}},
 	} {

@@ -83,7 +83,11 @@ func (a *Activities) relocate(ctx context.Context, t Task) (bool, error) {
 	if silenced, err := a.Store.SilencedUntil(ctx, t.Conversation); err != nil || silenced.After(a.Clock()) {
 		return false, err
 	}
-	asker, err := a.askerOf(ctx, t)
+	about, err := a.subjectOf(ctx, t.Occasion)
+	if err != nil {
+		return false, err
+	}
+	asker, err := a.askerOf(ctx, t, about)
 	if err != nil || direct && asker == "" {
 		return false, err
 	}
@@ -99,8 +103,8 @@ func (a *Activities) relocate(ctx context.Context, t Task) (bool, error) {
 			return false, nil
 		}
 		line, m.Reason = a.words().Say(notInPlace, p.Channel), movedDirectReason
-		if t.Occasion != "" {
-			return a.replaceDirect(ctx, t, next.channel, asker, line)
+		if t.hasOccasion() {
+			return a.replaceDirect(ctx, t, about, next.channel, line)
 		}
 		p.Text = strings.TrimPrefix(p.Text, headed(asker, upper, ""))
 	case next.thread == "":
@@ -118,18 +122,12 @@ func (a *Activities) relocate(ctx context.Context, t Task) (bool, error) {
 
 // replaceDirect has what is kept of a promise, or came of a call, told in a direct message in words of our own: whoever
 // asked, perhaps long ago, may not read the channel any more, while a model wrote the reply with what is said there.
-func (a *Activities) replaceDirect(ctx context.Context, t Task, direct, asker, line string) (bool, error) {
+func (a *Activities) replaceDirect(ctx context.Context, t Task, about subject, direct, line string) (bool, error) {
 	n := store.Notice{Reason: elsewhereReason, Channel: direct}
-	promise, _, err := a.promiseOf(ctx, t.Occasion)
-	if err == nil && promise != nil {
-		n.Text = choice.PromiseElsewhere(a.words(), *promise, a.promiseText(*promise))
-	} else if err == nil {
-		n.Reason = movedDirectReason
-		n.Text, err = a.actedNotice(ctx, t)
-		n.Text = headed(asker, line, n.Text)
-	}
-	if err != nil {
-		return false, err
+	if p := about.promise; p != nil {
+		n.Text = choice.PromiseElsewhere(a.words(), *p, a.promiseText(*p))
+	} else {
+		n.Reason, n.Text = movedDirectReason, headed(about.asker(), line, a.plainly(about))
 	}
 	return a.Store.ReplaceWithNotice(ctx, t.replyKey(), n)
 }
@@ -148,20 +146,9 @@ func headed(asker, line, text string) string {
 }
 
 // askerOf is the user id of whoever a reply is for; "" if nobody is known.
-func (a *Activities) askerOf(ctx context.Context, t Task) (string, error) {
-	promise, _, err := a.promiseOf(ctx, t.Occasion)
-	if err != nil {
-		return "", err
-	}
-	if promise != nil {
-		return promise.Asker, nil
-	}
-	if id, ok := strings.CutPrefix(t.Occasion, "step/"); ok {
-		p, err := a.Store.Proposal(ctx, id)
-		if errors.Is(err, store.ErrNotFound) {
-			return "", nil
-		}
-		return p.Asker, err
+func (a *Activities) askerOf(ctx context.Context, t Task, about subject) (string, error) {
+	if t.hasOccasion() {
+		return about.asker(), nil
 	}
 	m, err := a.Store.Message(ctx, t.Conversation.Team, t.Conversation.Channel, t.Trigger)
 	if errors.Is(err, store.ErrNotFound) {

@@ -151,7 +151,7 @@ func TestPromiseInADirectMessage(t *testing.T) {
 	} {
 		b := setup(t)
 		task := inThread(b.say(b.Mention("remind me")))
-		task.Occasion = conversation.PromiseKey("p", 1)
+		task.Occasion = conversation.Occasion{Promise: "p", Number: 1}
 		if _, err := b.Store.AddPromise(t.Context(), store.Promise{
 			ID: "p", TeamID: "T1", ChannelID: b.General, ThreadTS: task.Trigger, TriggerTS: task.Trigger, Asker: b.Alice.ID, What: "the parcel", Zone: "UTC",
 			DueUS: b.Clock().UnixMicro(),

@@ -19,7 +19,7 @@ func (a *Activities) readKnown(ctx context.Context, t Task, request store.FactsR
 	if err != nil {
 		return agents.Known{}, err
 	}
-	if _, _, isPromise := conversation.ParsePromiseKey(t.Occasion); isPromise {
+	if t.Occasion.Promise != "" {
 		k.Stopped = false // the word cancels no promise that is not being kept
 	}
 	k.WorkspaceSpent, err = a.Budget.Exhausted(ctx)

@@ -10,7 +10,6 @@ import (
 	"myao/internal/answer/tools"
 	"myao/internal/chat"
 	"myao/internal/config"
-	"myao/internal/conversation"
 	"myao/internal/runtime/failpoint"
 	"myao/internal/store"
 )
@@ -108,7 +107,7 @@ func (a *Activities) look(ctx context.Context, in LookInput) error {
 // so that it makes no other, and acts as little as one that was not asked for.
 func (a *Activities) placeOf(t Task, addressed bool, asker, channelName string, readers store.Readers,
 	settings config.ChannelSettings) tools.Place {
-	if _, _, promise := conversation.ParsePromiseKey(t.Occasion); promise {
+	if t.Occasion.Promise != "" {
 		addressed = false
 	}
 	p := tools.Place{

@@ -430,7 +430,7 @@ func TestStopKeepsOutOfTheThread(t *testing.T) {
 			t.Fatal(err)
 		}
 		promised := said
-		promised.Decision, promised.Occasion = "run/promise", conversation.PromiseKey("p", 1)
+		promised.Decision, promised.Occasion = "run/promise", conversation.Occasion{Promise: "p", Number: 1}
 		if out, err := runOnce[CheckOutput](b.CheckPromise, CheckInput{promised}); err != nil || out.Result != conversation.CheckKeep {
 			t.Errorf("a promise from before is checked: %+v, %v", out, err)
 		}

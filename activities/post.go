@@ -86,21 +86,17 @@ func refusedBySlack(err error) bool {
 func (a *Activities) postNote(ctx context.Context, t Task, result conversation.Result,
 	cause error) (conversation.Result, error) {
 	note := a.Agents.Prompts.Notice(prompt.Unanswered)
-	_, _, isPromise := conversation.ParsePromiseKey(t.Occasion)
-	promise, _, err := a.promiseOf(ctx, t.Occasion)
+	about, err := a.subjectOf(ctx, t.Occasion)
 	switch {
 	case err != nil:
 		return "", err
-	case promise != nil:
-		note = a.plainPromise(*promise)
-	case isPromise: // and forgotten since
+	case !about.isNothing():
+		note = a.plainly(about)
+	case t.hasOccasion(): // and forgotten since
 		return result, cause
-	case t.Occasion != "":
-		if note, err = a.actedNotice(ctx, t); err != nil {
-			return "", err
-		}
 	}
 	again, err := a.postInstead(ctx, t, store.Notice{Text: note, Reason: refusedReason}, result, cause)
+	promise := about.promise
 	if promise == nil || promise.Asker == "" || again != conversation.Failed && !refusedBySlack(err) {
 		return again, err
 	}

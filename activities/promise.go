@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"myao/internal/answer/agents"
@@ -51,7 +50,7 @@ type CheckOutput struct {
 func (a *Activities) CheckPromise(ctx context.Context, in CheckInput) (CheckOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
-	if wait := a.Promises.wait(in.Conversation.ID()+"/"+in.Occasion, a.Clock()); wait > 0 {
+	if wait := a.Promises.wait(in.Conversation.ID()+"/"+in.Occasion.String(), a.Clock()); wait > 0 {
 		return CheckOutput{}, classify(queuedError{"check promise", wait})
 	}
 	out, err := a.checkPromise(ctx, in)
@@ -62,8 +61,7 @@ func (a *Activities) CheckPromise(ctx context.Context, in CheckInput) (CheckOutp
 }
 
 func (a *Activities) checkPromise(ctx context.Context, in CheckInput) (CheckOutput, error) {
-	id, number, _ := conversation.ParsePromiseKey(in.Occasion)
-	p, err := a.Store.Promise(ctx, id)
+	p, err := a.Store.Promise(ctx, in.Occasion.Promise)
 	if errors.Is(err, store.ErrNotFound) { // it was forgotten
 		return CheckOutput{Result: conversation.CheckOver}, nil
 	}
@@ -76,7 +74,7 @@ func (a *Activities) checkPromise(ctx context.Context, in CheckInput) (CheckOutp
 		return CheckOutput{Result: conversation.CheckWithdraw}, nil
 	case p.State != store.PromiseOpen:
 		return CheckOutput{Result: conversation.CheckOver}, nil
-	case p.Number != number, p.Due().Sub(now) > time.Second: // the workflow's clock is another machine's
+	case p.Number != in.Occasion.Number, p.Due().Sub(now) > time.Second: // the workflow's clock is another machine's
 		return CheckOutput{Result: conversation.CheckMoved, Until: p.Due(), Number: p.Number}, nil
 	}
 	known, err := a.readKnown(ctx, in.Task, store.FactsRequest{})
@@ -159,25 +157,6 @@ func shownPromise(p store.Promise) prompt.Promise {
 		Due: p.Due()}
 }
 
-// promiseOf is the promise that a reply keeps, and which of its times that is; nil for any other reply, and
-// where nothing is known of the promise any more.
-func (a *Activities) promiseOf(ctx context.Context, occasion string) (p *store.Promise, number int, err error) {
-	id, number, ok := conversation.ParsePromiseKey(occasion)
-	if !ok {
-		return nil, 0, nil
-	}
-	found, err := a.Store.Promise(ctx, id)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, 0, nil
-	}
-	return &found, number, err
-}
-
-// plainPromise is a promise in its own words.
-func (a *Activities) plainPromise(p store.Promise) string {
-	return choice.KeptText(a.words(), p, choice.PlainPromise(a.words(), p, a.promiseText(p)), a.Clock())
-}
-
 func (a *Activities) promiseText(p store.Promise) string {
 	return prompt.PromiseText(p.What, a.Agents.Recall.Persona)
 }
@@ -195,10 +174,10 @@ func (a *Activities) promisesUnder(ctx context.Context, p store.Part) ([]slack.C
 	for _, row := range made {
 		shown = append(shown, choice.OfPromise(a.words(), row))
 	}
-	_, occasion, _ := strings.Cut(p.Reply, "/promise/")
-	promise, number, err := a.promiseOf(ctx, "promise/"+occasion)
-	if err == nil && promise != nil {
-		if ask, ok := choice.AskWhetherWanted(a.words(), *promise, number); ok {
+	occasion := conversation.OccasionOf(p.Reply)
+	kept, err := a.subjectOf(ctx, conversation.Occasion{Promise: occasion.Promise})
+	if err == nil && kept.promise != nil {
+		if ask, ok := choice.AskWhetherWanted(a.words(), *kept.promise, occasion.Number); ok {
 			shown = append(shown, ask)
 		}
 	}

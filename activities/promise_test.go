@@ -60,7 +60,7 @@ func TestRulesOfAPromise(t *testing.T) {
 			now := b.Clock()
 			asked := b.say("remind me")
 			task := inThread(asked)
-			task.Occasion = conversation.PromiseKey("p", 1)
+			task.Occasion = conversation.Occasion{Promise: "p", Number: 1}
 			due := now.Add(-c.late).UnixMicro()
 			if _, err := b.Store.AddPromise(t.Context(), store.Promise{
 				ID: "p", TeamID: "T1", ChannelID: b.General, ThreadTS: asked.TS, TriggerTS: asked.TS, Asker: b.Alice.ID, What: "the parcel",
@@ -111,7 +111,7 @@ func TestForgottenPromise(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	task := inThread(b.say("remind me"))
-	task.Occasion = conversation.PromiseKey("gone", 1)
+	task.Occasion = conversation.Occasion{Promise: "gone", Number: 1}
 	if got, err := runOnce[CheckOutput](b.CheckPromise, CheckInput{task}); err != nil || got.Result != conversation.CheckOver {
 		t.Errorf("checked: %+v, %v", got, err)
 	}

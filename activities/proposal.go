@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
-	"myao/internal/answer/prompt"
 	"myao/internal/answer/tools"
 	"myao/internal/chat"
 	"myao/internal/config"
@@ -289,39 +287,4 @@ func (a *Activities) showProposal(ctx context.Context, in ProposalInput) (err er
 		}
 		shown = now
 	}
-}
-
-// actedFor is the call that a reply tells of; nil for any other reply.
-func (a *Activities) actedFor(ctx context.Context, t Task) (*prompt.Acted, error) {
-	id, ok := strings.CutPrefix(t.Occasion, "step/")
-	if !ok {
-		return nil, nil
-	}
-	p, err := a.Store.Proposal(ctx, id)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, final(err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	acted := prompt.Acted{LookedUp: prompt.LookedUp{Tool: p.Tool, Input: p.Input, Text: p.Output,
-		Failed: p.State == store.ProposalFailed}, Unknown: p.State == store.ProposalUnknown}
-	if acted.Text == "" && acted.Unknown {
-		acted.Text = callUnknown
-	}
-	return &acted, nil
-}
-
-// actedNotice tells what came of a call where no model does.
-func (a *Activities) actedNotice(ctx context.Context, t Task) (string, error) {
-	acted, err := a.actedFor(ctx, t)
-	switch {
-	case err != nil:
-		return "", err
-	case acted.Unknown:
-		return a.Agents.Prompts.Notice(prompt.ActedUnknown), nil
-	case acted.Failed:
-		return a.Agents.Prompts.Notice(prompt.ActedFailed), nil
-	}
-	return a.Agents.Prompts.Notice(prompt.ActedDone), nil
 }

@@ -106,7 +106,7 @@ func TestProposesAndActs(t *testing.T) {
 		}
 
 		tell := in
-		tell.Occasion, tell.Task.Epoch = "step/"+p.ID, 2
+		tell.Occasion, tell.Task.Epoch = conversation.Occasion{Step: p.ID}, 2
 		tell.Task.Decision += "2"
 		if _, out := b.play(tell); out.Result != conversation.Done {
 			t.Fatalf("told %+v", out)
@@ -211,7 +211,7 @@ func TestRefusedRepliesOfProposals(t *testing.T) {
 	if out, err := runOnce[ActOutput](b.Act, ProposalInput{Conversation: in.Conversation, Trigger: in.Trigger, Proposal: p.ID}); err != nil || !out.Tell {
 		t.Fatal(out, err)
 	}
-	in.Occasion, in.Task.Decision = "step/"+p.ID, in.Task.Decision+"2"
+	in.Occasion, in.Task.Decision = conversation.Occasion{Step: p.ID}, in.Task.Decision+"2"
 	b.play(in)
 	refuse()
 	if out, err := runOnce[ReplyOutput](b.Post, PostInput{Task: in.Task, Addressed: true}); err != nil || out.Result != conversation.Done || newest().Text != "Done." {
@@ -286,7 +286,7 @@ func TestProposalsThatAreNone(t *testing.T) {
 		t.Errorf("%+v, %v after %d calls", p, err, len(desk.made))
 	}
 	more := in
-	more.Occasion = "step/" + of.Proposal
+	more.Occasion = conversation.Occasion{Step: of.Proposal}
 	more.Task.Decision += "3"
 	b.Model.Handle(llmtest.Script(llmtest.Reply{Calls: []llm.Call{create("7")}}, llmtest.Text("And another one?")))
 	calls := len(b.Model.Calls())
@@ -296,7 +296,7 @@ func TestProposalsThatAreNone(t *testing.T) {
 	}
 	b.Model.Handle(llmtest.Script())
 	tell := in
-	tell.Occasion, tell.Notice = "step/"+of.Proposal, true
+	tell.Occasion, tell.Notice = conversation.Occasion{Step: of.Proposal}, true
 	tell.Task.Decision += "2"
 	if out, err := runOnce[ReplyOutput](b.Compose, tell); err != nil || out.Result != conversation.Done {
 		t.Fatalf("composed %+v, %v", out, err)

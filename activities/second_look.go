@@ -31,9 +31,6 @@ func (in ComposeInput) tookBack(d *store.Decision) bool {
 		d.OutcomeBy == string(conversation.RuleSecondLook)
 }
 
-// judged reports whether nothing but a judgment wanted the reply.
-func (in ComposeInput) judged() bool { return !in.Addressed && !in.Notice && !in.Ordered }
-
 // stillWanted asks the judge whether a draft should still be posted, if response.second_look wants
 // that. After a no the decision is settled as silent. The model has looked things up in so many rounds before.
 func (a *Activities) stillWanted(ctx context.Context, in ComposeInput, d *store.Decision, draft string,

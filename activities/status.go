@@ -20,7 +20,7 @@ type Statuses struct {
 
 // waits reports whether somebody waits for the reply in a thread, where Slack can show a status.
 func (a *Activities) waits(t Task, addressed bool) bool {
-	return a.Statuses.Board != nil && addressed && t.Occasion == "" && !t.Conversation.TopLevel()
+	return a.Statuses.Board != nil && addressed && !t.hasOccasion() && !t.Conversation.TopLevel()
 }
 
 func (t Task) thread() threadstatus.Place {

@@ -7,6 +7,7 @@ import (
 
 	"myao/internal/answer/agents"
 	"myao/internal/chat"
+	"myao/internal/conversation"
 	"myao/internal/store"
 )
 
@@ -17,20 +18,23 @@ type Task struct {
 	Revision     string            `json:"revision,omitempty"`
 	Decision     string            `json:"decision"`
 	Epoch        int               `json:"epoch"` // of the decision
-	// Occasion is the key of the occasion that a reply tells; empty for an answer.
-	Occasion string `json:"occasion,omitempty"`
+	// Occasion is zero for a judgment of messages, and for a reply to some.
+	Occasion conversation.Occasion `json:"occasion,omitzero"`
 }
 
 // Subject returns the ts of the message, for logs and traces.
 func (t Task) Subject() string { return t.Trigger }
+
+// hasOccasion reports whether a reply is for an occasion.
+func (t Task) hasOccasion() bool { return t.Occasion != conversation.Occasion{} }
 
 // replyKey names the reply to the trigger in the outbox. It does not depend on the run, so that a
 // reset workflow posts nothing again.
 func (t Task) replyKey() string {
 	c := t.Conversation
 	key := c.Team + "/" + c.Channel + "/" + c.Thread + "/" + t.Trigger + "/" + t.Revision
-	if t.Occasion != "" {
-		key += "/" + t.Occasion
+	if t.hasOccasion() {
+		key += "/" + t.Occasion.String()
 	}
 	return key
 }
@@ -42,8 +46,8 @@ func (t Task) decisionKey() string {
 	if t.Revision != "" {
 		key += "/" + t.Revision
 	}
-	if t.Occasion != "" {
-		key += "/" + t.Occasion
+	if t.hasOccasion() {
+		key += "/" + t.Occasion.String()
 	}
 	return key
 }

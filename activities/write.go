@@ -20,132 +20,156 @@ import (
 	"myao/internal/store"
 )
 
-// written is what a model has answered: a text, or steps to look up first.
+// inVain stands under a reply that promises something which the model has not made a promise of.
+const inVain = "I have set no reminder for this. Ask me for one with a time."
+
+// written is a reply: a text, or what is to be looked up first.
 type written struct {
 	text string
 	// reaction is the emoji that stands for the text, its character; empty if the text is posted.
 	reaction string
-	// saw is the time of the newest message that it read, read when the conversation was first read for
+	// saw is the time of the newest message that its author read, read when the conversation was first read for
 	// the reply; zero if that was just now.
 	saw, read time.Time
 	looking   bool
 	steps     []conversation.Step
 	rounds    int // that came before
-	// proposes is set if the model has proposed or promised anything.
-	proposes bool
+	// proposes is set if the model has proposed or promised anything, and feedback if people are asked to rate it.
+	proposes, feedback bool
 }
 
-// writeReply asks the model for the reply, and sets what the whole reply has cost. Nobody waits for an
-// unsolicited reply, so Slack is first asked whether the channel was made private or shared; if it does
-// not answer, its last answer counts.
-func (a *Activities) writeReply(ctx context.Context, in ComposeInput, known agents.Known, promise *store.Promise,
-	d *store.Decision) (written, error) {
+// asked is what a model is asked for a reply.
+type asked struct {
+	agents.Reply
+	attempt agents.Attempt
+	place   tools.Place
+	looked  looked
+	began   time.Time
+}
+
+// asker is the user id of whoever wrote the trigger; "" if that is not known.
+func (k knownReply) asker() string {
+	if k.Trigger == nil {
+		return ""
+	}
+	return k.Trigger.UserID
+}
+
+// askedFor is what a model is to be asked. Nobody waits for an unsolicited reply, so Slack is first asked whether the
+// channel was made private or shared; if it does not answer, its last answer counts.
+func (a *Activities) askedFor(ctx context.Context, in ComposeInput, k knownReply) (q asked, err error) {
 	if !in.Addressed && !in.Conversation.Direct() {
 		// which logs its error
 		_, _ = a.Directory.Refresh(ctx, in.Conversation.Team, in.Conversation.Channel, channelWait)
 	}
-	l, err := a.lookedFor(ctx, in)
+	if q.looked, err = a.lookedFor(ctx, in); err != nil {
+		return q, err
+	}
+	if err := a.checkLost(ctx, in.Task); err != nil {
+		return q, err
+	}
+	if in.Addressed && in.Round == 0 && k.Trigger != nil &&
+		slices.Contains(k.Settings.Tools, chat.ToolReadFile) && a.Agents.ReadsFiles() {
+		k.Trigger.Files = a.Agents.Recall.CompleteFiles(ctx, *k.Trigger)
+	}
+	q.attempt = attemptOf(ctx, in.Task)
+	q.attempt.Saved = len(q.looked.turns)
+	q.Reply = agents.Reply{
+		Conversation: in.Conversation, Trigger: in.Trigger, Until: in.Until, Addressed: in.Addressed,
+		Turns: q.looked.turns, By: q.looked.by, Acted: k.shownCall(), Promise: k.shownPromise(),
+		ShowsFiles: !in.hasOccasion() && !q.attempt.LeavesFiles,
+		// there a conversation hears only of mentions
+		Follows: in.Addressed && in.Round > 0 && k.Settings.Mode == config.ModeMention,
+	}
+	if !in.hasOccasion() && !in.Ordered {
+		q.Reactions = a.Agents.Reactions()
+	}
+	q.began = a.Clock()
+	q.place = a.placeOf(in.Task, in.Addressed, k.asker(), k.ChannelName, k.Readers, k.Settings)
+	if a.Tools == nil || q.looked.last(a.Limits, in.Round, q.began) {
+		return q, nil
+	}
+	if q.attempt.LeavesFiles {
+		q.place.Allowed = tools.WithoutFiles(q.place.Allowed)
+	}
+	if q.place.Addressed && slices.Contains(q.place.Allowed, chat.ToolLookAgain) {
+		q.place.Zone = a.Agents.ZoneOf(ctx, in.Conversation.Team, k.asker(), k.AuthorZone, k.Settings)
+	}
+	q.Tools, err = a.Tools.Offered(ctx, q.place)
+	return q, err
+}
+
+// writeReply asks the model for the reply, and sets what the whole reply has cost.
+func (a *Activities) writeReply(ctx context.Context, in ComposeInput, k knownReply,
+	d *store.Decision) (written, error) {
+	q, err := a.askedFor(ctx, in, k)
 	if err != nil {
 		return written{}, err
 	}
-	if err := a.checkLost(ctx, in.Task); err != nil {
-		return written{}, err
-	}
-	if in.Addressed && in.Round == 0 && known.Trigger != nil &&
-		slices.Contains(known.Settings.Tools, chat.ToolReadFile) && a.Agents.ReadsFiles() {
-		known.Trigger.Files = a.Agents.Recall.CompleteFiles(ctx, *known.Trigger)
-	}
-	about := agents.Reply{Conversation: in.Conversation, Trigger: in.Trigger, Until: in.Until, Addressed: in.Addressed,
-		Turns: l.turns, By: l.by}
-	attempt := attemptOf(ctx, in.Task)
-	attempt.Saved = len(l.turns)
-	about.ShowsFiles = in.Occasion == "" && !attempt.LeavesFiles
-	// there a conversation hears only of mentions
-	about.Follows = in.Addressed && in.Round > 0 && known.Settings.Mode == config.ModeMention
-	if in.Occasion == "" && !in.Ordered {
-		about.Reactions = a.Agents.Reactions()
-	}
-	if about.Acted, err = a.actedFor(ctx, in.Task); err != nil {
-		return written{}, err
-	}
-	if promise != nil {
-		shown := shownPromise(*promise)
-		about.Promise = &shown
-	}
-	began := a.Clock()
-	var offers []tools.Offer
-	asker := ""
-	if known.Trigger != nil {
-		asker = known.Trigger.UserID
-	}
-	place := a.placeOf(in.Task, in.Addressed, asker, known.ChannelName, known.Readers, known.Settings)
-	if a.Tools != nil && !l.last(a.Limits, in.Round, began) {
-		if attempt.LeavesFiles {
-			place.Allowed = tools.WithoutFiles(place.Allowed)
-		}
-		if place.Addressed && slices.Contains(place.Allowed, chat.ToolLookAgain) {
-			place.Zone = a.Agents.ZoneOf(ctx, in.Conversation.Team, asker, known.AuthorZone, known.Settings)
-		}
-		if offers, err = a.Tools.Offered(ctx, place); err != nil {
-			return written{}, err
-		}
-		about.Tools = offers
-	}
-	q, answer, err := a.Agents.AskReply(ctx, about, attempt)
-	vain := err == nil && answer.Turn == nil && about.InVain(answer.Text)
+	question, answer, err := a.Agents.AskReply(ctx, q.Reply, q.attempt)
+	vain := err == nil && answer.Turn == nil && q.InVain(answer.Text)
 	if vain {
-		about.VainDraft = answer.Text
 		before := answer
-		if q, answer, err = a.Agents.AskReply(ctx, about, attempt); err != nil {
+		q.VainDraft = before.Text
+		if question, answer, err = a.Agents.AskReply(ctx, q.Reply, q.attempt); err != nil {
 			answer, err = before, nil // the draft, with a line that it promises nothing
 		} else {
 			answer.Usage = answer.Usage.Add(before.Usage)
 		}
 	}
 	if err == nil && answer.Turn != nil {
-		steps, err := a.keepTurn(ctx, in, q, answer, l, proposer{offers, asker, began})
+		steps, err := a.keepTurn(ctx, in, question, answer, q.looked, proposer{q.Tools, k.asker(), q.began})
 		failpoint.Here("compose: turn written")
 		return written{looking: true, steps: steps}, err
 	}
-	answer.Usage = answer.Usage.Add(l.cost.Usage)
+	answer.Usage = answer.Usage.Add(q.looked.cost.Usage)
 	setCost(d, answer)
-	text := answer.Text
 	if cut, ok := errors.AsType[*llm.Error](err); ok && errors.Is(err, llm.ErrCut) && prompt.Visible(cut.Text) {
 		// A reply cut at the token limit is posted with a mark at its end.
-		text, err = strings.TrimSpace(cut.Text)+" …", nil
+		answer.Text, err = strings.TrimSpace(cut.Text)+" …", nil
 	}
 	if err != nil {
-		return written{rounds: len(l.turns)}, err
+		return written{}, err
 	}
-	text, reaction := prompt.SafeReply(text, q.Shown(), a.writtenFor(ctx, in, place, known.Settings.Persona),
-		a.Agents.Recall.Persona), ""
-	if name := chat.ParseReaction(text); name != "" {
-		text = chat.EmojiCharacter(name)
-		if slices.Contains(about.Reactions, name) && l.proposed+l.unproposed == 0 && !about.Promises() &&
-			promise == nil {
-			reaction = name
+	w := written{saw: question.Saw, read: q.looked.read, rounds: len(q.looked.turns),
+		proposes: q.looked.proposed > 0 || q.Promises()}
+	w.text = prompt.SafeReply(answer.Text, question.Shown(), a.writtenFor(ctx, in, k, q.place),
+		a.Agents.Recall.Persona)
+	if name := chat.ParseReaction(w.text); name != "" {
+		w.text = chat.EmojiCharacter(name)
+		if slices.Contains(q.Reactions, name) && !w.proposes && q.looked.unproposed == 0 && k.promise == nil {
+			w.reaction = name
 		}
 	}
-	text, err = a.linkCitations(ctx, in.Conversation, text, l.cited)
-	if err == nil && vain && about.InVain(answer.Text) {
-		text += "\n\n_" + a.words().Of(inVain) + "_"
+	if w.text, err = a.linkCitations(ctx, in.Conversation, w.text, q.looked.cited); err != nil {
+		return written{}, err
 	}
-	if err == nil && l.unproposed > 0 {
-		text += "\n\n_" + a.words().Say(unproposed, l.unproposed, maxProposals) + "_"
+	if vain && q.InVain(answer.Text) {
+		w.text += "\n\n_" + a.words().Of(inVain) + "_"
 	}
-	unseen := unseenOf(q.Attached, answer.WithoutFiles)
-	if attempt.LeavesFiles && known.Trigger != nil && in.Occasion == "" {
-		for _, f := range known.Trigger.Files {
+	if n := q.looked.unproposed; n > 0 {
+		w.text += "\n\n_" + a.words().Say(unproposed, n, maxProposals) + "_"
+	}
+	if err := a.nameUnseen(&w, in, k, q, unseenOf(question.Attached, answer.WithoutFiles)); err != nil {
+		return written{}, err
+	}
+	w.feedback = w.reaction == "" && a.Feedback.Wanted(in.Addressed)
+	return w, nil
+}
+
+// nameUnseen says under an answer which files its author could not look at.
+func (a *Activities) nameUnseen(w *written, in ComposeInput, k knownReply, q asked, unseen []string) error {
+	if q.attempt.LeavesFiles && k.Trigger != nil && !in.hasOccasion() {
+		for _, f := range k.Trigger.Files {
 			unseen = append(unseen, f.Name)
 		}
 	}
-	if err == nil && in.Addressed && len(unseen) > 0 {
-		var line string
-		line, err = a.Agents.Prompts.Unseen(unseen)
-		text, reaction = text+"\n\n"+line, ""
+	if !in.Addressed || len(unseen) == 0 {
+		return nil
 	}
-	return written{text: text, reaction: reaction, saw: q.Saw, read: l.read, rounds: len(l.turns),
-		proposes: l.proposed > 0 || about.Promises()}, err
+	line, err := a.Agents.Prompts.Unseen(unseen)
+	w.text, w.reaction = w.text+"\n\n"+line, ""
+	return err
 }
 
 // unseenOf names those of a message's files that the model could not look at.

@@ -3,17 +3,16 @@ package activities
 import (
 	"cmp"
 	"context"
-	"strings"
 
 	"myao/internal/answer/tools"
 	"myao/internal/store"
 )
 
 // writtenFor reports whether somebody has written an address: the rule on addresses (tools.Written) for the
-// text of a reply. persona is the channel's. It reads nothing before it is asked. What cannot be read was written by
+// text of a reply. It reads nothing before it is asked. What cannot be read was written by
 // nobody, so that the address stands in the open.
-func (a *Activities) writtenFor(ctx context.Context, in ComposeInput, place tools.Place,
-	persona string) func(address string) bool {
+func (a *Activities) writtenFor(ctx context.Context, in ComposeInput, k knownReply,
+	place tools.Place) func(address string) bool {
 	var w *tools.Written
 	failed := false
 	return func(address string) bool {
@@ -22,7 +21,7 @@ func (a *Activities) writtenFor(ctx context.Context, in ComposeInput, place tool
 		}
 		by, err := tools.Nobody, error(nil)
 		if w == nil {
-			w, err = a.readWritten(ctx, in, place, persona)
+			w, err = a.readWritten(ctx, in, k, place)
 		}
 		if err == nil {
 			_, by, err = w.Find(ctx, address)
@@ -36,8 +35,8 @@ func (a *Activities) writtenFor(ctx context.Context, in ComposeInput, place tool
 	}
 }
 
-func (a *Activities) readWritten(ctx context.Context, in ComposeInput, place tools.Place,
-	persona string) (*tools.Written, error) {
+func (a *Activities) readWritten(ctx context.Context, in ComposeInput, k knownReply,
+	place tools.Place) (*tools.Written, error) {
 	shown, err := a.Agents.Recall.Shown(ctx, in.Conversation, cmp.Or(in.Until, in.Trigger))
 	if err != nil {
 		return nil, err
@@ -56,12 +55,8 @@ func (a *Activities) readWritten(ctx context.Context, in ComposeInput, place too
 	if err != nil {
 		return nil, err
 	}
-	w.Instruct(a.Agents.Recall.Persona.SystemPrompt, a.Agents.ByUse.Response.SystemPrompt, persona)
-	if id, ok := strings.CutPrefix(in.Occasion, "step/"); ok {
-		p, err := a.Store.Proposal(ctx, id)
-		if err != nil {
-			return nil, err
-		}
+	w.Instruct(a.Agents.Recall.Persona.SystemPrompt, a.Agents.ByUse.Response.SystemPrompt, k.Settings.Persona)
+	if p := k.call; p != nil {
 		before, err := a.Store.Steps(ctx, p.Decision)
 		if err != nil {
 			return nil, err

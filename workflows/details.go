@@ -45,7 +45,7 @@ func details(s *conversation.State) string {
 	case conversation.Waiting:
 		fmt.Fprintf(&b, "**waiting** for quiet: judgment due %s, %s pending", due, count(len(s.Pending), "message"))
 	case conversation.Judging:
-		if s.Occasion != "" {
+		if s.Occasion.Promise != "" {
 			b.WriteString("**looking** whether a promise is still wanted")
 			break
 		}
@@ -61,7 +61,7 @@ func details(s *conversation.State) string {
 			what = "looking things up for a reply"
 		}
 		fmt.Fprintf(&b, "**%s**", what)
-		if _, _, promise := conversation.ParsePromiseKey(s.Occasion); promise {
+		if s.Occasion.Promise != "" {
 			b.WriteString(" that keeps a promise")
 		} else if n := len(s.Answering); n > 0 {
 			fmt.Fprintf(&b, " to %s that addressed the bot", count(n, "message"))

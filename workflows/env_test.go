@@ -206,7 +206,7 @@ func buildEnv(t *testing.T, in conversation.Input) *conversationEnv {
 		return play(ctx, s, s.check(in))
 	}, activity.RegisterOptions{Name: "CheckPromise"})
 	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.EndPromiseInput) (activities.EndPromiseOutput, error) {
-		s.note("%s %s", in.End, conversation.PromiseKey(in.Promise, in.Number))
+		s.note("%s %s", in.End, conversation.Occasion{Promise: in.Promise, Number: in.Number})
 		return play(ctx, s, s.end(in))
 	}, activity.RegisterOptions{Name: "EndPromise"})
 	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.PostInput) (activities.ReplyOutput, error) {
@@ -280,8 +280,8 @@ func inRound(in activities.ComposeInput) string {
 	if in.Until != "" {
 		line += ", until " + in.Until
 	}
-	if in.Occasion != "" {
-		line += ", telling " + in.Occasion
+	if in.Occasion != (conversation.Occasion{}) {
+		line += ", telling " + in.Occasion.String()
 	}
 	return line
 }

@@ -35,8 +35,8 @@ func modelOptions(summary string) workflow.ActivityOptions {
 // replyPriority puts replies that somebody waits for first, where the server knows priorities: not those
 // that keep a promise. Other activities inherit the workflow's priority, 3 by default. All inherit its
 // fairness key, the channel.
-func replyPriority(addressed bool, occasion string) temporal.Priority {
-	if _, _, promise := conversation.ParsePromiseKey(occasion); addressed && !promise {
+func replyPriority(about conversation.About) temporal.Priority {
+	if about.Addressed && about.Occasion.Promise == "" {
 		return temporal.Priority{PriorityKey: 1}
 	}
 	return temporal.Priority{}

@@ -12,7 +12,7 @@ import (
 
 // check asks what is to be done about a promise that is due. Where no answer can be had, it is kept.
 func (r *conversationRun) check(e conversation.Check) {
-	in := activities.CheckInput{Task: r.taskOf(e.Epoch, e.Trigger, e.Occasion)}
+	in := activities.CheckInput{Task: r.task(e.About)}
 	r.start(modelOptions("look whether a promise is still wanted"), do.CheckPromise, in,
 		func(f workflow.Future) conversation.Event {
 			var out activities.CheckOutput

@@ -28,13 +28,13 @@ func TestPromiseOfEveryMonday(t *testing.T) {
 	var posted, ended []string
 	now := func() string { return run.Now().In(berlin).Format("2 Jan 15:04") }
 	run.check = func(in activities.CheckInput) ending[activities.CheckOutput] {
-		if want := conversation.PromiseKey("p", len(posted)+1); in.Occasion != want {
+		if want := (conversation.Occasion{Promise: "p", Number: len(posted) + 1}); in.Occasion != want {
 			t.Errorf("looks whether %q is still wanted, want %q", in.Occasion, want)
 		}
 		return allSucceed().check(in)
 	}
 	run.post = func(in activities.PostInput) ending[activities.ReplyOutput] {
-		if in.Occasion == "" {
+		if in.Occasion == (conversation.Occasion{}) {
 			return promising("p", 1, first)
 		}
 		posted = append(posted, now())

@@ -18,7 +18,7 @@ func (r *conversationRun) act(e conversation.Act) {
 		return
 	}
 	o := activityOptions(2*time.Minute, 24*time.Hour, "do what was approved")
-	o.TaskQueue, o.Priority = conversation.ToolsTaskQueue, replyPriority(true, "")
+	o.TaskQueue, o.Priority = conversation.ToolsTaskQueue, replyPriority(conversation.About{Addressed: true})
 	in := activities.ProposalInput{Conversation: r.in.Conversation, Trigger: e.TS, Proposal: e.ID}
 	r.acts = append(r.acts, workPart{id: e.ID, future: workflow.ExecuteActivity(workflow.WithActivityOptions(r.ctx, o),
 		do.Act, in), result: func(f workflow.Future) conversation.Event {

@@ -32,7 +32,7 @@ func TestACancelledRunMakesEachCallOnce(t *testing.T) {
 func TestApprovedCallsRunBesideTheWork(t *testing.T) {
 	s := newEnv(t, thread)
 	s.post = func(in activities.PostInput) ending[activities.ReplyOutput] {
-		if in.Trigger == ts(1) && in.Occasion == "" {
+		if in.Trigger == ts(1) && in.Occasion == (conversation.Occasion{}) {
 			return proposing("p", 1, noon.Add(1440*minute))
 		}
 		return result(conversation.Done)

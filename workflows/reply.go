@@ -11,23 +11,16 @@ import (
 	"myao/internal/conversation"
 )
 
-func (r *conversationRun) task(epoch int, trigger conversation.Item) activities.Task {
+func (r *conversationRun) task(about conversation.About) activities.Task {
 	return activities.Task{
-		Conversation: r.in.Conversation, Trigger: trigger.TS, Revision: trigger.Revision,
-		Decision: r.decisionKey(epoch), Epoch: epoch,
+		Conversation: r.in.Conversation, Trigger: about.Trigger.TS, Revision: about.Trigger.Revision,
+		Decision: r.decisionKey(about.Epoch), Epoch: about.Epoch, Occasion: about.Occasion,
 	}
-}
-
-// taskOf is the task of a reply that may tell an occasion.
-func (r *conversationRun) taskOf(epoch int, trigger conversation.Item, occasion string) activities.Task {
-	t := r.task(epoch, trigger)
-	t.Occasion = occasion
-	return t
 }
 
 // judge starts a judgment. A failed one is silence.
 func (r *conversationRun) judge(e conversation.Judge) {
-	in := activities.JudgeInput{Task: r.task(e.Epoch, e.Trigger), MaxDelay: r.state.Policy.MaxDelay,
+	in := activities.JudgeInput{Task: r.task(e.About), MaxDelay: r.state.Policy.MaxDelay,
 		Pending: r.state.PendingTS()}
 	r.start(modelOptions("judge message "+e.Trigger.TS), do.Judge, in, func(f workflow.Future) conversation.Event {
 		var out activities.JudgeOutput
@@ -42,7 +35,7 @@ func (r *conversationRun) judge(e conversation.Judge) {
 
 func (r *conversationRun) compose(e conversation.Compose) {
 	in := activities.ComposeInput{
-		Task: r.taskOf(e.Epoch, e.Trigger, e.Occasion), Addressed: e.Addressed, Notice: e.Notice, Stop: e.Stop,
+		Task: r.task(e.About), Addressed: e.Addressed, Notice: e.Notice, Stop: e.Stop,
 		Ordered: e.Ordered, Oldest: e.Oldest, Round: e.Round, Until: e.Until,
 	}
 	o := modelOptions("compose reply to " + e.Trigger.TS)
@@ -52,7 +45,7 @@ func (r *conversationRun) compose(e conversation.Compose) {
 	case e.Notice:
 		o = activityOptions(time.Minute, 12*time.Hour, "say that there is no answer to "+e.Trigger.TS)
 	}
-	o.Priority = replyPriority(e.Addressed, e.Occasion)
+	o.Priority = replyPriority(e.About)
 	r.start(o, do.Compose, in, func(f workflow.Future) conversation.Event {
 		var out activities.ReplyOutput
 		if err := f.Get(r.ctx, &out); err != nil {
@@ -76,8 +69,8 @@ func (r *conversationRun) look(e conversation.Look) {
 			continue
 		}
 		o := activityOptions(30*time.Second, 10*time.Minute, step.Tool)
-		o.TaskQueue, o.Priority = conversation.ToolsTaskQueue, replyPriority(e.Addressed, e.Occasion)
-		in := activities.LookInput{Task: r.taskOf(e.Epoch, e.Trigger, e.Occasion), Step: step.ID,
+		o.TaskQueue, o.Priority = conversation.ToolsTaskQueue, replyPriority(e.About)
+		in := activities.LookInput{Task: r.task(e.About), Step: step.ID,
 			Addressed: e.Addressed}
 		r.work.parts = append(r.work.parts,
 			workPart{future: workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, o), do.Look, in),
@@ -95,7 +88,7 @@ func (r *conversationRun) look(e conversation.Look) {
 // of its work for a reply, and the reader a round trip. If the reply is not posted so, an
 // activity on the queue continues, where it may wait and be retried.
 func (r *conversationRun) post(e conversation.Post) {
-	in := activities.PostInput{Task: r.taskOf(e.Epoch, e.Trigger, e.Occasion), Addressed: e.Addressed}
+	in := activities.PostInput{Task: r.task(e.About), Addressed: e.Addressed}
 	ctx := workflow.WithLocalActivityOptions(r.ctx, workflow.LocalActivityOptions{
 		StartToCloseTimeout: 15 * time.Second, // Slack may take eight seconds, and recording the end five
 		RetryPolicy:         &temporal.RetryPolicy{MaximumAttempts: 1},
@@ -130,7 +123,7 @@ func (r *conversationRun) postFromQueue(e conversation.Post, in activities.PostI
 		total = 12 * time.Hour
 	}
 	o := activityOptions(10*time.Minute, total, "post reply to "+e.Trigger.TS)
-	o.Priority = replyPriority(e.Addressed, e.Occasion)
+	o.Priority = replyPriority(e.About)
 	r.start(o, do.Post, in, func(f workflow.Future) conversation.Event {
 		var out activities.ReplyOutput
 		if err := f.Get(r.ctx, &out); err != nil {
@@ -155,7 +148,7 @@ func (r *conversationRun) settle(e conversation.Settle) {
 	ctx := workflow.WithActivityOptions(r.ctx, activityOptions(10*time.Second, time.Hour,
 		"write down: "+string(e.Outcome)))
 	in := activities.SettleInput{
-		Task: r.taskOf(e.Epoch, e.Trigger, e.Occasion), Addressed: e.Addressed, Outcome: e.Outcome, By: e.By,
+		Task: r.task(e.About), Addressed: e.Addressed, Outcome: e.Outcome, By: e.By,
 	}
 	if e.Outcome == conversation.OutcomeFailed {
 		in.By = r.failure

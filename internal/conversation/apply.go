@@ -8,7 +8,7 @@ import (
 // was cancelled, and an order that does not apply, have no effect.
 func (s *State) Apply(e Event, now time.Time) []Effect {
 	effects := s.apply(e, now)
-	if s.Phase != Replying && len(s.Occasions) > 0 { // the reply that it waited for was withdrawn
+	if s.Phase != Replying && len(s.Untold) > 0 { // the reply that it waited for was withdrawn
 		effects = append(effects, s.tellNext(now)...)
 	}
 	return effects

@@ -35,7 +35,7 @@ func (s *State) tick(now time.Time) []Effect {
 		s.Epoch++
 		s.Capped = !now.Before(s.maxWaitAt())
 		s.enter(Judging, now)
-		effects = append(effects, Judge{Epoch: s.Epoch, Trigger: newest(s.Pending)})
+		effects = append(effects, Judge{s.about()})
 	case s.Phase == Delaying && !now.Before(s.DueAt):
 		effects = append(effects, s.composeJudged(now))
 	}

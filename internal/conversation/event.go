@@ -106,19 +106,23 @@ func (Unsilenced) event() {}
 // time, and any number of Act and EndPromise beside it; the result carries its epoch back.
 type Effect interface{ effect() }
 
-// Judge asks for a judgment.
-type Judge struct {
+// About says what a judgment or a reply is about.
+type About struct {
+	// Epoch is the decision's number.
 	Epoch   int
 	Trigger Item
+	// Occasion is zero for a judgment of messages, and for a reply to some.
+	Occasion Occasion
+	// Addressed is set if somebody waits for the reply.
+	Addressed bool
 }
+
+// Judge asks for a judgment.
+type Judge struct{ About }
 
 // Compose asks for the text of a reply to Trigger.
 type Compose struct {
-	Epoch   int
-	Trigger Item
-	// Occasion is the key of the occasion that the reply tells; empty for any other reply.
-	Occasion  string
-	Addressed bool
+	About
 	// Notice asks for a short note that no model writes, in place of an answer: Stop says about what,
 	// and NoStop that the bot cannot answer.
 	Notice bool
@@ -138,20 +142,14 @@ type Compose struct {
 
 // Look asks for the steps of the state that are not done. Each ends with a Looked.
 type Look struct {
-	Epoch     int
-	Trigger   Item
-	Occasion  string
-	Addressed bool
-	Round     int
+	About
+	Round int
 }
 
 // Post asks for the composed reply to be posted. It is never cancelled.
 type Post struct {
-	Epoch     int
-	Trigger   Item
-	Occasion  string
-	Addressed bool
-	Notice    bool
+	About
+	Notice bool
 }
 
 // Cancel cancels the Judge, Compose or Look in flight.
@@ -159,11 +157,8 @@ type Cancel struct{}
 
 // Settle records the outcome of a decision that no activity records.
 type Settle struct {
-	Epoch     int
-	Trigger   Item
-	Occasion  string
-	Addressed bool
-	Outcome   Outcome
+	About
+	Outcome Outcome
 	// By is the ts of the message, or the name of the operator, that caused the outcome.
 	By string
 }

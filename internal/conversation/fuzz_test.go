@@ -511,7 +511,7 @@ func (d *driver) effect(e Event, was Phase, f Effect) {
 		begin()
 	case Look:
 		c, ok := d.endedLast().(Compose)
-		if looking, isEnd := e.(Composed); !ok || !isEnd || looking.Result != Looking || f != (Look{Epoch: c.Epoch, Trigger: c.Trigger, Addressed: c.Addressed, Round: c.Round}) {
+		if looking, isEnd := e.(Composed); !ok || !isEnd || looking.Result != Looking || f != (Look{c.About, c.Round}) {
 			d.fail("%+v after %T%+v", f, e, e)
 		}
 		if d.settled[f.Epoch] {
@@ -521,7 +521,7 @@ func (d *driver) effect(e Event, was Phase, f Effect) {
 	case Post:
 		c, ok := d.endedLast().(Compose)
 		done, isEnd := e.(Composed)
-		if !ok || !isEnd || done.Result != Done || f != (Post{Epoch: c.Epoch, Trigger: c.Trigger, Addressed: c.Addressed, Notice: c.Notice}) {
+		if !ok || !isEnd || done.Result != Done || f != (Post{c.About, c.Notice}) {
 			d.fail("a reply without a cause: post of %+v, but what was composed is %+v", f, c)
 		}
 		if d.settled[f.Epoch] {
@@ -557,20 +557,21 @@ func (d *driver) check() {
 	if len(d.m.answering) > 0 {
 		trigger, addressed = newest(s.Answering), true
 	}
+	about := About{Epoch: s.Epoch, Trigger: trigger, Addressed: addressed}
 	switch d.m.stage {
 	case mJudging:
-		want = Judge{s.Epoch, trigger}
+		want = Judge{about}
 	case mComposing:
 		oldest := ""
 		if !addressed && !d.m.capped && s.Conversation.Thread == "" {
 			oldest = s.Pending[0].TS
 		}
 		want = Compose{
-			Epoch: s.Epoch, Trigger: trigger, Addressed: addressed, Notice: s.Notice || d.m.line != NoStop, Stop: d.m.line, Ordered: d.m.ordered, Oldest: oldest,
+			About: about, Notice: s.Notice || d.m.line != NoStop, Stop: d.m.line, Ordered: d.m.ordered, Oldest: oldest,
 			Round: s.Round,
 		}
 	case mLooking:
-		want = Look{Epoch: s.Epoch, Trigger: trigger, Addressed: addressed, Round: s.Round}
+		want = Look{about, s.Round}
 	case mPosting:
 		p, ok := d.work.(Post)
 		if !ok || p.Epoch != s.Epoch || p.Trigger.TS != d.m.trigger || p.Addressed != addressed {

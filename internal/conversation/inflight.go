@@ -13,10 +13,10 @@ func (s *State) InFlight() []Effect {
 		}
 	}
 	switch {
-	case s.Phase == Judging && s.Occasion != "":
+	case s.Phase == Judging && s.Occasion != (Occasion{}):
 		effects = append(effects, s.checkEffect())
 	case s.Phase == Judging:
-		effects = append(effects, Judge{Epoch: s.Epoch, Trigger: newest(s.Pending)})
+		effects = append(effects, Judge{s.about()})
 	case s.Phase == Replying && s.Posting:
 		effects = append(effects, s.postEffect())
 	case s.Phase == Replying && len(s.Steps) > 0:

@@ -46,7 +46,7 @@ func (s *State) restart(now time.Time) []Effect {
 func (s *State) next(now time.Time) []Effect {
 	s.Pending, s.FirstAt = nil, time.Time{}
 	s.Work = Work{}
-	if len(s.Occasions) > 0 {
+	if len(s.Untold) > 0 {
 		return []Effect{s.tell(now)}
 	}
 	later := s.Later

@@ -62,11 +62,7 @@ func parsePromiseRef(s string) (r PromiseRef, ok bool) {
 }
 
 // Check asks what is to be done about a promise that is due.
-type Check struct {
-	Epoch    int
-	Trigger  Item
-	Occasion string
-}
+type Check struct{ About }
 
 // EndPromise asks for the end of a promise to be recorded, beside any other work. Its end is a
 // PromiseEnded.
@@ -126,30 +122,12 @@ func (EndPromise) effect()  {}
 func (Checked) event()      {}
 func (PromiseEnded) event() {}
 
-const promisePrefix = "promise/"
-
-// PromiseKey is the key of the occasion on which a promise is kept for the number-th time.
-func PromiseKey(id string, number int) string {
-	return fmt.Sprintf("%s%s/%d", promisePrefix, id, number)
-}
-
-// ParsePromiseKey reads a PromiseKey.
-func ParsePromiseKey(key string) (id string, number int, ok bool) {
-	rest, ok := strings.CutPrefix(key, promisePrefix)
-	id, n, found := strings.Cut(rest, "/")
-	number, err := strconv.Atoi(n)
-	return id, number, ok && found && err == nil
-}
-
-func (p OpenPromise) key() string { return PromiseKey(p.ID, p.Number) }
+func (p OpenPromise) occasion() Occasion { return Occasion{Promise: p.ID, Number: p.Number} }
 
 // currentPromise returns the promise that the work under way is about, or nil.
 func (s *State) currentPromise() *OpenPromise {
-	if !strings.HasPrefix(s.Occasion, promisePrefix) {
-		return nil
-	}
 	for i := range s.Promises {
-		if s.Promises[i].key() == s.Occasion {
+		if s.Promises[i].occasion() == s.Occasion {
 			return &s.Promises[i]
 		}
 	}
@@ -172,7 +150,7 @@ func (s *State) NextPromise() time.Time {
 	}
 	var first time.Time
 	for _, p := range s.Promises {
-		if p.Ended == "" && p.key() != s.Occasion && (first.IsZero() || p.DueAt.Before(first)) {
+		if p.Ended == "" && p.occasion() != s.Occasion && (first.IsZero() || p.DueAt.Before(first)) {
 			first = p.DueAt
 		}
 	}
@@ -262,7 +240,7 @@ func (s *State) moved(c Change, now time.Time) []Effect {
 			return nil
 		}
 		effects = s.withdraw(Withdrawn, c.By)
-		s.Answering, s.Occasion = nil, ""
+		s.Answering, s.Occasion = nil, Occasion{}
 	}
 	p.DueAt, p.Number = ref.Due, ref.Number
 	if len(effects) > 0 {
@@ -281,7 +259,7 @@ func (s *State) cancelPromise(c Change, now time.Time) []Effect {
 	under := s.currentPromise() == p && !s.Posting
 	if under {
 		effects = append(effects, s.withdraw(Dropped, c.By)...)
-		s.Answering, s.Occasion = nil, ""
+		s.Answering, s.Occasion = nil, Occasion{}
 	}
 	if s.currentPromise() != p { // a post under way is recorded as it ends
 		s.dropPromise(p.ID)
@@ -296,7 +274,7 @@ func (s *State) cancelPromise(c Change, now time.Time) []Effect {
 func (s *State) withdrawPromises(ts string) []Effect {
 	var effects []Effect
 	for _, p := range slices.Clone(s.Promises) {
-		if p.TS == ts && !(s.Posting && p.key() == s.Occasion) {
+		if p.TS == ts && !(s.Posting && p.occasion() == s.Occasion) {
 			effects = append(effects, s.endPromise(p.ID, PromiseWithdrawn, ts)...)
 		}
 	}
@@ -306,7 +284,7 @@ func (s *State) withdrawPromises(ts string) []Effect {
 // turnToDuePromise turns to the promise that has been due for longest, unless other work is under way that it waits
 // for. What waits for a judgment waits again after it.
 func (s *State) turnToDuePromise(now time.Time) []Effect {
-	if s.Phase == Replying || s.currentPromise() != nil || now.Before(s.HeldUntil) || len(s.Occasions) > 0 {
+	if s.Phase == Replying || s.currentPromise() != nil || now.Before(s.HeldUntil) || len(s.Untold) > 0 {
 		return nil
 	}
 	var due *OpenPromise
@@ -318,17 +296,17 @@ func (s *State) turnToDuePromise(now time.Time) []Effect {
 	if due == nil {
 		return nil
 	}
-	effects := s.withdraw(Withdrawn, due.key())
+	effects := s.withdraw(Withdrawn, due.occasion().String())
 	s.Later, s.Pending = merge(s.Later, s.Pending), nil
 	s.FirstAt, s.Verdict = time.Time{}, nil
-	s.Occasion, s.Answering = due.key(), []Item{{TS: due.TS, Addressed: true, At: now, Author: due.Author}}
+	s.Occasion, s.Answering = due.occasion(), []Item{{TS: due.TS, Addressed: true, At: now, Author: due.Author}}
 	s.Epoch++
 	s.enter(Judging, now)
 	return append(effects, s.checkEffect())
 }
 
 func (s *State) checkEffect() Effect {
-	return Check{Epoch: s.Epoch, Trigger: s.trigger(), Occasion: s.Occasion}
+	return Check{s.about()}
 }
 
 // checked does what was found about a promise that is due.
@@ -384,7 +362,7 @@ func (s *State) beginAgain(by string, now time.Time) []Effect {
 		return nil
 	}
 	effects := s.withdraw(Withdrawn, by)
-	s.Occasion, s.Answering = "", nil
+	s.Occasion, s.Answering = Occasion{}, nil
 	s.enter(Idle, now)
 	return effects
 }

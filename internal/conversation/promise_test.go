@@ -42,7 +42,7 @@ func (w *workshop) due() {
 	w.now = w.now.Add(time.Second)
 	w.apply(Tick{})
 	c, ok := w.work.(Check)
-	if !ok || c.Occasion != w.s.Promises[0].key() || c.Trigger.TS != asked {
+	if !ok || c.Occasion != w.s.Promises[0].occasion() || c.Trigger.TS != asked {
 		w.t.Fatalf("when it is due: %T%+v", w.work, w.work)
 	}
 }
@@ -60,11 +60,11 @@ func (w *workshop) over(number, told int, want ...PromiseEnd) {
 	for len(w.ends) > 0 {
 		w.endPromise(time.Time{})
 	}
-	key := PromiseKey("m", number)
+	key := Occasion{Promise: "m", Number: number}.String()
 	if got := w.ended[key]; !slices.Equal(got, want) || w.told[key] != told || len(w.s.Promises) > 0 {
 		w.t.Errorf("ended %q, told %d times, left %+v; want %q, %d", got, w.told[key], w.s.Promises, want, told)
 	}
-	if w.work == nil && w.s.Occasion != "" {
+	if w.work == nil && w.s.Occasion != (Occasion{}) {
 		w.t.Errorf("telling %s", w.s.Occasion)
 	}
 }
@@ -74,7 +74,7 @@ func TestPromises(t *testing.T) {
 		w := withPromise(t)
 		w.due()
 		w.finish()
-		if c, ok := w.work.(Compose); !ok || c.Occasion != "promise/m/1" || !c.Addressed || c.Notice {
+		if c, ok := w.work.(Compose); !ok || c.Occasion != (Occasion{Promise: "m", Number: 1}) || !c.Addressed || c.Notice {
 			t.Fatalf("composes %+v", w.work)
 		}
 		w.finish()
@@ -146,7 +146,7 @@ func TestPromises(t *testing.T) {
 		w.due()
 		w.change(Addressed, "50.000001", "")
 		w.apply(Tick{})
-		if c, ok := w.work.(Compose); !ok || c.Occasion != "" || c.Trigger.TS != "50.000001" {
+		if c, ok := w.work.(Compose); !ok || c.Occasion != (Occasion{}) || c.Trigger.TS != "50.000001" {
 			t.Fatalf("composes %+v", w.work)
 		}
 		w.finish()
@@ -251,7 +251,7 @@ func TestPromises(t *testing.T) {
 		w.due()
 		w.finish()
 		w.apply(Changes{{TS: "50.000001", Kind: Addressed, Author: "U1", Mention: true, Stop: true}})
-		if c, ok := w.work.(Compose); !ok || c.Stop != Stopped || c.Occasion != "" {
+		if c, ok := w.work.(Compose); !ok || c.Stop != Stopped || c.Occasion != (Occasion{}) {
 			t.Fatalf("composes %+v", w.work)
 		}
 		w.over(1, 0, PromiseCancelled)
@@ -340,7 +340,7 @@ func FuzzPromises(f *testing.F) {
 			if !ok {
 				return
 			}
-			id, number, _ := ParsePromiseKey(c.Occasion)
+			id, number := c.Occasion.Promise, c.Occasion.Number
 			if p := model[id]; p == nil || p.over || p.number != number || w.now.Before(p.due) {
 				t.Fatalf("at %s turned to %s, which is %+v", w.now, c.Occasion, p)
 			}
@@ -363,7 +363,7 @@ func FuzzPromises(f *testing.F) {
 		work := func(well bool) {
 			switch f := w.work.(type) {
 			case Check:
-				id, number, _ := ParsePromiseKey(f.Occasion)
+				id, number := f.Occasion.Promise, f.Occasion.Number
 				p := model[id]
 				switch c := (Checked{Result: CheckKeep}); {
 				case p.over:
@@ -386,7 +386,7 @@ func FuzzPromises(f *testing.F) {
 				w.apply(Composed{Epoch: f.Epoch, Round: f.Round, Result: result})
 			case Post:
 				var made []OpenPromise
-				if f.Occasion == "" && f.Addressed && r.IntN(2) == 0 {
+				if f.Occasion == (Occasion{}) && f.Addressed && r.IntN(2) == 0 {
 					id := idOf(f.Trigger.TS)
 					if model[id] == nil {
 						model[id] = &promise{due: w.now.Add(time.Duration(r.IntN(1000)) * time.Second), number: 1, repeat: !well && r.IntN(3) == 0}
@@ -404,8 +404,8 @@ func FuzzPromises(f *testing.F) {
 						delete(model, p.ID)
 					}
 					made = nil
-				} else if f.Occasion != "" {
-					w.told[f.Occasion]++
+				} else if f.Occasion != (Occasion{}) {
+					w.told[f.Occasion.String()]++
 				}
 				w.work = nil
 				w.apply(Posted{Epoch: f.Epoch, Result: result, Promised: made})

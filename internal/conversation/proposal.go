@@ -22,13 +22,10 @@ type ProposalRef struct {
 	TS string `json:"ts"`
 }
 
-// Occasion is why the bot says something in a conversation that no new message asks for. It is said once,
-// as an answer to the message that led to it.
-type Occasion struct {
-	// Key tells one occasion of a message from another: step/ID for what came of a proposal, and a
-	// PromiseKey for a promise that is kept.
-	Key     string `json:"key"`
-	Trigger Item   `json:"trigger"`
+// UntoldOccasion is an occasion, told once, as an answer to the message that led to it.
+type UntoldOccasion struct {
+	Occasion Occasion `json:"key"`
+	Trigger  Item     `json:"trigger"`
 }
 
 // Act asks for the call of an approved proposal, beside any other work. Its end is an Acted.
@@ -111,7 +108,7 @@ func (s *State) endProposals(ts string) []Effect {
 		}
 		return p.TS == ts
 	})
-	s.Occasions = slices.DeleteFunc(s.Occasions, func(o Occasion) bool { return o.Trigger.TS == ts })
+	s.Untold = slices.DeleteFunc(s.Untold, func(o UntoldOccasion) bool { return o.Trigger.TS == ts })
 	return effects
 }
 
@@ -140,13 +137,13 @@ func (s *State) acted(e Acted, now time.Time) []Effect {
 	if !e.Tell || s.isDeleted(ref.TS) {
 		return effects
 	}
-	o := Occasion{Key: "step/" + e.ID, Trigger: Item{TS: ref.TS, Addressed: true, At: now, Author: e.Asker}}
+	o := UntoldOccasion{Occasion{Step: e.ID}, Item{TS: ref.TS, Addressed: true, At: now, Author: e.Asker}}
 	return append(effects, s.occur(o, now)...)
 }
 
 // occur begins the reply for an occasion, or keeps the occasion until the reply under way has ended.
-func (s *State) occur(o Occasion, now time.Time) []Effect {
-	s.Occasions = append(s.Occasions, o)
+func (s *State) occur(o UntoldOccasion, now time.Time) []Effect {
+	s.Untold = append(s.Untold, o)
 	if s.Phase == Replying {
 		return nil
 	}
@@ -156,22 +153,22 @@ func (s *State) occur(o Occasion, now time.Time) []Effect {
 // tellNext begins the reply for the oldest occasion. What waits for a judgment waits again after it: it must
 // be judged with what is said now.
 func (s *State) tellNext(now time.Time) []Effect {
-	effects := s.withdraw(Withdrawn, s.Occasions[0].Trigger.TS)
+	effects := s.withdraw(Withdrawn, s.Untold[0].Trigger.TS)
 	s.Later, s.Pending = merge(s.Later, s.Pending), nil
 	return append(effects, s.tell(now))
 }
 
 // tell composes the reply for the oldest occasion.
 func (s *State) tell(now time.Time) Effect {
-	o := s.Occasions[0]
-	s.Occasions = slices.Delete(s.Occasions, 0, 1)
-	s.Occasion, s.Answering = o.Key, []Item{o.Trigger}
+	o := s.Untold[0]
+	s.Untold = slices.Delete(s.Untold, 0, 1)
+	s.Occasion, s.Answering = o.Occasion, []Item{o.Trigger}
 	return s.compose(now)
 }
 
 // busy reports whether the conversation has to go on although nobody says anything.
 func (s *State) busy() bool {
-	return len(s.Proposals)+len(s.Acting)+len(s.Occasions)+len(s.Promises) > 0
+	return len(s.Proposals)+len(s.Acting)+len(s.Untold)+len(s.Promises) > 0
 }
 
 // ShouldRenew reports whether the run should be continued by another one: the conversation has been idle

@@ -45,7 +45,7 @@ func (w *workshop) apply(e Event) {
 			w.shown[f.ID] = append(w.shown[f.ID], f.Close)
 		case EndPromise:
 			w.ends = append(w.ends, f)
-			key := PromiseKey(f.ID, f.Number)
+			key := Occasion{Promise: f.ID, Number: f.Number}.String()
 			w.ended[key] = append(w.ended[key], f.End)
 		case Settle:
 		default:
@@ -75,8 +75,8 @@ func (w *workshop) finish(opened ...OpenProposal) {
 	case Compose:
 		w.apply(Composed{Epoch: f.Epoch, Round: f.Round, Result: Done})
 	case Post:
-		if f.Occasion != "" {
-			w.told[f.Occasion]++
+		if f.Occasion != (Occasion{}) {
+			w.told[f.Occasion.String()]++
 		}
 		w.apply(Posted{Epoch: f.Epoch, Result: Done, Opened: opened})
 	default:
@@ -127,13 +127,13 @@ func TestProposals(t *testing.T) {
 		w.change(Approved, asked, "p")
 		w.change(Approved, asked, "p") // the relay resends
 		w.endAct(true)
-		if c, ok := w.work.(Compose); !ok || c.Occasion != "step/p" || c.Trigger.TS != asked || !c.Addressed {
+		if c, ok := w.work.(Compose); !ok || c.Occasion != (Occasion{Step: "p"}) || c.Trigger.TS != asked || !c.Addressed {
 			t.Fatalf("composes %+v", w.work)
 		}
 		w.finish()
 		w.finish()
 		w.expect(1, 1, "", "")
-		if w.s.Phase != Idle || w.s.busy() || w.s.Occasion != "" {
+		if w.s.Phase != Idle || w.s.busy() || w.s.Occasion != (Occasion{}) {
 			t.Errorf("in the end %+v", w.s)
 		}
 	})
@@ -199,7 +199,7 @@ func TestProposals(t *testing.T) {
 		w.finish()
 		w.finish()
 		c, ok := w.work.(Compose)
-		if !ok || c.Occasion != "" || c.Trigger.TS != "30.000001" || len(w.s.Served) != 1 {
+		if !ok || c.Occasion != (Occasion{}) || c.Trigger.TS != "30.000001" || len(w.s.Served) != 1 {
 			t.Fatalf("composes %+v, serves %+v", w.work, w.s.Served)
 		}
 		w.expect(1, 1, "", "")
@@ -213,7 +213,7 @@ func TestProposals(t *testing.T) {
 		w.judge()
 		w.endAct(true) // while that is being composed
 		w.change(Said, "30.000001", "")
-		if c, ok := w.work.(Compose); !ok || c.Occasion != "step/p" {
+		if c, ok := w.work.(Compose); !ok || c.Occasion != (Occasion{Step: "p"}) {
 			t.Fatalf("composes %+v", w.work)
 		}
 		w.finish()
@@ -267,7 +267,7 @@ func TestProposals(t *testing.T) {
 		w.endAct(true)
 		w.apply(Changes{{TS: "40.000001", Kind: Addressed, Author: "U1", Mention: true, Stop: true}})
 		c, ok := w.work.(Compose)
-		if !ok || c.Occasion != "" || c.Stop != Stopped {
+		if !ok || c.Occasion != (Occasion{}) || c.Stop != Stopped {
 			t.Errorf("composes %+v", w.work)
 		}
 	})
@@ -298,7 +298,7 @@ func FuzzProposals(f *testing.F) {
 					w.judge()
 				} else if w.work != nil {
 					var opened []OpenProposal
-					if p, ok := w.work.(Post); ok && p.Occasion == "" && p.Addressed {
+					if p, ok := w.work.(Post); ok && p.Occasion == (Occasion{}) && p.Addressed {
 						opened = append(opened, OpenProposal{ID: "p" + p.Trigger.TS, TS: p.Trigger.TS, LapsesAt: w.now.Add(time.Duration(r.IntN(1000)) * time.Second)})
 					}
 					w.finish(opened...)
@@ -334,7 +334,7 @@ func FuzzProposals(f *testing.F) {
 					t.Fatal(err)
 				}
 			}
-			if len(w.s.Occasions) > 0 && w.s.Phase != Replying {
+			if len(w.s.Untold) > 0 && w.s.Phase != Replying {
 				t.Fatalf("not told: %+v", w.s)
 			}
 		}

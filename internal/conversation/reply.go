@@ -18,7 +18,7 @@ func (s *State) composeAnswer(all []Item, now time.Time) []Effect {
 	if slices.ContainsFunc(all, isStop) {
 		answered = isStop
 	}
-	s.Occasion = ""
+	s.Occasion = Occasion{}
 	s.Answering = slices.DeleteFunc(slices.Clone(all), func(it Item) bool { return !answered(it) })
 	last := newest(s.Answering).TS
 	s.Served = unaddressedUntil(all, last)
@@ -41,8 +41,7 @@ func (s *State) compose(now time.Time) Effect {
 }
 
 func (s *State) composeEffect() Effect {
-	e := Compose{Epoch: s.Epoch, Trigger: s.trigger(), Occasion: s.Occasion, Addressed: len(s.Answering) > 0,
-		Notice: s.isNotice(), Stop: s.trigger().Stop, Ordered: s.Ordered, Round: s.Round}
+	e := Compose{About: s.about(), Notice: s.isNotice(), Stop: s.trigger().Stop, Ordered: s.Ordered, Round: s.Round}
 	if added := newest(s.Served).TS; e.Addressed && !e.Notice && compareTS(s.trigger(), added) < 0 {
 		e.Until = added
 	}
@@ -53,21 +52,23 @@ func (s *State) composeEffect() Effect {
 }
 
 func (s *State) lookEffect() Effect {
-	return Look{Epoch: s.Epoch, Trigger: s.trigger(), Occasion: s.Occasion, Addressed: len(s.Answering) > 0,
-		Round: s.Round}
+	return Look{s.about(), s.Round}
 }
 
 func (s *State) postEffect() Effect {
-	return Post{Epoch: s.Epoch, Trigger: s.trigger(), Occasion: s.Occasion, Addressed: len(s.Answering) > 0,
-		Notice: s.isNotice()}
+	return Post{s.about(), s.isNotice()}
 }
 
 // isNotice reports whether the reply is a note that no model writes.
 func (s *State) isNotice() bool { return s.Notice || isStop(s.trigger()) }
 
 func (s *State) settleEffect(o Outcome, by string) Effect {
-	return Settle{Epoch: s.Epoch, Trigger: s.trigger(), Occasion: s.Occasion, Addressed: len(s.Answering) > 0,
-		Outcome: o, By: by}
+	return Settle{s.about(), o, by}
+}
+
+// about is what the work under way is about.
+func (s *State) about() About {
+	return About{s.Epoch, s.trigger(), s.Occasion, len(s.Answering) > 0}
 }
 
 // trigger is the newest of the messages that the current decision is about.
@@ -126,7 +127,7 @@ func (s *State) nextRound() []Effect {
 	s.Steps = nil
 	s.Round++
 	var asking []string
-	if s.Occasion == "" { // what is said to an occasion gets an answer of its own
+	if s.Occasion == (Occasion{}) { // what is said to an occasion gets an answer of its own
 		asking = authors(s.Answering)
 	}
 	joins := func(it Item) bool { return it.Stop == NoStop && slices.Contains(asking, it.Author) }

@@ -50,8 +50,8 @@ type State struct {
 	// Proposals are open, Acting are approved and being carried out.
 	Proposals []OpenProposal `json:"proposals,omitempty"`
 	Acting    []ProposalRef  `json:"acting,omitempty"`
-	// Occasions are yet to be told.
-	Occasions []Occasion `json:"occasions,omitempty"`
+	// Untold are the occasions of replies that are yet to begin.
+	Untold []UntoldOccasion `json:"occasions,omitempty"`
 	// Promises are open. None is turned to before HeldUntil, because the bot is to be silent.
 	Promises  []OpenPromise `json:"promises,omitempty"`
 	HeldUntil time.Time     `json:"held_until,omitzero"`
@@ -90,8 +90,8 @@ type Work struct {
 	Steps []Step `json:"steps,omitempty"`
 	// Round counts the rounds of looking things up that the reply has behind it.
 	Round int `json:"round,omitempty"`
-	// Occasion is the key of the occasion that the reply tells; empty for any other reply.
-	Occasion string `json:"occasion,omitempty"`
+	// Occasion is the one that the judgment or the reply is for; zero if it is about messages.
+	Occasion Occasion `json:"occasion,omitzero"`
 }
 
 // New is the state of a new conversation. It counts as idle since the zero time: a run that

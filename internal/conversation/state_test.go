@@ -131,15 +131,15 @@ func TestStateThroughJSON(t *testing.T) {
 		Pending: []Item{{TS: ts(1), Revision: "a", FollowUp: true, At: second(1)}}, FirstAt: second(1),
 		Work: Work{
 			Capped: true, Ordered: true, Answering: []Item{{TS: ts(2), Addressed: true}}, Served: []Item{{TS: ts(1)}}, Posting: true, Notice: true,
-			Steps: []Step{{ID: "s", Tool: "t", Done: true}}, Round: 2, Occasion: "step/s",
+			Steps: []Step{{ID: "s", Tool: "t", Done: true}}, Round: 2, Occasion: Occasion{Step: "s"},
 		},
 		Later: []Item{{TS: ts(3), Author: "U1", Stop: TooLate, Operator: true}},
 		DueAt: second(4), Since: second(5),
 		Verdict: &chat.Verdict{ShouldRespond: true, Reason: "why", Confidence: 0.5, DelaySeconds: &delay},
 		Epoch:   7, Seen: []string{"x"},
 		Proposals: []OpenProposal{{ID: "p", TS: ts(1), LapsesAt: second(9)}}, Acting: []ProposalRef{{ID: "q", TS: ts(2)}},
-		Occasions: []Occasion{{Key: "step/r", Trigger: Item{TS: ts(3)}}},
-		Promises:  []OpenPromise{{ID: "m", TS: ts(1), Author: "U1", DueAt: second(9), Number: 2, Ended: PromiseKept, By: "U2"}}, HeldUntil: second(8),
+		Untold:   []UntoldOccasion{{Occasion{Step: "r"}, Item{TS: ts(3)}}},
+		Promises: []OpenPromise{{ID: "m", TS: ts(1), Author: "U1", DueAt: second(9), Number: 2, Ended: PromiseKept, By: "U2"}}, HeldUntil: second(8),
 	}
 	for _, part := range []any{full, full.Work} {
 		for field, value := range reflect.ValueOf(part).Fields() {

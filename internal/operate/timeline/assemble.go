@@ -192,11 +192,8 @@ const promiseSource = "promise"
 
 // keptPromise is the promise that a decision is about, and which of its times that is.
 func keptPromise(d store.Decision) (id string, number int, ok bool) {
-	_, occasion, ok := strings.Cut(d.Key, "/promise/")
-	if d.Source != promiseSource || !ok {
-		return "", 0, false
-	}
-	return conversation.ParsePromiseKey("promise/" + occasion)
+	o := conversation.OccasionOf(d.Key)
+	return o.Promise, o.Number, d.Source == promiseSource && o.Promise != ""
 }
 
 // promise is what has become of the promise with an id; nil if there is none.
