@@ -207,60 +207,6 @@ func TestFeedbackUnderReplies(t *testing.T) {
 	}
 }
 
-func TestModeOffAndMuteSilenceMentions(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		rule conversation.Rule
-		set  func(b *bundle, task Task)
-	}{
-		"mode off": {conversation.RuleModeOff, func(b *bundle, _ Task) { b.settings.Mode = config.ModeOff }},
-		"muted": {conversation.RuleSilenced, func(b *bundle, task Task) {
-			if _, err := runOnce[any](b.RecordOrder, muteOrder(task.Conversation, time.Now().Add(time.Minute))); err != nil {
-				b.Fatal(err)
-			}
-		}},
-	} {
-		for _, notice := range []bool{false, true} {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				b := setup(t)
-				task := inThread(b.say("hello?"))
-				c.set(b, task)
-				got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true, Notice: notice})
-				if err != nil || got.Result != conversation.Silenced {
-					t.Fatalf("got %+v, %v", got, err)
-				}
-				if d := b.decision(task); d.Outcome != "silent" || d.Rule != string(c.rule) || d.ShouldRespond {
-					t.Errorf("the ledger has %+v", d)
-				}
-				if len(b.outbox(task)) != 0 || len(b.Model.Calls()) != 0 {
-					t.Errorf("%d parts, %d calls, want none", len(b.outbox(task)), len(b.Model.Calls()))
-				}
-			})
-		}
-	}
-}
-
-// In mode mention nothing that is said withdraws what waits since before the channel had that mode. An
-// operator's order is carried out all the same.
-func TestJudgedReplyMeetsModeMention(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	b.settings.Mode = config.ModeMention
-	judged := atTopLevel(b.say("how many dwarfs?"))
-	if got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: judged}); err != nil || got.Result != conversation.Silenced {
-		t.Errorf("judged: %+v, %v", got, err)
-	}
-	b.wantSilence("judged", judged, conversation.RuleModeMention, 0)
-	task := atTopLevel(b.say("how many giants?"))
-	if got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Ordered: true}); err != nil || got.Result != conversation.Done {
-		t.Errorf("ordered: %+v, %v", got, err)
-	}
-	if d := b.decision(task); d.Source != "operator" || d.Outcome != "pending" {
-		t.Errorf("ordered: the ledger has %+v", d)
-	}
-}
-
 func TestSilencedJudgedReplyIsSettled(t *testing.T) {
 	t.Parallel()
 	b := setup(t, withModel(llmtest.Script(llmtest.Yes("nobody answered", 0.8, 0))))
@@ -274,20 +220,6 @@ func TestSilencedJudgedReplyIsSettled(t *testing.T) {
 	}
 	if d := b.decision(task); d.Source != "judgment" || d.Outcome != "silent" || d.OutcomeBy != string(conversation.RuleModeOff) {
 		t.Errorf("the ledger has %+v", d)
-	}
-}
-
-func TestComposeForADeletedMessage(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	m := b.say("hello?")
-	b.remove(m)
-	got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: inThread(m), Addressed: true})
-	if err != nil || got.Result != conversation.Gone {
-		t.Errorf("got %+v, %v", got, err)
-	}
-	if len(b.outbox(inThread(m))) != 0 || len(b.Model.Calls()) != 0 {
-		t.Error("an answer was written all the same")
 	}
 }
 
