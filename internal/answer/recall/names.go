@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"regexp"
@@ -78,38 +77,34 @@ func channelsIn(messages []chat.Message, c chat.Conversation) idSet {
 	return which
 }
 
-// users returns the display names of users by id. It asks Slack for those that are unknown or
-// older than nameMaxAge, and updates known.
-func (b *Builder) users(ctx context.Context, team string, own slack.Identity, who idSet,
-	known map[string]store.User) map[string]string {
-	names := map[string]string{own.UserID: b.Persona.Name}
+// refreshUsers asks Slack for those users that are unknown or older than nameMaxAge, saves what it says, and updates
+// known.
+func (b *Builder) refreshUsers(ctx context.Context, team string, who idSet, known map[string]store.User) {
 	ask, cancel := context.WithTimeout(ctx, nameTimeout)
 	defer cancel()
 	asked := 0
 	for _, id := range who.list {
 		user := known[id]
-		if stale := b.Clock().Sub(user.Refreshed) > nameMaxAge; stale && asked < maxNameRequests && ask.Err() == nil {
-			asked++
-			at := b.Clock()
-			if fresh, err := b.Users.User(ask, id); err != nil && !isUnknownUser(err) {
-				b.Logger.WarnContext(ctx, "user name not refreshed", "user", id, "error", err)
-			} else {
-				// A user unknown to Slack is saved, too: Slack is not asked again for a day.
-				if err == nil {
-					user = channels.User(fresh, at)
-				}
-				user.ID, user.Refreshed = id, at
-				known[id] = user
-				if err := b.Store.SaveUsers(ctx, team, user); err != nil {
-					b.Logger.WarnContext(ctx, "user name not saved", "user", id, "error", err)
-				}
-			}
+		if b.Clock().Sub(user.Refreshed) <= nameMaxAge || asked == maxNameRequests || ask.Err() != nil {
+			continue
 		}
-		if user.Name != "" {
-			names[id] = user.Name
+		asked++
+		at := b.Clock()
+		fresh, err := b.Users.User(ask, id)
+		if err != nil && !isUnknownUser(err) {
+			b.Logger.WarnContext(ctx, "user name not refreshed", "user", id, "error", err)
+			continue
+		}
+		// A user unknown to Slack is saved, too: Slack is not asked again for a day.
+		if err == nil {
+			user = channels.User(fresh, at)
+		}
+		user.ID, user.Refreshed = id, at
+		known[id] = user
+		if err := b.Store.SaveUsers(ctx, team, user); err != nil {
+			b.Logger.WarnContext(ctx, "user name not saved", "user", id, "error", err)
 		}
 	}
-	return names
 }
 
 // isUnknownUser reports whether Slack knows no such user. Anybody can write <@NOBODY>.
@@ -119,26 +114,24 @@ func isUnknownUser(err error) bool {
 		e.Code)
 }
 
-// channels returns the names of channels, by id, that members of the conversation's channel may
-// know. Only the name of that channel itself is refreshed from Slack.
-//
-// label reports whether a name that Slack wrote into a text may be shown. For a channel that
+// refreshChannel asks Slack for the conversation's channel if what is known is older than nameMaxAge, and updates
+// known.
+func (b *Builder) refreshChannel(ctx context.Context, c chat.Conversation, known store.Names) {
+	if b.Clock().Sub(known.Refreshed[c.Channel]) <= nameMaxAge {
+		return
+	}
+	fresh, _ := b.Directory.Refresh(ctx, c.Team, c.Channel, nameTimeout) // which logs its error
+	if fresh.Name != "" {
+		known.Channels[c.Channel] = fresh.Name
+	}
+}
+
+// labels reports whether a name that Slack wrote into a text may be shown. For a channel that
 // the bot was never in, it is the only name. Slack writes the names of public channels
 // only, but a channel may have become private since, which only events may have told.
-func (b *Builder) channels(ctx context.Context, c chat.Conversation, which idSet,
-	known store.Names) (names map[string]string, label func(id string) bool) {
-	names = map[string]string{}
-	for _, id := range which.list {
-		name := known.Channels[id]
-		if id == c.Channel {
-			name = cmp.Or(b.refresh(ctx, c, known.Refreshed[id]), name)
-		}
-		if name != "" {
-			names[id] = name
-		}
-	}
-	return names, func(id string) bool {
-		return names[id] != "" || which.seen[id] && known.Refreshed[id].IsZero() &&
+func labels(c chat.Conversation, which idSet, known store.Names) func(id string) bool {
+	return func(id string) bool {
+		return known.Channels[id] != "" || which.seen[id] && known.Refreshed[id].IsZero() &&
 			(id == c.Channel || !known.Private[id])
 	}
 }
@@ -151,14 +144,4 @@ func withoutHiddenNames(text string, label func(id string) bool) string {
 		}
 		return mention
 	})
-}
-
-// refresh refreshes the channel from Slack if it is older than nameMaxAge. It returns the new name,
-// or an empty one if there is none.
-func (b *Builder) refresh(ctx context.Context, c chat.Conversation, refreshed time.Time) (name string) {
-	if b.Clock().Sub(refreshed) <= nameMaxAge {
-		return ""
-	}
-	fresh, _ := b.Directory.Refresh(ctx, c.Team, c.Channel, nameTimeout)
-	return fresh.Name
 }

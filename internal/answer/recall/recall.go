@@ -132,7 +132,7 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", c.ID(), err)
 	}
-	r, err := b.assemble(ctx, c, own, stored.Messages, channels, found, stored.Notes)
+	r, err := b.assemble(ctx, c, own, reading{stored.Messages, channels, found, stored.Notes})
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", c.ID(), err)
 	}
@@ -256,7 +256,7 @@ func (b *Builder) BuildForMemory(
 		return Recollection{}, fmt.Errorf("build context of %s: %w", s, err)
 	}
 	here := chat.ChannelMemory{ChannelID: s.Channel, LongTerm: textOf(known.Long), ShortTerm: textOf(known.Short)}
-	r, err := b.assemble(ctx, chat.Conversation(s), own, messages, []chat.ChannelMemory{here}, nil, nil)
+	r, err := b.assemble(ctx, chat.Conversation(s), own, reading{messages: messages, channels: []chat.ChannelMemory{here}})
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", s, err)
 	}
@@ -271,40 +271,60 @@ func (b *Builder) Name(ctx context.Context, c chat.Conversation, found []chat.Fo
 	if err != nil {
 		return Recollection{}, fmt.Errorf("name what was found for %s: %w", c.ID(), err)
 	}
-	return b.assemble(ctx, c, own, nil, nil, found, nil)
+	return b.assemble(ctx, c, own, reading{found: found})
 }
 
-// assemble makes a context from messages, memories and notes, and resolves the names.
-func (b *Builder) assemble(ctx context.Context, c chat.Conversation, own slack.Identity, messages []chat.Message,
-	channels []chat.ChannelMemory,
-	found []chat.Found, notes []chat.Note) (r Recollection, err error) {
-	r.Bot = own.UserID
-	all := slices.Clone(messages)
-	for _, f := range found {
+// reading is what was read for a context.
+type reading struct {
+	messages []chat.Message
+	channels []chat.ChannelMemory
+	found    []chat.Found
+	notes    []chat.Note
+}
+
+// assemble reads the names for what was read, has Slack tell those that are missing or old, and makes the context.
+func (b *Builder) assemble(ctx context.Context, c chat.Conversation, own slack.Identity,
+	read reading) (Recollection, error) {
+	all := slices.Clone(read.messages)
+	for _, f := range read.found {
 		all = append(all, f.Message)
 	}
 	who, which := usersIn(all, own), channelsIn(all, c)
-	for _, n := range notes {
+	for _, n := range read.notes {
 		who.add(n.Author)
 	}
 	known, err := b.Store.Names(ctx, c.Team, c.Channel, who.list, which.list)
 	if err != nil {
 		return Recollection{}, err
 	}
-	r.Names = b.users(ctx, c.Team, own, who, known.Users)
-	r.Alone = known.OutsidersRead || known.MembersDue && !c.Direct()
-	if messages != nil { // otherwise the context before has asked Slack, and saved what it found out
-		if r.Alone, err = b.outsiders(ctx, c, messages, known); err != nil {
+	b.refreshUsers(ctx, c.Team, who, known.Users)
+	alone := known.OutsidersRead || known.MembersDue && !c.Direct()
+	if read.messages != nil { // otherwise the context before has asked Slack, and saved what it found out
+		if alone, err = b.outsiders(ctx, c, read.messages, known); err != nil {
 			return Recollection{}, err
 		}
 	}
-	if r.Alone {
+	b.refreshChannel(ctx, c, known)
+	return b.recollect(c, own, read, known, which, alone), nil
+}
+
+// recollect makes a context of what was read and known. Where outsiders read along it has nothing of other channels.
+func (b *Builder) recollect(c chat.Conversation, own slack.Identity, read reading, known store.Names, which idSet,
+	alone bool) Recollection {
+	if alone {
 		maps.DeleteFunc(known.Channels, func(id, _ string) bool { return id != c.Channel })
-		channels = slices.DeleteFunc(channels, func(m chat.ChannelMemory) bool { return m.ChannelID != c.Channel })
-		found = slices.DeleteFunc(found, func(f chat.Found) bool { return f.Channel != c.Channel })
+		read.channels = slices.DeleteFunc(read.channels,
+			func(m chat.ChannelMemory) bool { return m.ChannelID != c.Channel })
+		read.found = slices.DeleteFunc(read.found, func(f chat.Found) bool { return f.Channel != c.Channel })
 	}
-	var label func(id string) bool
-	r.Channels, label = b.channels(ctx, c, which, known)
+	r := Recollection{Names: map[string]string{own.UserID: b.Persona.Name}, Channels: known.Channels, Bot: own.UserID,
+		Alone: alone}
+	for id, user := range known.Users {
+		if user.Name != "" {
+			r.Names[id] = user.Name
+		}
+	}
+	label := labels(c, which, known)
 	named := func(m chat.Message) chat.Message {
 		switch name := r.Names[m.UserID]; {
 		case m.Own:
@@ -315,31 +335,31 @@ func (b *Builder) assemble(ctx context.Context, c chat.Conversation, own slack.I
 		m.Text = withoutHiddenNames(m.Text, label)
 		return m
 	}
-	shown := make([]chat.Message, len(messages))
-	for i, m := range messages {
+	shown := make([]chat.Message, len(read.messages))
+	for i, m := range read.messages {
 		shown[i] = named(m)
 	}
-	for _, f := range found {
+	for _, f := range read.found {
 		f.Message = named(f.Message)
 		r.Found = append(r.Found, f)
 	}
-	for _, n := range notes {
+	for _, n := range read.notes {
 		n.AuthorName = cmp.Or(r.Names[n.Author], n.Author)
 		r.Notes = append(r.Notes, n)
 	}
 	r.Persona = b.Persona
 	r.Conversation = chat.NewChannelMessages(c.Channel, r.Channels[c.Channel], shown)
-	r.Context.Channels = channels
+	r.Context.Channels = read.channels
 	r.TargetThread = c.Thread
-	for i, known := range channels {
+	for i, known := range read.channels {
 		if known.ChannelID == c.Channel {
-			channels[i].ChannelName = cmp.Or(r.Channels[c.Channel], known.ChannelName)
+			read.channels[i].ChannelName = cmp.Or(r.Channels[c.Channel], known.ChannelName)
 		}
 	}
 	slices.SortFunc(r.Context.Channels, func(a, b chat.ChannelMemory) int {
 		return cmp.Or(strings.Compare(a.ChannelName, b.ChannelName), strings.Compare(a.ChannelID, b.ChannelID))
 	})
-	return r, nil
+	return r
 }
 
 // textOf returns a memory's text, or an empty string for nil.
