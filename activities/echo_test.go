@@ -165,8 +165,14 @@ func TestNothingThatIsKeptOrDoneIsWritten(t *testing.T) {
 	}{
 		"a promise": {func(b *bundle, task Task) Task {
 			due := b.Clock().UnixMicro()
-			if _, err := b.Store.AddPromise(b.Context(), store.Promise{ID: "p", TeamID: "T1", ChannelID: b.General, ThreadTS: task.Conversation.Thread, TriggerTS: task.Trigger,
-				Asker: b.Alice.ID, What: "read " + address, Unless: "somebody has read " + address, Zone: "UTC", FirstUS: due, DueUS: due}, store.PromiseLimits{Conversation: 20}); err != nil {
+			if _, err := b.Store.AddPromise(b.Context(), store.Promise{
+				Choice:  store.Choice{ID: "p", TeamID: "T1", ChannelID: b.General, ThreadTS: task.Conversation.Thread, TriggerTS: task.Trigger, Asker: b.Alice.ID},
+				What:    "read " + address,
+				Unless:  "somebody has read " + address,
+				Zone:    "UTC",
+				FirstUS: due,
+				DueUS:   due,
+			}, store.PromiseLimits{Conversation: 20}); err != nil {
 				b.Fatal(err)
 			}
 			task.Occasion = conversation.Occasion{Promise: "p", Number: 1}

@@ -153,8 +153,10 @@ func TestPromiseInADirectMessage(t *testing.T) {
 		task := inThread(b.say(b.Mention("remind me")))
 		task.Occasion = conversation.Occasion{Promise: "p", Number: 1}
 		if _, err := b.Store.AddPromise(t.Context(), store.Promise{
-			ID: "p", TeamID: "T1", ChannelID: b.General, ThreadTS: task.Trigger, TriggerTS: task.Trigger, Asker: b.Alice.ID, What: "the parcel", Zone: "UTC",
-			DueUS: b.Clock().UnixMicro(),
+			Choice: store.Choice{ID: "p", TeamID: "T1", ChannelID: b.General, ThreadTS: task.Trigger, TriggerTS: task.Trigger, Asker: b.Alice.ID},
+			What:   "the parcel",
+			Zone:   "UTC",
+			DueUS:  b.Clock().UnixMicro(),
 		}, store.PromiseLimits{Conversation: 20}); err != nil {
 			t.Fatal(err)
 		}

@@ -158,7 +158,7 @@ func TestHostileServers(t *testing.T) {
 						}
 					}
 				}
-				proposals, err := w.Store.Proposals(t.Context(), store.ProposalFilter{Team: "T1", All: true, Limit: 10})
+				proposals, err := w.Store.Proposals(t.Context(), store.ChoiceFilter{Team: "T1", All: true, Limit: 10})
 				if err != nil || !addressed && len(proposals) > 0 {
 					t.Errorf("nobody asked, and it proposes %+v, %v", proposals, err)
 				}

@@ -38,7 +38,7 @@ func TestNothingInvisibleComesIn(t *testing.T) {
 	if err != nil || len(promises) != 2 {
 		t.Fatalf("%+v, %v", promises, err)
 	}
-	proposals, err := b.Store.Proposals(t.Context(), store.ProposalFilter{Team: "T1", All: true, Limit: 10})
+	proposals, err := b.Store.Proposals(t.Context(), store.ChoiceFilter{Team: "T1", All: true, Limit: 10})
 	if err != nil || len(proposals) != 2 {
 		t.Fatalf("%+v, %v", proposals, err)
 	}

@@ -425,7 +425,11 @@ func TestStopKeepsOutOfTheThread(t *testing.T) {
 		}
 		now := time.Now().UnixMicro()
 		if _, err := b.Store.AddPromise(t.Context(), store.Promise{
-			ID: "p", TeamID: "T1", ChannelID: b.General, ThreadTS: root.TS, TriggerTS: said.Trigger, Asker: b.Alice.ID, What: "the parcel", Zone: "UTC", FirstUS: now, DueUS: now,
+			Choice:  store.Choice{ID: "p", TeamID: "T1", ChannelID: b.General, ThreadTS: root.TS, TriggerTS: said.Trigger, Asker: b.Alice.ID},
+			What:    "the parcel",
+			Zone:    "UTC",
+			FirstUS: now,
+			DueUS:   now,
 		}, store.PromiseLimits{Conversation: 20}); err != nil {
 			t.Fatal(err)
 		}

@@ -80,4 +80,4 @@ func TestWhatToWrite(t *testing.T) {
 	}
 }
 
-func promised(k *knownReply) { k.promise = &store.Promise{ID: "p"} }
+func promised(k *knownReply) { k.promise = &store.Promise{Choice: store.Choice{ID: "p"}} }

@@ -63,8 +63,12 @@ func TestRulesOfAPromise(t *testing.T) {
 			task.Occasion = conversation.Occasion{Promise: "p", Number: 1}
 			due := now.Add(-c.late).UnixMicro()
 			if _, err := b.Store.AddPromise(t.Context(), store.Promise{
-				ID: "p", TeamID: "T1", ChannelID: b.General, ThreadTS: asked.TS, TriggerTS: asked.TS, Asker: b.Alice.ID, What: "the parcel",
-				Unless: c.unless, Zone: "UTC", FirstUS: due, DueUS: due,
+				Choice:  store.Choice{ID: "p", TeamID: "T1", ChannelID: b.General, ThreadTS: asked.TS, TriggerTS: asked.TS, Asker: b.Alice.ID},
+				What:    "the parcel",
+				Unless:  c.unless,
+				Zone:    "UTC",
+				FirstUS: due,
+				DueUS:   due,
 			}, store.PromiseLimits{Conversation: 20}); err != nil {
 				t.Fatal(err)
 			}
@@ -139,8 +143,11 @@ func TestLastTimeOfAPromise(t *testing.T) {
 		b := setup(t)
 		asked := b.say("remind me every day")
 		if _, err := b.Store.AddPromise(t.Context(), store.Promise{
-			ID: "p", TeamID: "T1", ChannelID: b.General, ThreadTS: asked.TS, TriggerTS: asked.TS, Asker: b.Alice.ID, What: "the parcel", Every: "day",
-			Zone: "UTC", DueUS: b.Clock().UnixMicro(),
+			Choice: store.Choice{ID: "p", TeamID: "T1", ChannelID: b.General, ThreadTS: asked.TS, TriggerTS: asked.TS, Asker: b.Alice.ID},
+			What:   "the parcel",
+			Every:  "day",
+			Zone:   "UTC",
+			DueUS:  b.Clock().UnixMicro(),
 		}, store.PromiseLimits{}); err != nil {
 			t.Fatal(err)
 		}

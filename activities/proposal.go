@@ -68,8 +68,12 @@ func (a *Activities) propose(st *store.Step, offer tools.Offer, p proposer, befo
 		st.State, st.Output = store.StepRefused, stepTooMany
 	default:
 		st.State, st.Output, st.Failed = store.StepProposed, stepProposed, false
-		st.Proposal = &store.Proposal{Asker: p.asker, Server: offer.Server, Idempotent: offer.Idempotent,
-			LapsesUS: a.Clock().Add(a.Limits.Approval()).UnixMicro()}
+		st.Proposal = &store.Proposal{
+			Choice:     store.Choice{Asker: p.asker},
+			Server:     offer.Server,
+			Idempotent: offer.Idempotent,
+			LapsesUS:   a.Clock().Add(a.Limits.Approval()).UnixMicro(),
+		}
 	}
 }
 
@@ -238,6 +242,22 @@ func (a *Activities) call(
 	return store.ProposalDone, result.Text
 }
 
+// shownChoice is the proposal or promise that an input names, after the proposal was closed if that is asked for.
+func (a *Activities) shownChoice(ctx context.Context, in ProposalInput) (store.Choice, error) {
+	var p store.Proposal
+	var err error
+	if in.Close != "" {
+		p, err = a.Store.CloseProposal(ctx, in.Proposal, store.ProposalState(in.Close))
+	} else {
+		p, err = a.Store.Proposal(ctx, in.Proposal)
+	}
+	if !errors.Is(err, store.ErrNotFound) {
+		return p.Choice, err
+	}
+	promise, err := a.Store.Promise(ctx, in.Proposal)
+	return promise.Choice, err
+}
+
 // ShowProposal has the message with the buttons of a proposal or a promise show what has become of it,
 // after the proposal was closed if that is asked for. It may be repeated.
 func (a *Activities) ShowProposal(ctx context.Context, in ProposalInput) error {
@@ -247,19 +267,10 @@ func (a *Activities) ShowProposal(ctx context.Context, in ProposalInput) error {
 	return nil
 }
 
-func (a *Activities) showProposal(ctx context.Context, in ProposalInput) (err error) {
-	var p store.Proposal
-	if in.Close != "" {
-		p, err = a.Store.CloseProposal(ctx, in.Proposal, store.ProposalState(in.Close))
-	} else {
-		p, err = a.Store.Proposal(ctx, in.Proposal)
-	}
+func (a *Activities) showProposal(ctx context.Context, in ProposalInput) error {
+	p, err := a.shownChoice(ctx, in)
 	if errors.Is(err, store.ErrNotFound) {
-		var made store.Promise
-		if made, err = a.Store.Promise(ctx, in.Proposal); errors.Is(err, store.ErrNotFound) {
-			return nil
-		}
-		p.Decision, p.ShownTS = made.Decision, made.ShownTS
+		return nil
 	}
 	if err != nil || p.ShownTS == "" {
 		return err

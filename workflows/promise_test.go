@@ -20,7 +20,7 @@ func TestPromiseOfEveryMonday(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := time.Date(2026, 3, 9, 9, 0, 0, 0, berlin) // the clocks change on the 29th
-	row := store.Promise{ID: "p", Every: "week", Zone: berlin.String(), FirstUS: first.UnixMicro()}
+	row := store.Promise{Choice: store.Choice{ID: "p"}, Every: "week", Zone: berlin.String(), FirstUS: first.UnixMicro()}
 	slow := policy
 	slow.IdleClose = 84 * 3600
 

@@ -152,7 +152,7 @@ func TestDeletedRequests(t *testing.T) {
 		db.store(t, said(at(1), ""), said(at(2), at(1)))
 		input := `{"title":"` + secret + `"}`
 		proposal := func(id string, state ProposalState) {
-			db.insert(t, &Proposal{ID: id, TeamID: team, ChannelID: channel, ThreadTS: at(1), TriggerTS: at(2), Input: input, Output: secret, State: state, Idempotent: true, DecidedBy: "slack:U9", LapsesUS: db.nowMicros() + 1000})
+			db.insert(t, &Proposal{Choice: Choice{ID: id, TeamID: team, ChannelID: channel, ThreadTS: at(1), TriggerTS: at(2)}, Input: input, Output: secret, State: state, Idempotent: true, DecidedBy: "slack:U9", LapsesUS: db.nowMicros() + 1000})
 		}
 		proposal("open", ProposalOpen)
 		proposal("approved", ProposalApproved)

@@ -109,10 +109,10 @@ func TestPlansUseIndexes(t *testing.T) {
 				{name: "LabelsOf", run: func(s *Store) error { return errOf(s.LabelsOf(ctx, []string{"d7", "d8"})) }},
 				{name: "ProposalsOf", run: func(s *Store) error { return errOf(s.ProposalsOf(ctx, "d7")) }},
 				{name: "Proposals", run: func(s *Store) error {
-					return errOf(s.Proposals(ctx, ProposalFilter{Team: team, Limit: 20}))
+					return errOf(s.Proposals(ctx, ChoiceFilter{Team: team, Limit: 20}))
 				}},
 				{name: "Proposals of channels", run: func(s *Store) error {
-					return errOf(s.Proposals(ctx, ProposalFilter{Team: team, Channels: []string{channel, "CG1"}, Limit: 20}))
+					return errOf(s.Proposals(ctx, ChoiceFilter{Team: team, Channels: []string{channel, "CG1"}, Limit: 20}))
 				}},
 				{name: "ShowProposals", run: func(s *Store) error { return errOf(s.ShowProposals(ctx, "d7", at(1))) }},
 				{name: "BeginProposal", run: func(s *Store) error {
@@ -124,20 +124,20 @@ func TestPlansUseIndexes(t *testing.T) {
 					return s.Rehear(ctx, Order{ID: "rehear", Scope: chat.Scope{Team: team, Channel: channel}, Kind: "rehear"}, []Told{{WorkflowID: "channel/" + team + "/" + channel, TS: at(1)}}, []string{"d1", "d2"})
 				}},
 				{name: "AddPromise", run: func(s *Store) error {
-					return errOf(s.AddPromise(ctx, Promise{ID: "new", TeamID: team, ChannelID: channel, ThreadTS: at(0)}, PromiseLimits{Conversation: 20}))
+					return errOf(s.AddPromise(ctx, Promise{Choice: Choice{ID: "new", TeamID: team, ChannelID: channel, ThreadTS: at(0)}}, PromiseLimits{Conversation: 20}))
 				}},
 				{name: "PromisesOf", run: func(s *Store) error { return errOf(s.PromisesOf(ctx, "d7", "d8")) }},
 				{name: "Promises", run: func(s *Store) error {
-					return errOf(s.Promises(ctx, PromiseFilter{Team: team, Limit: 20}))
+					return errOf(s.Promises(ctx, ChoiceFilter{Team: team, Limit: 20}))
 				}},
 				{name: "Promises of channels", run: func(s *Store) error {
-					return errOf(s.Promises(ctx, PromiseFilter{Team: team, Channels: []string{channel, "CG1"}, Limit: 20}))
+					return errOf(s.Promises(ctx, ChoiceFilter{Team: team, Channels: []string{channel, "CG1"}, Limit: 20}))
 				}},
 				{name: "Promises of a thread", run: func(s *Store) error {
-					return errOf(s.Promises(ctx, PromiseFilter{Team: team, Channel: channel, Thread: at(0), Limit: 20}))
+					return errOf(s.Promises(ctx, ChoiceFilter{Team: team, Channel: channel, Thread: at(0), Limit: 20}))
 				}},
 				{name: "Promises, also those that have ended", run: func(s *Store) error {
-					return errOf(s.Promises(ctx, PromiseFilter{Team: team, All: true, Limit: 20}))
+					return errOf(s.Promises(ctx, ChoiceFilter{Team: team, All: true, Limit: 20}))
 				}},
 				{name: "ShowPromises", run: func(s *Store) error { return errOf(s.ShowPromises(ctx, "d7", at(1))) }},
 				{name: "HoldPromises", run: func(s *Store) error { return s.HoldPromises(ctx, top, noon) }},
@@ -696,9 +696,12 @@ func (db database) seedLedger(t *testing.T, n int) {
 			state, promise = ProposalOpen, PromiseOpen
 		}
 		promises = append(promises, Promise{
-			ID: st.ID, TeamID: team, ChannelID: st.ChannelID, TriggerTS: st.TriggerTS, Decision: st.Decision, Number: 1, DueUS: st.StoredUS + int64(i-n/8)*1e6, State: promise, ShownTS: at(i), StoredUS: st.StoredUS,
+			Choice: Choice{ID: st.ID, TeamID: team, ChannelID: st.ChannelID, TriggerTS: st.TriggerTS, Decision: st.Decision, ShownTS: at(i), StoredUS: st.StoredUS},
+			Number: 1,
+			DueUS:  st.StoredUS + int64(i-n/8)*1e6,
+			State:  promise,
 		})
-		proposals = append(proposals, Proposal{ID: st.ID, TeamID: team, ChannelID: st.ChannelID, TriggerTS: st.TriggerTS, Decision: st.Decision, State: state, ShownTS: at(i), StoredUS: st.StoredUS})
+		proposals = append(proposals, Proposal{Choice: Choice{ID: st.ID, TeamID: team, ChannelID: st.ChannelID, TriggerTS: st.TriggerTS, Decision: st.Decision, ShownTS: at(i), StoredUS: st.StoredUS}, State: state})
 	}
 	for _, insert := range []*gorm.DB{
 		db.db.CreateInBatches(proposals, 500), db.db.CreateInBatches(promises, 500), db.db.CreateInBatches(decisions, 500), db.db.CreateInBatches(calls, 500), db.db.CreateInBatches(orders, 500), db.db.CreateInBatches(lost, 500),

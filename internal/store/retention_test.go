@@ -130,7 +130,7 @@ func TestPruneSteps(t *testing.T) {
 			&Decision{Key: "young", Outcome: "posted", DecidedUS: micros(db.clock.now())},
 		)
 		for _, key := range []string{"pending", "old", "young", "withdrawn before it was decided"} {
-			db.insert(t, &Turn{Decision: key, MadeUS: us}, &Step{ID: key, Decision: key, StoredUS: us}, &StepFile{StepID: key, Data: []byte{0}}, &Proposal{ID: key, Decision: key, StoredUS: us}, &Vote{Part: key, Decision: key, VotedUS: us}, &Label{Decision: key, LabelledUS: us})
+			db.insert(t, &Turn{Decision: key, MadeUS: us}, &Step{ID: key, Decision: key, StoredUS: us}, &StepFile{StepID: key, Data: []byte{0}}, &Proposal{Choice: Choice{ID: key, Decision: key, StoredUS: us}}, &Vote{Part: key, Decision: key, VotedUS: us}, &Label{Decision: key, LabelledUS: us})
 		}
 		if got, want := db.prune(t, Cutoffs{Ledger: day(keptDays)}), map[string]int{"decisions": 1, "feedback": 2, "labels": 2, "proposals": 2, "step_files": 4, "steps": 2, "turns": 2}; !maps.Equal(got, want) {
 			t.Errorf("gone are %v, want %v", got, want)
@@ -147,7 +147,7 @@ func TestPrunePromises(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		old, young := dayUS(4000), micros(db.clock.now())
 		for id, p := range map[string]Promise{
-			"open": {State: PromiseOpen}, "ended lately": {State: PromiseKept, EndedUS: young}, "ended": {State: PromiseReleased, EndedUS: old},
+			"open": {State: PromiseOpen}, "ended lately": {Choice: Choice{EndedUS: young}, State: PromiseKept}, "ended": {Choice: Choice{EndedUS: old}, State: PromiseReleased},
 		} {
 			p.ID, p.StoredUS = id, old
 			db.insert(t, &p)

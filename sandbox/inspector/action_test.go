@@ -153,7 +153,7 @@ func TestPromises(t *testing.T) {
 	w.Open(w.operator)
 	db, due := w.operator.Store, time.Now().Add(time.Hour)
 	for id, c := range map[string]chat.Conversation{"at the top": top, "in a thread": thread, "elsewhere": {Team: "T1", Channel: "C2"}} {
-		p := store.Promise{ID: id, TeamID: c.Team, ChannelID: c.Channel, ThreadTS: c.Thread, TriggerTS: "1700000001.000100", Decision: id, Asker: "U1", What: id, Unless: "no", DueUS: due.UnixMicro()}
+		p := store.Promise{Choice: store.Choice{ID: id, TeamID: c.Team, ChannelID: c.Channel, ThreadTS: c.Thread, TriggerTS: "1700000001.000100", Decision: id, Asker: "U1"}, What: id, Unless: "no", DueUS: due.UnixMicro()}
 		if _, err := db.AddPromise(t.Context(), p, store.PromiseLimits{Conversation: 1}); err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ const (
 // promises returns those that are open, the first due first, then the newest that have ended. At a channel's top
 // level these are the whole channel's.
 func promises(ctx context.Context, db *store.Store, c chat.Conversation) ([]store.Promise, error) {
-	filter := store.PromiseFilter{Team: c.Team, Channel: c.Channel, Thread: c.Thread, Limit: maxPromises}
+	filter := store.ChoiceFilter{Team: c.Team, Channel: c.Channel, Thread: c.Thread, Limit: maxPromises}
 	open, err := db.Promises(ctx, filter)
 	if err != nil {
 		return nil, err

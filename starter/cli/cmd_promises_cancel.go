@@ -24,7 +24,7 @@ func (c *promisesCancel) run(ctx context.Context, p *program) error {
 		return err
 	}
 	found, first, _, err := db.CancelPromise(ctx, c.ID, c.by())
-	if err = checkPromise(c.ID, found, first, err); err != nil {
+	if err = checkChoice("promise", c.ID, string(found.State), first, err); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(p.stdout, "promise %s is cancelled\n", found.ID)

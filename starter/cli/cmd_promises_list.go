@@ -2,10 +2,8 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"io"
+	"time"
 
-	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
 
@@ -29,37 +27,8 @@ released (it was settled), withdrawn (the message that asked was deleted), cance
 func (c *promisesList) Validate() error { return checkLimit(c.Limit, maxListed) }
 
 func (c *promisesList) run(ctx context.Context, p *program) error {
-	db, scope, err := p.scope(ctx, c.Channel, "")
-	if err != nil {
-		return err
-	}
-	found, err := db.Promises(ctx, store.PromiseFilter{Team: scope.Team, Channel: scope.Channel, All: c.All,
-		Limit: c.Limit})
-	if err != nil {
-		return err
-	}
-	var ids []string
-	for _, f := range found {
-		ids = append(ids, f.ChannelID)
-	}
-	channels, err := db.Channels(ctx, scope.Team, ids)
-	if err != nil {
-		return err
-	}
-	rows := [][]string{{"ID", "STATE", "DUE", "CONVERSATION", "ASKED BY", "ENDED BY", "WHAT"}}
-	for i, f := range found {
-		found[i].ChannelName = channels[f.ChannelID].Name
-		rows = append(rows, []string{
-			f.ID, string(f.State), promiseTimes(f, p.Config.Location()),
-			conversationName(f.Conversation(), found[i].ChannelName),
-			timeline.Plain(f.Asker), timeline.Plain(f.EndedBy), promiseText(f),
+	return listChoices(ctx, p, c.output, c.Channel, store.ChoiceFilter{All: c.All, Limit: c.Limit},
+		(*store.Store).Promises, "DUE", "ENDED BY", func(f *store.Promise, zone *time.Location) choiceRow {
+			return choiceRow{&f.Choice, string(f.State), promiseTimes(*f, zone), f.EndedBy, promiseText(*f)}
 		})
-	}
-	return c.print(p.stdout, nonNil(found), func(w io.Writer) error {
-		if len(found) == 0 {
-			_, err := fmt.Fprintln(w, "none")
-			return err
-		}
-		return table(w, rows)
-	})
 }

@@ -32,7 +32,7 @@ func (c *promisesMove) run(ctx context.Context, p *program) error {
 		return err
 	}
 	found, err := db.Promise(ctx, c.ID)
-	if err = checkPromise(c.ID, found, found.State == store.PromiseOpen, err); err != nil {
+	if err = checkChoice("promise", c.ID, string(found.State), found.State == store.PromiseOpen, err); err != nil {
 		return err
 	}
 	due, err := when.Parse(strings.Join(c.When, " "), time.Now(), found.Location())
@@ -40,7 +40,7 @@ func (c *promisesMove) run(ctx context.Context, p *program) error {
 		return err
 	}
 	found, moved, _, err := db.MovePromise(ctx, c.ID, due, c.by())
-	if err = checkPromise(c.ID, found, moved, err); err != nil {
+	if err = checkChoice("promise", c.ID, string(found.State), moved, err); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(p.stdout, "promise %s is due on %s\n", found.ID,

@@ -2,11 +2,9 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"myao/internal/conversation"
-	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
 
@@ -29,15 +27,11 @@ func (c *proposalsDecline) run(ctx context.Context, p *program) error {
 		return err
 	}
 	found, first, _, err := db.DecideProposal(ctx, c.ID, conversation.Cancelled, c.by())
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return fmt.Errorf("there is no proposal %s: `starter proposals list --all` shows them", timeline.Plain(c.ID))
-	case err != nil:
-		return err
-	case !first && found.State == store.ProposalOpen:
+	if err == nil && !first && found.State == store.ProposalOpen {
 		return fmt.Errorf("proposal %s has lapsed: nothing comes of it", found.ID)
-	case !first:
-		return fmt.Errorf("proposal %s is %s already", found.ID, found.State)
+	}
+	if err = checkChoice("proposal", c.ID, string(found.State), first, err); err != nil {
+		return err
 	}
 	_, err = fmt.Fprintf(p.stdout, "proposal %s is cancelled\n", found.ID)
 	return err

@@ -2,10 +2,8 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"io"
+	"time"
 
-	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
 
@@ -29,37 +27,8 @@ once; whether one whose state is unknown was done, only what it is about can tel
 func (c *proposalsList) Validate() error { return checkLimit(c.Limit, maxListed) }
 
 func (c *proposalsList) run(ctx context.Context, p *program) error {
-	db, scope, err := p.scope(ctx, c.Channel, "")
-	if err != nil {
-		return err
-	}
-	found, err := db.Proposals(ctx, store.ProposalFilter{Team: scope.Team, Channel: scope.Channel, All: c.All,
-		Limit: c.Limit})
-	if err != nil {
-		return err
-	}
-	var ids []string
-	for _, f := range found {
-		ids = append(ids, f.ChannelID)
-	}
-	channels, err := db.Channels(ctx, scope.Team, ids)
-	if err != nil {
-		return err
-	}
-	rows := [][]string{{"ID", "STATE", "LAPSES", "CONVERSATION", "ASKED BY", "DECIDED BY", "WHAT"}}
-	for i, f := range found {
-		found[i].ChannelName = channels[f.ChannelID].Name
-		rows = append(rows, []string{
-			f.ID, string(f.State), formatTime(f.Lapses(), p.Config.Location()),
-			conversationName(f.Conversation(), found[i].ChannelName),
-			timeline.Plain(f.Asker), timeline.Plain(f.DecidedBy), timeline.Plain(f.Tool + " " + f.Input),
+	return listChoices(ctx, p, c.output, c.Channel, store.ChoiceFilter{All: c.All, Limit: c.Limit},
+		(*store.Store).Proposals, "LAPSES", "DECIDED BY", func(f *store.Proposal, zone *time.Location) choiceRow {
+			return choiceRow{&f.Choice, string(f.State), formatTime(f.Lapses(), zone), f.DecidedBy, f.Tool + " " + f.Input}
 		})
-	}
-	return c.print(p.stdout, nonNil(found), func(w io.Writer) error {
-		if len(found) == 0 {
-			_, err := fmt.Fprintln(w, "none")
-			return err
-		}
-		return table(w, rows)
-	})
 }

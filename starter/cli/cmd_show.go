@@ -154,7 +154,7 @@ func (s conversationReport) text(w io.Writer, zone *time.Location, now time.Time
 
 // openProposals are the conversation's proposals that may still come to something.
 func openProposals(ctx context.Context, db *store.Store, c chat.Conversation) ([]store.Proposal, error) {
-	found, err := db.Proposals(ctx, store.ProposalFilter{Team: c.Team, Channel: c.Channel, Thread: c.Thread,
+	found, err := db.Proposals(ctx, store.ChoiceFilter{Team: c.Team, Channel: c.Channel, Thread: c.Thread,
 		Limit: maxListed})
 	found = slices.DeleteFunc(found,
 		func(p store.Proposal) bool { return p.ThreadTS != c.Thread }) // the filter's empty thread is any
@@ -259,7 +259,7 @@ func verdict(v chat.Verdict) string {
 
 // openPromises are the conversation's open promises.
 func openPromises(ctx context.Context, db *store.Store, c chat.Conversation) ([]store.Promise, error) {
-	found, err := db.Promises(ctx, store.PromiseFilter{Team: c.Team, Channel: c.Channel, Thread: c.Thread,
+	found, err := db.Promises(ctx, store.ChoiceFilter{Team: c.Team, Channel: c.Channel, Thread: c.Thread,
 		TopLevel: c.TopLevel(), Limit: maxListed})
 	return nonNil(found), err
 }

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
 	"myao/internal/operate/timeline"
@@ -27,17 +25,4 @@ func promiseText(p store.Promise) string {
 		return timeline.Plain(p.What)
 	}
 	return timeline.Plain(p.What + " (unless: " + p.Unless + ")")
-}
-
-// checkPromise is the error of an order about a promise, which was open if done is set.
-func checkPromise(id string, found store.Promise, done bool, err error) error {
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return fmt.Errorf("there is no promise %s: `starter promises list --all` shows them", timeline.Plain(id))
-	case err != nil:
-		return err
-	case !done:
-		return fmt.Errorf("promise %s is %s already", found.ID, found.State)
-	}
-	return nil
 }

@@ -25,8 +25,8 @@ func TestPromisesCommand(t *testing.T) {
 	o := newLedgerBundle(t, "time_zone: UTC\n")
 	root := o.message(0, "")
 	o.record(root, conversation.Said, conversation.Addressed)
-	later := o.promise(store.Promise{ID: "later", ChannelID: "C1", ThreadTS: root.TS, TriggerTS: root.TS, What: "the release \x1b[2J <b>", Unless: "it is out", Every: "week", Zone: "Asia/Tokyo"}, 5)
-	soon := o.promise(store.Promise{ID: "soon", ChannelID: "C2", TriggerTS: root.TS, What: "stand-up", Zone: "UTC"}, 1)
+	later := o.promise(store.Promise{Choice: store.Choice{ID: "later", ChannelID: "C1", ThreadTS: root.TS, TriggerTS: root.TS}, What: "the release \x1b[2J <b>", Unless: "it is out", Every: "week", Zone: "Asia/Tokyo"}, 5)
+	soon := o.promise(store.Promise{Choice: store.Choice{ID: "soon", ChannelID: "C2", TriggerTS: root.TS}, What: "stand-up", Zone: "UTC"}, 1)
 	o.must(o.HoldPromises(t.Context(), soon.Conversation(), time.Now().Add(3*time.Hour)))
 	if got := o.ids("promises"); len(got) != 2 || got[0] != "soon" {
 		t.Errorf("those due first come first: %q", got)

@@ -15,7 +15,7 @@ func TestProposalsCommand(t *testing.T) {
 	root := o.message(0, "")
 	o.record(root, conversation.Said, conversation.Addressed)
 	in := chat.Conversation{Team: "T1", Channel: "C1", Thread: root.TS}
-	p := &store.Proposal{Asker: "U1", Server: "desk", LapsesUS: time.Now().Add(time.Hour).UnixMicro()}
+	p := &store.Proposal{Choice: store.Choice{Asker: "U1"}, Server: "desk", LapsesUS: time.Now().Add(time.Hour).UnixMicro()}
 	steps, err := o.SaveTurn(t.Context(), in, root.TS, store.Turn{Decision: "r/1", Steps: []store.Step{
 		{Tool: "desk__create", Input: `{"title":"a \u001b[2J <b>"}`, State: store.StepProposed, Proposal: p},
 		{Tool: "desk__close", Input: "no JSON \x1b", State: store.StepProposed, Proposal: p},

@@ -40,9 +40,14 @@ func TestShowText(t *testing.T) {
 				},
 				ChannelSilenced: noon.Add(time.Hour),
 				Promises: []store.Promise{{
-					ID: "l1", State: store.PromiseOpen, DueUS: noon.Add(24 * time.Hour).UnixMicro(), What: "stand-up\n", Every: "week", HeldUS: noon.Add(25 * time.Hour).UnixMicro(),
+					Choice: store.Choice{ID: "l1"},
+					State:  store.PromiseOpen,
+					DueUS:  noon.Add(24 * time.Hour).UnixMicro(),
+					What:   "stand-up\n",
+					Every:  "week",
+					HeldUS: noon.Add(25 * time.Hour).UnixMicro(),
 				}},
-				Proposals: []store.Proposal{{ID: "p1", Tool: "desk__create\n", State: "open", LapsesUS: noon.Add(24 * time.Hour).UnixMicro()}},
+				Proposals: []store.Proposal{{Choice: store.Choice{ID: "p1"}, Tool: "desk__create\n", State: "open", LapsesUS: noon.Add(24 * time.Hour).UnixMicro()}},
 			},
 			[]string{
 				"#general, thread 1772366400.000100",

@@ -22,7 +22,7 @@ func (s *system) proposed(asker, question, shown string, lapses time.Time) store
 	decision := "e2e/" + shown
 	if _, err := s.store.SaveTurn(s.t.Context(), c, question, store.Turn{Decision: decision, Steps: []store.Step{{
 		CallID: "c", Tool: "desk__create", Input: `{"title":"x"}`, State: store.StepProposed,
-		Proposal: &store.Proposal{Asker: asker, Server: "desk", LapsesUS: lapses.UnixMicro()},
+		Proposal: &store.Proposal{Choice: store.Choice{Asker: asker}, Server: "desk", LapsesUS: lapses.UnixMicro()},
 	}}}); err != nil {
 		s.t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestButtonsInSlack(t *testing.T) {
 				s.Workspace.Press(s.general, s.alice.ID, shown, "myao_other", p.ID),
 				s.Workspace.Press(s.general, s.alice.ID, shown, "", p.ID),
 			}
-			s.mustContain(press(s.alice.ID, slack.ActionApprove, store.Proposal{ID: "none", ShownTS: shown}), "I no longer know of this proposal")
+			s.mustContain(press(s.alice.ID, slack.ActionApprove, store.Proposal{Choice: store.Choice{ID: "none", ShownTS: shown}}), "I no longer know of this proposal")
 			if left := count() - before; left != len(forged) {
 				t.Errorf("%d of %d forged clicks are counted", left, len(forged))
 			}

@@ -76,7 +76,10 @@ func TestHomeTab(t *testing.T) {
 			}
 			testserver.Must(t, testserver.ErrOf(s.store.AddNote(t.Context(), "T0E2E", secret, "step", chat.Note{TS: "1.000001", Author: s.alice.ID, Text: "the key is under <@U1> & co"})))
 			if _, err := s.store.AddPromise(t.Context(), store.Promise{
-				ID: "p1", TeamID: "T0E2E", ChannelID: secret, TriggerTS: "1.000001", Decision: "d1", Asker: s.alice.ID, What: "look at <the> vault", Zone: "UTC", DueUS: time.Now().Add(time.Hour).UnixMicro(),
+				Choice: store.Choice{ID: "p1", TeamID: "T0E2E", ChannelID: secret, TriggerTS: "1.000001", Decision: "d1", Asker: s.alice.ID},
+				What:   "look at <the> vault",
+				Zone:   "UTC",
+				DueUS:  time.Now().Add(time.Hour).UnixMicro(),
 			}, store.PromiseLimits{Conversation: 1}); err != nil {
 				t.Fatal(err)
 			}

@@ -42,7 +42,7 @@ func (s *system) promised(channel, input string) (p store.Promise, question stri
 	s.t.Helper()
 	question = s.Workspace.Say(channel, s.alice.ID, s.mention("promise: "+input))
 	s.await("the promise "+input, func() bool {
-		open, err := s.store.Promises(s.t.Context(), store.PromiseFilter{Team: "T0E2E", Channel: channel, Thread: question, All: true, Limit: 10})
+		open, err := s.store.Promises(s.t.Context(), store.ChoiceFilter{Team: "T0E2E", Channel: channel, Thread: question, All: true, Limit: 10})
 		if err != nil || len(open) == 0 {
 			return false
 		}

@@ -191,7 +191,7 @@ func (s *system) offer(o *offer, desk *ticketDesk) {
 		died()
 	}
 	s.await("the proposal of "+o.name, func() bool {
-		found, err := s.store.Proposals(s.t.Context(), store.ProposalFilter{Team: "T0E2E", Channel: o.channel, All: true, Limit: 10})
+		found, err := s.store.Proposals(s.t.Context(), store.ChoiceFilter{Team: "T0E2E", Channel: o.channel, All: true, Limit: 10})
 		if err != nil || len(found) > 1 {
 			s.t.Fatalf("%s: proposed %+v, %v", o.name, found, err)
 		}

@@ -63,6 +63,30 @@ func (d *Door) button(ctx context.Context, b slack.BlockAction, own slack.Identi
 	return nil
 }
 
+// standsAt reports whether a choice stands under a message of a channel: the value of a button is no secret. moved is
+// set if that is a newer id of its channel: Slack changes no message under the old one.
+func (d *Door) standsAt(ctx context.Context, c store.Choice, channel string) (here, moved bool, err error) {
+	if here, err = d.Store.Became(ctx, c.TeamID, c.ChannelID, channel); err != nil || here {
+		return here, c.ChannelID != channel, err
+	}
+	here, err = d.Store.StandsIn(ctx, c.Decision, channel) // Slack took no answer there
+	return here, false, err
+}
+
+// clicked checks that a choice stands where its button was used, and tells whether the user is an outsider.
+func (d *Door) clicked(ctx context.Context, c store.Choice, b slack.BlockAction,
+	own slack.Identity) (moved, outsider bool, err error) {
+	here, moved, err := d.standsAt(ctx, c, b.Channel)
+	if err != nil {
+		return false, false, err
+	}
+	if c.TeamID != own.TeamID || !here {
+		return false, false, fmt.Errorf("%w: the button of another message", slack.ErrIgnored)
+	}
+	outsider, err = d.outsider(ctx, own, b.User, b.UserTeam, b.Channel)
+	return moved, outsider, err
+}
+
 // cancelPromise cancels a promise, as decide does.
 func (d *Door) cancelPromise(
 	ctx context.Context, b slack.BlockAction, own slack.Identity, _ conversation.Kind,
@@ -75,18 +99,7 @@ func (d *Door) cancelPromise(
 	if err != nil {
 		return "", "", err
 	}
-	here, err := d.Store.Became(ctx, p.TeamID, p.ChannelID, b.Channel)
-	moved := err == nil && here && p.ChannelID != b.Channel
-	if err == nil && !here { // Slack took no answer there
-		here, err = d.Store.StandsIn(ctx, p.Decision, b.Channel)
-	}
-	if err != nil {
-		return "", "", err
-	}
-	if p.TeamID != own.TeamID || !here { // the value of a button is no secret
-		return "", "", fmt.Errorf("%w: the button of another message", slack.ErrIgnored)
-	}
-	outsider, err := d.outsider(ctx, own, b.User, b.UserTeam, b.Channel)
+	moved, outsider, err := d.clicked(ctx, p.Choice, b, own)
 	if err != nil {
 		return "", "", err
 	}
@@ -94,20 +107,8 @@ func (d *Door) cancelPromise(
 		return w.Say(replyMayNotCancel, p.Asker), "refused", nil
 	}
 	p, first, targets, err := d.Store.CancelPromise(ctx, p.ID, "slack:"+b.User)
-	if errors.Is(err, store.ErrNotFound) {
-		return w.Of(replyUnknownPromise), "refused", nil
-	}
-	if err != nil {
-		return "", "", err
-	}
-	d.Relay.Notify(targets...)
-	switch {
-	case !first:
-		return w.Say(replyEnded, choice.PromiseOutcome(w, p)), "refused", nil
-	case moved: // Slack changes no message under the channel's old id
-		return choice.PromiseOutcome(w, p), "done", nil
-	}
-	return "", "done", nil
+	return d.decided(err, targets, first, moved, w.Of(replyUnknownPromise), choice.PromiseOutcome(w, p),
+		w.Say(replyEnded, choice.PromiseOutcome(w, p)))
 }
 
 // decide records a decision about a proposal. It returns the answer to the user, "" for none, and the
@@ -123,17 +124,10 @@ func (d *Door) decide(
 	if err != nil {
 		return "", "", err
 	}
-	here := p.ChannelID == b.Channel
-	if !here { // Slack took no answer there
-		if here, err = d.Store.StandsIn(ctx, p.Decision, b.Channel); err != nil {
-			return "", "", err
-		}
-	}
-	// The value of a button is no secret. A message whose ts is not known yet was posted just now.
-	if p.TeamID != own.TeamID || !here || p.ShownTS != "" && p.ShownTS != b.MessageTS {
+	if p.ShownTS != "" && p.ShownTS != b.MessageTS { // one whose ts is not known yet was posted just now
 		return "", "", fmt.Errorf("%w: the button of another message", slack.ErrIgnored)
 	}
-	outsider, err := d.outsider(ctx, own, b.User, b.UserTeam, b.Channel)
+	moved, outsider, err := d.clicked(ctx, p.Choice, b, own)
 	if err != nil {
 		return "", "", err
 	}
@@ -145,18 +139,29 @@ func (d *Door) decide(
 		return w.Say(replyMayNotDecide, p.Asker), "refused", nil
 	}
 	p, first, targets, err := d.Store.DecideProposal(ctx, p.ID, kind, "slack:"+b.User)
-	if errors.Is(err, store.ErrNotFound) {
-		return w.Of(replyUnknownProposal), "refused", nil
+	late := w.Say(replyDecided, choice.ProposalOutcome(w, p))
+	if p.State == store.ProposalOpen || p.State == store.ProposalLapsed {
+		late = w.Of(replyLapsed)
 	}
-	if err != nil {
-		return "", "", err
+	return d.decided(err, targets, first, moved, w.Of(replyUnknownProposal), choice.ProposalOutcome(w, p), late)
+}
+
+// decided tells the relay of a decision, and returns what the user is told of it: unknown where there is no such
+// choice any more, late if somebody was first, and outcome where the message itself cannot show it.
+func (d *Door) decided(failed error, targets []store.Target, first, moved bool,
+	unknown, outcome, late string) (text, result string, err error) {
+	if errors.Is(failed, store.ErrNotFound) {
+		return unknown, "refused", nil
+	}
+	if failed != nil {
+		return "", "", failed
 	}
 	d.Relay.Notify(targets...)
 	switch {
-	case first:
-		return "", "done", nil
-	case p.State == store.ProposalOpen, p.State == store.ProposalLapsed:
-		return w.Of(replyLapsed), "refused", nil
+	case !first:
+		return late, "refused", nil
+	case moved:
+		return outcome, "done", nil
 	}
-	return w.Say(replyDecided, choice.ProposalOutcome(w, p)), "refused", nil
+	return "", "done", nil
 }

@@ -29,7 +29,7 @@ func TestButtons(t *testing.T) {
 		t.Helper()
 		decision := fmt.Sprint("run/", n)
 		if _, err := b.Store.SaveTurn(t.Context(), c, "1700000000.000200", store.Turn{Decision: decision, Steps: []store.Step{{
-			CallID: "c", Tool: "desk__create", Input: `{"title":"x"}`, State: store.StepProposed, Proposal: &store.Proposal{Asker: "U1", Server: "desk", LapsesUS: time.Now().Add(time.Hour).UnixMicro()},
+			CallID: "c", Tool: "desk__create", Input: `{"title":"x"}`, State: store.StepProposed, Proposal: &store.Proposal{Choice: store.Choice{Asker: "U1"}, Server: "desk", LapsesUS: time.Now().Add(time.Hour).UnixMicro()},
 		}}}); err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +106,10 @@ func TestCancelAfterAMove(t *testing.T) {
 	b := setup(t)
 	b.mayAll()
 	if _, err := b.Store.AddPromise(t.Context(), store.Promise{
-		ID: "p", TeamID: "T1", ChannelID: "G1", TriggerTS: "1700000000.000200", Decision: "run/1", Asker: "U1", What: "call", Zone: "UTC", DueUS: time.Now().Add(time.Hour).UnixMicro(),
+		Choice: store.Choice{ID: "p", TeamID: "T1", ChannelID: "G1", TriggerTS: "1700000000.000200", Decision: "run/1", Asker: "U1"},
+		What:   "call",
+		Zone:   "UTC",
+		DueUS:  time.Now().Add(time.Hour).UnixMicro(),
 	}, store.PromiseLimits{Conversation: 20}); err != nil {
 		t.Fatal(err)
 	}

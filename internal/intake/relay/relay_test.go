@@ -857,7 +857,7 @@ func TestOverdueProposalsAreRelayed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	lost, err := b.store.SaveTurn(t.Context(), in(1), at(1), store.Turn{Decision: "d", Steps: []store.Step{
-		{Tool: "desk__create", State: store.StepProposed, Proposal: &store.Proposal{Asker: "U1", LapsesUS: time.Now().Add(-time.Hour).UnixMicro()}},
+		{Tool: "desk__create", State: store.StepProposed, Proposal: &store.Proposal{Choice: store.Choice{Asker: "U1"}, LapsesUS: time.Now().Add(-time.Hour).UnixMicro()}},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -877,7 +877,8 @@ func TestOverduePromisesAreRelayed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	late, err := b.store.AddPromise(t.Context(), store.Promise{
-		ID: "p", TeamID: in(1).Team, ChannelID: in(1).Channel, TriggerTS: at(1), Decision: "d", Asker: "U1", DueUS: time.Now().Add(-time.Hour).UnixMicro(),
+		Choice: store.Choice{ID: "p", TeamID: in(1).Team, ChannelID: in(1).Channel, TriggerTS: at(1), Decision: "d", Asker: "U1"},
+		DueUS:  time.Now().Add(-time.Hour).UnixMicro(),
 	}, store.PromiseLimits{Conversation: 1})
 	if err != nil {
 		t.Fatal(err)

@@ -96,7 +96,7 @@ func (b *bundle) sayIn(t *testing.T, channel, user, text string) (answer, result
 // propose has a proposal that nobody has decided about, and one that is approved, in a conversation.
 func (b *bundle) propose(t *testing.T, in chat.Conversation) {
 	t.Helper()
-	p := &store.Proposal{Asker: "U1", Server: "desk", LapsesUS: time.Now().Add(time.Hour).UnixMicro()}
+	p := &store.Proposal{Choice: store.Choice{Asker: "U1"}, Server: "desk", LapsesUS: time.Now().Add(time.Hour).UnixMicro()}
 	steps, err := b.Store.SaveTurn(t.Context(), in, in.Thread, store.Turn{Decision: "r/1", Steps: []store.Step{
 		{Tool: "desk__create", Input: `{"title":"secret"}`, State: store.StepProposed, Proposal: p}, {Tool: "desk__close", Input: "{}", State: store.StepProposed, Proposal: p},
 	}})
@@ -513,9 +513,9 @@ func TestPromises(t *testing.T) {
 	}
 	thread := here
 	thread.Thread = "1772366400.000100"
-	b.promise(t, store.Promise{ID: "look", ThreadTS: thread.Thread, Asker: "U1", What: "the <!channel> & <@U9>", Unless: "it is <out>"}, 26)
-	b.promise(t, store.Promise{ID: "weekly", Asker: "U2", What: "stand-up", Every: "week"}, 1)
-	b.promise(t, store.Promise{ID: "elsewhere", ChannelID: "C2", What: "of another channel"}, 1)
+	b.promise(t, store.Promise{Choice: store.Choice{ID: "look", ThreadTS: thread.Thread, Asker: "U1"}, What: "the <!channel> & <@U9>", Unless: "it is <out>"}, 26)
+	b.promise(t, store.Promise{Choice: store.Choice{ID: "weekly", Asker: "U2"}, What: "stand-up", Every: "week"}, 1)
+	b.promise(t, store.Promise{Choice: store.Choice{ID: "elsewhere", ChannelID: "C2"}, What: "of another channel"}, 1)
 	must(t, b.Store.HoldPromises(t.Context(), here, noon.Add(3*time.Hour)))
 	answer, result := b.say(t, "U1", "promises")
 	want := "• <https://example.slack.com/archives/C1/p1772366401000100|every week, next Sun 1 Mar 2026, 14:00 (Europe/Berlin)>, " +
@@ -528,7 +528,7 @@ func TestPromises(t *testing.T) {
 	answer, _ = b.say(t, "U1", "status")
 	wants(t, answer, "\n2 promises, next <!date^1772377200^{date_short_pretty} {time_secs}|2026-03-01 16:00:00 CET>. `/myao promises` lists them.")
 	for i := range maxPromises {
-		b.promise(t, store.Promise{ID: fmt.Sprint(i), What: "more"}, 100+i)
+		b.promise(t, store.Promise{Choice: store.Choice{ID: fmt.Sprint(i)}, What: "more"}, 100+i)
 	}
 	answer, _ = b.say(t, "U1", "promises")
 	wants(t, answer, "\n… and 2 more\n")
@@ -554,13 +554,13 @@ func TestPromisesForOutsiders(t *testing.T) {
 			t.Errorf("%s, %s reads %q", when, user, status)
 		}
 	}
-	b.promise(t, store.Promise{ID: "1", Asker: "U1", What: "the merger"}, 1)
+	b.promise(t, store.Promise{Choice: store.Choice{ID: "1", Asker: "U1"}, What: "the merger"}, 1)
 	sees("not shared", "UOUT")
 	answer, _ := b.say(t, "UOUT", "promises")
 	wants(t, answer, "since this channel has been shared")
 	b.share(t, true)
-	b.promise(t, store.Promise{ID: "2", Asker: "U1", What: "the party"}, 2)
-	b.promise(t, store.Promise{ID: "3", Asker: "UOUT", What: "my visit"}, 3)
+	b.promise(t, store.Promise{Choice: store.Choice{ID: "2", Asker: "U1"}, What: "the party"}, 2)
+	b.promise(t, store.Promise{Choice: store.Choice{ID: "3", Asker: "UOUT"}, What: "my visit"}, 3)
 	sees("shared", "U1", "the merger", "the party", "my visit")
 	sees("shared", "UOUT", "the party", "my visit")
 	sees("shared", "UOUT2", "the party", "my visit")
@@ -645,7 +645,7 @@ func TestAnswersInJapanese(t *testing.T) {
 	}
 	b.directory.settings.Mode, b.directory.settings.DailyTokens, b.directory.settings.QuietHours = config.ModeMention, 1, quiet
 	b.propose(t, thread)
-	b.promise(t, store.Promise{ID: "1", ThreadTS: thread.Thread, Asker: "U1", What: "明日の会議", Unless: "終わった", Every: "weekday"}, 1)
+	b.promise(t, store.Promise{Choice: store.Choice{ID: "1", ThreadTS: thread.Thread, Asker: "U1"}, What: "明日の会議", Unless: "終わった", Every: "weekday"}, 1)
 	must(t, b.Store.HoldPromises(t.Context(), thread, noon.Add(3*time.Hour)))
 	says("U1", "promises")
 	says("UOUT", "promises")

@@ -202,7 +202,7 @@ func (h *Home) addWaiting(ctx context.Context, v Viewer, watched []homeChannel) 
 
 // proposals is the section of proposals that may still come to something, without their inputs.
 func (h *Home) proposals(ctx context.Context, v Viewer, watched []homeChannel) (slack.HomeSection, error) {
-	all, err := h.Store.Proposals(ctx, store.ProposalFilter{Team: v.Own.TeamID, Channels: idsOf(watched),
+	all, err := h.Store.Proposals(ctx, store.ChoiceFilter{Team: v.Own.TeamID, Channels: idsOf(watched),
 		Limit: maxHomeRows})
 	if err != nil {
 		return slack.HomeSection{}, err
@@ -218,7 +218,7 @@ func (h *Home) proposals(ctx context.Context, v Viewer, watched []homeChannel) (
 
 // promises is the section of open promises, those due first.
 func (h *Home) promises(ctx context.Context, v Viewer, watched []homeChannel) (slack.HomeSection, error) {
-	f := store.PromiseFilter{Team: v.Own.TeamID, Channels: idsOf(watched), Limit: maxHomeRows}
+	f := store.ChoiceFilter{Team: v.Own.TeamID, Channels: idsOf(watched), Limit: maxHomeRows}
 	sees := func(store.Promise, *homeChannel) bool { return true }
 	if v.Outsider && !h.Config.Slack.IsOperator(v.User) {
 		f.Asker = v.User

@@ -41,15 +41,15 @@ func TestHomeShowsTheViewersOwn(t *testing.T) {
 	}
 	for i := range maxHomeRows + 1 {
 		at := fmt.Sprintf("17723664%02d.%06d", i%60, i+1)
-		b.promise(t, store.Promise{ID: fmt.Sprint("other", i), ChannelID: "C2", ThreadTS: at, TriggerTS: at, Asker: "U9", What: "not for U1"}, 1)
-		b.promise(t, store.Promise{ID: fmt.Sprint("colleague", i), ThreadTS: at, TriggerTS: at, Asker: "U2", What: "for all in C1"}, 2)
+		b.promise(t, store.Promise{Choice: store.Choice{ID: fmt.Sprint("other", i), ChannelID: "C2", ThreadTS: at, TriggerTS: at, Asker: "U9"}, What: "not for U1"}, 1)
+		b.promise(t, store.Promise{Choice: store.Choice{ID: fmt.Sprint("colleague", i), ThreadTS: at, TriggerTS: at, Asker: "U2"}, What: "for all in C1"}, 2)
 	}
-	b.promise(t, store.Promise{ID: "own", TriggerTS: "1772366401.000100", Asker: "UOUT1", What: "what UOUT1 asked for"}, 3)
+	b.promise(t, store.Promise{Choice: store.Choice{ID: "own", TriggerTS: "1772366401.000100", Asker: "UOUT1"}, What: "what UOUT1 asked for"}, 3)
 	b.propose(t, chat.Conversation{Team: "T1", Channel: "C1", Thread: "1772366401.000200"})
 	for i := range maxHomeRows + 1 {
 		in := chat.Conversation{Team: "T1", Channel: "C2", Thread: fmt.Sprintf("17723665%02d.%06d", i%60, i+1)}
 		decision := fmt.Sprint("other/", i)
-		p := &store.Proposal{Asker: "U9", Server: "vault", LapsesUS: time.Now().Add(time.Hour).UnixMicro()}
+		p := &store.Proposal{Choice: store.Choice{Asker: "U9"}, Server: "vault", LapsesUS: time.Now().Add(time.Hour).UnixMicro()}
 		_, err := b.Store.SaveTurn(t.Context(), in, in.Thread, store.Turn{Decision: decision, Steps: []store.Step{{Tool: "vault__open", Input: "{}", State: store.StepProposed, Proposal: p}}})
 		must(t, err)
 		_, err = b.Store.ShowProposals(t.Context(), decision, "1772366501.000100")

@@ -80,7 +80,7 @@ func (h *Handler) promisedText(ctx context.Context, r request) (string, error) {
 // openPromises returns the open promises of the channel and its threads that a user may see, those due
 // first coming first. hidden is set if there are others.
 func (h *Handler) openPromises(ctx context.Context, r request) (open []store.Promise, hidden bool, err error) {
-	open, err = h.Store.Promises(ctx, store.PromiseFilter{Team: r.own.TeamID, Channel: r.Channel, Limit: readPromises})
+	open, err = h.Store.Promises(ctx, store.ChoiceFilter{Team: r.own.TeamID, Channel: r.Channel, Limit: readPromises})
 	if err != nil || !r.outsider {
 		return open, false, err
 	}

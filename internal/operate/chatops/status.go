@@ -126,7 +126,7 @@ func (h *Handler) waitingText(ctx context.Context, r request, zone *time.Locatio
 // proposedText lists the proposals in the channel that may still come to something, one a line, without
 // their inputs.
 func (h *Handler) proposedText(ctx context.Context, r request, zone *time.Location) (string, error) {
-	all, err := h.Store.Proposals(ctx, store.ProposalFilter{Team: r.conversation.Team, Channel: r.conversation.Channel,
+	all, err := h.Store.Proposals(ctx, store.ChoiceFilter{Team: r.conversation.Team, Channel: r.conversation.Channel,
 		Limit: maxConversations})
 	if err != nil {
 		return "", err

@@ -15,7 +15,7 @@ import (
 func TestPromiseWords(t *testing.T) {
 	t.Parallel()
 	due := time.Date(2026, 11, 27, 0, 30, 0, 0, time.UTC)
-	reminder := store.Promise{ID: "p", Asker: "U1", What: "会議", Zone: "Asia/Tokyo", DueUS: due.UnixMicro(), State: store.PromiseOpen}
+	reminder := store.Promise{Choice: store.Choice{ID: "p", Asker: "U1"}, What: "会議", Zone: "Asia/Tokyo", DueUS: due.UnixMicro(), State: store.PromiseOpen}
 	everywhere := func(w words.Words) (all []string) {
 		for _, every := range []string{"", "day", "weekday", "week", "month"} {
 			p := reminder

@@ -108,7 +108,7 @@ func TestPromises(t *testing.T) {
 	}
 	promises(OK, "0 promises open, none late")
 	for id, due := range map[string]time.Duration{"soon": time.Hour, "late": -3 * time.Hour, "just now": -time.Minute} {
-		testserver.Must(t, testserver.ErrOf(s.AddPromise(t.Context(), store.Promise{ID: id, TeamID: "T1", ChannelID: "C1", Decision: "r", DueUS: now.Add(due).UnixMicro()}, store.PromiseLimits{Conversation: 9})))
+		testserver.Must(t, testserver.ErrOf(s.AddPromise(t.Context(), store.Promise{Choice: store.Choice{ID: id, TeamID: "T1", ChannelID: "C1", Decision: "r"}, DueUS: now.Add(due).UnixMicro()}, store.PromiseLimits{Conversation: 9})))
 	}
 	testserver.Must(t, testserver.ErrOf(s.ShowPromises(t.Context(), "r", "1.000000")))
 	promises(Warn, "3 promises open, 1 of them late, the oldest for 3 hours → start a starter and a worker")

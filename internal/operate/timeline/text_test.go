@@ -51,11 +51,11 @@ func full(text bool) Timeline {
 			{Step: store.Step{ID: "l1", Decision: "yes", Round: 1, Tool: "look_again", State: store.StepDone}},
 		},
 		proposals: []store.Proposal{
-			{ID: "p1", Server: "desk", State: store.ProposalUnknown, DecidedBy: "slack:U1", DecidedUS: second(90).UnixMicro(), BeganUS: second(91).UnixMicro(), EndedUS: second(120).UnixMicro()},
-			{ID: "p2", Server: "desk", State: store.ProposalOpen, LapsesUS: second(100_000).UnixMicro()},
+			{Choice: store.Choice{ID: "p1", EndedUS: second(120).UnixMicro()}, Server: "desk", State: store.ProposalUnknown, DecidedBy: "slack:U1", DecidedUS: second(90).UnixMicro(), BeganUS: second(91).UnixMicro()},
+			{Choice: store.Choice{ID: "p2"}, Server: "desk", State: store.ProposalOpen, LapsesUS: second(100_000).UnixMicro()},
 		},
 		promises: []store.Promise{
-			{ID: "l1", What: "secret", Asker: "U1", State: store.PromiseOpen, Every: "week", DueUS: second(100_000).UnixMicro(), HeldUS: second(100_060).UnixMicro()},
+			{Choice: store.Choice{ID: "l1", Asker: "U1"}, What: "secret", State: store.PromiseOpen, Every: "week", DueUS: second(100_000).UnixMicro(), HeldUS: second(100_060).UnixMicro()},
 		},
 		labels: []store.Label{
 			{Decision: "yes", Kind: label.Welcome, Truth: label.Speak, Weight: 0.8, TS: ts(39)}, {Decision: "yes", Kind: label.Human, Truth: label.Either, Weight: 1, LabelledBy: "cli:carol" + nasty},
@@ -205,7 +205,7 @@ func TestPromises(t *testing.T) {
 		},
 		steps: []store.StepFigures{{Step: store.Step{ID: "l1", Decision: "r", Tool: "look_again", State: store.StepDone}}},
 		promises: []store.Promise{
-			{ID: "l1", What: "secret", Asker: "U1", State: store.PromiseCancelled, Number: 4, EndedBy: "mode_off", EndedUS: second(90).UnixMicro()},
+			{Choice: store.Choice{ID: "l1", Asker: "U1", EndedUS: second(90).UnixMicro()}, What: "secret", State: store.PromiseCancelled, Number: 4, EndedBy: "mode_off"},
 		},
 		users: map[string]store.User{"U1": {ID: "U1", Name: "Bob" + nasty}},
 	}

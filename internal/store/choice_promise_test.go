@@ -16,8 +16,10 @@ import (
 // promise is made in the thread of the first message and due in an hour.
 func (db database) promise(id string) Promise {
 	return Promise{
-		ID: id, TeamID: team, ChannelID: channel, ThreadTS: at(1), TriggerTS: at(2), Decision: "run/" + id, Asker: "U1", What: "look",
-		Zone: "Asia/Tokyo", DueUS: db.nowMicros() + time.Hour.Microseconds(),
+		Choice: Choice{ID: id, TeamID: team, ChannelID: channel, ThreadTS: at(1), TriggerTS: at(2), Decision: "run/" + id, Asker: "U1"},
+		What:   "look",
+		Zone:   "Asia/Tokyo",
+		DueUS:  db.nowMicros() + time.Hour.Microseconds(),
 	}
 }
 
@@ -315,19 +317,19 @@ func TestPromisesAreListed(t *testing.T) {
 		}
 		must(t, errOf(db.EndPromise(t.Context(), "ended", 1, PromiseKept, "", time.Time{})))
 		for name, test := range map[string]struct {
-			filter PromiseFilter
+			filter ChoiceFilter
 			want   []string
 		}{
-			"due first":   {PromiseFilter{Team: team, Limit: 10}, []string{"c", "b", "a"}},
-			"newest":      {PromiseFilter{Team: team, All: true, Limit: 10}, []string{"ended", "c", "b", "a"}},
-			"a few":       {PromiseFilter{Team: team, Limit: 1}, []string{"c"}},
-			"a channel":   {PromiseFilter{Team: team, Channel: "C1", Limit: 10}, []string{"b", "a"}},
-			"a thread":    {PromiseFilter{Team: team, Channel: "C1", Thread: at(1), Limit: 10}, []string{"a"}},
-			"a top level": {PromiseFilter{Team: team, Channel: "C1", TopLevel: true, Limit: 10}, []string{"b"}},
-			"of channels": {PromiseFilter{Team: team, Channels: []string{"C2", "C3"}, Limit: 1}, []string{"c"}},
-			"of none":     {PromiseFilter{Team: team, Channels: []string{}, Limit: 10}, nil},
-			"of somebody": {PromiseFilter{Team: team, Asker: "U2", Limit: 1}, []string{"a"}},
-			"elsewhere":   {PromiseFilter{Team: "T2", Limit: 10}, nil},
+			"due first":   {ChoiceFilter{Team: team, Limit: 10}, []string{"c", "b", "a"}},
+			"newest":      {ChoiceFilter{Team: team, All: true, Limit: 10}, []string{"ended", "c", "b", "a"}},
+			"a few":       {ChoiceFilter{Team: team, Limit: 1}, []string{"c"}},
+			"a channel":   {ChoiceFilter{Team: team, Channel: "C1", Limit: 10}, []string{"b", "a"}},
+			"a thread":    {ChoiceFilter{Team: team, Channel: "C1", Thread: at(1), Limit: 10}, []string{"a"}},
+			"a top level": {ChoiceFilter{Team: team, Channel: "C1", TopLevel: true, Limit: 10}, []string{"b"}},
+			"of channels": {ChoiceFilter{Team: team, Channels: []string{"C2", "C3"}, Limit: 1}, []string{"c"}},
+			"of none":     {ChoiceFilter{Team: team, Channels: []string{}, Limit: 10}, nil},
+			"of somebody": {ChoiceFilter{Team: team, Asker: "U2", Limit: 1}, []string{"a"}},
+			"elsewhere":   {ChoiceFilter{Team: "T2", Limit: 10}, nil},
 		} {
 			rows, err := db.Promises(t.Context(), test.filter)
 			if got := mapRows(rows, func(p Promise) string { return p.ID }); err != nil || !slices.Equal(got, test.want) {

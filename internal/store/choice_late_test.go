@@ -27,7 +27,7 @@ func TestHandOverProposals(t *testing.T) {
 		}
 		must(t, db.EndProposal(t.Context(), done.ID, ProposalDone, "x"))
 		hidden, err := db.SaveTurn(t.Context(), conv, at(2), Turn{Decision: "run/4/x", Steps: []Step{
-			{CallID: "c", Tool: "desk__create", State: StepProposed, Proposal: &Proposal{Asker: "U1", LapsesUS: db.nowMicros()}},
+			{CallID: "c", Tool: "desk__create", State: StepProposed, Proposal: &Proposal{Choice: Choice{Asker: "U1"}, LapsesUS: db.nowMicros()}},
 		}})
 		if err != nil {
 			t.Fatal(err)

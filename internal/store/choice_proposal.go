@@ -11,7 +11,6 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/runtime/telemetry"
 )
 
 // ProposalState is how far a proposal has come:
@@ -54,18 +53,7 @@ const unfinished = "state IN ('open', 'approved', 'begun')"
 
 // Proposal is a call of a tool that acts, and what people decided about it.
 type Proposal struct {
-	ID        string `gorm:"primaryKey" json:"id"` // that of its step
-	TeamID    string `json:"-"`
-	ChannelID string `json:"channel"`
-	// ChannelName is only set where it is shown.
-	ChannelName string `gorm:"-" json:"channel_name,omitempty"`
-	ThreadTS    string `gorm:"column:thread_ts" json:"thread"` // "" at the top level
-	// TriggerTS is the ts of the message that asked.
-	TriggerTS string `gorm:"column:trigger_ts" json:"trigger_ts"`
-	// Decision is the key of the decision whose reply has the buttons.
-	Decision string `json:"-"`
-	// Asker is the user id of whoever asked.
-	Asker  string `json:"asked_by"`
+	Choice
 	Server string `json:"server"`
 	Tool   string `json:"tool"`
 	// Input is a JSON object, as it was shown to people.
@@ -73,16 +61,12 @@ type Proposal struct {
 	// Idempotent is set if the call may be repeated.
 	Idempotent bool          `json:"-"`
 	State      ProposalState `json:"state"`
-	// ShownTS is the ts of the message with the buttons; "" before it is posted.
-	ShownTS string `gorm:"column:shown_ts" json:"shown_ts,omitempty"`
 	// DecidedBy is slack:U…, or an operator's name; "" if nobody has decided.
 	DecidedBy string `json:"decided_by"`
 	DecidedUS int64  `gorm:"column:decided_us" json:"-"`
 	// LapsesUS is when it lapses if nobody has decided.
 	LapsesUS int64 `gorm:"column:lapses_us" json:"-"`
-	StoredUS int64 `gorm:"column:stored_us" json:"-"`
 	BeganUS  int64 `gorm:"column:began_us" json:"-"`
-	EndedUS  int64 `gorm:"column:ended_us" json:"-"`
 	// Output is what came of it.
 	Output string `json:"output,omitempty"`
 }
@@ -102,35 +86,21 @@ func (p Proposal) MarshalJSON() ([]byte, error) {
 		Decided  time.Time       `json:"decided_at,omitzero"`
 		Began    time.Time       `json:"began_at,omitzero"`
 		Ended    time.Time       `json:"ended_at,omitzero"`
-	}{columns(p), input, instant(p.StoredUS), p.Lapses(), instantOrZero(p.DecidedUS), instantOrZero(p.BeganUS),
-		instantOrZero(p.EndedUS)})
+	}{columns(p), input, p.Stored(), p.Lapses(), instantOrZero(p.DecidedUS), instantOrZero(p.BeganUS), p.Ended()})
 }
 
 // TableName implements gorm's schema.Tabler.
 func (Proposal) TableName() string { return "proposals" }
 
-// Conversation is where it was proposed.
-func (p Proposal) Conversation() chat.Conversation {
-	return chat.Conversation{Team: p.TeamID, Channel: p.ChannelID, Thread: p.ThreadTS}
-}
-
 // Lapses is when it lapses if nobody has decided.
 func (p Proposal) Lapses() time.Time { return instant(p.LapsesUS) }
 
+// reference is what the changes about the proposal carry.
+func (p Proposal) reference() string { return p.ID }
+
 // Proposal returns a proposal, or ErrNotFound.
 func (s *Store) Proposal(ctx context.Context, id string) (Proposal, error) {
-	return s.oneProposal(s.db.WithContext(ctx), id)
-}
-
-func (s *Store) oneProposal(tx *gorm.DB, id string) (Proposal, error) {
-	var rows []Proposal
-	if err := tx.Where("id = ?", id).Find(&rows).Error; err != nil {
-		return Proposal{}, fmt.Errorf("read proposal %s: %w", id, err)
-	}
-	if len(rows) == 0 {
-		return Proposal{}, fmt.Errorf("proposal %s: %w", id, ErrNotFound)
-	}
-	return rows[0], nil
+	return choiceNamed[Proposal](s.db.WithContext(ctx), "proposal", id)
 }
 
 // ProposalsOf returns the proposals of a decision, in the order of their calls.
@@ -166,36 +136,10 @@ func (s *Store) ProposalsFor(ctx context.Context, decisions []string) ([]Proposa
 	return rows, nil
 }
 
-// ProposalFilter says which proposals Proposals returns.
-type ProposalFilter struct {
-	Team string
-	// Channel and Thread narrow it to a place; "" is any.
-	Channel, Thread string
-	// Channels narrows it to some channels; nil is any.
-	Channels []string
-	// All includes those that have ended.
-	All bool
-	// Limit is how many: the newest.
-	Limit int
-}
-
 // Proposals returns proposals that were shown to people, the newest first.
-func (s *Store) Proposals(ctx context.Context, f ProposalFilter) ([]Proposal, error) {
-	q := s.db.WithContext(ctx).Where("team_id = ? AND shown_ts <> ''", f.Team)
-	if !f.All {
-		q = q.Where(unfinished)
-	}
-	if f.Channel != "" {
-		q = q.Where("channel_id = ?", f.Channel)
-	}
-	if f.Channels != nil {
-		q = q.Where("?", s.inList("channel_id", f.Channels))
-	}
-	if f.Thread != "" {
-		q = q.Where("thread_ts = ?", f.Thread)
-	}
-	var rows []Proposal
-	if err := q.Order("stored_us DESC, id").Limit(f.Limit).Find(&rows).Error; err != nil {
+func (s *Store) Proposals(ctx context.Context, f ChoiceFilter) ([]Proposal, error) {
+	rows, err := choices[Proposal](s, ctx, f, unfinished, "stored_us DESC, id")
+	if err != nil {
 		return nil, fmt.Errorf("read proposals: %w", err)
 	}
 	return rows, nil
@@ -204,8 +148,7 @@ func (s *Store) Proposals(ctx context.Context, f ProposalFilter) ([]Proposal, er
 // ShowProposals records that the buttons of a decision's proposals stand under a message, and returns
 // the proposals. A click may have been faster, so not all of them need be open.
 func (s *Store) ShowProposals(ctx context.Context, decision, ts string) ([]Proposal, error) {
-	if err := s.db.WithContext(ctx).Model(&Proposal{}).Where("decision = ? AND shown_ts = ''", decision).
-		Update("shown_ts", ts).Error; err != nil {
+	if err := showChoices[Proposal](s.db.WithContext(ctx), decision, ts); err != nil {
 		return nil, fmt.Errorf("show proposals of %s: %w", decision, err)
 	}
 	return s.ProposalsOf(ctx, decision)
@@ -219,30 +162,15 @@ func (s *Store) ShowProposals(ctx context.Context, decision, ts string) ([]Propo
 func (s *Store) DecideProposal(
 	ctx context.Context, id string, kind conversation.Kind, by string,
 ) (p Proposal, first bool, targets []Target, err error) {
-	err = s.transaction(ctx, func(tx *gorm.DB) (err error) {
-		if p, err = s.oneProposal(s.locked(tx), id); err != nil {
-			return err
-		}
-		now := s.nowMicros()
-		if first = p.State == ProposalOpen && now < p.LapsesUS; !first {
+	p, first, targets, err = decide(s, ctx, id, kind, by, func(p *Proposal, now int64) map[string]any {
+		if p.State != ProposalOpen || now >= p.LapsesUS {
 			return nil
 		}
 		p.State, p.DecidedBy, p.DecidedUS = ProposalState(kind), by, now
 		if p.State.Ended() {
 			p.EndedUS = now
 		}
-		if err := tx.Model(&Proposal{}).Where("id = ?", id).
-			Updates(map[string]any{"state": p.State, "decided_by": p.DecidedBy, "decided_us": p.DecidedUS,
-				"ended_us": p.EndedUS}).Error; err != nil {
-			return err
-		}
-		c := changeRow{
-			WorkflowID: p.Conversation().ID(), TS: p.TriggerTS, SentUS: micros(chat.Time(p.TriggerTS)),
-			Kind: string(kind), Revision: p.ID,
-			StoredUS: now, OrderedBy: by, Trace: telemetry.Traceparent(ctx),
-		}
-		targets = []Target{{Conversation: p.Conversation(), Awaited: true}}
-		return tx.Create(&c).Error
+		return map[string]any{"state": p.State, "decided_by": by, "decided_us": now, "ended_us": p.EndedUS}
 	})
 	if err != nil {
 		return Proposal{}, false, nil, fmt.Errorf("decide proposal %s: %w", id, err)
@@ -259,7 +187,7 @@ func (s *Store) DecideProposal(
 func (s *Store) BeginProposal(ctx context.Context, id string) (p Proposal, run bool, err error) {
 	ended := false
 	err = s.transaction(ctx, func(tx *gorm.DB) (err error) {
-		if p, err = s.oneProposal(s.locked(tx), id); err != nil {
+		if p, err = choiceNamed[Proposal](s.locked(tx), "proposal", id); err != nil {
 			return err
 		}
 		before := p.State
@@ -307,7 +235,7 @@ func (s *Store) EndProposal(ctx context.Context, id string, state ProposalState,
 	changed := int64(0)
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		end := map[string]any{"state": state, "output": output, "ended_us": s.nowMicros()}
-		p, err := s.oneProposal(tx, id)
+		p, err := choiceNamed[Proposal](tx, "proposal", id)
 		if errors.Is(err, ErrNotFound) {
 			return nil
 		}
@@ -352,4 +280,20 @@ func (s *Store) closeProposals(of *gorm.DB, state ProposalState, from ...Proposa
 		Updates(map[string]any{"state": state, "ended_us": s.nowMicros()})
 	s.metrics.end(state, ended.RowsAffected)
 	return ended.Error
+}
+
+// HandOverProposals hands over the proposals that should have ended five minutes ago, as handOver does. Proposals
+// whose reply was never posted have no conversation that knows them; they are withdrawn.
+func (s *Store) HandOverProposals(ctx context.Context) ([]Target, error) {
+	before := s.nowMicros() - overdueAfter.Microseconds()
+	if err := s.closeProposals(s.db.WithContext(ctx).Where(unfinished+" AND shown_ts = '' AND lapses_us < ?", before),
+		ProposalWithdrawn, ProposalOpen); err != nil {
+		return nil, fmt.Errorf("withdraw proposals that were not shown: %w", err)
+	}
+	targets, err := handOver[Proposal](s, ctx, conversation.Overdue, "proposals.id", "stored_us", unfinished+
+		" AND CASE state WHEN 'open' THEN lapses_us WHEN 'approved' THEN decided_us ELSE began_us END < ?", before)
+	if err != nil {
+		return nil, fmt.Errorf("hand over proposals: %w", err)
+	}
+	return targets, nil
 }

@@ -19,7 +19,7 @@ func (db database) propose(t *testing.T, decision, trigger string, idempotent bo
 	steps, err := db.SaveTurn(t.Context(), c, trigger, Turn{Decision: decision, Steps: []Step{
 		{CallID: "c1", Tool: "search_messages", State: StepWaiting},
 		{CallID: "c2", Tool: "desk__create", Input: `{"title":"x"}`, State: StepProposed, Output: "proposed, not done",
-			Proposal: &Proposal{Asker: "U1", Server: "desk", Idempotent: idempotent, LapsesUS: db.nowMicros() + 1000}},
+			Proposal: &Proposal{Choice: Choice{Asker: "U1"}, Server: "desk", Idempotent: idempotent, LapsesUS: db.nowMicros() + 1000}},
 	}})
 	if err != nil || len(steps) != 2 || !steps[1].Ended() {
 		t.Fatalf("saved %+v, %v", steps, err)
@@ -107,8 +107,8 @@ func TestProposals(t *testing.T) {
 		db.store(t, m)
 		begin(gone, ProposalWithdrawn, false)
 
-		open, err := db.Proposals(t.Context(), ProposalFilter{Team: team, Limit: 10})
-		all, err2 := db.Proposals(t.Context(), ProposalFilter{Team: team, Channel: channel, Thread: at(1), All: true, Limit: 10})
+		open, err := db.Proposals(t.Context(), ChoiceFilter{Team: team, Limit: 10})
+		all, err2 := db.Proposals(t.Context(), ChoiceFilter{Team: team, Channel: channel, Thread: at(1), All: true, Limit: 10})
 		of, err3 := db.ProposalsOf(t.Context(), "run/1/x")
 		if err := errors.Join(err, err2, err3); err != nil || len(open) != 0 || len(all) != 4 || len(of) != 1 {
 			t.Errorf("%d open, %d in all, %d of a decision, %v", len(open), len(all), len(of), err)

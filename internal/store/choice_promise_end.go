@@ -3,21 +3,19 @@ package store
 import (
 	"context"
 	"fmt"
+	"myao/internal/chat"
+	"myao/internal/conversation"
+	"myao/internal/runtime/telemetry"
 	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
-
-	"myao/internal/chat"
-	"myao/internal/conversation"
-	"myao/internal/runtime/telemetry"
 )
 
 // ShowPromises records that the reply of a decision, which confirms its promises, was posted, and returns
 // the promises. Somebody may have cancelled one in the meantime.
 func (s *Store) ShowPromises(ctx context.Context, decision, ts string) ([]Promise, error) {
-	if err := s.db.WithContext(ctx).Model(&Promise{}).Where("decision = ? AND shown_ts = ''", decision).
-		Update("shown_ts", ts).Error; err != nil {
+	if err := showChoices[Promise](s.db.WithContext(ctx), decision, ts); err != nil {
 		return nil, fmt.Errorf("show promises of %s: %w", decision, err)
 	}
 	return s.PromisesOf(ctx, decision)
@@ -39,7 +37,7 @@ func (s *Store) EndPromise(ctx context.Context, id string, number int, state Pro
 	next time.Time) (p Promise, err error) {
 	changed := false
 	err = s.transaction(ctx, func(tx *gorm.DB) (err error) {
-		if p, err = s.onePromise(s.locked(tx), id); err != nil {
+		if p, err = choiceNamed[Promise](s.locked(tx), "promise", id); err != nil {
 			return err
 		}
 		if changed = p.State == PromiseOpen && p.Number == number; !changed {
@@ -70,23 +68,12 @@ func (s *Store) EndPromise(ctx context.Context, id string, number int, state Pro
 // It returns the promise as it is then, and first says whether this has ended it. ErrNotFound: there is no
 // such promise.
 func (s *Store) CancelPromise(ctx context.Context, id, by string) (p Promise, first bool, targets []Target, err error) {
-	err = s.transaction(ctx, func(tx *gorm.DB) (err error) {
-		if p, err = s.onePromise(s.locked(tx), id); err != nil {
-			return err
-		}
-		if first = p.State == PromiseOpen; !first {
+	p, first, targets, err = decide(s, ctx, id, conversation.Cancelled, by, func(p *Promise, now int64) map[string]any {
+		if p.State != PromiseOpen {
 			return nil
 		}
-		now := s.nowMicros()
 		p.State, p.EndedBy, p.EndedUS = PromiseCancelled, by, now
-		if err := tx.Model(&Promise{}).Where("id = ?", id).
-			Updates(map[string]any{"state": p.State, "ended_by": by, "ended_us": now}).Error; err != nil {
-			return err
-		}
-		c := p.change(conversation.Cancelled, p.ID, now)
-		c.OrderedBy, c.Trace = by, telemetry.Traceparent(ctx)
-		targets = []Target{{Conversation: p.Conversation(), Awaited: true}}
-		return tx.Create(&c).Error
+		return map[string]any{"state": p.State, "ended_by": by, "ended_us": now}
 	})
 	if err != nil {
 		return Promise{}, false, nil, fmt.Errorf("cancel promise %s: %w", id, err)
@@ -104,7 +91,7 @@ func (s *Store) MovePromise(
 	ctx context.Context, id string, due time.Time, by string,
 ) (p Promise, moved bool, targets []Target, err error) {
 	err = s.transaction(ctx, func(tx *gorm.DB) (err error) {
-		if p, err = s.onePromise(s.locked(tx), id); err != nil {
+		if p, err = choiceNamed[Promise](s.locked(tx), "promise", id); err != nil {
 			return err
 		}
 		if moved = p.State == PromiseOpen; !moved {
@@ -131,4 +118,52 @@ func (s *Store) MovePromise(
 		return Promise{}, false, nil, fmt.Errorf("move promise %s: %w", id, err)
 	}
 	return p, moved, targets, nil
+}
+
+// PromiseCounts says how many promises are open, and how many of these are late: their conversation should
+// have turned to them five minutes ago.
+type PromiseCounts struct {
+	Open, Late int
+	// Oldest is when the conversation should have turned to the one that is late for longest; zero if
+	// none is.
+	Oldest time.Time
+}
+
+// CountPromises counts the open promises of all workspaces.
+func (s *Store) CountPromises(ctx context.Context) (PromiseCounts, error) {
+	before := s.nowMicros() - overdueAfter.Microseconds()
+	var row struct {
+		Open, Late int
+		OldestUS   int64 `gorm:"column:oldest_us"`
+	}
+	if err := s.db.WithContext(ctx).Raw(`
+		SELECT COUNT(*) AS open, COALESCE(SUM(CASE WHEN due_us < ? AND held_us < ? THEN 1 ELSE 0 END), 0) AS late,
+			COALESCE(MIN(CASE WHEN due_us < ? AND held_us < ? THEN CASE WHEN held_us > due_us THEN held_us ELSE due_us END END), 0) AS oldest_us
+		FROM promises WHERE state = 'open' AND shown_ts <> ''`, before, before, before, before).Scan(&row).Error; err != nil {
+		return PromiseCounts{}, fmt.Errorf("count promises: %w", err)
+	}
+	return PromiseCounts{Open: row.Open, Late: row.Late, Oldest: instantOrZero(row.OldestUS)}, nil
+}
+
+// unshownPromises is how long after its time a promise waits for the reply that confirms it.
+const unshownPromises = 24 * time.Hour
+
+// HandOverPromises hands over the promises that are late, as handOver does. Promises whose reply was never posted are
+// withdrawn.
+func (s *Store) HandOverPromises(ctx context.Context) ([]Target, error) {
+	now := s.nowMicros()
+	lost := s.db.WithContext(ctx).Model(&Promise{}).Where("state = 'open' AND shown_ts = '' AND due_us < ?",
+		now-unshownPromises.Microseconds()).
+		Updates(map[string]any{"state": PromiseWithdrawn, "ended_us": now})
+	if lost.Error != nil {
+		return nil, fmt.Errorf("withdraw promises that were not confirmed: %w", lost.Error)
+	}
+	s.metrics.endPromise(PromiseWithdrawn, lost.RowsAffected)
+	before := now - overdueAfter.Microseconds()
+	targets, err := handOver[Promise](s, ctx, conversation.Due, "promises.id || '/' || number || '/' || due_us", "due_us",
+		"state = 'open' AND shown_ts <> '' AND due_us < ? AND held_us < ?", before, before)
+	if err != nil {
+		return nil, fmt.Errorf("hand over promises: %w", err)
+	}
+	return targets, nil
 }
