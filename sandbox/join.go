@@ -17,21 +17,21 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"myao/internal/config"
+	"myao/internal/llm/tap"
 	"myao/internal/runtime/temporal"
 	"myao/internal/slack/manifest"
 	"myao/sandbox/desk"
 	"myao/sandbox/inspector"
-	"myao/sandbox/tap"
 	"myao/sandbox/workspace"
 )
 
-// joinCommand runs Slack, the demo model and the worker, and joins them to a starter, a Temporal
+// joinCommand runs Slack and the worker, and joins them to a starter, a Temporal
 // server and a database that run elsewhere, such as in docker-compose.yml.
 const joinCommand = "join"
 
 type joinOptions struct {
 	config, bin, tickets string
-	address, model       string // to listen on
+	address              string // to listen on
 	starter, ui          string // URLs
 }
 
@@ -46,7 +46,6 @@ func runJoin(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		"`FILE` of the ticket desk, as in the configuration; empty if it has none")
 	flags.StringVar(&o.address, "address", "127.0.0.1:8700",
 		"`HOST:PORT` of Slack and its page. It has no passwords: let only this machine reach it")
-	flags.StringVar(&o.model, "model-address", "127.0.0.1:8701", "`HOST:PORT` of the demo model")
 	flags.StringVar(&o.starter, "starter", "http://127.0.0.1:8080", "`URL` of the starter")
 	flags.StringVar(&o.ui, "temporal-ui", "http://localhost:8233", "`URL` of Temporal's Web UI, for the browser")
 	if err := flags.Parse(args); err != nil {
@@ -89,7 +88,7 @@ func join(ctx context.Context, o joinOptions, stdout io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	model, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.model)
+	tapListener, err := listenOnLoopback(ctx, "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
@@ -101,12 +100,13 @@ func join(ctx context.Context, o joinOptions, stdout io.Writer) (err error) {
 	s.worker = &child{
 		name: "worker", path: filepath.Join(o.bin, "worker"), args: []string{"--config", o.config},
 		log: filepath.Join(s.dir, "worker.log"), say: s.say,
-		env:  []string{"TEMPORAL_ADDRESS=" + temporal.Address(), "TEMPORAL_NAMESPACE=" + s.namespace},
+		env: []string{"TEMPORAL_ADDRESS=" + temporal.Address(), "TEMPORAL_NAMESPACE=" + s.namespace,
+			tapOf(tapListener)},
 		isUp: polling(s.server),
 	}
-	demo := tap.Demo()
+	var calls tap.Tap
 	s.mind = &inspector.Inspector{Config: s.settings, WebUI: workflowsOf(o.ui, s.namespace), Worker: s.worker,
-		Model: demo, Clock: time.Now}
+		Model: &calls, Clock: time.Now}
 	if o.tickets != "" {
 		s.mind.Tickets = func() ([]desk.Ticket, error) { return desk.Read(o.tickets) }
 	}
@@ -121,7 +121,7 @@ func join(ctx context.Context, o joinOptions, stdout io.Writer) (err error) {
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return serveHTTP(ctx, page, w.Handler()) })
-	group.Go(func() error { return serveHTTP(ctx, model, demo) })
+	group.Go(func() error { return serveHTTP(ctx, tapListener, &calls) })
 	group.Go(func() error { return s.worker.supervise(ctx) })
 	group.Go(func() error {
 		if err := awaitReady(ctx, strings.TrimRight(o.starter, "/")+"/readyz"); err != nil {

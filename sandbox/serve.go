@@ -20,14 +20,15 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"myao/internal/config"
+	"myao/internal/llm/tap"
 	"myao/internal/operate/launch"
 	"myao/internal/operate/operator"
+	"myao/internal/runtime/freeport"
 	"myao/internal/slack/manifest"
 	"myao/internal/store"
 	"myao/sandbox/desk"
 	"myao/sandbox/inspector"
 	"myao/sandbox/workspace"
-	"myao/test/freeport"
 )
 
 type options struct {
@@ -71,6 +72,7 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	var calls tap.Tap
 	temporalPath, err := findTemporal(o.bin)
 	if err != nil {
 		return err
@@ -78,14 +80,10 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 	if s.ports, err = choosePorts(o.temporalPort); err != nil {
 		return err
 	}
-	thinks, err := chooseModel(os.Getenv)
-	if err != nil {
-		return err
-	}
-	own := newSecrets()
+	thinks, own := chooseModel(os.Getenv), newSecrets()
 	s.config = filepath.Join(s.dir, "config.yaml")
-	if err := writeConfig(s.config, s.dir, listener.Addr().String(), s.ports.door, tapListener.Addr().String(), o,
-		thinks, own); err != nil {
+	if err := writeConfig(s.config, s.dir, listener.Addr().String(), s.ports.door, o, thinks,
+		own); err != nil {
 		return err
 	}
 	if s.settings, err = config.Load(s.config, os.LookupEnv); err != nil {
@@ -98,9 +96,9 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 	}
 	defer s.server.Close()
 	s.worker = s.child("worker", filepath.Join(o.bin, "worker"), "--config", s.config)
-	s.worker.isUp = polling(s.server)
+	s.worker.isUp, s.worker.env = polling(s.server), append(s.worker.env, tapOf(tapListener))
 	s.mind = &inspector.Inspector{Config: s.settings, WebUI: workflowsOf("http://"+s.ports.ui, namespace),
-		Worker: s.worker, Model: thinks.tap, Clock: time.Now}
+		Worker: s.worker, Model: &calls, Clock: time.Now}
 	s.mind.Tickets = func() ([]desk.Ticket, error) { return desk.Read(tickets(s.dir)) }
 	w := newWorkspace(workspace.Config{
 		BotToken: own.Token, AppToken: own.App, SigningSecret: own.Signing, EventsURL: "http://" + s.ports.door +
@@ -112,7 +110,7 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return serveHTTP(ctx, listener, w.Handler()) })
-	group.Go(func() error { return serveHTTP(ctx, tapListener, thinks.tap) })
+	group.Go(func() error { return serveHTTP(ctx, tapListener, &calls) })
 	group.Go(func() error {
 		<-ctx.Done()
 		s.say("stopping …")
@@ -139,6 +137,9 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 	}
 	return err
 }
+
+// tapOf is the variable by which a worker reports its calls of models to what serves the listener.
+func tapOf(l net.Listener) string { return tap.Variable + "=http://" + l.Addr().String() }
 
 // banner is what the sandbox prints once everything is ready: the addresses, and lines to
 // paste into a terminal.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"myao/test/freeport"
+	"myao/internal/runtime/freeport"
 	"myao/test/testserver"
 )
 

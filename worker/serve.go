@@ -24,6 +24,7 @@ import (
 	"myao/internal/conversation"
 	"myao/internal/intake/catchup"
 	"myao/internal/intake/record"
+	"myao/internal/llm/tap"
 	"myao/internal/operate/launch"
 	"myao/internal/runtime/telemetry"
 	"myao/internal/runtime/temporal"
@@ -134,6 +135,14 @@ func newActivities(
 	ag, closeModels, err := agents.Open(ctx, p.Config, s, client, directory, p.Logger)
 	if err != nil {
 		return nil, nil, err
+	}
+	if at := os.Getenv(tap.Variable); at != "" {
+		report, err := tap.Before(at, time.Now)
+		if err != nil {
+			closeModels()
+			return nil, nil, err
+		}
+		ag.Wrap(report)
 	}
 	ag.Measure(p.Telemetry.Registry)
 	documents := pdf.NewReader()

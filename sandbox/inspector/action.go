@@ -13,9 +13,9 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"myao/internal/conversation"
+	"myao/internal/llm/tap"
 	"myao/internal/operate/operator"
 	"myao/internal/runtime/temporal"
-	"myao/sandbox/tap"
 )
 
 const (

@@ -13,10 +13,10 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/config"
+	"myao/internal/llm/tap"
 	"myao/internal/operate/operator"
 	"myao/internal/runtime/required"
 	"myao/sandbox/desk"
-	"myao/sandbox/tap"
 )
 
 // WorkerState is the state of the worker's process.

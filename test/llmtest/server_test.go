@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -137,40 +136,6 @@ func TestOrderOfProperties(t *testing.T) {
 		if got := strings.Join(s.Calls()[0].Properties(), " "); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.body, got, tt.want)
 		}
-	}
-}
-
-// Protocol reads and answers as the server does.
-func TestProtocol(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct{ provider, path, body, says string }{
-		{"gemini", geminiPath, geminiAsk, `"text":"hi"`},
-		{"openai", openaiPath, openaiAsk, `"content":"hi"`},
-		{"anthropic", claudePath, claudeAsk, `"text":"hi"`},
-	} {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, tt.path+"?a=b", strings.NewReader(tt.body))
-		r.Header.Set("Anthropic-Version", "2023-06-01")
-		p, ok := ProtocolOf(r)
-		if !ok {
-			t.Fatalf("%s: no protocol", tt.provider)
-		}
-		c, err := p.Read([]byte(tt.body))
-		if err != nil || c.Provider != tt.provider || c.User != "U" || c.Path != tt.path || c.Query != "a=b" || string(c.Body) != tt.body {
-			t.Errorf("%s: got %+v, %v", tt.provider, c, err)
-		}
-		if _, err := p.Read([]byte("{")); err == nil {
-			t.Errorf("%s: an incomplete object is accepted", tt.provider)
-		}
-		for status, reply := range map[int]Reply{200: Text("hi"), 503: {Status: 503, Message: "away"}} {
-			w := httptest.NewRecorder()
-			p.Answer(w, c, reply)
-			if says := map[int]string{200: tt.says, 503: `"message":"away"`}[status]; w.Code != status || !strings.Contains(w.Body.String(), says) {
-				t.Errorf("%s: got %d %s, want %d with %s", tt.provider, w.Code, w.Body, status, says)
-			}
-		}
-	}
-	if _, ok := ProtocolOf(httptest.NewRequestWithContext(t.Context(), http.MethodGet, openaiPath, nil)); ok {
-		t.Error("a GET has a protocol")
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"myao/test/freeport"
+	"myao/internal/runtime/freeport"
 )
 
 const (

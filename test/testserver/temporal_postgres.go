@@ -20,7 +20,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"myao/test/freeport"
+	"myao/internal/runtime/freeport"
 )
 
 // TemporalGCEnv makes the server of StartTemporalOnPostgres collect garbage less often, as

@@ -10,14 +10,10 @@ import (
 // question.
 func (ag *Agents) Measure(r prometheus.Registerer) {
 	metrics := llm.NewMetrics(r)
-	measure := func(purpose string, a *Agent) {
+	ag.each(func(purpose string, a *Agent) {
 		metrics.Initialize(purpose, string(a.Provider), a.Agent.Model)
 		a.Model = llm.Measured(a.Model, string(a.Provider), metrics, ag.Clock)
-		if second := a.Fallback; second != nil {
-			metrics.Initialize(purpose, string(second.Provider), second.Agent.Model)
-			second.Model = llm.Measured(second.Model, string(second.Provider), metrics, ag.Clock)
-		}
-	}
+	})
 	ag.fallbacks = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "myao_model_fallbacks_total",
 		Help: "Questions put to the fallback of an agent, because its model fails, by agent: response, judgment, " +
@@ -27,10 +23,25 @@ func (ag *Agents) Measure(r prometheus.Registerer) {
 	for _, agent := range []string{llm.PurposeResponse, llm.PurposeJudgment, llm.PurposeMemory} {
 		ag.fallbacks.WithLabelValues(agent)
 	}
-	measure(llm.PurposeResponse, &ag.ByUse.Response)
-	measure(llm.PurposeJudgment, &ag.ByUse.Judgment)
-	measure(llm.PurposeMemory, &ag.ByUse.Memory)
+}
+
+// Wrap puts something before all models. It must be called before the first question.
+func (ag *Agents) Wrap(wrap func(llm.Model) llm.Model) {
+	ag.each(func(_ string, a *Agent) { a.Model = wrap(a.Model) })
+}
+
+// each visits all agents with the purpose of their calls, fallbacks after those that they stand in for.
+func (ag *Agents) each(visit func(purpose string, a *Agent)) {
+	visitBoth := func(purpose string, a *Agent) {
+		visit(purpose, a)
+		if a.Fallback != nil {
+			visit(purpose, a.Fallback)
+		}
+	}
+	visitBoth(llm.PurposeResponse, &ag.ByUse.Response)
+	visitBoth(llm.PurposeJudgment, &ag.ByUse.Judgment)
+	visitBoth(llm.PurposeMemory, &ag.ByUse.Memory)
 	for i := range ag.Shadow {
-		measure(llm.PurposeShadow, &ag.Shadow[i].Agent)
+		visitBoth(llm.PurposeShadow, &ag.Shadow[i].Agent)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 
 	"myao/internal/config"
 	"myao/internal/llm"
@@ -31,9 +30,6 @@ type Provider struct {
 	AddressForm string
 	// Model is the sandbox's default.
 	Model string
-	// Forward, where set, adapts a request of the client for another server, and returns the
-	// body to send.
-	Forward func(r *http.Request, to *url.URL, body []byte) []byte
 }
 
 // All are the providers, in the order in which the sandbox looks for access to them.
@@ -49,7 +45,7 @@ func All() []Provider {
 		{
 			Name: config.ProviderOpenAI, Address: openai.DefaultBaseURL,
 			AddressForm: "the address before chat/completions, mostly with /v1",
-			Model:       "gpt-5-mini", Forward: openai.Forward,
+			Model:       "gpt-5-mini",
 			Open: func(_ context.Context, a config.Access, t http.RoundTripper) (llm.Model, error) {
 				return openai.New(openai.Config{APIKey: string(a.APIKey), BaseURL: a.BaseURL, Transport: t})
 			},

@@ -3,9 +3,39 @@ package tap
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"myao/internal/llm"
 )
+
+// Exchange is one request to the model, and its answer.
+type Exchange struct {
+	// Decision is the one that the request is about (llm.NewClientRequestID); empty, as for a memory: none.
+	Decision string `json:"decision,omitempty"`
+	// Purpose and Model are the request's.
+	Purpose string `json:"purpose"`
+	Model   string `json:"model"`
+	// At is when the model was asked.
+	At time.Time `json:"at"`
+	// System is the system prompt, and Prompt the user turn, with a line for each file instead of its
+	// bytes.
+	System string `json:"system"`
+	Prompt string `json:"prompt"`
+	// Tools are those that the model was offered, and LookedUp what it called before, with the
+	// results; both as text. Of files it has a line as well.
+	Tools    string `json:"tools,omitempty"`
+	LookedUp string `json:"looked_up,omitempty"`
+	// Answer is the model's text, even if it was cut at the token limit, and the tools that it calls.
+	Answer string `json:"answer"`
+	// Error is one line that says what went wrong; empty: nothing.
+	Error string `json:"error"`
+}
+
+// asked is the exchange of a request before its answer.
+func asked(r llm.Request, at time.Time) Exchange {
+	return Exchange{Decision: llm.DecisionOf(r.ClientRequestID), Purpose: r.Purpose, Model: r.Model, At: at,
+		System: r.System, Prompt: withFiles(r.Prompt, r.Files), Tools: declared(r.Tools), LookedUp: lookedUp(r.Turns)}
+}
 
 // declared tells the tools of a request, each with its description and its schema.
 func declared(tools []llm.Tool) string {
