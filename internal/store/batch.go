@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 )
 
 // query is one of several queries that run together.
@@ -20,6 +21,16 @@ type query struct {
 	// columns that are read (columnOf); the query must return each of them.
 	into any
 }
+
+// named is a query whose parameters have names, as @team; each of args is a map of them. The text and the arguments of a
+// clause.Expr stand in the place of its name.
+func named(sql string, into any, args ...any) query {
+	return query{"?", []any{clause.NamedExpr{SQL: sql, Vars: args}}, into}
+}
+
+// verbatim is an argument that becomes part of the statement's text, such as a limit: Postgres plans a statement once,
+// and would assume that a parameter stands for a tenth of the rows.
+func verbatim(value any) clause.Expr { return clause.Expr{SQL: fmt.Sprint(value)} }
 
 // runBatch runs queries that do not need each other's answers. Most of a read's cost is the round
 // trip, so Postgres answers all of them in one statement, from one snapshot. SQLite runs them one

@@ -36,16 +36,16 @@ type callRow struct {
 	ID        int64 `gorm:"primaryKey;autoIncrement"`
 	TeamID    string
 	ChannelID string
-	ThreadTS  string `gorm:"column:thread_ts"`
+	ThreadTS  string
 	Purpose   string
 	Provider  string
 	Model     string
 	TokensIn  int
 	TokensOut int
-	LatencyUS int64 `gorm:"column:latency_us"`
+	LatencyUS int64
 	Error     string
 	Decision  string
-	CalledUS  int64 `gorm:"column:called_us"`
+	CalledUS  int64
 }
 
 func (callRow) TableName() string { return "model_calls" }
@@ -81,7 +81,7 @@ func (s *Store) CallSummaries(ctx context.Context, decision, purpose string) ([]
 	var rows []struct {
 		Error     string
 		Calls     int
-		LatencyUS int64 `gorm:"column:latency_us"`
+		LatencyUS int64
 	}
 	if err := s.db.WithContext(ctx).Model(&callRow{}).Where("decision = ? AND decision <> '' AND purpose = ?", decision,
 		purpose).

@@ -12,13 +12,13 @@ import (
 type changeRow struct {
 	ID         int64  `gorm:"primaryKey;autoIncrement" json:"id"`
 	WorkflowID string `json:"workflow_id"`
-	TS         string `gorm:"column:ts" json:"ts"`
-	SentUS     int64  `gorm:"column:sent_us" json:"sent_us"`
+	TS         string `json:"ts"`
+	SentUS     int64  `json:"sent_us"`
 	Kind       string `json:"kind"`
 	Revision   string `json:"revision"`
 	FollowUp   bool   `json:"follow_up"`
-	StoredUS   int64  `gorm:"column:stored_us" json:"stored_us"`
-	RelayedUS  *int64 `gorm:"column:relayed_us" json:"relayed_us"`
+	StoredUS   int64  `json:"stored_us"`
+	RelayedUS  *int64 `json:"relayed_us"`
 	OrderedBy  string `json:"ordered_by"`
 	Author     string `json:"author"`
 	Trace      string `json:"trace"`
@@ -36,10 +36,10 @@ func (r changeRow) change() conversation.Change {
 type conversationRow struct {
 	WorkflowID      string `gorm:"primaryKey"`
 	ClaimedBy       string
-	ClaimedUntilUS  int64 `gorm:"column:claimed_until_us"`
-	SilencedUntilUS int64 `gorm:"column:silenced_until_us"`
-	StoppedUS       int64 `gorm:"column:stopped_us"` // StopThread
-	LostUS          int64 `gorm:"column:lost_us"`    // SaveLost
+	ClaimedUntilUS  int64
+	SilencedUntilUS int64
+	StoppedUS       int64 // StopThread
+	LostUS          int64 // SaveLost
 }
 
 func (conversationRow) TableName() string { return "conversations" }

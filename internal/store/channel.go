@@ -20,22 +20,22 @@ type channelRow struct {
 	ChannelID         string `gorm:"primaryKey"`
 	Name              string
 	Private           bool
-	RefreshedUS       int64 `gorm:"column:refreshed_us"`
-	NextPostUS        int64 `gorm:"column:next_post_us"`
+	RefreshedUS       int64
+	NextPostUS        int64
 	Member            bool
 	Archived          bool
-	ClosedUS          int64 `gorm:"column:closed_us"`
-	ConvertedUS       int64 `gorm:"column:converted_us"`
-	KnownSinceUS      int64 `gorm:"column:known_since_us"`
+	ClosedUS          int64
+	ConvertedUS       int64
+	KnownSinceUS      int64
 	CaughtUpTo        string
 	ThreadsCaughtUpTo string
-	ThreadsReadUS     int64 `gorm:"column:threads_read_us"`
+	ThreadsReadUS     int64
 	External          bool
-	SharedUS          int64 `gorm:"column:shared_us"`
+	SharedUS          int64
 	OrgShared         bool
-	MembersUS         int64 `gorm:"column:members_us"`
-	ActiveUS          int64 `gorm:"column:active_us"`
-	IntroducedUS      int64 `gorm:"column:introduced_us"`
+	MembersUS         int64
+	ActiveUS          int64
+	IntroducedUS      int64
 	ReadGap           int64
 }
 
@@ -286,10 +286,10 @@ type channelUpdate struct {
 	TeamID    string `json:"team_id"`
 	ChannelID string `json:"channel_id"`
 	Private   bool   `json:"private"`
-	ClosedUS  int64  `gorm:"column:closed_us" json:"closed_us"`
+	ClosedUS  int64  `json:"closed_us"`
 	External  bool   `json:"external"`
-	SharedUS  int64  `gorm:"column:shared_us" json:"shared_us"`
-	ActiveUS  int64  `gorm:"column:active_us" json:"active_us"`
+	SharedUS  int64  `json:"shared_us"`
+	ActiveUS  int64  `json:"active_us"`
 }
 
 // saveChannelUpdates writes updates, each channel once and in order of id. It never opens a

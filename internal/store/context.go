@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"gorm.io/gorm/clause"
+
 	"myao/internal/chat"
 )
 
@@ -66,7 +68,7 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 	var workspace []memoryRow
 	var notes []noteRow
 	var threads []struct {
-		ThreadTS string `gorm:"column:thread_ts" json:"thread_ts"`
+		ThreadTS string `json:"thread_ts"`
 		Text     string `json:"text"`
 		Total    int    `json:"total"`
 	}
@@ -74,10 +76,9 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 		// Count what may be shown and what is left out. This query and the next come first: SQLite
 		// runs the queries one after the other, and a message that arrives in between must not
 		// count as left out.
-		query{fmt.Sprintf("SELECT COUNT(*) AS count FROM (SELECT m.sent_us%s LIMIT %d) n", fromConversation,
-			r.Messages+r.Around+chat.CountAtMost),
-			[]any{c.Team, c.Channel, c.Thread}, &counted},
-		s.earlierQuery(r, &earlier),
+		named("SELECT COUNT(*) AS count FROM (SELECT m.sent_us"+fromConversation+" LIMIT @counted) n",
+			&counted, place(c), map[string]any{"counted": verbatim(r.Messages + r.Around + chat.CountAtMost)}),
+		earlierQuery(r, &earlier),
 		s.messagesQuery(r, &rows),
 		reactionsQuery(c.Team, c.Channel, &reactions),
 		query{"SELECT * FROM decisions WHERE workflow_id = ? AND confidence IS NOT NULL ORDER BY decided_us DESC " +
@@ -85,19 +86,9 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 		s.knowledgeQuery(c.Team, c.Channel, r.Active, r.Named, r.Channels, &channels),
 		s.workspaceQuery(c.Team, c.Channel, "''", &workspace),
 		notesQuery(c.Team, c.Channel, s.unremembered(), &notes),
-		// updated_us is never before made_us, and it is in the index. Of many threads, only those
-		// updated last are looked at.
-		query{fmt.Sprintf(`
-			SELECT n.thread_ts, n.total, (SELECT m.text FROM memories m WHERE m.id = n.id) AS text FROM (
-				SELECT m.id, m.thread_ts, COUNT(*) OVER () AS total FROM (
-					SELECT s.short_id FROM memory_scopes s
-					WHERE s.team_id = ? AND s.channel_id = ? AND s.thread_ts <> '' AND s.updated_us >= ? AND s.short_id IS NOT NULL
-						AND NOT EXISTS (SELECT 1 FROM channels c WHERE c.team_id = ? AND c.channel_id = ? AND ?)
-					ORDER BY s.updated_us DESC LIMIT %d
-				) latest JOIN memories m ON m.id = latest.short_id
-				WHERE m.made_us >= ? ORDER BY m.made_us DESC, m.thread_ts DESC LIMIT %d
-			) n`, r.Threads+chat.CountAtMost, r.Threads), []any{c.Team, c.Channel, microsOrZero(r.Remembered),
-			c.Team, c.Channel, s.unremembered(), microsOrZero(r.Remembered)}, &threads},
+		named(newestThreads, &threads, place(c), map[string]any{"remembered": microsOrZero(r.Remembered),
+			"unremembered": s.unremembered(), "looked": verbatim(r.Threads + chat.CountAtMost),
+			"threads": verbatim(r.Threads)}),
 	); err != nil {
 		return Context{}, fmt.Errorf("read the context of %s: %w", c.ID(), err)
 	}
@@ -129,23 +120,34 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 }
 
 // fromChannel ends a query of a channel's messages m, threads included, the newest first.
-const fromChannel = " FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND NOT m.deleted ORDER BY m.sent_us " +
-	"DESC"
+const fromChannel = " FROM messages m WHERE m.team_id = @team AND m.channel_id = @channel AND NOT m.deleted " +
+	"ORDER BY m.sent_us DESC"
 
 type earlierRow struct {
-	ThreadTS string `gorm:"column:thread_ts" json:"thread_ts"`
-	SinceUS  int64  `gorm:"column:since_us" json:"since_us"`
+	ThreadTS string `json:"thread_ts"`
+	SinceUS  int64  `json:"since_us"`
 }
 
-// earlierQuery asks for Context.Earlier, in no order. It counts nothing, because there may be as
-// many threads as messages. Every message newer than the oldest one around is read, whatever its
-// thread. Older ones are not, except the parents of threads.
-func (s *Store) earlierQuery(r ContextRequest, into *[]earlierRow) query {
-	c := r.Conversation
-	channel := []any{c.Team, c.Channel}
-	return query{fmt.Sprintf(`
-		WITH around AS MATERIALIZED (SELECT m.thread_ts, m.sent_us%s LIMIT %d),
-			own AS (SELECT m.ts, m.thread_ts, m.sent_us%s LIMIT %d),
+const (
+	// newestThreads are the memories of threads. updated_us is never before made_us, and it is in the index. Of many
+	// threads, only those updated last are looked at.
+	newestThreads = `
+		SELECT n.thread_ts, n.total, (SELECT m.text FROM memories m WHERE m.id = n.id) AS text FROM (
+			SELECT m.id, m.thread_ts, COUNT(*) OVER () AS total FROM (
+				SELECT s.short_id FROM memory_scopes s
+				WHERE s.team_id = @team AND s.channel_id = @channel AND s.thread_ts <> '' AND s.updated_us >= @remembered AND s.short_id IS NOT NULL
+					AND NOT EXISTS (SELECT 1 FROM channels c WHERE c.team_id = @team AND c.channel_id = @channel AND @unremembered)
+				ORDER BY s.updated_us DESC LIMIT @looked
+			) latest JOIN memories m ON m.id = latest.short_id
+			WHERE m.made_us >= @remembered ORDER BY m.made_us DESC, m.thread_ts DESC LIMIT @threads
+		) n`
+
+	// earlierThreads are Context.Earlier. The query counts nothing, because there may be as many threads as messages. Every
+	// message newer than the oldest one around is read, whatever its thread. Older ones are not, except the parents of
+	// threads.
+	earlierThreads = `
+		WITH around AS MATERIALIZED (SELECT m.thread_ts, m.sent_us` + fromChannel + ` LIMIT @around),
+			own AS (SELECT m.ts, m.thread_ts, m.sent_us` + fromConversation + ` LIMIT @own),
 			oldest AS MATERIALIZED (SELECT MIN(sent_us) AS since_us FROM around)
 		SELECT n.thread_ts, o.since_us FROM oldest o CROSS JOIN (
 			SELECT DISTINCT thread_ts FROM (
@@ -153,29 +155,32 @@ func (s *Store) earlierQuery(r ContextRequest, into *[]earlierRow) query {
 				UNION ALL SELECT ts FROM own WHERE thread_ts = '' AND sent_us < (SELECT since_us FROM oldest)
 			) shown
 		) n
-		WHERE n.thread_ts <> ? AND (
-			SELECT 1 FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.thread_ts = n.thread_ts AND NOT m.deleted
-				AND m.sent_us < o.since_us AND m.ts <> ? AND m.ts NOT IN (SELECT thread_ts FROM around) ORDER BY m.sent_us DESC LIMIT 1
-		) IS NOT NULL`,
-		fromChannel, r.Around, fromConversation, r.Messages), slices.Concat(channel, channel, []any{c.Thread, c.Thread},
-		channel, []any{c.Thread}), into}
-}
+		WHERE n.thread_ts <> @thread AND (
+			SELECT 1 FROM messages m WHERE m.team_id = @team AND m.channel_id = @channel AND m.thread_ts = n.thread_ts AND NOT m.deleted
+				AND m.sent_us < o.since_us AND m.ts <> @thread AND m.ts NOT IN (SELECT thread_ts FROM around) ORDER BY m.sent_us DESC LIMIT 1
+		) IS NOT NULL`
 
-// messagesQuery asks for Context.Messages. The limits are part of the statement's text: Postgres
-// plans it once, and would assume that a parameter stands for a tenth of the channel.
-func (s *Store) messagesQuery(r ContextRequest, into *[]messageRow) query {
-	c := r.Conversation
-	parents := s.inSubselect("SELECT n.thread_ts FROM (SELECT thread_ts FROM found UNION ALL SELECT CAST(? AS TEXT) " +
-		"UNION ALL SELECT CAST(? AS TEXT)) n WHERE n.thread_ts NOT IN (SELECT ts FROM found)")
-	channel := []any{c.Team, c.Channel}
-	return query{fmt.Sprintf(`
-		WITH around AS MATERIALIZED (SELECT m.*%s LIMIT %d),
-			own AS (SELECT m.*%s LIMIT %d),
+	// shownMessages are Context.Messages.
+	shownMessages = `
+		WITH around AS MATERIALIZED (SELECT m.*` + fromChannel + ` LIMIT @around),
+			own AS (SELECT m.*` + fromConversation + ` LIMIT @own),
 			found AS MATERIALIZED (SELECT * FROM around UNION ALL SELECT * FROM own WHERE ts NOT IN (SELECT ts FROM around))
 		SELECT * FROM found
-		UNION ALL SELECT m.* FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.ts %s AND NOT m.deleted`,
-		fromChannel, r.Around, fromConversation, r.Messages, parents), slices.Concat(channel, channel, []any{c.Thread},
-		channel, []any{c.Thread, r.Answer}), into}
+		UNION ALL SELECT m.* FROM messages m WHERE m.team_id = @team AND m.channel_id = @channel AND m.ts @parents AND NOT m.deleted`
+)
+
+// earlierQuery asks for Context.Earlier, in no order.
+func earlierQuery(r ContextRequest, into *[]earlierRow) query {
+	return named(earlierThreads, into, place(r.Conversation), map[string]any{
+		"around": verbatim(r.Around), "own": verbatim(r.Messages)})
+}
+
+// messagesQuery asks for Context.Messages.
+func (s *Store) messagesQuery(r ContextRequest, into *[]messageRow) query {
+	parents := s.inSubselect("SELECT n.thread_ts FROM (SELECT thread_ts FROM found UNION ALL SELECT CAST(? AS TEXT) " +
+		"UNION ALL SELECT CAST(? AS TEXT)) n WHERE n.thread_ts NOT IN (SELECT ts FROM found)")
+	return named(shownMessages, into, place(r.Conversation), map[string]any{"around": verbatim(r.Around),
+		"own": verbatim(r.Messages), "parents": clause.Expr{SQL: parents, Vars: []any{r.Conversation.Thread, r.Answer}}})
 }
 
 // inSubselect is the condition to be among the few rows of a subselect. It makes Postgres look up

@@ -16,8 +16,8 @@ type userRow struct {
 	UserID      string `gorm:"primaryKey" json:"user_id"`
 	Name        string `json:"name"`
 	IsBot       bool   `json:"is_bot"`
-	RefreshedUS int64  `gorm:"column:refreshed_us" json:"refreshed_us"`
-	GuestUS     int64  `gorm:"column:guest_us" json:"guest_us"`
+	RefreshedUS int64  `json:"refreshed_us"`
+	GuestUS     int64  `json:"guest_us"`
 	Stranger    bool   `json:"stranger"`
 	TimeZone    string `json:"time_zone"`
 }
@@ -102,7 +102,7 @@ func (s *Store) Names(ctx context.Context, team, here string, users, channels []
 		ChannelID   string `json:"channel_id"`
 		Name        string `json:"name"`
 		Private     bool   `json:"private"`
-		RefreshedUS int64  `gorm:"column:refreshed_us" json:"refreshed_us"`
+		RefreshedUS int64  `json:"refreshed_us"`
 	}
 	if err := runBatch(s.db.WithContext(ctx),
 		query{"SELECT user_id, name, is_bot, refreshed_us, guest_us, stranger, time_zone FROM users WHERE team_id = " +

@@ -19,7 +19,7 @@ type erasedRow struct {
 	TeamID    string `gorm:"primaryKey"`
 	ChannelID string `gorm:"primaryKey"`
 	Person    string `gorm:"primaryKey"`
-	UntilUS   int64  `gorm:"column:until_us"`
+	UntilUS   int64
 }
 
 func (erasedRow) TableName() string { return "erased" }

@@ -138,7 +138,7 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 	var tail []authorRow
 	var wanted []messageRow
 	var saw []struct {
-		SawUS int64 `gorm:"column:saw_us" json:"saw_us"`
+		SawUS int64 `json:"saw_us"`
 	}
 	var names []struct {
 		Name string `json:"name"`
@@ -162,9 +162,8 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 		{"SELECT * FROM messages WHERE team_id = ? AND channel_id = ? AND ts IN ?",
 			[]any{c.Team, c.Channel, padded(m.Pending, m.Trigger)}, &wanted},
 		// The condition sent_ts <> '' matches the index, which has only sent parts.
-		{"SELECT saw_us FROM outbox WHERE team_id = ? AND channel_id = ? AND sent_ts <> '' AND sent_ts = " +
-			"COALESCE((SELECT m.ts" + fromConversation + " LIMIT 1), ?)",
-			[]any{c.Team, c.Channel, c.Team, c.Channel, c.Thread, c.Thread}, &saw},
+		named("SELECT saw_us FROM outbox WHERE team_id = @team AND channel_id = @channel AND sent_ts <> '' AND sent_ts = "+
+			"COALESCE((SELECT m.ts"+fromConversation+" LIMIT 1), @thread)", &saw, place(c)),
 		{"SELECT COALESCE((SELECT name FROM channels WHERE team_id = ? AND channel_id = ?), '') AS name, ?",
 			[]any{c.Team, c.Channel, readersOf(c.Team, c.Channel)}, &names},
 		{`SELECT v.workflow_id AS id FROM conversations v WHERE v.workflow_id = ? AND v.stopped_us > 0
@@ -283,14 +282,19 @@ func padded(ts []string, another string) []string {
 }
 
 // fromConversation ends a query of a conversation's own messages m, the newest first; a thread's
-// parent is not among them.
-const fromConversation = " FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.thread_ts = ? AND NOT " +
-	"m.deleted ORDER BY m.sent_us DESC"
+// parent is not among them. Its parameters are those of place.
+const fromConversation = " FROM messages m WHERE m.team_id = @team AND m.channel_id = @channel AND " +
+	"m.thread_ts = @thread AND NOT m.deleted ORDER BY m.sent_us DESC"
+
+// place are the parameters by which named knows a conversation.
+func place(c chat.Conversation) map[string]any {
+	return map[string]any{"team": c.Team, "channel": c.Channel, "thread": c.Thread}
+}
 
 // authorRow is a message without its content.
 type authorRow struct {
-	TS       string `gorm:"column:ts" json:"ts"`
-	ThreadTS string `gorm:"column:thread_ts" json:"thread_ts"`
+	TS       string `json:"ts"`
+	ThreadTS string `json:"thread_ts"`
 	BotID    string `json:"bot_id"`
 	Through  string `json:"through"`
 	Own      bool   `json:"own"`
@@ -304,15 +308,17 @@ func (r authorRow) message(c chat.Conversation) chat.Message {
 // tailLength is how many messages the tail has if a person is among them.
 const tailLength = 20
 
+// tailOf is a conversation's few newest messages if a person is among them, otherwise many.
+const tailOf = `
+	SELECT * FROM (` + authors + fromConversation + ` LIMIT (
+		SELECT CASE WHEN EXISTS (SELECT 1 FROM (` + authors + fromConversation + ` LIMIT @few) n WHERE NOT n.own AND n.bot_id = '' AND n.through = '') THEN @few ELSE @many END
+	)) n
+	UNION ALL ` + authors + ` FROM messages m WHERE m.team_id = @team AND m.channel_id = @channel AND m.ts = @thread AND NOT m.deleted`
+
+// authors begins a query for rows of authorRow.
+const authors = "SELECT m.ts, m.thread_ts, m.bot_id, m.through, m.own"
+
 // tailQuery asks for Facts.Tail, in no order; for a thread it includes the parent.
 func tailQuery(c chat.Conversation, into *[]authorRow) query {
-	const few, many = tailLength, 1000
-	const columns = "SELECT m.ts, m.thread_ts, m.bot_id, m.through, m.own"
-	own := []any{c.Team, c.Channel, c.Thread}
-	return query{fmt.Sprintf(`
-		SELECT * FROM (%[1]s LIMIT (
-			SELECT CASE WHEN EXISTS (SELECT 1 FROM (%[1]s LIMIT %[2]d) n WHERE NOT n.own AND n.bot_id = '' AND n.through = '') THEN %[2]d ELSE %[3]d END
-		)) n
-		UNION ALL %[4]s FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.ts = ? AND NOT m.deleted`,
-		columns+fromConversation, few, many, columns), slices.Concat(own, own, own), into}
+	return named(tailOf, into, place(c), map[string]any{"few": verbatim(tailLength), "many": verbatim(1000)})
 }

@@ -23,7 +23,7 @@ type Vote struct {
 	Value string
 	// Reason is in the person's words, and may be empty.
 	Reason  string
-	VotedUS int64 `gorm:"column:voted_us"`
+	VotedUS int64
 }
 
 // The values of a vote.

@@ -11,9 +11,9 @@ import (
 type forgottenRow struct {
 	TeamID    string `gorm:"primaryKey"`
 	ChannelID string `gorm:"primaryKey"`
-	ThreadTS  string `gorm:"primaryKey;column:thread_ts"`
-	TS        string `gorm:"primaryKey;column:ts"`
-	UntilUS   int64  `gorm:"column:until_us"`
+	ThreadTS  string `gorm:"primaryKey"`
+	TS        string `gorm:"primaryKey"`
+	UntilUS   int64
 }
 
 func (forgottenRow) TableName() string { return "forgotten" }

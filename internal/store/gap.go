@@ -14,7 +14,7 @@ type gapRow struct {
 	ID       int   `gorm:"primaryKey"`
 	Newest   int64 // number of the newest gap
 	Closed   int64 // number of the newest gap since which all channels have been read
-	ClosedUS int64 `gorm:"column:closed_us"`
+	ClosedUS int64
 }
 
 func (gapRow) TableName() string { return "gaps" }
@@ -41,7 +41,7 @@ var newestGap = gorm.Expr("(SELECT newest FROM gaps)")
 func (s *Store) Gaps(ctx context.Context, team string) (Gaps, error) {
 	var row struct {
 		Newest   int64
-		ClosedUS int64 `gorm:"column:closed_us"`
+		ClosedUS int64
 		Due      bool
 	}
 	if err := s.db.WithContext(ctx).

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -80,7 +79,7 @@ func (s *Store) Knowledge(
 type knowledgeRow struct {
 	ChannelID string `json:"channel_id"`
 	Name      string `json:"name"`
-	ActiveUS  int64  `gorm:"column:active_us" json:"active_us"`
+	ActiveUS  int64  `json:"active_us"`
 	LongID    int64  `json:"long_id"`
 	ShortID   int64  `json:"short_id"`
 	LongTerm  string `json:"long_term"`
@@ -89,42 +88,46 @@ type knowledgeRow struct {
 	Others    int    `json:"others"`
 }
 
-// knowledgeQuery asks for Knowledge. It uses indexes throughout, since there may be thousands of
-// public channels. A memory is only returned together with its channel's name.
-func (s *Store) knowledgeQuery(team, here string, active time.Time, channels, most int, into *[]knowledgeRow) query {
-	channels = max(channels, most)
-	madeLater, madeLaterArgs := "", []any(nil)
-	if here == "" {
-		madeLater = " AND m.made_us > (SELECT COALESCE(MAX(f.until_us), 0) FROM forgotten f WHERE f.team_id = ? AND " +
-			"f.channel_id = '')"
-		madeLaterArgs = []any{team}
-	}
-	text := func(id string) string {
-		return "CASE WHEN n.told THEN (SELECT m.text FROM memories m WHERE m.id = k." + id + madeLater + ") END"
-	}
-	const others = "FROM channels c WHERE c.team_id = ? AND c.active_us >= ? AND " + joined + " AND " + public +
-		" AND ?"
-	withheld := s.withheldFrom(here)
-	since := []any{team, max(1, microsOrZero(active)), notShared(team, here)}
-	return query{fmt.Sprintf(`
+const (
+	// knownChannels asks for Knowledge. It uses indexes throughout, since there may be thousands of
+	// public channels. A memory is only returned together with its channel's name.
+	knownChannels = `
 		WITH listed AS MATERIALIZED (
-			SELECT n.*, n.channel_id = ? OR ROW_NUMBER() OVER (ORDER BY n.active_us DESC, n.channel_id) <= %[2]d AS told FROM (
-				SELECT * FROM (SELECT c.channel_id, c.name, c.active_us, ? AS withheld %[5]s ORDER BY c.active_us DESC, c.channel_id LIMIT %[1]d) latest
-				UNION SELECT c.channel_id, c.name, c.active_us, ? AS withheld FROM channels c WHERE c.team_id = ? AND c.channel_id = ?
+			SELECT n.*, n.channel_id = @here OR ROW_NUMBER() OVER (ORDER BY n.active_us DESC, n.channel_id) <= @most AS told FROM (
+				SELECT * FROM (SELECT c.channel_id, c.name, c.active_us, @withheld AS withheld ` + fromOthers + ` ORDER BY c.active_us DESC, c.channel_id LIMIT @channels) latest
+				UNION SELECT c.channel_id, c.name, c.active_us, @withheld AS withheld FROM channels c WHERE c.team_id = @team AND c.channel_id = @here
 			) n
 		), k AS MATERIALIZED (
 			SELECT s.channel_id, s.long_id, s.short_id FROM memory_scopes s
-			WHERE s.team_id = ? AND s.thread_ts = '' AND s.channel_id %[6]s
+			WHERE s.team_id = @team AND s.thread_ts = '' AND s.channel_id @told
 		)
-		SELECT n.channel_id, n.name, n.active_us, k.long_id, k.short_id, %[3]s AS long_term, %[4]s AS short_term,
+		SELECT n.channel_id, n.name, n.active_us, k.long_id, k.short_id,
+			CASE WHEN n.told THEN (SELECT m.text FROM memories m WHERE m.id = k.long_id @made_later) END AS long_term,
+			CASE WHEN n.told THEN (SELECT m.text FROM memories m WHERE m.id = k.short_id @made_later) END AS short_term,
 			CASE WHEN NOT n.told AND COALESCE(k.long_id, k.short_id) IS NOT NULL THEN 1 END AS untold,
-			(SELECT COUNT(*) FROM (SELECT 1 %[5]s AND c.channel_id <> ? LIMIT %[7]d) o) AS others
+			(SELECT COUNT(*) FROM (SELECT 1 ` + fromOthers + ` AND c.channel_id <> @here LIMIT @counted) o) AS others
 		FROM listed n LEFT JOIN k ON k.channel_id = n.channel_id
-		ORDER BY n.active_us DESC, n.channel_id`,
-		channels, most, text("long_id"), text("short_id"), others,
-		s.inSubselect("SELECT channel_id FROM listed WHERE NOT withheld"), channels+chat.CountAtMost),
-		slices.Concat([]any{here, withheld}, since, []any{withheld, team, here, team}, madeLaterArgs, madeLaterArgs,
-			since, []any{here}), into}
+		ORDER BY n.active_us DESC, n.channel_id`
+
+	// fromOthers are the active channels c that readers elsewhere may know.
+	fromOthers = "FROM channels c WHERE c.team_id = @team AND c.active_us >= @active AND " + joined + " AND " + public +
+		" AND @not_shared"
+)
+
+// knowledgeQuery asks for Knowledge.
+func (s *Store) knowledgeQuery(team, here string, active time.Time, channels, most int, into *[]knowledgeRow) query {
+	channels = max(channels, most)
+	var madeLater clause.Expr
+	if here == "" {
+		madeLater = clause.Expr{SQL: "AND m.made_us > (SELECT COALESCE(MAX(f.until_us), 0) FROM forgotten f " +
+			"WHERE f.team_id = ? AND f.channel_id = '')", Vars: []any{team}}
+	}
+	return named(knownChannels, into, map[string]any{
+		"team": team, "here": here, "active": max(1, microsOrZero(active)), "not_shared": notShared(team, here),
+		"withheld": s.withheldFrom(here), "made_later": madeLater, "most": verbatim(most), "channels": verbatim(channels),
+		"counted": verbatim(channels + chat.CountAtMost),
+		"told":    verbatim(s.inSubselect("SELECT channel_id FROM listed WHERE NOT withheld")),
+	})
 }
 
 // newKnowledge is the Knowledge in rows.

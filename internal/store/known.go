@@ -18,9 +18,9 @@ type lookup struct {
 	N         int    `json:"n"`
 	TeamID    string `json:"team_id"`
 	ChannelID string `json:"channel_id"`
-	TS        string `gorm:"column:ts" json:"ts"`
-	ThreadTS  string `gorm:"column:thread_ts" json:"thread_ts"`
-	SentUS    int64  `gorm:"column:sent_us" json:"sent_us"`
+	TS        string `json:"ts"`
+	ThreadTS  string `json:"thread_ts"`
+	SentUS    int64  `json:"sent_us"`
 	// Hush is the id of the order that hushes it.
 	Hush string `json:"hush"`
 	// Top is the workflow id of its channel's top level, Threads the prefix of its threads' ids.
@@ -43,9 +43,9 @@ type lookupResult struct {
 	HushedBy string `json:"hushed_by"`
 	Private  bool   `json:"private"`
 	External bool   `json:"external"`
-	ActiveUS int64  `gorm:"column:active_us" json:"active_us"`
+	ActiveUS int64  `json:"active_us"`
 	// ErasedUS is until when anything was forgotten or purged in the workspace.
-	ErasedUS int64 `gorm:"column:erased_us" json:"erased_us"`
+	ErasedUS int64 `json:"erased_us"`
 	// Tail is a JSON array of threadMessages, or empty.
 	Tail string `json:"tail"`
 }
@@ -54,9 +54,41 @@ type lookupResult struct {
 // it, and the author of the message that it answers, if the outbox knows.
 type threadMessage [5]string
 
+const (
+	// itself is the condition that a message m is that of a lookup q.
+	itself = "m.team_id = q.team_id AND m.channel_id = q.channel_id AND m.ts = q.ts"
+
+	// threadColumns are a threadMessage, in parentheses. The author of what it answers, an app, may have no user.
+	threadColumns = `(ts, user_id, bot_id, CASE WHEN own THEN 'own' ELSE '' END, CASE WHEN own THEN COALESCE((
+		SELECT CASE WHEN t.user_id <> '' THEN t.user_id ELSE t.bot_id END FROM messages t
+		WHERE t.team_id = thread.team_id AND t.channel_id = thread.channel_id AND t.ts = (
+			SELECT o.trigger_ts FROM outbox o
+			WHERE o.team_id = thread.team_id AND o.channel_id = thread.channel_id AND o.sent_ts <> '' AND o.sent_ts = thread.ts LIMIT 1
+		)
+	), '') ELSE '' END)`
+
+	// knownOfMessages uses subqueries of at most one row: unlike joins they always use an index,
+	// whatever Postgres estimates.
+	knownOfMessages = `
+		SELECT q.n, COALESCE((SELECT o.ordered_by FROM orders o WHERE o.id = q.hush), '') AS hushed_by,
+			COALESCE((SELECT c.private FROM channels c WHERE c.team_id = q.team_id AND c.channel_id = q.channel_id), FALSE) AS private,
+			COALESCE((SELECT c.external FROM channels c WHERE c.team_id = q.team_id AND c.channel_id = q.channel_id), FALSE) AS external,
+			COALESCE((SELECT c.active_us FROM channels c WHERE c.team_id = q.team_id AND c.channel_id = q.channel_id), 0) AS active_us,
+			COALESCE((SELECT MAX(e.until_us) FROM erased e WHERE e.team_id = q.team_id), 0) AS erased_us,
+			COALESCE((SELECT CAST(@thread AS TEXT) FROM (
+				SELECT * FROM (
+					SELECT * FROM messages m WHERE q.thread_ts <> '' AND m.team_id = q.team_id AND m.channel_id = q.channel_id
+						AND m.thread_ts = q.thread_ts AND m.sent_us < q.sent_us AND NOT m.deleted ORDER BY m.sent_us DESC LIMIT @before
+				) replies
+				UNION ALL
+				SELECT * FROM messages m WHERE q.thread_ts <> '' AND m.team_id = q.team_id AND m.channel_id = q.channel_id
+					AND m.ts = q.thread_ts AND NOT m.deleted
+			) thread), '') AS tail
+		FROM @lookups`
+)
+
 // readKnown reads in one statement what is known about the messages of a group, and stores it in
-// each recording. It uses subqueries of at most one row: unlike joins they always use an index,
-// whatever Postgres estimates.
+// each recording.
 //
 // The rows of inserted messages belong to this transaction. An order about an unknown message
 // occupies that message's row until the order is committed (recordOrder). So the order is either
@@ -70,19 +102,10 @@ func (s *Store) readKnown(tx *gorm.DB, group []*recording) error {
 			known = append(known, lookups[i])
 		}
 	}
-	const itself = "m.team_id = q.team_id AND m.channel_id = q.channel_id AND m.ts = q.ts"
-	// An app may have no user.
-	const answered = `COALESCE((
-		SELECT CASE WHEN t.user_id <> '' THEN t.user_id ELSE t.bot_id END FROM messages t
-		WHERE t.team_id = thread.team_id AND t.channel_id = thread.channel_id AND t.ts = (
-			SELECT o.trigger_ts FROM outbox o
-			WHERE o.team_id = thread.team_id AND o.channel_id = thread.channel_id AND o.sent_ts <> '' AND o.sent_ts = thread.ts LIMIT 1
-		)
-	), '')`
-	aggregate, array, join := "json_group_array", "json_array", "JOIN messages m ON "+itself
+	thread, join := "json_group_array(json_array"+threadColumns+")", "JOIN messages m ON "+itself
 	if s.sqlite == "" {
-		aggregate, array, join = "json_agg", "json_build_array", "CROSS JOIN LATERAL (SELECT * FROM messages m WHERE "+
-			itself+" LIMIT 1) m"
+		thread = "json_agg(json_build_array" + threadColumns + ")"
+		join = "CROSS JOIN LATERAL (SELECT * FROM messages m WHERE " + itself + " LIMIT 1) m"
 	}
 	set, err := newRowset(tx, lookups)
 	if err != nil {
@@ -93,22 +116,8 @@ func (s *Store) readKnown(tx *gorm.DB, group []*recording) error {
 	var addressed []struct {
 		N int `json:"n"`
 	}
-	queries := []query{{fmt.Sprintf(`
-		SELECT q.n, COALESCE((SELECT o.ordered_by FROM orders o WHERE o.id = q.hush), '') AS hushed_by,
-			COALESCE((SELECT c.private FROM channels c WHERE c.team_id = q.team_id AND c.channel_id = q.channel_id), FALSE) AS private,
-			COALESCE((SELECT c.external FROM channels c WHERE c.team_id = q.team_id AND c.channel_id = q.channel_id), FALSE) AS external,
-			COALESCE((SELECT c.active_us FROM channels c WHERE c.team_id = q.team_id AND c.channel_id = q.channel_id), 0) AS active_us,
-			COALESCE((SELECT MAX(e.until_us) FROM erased e WHERE e.team_id = q.team_id), 0) AS erased_us,
-			COALESCE((SELECT CAST(%s(%s(ts, user_id, bot_id, CASE WHEN own THEN 'own' ELSE '' END, CASE WHEN own THEN %s ELSE '' END)) AS TEXT) FROM (
-				SELECT * FROM (
-					SELECT * FROM messages m WHERE q.thread_ts <> '' AND m.team_id = q.team_id AND m.channel_id = q.channel_id
-						AND m.thread_ts = q.thread_ts AND m.sent_us < q.sent_us AND NOT m.deleted ORDER BY m.sent_us DESC LIMIT %d
-				) replies
-				UNION ALL
-				SELECT * FROM messages m WHERE q.thread_ts <> '' AND m.team_id = q.team_id AND m.channel_id = q.channel_id
-					AND m.ts = q.thread_ts AND NOT m.deleted
-			) thread), '') AS tail
-		FROM %s`, aggregate, array, answered, maxBefore, set.sql), []any{set.arg}, &results}}
+	queries := []query{named(knownOfMessages, &results, map[string]any{"thread": verbatim(thread),
+		"before": verbatim(maxBefore), "lookups": set.table()})}
 	if len(known) > 0 {
 		set, err := newRowset(tx, known)
 		if err != nil {

@@ -27,7 +27,7 @@ type Label struct {
 	Truth     label.Truth `json:"truth"`
 	Weight    float64     `json:"weight"`
 	// TS is the message that shows it; empty if none does.
-	TS   string `gorm:"column:ts" json:"ts,omitempty"`
+	TS   string `json:"ts,omitempty"`
 	AtUS int64  `gorm:"column:at_us" json:"-"` // of the evidence
 	// LabelledBy is cli:NAME for a person's label, and empty for hindsight's.
 	LabelledBy string `json:"by,omitempty"`
@@ -42,8 +42,8 @@ func (l Label) At() time.Time { return instant(l.AtUS) }
 
 // hindsightRow says up to which decision hindsight has come. There is one.
 type hindsightRow struct {
-	ID        int   `gorm:"primaryKey"`
-	DecidedUS int64 `gorm:"column:decided_us"`
+	ID        int `gorm:"primaryKey"`
+	DecidedUS int64
 	Decision  string
 }
 

@@ -15,7 +15,7 @@ import (
 type Decision struct {
 	Key           string   `gorm:"primaryKey" json:"key"`
 	WorkflowID    string   `json:"workflow_id"`
-	TriggerTS     string   `gorm:"column:trigger_ts" json:"trigger_ts"`
+	TriggerTS     string   `json:"trigger_ts"`
 	Revision      string   `json:"revision,omitempty"`
 	Source        string   `json:"source"` // judgment, rule, addressed, operator or promise
 	Rule          string   `json:"rule,omitempty"`

@@ -23,7 +23,7 @@ type MCPTool struct {
 	Act bool
 	// Fingerprint is that of Description, Schema and Annotations, Allowed the one that was allowed.
 	Fingerprint, Allowed string
-	SeenUS               int64 `gorm:"column:seen_us"`
+	SeenUS               int64
 	// Gone is set if the last listing lacks it.
 	Gone bool
 }

@@ -16,7 +16,7 @@ type memoryRow struct {
 	ID        int64 `gorm:"primaryKey;autoIncrement" json:"id"`
 	TeamID    string
 	ChannelID string
-	ThreadTS  string `gorm:"column:thread_ts"`
+	ThreadTS  string
 	Term      string `json:"term"`
 	Version   int
 	Text      string `json:"text"`
@@ -25,11 +25,11 @@ type memoryRow struct {
 	TokensOut int
 	Sources   string `json:"sources"`
 	Cursor    string
-	MadeUS    int64 `gorm:"column:made_us" json:"made_us"`
+	MadeUS    int64 `json:"made_us"`
 	OrderedBy string
 	// ForgottenBy had the text deleted at ForgottenUS.
 	ForgottenBy string
-	ForgottenUS int64 `gorm:"column:forgotten_us"`
+	ForgottenUS int64
 }
 
 func (memoryRow) TableName() string { return "memories" }
@@ -37,16 +37,16 @@ func (memoryRow) TableName() string { return "memories" }
 type scopeRow struct {
 	TeamID    string `gorm:"primaryKey"`
 	ChannelID string `gorm:"primaryKey"`
-	ThreadTS  string `gorm:"primaryKey;column:thread_ts"`
+	ThreadTS  string `gorm:"primaryKey"`
 	LongID    *int64
 	ShortID   *int64
-	SinceUS   int64 `gorm:"column:since_us"`
-	NewestUS  int64 `gorm:"column:newest_us"`
+	SinceUS   int64
+	NewestUS  int64
 	Revision  string
 	Count     int
-	ReadUS    int64 `gorm:"column:read_us"`
-	UpdatedUS int64 `gorm:"column:updated_us"`
-	OrderedUS int64 `gorm:"column:ordered_us"`
+	ReadUS    int64
+	UpdatedUS int64
+	OrderedUS int64
 }
 
 func (scopeRow) TableName() string { return "memory_scopes" }

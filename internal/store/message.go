@@ -16,9 +16,9 @@ import (
 type messageRow struct {
 	TeamID    string `gorm:"primaryKey" json:"team_id"`
 	ChannelID string `gorm:"primaryKey" json:"channel_id"`
-	TS        string `gorm:"primaryKey;column:ts" json:"ts"`
-	SentUS    int64  `gorm:"column:sent_us" json:"sent_us"`
-	ThreadTS  string `gorm:"column:thread_ts" json:"thread_ts"`
+	TS        string `gorm:"primaryKey" json:"ts"`
+	SentUS    int64  `json:"sent_us"`
+	ThreadTS  string `json:"thread_ts"`
 	UserID    string `json:"user_id"`
 	BotID     string `json:"bot_id"`
 	Through   string `json:"through"`
@@ -29,7 +29,7 @@ type messageRow struct {
 	Revision  string `json:"revision"`
 	Deleted   bool   `json:"deleted"`
 	Handled   bool   `json:"handled"`
-	StoredUS  int64  `gorm:"column:stored_us" json:"stored_us"`
+	StoredUS  int64  `json:"stored_us"`
 }
 
 func (messageRow) TableName() string { return "messages" }

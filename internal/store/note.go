@@ -23,11 +23,11 @@ type noteRow struct {
 	Step      string
 	TeamID    string
 	ChannelID string
-	TS        string `gorm:"column:ts" json:"ts"`
+	TS        string `json:"ts"`
 	Author    string `json:"author"`
 	Text      string `json:"text"`
 	Permalink string `json:"permalink"`
-	NotedUS   int64  `gorm:"column:noted_us" json:"noted_us"`
+	NotedUS   int64  `json:"noted_us"`
 }
 
 func (noteRow) TableName() string { return "notes" }

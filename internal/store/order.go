@@ -40,12 +40,12 @@ type orderRow struct {
 	ID        string `gorm:"primaryKey"`
 	TeamID    string
 	ChannelID string
-	ThreadTS  string `gorm:"column:thread_ts"`
+	ThreadTS  string
 	Kind      string
 	OrderedBy string
 	Subject   string
-	UntilUS   int64 `gorm:"column:until_us"`
-	OrderedUS int64 `gorm:"column:ordered_us"`
+	UntilUS   int64
+	OrderedUS int64
 }
 
 func (orderRow) TableName() string { return "orders" }
@@ -172,7 +172,7 @@ func (s *Store) Silenced(ctx context.Context, conversations ...chat.Conversation
 
 type silenceRow struct {
 	WorkflowID      string `json:"workflow_id"`
-	SilencedUntilUS int64  `gorm:"column:silenced_until_us" json:"silenced_until_us"`
+	SilencedUntilUS int64  `json:"silenced_until_us"`
 }
 
 // silenceQuery asks for Silences.

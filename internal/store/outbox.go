@@ -102,21 +102,21 @@ type outboxRow struct {
 	Part          int
 	TeamID        string
 	ChannelID     string
-	ThreadTS      string `gorm:"column:thread_ts"`
-	TriggerTS     string `gorm:"column:trigger_ts"`
+	ThreadTS      string
+	TriggerTS     string
 	Text          string
 	State         Delivery
 	Attempts      int
 	FormErrors    int
-	LeasedUntilUS int64  `gorm:"column:leased_until_us"`
-	TriedUS       int64  `gorm:"column:tried_us"`
-	SlotUS        int64  `gorm:"column:slot_us"`
-	SentTS        string `gorm:"column:sent_ts"`
+	LeasedUntilUS int64
+	TriedUS       int64
+	SlotUS        int64
+	SentTS        string
 	Error         string
-	SawUS         int64 `gorm:"column:saw_us"`
+	SawUS         int64
 	Decision      string
 	Epoch         int
-	ReadUS        int64 `gorm:"column:read_us"`
+	ReadUS        int64
 	Proposes      bool
 	Feedback      bool
 	Reaction      string

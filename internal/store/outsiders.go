@@ -17,8 +17,8 @@ type outsiderRow struct {
 	TeamID    string `gorm:"primaryKey"`
 	ChannelID string `gorm:"primaryKey"`
 	UserID    string `gorm:"primaryKey" json:"user_id"`
-	SeenUS    int64  `gorm:"column:seen_us" json:"seen_us"`
-	LeftUS    int64  `gorm:"column:left_us" json:"left_us"`
+	SeenUS    int64  `json:"seen_us"`
+	LeftUS    int64  `json:"left_us"`
 }
 
 func (outsiderRow) TableName() string { return "outsiders" }

@@ -52,17 +52,18 @@ func (s *Store) Page(ctx context.Context, r PageRequest) (page []chat.Message, m
 	if r.Before != "" {
 		before = micros(chat.Time(r.Before))
 	}
+	const shown = "NOT m.deleted AND " + unforgotten + " AND m.sent_us < @before"
 	var rows []messageRow
 	err = runBatch(s.db.WithContext(ctx),
 		query{"SELECT c.channel_id FROM channels c WHERE c.team_id = ? AND c.channel_id = ? AND ? AND NOT (?)",
 			[]any{r.Of.Team, r.Of.Channel, seenFrom(r.Of.Team, r.Here), s.keptFrom(r.Here)}, &seen},
-		query{fmt.Sprintf(`
+		named(`
 			SELECT * FROM (
-				SELECT * FROM (SELECT m.* FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.thread_ts = ? AND NOT m.deleted AND %[2]s AND m.sent_us < ?
-					ORDER BY m.sent_us DESC LIMIT %[1]d) own
-				UNION ALL SELECT m.* FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.ts = ? AND NOT m.deleted AND %[2]s AND m.sent_us < ?
-			) found ORDER BY sent_us DESC LIMIT %[1]d`, r.Limit+1, unforgotten),
-			[]any{r.Of.Team, r.Of.Channel, r.Of.Thread, before, r.Of.Team, r.Of.Channel, r.Of.Thread, before}, &rows},
+				SELECT * FROM (SELECT m.* FROM messages m WHERE m.team_id = @team AND m.channel_id = @channel AND m.thread_ts = @thread AND `+shown+`
+					ORDER BY m.sent_us DESC LIMIT @limit) own
+				UNION ALL SELECT m.* FROM messages m WHERE m.team_id = @team AND m.channel_id = @channel AND m.ts = @thread AND `+shown+`
+			) found ORDER BY sent_us DESC LIMIT @limit`,
+			&rows, place(r.Of), map[string]any{"before": before, "limit": verbatim(r.Limit + 1)}),
 	)
 	switch {
 	case err != nil:

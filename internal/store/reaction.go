@@ -15,11 +15,11 @@ import (
 type reactionRow struct {
 	TeamID    string `gorm:"primaryKey"`
 	ChannelID string `gorm:"primaryKey"`
-	TS        string `gorm:"primaryKey;column:ts" json:"ts"`
+	TS        string `gorm:"primaryKey" json:"ts"`
 	UserID    string `gorm:"primaryKey" json:"user_id"`
 	Name      string `gorm:"primaryKey" json:"name"`
-	AddedUS   int64  `gorm:"column:added_us" json:"added_us"`
-	RemovedUS int64  `gorm:"column:removed_us"`
+	AddedUS   int64  `json:"added_us"`
+	RemovedUS int64
 }
 
 func (reactionRow) TableName() string { return "reactions" }

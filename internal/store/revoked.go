@@ -11,7 +11,7 @@ import (
 type revokedRow struct {
 	Token     string `gorm:"primaryKey"`
 	Cause     string
-	RevokedUS int64 `gorm:"column:revoked_us"`
+	RevokedUS int64
 }
 
 func (revokedRow) TableName() string { return "revoked_tokens" }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
 )
 
@@ -19,6 +20,9 @@ type rowset struct {
 	// arg is the placeholder's value: the rows as a JSON array.
 	arg string
 }
+
+// table is the rows as an argument in a FROM.
+func (r rowset) table() clause.Expr { return clause.Expr{SQL: r.sql, Vars: []any{r.arg}} }
 
 // newRowset reads the columns of T as gorm does. T's json keys are the columns' names.
 func newRowset[T any](db *gorm.DB, rows []T) (rowset, error) {

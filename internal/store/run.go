@@ -10,7 +10,7 @@ import (
 
 type runRow struct {
 	Schedule string `gorm:"primaryKey"`
-	RanUS    int64  `gorm:"column:ran_us"`
+	RanUS    int64
 }
 
 func (runRow) TableName() string { return "runs" }

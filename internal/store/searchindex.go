@@ -20,8 +20,8 @@ type searchRow struct {
 	ID        int64  `gorm:"primaryKey;autoIncrement:false" json:"id"`
 	TeamID    string `json:"team_id"`
 	ChannelID string `json:"channel_id"`
-	TS        string `gorm:"column:ts" json:"ts"`
-	StoredUS  int64  `gorm:"column:stored_us" json:"stored_us"`
+	TS        string `json:"ts"`
+	StoredUS  int64  `json:"stored_us"`
 	Own       bool   `json:"own"`
 	Length    int    `json:"length"`
 	Terms     string `json:"terms"` // separated by spaces

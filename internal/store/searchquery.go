@@ -43,8 +43,8 @@ func (s *Store) find(ctx context.Context, f finding, err error) ([]chat.Found, e
 type foundRow struct {
 	TeamID      string `json:"team_id"`
 	ChannelID   string `json:"channel_id"`
-	TS          string `gorm:"column:ts" json:"ts"`
-	ThreadTS    string `gorm:"column:thread_ts" json:"thread_ts"`
+	TS          string `json:"ts"`
+	ThreadTS    string `json:"thread_ts"`
 	UserID      string `json:"user_id"`
 	BotID       string `json:"bot_id"`
 	Through     string `json:"through"`
@@ -64,13 +64,47 @@ func (r foundRow) found() chat.Found {
 	}.message()}
 }
 
-// findQuery asks for the messages of a search, the best first. It looks for each term separately,
-// newest messages first, so that a common term does not crowd out a rare one. What may be seen is
-// part of every such look, and the limits are part of the statement's text.
+// findMessages looks for each term separately, newest messages first, so that a common term does not crowd out a rare
+// one, and ranks what it finds. @looks finds messages by term: the number of the term, and whether it is one of the
+// common terms, which are looked for lately.
+const findMessages = `
+	WITH visible AS MATERIALIZED (SELECT c.channel_id FROM channels c WHERE c.team_id = @team AND @seen AND NOT @kept),
+	asked AS MATERIALIZED (SELECT q.no, q.found, q.matched, q.known FROM @asked),
+	looked AS MATERIALIZED (@looks),
+	used AS MATERIALIZED (
+		SELECT no FROM asked WHERE found = ''
+		UNION ALL SELECT no FROM (SELECT no FROM looked WHERE NOT lately GROUP BY no ORDER BY COUNT(*), no LIMIT @use) r
+	),
+	hits AS MATERIALIZED (
+		SELECT id, length, terms FROM (
+			SELECT l.*, ROW_NUMBER() OVER (PARTITION BY id ORDER BY lately) AS nth FROM looked l WHERE lately OR no IN (SELECT no FROM used)
+		) n WHERE nth = 1 ORDER BY lately, id DESC LIMIT @newest_matches
+	),
+	matches AS MATERIALIZED (
+		SELECT h.id, h.length, a.no, a.known FROM hits h JOIN asked a ON @matches WHERE a.matched <> '' AND a.no IN (SELECT no FROM used)
+	),
+	counted AS (
+		SELECT id, length / (SELECT mean_length FROM search_state) AS length, CASE WHEN known > found THEN known ELSE found END AS found,
+			(SELECT CAST(messages AS DOUBLE PRECISION) FROM search_state) AS messages
+		FROM (SELECT id, length, known, COUNT(*) OVER (PARTITION BY no) AS found FROM matches) n
+	),
+	best AS (
+		SELECT id, ROUND(CAST(1000000 * SUM(
+			LN(1 + (CASE WHEN messages > found THEN messages - found ELSE 0 END + 0.5) / (found + 0.5)) * (@k1 + 1) / (1 + @k1 * (1 - @b + @b * length))
+		) AS NUMERIC)) AS score
+		FROM counted GROUP BY id ORDER BY 2 DESC, 1 DESC LIMIT @limit
+	)
+	SELECT m.team_id, m.channel_id, m.ts, m.thread_ts, m.user_id, m.bot_id, m.through, m.own, m.name, m.text, m.files, m.revision, COALESCE(c.name, '') AS channel_name
+	FROM best b JOIN search s ON s.id = b.id
+	JOIN messages m ON m.team_id = s.team_id AND m.channel_id = s.channel_id AND m.ts = s.ts AND m.stored_us = s.stored_us AND NOT m.deleted
+	LEFT JOIN channels c ON c.team_id = s.team_id AND c.channel_id = s.channel_id
+	ORDER BY b.score DESC, b.id DESC`
+
+// findable is the condition that a search may find a message s of search, whose channel's visibility is known.
+const findable = `s.team_id = @team AND (s.channel_id IN (SELECT channel_id FROM visible)) IS TRUE AND NOT (s.channel_id = @here AND @except) AND NOT (s.own AND @others)`
+
+// findQuery asks for the messages of a search, the best first. What may be seen is part of every look.
 func (s *Store) findQuery(f finding, into *[]foundRow) (query, error) {
-	except := append([]string{"0"}, f.except...) // gorm writes an empty list as NULL, which would exclude everything
-	visible := clause.Expr{SQL: `s.team_id = ? AND (s.channel_id IN (SELECT channel_id FROM visible)) IS TRUE AND NOT (s.channel_id = ? AND ?) AND NOT (s.own AND ?)`,
-		Vars: []any{f.team, f.here, s.inList("s.ts", except), f.others}}
 	var asked []askedTerm
 	for _, t := range f.sought {
 		asked = append(asked, askedTerm{No: len(asked), Found: s.all(f, t), Matched: s.matched(t)})
@@ -87,79 +121,59 @@ func (s *Store) findQuery(f finding, into *[]foundRow) (query, error) {
 	if err != nil {
 		return query{}, err
 	}
-	looks, args := s.looks(f, asked, common, visible)
-	sql := fmt.Sprintf(`
-		WITH visible AS MATERIALIZED (SELECT c.channel_id FROM channels c WHERE c.team_id = ? AND ? AND NOT ?),
-		asked AS MATERIALIZED (SELECT q.no, q.found, q.matched, q.known FROM %[1]s),
-		looked AS MATERIALIZED (%[2]s),
-		used AS MATERIALIZED (
-			SELECT no FROM asked WHERE found = ''
-			UNION ALL SELECT no FROM (SELECT no FROM looked WHERE NOT lately GROUP BY no ORDER BY COUNT(*), no LIMIT %[3]d) r
-		),
-		hits AS MATERIALIZED (
-			SELECT id, length, terms FROM (
-				SELECT l.*, ROW_NUMBER() OVER (PARTITION BY id ORDER BY lately) AS nth FROM looked l WHERE lately OR no IN (SELECT no FROM used)
-			) n WHERE nth = 1 ORDER BY lately, id DESC LIMIT %[4]d
-		),
-		matches AS MATERIALIZED (
-			SELECT h.id, h.length, a.no, a.known FROM hits h JOIN asked a ON %[5]s WHERE a.matched <> '' AND a.no IN (SELECT no FROM used)
-		),
-		counted AS (
-			SELECT id, length / (SELECT mean_length FROM search_state) AS length, CASE WHEN known > found THEN known ELSE found END AS found,
-				(SELECT CAST(messages AS DOUBLE PRECISION) FROM search_state) AS messages
-			FROM (SELECT id, length, known, COUNT(*) OVER (PARTITION BY no) AS found FROM matches) n
-		),
-		best AS (
-			SELECT id, ROUND(CAST(1000000 * SUM(
-				LN(1 + (CASE WHEN messages > found THEN messages - found ELSE 0 END + 0.5) / (found + 0.5)) * %[6]g / (1 + %[7]g * (%[8]g + %[9]g * length))
-			) AS NUMERIC)) AS score
-			FROM counted GROUP BY id ORDER BY 2 DESC, 1 DESC LIMIT ?
-		)
-		SELECT m.team_id, m.channel_id, m.ts, m.thread_ts, m.user_id, m.bot_id, m.through, m.own, m.name, m.text, m.files, m.revision, COALESCE(c.name, '') AS channel_name
-		FROM best b JOIN search s ON s.id = b.id
-		JOIN messages m ON m.team_id = s.team_id AND m.channel_id = s.channel_id AND m.ts = s.ts AND m.stored_us = s.stored_us AND NOT m.deleted
-		LEFT JOIN channels c ON c.team_id = s.team_id AND c.channel_id = s.channel_id
-		ORDER BY b.score DESC, b.id DESC`,
-		set.sql, looks, f.use, newestMatches, s.matches(), bm25K1+1, bm25K1, 1-bm25B, bm25B)
-	return query{sql, slices.Concat([]any{f.team, seenFrom(f.team, f.here), s.keptFrom(f.here), set.arg}, args,
-		[]any{f.limit}), into}, nil
+	args := map[string]any{
+		"team": f.team, "here": f.here, "seen": seenFrom(f.team, f.here), "kept": s.keptFrom(f.here),
+		// gorm writes an empty list as NULL, which would exclude everything
+		"except": s.inList("s.ts", append([]string{"0"}, f.except...)), "others": f.others,
+		"asked": set.table(), "matches": verbatim(s.matches()), "use": verbatim(f.use), "from": f.from, "to": f.to,
+		"newest_matches": verbatim(newestMatches), "newest_messages": verbatim(newestMessages),
+		"k1": verbatim(bm25K1), "b": verbatim(bm25B), "limit": f.limit, "common": s.any(common),
+	}
+	args["looks"] = s.looks(asked, len(common) > 0, args)
+	return named(findMessages, into, args), nil
 }
 
-// looks is the part of a search that finds messages by term, with its arguments. no is
-// the number of the term. lately marks what was found for common terms.
-func (s *Store) looks(f finding, asked []askedTerm, common []terms.Term, visible clause.Expr) (sql string, args []any) {
+const (
+	// lookForTerms is a search's looks in Postgres. An addition keeps it from reading all ids of a period, which may be
+	// all there are.
+	lookForTerms = `SELECT a.no, h.*, FALSE AS lately FROM asked a CROSS JOIN LATERAL (
+			SELECT s.id, s.length, s.terms FROM search s WHERE s.terms @@ CAST(a.found AS TSQUERY) AND ` + newestInPeriod + `
+		) h WHERE a.found <> ''`
+	lookLately = ` UNION ALL SELECT -1, h.*, TRUE FROM (
+			SELECT s.id, s.length, s.terms FROM (SELECT * FROM search WHERE id <= @to ORDER BY id DESC LIMIT @newest_messages) s
+			WHERE s.terms @@ CAST(@common AS TSQUERY) AND ` + newestInPeriod + `) h`
+	newestInPeriod = "s.id + 0 BETWEEN @from AND @to AND " + findable + " ORDER BY s.id DESC LIMIT @newest_matches"
+
+	// lookForTerm is one look in SQLite, and lookSince its beginning for the common terms.
+	lookForTerm = `SELECT * FROM (
+		SELECT @no AS no, s.id, s.length, s.terms, @lately AS lately FROM search_by_term t CROSS JOIN search s ON s.id = t.rowid
+		WHERE search_by_term MATCH @match AND t.rowid BETWEEN @since AND @to AND ` + findable + ` ORDER BY t.rowid DESC LIMIT @newest_matches)`
+	lookSince = "MAX(@from, (SELECT MIN(id) FROM (SELECT id FROM search WHERE id <= @to ORDER BY id DESC LIMIT @newest_messages)))"
+)
+
+// looks is @looks of findMessages.
+func (s *Store) looks(asked []askedTerm, common bool, args map[string]any) clause.Expression {
 	if s.sqlite == "" {
-		// An addition keeps Postgres from reading all ids of a period, which may be all there are.
-		newest := fmt.Sprintf("s.id + 0 BETWEEN ? AND ? AND ? ORDER BY s.id DESC LIMIT %d", newestMatches)
-		sql = `SELECT a.no, h.*, FALSE AS lately FROM asked a CROSS JOIN LATERAL (
-				SELECT s.id, s.length, s.terms FROM search s WHERE s.terms @@ CAST(a.found AS TSQUERY) AND ` + newest + `
-			) h WHERE a.found <> ''`
-		args = []any{f.from, f.to, visible}
-		if len(common) > 0 {
-			sql += fmt.Sprintf(` UNION ALL SELECT -1, h.*, TRUE FROM (
-				SELECT s.id, s.length, s.terms FROM (SELECT * FROM search WHERE id <= ? ORDER BY id DESC LIMIT %d) s WHERE s.terms @@ CAST(? AS TSQUERY) AND %s) h`, newestMessages, newest)
-			args = append(args, f.to, s.any(common), f.from, f.to, visible)
+		sql := lookForTerms
+		if common {
+			sql += lookLately
 		}
-		return sql, args
+		return clause.NamedExpr{SQL: sql, Vars: []any{args}}
 	}
-	look := func(no int, lately bool, match, since string, sinceArgs ...any) string {
-		args = append(append(append(args, match), sinceArgs...), f.to, visible)
-		return fmt.Sprintf(`SELECT * FROM (
-			SELECT %d AS no, s.id, s.length, s.terms, %t AS lately FROM search_by_term t CROSS JOIN search s ON s.id = t.rowid
-			WHERE search_by_term MATCH ? AND t.rowid BETWEEN %s AND ? AND ? ORDER BY t.rowid DESC LIMIT %d)`, no, lately, since, newestMatches)
+	var looks []any
+	look := func(no int, lately bool, match string, since any) {
+		looks = append(looks, clause.NamedExpr{SQL: lookForTerm, Vars: []any{args, map[string]any{
+			"no": verbatim(no), "lately": verbatim(lately), "match": match, "since": since}}})
 	}
-	var all []string
 	for _, a := range asked {
 		if a.Found != "" {
-			all = append(all, look(a.No, false, a.Found, "?", f.from))
+			look(a.No, false, a.Found, args["from"])
 		}
 	}
-	if len(common) > 0 {
-		since := fmt.Sprintf("MAX(?, (SELECT MIN(id) FROM (SELECT id FROM search WHERE id <= ? ORDER BY id DESC "+
-			"LIMIT %d)))", newestMessages)
-		all = append(all, look(-1, true, s.any(common), since, f.from, f.to))
+	if common {
+		look(-1, true, args["common"].(string), clause.NamedExpr{SQL: lookSince, Vars: []any{args}})
 	}
-	return strings.Join(all, " UNION ALL "), args
+	return clause.Expr{SQL: strings.Join(slices.Repeat([]string{"?"}, len(looks)), " UNION ALL "), Vars: looks}
 }
 
 // all is the full-text query for messages that have all of some terms and match a search's

@@ -35,9 +35,9 @@ type snapshotRow struct {
 	ChannelID     string
 	Messages      string
 	Notes         string
-	ReadUS        int64 `gorm:"column:read_us"`
-	StoredUS      int64 `gorm:"column:stored_us"`
-	LeasedUntilUS int64 `gorm:"column:leased_until_us"`
+	ReadUS        int64
+	StoredUS      int64
+	LeasedUntilUS int64
 	LeasedBy      string
 	Attempts      int
 	Data          []byte

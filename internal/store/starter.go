@@ -10,7 +10,7 @@ import (
 
 type starterRow struct {
 	ID      string `gorm:"primaryKey"`
-	BeatUS  int64  `gorm:"column:beat_us"`
+	BeatUS  int64
 	Settled bool
 }
 

@@ -32,9 +32,9 @@ type Step struct {
 	ID        string `gorm:"primaryKey" json:"id"`
 	TeamID    string `json:"team_id"`
 	ChannelID string `json:"channel_id"`
-	ThreadTS  string `gorm:"column:thread_ts" json:"thread_ts"`
+	ThreadTS  string `json:"thread_ts"`
 	// TriggerTS is the ts of the message that is answered.
-	TriggerTS string `gorm:"column:trigger_ts" json:"trigger_ts"`
+	TriggerTS string `json:"trigger_ts"`
 	Decision  string `json:"decision"`
 	Round     int    `json:"round"`
 	// Position is its place in the turn, from 0.
@@ -48,10 +48,10 @@ type Step struct {
 	Output   string `json:"output"`
 	Failed   bool   `json:"failed"`
 	Attempts int    `json:"attempts"`
-	StoredUS int64  `gorm:"column:stored_us" json:"stored_us"`
+	StoredUS int64  `json:"stored_us"`
 	// BeganUS is when the first attempt began, 0 if none has.
-	BeganUS int64 `gorm:"column:began_us" json:"began_us"`
-	EndedUS int64 `gorm:"column:ended_us" json:"ended_us"`
+	BeganUS int64 `json:"began_us"`
+	EndedUS int64 `json:"ended_us"`
 	// Proposal is what SaveTurn saves with a step in StepProposed: Asker, Server, Idempotent and LapsesUS
 	// of it. It is not read.
 	Proposal *Proposal `gorm:"-" json:"-"`
@@ -196,7 +196,7 @@ type quoteRow struct {
 	StepID    string `gorm:"primaryKey"`
 	TeamID    string
 	ChannelID string `gorm:"primaryKey"`
-	TS        string `gorm:"primaryKey;column:ts"`
+	TS        string `gorm:"primaryKey"`
 }
 
 func (quoteRow) TableName() string { return "quotes" }

@@ -11,7 +11,7 @@ type StepFile struct {
 	StepID   string `gorm:"primaryKey"`
 	Position int    `gorm:"primaryKey;autoIncrement:false"` // from 0
 	Name     string
-	MIME     string `gorm:"column:mime"`
+	MIME     string
 	Data     []byte
 }
 

@@ -28,8 +28,8 @@ type Turn struct {
 	Opaque    string
 	TokensIn  int
 	TokensOut int
-	ReadUS    int64 `gorm:"column:read_us"`
-	MadeUS    int64 `gorm:"column:made_us"`
+	ReadUS    int64
+	MadeUS    int64
 	// Steps are its calls, in order.
 	Steps []Step `gorm:"-"`
 }

@@ -17,7 +17,7 @@ type writerRow struct {
 	TeamID    string `gorm:"primaryKey"`
 	UserID    string `gorm:"primaryKey"`
 	ChannelID string `gorm:"primaryKey"`
-	SinceUS   int64  `gorm:"column:since_us"`
+	SinceUS   int64
 }
 
 func (writerRow) TableName() string { return "writers" }
