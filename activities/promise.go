@@ -81,18 +81,8 @@ func (a *Activities) checkPromise(ctx context.Context, in CheckInput) (CheckOutp
 	if err != nil {
 		return CheckOutput{}, err
 	}
-	if d := known.Decision; d != nil { // an earlier attempt's
-		switch {
-		case d.Reason == promiseReason:
-			return CheckOutput{Result: conversation.CheckPlain}, nil
-		case d.Outcome != conversation.Silent:
-			return CheckOutput{Result: conversation.CheckKeep}, nil
-		case d.Rule == "":
-			return CheckOutput{Result: conversation.CheckRelease}, nil
-		case d.Rule == string(conversation.RuleModeOff):
-			return CheckOutput{Result: conversation.CheckCancel, By: d.Rule}, nil
-		}
-		return CheckOutput{Result: conversation.CheckSkip, By: d.Rule}, nil
+	if d := known.Decision; d != nil {
+		return checkedBefore(*d), nil
 	}
 	if known.Trigger != nil && known.Trigger.Deleted {
 		return CheckOutput{Result: conversation.CheckWithdraw}, nil
@@ -143,6 +133,21 @@ func (a *Activities) checkPromise(ctx context.Context, in CheckInput) (CheckOutp
 	}
 	failpoint.Here("promise: checked")
 	return out, a.Store.Decide(ctx, d)
+}
+
+// checkedBefore is what an earlier attempt, whose result was lost, has decided.
+func checkedBefore(d store.Decision) CheckOutput {
+	switch {
+	case d.Reason == promiseReason:
+		return CheckOutput{Result: conversation.CheckPlain}
+	case d.Outcome != conversation.Silent:
+		return CheckOutput{Result: conversation.CheckKeep}
+	case d.Rule == "":
+		return CheckOutput{Result: conversation.CheckRelease}
+	case d.Rule == string(conversation.RuleModeOff):
+		return CheckOutput{Result: conversation.CheckCancel, By: d.Rule}
+	}
+	return CheckOutput{Result: conversation.CheckSkip, By: d.Rule}
 }
 
 // promiseSilenced records that a rule ends a promise, or a time of it.

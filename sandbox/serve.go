@@ -57,8 +57,7 @@ type system struct {
 // it removes at the end.
 func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 	s := &system{namespace: namespace, say: func(format string, args ...any) {
-		_,
-			_ = fmt.Fprintf(stdout, format+"\n", args...)
+		_, _ = fmt.Fprintf(stdout, format+"\n", args...)
 	}}
 	if s.dir, err = os.MkdirTemp("", "myao-sandbox-"); err != nil {
 		return err
@@ -120,22 +119,27 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 	run := func(c *child) { group.Go(func() error { return c.supervise(ctx) }) }
 	run(s.temporal(temporalPath))
 	group.Go(func() error {
-		if err := awaitTemporal(ctx, s.server); err != nil {
-			return err
-		}
-		run(s.worker)
-		run(s.child("starter", filepath.Join(o.bin, "starter"), "--config", s.config))
-		if err := awaitReady(ctx, "http://"+s.ports.door+"/readyz"); err != nil {
-			return err
-		}
-		s.say("%s", s.banner(listener.Addr().String(), thinks.says, o.bin))
-		return s.openMind(ctx)
+		return s.start(ctx, run, o.bin, s.banner(listener.Addr().String(), thinks.says, o.bin))
 	})
 	err = group.Wait()
 	if s.db != nil {
 		err = errors.Join(err, s.db.Close()) // only after all users of the database have ended
 	}
 	return err
+}
+
+// start runs the worker and the starter once Temporal answers, and says so by a banner once they do.
+func (s *system) start(ctx context.Context, run func(*child), bin, banner string) error {
+	if err := awaitTemporal(ctx, s.server); err != nil {
+		return err
+	}
+	run(s.worker)
+	run(s.child("starter", filepath.Join(bin, "starter"), "--config", s.config))
+	if err := awaitReady(ctx, "http://"+s.ports.door+"/readyz"); err != nil {
+		return err
+	}
+	s.say("%s", banner)
+	return s.openMind(ctx)
 }
 
 // tapOf is the variable by which a worker reports its calls of models to what serves the listener.

@@ -134,7 +134,8 @@ func (s *splitter) line(from int) []rune {
 
 // choose returns the best cut that leaves a part of at most room runes. It cuts at the end if that is one.
 func (s *splitter) choose(room int) cut {
-	var paragraph, line, word, codeLine, codeWord, hard, caption cut
+	var c cuts
+	var caption cut
 	f, t, l := s.open, s.table, s.lists
 	opened := 0            // where f was opened, if in this part
 	said := false          // this part has text
@@ -167,11 +168,11 @@ func (s *splitter) choose(room int) cut {
 		switch {
 		case torn:
 		case f.marker == "" && said && blankBefore:
-			paragraph, line = before, before
+			c.paragraph, c.line = before, before
 		case f.marker == "" && said:
-			line = before
+			c.line = before
 		case f.marker != "" && coded && start+len(f.closing()) <= room: // the closing line replaces the line break
-			codeLine = before
+			c.codeLine = before
 		}
 		after, isFence := f.after(string(text), s.limit)
 		most := room
@@ -179,16 +180,16 @@ func (s *splitter) choose(room int) cut {
 			most -= 1 + len(f.closing())
 		}
 		if most = min(end, most); most > start {
-			hard = cut{start + whole(text, most-start), f, before.t, l}
+			c.hard = cut{start + whole(text, most-start), f, before.t, l}
 			at := 0
 			if !isFence {
 				at = wordEnd(text, most-start)
 			}
 			switch {
 			case at > 0 && f.marker == "":
-				word = cut{start + at, f, before.t, l}
+				c.word = cut{start + at, f, before.t, l}
 			case at > len(f.prefix):
-				codeWord = cut{start + at, f, before.t, l}
+				c.codeWord = cut{start + at, f, before.t, l}
 			}
 		}
 		switch blankBefore = strings.TrimSpace(string(text)) == ""; {
@@ -200,38 +201,45 @@ func (s *splitter) choose(room int) cut {
 		}
 		if isFence {
 			opened, coded = start, false
-			codeLine, codeWord = cut{}, cut{}
+			c.codeLine, c.codeWord = cut{}, cut{}
 		}
 		f, start = after, end
 	}
 	if len(s.rest) <= room {
 		return cut{at: len(s.rest)}
 	}
+	return s.best(c, room, f, opened)
+}
 
+// cuts are the last places of each kind at which a part may end.
+type cuts struct{ paragraph, line, word, codeLine, codeWord, hard cut }
+
+// best is the best of some places for a part of at most room bytes, which ends in fence f, opened at a place.
+func (s *splitter) best(c cuts, room int, f fence, opened int) cut {
 	quarter := room / 4
 	switch {
-	case paragraph.at > 0 && paragraph.at >= quarter:
-		return paragraph
-	case line.at > 0 && (line.at >= quarter || line.t.head != ""):
-		return line
+	case c.paragraph.at > 0 && c.paragraph.at >= quarter:
+		return c.paragraph
+	case c.line.at > 0 && (c.line.at >= quarter || c.line.t.head != ""):
+		return c.line
 	case f.marker != "":
-		if line.at > 0 && line.at == opened && s.fits(opened) {
-			return line
+		if c.line.at > 0 && c.line.at == opened && s.fits(opened) {
+			return c.line
 		}
-		for _, c := range []cut{codeLine, codeWord, line, word} {
-			if c.at > 0 {
-				return c
+		for _, at := range []cut{c.codeLine, c.codeWord, c.line, c.word} {
+			if at.at > 0 {
+				return at
 			}
 		}
 	default:
-		if line.at > word.at {
-			return line
+		if c.line.at > c.word.at {
+			return c.line
 		}
-		if word.at > 0 {
-			return word
+		if c.word.at > 0 {
+			return c.word
 		}
 	}
-	return hard
+	return c.hard
 }
 
 // fits reports whether the fence that opens at start is short enough for one part.

@@ -122,61 +122,80 @@ const maxStoreDelay = time.Minute
 
 // Facts reads what is known before a model is asked.
 func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
-	c := m.Conversation
-	var decisions []Decision
-	var parts []struct {
+	var rows factRows
+	if err := runBatch(s.db.WithContext(ctx), rows.queries(m)...); err != nil {
+		return Facts{}, fmt.Errorf("read what is known of message %s in %s: %w", m.Trigger, m.Conversation.ID(), err)
+	}
+	f := rows.facts(m)
+	if f.Trigger != nil && f.Trigger.Through != "" {
+		if err := s.readThroughApps(ctx, m.Conversation, &f); err != nil {
+			return Facts{}, fmt.Errorf("read answers to messages through apps in %s: %w", m.Conversation.Channel, err)
+		}
+	}
+	return f, nil
+}
+
+// factRows are the rows of Facts, one list a query.
+type factRows struct {
+	decisions []Decision
+	parts     []struct {
 		Attempts int      `json:"attempts"`
 		State    Delivery `json:"state"`
 		Outdated bool     `json:"outdated"`
 		Decision string   `json:"decision"`
 	}
-	var silent []silenceRow
-	var since []struct {
+	silent []silenceRow
+	since  []struct {
 		ID string `json:"id"`
 	}
-	var cost []Spending
-	var tail []authorRow
-	var wanted []messageRow
-	var saw []struct {
+	cost   []Spending
+	tail   []authorRow
+	wanted []messageRow
+	saw    []struct {
 		SawUS int64 `json:"saw_us"`
 	}
-	var names []struct {
+	names []struct {
 		Name string `json:"name"`
 		readersRow
 	}
-	var newReplies []authorRow
-	var stopped []struct {
+	newReplies []authorRow
+	stopped    []struct {
 		ID string `json:"id"`
 	}
-	var steps []struct {
+	steps []struct {
 		ID    string    `json:"id"`
 		Tool  string    `json:"tool"`
 		State StepState `json:"state"`
 	}
+	zones []struct {
+		TimeZone string `json:"time_zone"`
+	}
+}
+
+// queries are the queries for a request.
+func (r *factRows) queries(m FactsRequest) []query {
+	c := m.Conversation
 	queries := []query{
-		{"SELECT * FROM decisions WHERE key = ?", []any{m.Decision}, &decisions},
+		{"SELECT * FROM decisions WHERE key = ?", []any{m.Decision}, &r.decisions},
 		{"SELECT attempts, state, " + outdated + " AS outdated, decision FROM outbox WHERE reply = ? ORDER BY part",
-			[]any{m.Reply}, &parts},
-		silenceQuery([]chat.Conversation{c}, &silent),
-		tailQuery(c, &tail),
+			[]any{m.Reply}, &r.parts},
+		silenceQuery([]chat.Conversation{c}, &r.silent),
+		tailQuery(c, &r.tail),
 		{"SELECT * FROM messages WHERE team_id = ? AND channel_id = ? AND ts IN ?",
-			[]any{c.Team, c.Channel, padded(m.Pending, m.Trigger)}, &wanted},
+			[]any{c.Team, c.Channel, padded(m.Pending, m.Trigger)}, &r.wanted},
 		// The condition sent_ts <> '' matches the index, which has only sent parts.
 		named("SELECT saw_us FROM outbox WHERE team_id = @team AND channel_id = @channel AND sent_ts <> '' AND sent_ts = "+
-			"COALESCE((SELECT m.ts"+fromConversation+" LIMIT 1), @thread)", &saw, place(c)),
+			"COALESCE((SELECT m.ts"+fromConversation+" LIMIT 1), @thread)", &r.saw, place(c)),
 		{"SELECT COALESCE((SELECT name FROM channels WHERE team_id = ? AND channel_id = ?), '') AS name, ?",
-			[]any{c.Team, c.Channel, readersOf(c.Team, c.Channel)}, &names},
+			[]any{c.Team, c.Channel, readersOf(c.Team, c.Channel)}, &r.names},
 		{`SELECT v.workflow_id AS id FROM conversations v WHERE v.workflow_id = ? AND v.stopped_us > 0
-			AND NOT EXISTS (SELECT 1 FROM changes c WHERE c.workflow_id = v.workflow_id AND c.mention AND c.stored_us > v.stopped_us)`, []any{c.ID()}, &stopped},
-	}
-	var zones []struct {
-		TimeZone string `json:"time_zone"`
+			AND NOT EXISTS (SELECT 1 FROM changes c WHERE c.workflow_id = v.workflow_id AND c.mention AND c.stored_us > v.stopped_us)`, []any{c.ID()}, &r.stopped},
 	}
 	if m.Looks {
 		queries = append(queries, query{`SELECT time_zone FROM users WHERE team_id = ? AND user_id = (SELECT user_id FROM messages WHERE team_id = ? AND channel_id = ? AND ts = ?)`,
-			[]any{c.Team, c.Team, c.Channel, m.Trigger}, &zones})
+			[]any{c.Team, c.Team, c.Channel, m.Trigger}, &r.zones})
 		queries = append(queries, query{"SELECT id, tool, state FROM steps WHERE decision = ? AND round = ? ORDER BY " +
-			"position", []any{m.Decision, m.Round}, &steps})
+			"position", []any{m.Decision, m.Round}, &r.steps})
 	}
 	if m.Held {
 		above := []string{"", c.Channel}
@@ -185,10 +204,10 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 		}
 		queries = append(queries, query{`
 			SELECT id FROM orders WHERE team_id = ? AND channel_id IN ? AND thread_ts = '' AND kind IN ('mute', 'snooze')
-				AND ordered_us > (SELECT decided_us FROM decisions WHERE key = ? AND should_respond) LIMIT 1`, []any{c.Team, above, m.Decision}, &since})
+				AND ordered_us > (SELECT decided_us FROM decisions WHERE key = ? AND should_respond) LIMIT 1`, []any{c.Team, above, m.Decision}, &r.since})
 	}
 	if !m.Since.IsZero() {
-		queries = append(queries, spentQuery(c.Team, c.Channel, m.Since, &cost))
+		queries = append(queries, spentQuery(c.Team, c.Channel, m.Since, &r.cost))
 	}
 	if m.Oldest != "" {
 		const read = "(SELECT read_us FROM decisions WHERE key = ?)"
@@ -198,35 +217,38 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 				AND stored_us > ` + read + ` AND sent_us > ` + read + ` - ?
 			ORDER BY thread_ts DESC, sent_us DESC LIMIT 1`,
 			[]any{c.Team, c.Channel, m.Oldest, m.Trigger, m.Decision, m.Decision, maxStoreDelay.Microseconds()},
-			&newReplies})
+			&r.newReplies})
 	}
-	if err := runBatch(s.db.WithContext(ctx), queries...); err != nil {
-		return Facts{}, fmt.Errorf("read what is known of message %s in %s: %w", m.Trigger, c.ID(), err)
-	}
-	silenced := silences(silent)
+	return queries
+}
+
+// facts are the facts that the rows tell.
+func (r *factRows) facts(m FactsRequest) Facts {
+	c := m.Conversation
+	silenced := silences(r.silent)
 	f := Facts{
-		SilencedUntil: silenced.Until(c), MutedUntil: silenced.Everywhere(c.Team), Silenced: len(since) > 0,
-		Tail: make([]chat.Message, len(tail)),
+		SilencedUntil: silenced.Until(c), MutedUntil: silenced.Everywhere(c.Team), Silenced: len(r.since) > 0,
+		Tail: make([]chat.Message, len(r.tail)),
 	}
-	for i, r := range tail {
-		f.Tail[i] = r.message(c)
+	for i, row := range r.tail {
+		f.Tail[i] = row.message(c)
 	}
 	slices.SortFunc(f.Tail, func(a, b chat.Message) int { return chat.CompareTS(a.TS, b.TS) })
-	f.Calls, f.Tokens = first(cost).Calls, first(cost).Tokens
-	f.Saw, f.ChannelName = instantOrZero(first(saw).SawUS), first(names).Name
-	f.Readers, f.AuthorZone = first(names).readers(), first(zones).TimeZone
-	f.Stopped = len(stopped) > 0
-	for _, st := range steps {
+	f.Calls, f.Tokens = first(r.cost).Calls, first(r.cost).Tokens
+	f.Saw, f.ChannelName = instantOrZero(first(r.saw).SawUS), first(r.names).Name
+	f.Readers, f.AuthorZone = first(r.names).readers(), first(r.zones).TimeZone
+	f.Stopped = len(r.stopped) > 0
+	for _, st := range r.steps {
 		f.Steps = append(f.Steps, Step{ID: st.ID, Tool: st.Tool, State: st.State})
 	}
-	f.ComposedBy, f.NewThreadReply = first(parts).Decision, first(newReplies).TS
-	for _, p := range parts {
-		f.Begun = f.Begun || p.State != Composed || p.Attempts > 0 && !parts[0].Outdated
+	f.ComposedBy, f.NewThreadReply = first(r.parts).Decision, first(r.newReplies).TS
+	for _, p := range r.parts {
+		f.Begun = f.Begun || p.State != Composed || p.Attempts > 0 && !r.parts[0].Outdated
 	}
-	if len(decisions) > 0 {
-		f.Decision = &decisions[0]
+	if len(r.decisions) > 0 {
+		f.Decision = &r.decisions[0]
 	}
-	for _, w := range messages(wanted) {
+	for _, w := range messages(r.wanted) {
 		if w.TS == m.Trigger {
 			f.Trigger = &w
 		}
@@ -235,12 +257,7 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 		}
 	}
 	slices.SortFunc(f.Pending, func(a, b chat.Message) int { return chat.CompareTS(a.TS, b.TS) })
-	if f.Trigger != nil && f.Trigger.Through != "" {
-		if err := s.readThroughApps(ctx, c, &f); err != nil {
-			return Facts{}, fmt.Errorf("read answers to messages through apps in %s: %w", c.Channel, err)
-		}
-	}
-	return f, nil
+	return f
 }
 
 // readThroughApps reads what tells whether an app answers the bot in a person's name: ThroughApps, and what came at the

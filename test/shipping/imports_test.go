@@ -2,6 +2,7 @@ package shipping
 
 import (
 	"fmt"
+	"go/ast"
 	"go/parser"
 	"go/scanner"
 	"go/token"
@@ -166,6 +167,27 @@ func TestLinesEndBeforeColumn120(t *testing.T) {
 		for i, line := range strings.Split(strings.ReplaceAll(string(bare), "\x00", ""), "\n") {
 			if columns := utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    ")); columns > maxColumns {
 				t.Errorf("%s:%d: %d columns; break it before column %d", name, i+1, columns, maxColumns)
+			}
+		}
+	})
+}
+
+// maxFunction is how many lines a function may have, its signature among them.
+const maxFunction = 80
+
+func TestFunctionsAreShort(t *testing.T) {
+	t.Parallel()
+	programFiles(t, os.DirFS("../.."), func(name string, text []byte) {
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, name, text, 0)
+		testserver.Must(t, err)
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || strings.HasPrefix(name, "test/") {
+				continue
+			}
+			if n := files.Position(f.End()).Line - files.Position(f.Pos()).Line + 1; n > maxFunction {
+				t.Errorf("%s: %s has %d lines; split it before %d", name, f.Name.Name, n, maxFunction)
 			}
 		}
 	})

@@ -12,6 +12,62 @@ import (
 // checkTemplates renders all templates with everything set, in a channel and in a direct message, and
 // with nothing set. A broken template is found at the start and not at the first reply.
 func (r *Renderer) checkTemplates(faults *Faults) {
+	contexts, options := exampleContexts(), exampleOptions()
+	alone := options
+	alone.PictureShown, alone.Features, alone.LastVerdict = false, &conversation.Features{Pending: 1, SinceOwn: -1}, nil
+	names := []string{"response.tmpl", "response_user.tmpl", "judgment.tmpl", "judgment_user.tmpl", "second_look.tmpl",
+		"second_look_user.tmpl", "promise.tmpl", "promise_user.tmpl", "promised.tmpl", "fault.tmpl", "memory_user.tmpl"}
+	for _, kind := range memoryKinds {
+		names = append(names, string(kind)+".tmpl")
+	}
+	for _, c := range contexts {
+		for _, o := range []Options{options, alone, {}} {
+			v := r.view(c, o)
+			for _, name := range names {
+				text, err := r.render(name, v)
+				if err == nil && text == "" {
+					err = fmt.Errorf("prompt template %s: renders to an empty text, but a model needs one",
+						r.path(name))
+				}
+				faults.add(err)
+			}
+		}
+	}
+	r.checkParts(faults, *options.Promise)
+}
+
+// checkParts renders what stands in other prompts, or is posted.
+func (r *Renderer) checkParts(faults *Faults, promise Promise) {
+	found := Options{LookedUp: []LookedUp{{Tool: "x", Input: "{}", Text: "x"}, {Tool: "x", Text: "x", Failed: true}}}
+	_, err := r.render("looked_up.tmpl", r.lookedUp(found))
+	faults.add(err)
+	_, err = r.render("acted.tmpl", r.acted(Acted{LookedUp: LookedUp{Tool: "x", Input: "{}", Text: "x"}}, 0))
+	faults.add(err)
+	for _, name := range []string{"react.tmpl", "judgment_react.tmpl"} {
+		_, err = r.render(name, []string{"x", "y"})
+		faults.add(err)
+	}
+	for _, p := range []Promise{{What: "x"}, promise} {
+		_, err = r.render("kept.tmpl", r.promiseView(&p, nil))
+		faults.add(err)
+	}
+	text, err := r.Unseen([]string{"x", "y"})
+	if err == nil && text == "" {
+		err = fmt.Errorf("prompt template %s: renders to an empty text", r.path("unseen.tmpl"))
+	}
+	faults.add(err)
+	for _, n := range []Notice{Unanswered, OverBudget, Stopped, TooLate, ActedDone, ActedFailed, ActedUnknown} {
+		text, err := r.render(string(n), nil)
+		if err == nil && text == "" {
+			err = fmt.Errorf("prompt template %s: the notice %q is empty", r.path(n.file()), n)
+		}
+		faults.add(err)
+		r.notices[n] = text
+	}
+}
+
+// exampleContexts are contexts that have, together, all that a template may show.
+func exampleContexts() []chat.Context {
 	said := []chat.Message{
 		{TS: "1.000000", UserID: "U1", Name: "a", Text: "x", Files: []chat.File{{Name: "x"}},
 			Reactions: []chat.Reaction{{Name: "x", UserID: "U2"}}},
@@ -46,6 +102,11 @@ func (r *Renderer) checkTemplates(faults *Faults) {
 		unknown.Conversation.Omitted = 0
 		contexts = append(contexts, full, inThread, unread, unknown)
 	}
+	return contexts
+}
+
+// exampleOptions has all that a template may show.
+func exampleOptions() Options {
 	options := Options{Now: chat.Time("5.000000"), AgentPrompt: "x", MaxDelaySeconds: 600, BareMention: true,
 		AnswerTS: "1.000000", Draft: "x", Promise: &Promise{Asker: "U1", What: "x", Unless: "x", Every: "day"},
 		FilesText: "x", PictureAlone: true, PictureShown: true, Fault: "x", MaxTokens: 300, WindowHours: 24}
@@ -56,52 +117,7 @@ func (r *Renderer) checkTemplates(faults *Faults) {
 		MentionsOthers: true, NamesBot: true, NamesOther: true,
 		Acknowledgement: true, Claimed: true, AnsweredInThread: true,
 	}
-	alone := options
-	alone.PictureShown, alone.Features, alone.LastVerdict = false, &conversation.Features{Pending: 1, SinceOwn: -1}, nil
-	names := []string{"response.tmpl", "response_user.tmpl", "judgment.tmpl", "judgment_user.tmpl", "second_look.tmpl",
-		"second_look_user.tmpl", "promise.tmpl", "promise_user.tmpl", "promised.tmpl", "fault.tmpl", "memory_user.tmpl"}
-	for _, kind := range memoryKinds {
-		names = append(names, string(kind)+".tmpl")
-	}
-	for _, c := range contexts {
-		for _, o := range []Options{options, alone, {}} {
-			v := r.view(c, o)
-			for _, name := range names {
-				text, err := r.render(name, v)
-				if err == nil && text == "" {
-					err = fmt.Errorf("prompt template %s: renders to an empty text, but a model needs one",
-						r.path(name))
-				}
-				faults.add(err)
-			}
-		}
-	}
-	found := Options{LookedUp: []LookedUp{{Tool: "x", Input: "{}", Text: "x"}, {Tool: "x", Text: "x", Failed: true}}}
-	_, err := r.render("looked_up.tmpl", r.lookedUp(found))
-	faults.add(err)
-	_, err = r.render("acted.tmpl", r.acted(Acted{LookedUp: LookedUp{Tool: "x", Input: "{}", Text: "x"}}, 0))
-	faults.add(err)
-	for _, name := range []string{"react.tmpl", "judgment_react.tmpl"} {
-		_, err = r.render(name, []string{"x", "y"})
-		faults.add(err)
-	}
-	for _, p := range []Promise{{What: "x"}, *options.Promise} {
-		_, err = r.render("kept.tmpl", r.promiseView(&p, nil))
-		faults.add(err)
-	}
-	text, err := r.Unseen([]string{"x", "y"})
-	if err == nil && text == "" {
-		err = fmt.Errorf("prompt template %s: renders to an empty text", r.path("unseen.tmpl"))
-	}
-	faults.add(err)
-	for _, n := range []Notice{Unanswered, OverBudget, Stopped, TooLate, ActedDone, ActedFailed, ActedUnknown} {
-		text, err := r.render(string(n), nil)
-		if err == nil && text == "" {
-			err = fmt.Errorf("prompt template %s: the notice %q is empty", r.path(n.file()), n)
-		}
-		faults.add(err)
-		r.notices[n] = text
-	}
+	return options
 }
 
 // file is the template file that defines a notice.

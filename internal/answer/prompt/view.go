@@ -163,22 +163,7 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 	v.Promise = r.promiseView(o.Promise, n.users)
 	v.Persona.Name = n.persona
 	v.Persona.Prompt = c.Persona.SystemPrompt
-	v.Workspace.LongTerm = r.guard.text(c.WorkspaceLongTerm)
-	v.Workspace.ShortTerm = r.guard.text(c.WorkspaceShortTerm)
-	for _, m := range c.Channels {
-		channel := channelView{LongTerm: r.guard.text(m.LongTerm), ShortTerm: r.guard.text(m.ShortTerm),
-			Direct: isDirect(m.ChannelID)}
-		if !channel.Direct {
-			channel.Name = pickName("", m.ChannelName, m.ChannelID)
-			v.Channels = append(v.Channels, channel)
-		}
-		if channel.LongTerm != "" || channel.ShortTerm != "" {
-			v.ChannelMemories = append(v.ChannelMemories, channel)
-		}
-		if m.ChannelID == c.Conversation.ChannelID {
-			v.Here = channel
-		}
-	}
+	r.remembered(&v, c)
 	for _, note := range c.Notes {
 		v.Notes = append(v.Notes, noteView{
 			note.ID, note.Noted.In(r.location).Format(dateLayout),
@@ -188,15 +173,6 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 	}
 	if len(c.Found) > 0 {
 		v.Found = r.Found(c.Found, c.Persona, o, nil)
-	}
-	for _, ts := range sortedTS(c.ThreadMemories) {
-		text := r.guard.text(c.ThreadMemories[ts])
-		if text != "" {
-			v.Summaries = append(v.Summaries, summaryView{cleanName(ts), text})
-		}
-		if ts == c.TargetThread {
-			v.Summary = text
-		}
 	}
 	for _, ts := range sortedTS(c.Conversation.Threads) {
 		if ts == c.TargetThread {
@@ -213,6 +189,35 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 	v.Target.Messages = r.targetMessages(c, n, o)
 	v.Asked = askedMessage(v.Target.Messages, o.AnswerTS)
 	return v
+}
+
+// remembered adds the memories of a context to its view.
+func (r *Renderer) remembered(v *view, c chat.Context) {
+	v.Workspace.LongTerm = r.guard.text(c.WorkspaceLongTerm)
+	v.Workspace.ShortTerm = r.guard.text(c.WorkspaceShortTerm)
+	for _, m := range c.Channels {
+		channel := channelView{LongTerm: r.guard.text(m.LongTerm), ShortTerm: r.guard.text(m.ShortTerm),
+			Direct: isDirect(m.ChannelID)}
+		if !channel.Direct {
+			channel.Name = pickName("", m.ChannelName, m.ChannelID)
+			v.Channels = append(v.Channels, channel)
+		}
+		if channel.LongTerm != "" || channel.ShortTerm != "" {
+			v.ChannelMemories = append(v.ChannelMemories, channel)
+		}
+		if m.ChannelID == c.Conversation.ChannelID {
+			v.Here = channel
+		}
+	}
+	for _, ts := range sortedTS(c.ThreadMemories) {
+		text := r.guard.text(c.ThreadMemories[ts])
+		if text != "" {
+			v.Summaries = append(v.Summaries, summaryView{cleanName(ts), text})
+		}
+		if ts == c.TargetThread {
+			v.Summary = text
+		}
+	}
 }
 
 func isDirect(channel string) bool { return chat.Conversation{Channel: channel}.Direct() }
