@@ -1,5 +1,13 @@
 package chat
 
+import "strings"
+
+// ServerSeparator stands between the names of an MCP server and of its tool.
+const ServerSeparator = "__"
+
+// OfServer reports whether a tool's name is that of one of an MCP server.
+func OfServer(tool string) bool { return strings.Contains(tool, ServerSeparator) }
+
 // Tool is what everybody but its own code needs to know of a tool that a model may call before it answers. Its texts
 // are translated by package words.
 type Tool struct {

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"myao/internal/chat"
 )
 
 // MCP is the access to programs that have tools for the model, by the Model Context Protocol
@@ -53,9 +55,6 @@ func (s MCPServer) In(f ChannelFacts) bool {
 	})
 }
 
-// mcpSeparator stands between the names of a server and of its tool.
-const mcpSeparator = "__"
-
 var mcpName = regexp.MustCompile(`^[a-z0-9]+([-_][a-z0-9]+)*$`)
 
 func (m MCP) validate(f *faults) {
@@ -92,7 +91,7 @@ func (m MCP) validate(f *faults) {
 
 // toolOfServer reports whether a name is that of a tool of a configured server.
 func (m MCP) toolOfServer(name string) bool {
-	server, tool, ok := strings.Cut(name, mcpSeparator)
+	server, tool, ok := strings.Cut(name, chat.ServerSeparator)
 	_, known := m.Servers[server]
 	return ok && known && tool != ""
 }

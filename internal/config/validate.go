@@ -69,7 +69,7 @@ func (c *Config) validate(f *faults) {
 			if !slices.Contains(chat.ToolNames(), name) && !c.MCP.toolOfServer(name) {
 				f.add(fmt.Sprintf("channels.%s.tools[%d]", key, i), name,
 					"must be one of %s, or SERVER%sTOOL of one of mcp.servers", strings.Join(chat.ToolNames(), ", "),
-					mcpSeparator)
+					chat.ServerSeparator)
 			}
 		}
 	}

@@ -236,7 +236,7 @@ func suspects(offered []llm.Tool, message string) (suspects []string) {
 	}
 	var remote []string
 	for i, t := range offered {
-		if !strings.Contains(t.Name, "__") {
+		if !chat.OfServer(t.Name) {
 			continue
 		}
 		if remote = append(remote, t.Name); strings.Contains(message, t.Name) || named[strconv.Itoa(i)] {

@@ -15,6 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"myao/internal/answer/tools"
+	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/llm"
 	"myao/internal/runtime/required"
@@ -169,7 +170,7 @@ func (s *server) mayBeUsed(p tools.Place) bool {
 func (s *server) offers(p tools.Place, t store.MCPTool) bool {
 	kind := KindOf(t, s.config)
 	return (kind == Look || kind == Act && p.Addressed) && (p.Remote == nil || slices.Contains(p.Remote, t.Name) ||
-		slices.Contains(p.Remote, t.Server+Separator+t.Tool))
+		slices.Contains(p.Remote, t.Server+chat.ServerSeparator+t.Tool))
 }
 
 // offer describes a tool to a model.
@@ -210,7 +211,7 @@ func (c *Client) refresh(ctx context.Context, s *server) (out map[string]string,
 		return nil, err
 	}
 	for tool, why := range out {
-		if before, again := c.told.Swap(s.name+Separator+tool, why); !again || before != why {
+		if before, again := c.told.Swap(s.name+chat.ServerSeparator+tool, why); !again || before != why {
 			s.logger.WarnContext(ctx, "tool of MCP server left out", "tool", tool, "reason", cut(why, 300))
 		}
 	}

@@ -120,7 +120,7 @@ func (b *bundle) offered() (names []string) {
 		b.t.Fatal(err)
 	}
 	for _, o := range offers {
-		name := strings.TrimPrefix(o.Name, o.Server+Separator)
+		name := strings.TrimPrefix(o.Name, o.Server+chat.ServerSeparator)
 		if o.Act {
 			name += " (acts)"
 		}

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"myao/internal/chat"
@@ -149,7 +148,7 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 		CanSearch:        slices.Contains(o.Tools, chat.ToolSearchMessages),
 		CanRemember:      slices.Contains(o.Tools, chat.ToolRemember),
 		CanOpen:          slices.Contains(o.Tools, chat.ToolOpenLink),
-		HasRemote:        slices.ContainsFunc(o.Tools, func(name string) bool { return strings.Contains(name, "__") }),
+		HasRemote:        slices.ContainsFunc(o.Tools, chat.OfServer),
 		CanAct:           o.Acts,
 		CanPromise:       slices.Contains(o.Tools, chat.ToolLookAgain),
 		CanReadFiles:     slices.Contains(o.Tools, chat.ToolReadFile),

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"myao/internal/chat"
 )
 
 // Describe says in plain lines what a call would do, so that people can decide about it: where, which
@@ -14,7 +16,7 @@ import (
 // What has no form of its own, or changes the order in which a line is read, stands as its code. whole is
 // false if that takes more than most characters: nobody can decide about what is not shown.
 func Describe(server, tool string, input json.RawMessage, most int) (text string, whole bool) {
-	name := strings.TrimPrefix(tool, server+"__")
+	name := strings.TrimPrefix(tool, server+chat.ServerSeparator)
 	lines := []string{visible(server + " › " + name)}
 	if len(bytes.TrimSpace(input)) > 0 {
 		lines = append(lines, describe(input)...)

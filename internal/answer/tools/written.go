@@ -124,7 +124,7 @@ func writerOf(tool string) Writer {
 	switch {
 	case ReadsForeign(tool):
 		return Page
-	case strings.Contains(tool, "__"):
+	case chat.OfServer(tool):
 		return Program
 	}
 	return Nobody

@@ -29,7 +29,7 @@ func Using(w words.Words, tool string, input json.RawMessage, servers []string) 
 		}
 		return w.Of(t.Status)
 	}
-	if server, _, ok := strings.Cut(tool, "__"); ok && slices.Contains(servers, server) {
+	if server, _, ok := strings.Cut(tool, chat.ServerSeparator); ok && slices.Contains(servers, server) {
 		return w.Say("is using %s…", harmless(server))
 	}
 	return w.Of("is looking something up…")
