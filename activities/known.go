@@ -22,7 +22,8 @@ func (a *Activities) readKnown(ctx context.Context, t Task, request store.FactsR
 	if t.Occasion.Promise != "" {
 		k.Stopped = false // the word cancels no promise that is not being kept
 	}
-	k.WorkspaceSpent, err = a.Budget.Exhausted(ctx)
+	used, err := a.Budget.Used(ctx)
+	k.WorkspaceSpent = used >= 1
 	return k, err
 }
 
@@ -40,7 +41,7 @@ func (a *Activities) ruleInputs(ctx context.Context, k agents.Known) (conversati
 func (a *Activities) overBudget(
 	ctx context.Context, scope chat.Scope, s config.ChannelSettings,
 ) (reason string, err error) {
-	if spent, err := a.Budget.Exhausted(ctx); err != nil || spent {
+	if used, err := a.Budget.Used(ctx); err != nil || used >= 1 {
 		return conversation.ReasonWorkspaceBudget, err
 	}
 	since := agents.BudgetStart(s, a.Clock())

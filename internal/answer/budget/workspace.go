@@ -40,12 +40,6 @@ type Workspace struct {
 // maxAge is how old the sum may be.
 const maxAge = 30 * time.Second
 
-// Exhausted reports whether the day's budget is used up.
-func (w *Workspace) Exhausted(ctx context.Context) (bool, error) {
-	used, err := w.Used(ctx)
-	return err == nil && used >= 1, err
-}
-
 // today is what has been spent, as of maxAge ago or later.
 func (w *Workspace) today(ctx context.Context) (store.Spending, error) {
 	w.mu.Lock()
