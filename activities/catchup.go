@@ -129,7 +129,7 @@ func (a *Activities) CatchUp(ctx context.Context, in CatchUpInput) (CatchUpOutpu
 	defer stop()
 	var out CatchUpOutput
 	for _, channel := range in.Channels {
-		result, err := a.Missed.Channel(ctx, channel, true)
+		result, err := a.Missed.Channel(ctx, channel)
 		wait := time.Duration(in.PauseSeconds) * time.Second
 		if refused, ok := errors.AsType[*slack.Error](err); ok {
 			wait = max(wait, refused.RetryAfter)

@@ -35,7 +35,7 @@ func TestMissedMessagesAreRecordedOldestFirst(t *testing.T) {
 		b.say(45*minutes, b.Mention("two"), workspace.InThread(root))
 		b.say(30*minutes, "four", workspace.InThread(three))
 
-		got := b.catchUp(true)
+		got := b.catchUp()
 		b.wantTaken("one, @two, three, four, five, six, @seven")
 		if want := (Result{Read: 8, New: 8, Taken: 5}); got != want {
 			t.Errorf("got %+v, want %+v", got, want)
@@ -44,7 +44,7 @@ func TestMissedMessagesAreRecordedOldestFirst(t *testing.T) {
 			`thread addressed "two"`, `thread said "four"`, `thread addressed "seven"`)
 
 		// Again there is nothing: neither for catch-up nor in events that come late.
-		if got := b.catchUp(true); got.New != 0 || got.Taken != 0 {
+		if got := b.catchUp(); got.New != 0 || got.Taken != 0 {
 			t.Errorf("a second pass: %+v", got)
 		}
 		b.wantTaken("")
@@ -62,7 +62,7 @@ func TestOnlyRecentMessagesAreRecorded(t *testing.T) {
 	b.say(12*hours+time.Second, b.Mention("a little too old"), workspace.InThread(root))
 	b.say(12*hours, "just young enough")
 	b.say(11*hours, b.Mention("young"), workspace.InThread(root))
-	if got := b.catchUp(true); got.New != 5 {
+	if got := b.catchUp(); got.New != 5 {
 		t.Errorf("got %+v, want all stored", got)
 	}
 	b.wantTaken("just young enough, @young")
@@ -76,7 +76,7 @@ func TestNothingBeforeTheChannelWasKnownIsRecorded(t *testing.T) {
 	b.sync()
 	b.Time.Set(noon.Add(time.Hour))
 	b.say(-hours, "after")
-	if got := b.catchUp(false); got.New != 3 {
+	if got := b.catchUp(); got.New != 3 {
 		t.Errorf("got %+v, want all stored", got)
 	}
 	b.wantTaken("after")
@@ -90,11 +90,11 @@ func TestALiveMessageDoesNotHideTheGapBeforeIt(t *testing.T) {
 		b.say(2*hours, b.Mention("missed too"), workspace.InThread(root))
 		b.hear(b.standing(b.say(hours, "heard")))
 		b.hear(b.standing(b.say(hours, "heard in the thread", workspace.InThread(root))))
-		b.catchUp(true)
+		b.catchUp()
 		b.wantTaken("missed, @missed too")
 		b.Time.Set(noon.Add(10 * time.Minute))
 		b.say(-5*minutes, "later")
-		b.catchUp(false)
+		b.catchUp()
 		b.wantTaken("later")
 	})
 }
@@ -104,14 +104,14 @@ func TestSilentChannel(t *testing.T) {
 	b := prepare(t, options{})
 	b.sync()
 	for range 3 {
-		if got := b.catchUp(false); got != (Result{}) {
+		if got := b.catchUp(); got != (Result{}) {
 			t.Errorf("got %+v", got)
 		}
 	}
 	// Nothing was there a day ago, so the first word is not missed however late it is read.
 	first := b.say(-hours, "the first word")
 	b.Time.Set(noon.Add(3 * 24 * time.Hour))
-	b.catchUp(false)
+	b.catchUp()
 	if _, err := b.Store.Message(t.Context(), "T1", b.General, first); err != nil {
 		t.Error(err)
 	}
@@ -127,7 +127,7 @@ func TestAMessageSeenBeforeItsEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Workspace.Delete(b.General, gone)
-	b.catchUp(false) // its threads are not due, but one has an unhandled message
+	b.catchUp()
 	b.wantTaken("@seen when the bot was called by another")
 	b.wantChanges(`thread addressed "seen when the bot was called by another"`)
 	if n := b.hear(b.standing(seen)); n != 0 {
@@ -135,13 +135,13 @@ func TestAMessageSeenBeforeItsEvent(t *testing.T) {
 	}
 	// One that Slack shows so late that its thread's mark is past it.
 	b.say(0, "newest", workspace.InThread(root))
-	b.catchUp(true)
+	b.catchUp()
 	b.wantTaken("newest")
 	shown := b.say(hours, "shown late", workspace.InThread(root))
 	if err := b.Store.SaveHistory(t.Context(), []chat.Message{b.standing(shown)}); err != nil {
 		t.Fatal(err)
 	}
-	b.catchUp(false)
+	b.catchUp()
 	b.wantTaken("shown late")
 }
 
@@ -151,7 +151,7 @@ func TestReplySentToTheChannelIsRecordedOnce(t *testing.T) {
 	root := b.say(20*days, "root")
 	b.say(3*hours, "reply", workspace.InThread(root))
 	b.say(2*hours, b.Mention("to all"), workspace.InThread(root), workspace.Broadcast())
-	b.catchUp(false)
+	b.catchUp()
 	b.wantTaken("reply, @to all") // the reply before it in the thread was missed, too
 	b.wantChanges(`thread said "reply"`, `thread addressed "to all"`)
 }
@@ -175,7 +175,7 @@ func TestMissedEdits(t *testing.T) {
 		} {
 			b.Workspace.Edit(b.General, ts, text)
 		}
-		b.catchUp(true)
+		b.catchUp()
 		b.wantTaken("@heard, @missed")
 		b.wantChanges(`channel said "old"`, `channel said "same"`, `channel said "heard"`, `channel said ""`, `channel deleted ""`,
 			`thread addressed "heard"`, `channel addressed "heard"`, `thread addressed "missed"`, `channel addressed "missed"`)
@@ -183,7 +183,7 @@ func TestMissedEdits(t *testing.T) {
 		if m, err := b.Store.Message(t.Context(), "T1", b.General, old); err != nil || m.Text != b.Mention("old") || m.Revision == "" {
 			t.Errorf("got %+v, %v, want it as edited", m, err)
 		}
-		b.catchUp(true)
+		b.catchUp()
 		b.wantTaken("")
 		// The events of edits that were taken come late.
 		for _, ts := range []string{heard, missed} {
@@ -218,7 +218,7 @@ func TestRefusalLeavesTheMark(t *testing.T) {
 			before := b.marks()
 			tc.fault.Times = 1
 			b.Workspace.Faults().Add(tc.fault)
-			_, err := b.Channel(t.Context(), b.General, true)
+			_, err := b.Channel(t.Context(), b.General)
 			var e *slack.Error
 			if !errors.As(err, &e) || e.Code != tc.code || e.RetryAfter != tc.after {
 				t.Fatalf("got %v", err)
@@ -227,7 +227,7 @@ func TestRefusalLeavesTheMark(t *testing.T) {
 				t.Errorf("marks moved from %+v to %+v", before, got)
 			}
 			b.wantTaken("")
-			got := b.catchUp(true)
+			got := b.catchUp()
 			b.wantTaken("0, 1, 2, 3, 4")
 			if want := 5; tc.code != "not_in_channel" && got.New >= want {
 				t.Errorf("%d of %d are new: the first page was lost", got.New, want)
@@ -246,7 +246,7 @@ func TestFailingInTheMiddle(t *testing.T) {
 		before := b.marks()
 		broken := errors.New("broken")
 		b.recorder.fail = func(n int) error { return map[bool]error{true: broken}[n == 2] }
-		if _, err := b.Channel(t.Context(), b.General, true); !errors.Is(err, broken) {
+		if _, err := b.Channel(t.Context(), b.General); !errors.Is(err, broken) {
 			t.Fatalf("got %v", err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -257,7 +257,7 @@ func TestFailingInTheMiddle(t *testing.T) {
 			}
 			return nil
 		}
-		if _, err := b.Channel(ctx, b.General, true); !errors.Is(err, context.Canceled) {
+		if _, err := b.Channel(ctx, b.General); !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v", err)
 		}
 		b.recorder.taken()
@@ -265,7 +265,7 @@ func TestFailingInTheMiddle(t *testing.T) {
 			t.Errorf("marks moved from %+v to %+v", before, got)
 		}
 		b.recorder.fail = nil
-		b.catchUp(true)
+		b.catchUp()
 		b.wantTaken("3, 4, 5")
 		b.wantChanges(`channel said "0"`, `thread said "1"`, `channel said "2"`, `thread said "3"`, `channel said "4"`, `thread said "5"`)
 	})
@@ -296,11 +296,11 @@ func TestStoppedBeforeAPageIsStored(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		slackAsItIs := b.Slack
 		b.Slack = &closing{Slack: slackAsItIs, left: n, stop: cancel}
-		if _, err := b.Channel(ctx, b.General, true); !errors.Is(err, context.Canceled) {
+		if _, err := b.Channel(ctx, b.General); !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v", err)
 		}
 		b.Slack = slackAsItIs
-		b.catchUp(true)
+		b.catchUp()
 		b.wantTaken("0, 1, 2, 3, 4, 5")
 	}
 }
@@ -313,12 +313,12 @@ func TestMessagePostedWhileHistoryIsRead(t *testing.T) {
 	}
 	b.Workspace.Faults().Add(workspace.Fault{Method: "conversations.history", Match: workspace.LaterPage, Times: 1,
 		Alter: func(map[string]any) { b.say(minutes, "meanwhile") }})
-	b.catchUp(true)
+	b.catchUp()
 	b.wantTaken("0, 1, 2, 3, 4, 5")
 	if got := b.marks().CaughtUpTo; chat.Time(got) != noon.Add(-5*minutes) {
 		t.Errorf("mark %s, want the newest that was listed", got)
 	}
-	b.catchUp(true)
+	b.catchUp()
 	b.wantTaken("meanwhile")
 }
 
@@ -333,7 +333,7 @@ func TestTwoPassesAtOnce(t *testing.T) {
 		taken := make(chan int)
 		for range 2 {
 			go func() {
-				r, err := b.Channel(context.WithoutCancel(t.Context()), b.General, true)
+				r, err := b.Channel(context.WithoutCancel(t.Context()), b.General)
 				if err != nil {
 					t.Error(err)
 				}
@@ -350,7 +350,7 @@ func TestTwoPassesAtOnce(t *testing.T) {
 func TestUnlistedChannel(t *testing.T) {
 	t.Parallel()
 	b := prepare(t, options{})
-	if _, err := b.Channel(t.Context(), b.General, false); !errors.Is(err, store.ErrNotFound) {
+	if _, err := b.Channel(t.Context(), b.General); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
 	if b.calls("conversations.history") != 0 {
@@ -370,13 +370,13 @@ func TestALongHistoryIsReadInSeveralCalls(t *testing.T) {
 		want = append(want, fmt.Sprint(i))
 	}
 	before := b.marks()
-	if got := b.catchUp(false); !got.Unfinished || got.New != maxRecentPages || b.marks() != before || !strings.Contains(b.log.String(), "long history") {
+	if got := b.catchUp(); !got.Unfinished || got.New != maxRecentPages || b.marks() != before || !strings.Contains(b.log.String(), "long history") {
 		t.Errorf("got %+v and marks %+v; want a part read, and said so\n%s", got, b.marks(), b.log)
 	}
 	b.wantTaken("")
 	b.say(-minutes, "meanwhile")
 	b.Time.Set(noon.Add(5 * minutes))
-	if got := b.catchUp(false); got.Unfinished || got.New != 51 {
+	if got := b.catchUp(); got.Unfinished || got.New != 51 {
 		t.Errorf("got %+v, want the rest", got)
 	}
 	b.wantTaken(strings.Join(append(want, "meanwhile"), ", "))
@@ -415,27 +415,27 @@ func TestStalePass(t *testing.T) {
 				pages++
 				return pages > 2
 			}})
-			if got, err := b.Channel(t.Context(), b.General, true); err == nil || got.Read != 4 {
+			if got, err := b.Channel(t.Context(), b.General); err == nil || got.Read != 4 {
 				t.Fatalf("got %+v, %v, want two pages read", got, err)
 			}
 			off()
 			b.wantTaken("")
 			b.Workspace.Delete(b.General, deleted) // without an event
 			if c.other {
-				if _, err := b.another().Channel(t.Context(), b.General, true); err != nil {
+				if _, err := b.another().Channel(t.Context(), b.General); err != nil {
 					t.Fatal(err)
 				}
 				b.recorder.taken()
 			}
 			b.Time.Set(noon.Add(c.after))
-			b.catchUp(false)
+			b.catchUp()
 			b.wantTaken(c.taken)
 			if m, err := b.Store.Message(t.Context(), "T1", b.General, old); err != nil || m.Text != b.Mention("edited") {
 				t.Errorf("got %+v, %v, want the old one as edited", m, err)
 			}
 			// a continued pass has read threads as of its beginning
 			read := noon
-			if c.after > listingLifetime || c.after >= threadInterval { // or again, since they were due
+			if c.after > listingLifetime {
 				read = noon.Add(c.after)
 			}
 			if got := b.marks(); chat.Time(got.CaughtUpTo) != noon.Add(-30*minutes) || !got.ThreadsRead.Equal(read) {
@@ -455,16 +455,16 @@ func TestLongHistoryWithCallsFarApart(t *testing.T) {
 		b.say(20*hours-time.Duration(i)*minutes, fmt.Sprint(i))
 	}
 	b.say(hours, b.Mention("young"))
-	if got := b.catchUp(false); !got.Unfinished {
+	if got := b.catchUp(); !got.Unfinished {
 		t.Fatalf("got %+v, want a part read", got)
 	}
 	b.Time.Set(noon.Add(hours))
-	if got := b.catchUp(false); !got.Unfinished {
+	if got := b.catchUp(); !got.Unfinished {
 		t.Fatalf("got %+v, want another", got)
 	}
 	b.wantTaken("")
 	b.Time.Set(noon.Add(2 * hours))
-	if got := b.catchUp(false); got.Unfinished {
+	if got := b.catchUp(); got.Unfinished {
 		t.Errorf("got %+v, want the rest", got)
 	}
 	b.wantTaken("@young")
@@ -476,7 +476,7 @@ func TestInterruptedPassOfALeftChannelIsDropped(t *testing.T) {
 	breakOff := func(channel string) {
 		t.Helper()
 		defer b.Workspace.Faults().Add(workspace.Fault{Method: "conversations.history", Error: "internal_error"})()
-		if _, err := b.Channel(t.Context(), channel, false); err == nil {
+		if _, err := b.Channel(t.Context(), channel); err == nil {
 			t.Fatal("it did not break off")
 		}
 	}
@@ -505,11 +505,11 @@ func TestALongThreadIsReadInSeveralCalls(t *testing.T) {
 		want = append(want, fmt.Sprint(i))
 	}
 	before := b.marks().ThreadsCaughtUpTo
-	if got, after := b.catchUp(true), b.marks().ThreadsCaughtUpTo; !got.Unfinished || after != before {
+	if got, after := b.catchUp(), b.marks().ThreadsCaughtUpTo; !got.Unfinished || after != before {
 		t.Errorf("got %+v and mark %s, want a part read and %s", got, after, before)
 	}
 	b.wantTaken(strings.Join(want[:maxThreadPages], ", ")) // Slack returns the oldest first, so there is no gap
-	if got := b.catchUp(true); got.Unfinished {
+	if got := b.catchUp(); got.Unfinished {
 		t.Errorf("got %+v", got)
 	}
 	b.wantTaken(strings.Join(want[maxThreadPages:], ", "))
@@ -529,7 +529,7 @@ func TestPassFinishesDespiteRefusals(t *testing.T) {
 	b.Workspace.Faults().Add(workspace.Fault{Status: 429, Match: func(workspace.Call) bool { return n.Add(1)%25 == 0 }})
 	refused := 0
 	for more := true; more; {
-		r, err := b.Channel(t.Context(), b.General, true)
+		r, err := b.Channel(t.Context(), b.General)
 		var e *slack.Error
 		switch {
 		case errors.As(err, &e) && e.Kind == slack.RateLimited:
@@ -582,7 +582,7 @@ func TestEndlessListings(t *testing.T) {
 		if circle {
 			want, most = errCursorLoop, 4
 		}
-		if _, err := b.Channel(t.Context(), b.General, true); !errors.Is(err, want) || e.pages > most {
+		if _, err := b.Channel(t.Context(), b.General); !errors.Is(err, want) || e.pages > most {
 			t.Errorf("history: got %v after %d pages", err, e.pages)
 		}
 		e.pages = 0

@@ -30,7 +30,7 @@ func TestWhenAllChannelsAreRead(t *testing.T) {
 			if err != nil || total != 1 || len(ids) != 1 || ids[0] != b.General {
 				t.Fatalf("unread %q of %d, %v", ids, total, err)
 			}
-			b.catchUp(true)
+			b.catchUp()
 			if ids, _, err := b.Unread(t.Context(), gap, nil, 10); err != nil || len(ids) > 0 {
 				t.Fatalf("still unread: %q, %v", ids, err)
 			}
@@ -81,7 +81,7 @@ func TestGapWhileAPassIsInterrupted(t *testing.T) {
 	}
 	open()
 	off := b.Workspace.Faults().Add(workspace.Fault{Method: "conversations.replies", Status: 429, RetryAfter: "9"})
-	if _, err := b.Channel(t.Context(), b.General, true); err == nil {
+	if _, err := b.Channel(t.Context(), b.General); err == nil {
 		t.Fatal("the thread was read")
 	}
 	off()
@@ -90,7 +90,7 @@ func TestGapWhileAPassIsInterrupted(t *testing.T) {
 	open()
 	unread(1)
 	b.Time.Set(noon.Add(2 * minutes))
-	b.catchUp(true)
+	b.catchUp()
 	b.wantTaken("in fresh, @in known")
 	unread(0)
 }

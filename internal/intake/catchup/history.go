@@ -14,7 +14,7 @@ const (
 	// maxRecentPages bounds how much of the top level one call reads: 40,000 messages. Slack allows
 	// about fifty calls a minute, so that takes some minutes.
 	maxRecentPages = 200
-	// maxOlderPages bounds how much older history is read each hour to find old threads.
+	// maxOlderPages bounds how much older history a pass reads to find old threads.
 	maxOlderPages = 50
 	// clockSkew is how far in the future the end of the history lies that is asked for, since Slack's
 	// clock and ours may differ. Without an end, Slack does not say which page comes first.

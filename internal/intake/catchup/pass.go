@@ -84,7 +84,7 @@ func (r *Reader) startPass(
 	p.now, p.result = now, Result{}
 	p.replyableSince = later(now.Add(-r.Directory.Settings(ctx, own.TeamID, channel).MaxMessageAge), c.KnownSince)
 	p.stale = now.Sub(p.began) > listingLifetime
-	p.threadsDue = p.threadsDue || threads || now.Sub(c.ThreadsRead) >= threadInterval
+	p.threadsDue = p.threadsDue || threads
 	return p, gap, resumed, nil
 }
 

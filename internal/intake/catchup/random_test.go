@@ -90,7 +90,7 @@ func TestRandomFailures(t *testing.T) {
 					}
 				}
 				if r.IntN(6) == 0 {
-					_, err := readers[r.IntN(2)].Channel(t.Context(), b.General, r.IntN(4) == 0)
+					_, err := readers[r.IntN(2)].Channel(t.Context(), b.General)
 					if e := (*slack.Error)(nil); err != nil && !errors.Is(err, errBroken) && !errors.As(err, &e) {
 						t.Fatal(err)
 					}
@@ -103,7 +103,7 @@ func TestRandomFailures(t *testing.T) {
 			b.recorder.fail = nil
 			b.Time.Set(now.Add(hours))
 			for _, reader := range readers {
-				if result, err := reader.Channel(t.Context(), b.General, true); err != nil || result.Unfinished {
+				if result, err := reader.Channel(t.Context(), b.General); err != nil || result.Unfinished {
 					t.Fatalf("got %+v, %v", result, err)
 				}
 			}

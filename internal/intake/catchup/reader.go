@@ -93,8 +93,6 @@ const (
 	unfinishedLifetime = 6 * time.Hour
 	// readInterval is how often all channels are read, even if no event can have been missed.
 	readInterval = 24 * time.Hour
-	// threadInterval is how often threads are read that the newest history does not mention.
-	threadInterval = time.Hour
 	// maxListPages bounds a listing: 100,000 channels at 200 a page. rateLimitPause is the pause if
 	// Slack refuses more pages without saying for how long.
 	maxListPages   = 500
@@ -263,15 +261,14 @@ func (r *Reader) Unread(
 	return ids, total, err
 }
 
-// Channel catches up with one channel. It always reads threads in which the newest history shows
-// something unread. It reads the other threads once an hour, or now if threads is set.
+// Channel catches up with one channel and its threads.
 //
 // What was read before an error stays saved and counted, and the next call continues from there. But
 // if the same thread stays unreadable, the next call starts anew, so that messages posted meanwhile
 // are listed. Errors of Slack are wrapped. A channel that was never listed is store.ErrNotFound.
-func (r *Reader) Channel(ctx context.Context, channel string, threads bool) (Result, error) {
+func (r *Reader) Channel(ctx context.Context, channel string) (Result, error) {
 	var all Result
-	for {
+	for threads := true; ; {
 		p, gap, resumed, err := r.startPass(ctx, channel, threads)
 		if err != nil {
 			return all, err

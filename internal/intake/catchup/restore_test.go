@@ -31,11 +31,11 @@ func TestRestoredBackup(t *testing.T) {
 			b.say(20*minutes, "since the stop")
 
 			b.config.Response.MaxMessageAgeSeconds = int(test.age.Seconds())
-			b.catchUp(true)
+			b.catchUp()
 			b.wantTaken(test.want[0])
 			b.config.Response.MaxMessageAgeSeconds = int((12 * hours).Seconds())
 			b.Time.Set(stop.Add(test.back))
-			b.catchUp(true)
+			b.catchUp()
 			b.wantTaken(test.want[1])
 		})
 	}

@@ -46,7 +46,7 @@ func TestPrunedMessagesAreNotRecordedAgain(t *testing.T) {
 				b.ThreadWindow = 31 * days
 				b.Time.Set(noon.AddDate(0, 0, -100))
 				b.sync()
-				b.catchUp(true)
+				b.catchUp()
 				old := b.say(90*days, b.Mention("long ago"))
 				root := b.say(30*days, b.Mention("root"))
 				revived := b.say(80*days, "revived")
@@ -69,7 +69,7 @@ func TestPrunedMessagesAreNotRecordedAgain(t *testing.T) {
 				if _, err := b.Store.Message(t.Context(), "T1", b.General, old); err == nil {
 					t.Error("nothing was pruned")
 				}
-				b.catchUp(true) // from its mark, a hundred days ago
+				b.catchUp() // from its mark, a hundred days ago
 				b.wantTaken(tc.taken)
 				if tc.taken != "" {
 					return
@@ -79,7 +79,7 @@ func TestPrunedMessagesAreNotRecordedAgain(t *testing.T) {
 				prune()
 				b.hear(b.standing(b.say(0, "again", workspace.InThread(revived))))
 				b.relay()
-				if got := b.catchUp(true); got.Taken != 0 {
+				if got := b.catchUp(); got.Taken != 0 {
 					t.Errorf("%+v", got)
 				}
 				b.wantTaken("")

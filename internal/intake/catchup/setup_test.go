@@ -79,7 +79,7 @@ func setup(t *testing.T, o options) *bundle {
 	b.Time.Set(noon.AddDate(0, 0, -30))
 	b.sync()
 	b.Time.Set(noon.AddDate(0, 0, -1))
-	b.catchUp(true)
+	b.catchUp()
 	b.recorder.taken()
 	b.Time.Set(noon)
 	return b
@@ -111,9 +111,9 @@ func (b *bundle) sync() store.SyncResult {
 	return s
 }
 
-func (b *bundle) catchUp(threads bool) Result {
+func (b *bundle) catchUp() Result {
 	b.Helper()
-	r, err := b.Channel(b.Context(), b.General, threads)
+	r, err := b.Channel(b.Context(), b.General)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -131,7 +131,7 @@ func TestFailsWithoutADatabase(t *testing.T) {
 	if got, err := b.Channels(t.Context()); err == nil {
 		t.Errorf("channels %q", got)
 	}
-	if got, err := b.Channel(t.Context(), b.General, true); err == nil {
+	if got, err := b.Channel(t.Context(), b.General); err == nil {
 		t.Errorf("the channel was read: %+v", got)
 	}
 }
@@ -181,7 +181,7 @@ func TestGroupsAreListedOnceAllowed(t *testing.T) {
 	}
 	b.Time.Set(noon.Add(2 * minutes))
 	b.Workspace.Say(group, b.Alice.ID, b.Mention("in the group"), workspace.At(noon.Add(minutes)), workspace.WithoutEvent())
-	if _, err := b.Channel(t.Context(), group, true); err != nil {
+	if _, err := b.Channel(t.Context(), group); err != nil {
 		t.Error(err)
 	}
 	b.wantTaken("@in the group")
@@ -196,7 +196,7 @@ func TestRejoinedChannelIsKnownSinceThen(t *testing.T) {
 	if got := b.channels(); len(got) != 0 {
 		t.Errorf("still to be read: %q", got)
 	}
-	_, err := b.Channel(t.Context(), b.General, false)
+	_, err := b.Channel(t.Context(), b.General)
 	var e *slack.Error
 	if !errors.As(err, &e) || e.Code != "not_in_channel" {
 		t.Errorf("got %v", err)
@@ -207,7 +207,7 @@ func TestRejoinedChannelIsKnownSinceThen(t *testing.T) {
 	b.sync()
 	b.Time.Set(noon.Add(4 * minutes))
 	b.say(-3*minutes, "after")
-	if got := b.catchUp(true); got.New != 2 {
+	if got := b.catchUp(); got.New != 2 {
 		t.Errorf("got %+v, want both stored", got)
 	}
 	b.wantTaken("after")

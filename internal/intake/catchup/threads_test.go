@@ -27,24 +27,16 @@ func TestWhichThreadsAreRead(t *testing.T) {
 	b.say(2*hours, b.Mention("in unknown"), workspace.InThread(unknown))
 	b.say(1*hours, b.Mention("in near"), workspace.InThread(near))
 
-	b.Time.Set(noon.Add(-23*hours - minutes)) // threads were read less than an hour ago
-	b.catchUp(false)
-	b.wantTaken("near, @in near")
-	if got := b.calls("conversations.replies"); got != 1 {
-		t.Errorf("%d threads were read, want 1", got)
-	}
-	b.Time.Set(noon)
-	b.catchUp(false)
-	b.wantTaken("@in fresh, @in ancient")
-	if got := b.calls("conversations.replies"); got != 1+3 {
-		t.Errorf("%d threads were read, want 3 more", got-1)
+	b.catchUp()
+	b.wantTaken("near, @in fresh, @in ancient, @in near")
+	if got := b.calls("conversations.replies"); got != 3 {
+		t.Errorf("%d threads were read, want 3", got)
 	}
 	if got := b.marks(); got.ThreadsRead != noon || chat.Time(got.ThreadsCaughtUpTo) != noon.Add(-hours) {
 		t.Errorf("marks %+v", got)
 	}
 	b.Time.Set(noon.Add(59 * minutes))
-	b.catchUp(false)
-	b.catchUp(true)
+	b.catchUp()
 	b.wantTaken("")
 }
 
@@ -55,7 +47,7 @@ func TestUnknownNewestReplies(t *testing.T) {
 	root := b.say(5*days, "root")
 	b.say(hours, b.Mention("hello"), workspace.InThread(root))
 	b.Slack = untold{b.Slack}
-	b.catchUp(true)
+	b.catchUp()
 	b.wantTaken("@hello")
 }
 
@@ -79,7 +71,7 @@ func TestDeletedThread(t *testing.T) {
 	b.say(hours, "missed", workspace.InThread(there))
 	b.Workspace.Faults().Add(workspace.Fault{Method: "conversations.replies", Error: "thread_not_found",
 		Match: func(c workspace.Call) bool { return c.Args.Get("ts") == gone }})
-	b.catchUp(true)
+	b.catchUp()
 	b.wantTaken("missed")
 	if got := b.marks().ThreadsRead; got != noon {
 		t.Errorf("threads read %s", got)
@@ -109,7 +101,7 @@ func TestARefusalWhileThreadsAreRead(t *testing.T) {
 			calls := 0
 			off := b.Workspace.Faults().Add(workspace.Fault{Method: "conversations.replies", Status: 429, RetryAfter: "9",
 				Match: func(workspace.Call) bool { calls++; return calls > 10 }})
-			r, err := b.Channel(t.Context(), b.General, true)
+			r, err := b.Channel(t.Context(), b.General)
 			var e *slack.Error
 			if !errors.As(err, &e) || e.RetryAfter != 9*time.Second {
 				t.Fatalf("got %v", err)
@@ -123,7 +115,7 @@ func TestARefusalWhileThreadsAreRead(t *testing.T) {
 			}
 			off()
 			history := b.calls("conversations.history")
-			b.catchUp(true)
+			b.catchUp()
 			if got := b.calls("conversations.replies"); got != 10+1+10 {
 				t.Errorf("%d calls, want 10, the refused one, and 10 more", got)
 			}
@@ -148,7 +140,7 @@ func TestUnreadableThread(t *testing.T) {
 	round := func(at time.Duration) {
 		t.Helper()
 		b.Time.Set(noon.Add(at))
-		if _, err := b.Channel(t.Context(), b.General, false); err == nil {
+		if _, err := b.Channel(t.Context(), b.General); err == nil {
 			t.Fatal("the thread was read")
 		}
 	}
