@@ -1,7 +1,9 @@
 package llm
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 )
@@ -14,6 +16,29 @@ func ParseEndpoint(s string) (*url.URL, error) {
 		return nil, errors.New("read endpoint: not an absolute http or https URL")
 	}
 	return u, nil
+}
+
+// ParseAccess checks the access to a provider's server. An empty address stands for the provider's own, which wants a
+// key.
+func ParseAccess(provider, apiKey, address, own string) (key string, base *url.URL, err error) {
+	if key, err = ParseKey(apiKey); err == nil && key == "" && address == "" {
+		err = errors.New("no API key")
+	}
+	if err == nil {
+		base, err = ParseEndpoint(cmp.Or(address, own))
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("open %s: %w", provider, err)
+	}
+	return key, base, nil
+}
+
+// WithoutQuery returns an address without its query and with a slash at its end, as client libraries want it.
+func WithoutQuery(base *url.URL) string {
+	bare := *base
+	bare.RawQuery, bare.Fragment, bare.RawPath = "", "", ""
+	bare.Path = strings.TrimRight(bare.Path, "/") + "/"
+	return bare.String()
 }
 
 // ParseKey trims a key, since many secret files end in a line break, and refuses

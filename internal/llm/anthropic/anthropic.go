@@ -7,10 +7,8 @@ package anthropic
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -58,20 +56,9 @@ var _ llm.Model = (*Model)(nil)
 
 // New checks the configuration. It does not connect yet.
 func New(c Config) (*Model, error) {
-	key, err := llm.ParseKey(c.APIKey)
+	key, base, err := llm.ParseAccess(provider, c.APIKey, c.BaseURL, DefaultBaseURL)
 	if err != nil {
-		return nil, fmt.Errorf("open anthropic: %w", err)
-	}
-	if key == "" && c.BaseURL == "" {
-		return nil, errors.New("open anthropic: no API key")
-	}
-	address := c.BaseURL
-	if address == "" {
-		address = DefaultBaseURL
-	}
-	base, err := llm.ParseEndpoint(address)
-	if err != nil {
-		return nil, fmt.Errorf("open anthropic: %w", err)
+		return nil, err
 	}
 	t := &llm.Transport{Provider: provider, Base: c.Transport, Credentials: http.Header{}}
 	if t.Base == nil {
@@ -94,10 +81,7 @@ func New(c Config) (*Model, error) {
 			opts = append(opts, option.WithQueryAdd(name, v))
 		}
 	}
-	base.RawQuery, base.Fragment = "", ""
-	base.Path = strings.TrimRight(base.Path, "/") + "/"
-	base.RawPath = ""
-	opts = append(opts, option.WithBaseURL(base.String()))
+	opts = append(opts, option.WithBaseURL(llm.WithoutQuery(base)))
 	// The service alone reads no environment; sdk.NewClient would.
 	return &Model{messages: sdk.NewMessageService(opts...), transport: t, learnt: map[string]dialect{}}, nil
 }

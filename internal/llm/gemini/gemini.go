@@ -54,22 +54,9 @@ var _ llm.Model = (*Model)(nil)
 // New does not connect yet. Make one Model for a process and keep it: the client
 // library holds a few goroutines for each, which even Close does not end.
 func New(ctx context.Context, c Config) (*Model, error) {
-	key, err := llm.ParseKey(c.APIKey)
+	key, base, err := llm.ParseAccess(provider, c.APIKey, c.Endpoint, DefaultEndpoint)
 	if err != nil {
-		return nil, fmt.Errorf("open gemini: %w", err)
-	}
-	if key == "" && c.Endpoint == "" {
-		return nil, errors.New("open gemini: no API key")
-	}
-	endpoint := DefaultEndpoint
-	if c.Endpoint != "" {
-		u, err := llm.ParseEndpoint(c.Endpoint)
-		if err != nil {
-			return nil, fmt.Errorf("open gemini: %w", err)
-		}
-		// The library appends "/v1beta/…" and its own query.
-		u.RawQuery, u.Fragment = "", ""
-		endpoint = strings.TrimRight(u.String(), "/")
+		return nil, err
 	}
 	t := &llm.Transport{Provider: provider, Base: c.Transport, Credentials: http.Header{}, Adjust: namedEnums,
 		RewriteRequest: complete, Rewrite: rewrite}
@@ -90,7 +77,8 @@ func New(ctx context.Context, c Config) (*Model, error) {
 		option.WithGRPCConn(none),
 		httponly.WithoutGRPCConn(),
 		option.WithHTTPClient(&http.Client{Transport: t}),
-		option.WithEndpoint(endpoint), // always a URL with its scheme
+		// The library appends "/v1beta/…" and its own query.
+		option.WithEndpoint(strings.TrimRight(llm.WithoutQuery(base), "/")),
 		option.WithoutAuthentication(),
 		// Otherwise an environment variable could make it log whole prompts.
 		option.WithLogger(slog.New(slog.DiscardHandler)),

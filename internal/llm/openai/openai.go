@@ -7,8 +7,6 @@ package openai
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -54,20 +52,9 @@ var _ llm.Model = (*Model)(nil)
 
 // New checks the configuration. It does not connect yet.
 func New(c Config) (*Model, error) {
-	key, err := llm.ParseKey(c.APIKey)
+	key, base, err := llm.ParseAccess(provider, c.APIKey, c.BaseURL, DefaultBaseURL)
 	if err != nil {
-		return nil, fmt.Errorf("open openai: %w", err)
-	}
-	if key == "" && c.BaseURL == "" {
-		return nil, errors.New("open openai: no API key")
-	}
-	address := c.BaseURL
-	if address == "" {
-		address = DefaultBaseURL
-	}
-	base, err := llm.ParseEndpoint(address)
-	if err != nil {
-		return nil, fmt.Errorf("open openai: %w", err)
+		return nil, err
 	}
 	t := &llm.Transport{Provider: provider, Base: c.Transport, Credentials: credentials(base, key)}
 	if t.Base == nil {
@@ -83,10 +70,7 @@ func New(c Config) (*Model, error) {
 			opts = append(opts, option.WithQueryAdd(name, v))
 		}
 	}
-	base.RawQuery, base.Fragment = "", ""
-	base.Path = strings.TrimRight(base.Path, "/") + "/"
-	base.RawPath = ""
-	opts = append(opts, option.WithBaseURL(base.String()))
+	opts = append(opts, option.WithBaseURL(llm.WithoutQuery(base)))
 	// The service alone reads no environment; sdk.NewClient would.
 	return &Model{chat: sdk.NewChatCompletionService(opts...), transport: t, newLimit: knowsNewLimit(base),
 		learnt: map[string]dialect{}}, nil
