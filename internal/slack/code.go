@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// findCode returns the places of code in Markdown: fences, and spans within a line
+// FindCode returns the places of code in Markdown that is posted: fences, and spans within a line
 // (spec.commonmark.org/0.31.2/#fenced-code-blocks, #code-spans).
-func findCode(s string) (places [][]int) {
+func FindCode(s string) (places [][]int) {
 	var open fence
 	for at := 0; at < len(s); {
 		end := len(s)

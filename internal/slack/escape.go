@@ -26,7 +26,7 @@ var (
 // link for another (docs.slack.dev/messaging/formatting-message-text).
 func mrkdwn(s string) string {
 	s = Escape(s)
-	return rewriteAround(s, verbatimPattern.FindAllStringIndex(s, -1), func(code string) string { return code }, prose)
+	return RewriteAround(s, verbatimPattern.FindAllStringIndex(s, -1), func(code string) string { return code }, prose)
 }
 
 func prose(s string) string {

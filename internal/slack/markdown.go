@@ -33,7 +33,7 @@ var (
 // an entity as its character, except in code, and does not read it as part of a token. Bare addresses
 // and emphasis are separated from a text in a language without spaces.
 func markdown(s string) string {
-	return escapeLinks(separateEmphasis(rewriteAround(s, findCode(s), func(code string) string {
+	return escapeLinks(separateEmphasis(RewriteAround(s, FindCode(s), func(code string) string {
 		return callPattern.ReplaceAllString(code, "&lt;!$1")
 	}, func(prose string) string {
 		return delimitAddresses(strings.ReplaceAll(prose, "<!", "&lt;!"))
@@ -44,7 +44,7 @@ func markdown(s string) string {
 // its address: whatever begins like an address and comes to a bar before it ends. In code, which would
 // show the entity, it escapes only what Slack makes a link of.
 func escapeLinks(s string) string {
-	code := findCode(s)
+	code := FindCode(s)
 	var b strings.Builder
 	last, from := 0, 0
 	for {
@@ -66,16 +66,17 @@ func escapeLinks(s string) string {
 	}
 }
 
-// rewriteAround rewrites code, which is at the places, and the text around it, each with its own function.
-func rewriteAround(s string, places [][]int, code, prose func(string) string) string {
+// RewriteAround rewrites what is at the places of a text, such as code, and the text around it, each with its own
+// function. The places are in order, as from FindCode.
+func RewriteAround(s string, places [][]int, inside, around func(string) string) string {
 	var b strings.Builder
 	last := 0
 	for _, m := range places {
-		b.WriteString(prose(s[last:m[0]]))
-		b.WriteString(code(s[m[0]:m[1]]))
+		b.WriteString(around(s[last:m[0]]))
+		b.WriteString(inside(s[m[0]:m[1]]))
 		last = m[1]
 	}
-	b.WriteString(prose(s[last:]))
+	b.WriteString(around(s[last:]))
 	return b.String()
 }
 
@@ -143,7 +144,7 @@ func separateEmphasis(s string) string {
 			spaces = append(spaces, space{at, text})
 		}
 	}
-	codes := findCode(s)
+	codes := FindCode(s)
 	emphasised := map[int]bool{} // offsets of the code within emphasis
 	for _, e := range findEmphasis(s, codes) {
 		begin, end := e[0], e[1]

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"myao/internal/slack"
 )
 
 // Reference names a message among the results of tools.
@@ -53,30 +55,18 @@ func Number(results []string) (numbered []string, cited []Reference) {
 	return numbered, cited
 }
 
-var (
-	// citation matches the numbers that a model writes, alone or several in one pair of brackets or
-	// in adjacent pairs, and the characters around them, which tell a link from a citation.
-	citation = regexp.MustCompile(`[^!]?(?:\[\d{1,3}(?:\s*[,、]\s*\d{1,3})*\])+[(\[:]?`)
-	// code matches what is shown as it stands.
-	code = regexp.MustCompile("(?s)```.*?(?:```|$)|~~~.*?(?:~~~|$)|`[^`\n]*`")
-)
+// citation matches the numbers that a model writes, alone or several in one pair of brackets or
+// in adjacent pairs, and the characters around them, which tell a link from a citation.
+var citation = regexp.MustCompile(`[^!]?(?:\[\d{1,3}(?:\s*[,、]\s*\d{1,3})*\])+[(\[:]?`)
 
 // Link turns the citations of a reply into links, except in code. link returns the address of a
 // message, or "": then the number is removed, since it would lead nowhere. A number that no message
 // has stays as it is.
 func Link(reply string, cited []Reference, link func(Reference) string) string {
-	var b strings.Builder
-	last := 0
-	prose := func(s string) {
-		b.WriteString(citation.ReplaceAllStringFunc(s, func(found string) string { return linked(found, cited, link) }))
-	}
-	for _, at := range code.FindAllStringIndex(reply, -1) {
-		prose(reply[last:at[0]])
-		b.WriteString(reply[at[0]:at[1]])
-		last = at[1]
-	}
-	prose(reply[last:])
-	return b.String()
+	return slack.RewriteAround(reply, slack.FindCode(reply), func(code string) string { return code },
+		func(prose string) string {
+			return citation.ReplaceAllStringFunc(prose, func(found string) string { return linked(found, cited, link) })
+		})
 }
 
 // Cited are the messages whose numbers a reply has, each once.

@@ -391,7 +391,7 @@ func TestCitations(t *testing.T) {
 		"secret [3].":                  "secret.",
 		"none [4], [0] and [2026]":     "none [4], [0] and [2026]",
 		"`a[1]` and\n```\nx[2]\n```\n": "`a[1]` and\n```\nx[2]\n```\n",
-		"~~~\nx[2]\n~~~ [1]":           "~~~\nx[2]\n~~~ [[1]](https://x.example/1.1)",
+		"> ~~~\n> x[2]\n> ~~~\n[1]":    "> ~~~\n> x[2]\n> ~~~\n[[1]](https://x.example/1.1)",
 		"[1](https://y.example)":       "[1](https://y.example)",
 		"[1]: https://y.example":       "[1]: https://y.example",
 	} {

@@ -8,6 +8,7 @@ import (
 
 	"myao/internal/answer/tools"
 	"myao/internal/chat"
+	"myao/internal/slack"
 )
 
 // masker takes out of texts what tells who wrote them and what about: names, links, mail addresses, numbers, keys.
@@ -42,20 +43,7 @@ func (m *masker) text(text string) string {
 	if m.noText {
 		return m.shape(text)
 	}
-	return splice(text, markupPattern.FindAllStringIndex(text, -1), m.token, m.plain)
-}
-
-// splice replaces the places of a text by inside, and what is between them by outside.
-func splice(text string, places [][]int, inside, outside func(string) string) string {
-	var b strings.Builder
-	from := 0
-	for _, at := range places {
-		b.WriteString(outside(text[from:at[0]]))
-		b.WriteString(inside(text[at[0]:at[1]]))
-		from = at[1]
-	}
-	b.WriteString(outside(text[from:]))
-	return b.String()
+	return slack.RewriteAround(text, markupPattern.FindAllStringIndex(text, -1), m.token, m.plain)
 }
 
 // person is the pseudonym of a user or an app.
@@ -122,8 +110,9 @@ var addressPattern = regexp.MustCompile(`(?i:[a-z][a-z0-9+.-]*://[!-;=?-~]+)` +
 
 // plain masks what is no markup.
 func (m *masker) plain(text string) string {
-	return splice(text, tools.Credentials(text), func(string) string { return maskedKey }, func(text string) string {
-		return splice(text, addressPattern.FindAllStringIndex(text, -1), m.address, m.words)
+	mask := func(string) string { return maskedKey }
+	return slack.RewriteAround(text, tools.Credentials(text), mask, func(text string) string {
+		return slack.RewriteAround(text, addressPattern.FindAllStringIndex(text, -1), m.address, m.words)
 	})
 }
 
@@ -249,7 +238,7 @@ var plusOne = regexp.MustCompile(`(?:^|[\s:])[+-](1)(?:$|[:!！。、\n]|\s+[^\d
 
 // maskDigits replaces each digit, so that a time stays to be seen as a time.
 func maskDigits(text string) string {
-	return splice(text, votes(text), func(one string) string { return one }, func(text string) string {
+	return slack.RewriteAround(text, votes(text), func(one string) string { return one }, func(text string) string {
 		return strings.Map(func(r rune) rune {
 			if unicode.IsDigit(r) {
 				return maskedDigit

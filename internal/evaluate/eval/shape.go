@@ -5,6 +5,7 @@ import (
 	"unicode"
 
 	"myao/internal/chat"
+	"myao/internal/slack"
 )
 
 // shape is a text without its words: it keeps mentions, whether it asks something, and about how long it is.
@@ -16,7 +17,7 @@ func (m *masker) shape(text string) string {
 		}
 		return ""
 	}
-	splice(text, markupPattern.FindAllStringIndex(text, -1), func(token string) string {
+	slack.RewriteAround(text, markupPattern.FindAllStringIndex(text, -1), func(token string) string {
 		if body, _, _ := strings.Cut(token[1:len(token)-1], "|"); userPattern.MatchString(body) ||
 			strings.HasPrefix(body, "!") {
 			return keep(m.token("<" + body + ">"))
