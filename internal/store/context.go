@@ -142,9 +142,9 @@ const (
 			WHERE m.made_us >= @remembered ORDER BY m.made_us DESC, m.thread_ts DESC LIMIT @threads
 		) n`
 
-	// earlierThreads are Context.Earlier. The query counts nothing, because there may be as many threads as messages. Every
-	// message newer than the oldest one around is read, whatever its thread. Older ones are not, except the parents of
-	// threads.
+	// earlierThreads are Context.Earlier. The query counts nothing, because there may be as many threads as
+	// messages. Every message newer than the oldest one around is read, whatever its thread. Older ones are not,
+	// except the parents of threads.
 	earlierThreads = `
 		WITH around AS MATERIALIZED (SELECT m.thread_ts, m.sent_us` + fromChannel + ` LIMIT @around),
 			own AS (SELECT m.ts, m.thread_ts, m.sent_us` + fromConversation + ` LIMIT @own),

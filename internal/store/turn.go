@@ -61,7 +61,10 @@ func (s *Store) SaveTurn(ctx context.Context, c chat.Conversation, trigger strin
 		}
 		if p := st.Proposal; p != nil {
 			proposals = append(proposals, Proposal{
-				Choice:     Choice{ID: st.ID, TeamID: c.Team, ChannelID: c.Channel, ThreadTS: c.Thread, TriggerTS: trigger, Decision: t.Decision, Asker: p.Asker, StoredUS: now},
+				Choice: Choice{
+					ID: st.ID, TeamID: c.Team, ChannelID: c.Channel, ThreadTS: c.Thread, TriggerTS: trigger,
+					Decision: t.Decision, Asker: p.Asker, StoredUS: now,
+				},
 				Server:     p.Server,
 				Tool:       st.Tool,
 				Input:      st.Input,
