@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 )
 
 // condition is a part of a WHERE clause.
@@ -13,6 +14,14 @@ type condition struct {
 }
 
 func where(sql string, args ...any) condition { return condition{sql, args} }
+
+// whereNamed is where with parameters that have names, as @team.
+func whereNamed(sql string, values map[string]any) condition {
+	if sql == "" {
+		return condition{}
+	}
+	return where("?", clause.NamedExpr{SQL: sql, Vars: []any{values}})
+}
 
 // and and or join two conditions, neither of them empty.
 func (c condition) and(d condition) condition {
@@ -27,5 +36,5 @@ func (c condition) apply(db *gorm.DB) *gorm.DB {
 	if c.sql == "" {
 		return db
 	}
-	return db.Where(c.sql, c.args...)
+	return db.Where("("+c.sql+")", c.args...)
 }

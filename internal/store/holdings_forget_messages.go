@@ -24,26 +24,17 @@ const (
 	noMessage = "0"
 )
 
-func (e *eraser) channels() error {
-	wrote, err := wroteSince(e.db.WithContext(e.ctx), e.Person)
+func (e *eraser) messages(h holding) error {
+	wrote, err := wroteSince(e.db, e.Person)
 	if err != nil {
 		return err
 	}
-	stored, err := e.channelsIn("messages", e.Team)
+	stored, err := e.channelsIn(h.table, e.Team)
 	if err != nil {
 		return err
 	}
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(slices.AppendSeq(stored, maps.Keys(wrote))))) {
 		if err := e.channel(chat.Conversation{Team: e.Team, Channel: id}, wrote[id]); err != nil {
-			return err
-		}
-	}
-	reacted, err := e.channelsIn("reactions", e.Team)
-	if err != nil {
-		return err
-	}
-	for _, id := range reacted {
-		if err := e.reactions(id); err != nil {
 			return err
 		}
 	}
@@ -53,46 +44,45 @@ func (e *eraser) channels() error {
 // channel erases a person from a channel's messages and memories. since is when they wrote the first message that was
 // deleted for its age; zero if none was. The id goes last: until then another run finds what is left to do by it.
 func (e *eraser) channel(c chat.Conversation, since time.Time) error {
-	within := where("team_id = ? AND channel_id = ? AND sent_us <= ?", c.Team, c.Channel, e.until)
+	said := part{table: "messages", by: along{"ts", ""},
+		within: where("team_id = ? AND channel_id = ? AND sent_us <= ?", c.Team, c.Channel, e.until)}
 	match := where("user_id = ? OR "+e.contains("text")+" OR own AND text <> '' AND ? <> '' AND "+e.contains("text"),
 		e.User, e.User, e.name, e.name)
 	if c.Direct() {
 		var theirs int64
-		if err := within.apply(e.db.WithContext(e.ctx).Table("messages")).Where("user_id = ?", e.User).Count(&theirs).
-			Error; err != nil {
+		if err := said.of(e.db, where("user_id = ?", e.User)).Count(&theirs).Error; err != nil {
 			return err
 		}
 		if theirs > 0 { // all of it is between the bot and them
 			match = where("text <> '' OR user_id = ?", e.User)
 		}
 	}
-	if err := sweep[messageRow, string](e.sweeper, "messages", within, "ts", match,
-		func(tx *gorm.DB, rows []messageRow) (int, error) {
-			var theirs, gone []messageRow
-			for _, r := range rows {
-				switch {
-				case r.UserID == e.User:
-					theirs, gone = append(theirs, r), append(gone, r)
-				case c.Direct() || r.Own && e.names(r.Text):
-					gone = append(gone, r)
-				case !r.Own:
-					r.Text = withoutUser(r.Text, e.User)
-					if err := ofMessage(tx, r).Update("text", r.Text).Error; err != nil {
-						return 0, err
-					}
-					if err := e.reindex(tx, r); err != nil {
-						return 0, err
-					}
+	if err := sweep(e.sweeper, said, match, func(tx *gorm.DB, rows []messageRow) (int, error) {
+		var theirs, gone []messageRow
+		for _, r := range rows {
+			switch {
+			case r.UserID == e.User:
+				theirs, gone = append(theirs, r), append(gone, r)
+			case c.Direct() || r.Own && e.names(r.Text):
+				gone = append(gone, r)
+			case !r.Own:
+				r.Text = withoutUser(r.Text, e.User)
+				if err := ofMessage(tx, r).Update("text", r.Text).Error; err != nil {
+					return 0, err
+				}
+				if err := e.reindex(tx, r); err != nil {
+					return 0, err
 				}
 			}
-			if len(theirs) > 0 && (since.IsZero() || instant(theirs[0].SentUS).Before(since)) {
-				since = instant(theirs[0].SentUS)
-			}
-			if err := e.blank(tx, c, timestamps(gone)); err != nil {
-				return 0, err
-			}
-			return len(rows), e.withdraw(tx, c, theirs)
-		}); err != nil || since.IsZero() {
+		}
+		if len(theirs) > 0 && (since.IsZero() || instant(theirs[0].SentUS).Before(since)) {
+			since = instant(theirs[0].SentUS)
+		}
+		if err := e.blank(tx, c, timestamps(gone)); err != nil {
+			return 0, err
+		}
+		return len(rows), e.withdraw(tx, c, theirs)
+	}); err != nil || since.IsZero() {
 		return err
 	}
 	if err := e.transaction(e.ctx, func(tx *gorm.DB) error {
@@ -105,14 +95,12 @@ func (e *eraser) channel(c chat.Conversation, since time.Time) error {
 	if err := e.lookups(c, since); err != nil {
 		return err
 	}
-	if err := e.db.WithContext(e.ctx).Delete(&writerRow{TeamID: c.Team, UserID: e.User, ChannelID: c.Channel}).
-		Error; err != nil {
+	if err := e.db.Delete(&writerRow{TeamID: c.Team, UserID: e.User, ChannelID: c.Channel}).Error; err != nil {
 		return err
 	}
-	return sweep[messageRow, string](e.sweeper, "messages", within, "ts", where("user_id = ?", e.User),
-		func(tx *gorm.DB, rows []messageRow) (int, error) {
-			return len(rows), e.blank(tx, c, timestamps(rows), "user_id")
-		})
+	return sweep(e.sweeper, said, where("user_id = ?", e.User), func(tx *gorm.DB, rows []messageRow) (int, error) {
+		return len(rows), e.blank(tx, c, timestamps(rows), "user_id")
+	})
 }
 
 func timestamps(rows []messageRow) []string {
@@ -160,8 +148,10 @@ func (e *eraser) withdraw(tx *gorm.DB, c chat.Conversation, theirs []messageRow)
 		}
 		told := []string{id, chat.Conversation{Team: c.Team, Channel: c.Channel, Thread: r.TS}.ID()}
 		if err := tx.Exec(`
-			INSERT INTO changes (workflow_id, ts, sent_us, kind, stored_us) SELECT DISTINCT workflow_id, ts, sent_us, 'deleted', CAST(? AS BIGINT)
-			FROM changes WHERE workflow_id IN ? AND ts = ? AND kind <> 'deleted' ON CONFLICT DO NOTHING`, e.nowMicros(), told, r.TS).Error; err != nil {
+			INSERT INTO changes (workflow_id, ts, sent_us, kind, stored_us)
+			SELECT DISTINCT workflow_id, ts, sent_us, 'deleted', CAST(? AS BIGINT) FROM changes
+			WHERE workflow_id IN ? AND ts = ? AND kind <> 'deleted' ON CONFLICT DO NOTHING`, e.nowMicros(), told,
+			r.TS).Error; err != nil {
 			return err
 		}
 	}
@@ -191,10 +181,8 @@ func (e *eraser) withdraw(tx *gorm.DB, c chat.Conversation, theirs []messageRow)
 	return nil
 }
 
-func (e *eraser) reactions(channel string) error {
-	return sweep[reactionRow, string](e.sweeper, "reactions", where("team_id = ? AND channel_id = ?", e.Team, channel),
-		"ts", where("user_id = ? AND added_us <= ? AND removed_us <= ?", e.User, e.until, e.until),
-		func(tx *gorm.DB, rows []reactionRow) (int, error) {
-			return len(rows), tx.Delete(&rows).Error
-		})
+func (e *eraser) reactions(h holding) error {
+	return e.inChannels(h, e.Team, func(p part) error {
+		return e.remove(p, where("user_id = ? AND added_us <= ? AND removed_us <= ?", e.User, e.until, e.until))
+	})
 }

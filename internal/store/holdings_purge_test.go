@@ -25,8 +25,8 @@ var keptOfPurgedChannel = map[string]string{
 // placed is the columns, as table.column, that have a channel's id.
 func (db database) placed(t *testing.T, channel string) (columns []string) {
 	t.Helper()
-	for table, names := range personal {
-		for name := range names {
+	for table, names := range db.textColumns(t) {
+		for _, name := range names {
 			if db.count(t, table, "CAST("+name+" AS TEXT) LIKE ?", "%"+channel+"%") > 0 {
 				columns = append(columns, table+"."+name)
 			}

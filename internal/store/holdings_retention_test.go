@@ -99,11 +99,30 @@ func TestPruneLedger(t *testing.T) {
 		}
 		db.insert(t, &orderRow{ID: "carried out", Kind: "mute", OrderedUS: dayUS(60)})
 
-		want := map[string]int{"changes": 3, "decisions": 2, "outbox": 1 + 2 + 2 + 3 + 1 + 1, "model_calls": 1, "orders": 1}
+		// What was looked up, and what people think of the reply, goes with the decision that it was for.
+		us := dayUS(400)
+		for _, key := range []string{"gone", "gone, posted", "gone, withdrawn before it was decided", "pending", "young"} {
+			db.insert(t, &Turn{Decision: key, MadeUS: us}, &Step{ID: key, Decision: key, StoredUS: us},
+				&StepFile{StepID: key, Data: []byte{0}}, &Proposal{Choice: Choice{ID: key, Decision: key, StoredUS: us}},
+				&Vote{Part: key, Decision: key, VotedUS: us}, &Label{Decision: key, LabelledUS: us},
+				&Opinion{Decision: key, GivenUS: us})
+		}
+		// A promise goes when it ended long ago, not when it was made long ago.
+		db.insert(t, &Promise{Choice: Choice{ID: "open", StoredUS: us}, State: PromiseOpen},
+			&Promise{Choice: Choice{ID: "ended lately", StoredUS: us, EndedUS: dayUS(39)}, State: PromiseKept},
+			&Promise{Choice: Choice{ID: "gone", StoredUS: us, EndedUS: dayUS(41)}, State: PromiseReleased})
+
+		want := map[string]int{
+			"changes": 3, "decisions": 2, "outbox": 1 + 2 + 2 + 3 + 1 + 1, "model_calls": 1, "orders": 1, "promises": 1, "step_files": 5,
+			"turns": 3, "steps": 3, "proposals": 3, "feedback": 3, "labels": 3, "opinions": 3,
+		}
 		if got := db.prune(t, all); !maps.Equal(got, want) {
 			t.Errorf("gone are %v, want %v", got, want)
 		}
-		for table, column := range map[string]string{"changes": "workflow_id", "decisions": "key", "outbox": "reply", "model_calls": "purpose", "orders": "id"} {
+		for table, column := range map[string]string{
+			"changes": "workflow_id", "decisions": "key", "outbox": "reply", "model_calls": "purpose", "orders": "id", "promises": "id",
+			"turns": "decision", "steps": "id", "proposals": "id", "feedback": "part", "labels": "decision", "opinions": "decision",
+		} {
 			for _, name := range db.left(t, table, column) {
 				if strings.HasPrefix(name, "gone") {
 					t.Errorf("%s: %q is there", table, name)
@@ -117,46 +136,6 @@ func TestPruneLedger(t *testing.T) {
 		}
 		if got := db.prune(t, all); len(got) != 0 {
 			t.Errorf("once more, gone are %v", got)
-		}
-	})
-}
-
-// What was looked up, and what people think of the reply, goes with the decision that it was for.
-func TestPruneSteps(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, db database) {
-		us := dayUS(4000)
-		db.insert(t,
-			&Decision{Key: "pending", Outcome: "pending", DecidedUS: us}, &Decision{Key: "old", Outcome: "posted", DecidedUS: us},
-			&Decision{Key: "young", Outcome: "posted", DecidedUS: micros(db.clock.now())},
-		)
-		for _, key := range []string{"pending", "old", "young", "withdrawn before it was decided"} {
-			db.insert(t, &Turn{Decision: key, MadeUS: us}, &Step{ID: key, Decision: key, StoredUS: us}, &StepFile{StepID: key, Data: []byte{0}}, &Proposal{Choice: Choice{ID: key, Decision: key, StoredUS: us}}, &Vote{Part: key, Decision: key, VotedUS: us}, &Label{Decision: key, LabelledUS: us})
-		}
-		if got, want := db.prune(t, Cutoffs{Ledger: day(keptDays)}), map[string]int{"decisions": 1, "feedback": 2, "labels": 2, "proposals": 2, "step_files": 4, "steps": 2, "turns": 2}; !maps.Equal(got, want) {
-			t.Errorf("gone are %v, want %v", got, want)
-		}
-		want := []string{"pending", "young"}
-		if steps, files := db.left(t, "steps", "id"), db.left(t, "step_files", "step_id"); !slices.Equal(steps, want) || len(files) > 0 {
-			t.Errorf("left are %v, and files of %v, want %v and none", steps, files, want)
-		}
-	})
-}
-
-// A promise goes when it ended long ago, not when it was made long ago.
-func TestPrunePromises(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, db database) {
-		old, young := dayUS(4000), micros(db.clock.now())
-		for id, p := range map[string]Promise{
-			"open": {State: PromiseOpen}, "ended lately": {Choice: Choice{EndedUS: young}, State: PromiseKept}, "ended": {Choice: Choice{EndedUS: old}, State: PromiseReleased},
-		} {
-			p.ID, p.StoredUS = id, old
-			db.insert(t, &p)
-		}
-		if got, want := db.prune(t, Cutoffs{Ledger: day(keptDays)}), map[string]int{"promises": 1}; !maps.Equal(got, want) {
-			t.Errorf("gone are %v, want %v", got, want)
-		}
-		if got, want := db.left(t, "promises", "id"), []string{"ended lately", "open"}; !slices.Equal(got, want) {
-			t.Errorf("left are %v, want %v", got, want)
 		}
 	})
 }
@@ -464,7 +443,7 @@ func TestPrunedChangeIsNotRecordedAgain(t *testing.T) {
 // rows.
 func TestPruneContinuesAfterAStop(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
-		const n = 2*pruneChunk + 7
+		const n = 2*sweepChunk + 7
 		var changes []changeRow
 		var messages []messageRow
 		var decisions []Decision
@@ -494,7 +473,7 @@ func TestPruneContinuesAfterAStop(t *testing.T) {
 		for _, most := range []int{1, 2, 3, 1000} { // steps
 			err := db.Prune(t.Context(), all, func(table string, rows int) error {
 				gone[table] += rows
-				if rows > pruneChunk+1 { // the other part of a reply is deleted as well
+				if rows > sweepChunk+1 { // the other part of a reply is deleted as well
 					t.Errorf("%d rows of %s at once", rows, table)
 				}
 				if most--; most == 0 {

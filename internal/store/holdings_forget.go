@@ -22,15 +22,21 @@ import (
 // killed at any time, and ends the same when it is repeated. Its order is recorded at the end, without
 // the id. by is who ordered it; a repeated id records nothing more.
 func (s *Store) ForgetPerson(ctx context.Context, p chat.Person, by, id string, step SweepStep) error {
-	e := eraser{sweeper: sweeper{s, ctx, step}, Person: p, by: by}
+	e := eraser{sweeper: s.sweeper(ctx, step), Person: p, by: by}
 	if by == e.orderedBy() {
 		e.by = orderedByNobody
 	}
-	for _, do := range []func() error{e.begin, e.snapshots, e.promises, e.channels, e.decisions, e.opinions, e.outbox,
-		e.steps, e.proposals, e.changes, e.orders, e.memories, e.notes, e.feedback, func() error { return e.end(id) }} {
-		if err := do(); err != nil {
-			return fmt.Errorf("forget a person: %w", err)
+	err := e.begin()
+	for _, h := range holdings {
+		if err == nil && h.forget != nil {
+			err = h.forget(&e, h)
 		}
+	}
+	if err == nil {
+		_, err = e.insertOrder(e.db, Order{ID: id, Scope: chat.Scope{Team: e.Team}, Kind: "forget-person", By: e.by})
+	}
+	if err != nil {
+		return fmt.Errorf("forget a person: %w", err)
 	}
 	return nil
 }
@@ -53,12 +59,11 @@ func orderedByUser(user string) string { return "slack:" + user }
 // begin marks the person, so that Slack's history brings nothing back from here on.
 func (e *eraser) begin() error {
 	var rows []userRow
-	if err := e.db.WithContext(e.ctx).Where("team_id = ? AND user_id = ?", e.Team, e.User).Find(&rows).
-		Error; err != nil {
+	if err := e.db.Where("team_id = ? AND user_id = ?", e.Team, e.User).Find(&rows).Error; err != nil {
 		return err
 	}
 	e.name, e.until = first(rows).Name, e.nowMicros()
-	return markErased(e.db.WithContext(e.ctx), erasedRow{TeamID: e.Team, Person: PersonKey(e.Person), UntilUS: e.until})
+	return markErased(e.db, erasedRow{TeamID: e.Team, Person: PersonKey(e.Person), UntilUS: e.until})
 }
 
 // names reports whether a text names the person, by id or display name.
@@ -84,39 +89,56 @@ func (e *eraser) mentioned(columns ...string) condition {
 	return where(strings.Join(parts, " OR "), args...)
 }
 
-// eraseIn is sweep for the part of a table that each channel has.
-func eraseIn[R any](
-	e *eraser, table, column string, match condition, do func(tx *gorm.DB, rows []R) (changed int, err error),
-) error {
-	ids, err := e.channelsIn(table, e.Team)
-	for _, id := range ids {
-		if err == nil {
-			err = sweep[R, string](e.sweeper, table, where("team_id = ? AND channel_id = ?", e.Team, id), column, match,
-				do)
-		}
+// rows deletes the person's own rows, and takes the person out of the others.
+func (e *eraser) rows(h holding) error {
+	match := h.ofPerson(e.User)
+	if len(h.texts) > 0 {
+		match = match.or(e.mentioned(h.texts...))
 	}
-	return err
+	match = match.and(whereNamed(h.reach, map[string]any{"team": e.Team, "until": e.until}))
+	return sweep(e.sweeper, h.whole(), match, func(tx *gorm.DB, rows []map[string]any) (int, error) {
+		for _, r := range rows {
+			row := tx.Table(h.table).Where(h.key.column+" = ?", r[h.key.column])
+			if r[h.author] == e.User {
+				row = row.Delete(nil)
+			} else {
+				row = row.Updates(e.without(h, r))
+			}
+			if row.Error != nil {
+				return 0, row.Error
+			}
+		}
+		return len(rows), nil
+	})
 }
 
-// end removes the name, which the steps before needed, and records the order.
-func (e *eraser) end(id string) error {
-	removed := 0
-	if err := e.transaction(e.ctx, func(tx *gorm.DB) error {
-		if err := e.unnameOutsider(tx); err != nil {
-			return err
-		}
-		gone := tx.Where("team_id = ? AND user_id = ?", e.Team, e.User).Delete(&userRow{})
-		if gone.Error != nil {
-			return gone.Error
-		}
-		removed = int(gone.RowsAffected)
-		_, err := e.insertOrder(tx, Order{ID: id, Scope: chat.Scope{Team: e.Team}, Kind: "forget-person", By: e.by})
-		return err
-	}); err != nil {
-		return err
+// without is the columns of a row without the person.
+func (e *eraser) without(h holding, row map[string]any) map[string]any {
+	update := map[string]any{}
+	if row[h.person] == e.User {
+		update[h.person] = ""
 	}
-	return e.step("users", removed, removed)
+	for _, by := range h.orderedBy {
+		if row[by] == e.orderedBy() {
+			update[by] = orderedByNobody
+		}
+	}
+	for _, text := range h.texts {
+		update[text] = e.anonymous(row[text].(string))
+	}
+	return update
 }
+
+func (e *eraser) users(h holding) error {
+	gone := e.db.Where("team_id = ? AND user_id = ?", e.Team, e.User).Delete(&userRow{})
+	if gone.Error != nil {
+		return gone.Error
+	}
+	return e.step(h.table, int(gone.RowsAffected), int(gone.RowsAffected))
+}
+
+// outsiders is unnameOutsider in a transaction.
+func (e *eraser) outsiders(holding) error { return e.transaction(e.ctx, e.unnameOutsider) }
 
 // unnameOutsider takes the person's id out of the channels in which they count as an outsider. They may
 // still read those, so somebody stays there until Slack next lists the members. Users are listed before
@@ -129,7 +151,8 @@ func (e *eraser) unnameOutsider(tx *gorm.DB) error {
 	key := PersonKey(e.Person)
 	// One may be left from when the person was forgotten before.
 	if err := tx.Exec(`DELETE FROM outsiders WHERE team_id = ? AND user_id = ? AND channel_id IN (
-		SELECT o.channel_id FROM outsiders o WHERE o.team_id = ? AND o.user_id = ?)`, e.Team, key, e.Team, e.User).Error; err != nil {
+		SELECT o.channel_id FROM outsiders o WHERE o.team_id = ? AND o.user_id = ?)`, e.Team, key, e.Team, e.User).
+		Error; err != nil {
 		return err
 	}
 	unnamed := of().Model(&outsiderRow{}).Update("user_id", key)

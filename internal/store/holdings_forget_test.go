@@ -13,110 +13,6 @@ import (
 	"myao/internal/conversation"
 )
 
-// seeded is what personal says of a column that may hold something of a person.
-const seeded = "seeded"
-
-// personal says of each column that is no number what it may hold of a person: seeded, after
-// seedPerson has put the person's id, name or words there, or else why there is nothing.
-//
-// If TestForgetPerson fails for a new table or column of yours: can it ever hold a user's id, a
-// display name, or words that a person wrote or a model made from them? Then write that into it in
-// seedPerson, enter it here as seeded, let eraser (person.go and the files beside it) clean it,
-// ExportPerson (person_export.go) tell it, and PurgeChannel (purge.go) delete it with its channel.
-// Otherwise enter here why not.
-var personal = map[string]map[string]string{
-	"messages": {
-		"team_id": workspaceID, "channel_id": placeID, "ts": tsOnly, "thread_ts": tsOnly, "user_id": seeded, "bot_id": "of an app", "through": "of an app",
-		"name": seeded, "text": seeded, "files": seeded, "revision": tsOnly,
-	},
-	"changes": {
-		"workflow_id": placeID, "ts": tsOnly, "kind": ourWord, "revision": tsOnly, "ordered_by": seeded, "author": seeded, "trace": "random",
-	},
-	"conversations": {"workflow_id": placeID, "claimed_by": "a relay"},
-	"outbox": {
-		"key": "a hash", "reply": "a hash", "team_id": workspaceID, "channel_id": placeID, "thread_ts": tsOnly, "trigger_ts": tsOnly, "text": seeded,
-		"state": ourWord, "sent_ts": tsOnly, "error": "Slack's code of an error", "decision": "a key of decisions", "reaction": "of an emoji",
-	},
-	"decisions": {
-		"key": "of a run", "workflow_id": placeID, "trigger_ts": tsOnly, "revision": tsOnly, "source": ourWord, "rule": ourWord, "reason": seeded,
-		"model": "of a model", "outcome": ourWord, "outcome_by": seeded, "addressee": ourWord, "gist": seeded, "prompt": "of a template", "signals": "numbers and flags", "react": "of an emoji",
-	},
-	"steps": {
-		"id": "a hash", "team_id": workspaceID, "channel_id": placeID, "thread_ts": tsOnly, "trigger_ts": tsOnly, "decision": "a key of decisions",
-		"call_id": "of a provider", "tool": "of a tool, or what a model took for one", "input": seeded, "state": ourWord, "output": seeded,
-	},
-	"quotes":     {"step_id": "a hash", "team_id": workspaceID, "channel_id": placeID, "ts": tsOnly},
-	"step_files": {"step_id": "a hash", "name": seeded, "mime": "of a file", "data": "a picture or document"},
-	"turns": {
-		"decision": "a key of decisions", "team_id": workspaceID, "channel_id": placeID, "provider": ourWord, "model": "of a model", "text": seeded, "opaque": seeded,
-	},
-	"proposals": {
-		"id": "a hash", "team_id": workspaceID, "channel_id": placeID, "thread_ts": tsOnly, "trigger_ts": tsOnly, "decision": "a key of decisions", "asker": seeded,
-		"server": "an operator's word", "tool": "of a tool", "input": seeded, "state": ourWord, "shown_ts": tsOnly, "decided_by": seeded, "output": seeded,
-	},
-	"promises": {
-		"id": "a hash", "team_id": workspaceID, "channel_id": placeID, "thread_ts": tsOnly, "trigger_ts": tsOnly, "decision": "a key of decisions", "asker": seeded,
-		"what": seeded, "unless": seeded, "every": ourWord, "zone": seeded, "state": ourWord, "shown_ts": tsOnly, "ended_by": seeded,
-	},
-	"mcp_tools": {
-		"server": "an operator's word", "tool": "of a tool", "name": "of a tool", "description": "of a tool", "schema": "of a tool", "annotations": "of a tool",
-		"fingerprint": "a hash", "allowed": "a hash",
-	},
-	"users":    {"team_id": workspaceID, "user_id": seeded, "name": seeded, "time_zone": seeded},
-	"channels": {"team_id": workspaceID, "channel_id": placeID, "name": "of a channel", "caught_up_to": tsOnly, "threads_caught_up_to": tsOnly},
-	"memories": {
-		"team_id": workspaceID, "channel_id": placeID, "thread_ts": tsOnly, "term": ourWord, "text": seeded, "origin": ourWord, "model": "of a model",
-		"sources": "ts and ids", "cursor": "numbers", "ordered_by": seeded, "forgotten_by": seeded,
-	},
-	"memory_scopes": {"team_id": workspaceID, "channel_id": placeID, "thread_ts": tsOnly, "revision": tsOnly},
-	"model_calls": {
-		"team_id": workspaceID, "channel_id": placeID, "thread_ts": tsOnly, "purpose": ourWord, "provider": ourWord, "model": "of a model",
-		"error": ourWord, "decision": "a key of decisions",
-	},
-	"orders": {
-		"id": "random, or made of ids of channels and ts", "team_id": workspaceID, "channel_id": placeID, "thread_ts": tsOnly, "kind": ourWord, "ordered_by": seeded,
-		"subject": "ts, a version, or a count",
-	},
-	"forgotten":     {"team_id": workspaceID, "channel_id": placeID, "thread_ts": tsOnly, "ts": tsOnly},
-	"reactions":     {"team_id": workspaceID, "channel_id": placeID, "ts": tsOnly, "user_id": seeded, "name": "of an emoji"},
-	"erased":        {"team_id": workspaceID, "channel_id": placeID, "person": "a hash"},
-	"search":        {"team_id": workspaceID, "channel_id": placeID, "ts": tsOnly, "terms": seeded},
-	"search_common": {"term": "in hundreds of messages"},
-	"search_state":  {},
-	"writers":       {"team_id": workspaceID, "user_id": seeded, "channel_id": placeID},
-	"outsiders":     {"team_id": workspaceID, "channel_id": placeID, "user_id": seeded},
-	"notes": {
-		"step": "a key of decisions, a round and a position", "team_id": workspaceID, "channel_id": placeID, "ts": tsOnly, "author": seeded, "text": seeded,
-		"permalink": "of a channel and a ts",
-	},
-	"labels": {
-		"team_id": workspaceID, "channel_id": placeID, "decision": "a key of decisions", "kind": ourWord, "truth": ourWord, "ts": tsOnly, "labelled_by": "an operator's name",
-	},
-	"snapshots": {
-		"decision": "a key of decisions", "team_id": workspaceID, "channel_id": placeID, "messages": "ts and revisions", "notes": tsOnly, "leased_by": "of a run",
-		"data": "compressed; TestForgetPerson counts the rows",
-	},
-	"opinions": {
-		"team_id": workspaceID, "channel_id": placeID, "decision": "a key of decisions", "judge": "an operator's word", "reason": seeded, "prompt": "of a template",
-		"model": "of a model", "error": ourWord,
-	},
-	"revoked_tokens": {"token": "a hash", "cause": ourWord},
-	"hindsight":      {"decision": "a key of decisions"},
-	"starters":       {"id": "random"},
-	"gaps":           {},
-	"runs":           {"schedule": ourWord},
-	"feedback": {
-		"team_id": workspaceID, "channel_id": placeID, "part": "a key of outbox", "decision": "a key of decisions", "user_id": seeded, "value": ourWord, "reason": seeded,
-	},
-}
-
-const (
-	workspaceID = "the workspace"
-	placeID     = "a channel or thread, by its id"
-	tsOnly      = "a ts"
-	ourWord     = "one of our own words"
-)
-
 const (
 	canaryUser = "U0CANARY1"
 	canaryName = "Kana Ria"
@@ -124,40 +20,17 @@ const (
 	canaryZone = "Europe/" + canaryText
 )
 
-// traces is the columns, as table.column, that hold something of the person. It fails for a table
-// or column that personal does not have.
+// traces is the columns, as table.column, that hold something of the person.
 func (db database) traces(t *testing.T) (columns []string) {
 	t.Helper()
-	tables, err := db.db.Migrator().GetTables()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, table := range tables {
-		if table == "goose_db_version" || strings.HasPrefix(table, "sqlite_") || strings.HasPrefix(table, "search_by_term") { // the last follow search by triggers
-			continue
-		}
-		if personal[table] == nil {
-			t.Errorf("table %s: nothing says what it holds of a person; see personal in person_test.go", table)
-			continue
-		}
-		types, err := db.db.Migrator().ColumnTypes(table)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range types {
-			switch kind := strings.ToUpper(c.DatabaseTypeName()); {
-			case strings.Contains(kind, "INT"), strings.Contains(kind, "BOOL"), strings.Contains(kind, "REAL"), strings.Contains(kind, "FLOAT"), strings.Contains(kind, "DOUBLE"):
-				continue
-			}
-			if personal[table][c.Name()] == "" {
-				t.Errorf("column %s of table %s: nothing says what it holds of a person; see personal in person_test.go", c.Name(), table)
-			}
+	for table, names := range db.textColumns(t) {
+		for _, name := range names {
 			var values []string
-			must(t, db.db.Raw("SELECT CAST("+c.Name()+" AS TEXT) FROM "+table+" WHERE "+c.Name()+" IS NOT NULL").Scan(&values).Error)
+			must(t, db.db.Raw("SELECT CAST("+name+" AS TEXT) FROM "+table+" WHERE "+name+" IS NOT NULL").Scan(&values).Error)
 			if slices.ContainsFunc(values, func(v string) bool {
 				return strings.Contains(v, canaryUser) || strings.Contains(v, canaryName) || strings.Contains(v, canaryText)
 			}) {
-				columns = append(columns, table+"."+c.Name())
+				columns = append(columns, table+"."+name)
 			}
 		}
 	}
@@ -313,17 +186,14 @@ func TestExportPerson(t *testing.T) {
 	})
 }
 
-// After somebody is forgotten, no table has their id, name or words; what others said stays. See
-// personal for what to do about a new table.
+// After somebody is forgotten, no table has their id, name or words; what others said stays.
 func TestForgetPerson(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		db.seedPerson(t)
-		var want []string
-		for table, columns := range personal {
-			for column, what := range columns {
-				if what == seeded {
-					want = append(want, table+"."+column)
-				}
+		want := []string{"promises.zone"}
+		for _, h := range holdings {
+			for _, column := range h.personal() {
+				want = append(want, h.table+"."+column)
 			}
 		}
 		slices.Sort(want)
