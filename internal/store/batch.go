@@ -22,8 +22,8 @@ type query struct {
 	into any
 }
 
-// named is a query whose parameters have names, as @team; each of args is a map of them. The text and the arguments of a
-// clause.Expr stand in the place of its name.
+// named is a query whose parameters have names, as @team; each of args is a map of them. The text and the arguments of
+// a clause.Expr stand in the place of its name.
 func named(sql string, into any, args ...any) query {
 	return query{"?", []any{clause.NamedExpr{SQL: sql, Vars: args}}, into}
 }

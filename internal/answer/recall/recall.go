@@ -256,7 +256,8 @@ func (b *Builder) BuildForMemory(
 		return Recollection{}, fmt.Errorf("build context of %s: %w", s, err)
 	}
 	here := chat.ChannelMemory{ChannelID: s.Channel, LongTerm: textOf(known.Long), ShortTerm: textOf(known.Short)}
-	r, err := b.assemble(ctx, chat.Conversation(s), own, reading{messages: messages, channels: []chat.ChannelMemory{here}})
+	r, err := b.assemble(ctx, chat.Conversation(s), own,
+		reading{messages: messages, channels: []chat.ChannelMemory{here}})
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", s, err)
 	}

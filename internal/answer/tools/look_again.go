@@ -49,12 +49,9 @@ func lookAgain(s Sources) tool {
 		}
 		c := p.Conversation
 		promise, err := s.Store.AddPromise(ctx, store.Promise{
-			Choice: store.Choice{ID: step, TeamID: c.Team, ChannelID: c.Channel, ThreadTS: c.Thread, TriggerTS: p.Trigger, Decision: p.Decision, Asker: p.Asker},
-			What:   what,
-			Unless: unless,
-			Every:  string(in.Every),
-			Zone:   p.zone().String(),
-			DueUS:  due.UnixMicro(),
+			Choice: store.Choice{ID: step, TeamID: c.Team, ChannelID: c.Channel, ThreadTS: c.Thread,
+				TriggerTS: p.Trigger, Decision: p.Decision, Asker: p.Asker},
+			What: what, Unless: unless, Every: string(in.Every), Zone: p.zone().String(), DueUS: due.UnixMicro(),
 		}, s.Promises)
 		if full, ok := errors.AsType[store.TooManyPromises](err); ok {
 			switch {
