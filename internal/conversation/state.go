@@ -136,6 +136,9 @@ func (s *State) PendingTS() []string {
 	return all
 }
 
+// Unanswered counts the messages that await a judgment or an answer.
+func (s *State) Unanswered() int { return len(s.Pending) + len(s.Answering) + len(s.Later) }
+
 // LookingUp says what is being looked up, such as "1 of 2 done, search messages, read thread"; empty if
 // nothing is.
 func (s *State) LookingUp() string {

@@ -82,7 +82,7 @@ type ChoiceFilter struct {
 	TopLevel        bool
 	// Channels narrows it to some channels; nil is any.
 	Channels []string
-	// Asker narrows it to what somebody asked for; "" is anybody.
+	// Asker narrows promises to what somebody asked for; "" is anybody.
 	Asker string
 	// All includes those that have ended.
 	All bool

@@ -138,6 +138,7 @@ func (s *Store) ProposalsFor(ctx context.Context, decisions []string) ([]Proposa
 
 // Proposals returns proposals that were shown to people, the newest first.
 func (s *Store) Proposals(ctx context.Context, f ChoiceFilter) ([]Proposal, error) {
+	f.Asker = ""
 	rows, err := choices[Proposal](s, ctx, f, unfinished, "stored_us DESC, id")
 	if err != nil {
 		return nil, fmt.Errorf("read proposals: %w", err)

@@ -12,10 +12,12 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
+	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/llm/tap"
 	"myao/internal/operate/operator"
 	"myao/internal/runtime/temporal"
+	"myao/internal/store"
 )
 
 const (
@@ -105,21 +107,15 @@ func (w *Inspector) order(ctx context.Context, in orderRequest) error {
 	if err := system.Order(ctx, c, in.Order, order, ""); err != nil || in.Order != conversation.UpdateUnmute {
 		return orderError(err)
 	}
-	everywhere, err := system.Store.MutedEverywhere(ctx, c.Team)
+	now, err := system.Store.Situation(ctx, store.SituationRequest{
+		Conversations: []chat.Conversation{c}, Open: store.ChoiceFilter{Team: c.Team}})
 	switch {
 	case err != nil:
 		return err
-	case everywhere != nil:
+	case now.Muted != nil:
 		return &httpError{http.StatusConflict,
 			"It stays silent: it is muted in the whole workspace, until /myao go or starter unmute --everywhere."}
-	case c.TopLevel():
-		return nil
-	}
-	until, err := system.Store.SilencedUntil(ctx, c.Top())
-	if err != nil {
-		return err
-	}
-	if w.Clock().Before(until) {
+	case !now.Silences.Until(c).IsZero(): // the order was about the thread
 		return &httpError{http.StatusConflict, "The thread stays silent with its channel, until that is unmuted."}
 	}
 	return nil

@@ -1,15 +1,13 @@
 package inspector
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"net/url"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
-
-	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/sdk/converter"
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
@@ -59,6 +57,8 @@ type view struct {
 	Inputs   map[string][]string `json:"inputs,omitempty"`
 	Memories []memory            `json:"memories"`
 	Notes    []chat.Note         `json:"notes"` // of the channel, the oldest first
+	// Proposals may still come to something, the newest first.
+	Proposals []store.Proposal `json:"proposals"`
 	// Promises are open or have just ended, the former first.
 	Promises []store.Promise `json:"promises"`
 	// Unindexed is set while the search index lacks messages that are stored. Whatever Timeline has
@@ -72,31 +72,23 @@ type observer struct {
 	c    chat.Conversation
 	view view
 
-	worker       WorkerState // as of the last refresh
-	run          run         // as Temporal last described it
-	timelineRead time.Time   // when the timeline was read
+	worker       WorkerState  // as of the last refresh
+	run          operator.Run // as Temporal last described it; without an id if there is none
+	timelineRead time.Time    // when the timeline was read
 
 	answers     chan answer
 	cancelQuery context.CancelFunc // nil while no query runs
-	stateRun    run                // the run that view.State belongs to
+	stateRun    operator.Run       // the run that view.State belongs to
 	nextQuery   time.Time          // no query before then
 
 	// The last error of Temporal, the worker and the database.
 	temporalErr, workerErr, databaseErr error
 }
 
-// run is a run of a workflow and the length of its history. The zero value: there is none.
-type run struct {
-	id     string
-	length int64
-	open   bool
-	phase  conversation.Phase
-}
-
 // answer is a worker's answer to a query.
 type answer struct {
 	state *conversation.State
-	run   run
+	run   operator.Run
 	err   error
 }
 
@@ -104,7 +96,7 @@ func (w *Inspector) observe(c chat.Conversation) *observer {
 	return &observer{
 		w: w, c: c, answers: make(chan answer, 1),
 		view: view{Conversation: c, Workflow: c.ID(), Timeline: timeline.Timeline{Conversation: c,
-			Entries: []timeline.Entry{}}, Memories: []memory{}, Notes: []chat.Note{}, Promises: []store.Promise{}},
+			Entries: []timeline.Entry{}}, Memories: []memory{}, Notes: []chat.Note{}, Proposals: []store.Proposal{}, Promises: []store.Promise{}},
 	}
 }
 
@@ -120,20 +112,23 @@ func (l *observer) refresh(ctx context.Context) {
 	case worker != Running && l.cancelQuery != nil:
 		l.cancelQuery()
 	case worker == Running && l.worker != Running:
-		l.stateRun, l.nextQuery, l.workerErr = run{}, time.Time{}, nil
+		l.stateRun, l.nextQuery, l.workerErr = operator.Run{}, time.Time{}, nil
 	}
 	l.worker = worker
-	newest, err := l.describe(ctx, system)
+	describing, cancel := context.WithTimeout(ctx, readTimeout)
+	newest, err := system.Describe(describing, l.c)
+	cancel()
 	if l.temporalErr = err; err == nil {
-		changed := newest != l.run
+		changed := !reflect.DeepEqual(newest, l.run)
 		l.run = newest
-		if newest.id == "" && (changed || l.view.State == nil) {
+		if newest.ID == "" && (changed || l.view.State == nil) {
 			l.accept(answer{state: conversation.New(l.c)}) // no query is needed
 		}
 		if changed {
 			l.timelineRead = time.Time{}
 		}
-		if worker == Running && l.cancelQuery == nil && newest != l.stateRun && !l.w.Clock().Before(l.nextQuery) {
+		if worker == Running && l.cancelQuery == nil && newest.Whole() == nil && !reflect.DeepEqual(newest, l.stateRun) &&
+			!l.w.Clock().Before(l.nextQuery) {
 			l.query(ctx, system, newest)
 		}
 	}
@@ -143,41 +138,13 @@ func (l *observer) refresh(ctx context.Context) {
 	}
 }
 
-// describe reads what Temporal knows without a worker.
-func (l *observer) describe(ctx context.Context, system *operator.Operator) (run, error) {
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
-	described, err := system.Client.DescribeWorkflowExecution(ctx, l.c.ID(), "")
-	var none *serviceerror.NotFound
-	switch {
-	case errors.As(err, &none):
-		return run{}, nil
-	case err != nil:
-		return run{}, err
-	}
-	info := described.GetWorkflowExecutionInfo()
-	r := run{
-		id: info.GetExecution().GetRunId(), length: info.GetHistoryLength(),
-		open: info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING,
-	}
-	if p := info.GetSearchAttributes().GetIndexedFields()[conversation.AttributePhase]; p != nil {
-		err = converter.GetDefaultDataConverter().FromPayload(p, &r.phase)
-	}
-	return r, err
-}
-
 // query asks a worker for the conversation's state.
-func (l *observer) query(ctx context.Context, system *operator.Operator, of run) {
+func (l *observer) query(ctx context.Context, system *operator.Operator, of operator.Run) {
 	queryCtx, cancel := context.WithTimeout(ctx, queryTimeout)
 	l.cancelQuery = cancel
 	go func() {
-		a := answer{run: of}
-		value, err := system.Client.QueryWorkflow(queryCtx, l.c.ID(), "", conversation.QueryName)
-		if err == nil {
-			err = value.Get(&a.state)
-		}
-		a.err = err
-		l.answers <- a
+		state, err := system.Query(queryCtx, l.c)
+		l.answers <- answer{state, of, err}
 	}()
 	soon := time.NewTimer(queryPatience)
 	defer soon.Stop()
@@ -226,14 +193,6 @@ func (l *observer) read(ctx context.Context, system *operator.Operator) error {
 	if err != nil {
 		return err
 	}
-	silenced, err := db.SilencedUntil(ctx, l.c)
-	if err != nil {
-		return err
-	}
-	everywhere, err := db.MutedEverywhere(ctx, team)
-	if err != nil {
-		return err
-	}
 	memories, err := l.w.memories(ctx, db, l.c)
 	if err != nil {
 		return err
@@ -242,7 +201,7 @@ func (l *observer) read(ctx context.Context, system *operator.Operator) error {
 	if err != nil {
 		return err
 	}
-	promises, err := promises(ctx, db, l.c)
+	now, ended, err := situation(ctx, db, l.c)
 	if err != nil {
 		return err
 	}
@@ -250,8 +209,10 @@ func (l *observer) read(ctx context.Context, system *operator.Operator) error {
 	if err != nil {
 		return err
 	}
-	l.view.Timeline, l.view.Inputs, l.view.Silenced, l.view.Everywhere = timeline, inputs, silenced, everywhere != nil
-	l.view.Memories, l.view.Notes, l.view.Promises, l.view.Unindexed = memories, notes, promises, !index.Oldest.IsZero()
+	l.view.Timeline, l.view.Inputs, l.view.Memories, l.view.Notes = timeline, inputs, memories, notes
+	l.view.Silenced, l.view.Everywhere, l.view.Unindexed = now.Silences.Until(l.c), now.Muted != nil, !index.Oldest.IsZero()
+	l.view.Proposals = slices.Concat([]store.Proposal{}, now.Proposals)
+	l.view.Promises = slices.Concat([]store.Promise{}, now.Promises, ended)
 	return nil
 }
 
@@ -276,15 +237,12 @@ func inputs(ctx context.Context, db *store.Store, timeline timeline.Timeline) (m
 // snapshot is the view as of now.
 func (l *observer) snapshot(worker WorkerState) *view {
 	v := l.view
-	v.Open, v.Problem = l.run.open, l.problem(worker)
+	v.Open, v.Problem = l.run.Running, l.problem(worker)
 	if v.State == nil {
-		v.Phase = l.run.phase
+		v.Phase = l.run.Phase
 	}
-	if l.run.id != "" && l.w.WebUI != "" {
-		v.URL = l.w.WebUI + url.PathEscape(v.Workflow) + "/" + l.run.id
-	}
-	if !l.w.Clock().Before(v.Silenced) {
-		v.Silenced = time.Time{}
+	if l.run.ID != "" && l.w.WebUI != "" {
+		v.URL = l.w.WebUI + url.PathEscape(v.Workflow) + "/" + l.run.ID
 	}
 	return &v
 }
@@ -296,6 +254,9 @@ func (l *observer) problem(worker WorkerState) string {
 	var problems []string
 	if l.temporalErr != nil {
 		problems = append(problems, "Temporal does not answer")
+	}
+	for _, p := range l.run.Paused {
+		problems = append(problems, "somebody has paused "+cmp.Or(p.Activity, "the conversation")+" in Temporal")
 	}
 	switch {
 	case worker == Running && l.workerErr != nil:

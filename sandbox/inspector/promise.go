@@ -9,25 +9,22 @@ import (
 )
 
 const (
-	// maxPromises is how many open promises a page shows; those due first.
-	maxPromises = 50
+	// maxOpen is how many open promises, and how many proposals, a page shows.
+	maxOpen = 50
 	// endedPromises is how many of the newest promises a page shows after they have ended.
 	endedPromises = 5
 )
 
-// promises returns those that are open, the first due first, then the newest that have ended. At a channel's top
-// level these are the whole channel's.
-func promises(ctx context.Context, db *store.Store, c chat.Conversation) ([]store.Promise, error) {
-	filter := store.ChoiceFilter{Team: c.Team, Channel: c.Channel, Thread: c.Thread, Limit: maxPromises}
-	open, err := db.Promises(ctx, filter)
-	if err != nil {
-		return nil, err
+// situation is what the database knows of a conversation, and of the newest promises those that have ended. At a
+// channel's top level, what is open is the whole channel's.
+func situation(
+	ctx context.Context, db *store.Store, c chat.Conversation,
+) (now store.Situation, ended []store.Promise, err error) {
+	open := store.ChoiceFilter{Team: c.Team, Channel: c.Channel, Thread: c.Thread, Limit: maxOpen}
+	if now, err = db.Situation(ctx, store.SituationRequest{Conversations: []chat.Conversation{c}, Open: open}); err != nil {
+		return store.Situation{}, nil, err
 	}
-	filter.All, filter.Limit = true, endedPromises
-	newest, err := db.Promises(ctx, filter)
-	if err != nil {
-		return nil, err
-	}
-	ended := slices.DeleteFunc(newest, func(p store.Promise) bool { return p.State == store.PromiseOpen })
-	return slices.Concat([]store.Promise{}, open, ended), nil
+	open.All, open.Limit = true, endedPromises
+	newest, err := db.Promises(ctx, open)
+	return now, slices.DeleteFunc(newest, func(p store.Promise) bool { return p.State == store.PromiseOpen }), err
 }

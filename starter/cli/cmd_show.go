@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"slices"
 	"time"
 
 	"myao/internal/chat"
@@ -75,46 +74,41 @@ func (c *showCommand) run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	out := conversationReport{Conversation: where, ID: where.ID(), Name: name}
 	waiting, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	if out.State, out.Run, err = o.Show(waiting, where); err != nil {
+	now, err := o.Situation(waiting, where)
+	if err != nil {
 		return c.explain(ctx, err)
 	}
-	silenced, err := db.Silenced(ctx, where)
+	opinions, err := db.LatestOpinions(ctx, where.ID())
 	if err != nil {
 		return err
 	}
-	out.Silenced = silenced[out.ID]
+	out := newConversationReport(now, name)
+	for _, o := range opinions {
+		out.Opinions = append(out.Opinions, timeline.NewOpinion(o, p.Config.LLM.Prices))
+	}
+	return c.print(p.stdout, out, func(w io.Writer) error { return out.text(w, p.Config.Location(), time.Now()) })
+}
+
+func newConversationReport(now operator.Situation, name string) conversationReport {
+	where := now.Conversation
+	out := conversationReport{
+		Conversation: where, ID: where.ID(), Name: name, Run: now.Run, State: now.State,
+		Silenced: now.Silences[where.ID()], Proposals: nonNil(now.Proposals), Promises: nonNil(now.Promises),
+		Opinions: []timeline.Opinion{},
+	}
 	if !where.TopLevel() {
-		out.ChannelSilenced = silenced[where.Top().ID()]
+		out.ChannelSilenced = now.Silences[where.Top().ID()]
 	}
-	order, err := db.MutedEverywhere(ctx, where.Team)
-	if err != nil {
-		return err
-	}
-	if order != nil {
-		out.Everywhere = &everywhereMute{order.By, order.At}
-	}
-	if out.Proposals, err = openProposals(ctx, db, where); err != nil {
-		return err
-	}
-	if out.Promises, err = openPromises(ctx, db, where); err != nil {
-		return err
-	}
-	opinions, err := db.LatestOpinions(ctx, out.ID)
-	if err != nil {
-		return err
-	}
-	out.Opinions = make([]timeline.Opinion, len(opinions))
-	for i, o := range opinions {
-		out.Opinions[i] = timeline.NewOpinion(o, p.Config.LLM.Prices)
+	if now.Muted != nil {
+		out.Everywhere = &everywhereMute{now.Muted.By, now.Muted.At}
 	}
 	if out.Run.ID != "" {
 		out.WebUI = "/namespaces/" + url.PathEscape(temporal.Namespace()) + "/workflows/" + url.PathEscape(out.ID) +
 			"/" + out.Run.ID
 	}
-	return c.print(p.stdout, out, func(w io.Writer) error { return out.text(w, p.Config.Location(), time.Now()) })
+	return out
 }
 
 func (s conversationReport) text(w io.Writer, zone *time.Location, now time.Time) error {
@@ -136,10 +130,10 @@ func (s conversationReport) text(w io.Writer, zone *time.Location, now time.Time
 		rows = append(rows, []string{"promised", fmt.Sprintf("%s  due %s: %s", p.ID, promiseTimes(p, zone),
 			promiseText(p))})
 	}
-	if now.Before(s.Silenced) {
+	if !s.Silenced.IsZero() {
 		rows = append(rows, []string{"silent", "until " + silent(s.Silenced, zone, now)})
 	}
-	if now.Before(s.ChannelSilenced) {
+	if !s.ChannelSilenced.IsZero() {
 		rows = append(rows, []string{"silent", "until " + silent(s.ChannelSilenced, zone, now) + ", with its channel"})
 	}
 	if s.Everywhere != nil {
@@ -150,15 +144,6 @@ func (s conversationReport) text(w io.Writer, zone *time.Location, now time.Time
 		rows = append(rows, []string{"Web UI", s.WebUI})
 	}
 	return table(w, rows)
-}
-
-// openProposals are the conversation's proposals that may still come to something.
-func openProposals(ctx context.Context, db *store.Store, c chat.Conversation) ([]store.Proposal, error) {
-	found, err := db.Proposals(ctx, store.ChoiceFilter{Team: c.Team, Channel: c.Channel, Thread: c.Thread,
-		Limit: maxListed})
-	found = slices.DeleteFunc(found,
-		func(p store.Proposal) bool { return p.ThreadTS != c.Thread }) // the filter's empty thread is any
-	return nonNil(found), err
 }
 
 // stateRows lists the messages that a conversation handles, and the latest verdict.
@@ -255,11 +240,4 @@ func verdict(v chat.Verdict) string {
 		answer += fmt.Sprintf(", in %ds", *v.DelaySeconds)
 	}
 	return answer + ": " + cmp.Or(v.Reason, "no reason given")
-}
-
-// openPromises are the conversation's open promises.
-func openPromises(ctx context.Context, db *store.Store, c chat.Conversation) ([]store.Promise, error) {
-	found, err := db.Promises(ctx, store.ChoiceFilter{Team: c.Team, Channel: c.Channel, Thread: c.Thread,
-		TopLevel: c.TopLevel(), Limit: maxListed})
-	return nonNil(found), err
 }

@@ -124,7 +124,7 @@ func TestShowText(t *testing.T) {
 			},
 		},
 		{
-			"never heard of, snoozed long ago", conversationReport{Name: "C1", State: conversation.New(thread), Silenced: noon},
+			"never heard of", conversationReport{Name: "C1", State: conversation.New(thread)},
 			[]string{"C1", "phase  closed: nothing is waiting", "run    none known to Temporal: the next message starts one"},
 		},
 		{

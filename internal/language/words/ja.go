@@ -112,6 +112,8 @@ var japanese = Words{
 	"somebody has paused me in Temporal":                                   "Temporal で一時停止されています",
 	" (%d messages)":                                                       "（メッセージ %d 件）",
 	"%s, since %s":                                                         "%s（%s から）",
+	"%s; this thread is muted":                                             "%s。このスレッドでは黙っています",
+	"%s; this thread is silent until %s":                                   "%s。このスレッドでは %s まで黙っています",
 	"I am muted here until somebody types `unmute`.":                       "誰かが `unmute` と入力するまで、ここでは黙っています。",
 	"I am silent here until %s.":                                           "ここでは %s まで黙っています。",
 	"Used today: %s and %s.":                                               "今日の使用量は、%sと%sです。",

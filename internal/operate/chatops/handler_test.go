@@ -440,7 +440,7 @@ func TestStatus(t *testing.T) {
 		t.Errorf("%s: %q", result, answer)
 	}
 	busy := []conversation.Phase{conversation.Waiting, conversation.Judging, conversation.Delaying, conversation.Replying}
-	if b.operator.filter.Team != "T1" || b.operator.filter.Channel != "C1" || !slices.Equal(b.operator.filter.Phases, busy) {
+	if b.operator.filter.Team != "T1" || !slices.Equal(b.operator.filter.Channels, []string{"C1"}) || !slices.Equal(b.operator.filter.Phases, busy) {
 		t.Errorf("asked for %+v", b.operator.filter)
 	}
 

@@ -1,6 +1,7 @@
 package chatops
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,8 +10,6 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/config"
-	"myao/internal/conversation"
-	"myao/internal/operate/operator"
 	"myao/internal/runtime/required"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -61,7 +60,7 @@ type homeChannel struct {
 	store.Channel
 	settings config.ChannelSettings
 	until    time.Time // of its silence
-	waiting  []operator.Listed
+	waiting  bool
 }
 
 // Publish shows the viewer their Home tab as of now. notice stands at the top; it may be empty.
@@ -93,20 +92,7 @@ func (h *Home) sections(ctx context.Context, v Viewer) ([]slack.HomeSection, err
 
 // known are the sections about the channels that the viewer may know of.
 func (h *Home) known(ctx context.Context, v Viewer) ([]slack.HomeSection, error) {
-	watched, err := h.watched(ctx, v)
-	if err != nil {
-		return nil, err
-	}
-	everywhere, err := h.Store.MutedEverywhere(ctx, v.Own.TeamID)
-	if err != nil {
-		return nil, err
-	}
-	waits := h.addWaiting(ctx, v, watched)
-	proposed, err := h.proposals(ctx, v, watched)
-	if err != nil {
-		return nil, err
-	}
-	promised, err := h.promises(ctx, v, watched)
+	watched, now, err := h.situation(ctx, v, maxHomeRows)
 	if err != nil {
 		return nil, err
 	}
@@ -114,40 +100,36 @@ func (h *Home) known(ctx context.Context, v Viewer) ([]slack.HomeSection, error)
 	if err != nil {
 		return nil, err
 	}
-	var sections []slack.HomeSection
-	if everywhere != nil {
-		sections = append(sections, slack.HomeSection{
-			Text: h.say("I am muted in the whole workspace since %s, until an operator types `%s go`.",
-				slackTime(everywhere.At, h.Config.Location()), quoted(h.Config.Slack.Command)),
-		})
+	sections := []slack.HomeSection{
+		{Text: h.mutedText(now.Muted, h.Config.Slack.Command, h.Config.Location())},
+		h.addWaiting(ctx, v, watched, now.Silences), h.promised(v, watched, now.Promises), h.proposed(v, watched, now.Proposals), notes,
 	}
-	sections = append(sections, waits, promised, proposed, notes)
 	sections = append(sections, h.channelSections(v, watched)...)
 	return slices.DeleteFunc(sections, func(s slack.HomeSection) bool { return s.Text == "" }), nil
 }
 
-// watched are the channels that the viewer may know of, with their settings and silences.
-func (h *Home) watched(ctx context.Context, v Viewer) ([]homeChannel, error) {
+// situation is what the database knows of the channels that the viewer may know of, and those channels, with their
+// settings and silences. limit is how many promises, and how many proposals, are read.
+func (h *Home) situation(ctx context.Context, v Viewer, limit int) ([]homeChannel, store.Situation, error) {
 	rows, err := h.Store.Watched(ctx, v.Own.TeamID, h.Members.Of(ctx, v.User), !v.Outsider, maxWatched)
 	if err != nil {
-		return nil, err
-	}
-	places := make([]chat.Conversation, len(rows))
-	for i, c := range rows {
-		places[i] = chat.Conversation{Team: v.Own.TeamID, Channel: c.ID}
-	}
-	silenced, err := h.Store.Silenced(ctx, places...)
-	if err != nil {
-		return nil, err
+		return nil, store.Situation{}, err
 	}
 	watched := make([]homeChannel, len(rows))
+	places := []chat.Conversation{{Team: v.Own.TeamID}} // the workspace's silence counts without any channel, too
 	for i, c := range rows {
 		watched[i] = homeChannel{Channel: c, settings: h.Config.Channel(config.ChannelFacts{ID: c.ID, Name: c.Name})}
-		if until := silenced[places[i].ID()]; until.After(h.Clock()) {
-			watched[i].until = until
-		}
+		places = append(places, chat.Conversation{Team: v.Own.TeamID, Channel: c.ID})
 	}
-	return watched, nil
+	open := store.ChoiceFilter{Team: v.Own.TeamID, Channels: idsOf(watched), Limit: limit}
+	if v.Outsider && !h.Config.Slack.IsOperator(v.User) {
+		open.Asker = v.User // which is what outsiders may see in every channel (forOutsider)
+	}
+	now, err := h.Store.Situation(ctx, store.SituationRequest{Now: h.Clock(), Conversations: places, Open: open})
+	for i := range watched {
+		watched[i].until = now.Silences[places[i+1].ID()]
+	}
+	return watched, now, err
 }
 
 // find returns the channel with an id; nil if the viewer may not know of it.
@@ -167,75 +149,48 @@ func idsOf(watched []homeChannel) []string {
 	return ids
 }
 
-// addWaiting asks Temporal what waits, adds it to the channels, and returns the section that lists it.
-func (h *Home) addWaiting(ctx context.Context, v Viewer, watched []homeChannel) slack.HomeSection {
-	section := slack.HomeSection{Title: h.say("What is waiting")}
-	if err := h.CheckTemporal(ctx); err != nil {
-		section.Text = h.say(noTemporal + " I cannot tell what is waiting.")
-		return section
-	}
-	ask, cancel := context.WithTimeout(ctx, homeTemporalTimeout)
+// addWaiting asks Temporal what waits, marks the channels, and returns the section that lists it.
+func (h *Home) addWaiting(
+	ctx context.Context, v Viewer, watched []homeChannel, silences store.Silences,
+) slack.HomeSection {
+	ctx, cancel := context.WithTimeout(ctx, homeTemporalTimeout)
 	defer cancel()
-	all, err := h.Operator.Conversations(ask, operator.Filter{
-		Team: v.Own.TeamID, Channels: idsOf(watched), Limit: maxHomeRows,
-		Phases: []conversation.Phase{conversation.Waiting, conversation.Judging, conversation.Delaying,
-			conversation.Replying},
-	})
-	if err != nil {
-		h.Logger.WarnContext(ctx, "what waits is not known", "user", v.User, "error", err)
-		section.Text = h.say("I cannot tell what is waiting: Temporal gave no answer.")
-		return section
-	}
+	all, problem := h.waiting(ctx, v.Own.TeamID, idsOf(watched), maxHomeRows)
 	var lines []string
 	for _, l := range all {
 		if c := find(watched, l.Conversation.Channel); c != nil {
-			c.waiting = append(c.waiting, l)
-			lines = append(lines, h.line(v, c, l.Conversation, h.phaseText(l, c.settings.Zone)))
+			c.waiting = true
+			lines = append(lines, h.line(v, c, l.Conversation, h.phaseText(l, silences, c.settings.Zone)))
 		}
 	}
-	section.Text = h.list(lines)
-	if len(lines) == 0 {
+	section := slack.HomeSection{Title: h.say("What is waiting"), Text: cmp.Or(problem, h.list(lines))}
+	if section.Text == "" {
 		section.Text = h.say("Nothing is waiting.")
 	}
 	return section
 }
 
-// proposals is the section of proposals that may still come to something, without their inputs.
-func (h *Home) proposals(ctx context.Context, v Viewer, watched []homeChannel) (slack.HomeSection, error) {
-	all, err := h.Store.Proposals(ctx, store.ChoiceFilter{Team: v.Own.TeamID, Channels: idsOf(watched),
-		Limit: maxHomeRows})
-	if err != nil {
-		return slack.HomeSection{}, err
-	}
+// proposed is the section of proposals that may still come to something, without their inputs.
+func (h *Home) proposed(v Viewer, watched []homeChannel, all []store.Proposal) slack.HomeSection {
 	var lines []string
 	for _, p := range all {
 		if c := find(watched, p.ChannelID); c != nil {
 			lines = append(lines, h.line(v, c, p.Conversation(), h.proposalText(p, c.settings.Zone)))
 		}
 	}
-	return slack.HomeSection{Title: h.say("What I propose"), Text: h.list(lines)}, nil
+	return slack.HomeSection{Title: h.say("What I propose"), Text: h.list(lines)}
 }
 
-// promises is the section of open promises, those due first.
-func (h *Home) promises(ctx context.Context, v Viewer, watched []homeChannel) (slack.HomeSection, error) {
-	f := store.ChoiceFilter{Team: v.Own.TeamID, Channels: idsOf(watched), Limit: maxHomeRows}
-	sees := func(store.Promise, *homeChannel) bool { return true }
-	if v.Outsider && !h.Config.Slack.IsOperator(v.User) {
-		f.Asker = v.User
-		sees = func(p store.Promise, c *homeChannel) bool { return forOutsider(p, v.User, c.Shared) }
-	}
-	all, err := h.Store.Promises(ctx, f)
-	if err != nil {
-		return slack.HomeSection{}, err
-	}
+// promised is the section of open promises, those due first.
+func (h *Home) promised(v Viewer, watched []homeChannel, all []store.Promise) slack.HomeSection {
 	var lines []string
 	for _, p := range all {
-		if c := find(watched, p.ChannelID); c != nil && sees(p, c) {
-			lines = append(lines, h.line(v, c, p.Conversation(),
-				fmt.Sprintf("%s – %s (<@%s>)", slackTime(p.Due(), c.settings.Zone), shortened(p.What), p.Asker)))
+		if c := find(watched, p.ChannelID); c != nil {
+			lines = append(lines, h.line(v, c, p.Conversation(), fmt.Sprintf("%s – %s (<@%s>)",
+				slackTime(p.Due(), c.settings.Zone)+h.heldText(p, c.settings.Zone), shortened(p.What), p.Asker)))
 		}
 	}
-	return slack.HomeSection{Title: h.say("What I have promised"), Text: h.list(lines)}, nil
+	return slack.HomeSection{Title: h.say("What I have promised"), Text: h.list(lines)}
 }
 
 // homeNotes is the section of what people asked the bot to remember.
@@ -291,7 +246,7 @@ func (c homeChannel) rank() int {
 	switch {
 	case !c.until.IsZero():
 		return 2
-	case len(c.waiting) > 0:
+	case c.waiting:
 		return 1
 	}
 	return 0

@@ -20,7 +20,7 @@ func HomeOrder(action string) string { return homeOrders[action] }
 // its channel. The text tells what came of it; result is as in Answer. A channel that the viewer may not
 // know of any more is not named.
 func (h *Home) Click(ctx context.Context, b slack.BlockAction, v Viewer) (text, result string) {
-	watched, err := h.watched(ctx, v)
+	watched, _, err := h.situation(ctx, v, 0)
 	c := find(watched, b.Value)
 	switch {
 	case err != nil:

@@ -16,13 +16,17 @@ import (
 const (
 	// maxPromises bounds how many promises are listed, so that Slack shows the whole answer.
 	maxPromises = 20
-	// readPromises bounds how many are read and counted.
-	readPromises = 1000
+	// maxRead bounds how many promises, and how many proposals, are read and counted.
+	maxRead = 1000
 )
 
 // promises lists what the bot has promised in the channel and its threads.
 func (h *Handler) promises(ctx context.Context, r request) (text, result string) {
-	open, hidden, err := h.openPromises(ctx, r)
+	all, err := h.Store.Promises(ctx, store.ChoiceFilter{Team: r.own.TeamID, Channel: r.Channel, Limit: maxRead})
+	if err != nil {
+		return h.internalError(ctx, r, "promises", err)
+	}
+	open, hidden, err := h.seen(ctx, r, all)
 	switch {
 	case err != nil:
 		return h.internalError(ctx, r, "promises", err)
@@ -49,10 +53,7 @@ func (h *Handler) promiseText(r request, p store.Promise) string {
 	if r.own.URL != "" {
 		text = "<" + chat.Link(r.own.URL, p.ChannelID, p.ShownTS, p.ThreadTS) + "|" + text + ">"
 	}
-	if held := p.Held(); held.After(h.Clock()) {
-		text += ", " + h.say("held up until %s", slackTime(held, p.Location()))
-	}
-	text += ": " + slack.Escape(p.What)
+	text += h.heldText(p, p.Location()) + ": " + slack.Escape(p.What)
 	if p.Unless != "" {
 		text += " (" + h.say("unless: %s", slack.Escape(p.Unless)) + ")"
 	}
@@ -62,32 +63,36 @@ func (h *Handler) promiseText(r request, p store.Promise) string {
 	return text
 }
 
-// promisedText counts what the bot has promised in the channel and its threads, and says when it turns
-// to the first; "" if there is nothing.
-func (h *Handler) promisedText(ctx context.Context, r request) (string, error) {
-	open, _, err := h.openPromises(ctx, r)
-	if err != nil || len(open) == 0 {
-		return "", err
+// heldText says until when a promise is held up; "" if it is not.
+func (h *Handler) heldText(p store.Promise, zone *time.Location) string {
+	if p.Held().IsZero() {
+		return ""
+	}
+	return ", " + h.say("held up until %s", slackTime(p.Held(), zone))
+}
+
+// promisedText counts open promises, and says when the bot turns to the first; "" if there are none.
+func (h *Handler) promisedText(r request, open []store.Promise) string {
+	if len(open) == 0 {
+		return ""
 	}
 	next := slices.MinFunc(open, func(a, b store.Promise) int { return a.Begins().Compare(b.Begins()) })
 	sentence := "%d promises, next %s. `%s promises` lists them."
 	if len(open) == 1 {
 		sentence = "%d promise, next %s. `%s promises` tells what."
 	}
-	return h.say(sentence, len(open), slackTime(next.Begins(), next.Location()), quoted(r.Name)), nil
+	return h.say(sentence, len(open), slackTime(next.Begins(), next.Location()), quoted(r.Name))
 }
 
-// openPromises returns the open promises of the channel and its threads that a user may see, those due
-// first coming first. hidden is set if there are others.
-func (h *Handler) openPromises(ctx context.Context, r request) (open []store.Promise, hidden bool, err error) {
-	open, err = h.Store.Promises(ctx, store.ChoiceFilter{Team: r.own.TeamID, Channel: r.Channel, Limit: readPromises})
-	if err != nil || !r.outsider {
-		return open, false, err
+// seen are the promises of a channel that a user may see. hidden is set if there are others.
+func (h *Handler) seen(ctx context.Context, r request, all []store.Promise) (open []store.Promise, hidden bool,
+	err error) {
+	if !r.outsider {
+		return all, false, nil
 	}
 	since, err := h.sharedSince(ctx, r)
-	all := len(open)
-	open = slices.DeleteFunc(open, func(p store.Promise) bool { return !forOutsider(p, r.User, since) })
-	return open, len(open) < all, err
+	open = slices.DeleteFunc(slices.Clone(all), func(p store.Promise) bool { return !forOutsider(p, r.User, since) })
+	return open, len(open) < len(all), err
 }
 
 // forOutsider reports whether an outsider may see a promise of a channel that has been shared since a time,

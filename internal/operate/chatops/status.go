@@ -18,12 +18,11 @@ const maxConversations = 20
 // status lists what is waiting in the channel and its threads, and what keeps the bot silent.
 func (h *Handler) status(ctx context.Context, r request) (text, result string) {
 	settings := h.Directory.Settings(ctx, r.conversation.Team, r.conversation.Channel)
-	now := h.Clock()
-	until, err := h.Store.SilencedUntil(ctx, r.conversation)
-	if err != nil {
-		return h.internalError(ctx, r, "status", err)
-	}
-	everywhere, err := h.Store.MutedEverywhere(ctx, r.conversation.Team)
+	clock := h.Clock()
+	now, err := h.Store.Situation(ctx, store.SituationRequest{
+		Now: clock, Conversations: []chat.Conversation{r.conversation},
+		Open: store.ChoiceFilter{Team: r.conversation.Team, Channel: r.conversation.Channel, Limit: maxRead},
+	})
 	if err != nil {
 		return h.internalError(ctx, r, "status", err)
 	}
@@ -31,36 +30,53 @@ func (h *Handler) status(ctx context.Context, r request) (text, result string) {
 	if err != nil {
 		return h.internalError(ctx, r, "status", err)
 	}
-	proposed, err := h.proposedText(ctx, r, settings.Zone)
+	promised, _, err := h.seen(ctx, r, now.Promises)
 	if err != nil {
 		return h.internalError(ctx, r, "status", err)
 	}
-	promised, err := h.promisedText(ctx, r)
-	if err != nil {
-		return h.internalError(ctx, r, "status", err)
+	waiting, problem := h.waiting(ctx, r.conversation.Team, []string{r.conversation.Channel}, maxConversations)
+	lines, result := []string{problem}, done
+	switch {
+	case problem != "":
+		result = failed
+	case len(waiting) == 0:
+		lines = []string{h.say("Nothing is waiting here.")}
 	}
-	waiting, result := h.waitingText(ctx, r, settings.Zone)
-	silent := h.silenceText(until, now, settings.Zone)
-	if everywhere != nil {
-		silent = h.say("I am muted in the whole workspace since %s, until an operator types `%s go`.",
-			slackTime(everywhere.At, settings.Zone), quoted(r.Name))
+	line := func(in chat.Conversation, what string) {
+		lines = append(lines, "• "+h.conversationLabel(in, r.own.URL, settings.Zone)+": "+what)
 	}
-	lines := []string{waiting, proposed, promised, silent}
-	if silent != "" && everywhere == nil {
+	silent := now.Silences[r.conversation.ID()]
+	for _, l := range waiting {
+		line(l.Conversation, h.phaseText(l, now.Silences, settings.Zone))
+	}
+	for _, p := range now.Proposals[:min(len(now.Proposals), maxConversations)] {
+		line(p.Conversation(), h.proposalText(p, settings.Zone))
+	}
+	lines = append(lines, h.promisedText(r, promised), h.mutedText(now.Muted, r.Name, settings.Zone))
+	if !silent.IsZero() {
 		why, err := h.movedNotice(ctx, r.conversation)
 		if err != nil {
 			return h.internalError(ctx, r, "status", err)
 		}
-		lines = append(lines, why)
+		lines = append(lines, h.silenceText(silent, clock, settings.Zone), why)
 	}
 	if settings.Mode != config.ModeJudge {
 		lines = append(lines, h.say("My mode here is `%s`.", settings.Mode))
 	}
-	if settings.InQuietHours(now) {
+	if settings.InQuietHours(clock) {
 		lines = append(lines, h.say("These are my quiet hours: I answer only when addressed."))
 	}
 	lines = append(lines, budget)
 	return strings.Join(nonEmpty(lines), "\n"), result
+}
+
+// mutedText tells of a mute of the whole workspace; "" if there is none.
+func (h *Handler) mutedText(o *store.Order, command string, zone *time.Location) string {
+	if o == nil {
+		return ""
+	}
+	return h.say("I am muted in the whole workspace since %s, until an operator types `%s go`.", slackTime(o.At, zone),
+		quoted(command))
 }
 
 // silenceText tells until when the bot is silent. It is empty when the bot is not silent.
@@ -99,45 +115,26 @@ func nonEmpty(lines []string) (full []string) {
 	return full
 }
 
-// waitingText lists the conversations in which something is waiting, one a line.
-func (h *Handler) waitingText(ctx context.Context, r request, zone *time.Location) (text, result string) {
+// waiting are the conversations of some channels in which something waits. problem says why that is not known.
+func (h *Handler) waiting(
+	ctx context.Context, team string, channels []string, limit int,
+) (all []operator.Listed, problem string) {
 	if err := h.CheckTemporal(ctx); err != nil {
-		return h.say(noTemporal + " I cannot tell what is waiting."), failed
+		return nil, h.say(noTemporal + " I cannot tell what is waiting.")
 	}
 	all, err := h.Operator.Conversations(ctx, operator.Filter{
-		Team: r.conversation.Team, Channel: r.conversation.Channel, Limit: maxConversations,
+		Team: team, Channels: channels, Limit: limit,
 		Phases: []conversation.Phase{conversation.Waiting, conversation.Judging, conversation.Delaying,
 			conversation.Replying},
 	})
 	if err != nil {
-		h.Logger.WarnContext(ctx, "what waits is not known", "conversation", r.conversation.ID(), "error", err)
-		return h.say("I cannot tell what is waiting: Temporal gave no answer."), failed
+		h.Logger.WarnContext(ctx, "what waits is not known", "team", team, "channels", len(channels), "error", err)
+		return nil, h.say("I cannot tell what is waiting: Temporal gave no answer.")
 	}
-	var lines []string
-	for _, l := range all {
-		lines = append(lines, "• "+h.conversationLabel(l.Conversation, r.own.URL, zone)+": "+h.phaseText(l, zone))
-	}
-	if len(lines) == 0 {
-		return h.say("Nothing is waiting here."), done
-	}
-	return strings.Join(lines, "\n"), done
+	return all, ""
 }
 
-// proposedText lists the proposals in the channel that may still come to something, one a line, without
-// their inputs.
-func (h *Handler) proposedText(ctx context.Context, r request, zone *time.Location) (string, error) {
-	all, err := h.Store.Proposals(ctx, store.ChoiceFilter{Team: r.conversation.Team, Channel: r.conversation.Channel,
-		Limit: maxConversations})
-	if err != nil {
-		return "", err
-	}
-	var lines []string
-	for _, p := range all {
-		lines = append(lines, "• "+h.conversationLabel(p.Conversation(), r.own.URL, zone)+": "+h.proposalText(p, zone))
-	}
-	return strings.Join(lines, "\n"), nil
-}
-
+// proposalText is a proposal that may still come to something, without its input.
 func (h *Handler) proposalText(p store.Proposal, zone *time.Location) string {
 	if p.State == store.ProposalOpen {
 		return h.say("I propose `%s`, which <@%s> or an operator may decide about until %s", quoted(p.Tool), p.Asker,
@@ -160,7 +157,8 @@ func (h *Handler) conversationLabel(c chat.Conversation, workspace string, zone 
 		Format("2006-01-02 15:04:05")) + ">"
 }
 
-func (h *Handler) phaseText(l operator.Listed, zone *time.Location) string {
+// phaseText says what the bot does in a conversation, and whether it is silent there for longer than in its channel.
+func (h *Handler) phaseText(l operator.Listed, channels store.Silences, zone *time.Location) string {
 	var what string
 	switch l.Phase {
 	case conversation.Waiting:
@@ -179,7 +177,15 @@ func (h *Handler) phaseText(l operator.Listed, zone *time.Location) string {
 	if l.Pending != nil && *l.Pending > 1 {
 		what += h.say(" (%d messages)", *l.Pending)
 	}
-	return h.say("%s, since %s", what, slackTime(l.Since, zone))
+	what = h.say("%s, since %s", what, slackTime(l.Since, zone))
+	switch until := l.Silenced; {
+	case !until.After(channels.Until(l.Conversation.Top())):
+		return what
+	case until.Sub(h.Clock()) > conversation.MaxSnooze:
+		return h.say("%s; this thread is muted", what)
+	default:
+		return h.say("%s; this thread is silent until %s", what, slackTime(until, zone))
+	}
 }
 
 // budgetText tells how much of today's budgets is used: of the channel's, and of the workspace's. It has no

@@ -15,6 +15,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
+	"myao/internal/store"
 )
 
 const (
@@ -248,31 +249,29 @@ func (o *Operator) list(ctx context.Context, query string, f Filter, most int) (
 // describe adds what the database knows.
 func (o *Operator) describe(ctx context.Context, all []Listed) error {
 	channels := map[string][]string{} // by team
-	conversations := make([]chat.Conversation, len(all))
-	for i, l := range all {
-		conversations[i] = l.Conversation
-		if c := l.Conversation; !slices.Contains(channels[c.Team], c.Channel) {
-			channels[c.Team] = append(channels[c.Team], c.Channel)
-		}
+	var r store.SituationRequest
+	for _, l := range all {
+		c := l.Conversation
+		channels[c.Team] = append(channels[c.Team], c.Channel)
+		r.Conversations = append(r.Conversations, c)
 	}
-	silenced, err := o.Store.Silenced(ctx, conversations...)
+	known, err := o.Store.Situation(ctx, r)
 	if err != nil {
 		return err
 	}
+	for i := range all {
+		all[i].Silenced = known.Silences.Until(all[i].Conversation)
+	}
 	for team, in := range channels {
-		known, err := o.Store.Channels(ctx, team, in)
+		named, err := o.Store.Channels(ctx, team, in)
 		if err != nil {
 			return err
 		}
 		for i := range all {
 			if l := &all[i]; l.Conversation.Team == team {
-				l.Name = known[l.Conversation.Channel].Name
+				l.Name = named[l.Conversation.Channel].Name
 			}
 		}
-	}
-	for i := range all {
-		l := &all[i]
-		l.Silenced = silenced.Until(l.Conversation)
 	}
 	return nil
 }
@@ -285,9 +284,8 @@ func (o *Operator) queryAll(ctx context.Context, all []Listed) {
 		group.Go(func() error {
 			ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 			defer cancel()
-			if s, err := o.query(ctx, all[i].ID); err == nil {
-				all[i].Phase, all[i].DueAt, all[i].Since = s.Phase, s.DueAt, s.Since
-				all[i].Pending = new(len(s.Pending) + len(s.Answering) + len(s.Later))
+			if s, err := o.Query(ctx, all[i].Conversation); err == nil {
+				all[i].Phase, all[i].DueAt, all[i].Since, all[i].Pending = s.Phase, s.DueAt, s.Since, new(s.Unanswered())
 			}
 			return nil
 		})

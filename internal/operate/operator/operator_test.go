@@ -137,8 +137,14 @@ func (w *fixture) work() {
 
 // State is a conversation's state, and whether a run is open.
 func (w *fixture) State(ctx context.Context, c chat.Conversation) (*conversation.State, bool, error) {
-	state, run, err := w.Show(ctx, c)
-	return state, run.Running, err
+	s, err := w.Situation(ctx, c)
+	return s.State, s.Run.Running, err
+}
+
+// show is a conversation's state and its newest run.
+func (w *fixture) show(c chat.Conversation) (*conversation.State, Run, error) {
+	s, err := w.Situation(w.t.Context(), c)
+	return s.State, s.Run, err
 }
 
 func (w *fixture) await(what string, done func() bool) {

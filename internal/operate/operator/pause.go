@@ -30,12 +30,11 @@ type PausedError struct {
 
 func (e *PausedError) Error() string { return e.WorkflowID + " is paused" }
 
-// pauses is what is paused of a run, and whether that is the whole run.
-func pauses(run *workflowservice.DescribeWorkflowExecutionResponse) (all []Pause, whole bool) {
+// pauses is what is paused of a run, a pause of the whole run first.
+func pauses(run *workflowservice.DescribeWorkflowExecutionResponse) (all []Pause) {
 	if run.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_PAUSED {
 		info := run.GetWorkflowExtendedInfo().GetPauseInfo()
-		all, whole = append(all, Pause{At: info.GetPausedTime().AsTime(), By: info.GetIdentity(),
-			Reason: info.GetReason()}), true
+		all = append(all, Pause{At: info.GetPausedTime().AsTime(), By: info.GetIdentity(), Reason: info.GetReason()})
 	}
 	for _, a := range run.GetPendingActivities() {
 		if a.GetPaused() {
@@ -46,18 +45,15 @@ func pauses(run *workflowservice.DescribeWorkflowExecutionResponse) (all []Pause
 			})
 		}
 	}
-	return all, whole
+	return all
 }
 
 // paused is a *PausedError if a conversation's whole run is paused; nil if not, or if that is
 // unknown.
 func (o *Operator) paused(ctx context.Context, c chat.Conversation) error {
-	run, err := o.Client.DescribeWorkflowExecution(ctx, c.ID(), "")
-	if err != nil {
-		return nil
-	}
-	if all, whole := pauses(run); whole {
-		return &PausedError{Pause: all[0], WorkflowID: c.ID()}
+	run, err := o.Describe(ctx, c)
+	if whole := run.Whole(); err == nil && whole != nil {
+		return &PausedError{Pause: *whole, WorkflowID: c.ID()}
 	}
 	return nil
 }
