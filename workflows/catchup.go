@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"myao/activities"
+	"myao/internal/conversation"
 )
 
 // CatchUpInput is the input of CatchUp. The schedule sets PauseSeconds; the rest is what the earlier parts of the
@@ -159,7 +160,7 @@ func (c *catchUp) readAll(channels []string, size, pause int) error {
 func (c *catchUp) read(ctx workflow.Context, channels []string, pause int) (failed []string) {
 	ctx = background(ctx, 10*time.Minute, "catch up with "+channels[0])
 	if len(channels) > 1 {
-		ctx = background(ctx, 30*time.Minute, "catch up with "+count(len(channels), "channel"))
+		ctx = background(ctx, 30*time.Minute, "catch up with "+conversation.Count(len(channels), "channel"))
 		ctx = workflow.WithHeartbeatTimeout(ctx, catchUpHeartbeat)
 	}
 	var out activities.CatchUpOutput
@@ -181,7 +182,7 @@ func (c *catchUp) read(ctx workflow.Context, channels []string, pause int) (fail
 func (c *catchUp) showProgress() {
 	done := c.done
 	workflow.SetCurrentDetails(c.ctx, fmt.Sprintf("%d of %d channels read: %s, %d of them new, %d taken up; %d failed",
-		done.Channels, c.total, count(done.Read, "message"), done.New, done.Taken, done.Failed))
+		done.Channels, c.total, conversation.Count(done.Read, "message"), done.New, done.Taken, done.Failed))
 }
 
 // ChannelSync has Slack list the channels that the bot is in, and saves them.

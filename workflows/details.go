@@ -37,67 +37,43 @@ func (r *conversationRun) phaseOutdated() bool {
 
 // details renders the state in a few lines of Markdown. They hold nothing that people wrote.
 func details(s *conversation.State) string {
+	const day = "Mon 2 Jan 15:04 MST"
 	var b strings.Builder
 	due := s.DueAt.UTC().Format("15:04:05 MST")
 	switch s.Phase {
 	case conversation.Idle:
 		b.WriteString("**idle**: nothing waits")
 	case conversation.Waiting:
-		fmt.Fprintf(&b, "**waiting** for quiet: judgment due %s, %s pending", due, count(len(s.Pending), "message"))
-	case conversation.Judging:
-		if s.Occasion.Promise != "" {
-			b.WriteString("**looking** whether a promise is still wanted")
-			break
-		}
-		fmt.Fprintf(&b, "**judging** %s", count(len(s.Pending), "message"))
+		fmt.Fprintf(&b, "**waiting** for quiet: judgment due %s, %s pending", due,
+			conversation.Count(s.Unanswered(), "message"))
 	case conversation.Delaying:
 		fmt.Fprintf(&b, "**reply due %s**", due)
-	case conversation.Replying:
-		what := "composing a reply"
-		switch {
-		case s.Posting:
-			what = "posting a reply"
-		case len(s.Steps) > 0:
-			what = "looking things up for a reply"
-		}
-		fmt.Fprintf(&b, "**%s**", what)
-		if s.Occasion.Promise != "" {
-			b.WriteString(" that keeps a promise")
-		} else if n := len(s.Answering); n > 0 {
-			fmt.Fprintf(&b, " to %s that addressed the bot", count(n, "message"))
-		}
-		if what := s.LookingUp(); what != "" {
-			b.WriteString(": " + what)
-		}
-		if s.Round > 0 {
-			fmt.Fprintf(&b, ", after %s of looking up", count(s.Round, "round"))
-		}
+	default:
+		fmt.Fprintf(&b, "**%s**", s.Doing())
 	}
-	if v := s.Verdict; v != nil {
-		answer := "no"
-		if v.ShouldRespond {
-			answer = "yes"
-		}
-		fmt.Fprintf(&b, "\n\nlast judged %s, %.1f: %s", answer, v.Confidence, escapeMarkdown(v.Reason))
+	if s.Verdict != nil {
+		v := *s.Verdict
+		v.Reason = escapeMarkdown(v.Reason)
+		b.WriteString("\n\nlast judged " + v.Summary())
 	}
 	if n := len(s.Later); n > 0 {
-		fmt.Fprintf(&b, "\n\n%s came meanwhile", count(n, "message"))
+		fmt.Fprintf(&b, "\n\n%s came meanwhile", conversation.Count(n, "message"))
 	}
 	if n := len(s.Proposals); n > 0 {
 		first := slices.MinFunc(s.Proposals,
 			func(a, b conversation.OpenProposal) int { return a.LapsesAt.Compare(b.LapsesAt) })
-		fmt.Fprintf(&b, "\n\n%s for people to decide about, next lapses %s", count(n, "proposal"), first.LapsesAt.UTC().
-			Format("Mon 2 Jan 15:04 MST"))
+		fmt.Fprintf(&b, "\n\n%s for people to decide about, next lapses %s", conversation.Count(n, "proposal"),
+			first.LapsesAt.UTC().Format(day))
 	}
 	if n := len(s.Promises); n > 0 {
 		first := slices.MinFunc(s.Promises, func(a, b conversation.OpenPromise) int { return a.DueAt.Compare(b.DueAt) })
-		fmt.Fprintf(&b, "\n\n%s, next %s", count(n, "promise"), first.DueAt.UTC().Format("Mon 2 Jan 15:04 MST"))
+		fmt.Fprintf(&b, "\n\n%s, next %s", conversation.Count(n, "promise"), first.DueAt.UTC().Format(day))
 		if s.HeldUntil.After(first.DueAt) {
-			fmt.Fprintf(&b, ", held up until %s", s.HeldUntil.UTC().Format("Mon 2 Jan 15:04 MST"))
+			fmt.Fprintf(&b, ", held up until %s", s.HeldUntil.UTC().Format(day))
 		}
 	}
 	if n := len(s.Acting); n > 0 {
-		fmt.Fprintf(&b, "\n\n%s under way", count(n, "approved call"))
+		fmt.Fprintf(&b, "\n\n%s under way", conversation.Count(n, "approved call"))
 	}
 	return b.String()
 }
@@ -113,13 +89,6 @@ func escapeMarkdown(s string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func timerSummary(s *conversation.State) string {

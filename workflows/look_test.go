@@ -44,7 +44,7 @@ func TestStepsAreLookedUpSideBySide(t *testing.T) {
 		"12s post 1.000000, /1",
 		"1h0m12s closed",
 	)
-	if want := "**looking things up for a reply** to 1 message that addressed the bot: 1 of 2 done, search messages, search messages\n\n1 message came meanwhile"; shown != want {
+	if want := "**looking things up for a reply to 1 message that addressed the bot: 1 of 2 done, search messages, search messages**\n\n1 message came meanwhile"; shown != want {
 		t.Errorf("shown is %q, want %q", shown, want)
 	}
 	if got, want := s.limits["Look"], (limits{30 * second, 10 * minute, 10 * second, conversation.ToolsTaskQueue}); got != want {

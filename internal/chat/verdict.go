@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,6 +32,19 @@ type Verdict struct {
 	Gist string `json:"-"`
 	// React is the one of AnswerReactions that stands for the reply; empty: the reply is written.
 	React string `json:"-"`
+}
+
+// Summary is a verdict on one line, such as "yes, 0.85, in 60s: nobody has answered".
+func (v Verdict) Summary() string {
+	answer := "no"
+	if v.ShouldRespond {
+		answer = "yes"
+	}
+	answer += fmt.Sprintf(", %.2f", v.Confidence)
+	if v.DelaySeconds != nil {
+		answer += fmt.Sprintf(", in %ds", *v.DelaySeconds)
+	}
+	return answer + ": " + cmp.Or(v.Reason, "no reason given")
 }
 
 // ParseVerdict reads a model's answer and checks its types and limits. A field that is missing or

@@ -136,23 +136,61 @@ func (s *State) PendingTS() []string {
 	return all
 }
 
-// Unanswered counts the messages that await a judgment or an answer.
-func (s *State) Unanswered() int { return len(s.Pending) + len(s.Answering) + len(s.Later) }
+// Unanswered counts the messages that await a judgment or an answer. What occasions a reply was answered before.
+func (s *State) Unanswered() int {
+	n := len(s.Pending) + len(s.Later)
+	if s.Occasion == (Occasion{}) {
+		n += len(s.Answering)
+	}
+	return n
+}
 
-// LookingUp says what is being looked up, such as "1 of 2 done, search messages, read thread"; empty if
-// nothing is.
-func (s *State) LookingUp() string {
-	if len(s.Steps) == 0 {
+// Doing says what is under way, such as "posting a reply to 1 message that addressed the bot"; empty if nothing is. It
+// holds nothing that people wrote.
+func (s *State) Doing() string {
+	line := "composing a reply"
+	switch {
+	case s.Phase == Judging && s.Occasion.Promise != "":
+		return "looking whether a promise is still wanted"
+	case s.Phase == Judging:
+		return "judging " + Count(len(s.Pending), "message")
+	case s.Phase != Replying:
 		return ""
+	case s.Posting:
+		line = "posting a reply"
+	case len(s.Steps) > 0:
+		line = "looking things up for a reply"
 	}
-	done, line := 0, ""
-	for _, step := range s.Steps {
-		if step.Done {
-			done++
+	switch n := len(s.Answering); {
+	case s.Occasion.Promise != "":
+		line += " that keeps a promise"
+	case s.Occasion.Step != "":
+		line += " that tells what came of an approved call"
+	case n > 0:
+		line += " to " + Count(n, "message") + " that addressed the bot"
+	}
+	if len(s.Steps) > 0 {
+		done, tools := 0, ""
+		for _, step := range s.Steps {
+			if step.Done {
+				done++
+			}
+			tools += ", " + strings.ReplaceAll(step.Tool, "_", " ")
 		}
-		line += ", " + strings.ReplaceAll(step.Tool, "_", " ")
+		line += fmt.Sprintf(": %d of %d done%s", done, len(s.Steps), tools)
 	}
-	return fmt.Sprintf("%d of %d done%s", done, len(s.Steps), line)
+	if s.Round > 0 {
+		line += ", after " + Count(s.Round, "round") + " of looking up"
+	}
+	return line
+}
+
+// Count is a number of things, such as "2 messages".
+func Count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // ShouldClose reports whether the conversation has been idle for IdleClose, and waits for nothing.

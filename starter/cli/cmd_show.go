@@ -158,7 +158,7 @@ func stateRows(s *conversation.State, zone *time.Location) (rows [][]string) {
 		}
 	}
 	if v := s.Verdict; v != nil {
-		rows = append(rows, []string{"verdict", verdict(*v)})
+		rows = append(rows, []string{"verdict", v.Summary()})
 	}
 	return rows
 }
@@ -180,17 +180,14 @@ func (s conversationReport) phase(zone *time.Location) string {
 		return "paused: the state is not known"
 	}
 	if !s.Running {
-		if len(s.State.Pending)+len(s.State.Answering)+len(s.State.Later) > 0 {
+		if s.State.Unanswered() > 0 {
 			return "closed" // terminated: normally it closes only when nothing is waiting
 		}
 		return "closed: nothing is waiting"
 	}
 	phase := string(s.State.Phase)
-	if s.State.Posting {
-		phase += " (posting)"
-	}
-	if what := s.State.LookingUp(); what != "" {
-		phase += " (looking things up: " + what + ")"
+	if what := s.State.Doing(); what != "" {
+		phase += " (" + what + ")"
 	}
 	if !s.State.Since.IsZero() {
 		phase += " since " + formatTime(s.State.Since, zone)
@@ -228,16 +225,4 @@ func message(it conversation.Item, zone *time.Location) string {
 		words += ", edited"
 	}
 	return words
-}
-
-func verdict(v chat.Verdict) string {
-	answer := "no"
-	if v.ShouldRespond {
-		answer = "yes"
-	}
-	answer += fmt.Sprintf(", %.2f", v.Confidence)
-	if v.DelaySeconds != nil {
-		answer += fmt.Sprintf(", in %ds", *v.DelaySeconds)
-	}
-	return answer + ": " + cmp.Or(v.Reason, "no reason given")
 }

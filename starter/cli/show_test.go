@@ -108,7 +108,7 @@ func TestShowText(t *testing.T) {
 				State: &conversation.State{Phase: conversation.Replying, Work: conversation.Work{Answering: []conversation.Item{{TS: "1772366400.000100", Addressed: true}}}},
 			},
 			[]string{
-				"C1", "phase      replying",
+				"C1", "phase      replying (composing a reply to 1 message that addressed the bot)",
 				`paused     Compose, in Temporal since 2026-03-01 21:00:00 JST, by carol: it costs\ntoo much`,
 				"paused     Settle, in Temporal since 2026-03-01 21:00:00 JST",
 				"answering  1772366400.000100  2026-03-01 21:00:00 JST, addressed", "run        r, open since 2026-03-01 21:00:00 JST",
@@ -129,7 +129,7 @@ func TestShowText(t *testing.T) {
 		},
 		{
 			"posting", conversationReport{Name: "C1", Run: operator.Run{ID: "r", Running: true, Started: noon}, State: &conversation.State{Phase: conversation.Replying, Work: conversation.Work{Posting: true}}},
-			[]string{"C1", "phase  replying (posting)", "run    r, open since 2026-03-01 21:00:00 JST"},
+			[]string{"C1", "phase  replying (posting a reply)", "run    r, open since 2026-03-01 21:00:00 JST"},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
