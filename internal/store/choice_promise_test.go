@@ -200,6 +200,24 @@ func TestCancelWhileItEnds(t *testing.T) {
 	})
 }
 
+// An unmute of a thread ends what holds up its promises, and those of no other, as in its workflow.
+func TestUnmuteEndsHold(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		other := db.promise("other")
+		other.ThreadTS = at(7)
+		all := []Promise{db.made(t, db.promise("a"), at(9)), db.made(t, other, at(9))}
+		for _, p := range all {
+			must(t, db.HoldPromises(t.Context(), p.Conversation(), p.Due().Add(time.Hour)))
+		}
+		must(t, db.ApplyOrder(t.Context(), Order{ID: "1", Scope: chat.Scope(all[0].Conversation()), Kind: conversation.UpdateUnmute}))
+		for i, p := range all {
+			if got, err := db.Promise(t.Context(), p.ID); err != nil || got.Held().IsZero() != (i == 0) {
+				t.Errorf("%s is held until %s, %v", p.ID, got.Held(), err)
+			}
+		}
+	})
+}
+
 func TestMovePromise(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		p := db.made(t, db.promise("a"), at(9))

@@ -130,6 +130,11 @@ func (s *Store) ApplyOrder(ctx context.Context, o Order) error {
 		if !slices.Contains([]string{"snooze", "mute", "unmute"}, o.Kind) {
 			return nil
 		}
+		if o.Kind == conversation.UpdateUnmute && !o.Scope.Workspace() { // as its workflow does: conversation.Unsilenced
+			if err := openPromisesIn(tx, chat.Conversation(o.Scope)).Update("held_us", 0).Error; err != nil {
+				return err
+			}
+		}
 		return setSilence(tx, silenceKey(o.Scope), microsOrZero(o.Until), "excluded.silenced_until_us")
 	})
 	if err != nil {
