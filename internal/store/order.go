@@ -130,7 +130,8 @@ func (s *Store) ApplyOrder(ctx context.Context, o Order) error {
 		if !slices.Contains([]string{"snooze", "mute", "unmute"}, o.Kind) {
 			return nil
 		}
-		if o.Kind == conversation.UpdateUnmute && !o.Scope.Workspace() { // as its workflow does: conversation.Unsilenced
+		// As its workflow does: conversation.Unsilenced.
+		if o.Kind == conversation.UpdateUnmute && !o.Scope.Workspace() {
 			if err := openPromisesIn(tx, chat.Conversation(o.Scope)).Update("held_us", 0).Error; err != nil {
 				return err
 			}

@@ -96,7 +96,8 @@ func (w *Inspector) observe(c chat.Conversation) *observer {
 	return &observer{
 		w: w, c: c, answers: make(chan answer, 1),
 		view: view{Conversation: c, Workflow: c.ID(), Timeline: timeline.Timeline{Conversation: c,
-			Entries: []timeline.Entry{}}, Memories: []memory{}, Notes: []chat.Note{}, Proposals: []store.Proposal{}, Promises: []store.Promise{}},
+			Entries: []timeline.Entry{}}, Memories: []memory{}, Notes: []chat.Note{}, Proposals: []store.Proposal{},
+			Promises: []store.Promise{}},
 	}
 }
 
@@ -127,8 +128,8 @@ func (l *observer) refresh(ctx context.Context) {
 		if changed {
 			l.timelineRead = time.Time{}
 		}
-		if worker == Running && l.cancelQuery == nil && newest.Whole() == nil && !reflect.DeepEqual(newest, l.stateRun) &&
-			!l.w.Clock().Before(l.nextQuery) {
+		if worker == Running && l.cancelQuery == nil && newest.Whole() == nil &&
+			!reflect.DeepEqual(newest, l.stateRun) && !l.w.Clock().Before(l.nextQuery) {
 			l.query(ctx, system, newest)
 		}
 	}
@@ -210,7 +211,8 @@ func (l *observer) read(ctx context.Context, system *operator.Operator) error {
 		return err
 	}
 	l.view.Timeline, l.view.Inputs, l.view.Memories, l.view.Notes = timeline, inputs, memories, notes
-	l.view.Silenced, l.view.Everywhere, l.view.Unindexed = now.Silences.Until(l.c), now.Muted != nil, !index.Oldest.IsZero()
+	l.view.Silenced, l.view.Everywhere = now.Silences.Until(l.c), now.Muted != nil
+	l.view.Unindexed = !index.Oldest.IsZero()
 	l.view.Proposals = slices.Concat([]store.Proposal{}, now.Proposals)
 	l.view.Promises = slices.Concat([]store.Promise{}, now.Promises, ended)
 	return nil

@@ -21,7 +21,8 @@ func situation(
 	ctx context.Context, db *store.Store, c chat.Conversation,
 ) (now store.Situation, ended []store.Promise, err error) {
 	open := store.ChoiceFilter{Team: c.Team, Channel: c.Channel, Thread: c.Thread, Limit: maxOpen}
-	if now, err = db.Situation(ctx, store.SituationRequest{Conversations: []chat.Conversation{c}, Open: open}); err != nil {
+	now, err = db.Situation(ctx, store.SituationRequest{Conversations: []chat.Conversation{c}, Open: open})
+	if err != nil {
 		return store.Situation{}, nil, err
 	}
 	open.All, open.Limit = true, endedPromises

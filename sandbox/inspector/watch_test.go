@@ -114,10 +114,6 @@ func TestConversationIsFollowed(t *testing.T) {
 		return snoozes == 2 && e.Silenced.IsZero()
 	})
 
-	// A mute of the channel includes its threads.
-	w.done("order", `{"channel":"C1","user":"U1","order":"mute"}`)
-	p.await("the mute", func(e event) bool { return time.Until(e.Silenced) > 24*time.Hour })
-
 	if err := w.operator.Client.TerminateWorkflow(t.Context(), thread.ID(), "", "it is over"); err != nil {
 		t.Fatal(err)
 	}

@@ -127,10 +127,6 @@ func TestShowText(t *testing.T) {
 			"never heard of", conversationReport{Name: "C1", State: conversation.New(thread)},
 			[]string{"C1", "phase  closed: nothing is waiting", "run    none known to Temporal: the next message starts one"},
 		},
-		{
-			"posting", conversationReport{Name: "C1", Run: operator.Run{ID: "r", Running: true, Started: noon}, State: &conversation.State{Phase: conversation.Replying, Work: conversation.Work{Posting: true}}},
-			[]string{"C1", "phase  replying (posting a reply)", "run    r, open since 2026-03-01 21:00:00 JST"},
-		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -102,7 +102,8 @@ func (h *Home) known(ctx context.Context, v Viewer) ([]slack.HomeSection, error)
 	}
 	sections := []slack.HomeSection{
 		{Text: h.mutedText(now.Muted, h.Config.Slack.Command, h.Config.Location())},
-		h.addWaiting(ctx, v, watched, now.Silences), h.promised(v, watched, now.Promises), h.proposed(v, watched, now.Proposals), notes,
+		h.addWaiting(ctx, v, watched, now.Silences), h.promised(v, watched, now.Promises),
+		h.proposed(v, watched, now.Proposals), notes,
 	}
 	sections = append(sections, h.channelSections(v, watched)...)
 	return slices.DeleteFunc(sections, func(s slack.HomeSection) bool { return s.Text == "" }), nil

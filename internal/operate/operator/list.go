@@ -285,7 +285,8 @@ func (o *Operator) queryAll(ctx context.Context, all []Listed) {
 			ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 			defer cancel()
 			if s, err := o.Query(ctx, all[i].Conversation); err == nil {
-				all[i].Phase, all[i].DueAt, all[i].Since, all[i].Pending = s.Phase, s.DueAt, s.Since, new(s.Unanswered())
+				all[i].Phase, all[i].DueAt, all[i].Since = s.Phase, s.DueAt, s.Since
+				all[i].Pending = new(s.Unanswered())
 			}
 			return nil
 		})
