@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"myao/internal/chat"
 	"myao/internal/config"
 )
 
@@ -48,7 +49,7 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 		{"MCP server with two", "mcp: {servers: {desk: {url: 'http://x', command: x}}}", `mcp.servers.desk: must have one of url and command`},
 		{"MCP server's name", "mcp: {servers: {a__b: {command: x}}}", `mcp.servers.a__b: must have a name of up to 30 lower-case letters and digits, with single - or _ between them`},
 		{"MCP server's address", "mcp: {servers: {desk: {url: 'ftp://x'}}}", `mcp.servers.desk.url = "ftp://x": must be an address that begins with http:// or https://`},
-		{"tool of no server", "channels: {general: {tools: [desk__find]}}", `channels.general.tools[0] = "desk__find": must be one of search_messages, read_thread, read_channel, open_link, read_file, look_again, remember, forget_note, or SERVER__TOOL of one of mcp.servers`},
+		{"tool of no server", "channels: {general: {tools: [desk__find]}}", `channels.general.tools[0] = "desk__find": must be one of ` + strings.Join(chat.ToolNames(), ", ") + `, or SERVER__TOOL of one of mcp.servers`},
 		{"permission", slack("everyone_may: [why, fly]"), `slack.everyone_may[1] = "fly": must be one of status, why, snooze, mute, hush, answer_now, notes, forget, approve`},
 		{"permissions as mapping", slack("everyone_may: {why: true}"), `slack.everyone_may = (a mapping): must be a list of texts`},
 		{"reaction", slack("hush_reaction: 🤫"), `slack.hush_reaction = "🤫": must be the name of an emoji, such as shushing_face, or empty`},
