@@ -72,7 +72,7 @@ func TestSaidBefore(t *testing.T) {
 func (b *bundle) index() {
 	b.Helper()
 	for {
-		p, err := b.Store.Index(b.Context(), time.Time{}, 100)
+		p, err := b.Database.Index(b.Context(), time.Time{}, 100)
 		if err != nil {
 			b.Fatal(err)
 		}

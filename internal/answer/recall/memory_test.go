@@ -41,7 +41,7 @@ func (s statements) Trace(ctx context.Context, _ time.Time, _ func() (string, in
 // saveChannel saves a channel as refreshed from Slack.
 func (b *bundle) saveChannel(c slack.Channel) {
 	b.Helper()
-	if err := b.Store.SaveChannel(b.Context(), "T1", store.Channel{ID: c.ID, Name: c.Name, Private: c.Private, Member: true, Refreshed: noon}); err != nil {
+	if err := b.Database.SaveChannel(b.Context(), "T1", store.Channel{ID: c.ID, Name: c.Name, Private: c.Private, Member: true, Refreshed: noon}); err != nil {
 		b.Fatal(err)
 	}
 }
@@ -187,7 +187,7 @@ func TestChannelNamesInTexts(t *testing.T) {
 		}
 	}
 	// Slack was never asked for G5. An event said that it is private.
-	if err := b.Store.CloseChannel(t.Context(), "T1", "G5"); err != nil {
+	if err := b.Database.CloseChannel(t.Context(), "T1", "G5"); err != nil {
 		t.Fatal(err)
 	}
 	b.slack.Err = errors.New("not now")
@@ -278,13 +278,13 @@ func TestMemoryErrors(t *testing.T) {
 	if _, err := b.BuildForMemory(t.Context(), channel("C1"), nil, 0); err != nil {
 		t.Error(err)
 	}
-	if err := b.Store.Close(); err != nil {
+	if err := b.Database.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.BuildForMemory(t.Context(), channel("C1"), nil, 0); err == nil {
 		t.Error("a context without a database")
 	}
-	if _, _, err := b.Store.WorkspaceMemories(t.Context(), "T1", ""); err == nil {
+	if _, _, err := b.Database.WorkspaceMemories(t.Context(), "T1", ""); err == nil {
 		t.Error("the workspace's memory without a database")
 	}
 	b.Users = &noIdentity{b.slack}

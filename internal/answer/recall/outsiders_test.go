@@ -72,7 +72,7 @@ func testGuestsSeeTheirChannelAlone(t *testing.T, b *bundle) {
 	b.wantAlone("a guest writes whom no event announced", "C1", true)
 	b.say(chat.Message{TS: at(21), UserID: "U1", Text: "and I"})
 	b.wantAlone("a colleague after that", "C1", true)
-	if err := b.Store.LeaveChannel(t.Context(), "T1", "C1", "U9", noon.Add(22*time.Second)); err != nil {
+	if err := b.Database.LeaveChannel(t.Context(), "T1", "C1", "U9", noon.Add(22*time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	b.wantAlone("the guest has left", "C1", false)

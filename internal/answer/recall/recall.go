@@ -41,9 +41,22 @@ type Threads interface {
 	Replies(ctx context.Context, channel, thread string, r slack.Range, own slack.Identity) (slack.Page, error)
 }
 
+// Store has what contexts are made of. What Slack tells for one is saved.
+type Store interface {
+	Context(ctx context.Context, r store.ContextRequest) (store.Context, error)
+	Tail(ctx context.Context, c chat.Conversation, limit int) ([]chat.Message, error)
+	SaidBefore(ctx context.Context, q store.SaidBeforeQuery) ([]chat.Found, error)
+	CurrentMemory(ctx context.Context, scope chat.Scope) (store.CurrentMemory, error)
+	Names(ctx context.Context, team, here string, users, channels []string) (store.Names, error)
+	Users(ctx context.Context, team string, ids []string) (map[string]store.User, error)
+	SaveHistory(ctx context.Context, read []chat.Message) error
+	SaveUsers(ctx context.Context, team string, users ...store.User) error
+	SeeOutsiders(ctx context.Context, team, channel string, seen map[string]time.Time) error
+}
+
 // Builder builds contexts. Create one with New.
 type Builder struct {
-	Store     *store.Store
+	Store     Store
 	Users     Users
 	Directory Directory
 	// Threads reads what Slack has of threads; nil where nobody mentions the bot.

@@ -104,7 +104,7 @@ func TestNamesAreSavedForADay(t *testing.T) {
 				t.Errorf("%s: asked for %q", when, id)
 			}
 		}
-		kept, err := b.Store.Users(t.Context(), "T1", []string{"U1", "B2"})
+		kept, err := b.Database.Users(t.Context(), "T1", []string{"U1", "B2"})
 		if err != nil || kept["U1"].Bot || !kept["B2"].Bot {
 			t.Errorf("%s: kept as %+v, %v; want B2 alone to be a bot", when, kept, err)
 		}
@@ -287,7 +287,7 @@ func TestBuildErrors(t *testing.T) {
 		t.Errorf("%v, want %v", err, errNoIdentity)
 	}
 	b.Users = b.slack
-	if err := b.Store.Close(); err != nil {
+	if err := b.Database.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.Build(t.Context(), c, false, ""); err == nil {

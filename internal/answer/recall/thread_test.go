@@ -115,7 +115,7 @@ func TestHistoryIsNotHandled(t *testing.T) {
 	b.buildAddressed(b.General, root)
 	m := b.Workspace.Messages(b.General)[1]
 	known := store.Known{}
-	_, err := b.Store.Record(t.Context(), chat.Message{Team: "T1", Channel: b.General, TS: m.TS, ThreadTS: root}, func(k store.Known) store.Entry {
+	_, err := b.Database.Record(t.Context(), chat.Message{Team: "T1", Channel: b.General, TS: m.TS, ThreadTS: root}, func(k store.Known) store.Entry {
 		known = k
 		return store.Entry{}
 	})

@@ -20,9 +20,15 @@ type Directory interface {
 	Person(ctx context.Context, team, user string) bool
 }
 
+// Store records messages.
+type Store interface {
+	Record(ctx context.Context, m chat.Message, decide func(store.Known) store.Entry) ([]store.Target, error)
+	BeingAnswered(ctx context.Context, m chat.Message, author string, within time.Duration) ([]chat.Message, error)
+}
+
 // Recorder commits events, live ones and those that catch-up finds later. Create one with New.
 type Recorder struct {
-	Store     *store.Store
+	Store     Store
 	Directory Directory
 	// Operators are the user ids of those who may stop any reply.
 	Operators []string

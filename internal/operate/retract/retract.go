@@ -37,10 +37,23 @@ type Slack interface {
 		err error)
 }
 
+// Store knows what the bot has posted, and records that it is gone.
+type Store interface {
+	Message(ctx context.Context, team, channel, ts string) (chat.Message, error)
+	ReplyOf(ctx context.Context, team, channel, ts string) (reply string, err error)
+	Parts(ctx context.Context, reply string) ([]store.Part, error)
+	PartsFor(ctx context.Context, team, channel string, triggers []string) ([]store.Part, error)
+	Unconfirmed(ctx context.Context, team, channel, ts string) ([]store.Part, error)
+	Retract(ctx context.Context, reply string, o store.Order) error
+	MarkRetracted(ctx context.Context, key string, m chat.Message) error
+	MarkUnreacted(ctx context.Context, p store.Part, user string) error
+	SettleRetracted(ctx context.Context, decision, by string) error
+}
+
 // Retractor retracts messages.
 type Retractor struct {
 	Slack Slack
-	Store *store.Store
+	Store Store
 	Clock func() time.Time
 }
 

@@ -28,11 +28,21 @@ type Config interface {
 	HasNamedChannels() bool
 }
 
+// Store keeps what Slack says of channels and of who is there.
+type Store interface {
+	Channels(ctx context.Context, team string, ids []string) (map[string]store.Channel, error)
+	SaveChannel(ctx context.Context, team string, c store.Channel) error
+	CloseChannel(ctx context.Context, team, channel string) error
+	SaveMembers(ctx context.Context, team, channel string, members []string, asked time.Time) (outsiders int, err error)
+	Users(ctx context.Context, team string, ids []string) (map[string]store.User, error)
+	SaveUsers(ctx context.Context, team string, users ...store.User) error
+}
+
 // Directory tells which settings hold in a channel, what it is called and whether the bot is
 // in it. It is safe for concurrent use. Store and Config are enough for SettingsOf and
 // StoredSettings, Store and Clock for Name; all else needs all fields.
 type Directory struct {
-	Store  *store.Store
+	Store  Store
 	Slack  Slack
 	Config Config
 	Clock  func() time.Time

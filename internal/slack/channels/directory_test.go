@@ -109,7 +109,7 @@ func TestStoredSettings(t *testing.T) {
 	if got, err := d.StoredSettings(t.Context(), "T1", ids...); err != nil || !maps.Equal(modes(got), want) {
 		t.Errorf("modes %v, %v; want %v", modes(got), err, want)
 	}
-	if err := d.Store.Close(); err != nil {
+	if err := d.Store.(*store.Store).Close(); err != nil {
 		t.Fatal(err)
 	}
 	want["C1"] = config.ModeJudge

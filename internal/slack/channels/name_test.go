@@ -32,7 +32,7 @@ func TestName(t *testing.T) {
 		{"known since a moment ago", named("C3", "attic"), "C3", "attic"},
 		{"when the database is away", func() {
 			now = now.Add(nameFor)
-			if err := d.Store.Close(); err != nil {
+			if err := d.Store.(*store.Store).Close(); err != nil {
 				t.Fatal(err)
 			}
 		}, "C1", "lobby"},
