@@ -173,9 +173,16 @@ func (w *World) Ready() {
 	}
 }
 
-// Command runs a command of the starter as carol and returns what it prints, and its exit status.
+// patient are the commands that wait ten seconds for a worker, unless they are told to wait for longer.
+var patient = []string{"answer-now", "conversations", "drop", "mute", "retract", "show", "snooze", "unmute"}
+
+// Command runs a command of the starter as carol and returns what it prints, and its exit status. A busy machine may
+// take longer to answer than an operator would wait.
 func (w *World) Command(args ...string) (stdout, stderr string, status int) {
 	w.t.Helper()
+	if slices.Contains(patient, args[0]) && !slices.Contains(args, "--timeout") {
+		args = append(args, "--timeout", Patience.String())
+	}
 	args = append([]string{"--config", w.Config}, args...)
 	cmd := exec.CommandContext(w.t.Context(), filepath.Join(w.Bin, "starter"), args...)
 	cmd.Env = slices.Concat(os.Environ(), w.Env, []string{"USER=carol"})
