@@ -8,7 +8,7 @@ import (
 	"myao/internal/chat"
 )
 
-// SituationRequest says of which conversations a Situation tells.
+// SituationRequest names the conversations of a Situation.
 type SituationRequest struct {
 	// Now is the time at which a silence must last to count; zero means now.
 	Now time.Time

@@ -7,7 +7,7 @@ import (
 
 	"myao/internal/answer/tools"
 	"myao/internal/chat"
-	"myao/internal/config"
+	"myao/internal/slack/channels"
 )
 
 // RenderFound writes messages found for a conversation as material for the model that answers there.
@@ -42,7 +42,9 @@ func (ag *Agents) Tools(slack Permalinks, directory Directory, pages tools.Pages
 		},
 		Zone: func(ctx context.Context, c chat.Conversation) (*time.Location, error) {
 			known, err := ag.Store.Channels(ctx, c.Team, []string{c.Channel})
-			return directory.SettingsOf(config.ChannelFacts{ID: c.Channel, Name: known[c.Channel].Name}).Zone, err
+			here := known[c.Channel]
+			here.ID = c.Channel // where the database does not know it
+			return directory.SettingsOf(channels.SettingsFacts(here)).Zone, err
 		},
 	})
 }

@@ -36,7 +36,7 @@ func (r *Renderer) checkTemplates(faults *Faults) {
 	r.checkParts(faults, *options.Promise)
 }
 
-// checkParts renders what stands in other prompts, or is posted.
+// checkParts renders the pieces of other prompts, and the texts that are posted.
 func (r *Renderer) checkParts(faults *Faults, promise Promise) {
 	found := Options{LookedUp: []LookedUp{{Tool: "x", Input: "{}", Text: "x"}, {Tool: "x", Text: "x", Failed: true}}}
 	_, err := r.render("looked_up.tmpl", r.lookedUp(found))

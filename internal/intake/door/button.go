@@ -146,8 +146,8 @@ func (d *Door) decide(
 	return d.decided(err, targets, first, moved, w.Of(replyUnknownProposal), choice.ProposalOutcome(w, p), late)
 }
 
-// decided tells the relay of a decision, and returns what the user is told of it: unknown where there is no such
-// choice any more, late if somebody was first, and outcome where the message itself cannot show it.
+// decided hands a decision to the relay, and returns the answer to the user: unknown if the choice is gone, late if
+// somebody was first, and outcome where the message itself cannot show it.
 func (d *Door) decided(failed error, targets []store.Target, first, moved bool,
 	unknown, outcome, late string) (text, result string, err error) {
 	if errors.Is(failed, store.ErrNotFound) {

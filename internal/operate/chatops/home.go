@@ -12,6 +12,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/runtime/required"
 	"myao/internal/slack"
+	"myao/internal/slack/channels"
 	"myao/internal/store"
 )
 
@@ -119,7 +120,7 @@ func (h *Home) situation(ctx context.Context, v Viewer, limit int) ([]homeChanne
 	watched := make([]homeChannel, len(rows))
 	places := []chat.Conversation{{Team: v.Own.TeamID}} // the workspace's silence counts without any channel, too
 	for i, c := range rows {
-		watched[i] = homeChannel{Channel: c, settings: h.Config.Channel(config.ChannelFacts{ID: c.ID, Name: c.Name})}
+		watched[i] = homeChannel{Channel: c, settings: h.Config.Channel(channels.SettingsFacts(c))}
 		places = append(places, chat.Conversation{Team: v.Own.TeamID, Channel: c.ID})
 	}
 	open := store.ChoiceFilter{Team: v.Own.TeamID, Channels: idsOf(watched), Limit: limit}
