@@ -112,6 +112,7 @@ func (c *cluster) start() error {
 		"fsync=" + c.sync,
 		"synchronous_commit=" + c.sync,
 		"full_page_writes=" + c.sync,
+		"autovacuum=" + c.sync, // otherwise plans change while tests look at them
 	}, c.more...) {
 		args = append(args, "-c", setting)
 	}
