@@ -110,7 +110,17 @@ func choices[C choice](s *Store, ctx context.Context, f ChoiceFilter, open, orde
 	if f.Thread != "" || f.TopLevel {
 		q = q.Where("thread_ts = ?", f.Thread)
 	}
-	return rows, q.Order(order).Limit(f.Limit).Find(&rows).Error
+	err = q.Order(order).Limit(f.Limit).Find(&rows).Error
+	return rows, err
+}
+
+// choicesWith returns the choices of which a column has one of some values; none without values.
+func choicesWith[C choice](s *Store, ctx context.Context, column string, values []string,
+	order string) (rows []C, err error) {
+	if len(values) > 0 {
+		err = s.db.WithContext(ctx).Where(column+" IN ?", values).Order(order).Find(&rows).Error
+	}
+	return rows, err
 }
 
 // decide has somebody decide about a choice, and records the change that tells its conversation. set changes the row

@@ -117,12 +117,8 @@ func (s *Store) Promise(ctx context.Context, id string) (Promise, error) {
 // PromisesOf returns the promises that the replies of some decisions confirm, in the order in which they
 // were made.
 func (s *Store) PromisesOf(ctx context.Context, decisions ...string) ([]Promise, error) {
-	if len(decisions) == 0 {
-		return nil, nil
-	}
-	var rows []Promise
-	if err := s.db.WithContext(ctx).Where("decision IN ?", decisions).Order("stored_us, id").Find(&rows).
-		Error; err != nil {
+	rows, err := choicesWith[Promise](s, ctx, "decision", decisions, "stored_us, id")
+	if err != nil {
 		return nil, fmt.Errorf("read promises of decisions: %w", err)
 	}
 	return rows, nil
@@ -130,11 +126,8 @@ func (s *Store) PromisesOf(ctx context.Context, decisions ...string) ([]Promise,
 
 // PromisesFor returns the promises with some ids.
 func (s *Store) PromisesFor(ctx context.Context, ids []string) ([]Promise, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	var rows []Promise
-	if err := s.db.WithContext(ctx).Where("id IN ?", ids).Find(&rows).Error; err != nil {
+	rows, err := choicesWith[Promise](s, ctx, "id", ids, "id")
+	if err != nil {
 		return nil, fmt.Errorf("read promises: %w", err)
 	}
 	return rows, nil

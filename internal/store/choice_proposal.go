@@ -126,11 +126,8 @@ func (s *Store) ProposalsShown(ctx context.Context, c chat.Conversation, trigger
 
 // ProposalsFor returns the proposals of some decisions, by their keys.
 func (s *Store) ProposalsFor(ctx context.Context, decisions []string) ([]Proposal, error) {
-	if len(decisions) == 0 {
-		return nil, nil
-	}
-	var rows []Proposal
-	if err := s.db.WithContext(ctx).Where("decision IN ?", decisions).Order("id").Find(&rows).Error; err != nil {
+	rows, err := choicesWith[Proposal](s, ctx, "decision", decisions, "id")
+	if err != nil {
 		return nil, fmt.Errorf("read proposals of decisions: %w", err)
 	}
 	return rows, nil

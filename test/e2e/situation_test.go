@@ -126,8 +126,8 @@ func TestSixFacesAgree(t *testing.T) {
 	s.facesAgree(root, seen{Phase: conversation.Replying, Pending: 2}, "I am silent here until <!date^%d^")
 }
 
-// facesAgree waits until all faces show the same of a thread, in a phase with so many messages pending. silence is how
-// Slack is told of its silence.
+// facesAgree waits until all faces show the same of a thread, in a phase with so many messages pending. In Slack
+// they say by the text silence that the bot is silent there.
 func (s *system) facesAgree(root string, want seen, silence string) {
 	s.t.Helper()
 	var truth shown
