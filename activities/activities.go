@@ -24,7 +24,6 @@ import (
 
 // Slack is the part of Slack's API that activities call themselves.
 type Slack interface {
-	Identity(ctx context.Context) (slack.Identity, error)
 	Post(ctx context.Context, p slack.Post) (ts string, err error)
 	React(ctx context.Context, channel, ts, name string) error
 	Update(ctx context.Context, u slack.Update) (existed bool, err error)
@@ -54,9 +53,11 @@ type Tools interface {
 	Run(ctx context.Context, p tools.Place, step, name string, input json.RawMessage) (tools.Result, error)
 }
 
-// Activities holds what the activities need. Create it with New.
+// Activities holds what the activities of one workspace need. Create it with New.
 type Activities struct {
-	Store     *store.Store
+	Store *store.Store
+	// Own is who the bot is.
+	Own       slack.Identity
 	Slack     Slack
 	Directory Directory
 	Agents    *agents.Agents

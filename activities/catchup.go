@@ -22,7 +22,7 @@ type SyncOutput struct {
 }
 
 // SyncChannels saves the channels that the bot is in, and their names.
-func (a *Activities) SyncChannels(ctx context.Context) (SyncOutput, error) {
+func (a *Activities) SyncChannels(ctx context.Context, _ Of) (SyncOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
 	synced, err := a.Missed.Sync(ctx)
@@ -38,7 +38,7 @@ type ListChannelsOutput struct {
 }
 
 // ListChannels returns the channels that the bot is in, the most recently active first.
-func (a *Activities) ListChannels(ctx context.Context) (ListChannelsOutput, error) {
+func (a *Activities) ListChannels(ctx context.Context, _ Of) (ListChannelsOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
 	ids, err := a.Missed.Channels(ctx)
@@ -57,7 +57,7 @@ type FindGapOutput struct {
 
 // FindGap reports whether events may have been missed, or all channels were last read a day ago. If not, the
 // run is over.
-func (a *Activities) FindGap(ctx context.Context) (FindGapOutput, error) {
+func (a *Activities) FindGap(ctx context.Context, _ Of) (FindGapOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
 	gap, err := a.Missed.Due(ctx)
@@ -72,6 +72,7 @@ func (a *Activities) FindGap(ctx context.Context) (FindGapOutput, error) {
 
 // ListUnreadInput asks for channels that have not been read since a gap.
 type ListUnreadInput struct {
+	Of
 	Gap int64 `json:"gap"`
 	// Except are the channels that could not be read.
 	Except []string `json:"except,omitempty"`
@@ -102,6 +103,7 @@ func (a *Activities) ListUnread(ctx context.Context, in ListUnreadInput) (ListUn
 
 // CatchUpInput names the channels to read, one after the other.
 type CatchUpInput struct {
+	Of
 	Channels []string `json:"channels"`
 	// PauseSeconds is the pause after each channel.
 	PauseSeconds int `json:"pause_seconds,omitempty"`

@@ -13,8 +13,8 @@ import (
 )
 
 // runWithoutInput makes one attempt of an activity without input.
-func runWithoutInput[T any](do func(context.Context) (T, error)) (T, error) {
-	return runOnce[T](func(ctx context.Context, _ struct{}) (T, error) { return do(ctx) }, struct{}{})
+func runWithoutInput[T any](do func(context.Context, Of) (T, error)) (T, error) {
+	return runOnce[T](do, Of{})
 }
 
 func TestSyncChannels(t *testing.T) {

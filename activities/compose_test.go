@@ -360,7 +360,7 @@ func TestComposeNoticesThatAChannelIsShared(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	elsewhere := b.Workspace.AddChannel(workspace.Public, "elsewhere", b.Workspace.Bot().UserID, b.Alice.ID)
-	if _, err := b.SyncChannels(t.Context()); err != nil {
+	if _, err := b.SyncChannels(t.Context(), Of{}); err != nil {
 		t.Fatal(err)
 	}
 	b.sayIn(elsewhere, "hello")

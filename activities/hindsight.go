@@ -21,7 +21,7 @@ type LabelDecisionsOutput struct {
 
 // LabelDecisions labels the judgments that are older than a day by what followed them. An attempt goes on where
 // the one before has ended.
-func (a *Activities) LabelDecisions(ctx context.Context) (LabelDecisionsOutput, error) {
+func (a *Activities) LabelDecisions(ctx context.Context, _ Of) (LabelDecisionsOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
 	out, err := a.label(ctx)
@@ -32,10 +32,6 @@ func (a *Activities) LabelDecisions(ctx context.Context) (LabelDecisionsOutput, 
 }
 
 func (a *Activities) label(ctx context.Context) (out LabelDecisionsOutput, err error) {
-	own, err := a.Slack.Identity(ctx)
-	if err != nil {
-		return out, err
-	}
 	before := a.Clock().Add(-label.Window - time.Minute) // the database's clock may be another one
 	for {
 		decisions, err := a.Store.Unlabelled(ctx, before, hindsightChunk)
@@ -47,7 +43,7 @@ func (a *Activities) label(ctx context.Context) (out LabelDecisionsOutput, err e
 		}
 		var labels []store.Label
 		for _, d := range decisions {
-			found, err := a.labelsOf(ctx, d, own.UserID)
+			found, err := a.labelsOf(ctx, d)
 			if err != nil {
 				return out, err
 			}
@@ -60,12 +56,12 @@ func (a *Activities) label(ctx context.Context) (out LabelDecisionsOutput, err e
 	}
 }
 
-func (a *Activities) labelsOf(ctx context.Context, d store.Decision, bot string) ([]store.Label, error) {
+func (a *Activities) labelsOf(ctx context.Context, d store.Decision) ([]store.Label, error) {
 	c, err := chat.ParseConversation(d.WorkflowID)
 	if err != nil {
 		return nil, err
 	}
-	of, events, err := a.Store.Followed(ctx, d, bot)
+	of, events, err := a.Store.Followed(ctx, d, a.Own.UserID)
 	if err != nil {
 		return nil, err
 	}

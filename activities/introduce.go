@@ -3,12 +3,19 @@ package activities
 import (
 	"context"
 	"fmt"
+	"strings"
 )
 
 // IntroduceInput names the message by which the bot introduces itself in a channel.
 type IntroduceInput struct {
 	// Reply is its key in the outbox.
 	Reply string `json:"reply"`
+}
+
+// Workspace implements Input. The key begins with the team.
+func (in IntroduceInput) Workspace() string {
+	team, _, _ := strings.Cut(in.Reply, "/")
+	return team
 }
 
 // Introduce posts the message by which the bot introduces itself, once, like the parts of a reply (Post).

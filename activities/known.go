@@ -27,15 +27,6 @@ func (a *Activities) readKnown(ctx context.Context, t Task, request store.FactsR
 	return k, err
 }
 
-// ruleInputs returns what the rules decide by.
-func (a *Activities) ruleInputs(ctx context.Context, k agents.Known) (conversation.RuleInputs, error) {
-	own, err := a.Slack.Identity(ctx)
-	if err != nil {
-		return conversation.RuleInputs{}, err
-	}
-	return k.ForRules(own.UserID), nil
-}
-
 // overBudget says whose budget of the day is used up; "" if none is. The settings are those of the scope's
 // channel.
 func (a *Activities) overBudget(

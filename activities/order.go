@@ -22,6 +22,9 @@ type RecordOrderInput struct {
 	Until time.Time `json:"until,omitzero"`
 }
 
+// Workspace implements Input.
+func (in RecordOrderInput) Workspace() string { return in.Conversation.Team }
+
 // RecordOrder saves who ordered what and when. A snooze, mute or unmute also sets until when the
 // conversation is silent.
 func (a *Activities) RecordOrder(ctx context.Context, in RecordOrderInput) error {

@@ -157,13 +157,9 @@ func (a *Activities) giveUp(ctx context.Context, p store.Part, why error) error 
 // findPost looks up a part of unknown outcome in Slack. A part that is not found counts as missing only
 // after its lease: until then the last attempt may still take effect.
 func (a *Activities) findPost(ctx context.Context, p store.Part) (ts string, found bool, err error) {
-	own, err := a.Slack.Identity(ctx)
-	if err != nil {
-		return "", false, err
-	}
 	for {
 		over := !a.Clock().Before(p.LeasedUntil)
-		ts, found, err = a.Slack.FindPost(ctx, p.Channel, p.Thread, p.SearchFrom(), p.Key, own)
+		ts, found, err = a.Slack.FindPost(ctx, p.Channel, p.Thread, p.SearchFrom(), p.Key, a.Own)
 		if err != nil {
 			return "", false, fmt.Errorf("look for %s: %w", p.Key, err)
 		}
@@ -208,19 +204,16 @@ func (a *Activities) markUnsent(ctx context.Context, p store.Part, began time.Ti
 func (a *Activities) markSent(ctx context.Context, p store.Part, ts string, last bool) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
-	own, err := a.Slack.Identity(ctx)
-	if err != nil {
-		return err
-	}
 	if p.Reaction != "" {
 		a.Logger.InfoContext(ctx, "reacted", "key", p.Key, "ts", p.Trigger, "reaction", p.Reaction)
 	} else {
 		a.Logger.InfoContext(ctx, "posted", "key", p.Key, "ts", ts)
 	}
 	m := chat.Message{
-		Team: p.Team, Channel: p.Channel, TS: ts, ThreadTS: p.Thread, UserID: own.UserID, BotID: own.BotID,
+		Team: p.Team, Channel: p.Channel, TS: ts, ThreadTS: p.Thread, UserID: a.Own.UserID, BotID: a.Own.BotID,
 		Own: true, Text: p.Text,
 	}
+	var err error
 	if !last {
 		err = a.Store.MarkPosted(ctx, p, m)
 	} else {

@@ -18,6 +18,9 @@ type ForgetPersonInput struct {
 	ID string `json:"id"`
 }
 
+// Workspace implements Input.
+func (in ForgetPersonInput) Workspace() string { return in.Person.Team }
+
 // ForgetPerson takes a person out of the database, at their own order and in small steps. It may be
 // killed at any time: the next attempt ends the same.
 func (a *Activities) ForgetPerson(ctx context.Context, in ForgetPersonInput) error {

@@ -34,9 +34,7 @@ func (a *Activities) readForReply(ctx context.Context, in ComposeInput) (k known
 		Looks: !in.Notice, Round: in.Round}); err != nil {
 		return k, err
 	}
-	if k.rules, err = a.ruleInputs(ctx, k.Known); err != nil {
-		return k, err
-	}
+	k.rules = k.ForRules(a.Own.UserID)
 	if k.subject, err = a.subjectOf(ctx, in.Occasion); err != nil {
 		return k, err
 	}

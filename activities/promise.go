@@ -87,10 +87,7 @@ func (a *Activities) checkPromise(ctx context.Context, in CheckInput) (CheckOutp
 	if known.Trigger != nil && known.Trigger.Deleted {
 		return CheckOutput{Result: conversation.CheckWithdraw}, nil
 	}
-	inputs, err := a.ruleInputs(ctx, known)
-	if err != nil {
-		return CheckOutput{}, err
-	}
+	inputs := known.ForRules(a.Own.UserID)
 	d := in.decisionRow("promise")
 	d.ShouldRespond, d.Outcome = true, conversation.Pending
 	switch rule := inputs.AddressedRule(); {
@@ -198,6 +195,9 @@ type EndPromiseInput struct {
 	End          conversation.PromiseEnd `json:"end"`
 	By           string                  `json:"by,omitempty"`
 }
+
+// Workspace implements Input.
+func (in EndPromiseInput) Workspace() string { return in.Conversation.Team }
 
 // Subject returns the ts of the message, for logs and traces.
 func (in EndPromiseInput) Subject() string { return in.Trigger }

@@ -143,6 +143,9 @@ type ProposalInput struct {
 	Close string `json:"close,omitempty"`
 }
 
+// Workspace implements Input.
+func (in ProposalInput) Workspace() string { return in.Conversation.Team }
+
 // Subject returns the ts of the message, for logs and traces.
 func (in ProposalInput) Subject() string { return in.Trigger }
 

@@ -13,6 +13,7 @@ import (
 
 // FindScopesInput asks for a page of the scopes to remember.
 type FindScopesInput struct {
+	Of
 	// Threads asks for threads; otherwise for channels.
 	Threads bool `json:"threads"`
 	// At is the time of the memory run.
@@ -49,11 +50,7 @@ func (a *Activities) FindScopes(ctx context.Context, in FindScopesInput) (FindSc
 }
 
 func (a *Activities) findScopes(ctx context.Context, in FindScopesInput) (FindScopesOutput, error) {
-	own, err := a.Slack.Identity(ctx)
-	if err != nil {
-		return FindScopesOutput{}, err
-	}
-	out := FindScopesOutput{Team: own.TeamID}
+	out := FindScopesOutput{Team: a.Own.TeamID}
 	changed, err := a.Agents.ChangedScopes(ctx, in.Threads, in.At, in.After, scopesPageSize)
 	if err != nil {
 		return FindScopesOutput{}, err
@@ -65,7 +62,7 @@ func (a *Activities) findScopes(ctx context.Context, in FindScopesInput) (FindSc
 	for _, s := range changed {
 		ids = append(ids, s.Channel)
 	}
-	settings, err := a.Directory.StoredSettings(ctx, own.TeamID, ids...)
+	settings, err := a.Directory.StoredSettings(ctx, a.Own.TeamID, ids...)
 	if err != nil {
 		return FindScopesOutput{}, err
 	}
@@ -83,6 +80,9 @@ type RememberInput struct {
 	// At is the time of the memory run, the same for every attempt.
 	At time.Time `json:"at"`
 }
+
+// Workspace implements Input.
+func (in RememberInput) Workspace() string { return in.Scope.Team }
 
 // RememberOutput says what Remember did.
 type RememberOutput struct {

@@ -33,7 +33,7 @@ var errOutOfTime = errors.New("its time is over")
 
 // Prune deletes rows older than the configured retention, in small steps. It may be killed at any
 // time: the next attempt deletes the rest.
-func (a *Activities) Prune(ctx context.Context) (PruneOutput, error) {
+func (a *Activities) Prune(ctx context.Context, _ Of) (PruneOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
 	out := PruneOutput{Deleted: map[string]int{}}

@@ -84,7 +84,7 @@ func TestPruneStopsInTime(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), pruneReserve-time.Second)
 	defer cancel()
 	for _, want := range []map[string]int{{"messages": 1}, {}} {
-		if got, err := b.Prune(ctx); err != nil || !got.Unfinished || !maps.Equal(got.Deleted, want) {
+		if got, err := b.Prune(ctx, Of{}); err != nil || !got.Unfinished || !maps.Equal(got.Deleted, want) {
 			t.Errorf("%+v, %v; want %v and more", got, err, want)
 		}
 	}

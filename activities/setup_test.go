@@ -89,26 +89,29 @@ func setup(t *testing.T, options ...option) *bundle {
 	t.Cleanup(func() { _ = model.Close() })
 	b.channels = &channelConfig{channel: func(config.ChannelFacts) config.ChannelSettings { return b.settings }}
 	s, client, directory := b.Database, b.Client, b.NewDirectory(b.Client, b.channels)
+	own := b.Identity()
 	b.Activities = &Activities{
-		Store: s, Slack: client, Directory: directory,
+		Store: s, Own: own, Slack: client, Directory: directory,
 		Agents: &agents.Agents{
-			Store: s, Slack: client,
+			Models: agents.Models{
+				Prompts: inprocess.Prompts(),
+				ByUse: agents.ByUse{
+					Response: agents.Agent{Model: model, Agent: config.Agent{Provider: config.ProviderGemini, Model: "large", MaxOutputTokens: 1000}},
+					Judgment: agents.Agent{Model: model, Agent: config.Agent{Model: "small", MaxOutputTokens: 500}},
+					Memory:   agents.Agent{Model: model, Agent: config.Agent{Model: "large", MaxOutputTokens: 800}},
+				},
+			},
+			Store: s, Own: own,
 			Recall: &recall.Builder{
-				Store: s, Users: client, Directory: directory, Threads: client, ThreadLimit: 20, MessagesLimit: 50,
+				Store: s, Own: own, Users: client, Directory: directory, Threads: client, ThreadLimit: 20, MessagesLimit: 50,
 				Persona:       chat.Persona{Name: "myao", SystemPrompt: "You are myao."},
 				ActiveChannel: 168 * time.Hour, ThreadMemory: 168 * time.Hour, Clock: time.Now, Logger: inprocess.Silent,
-			},
-			Prompts: inprocess.Prompts(),
-			ByUse: agents.ByUse{
-				Response: agents.Agent{Model: model, Agent: config.Agent{Provider: config.ProviderGemini, Model: "large", MaxOutputTokens: 1000}},
-				Judgment: agents.Agent{Model: model, Agent: config.Agent{Model: "small", MaxOutputTokens: 500}},
-				Memory:   agents.Agent{Model: model, Agent: config.Agent{Model: "large", MaxOutputTokens: 800}},
 			},
 			Memory: config.Default().Memory, Channel: b.channels.Channel,
 			Clock: time.Now, Logger: inprocess.Silent,
 		},
 		Missed: &catchup.Reader{
-			Store: s, Slack: client, Recorder: &record.Recorder{Store: s, Directory: directory}, Directory: directory,
+			Store: s, Own: own, Slack: client, Recorder: &record.Recorder{Store: s, Directory: directory}, Directory: directory,
 			FirstWindow: 24 * time.Hour, ThreadWindow: 168 * time.Hour, Clock: time.Now, Logger: inprocess.Silent,
 		},
 		Clock: time.Now, Logger: inprocess.Silent,

@@ -30,6 +30,7 @@ const (
 
 // ShadowInput asks for the opinions about the next snapshot.
 type ShadowInput struct {
+	Of
 	// Without are the names of judges that are not asked, because they did not answer before.
 	Without []string `json:"without,omitempty"`
 }

@@ -22,6 +22,9 @@ type Task struct {
 	Occasion conversation.Occasion `json:"occasion,omitzero"`
 }
 
+// Workspace implements Input.
+func (t Task) Workspace() string { return t.Conversation.Team }
+
 // Subject returns the ts of the message, for logs and traces.
 func (t Task) Subject() string { return t.Trigger }
 

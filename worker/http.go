@@ -15,8 +15,7 @@ import (
 	"myao/internal/runtime/pause"
 	"myao/internal/runtime/temporal"
 	"myao/internal/runtime/web"
-	"myao/internal/slack"
-	"myao/internal/slack/installation"
+	"myao/internal/slack/workspaces"
 	"myao/internal/store"
 )
 
@@ -26,9 +25,8 @@ const listenRetryInterval = 10 * time.Second
 // probeServer serves the worker's probes and metrics. It answers before there is a database.
 type probeServer struct {
 	launch.Program
-	slack    *slack.Client
-	watch    *installation.Watch
-	temporal client.Client
+	workspaces *workspaces.Workspaces
+	temporal   client.Client
 
 	store   atomic.Pointer[store.Store]
 	polling atomic.Bool
@@ -56,7 +54,7 @@ func (h *probeServer) serve(ctx context.Context, retryInterval time.Duration) er
 	h.Logger.Info("worker listens", "address", listener.Addr().String())
 	mux := http.NewServeMux()
 	web.RegisterProbes(mux, h.Telemetry.Registry, h.DatabaseReady(&h.store), h.checkTemporal,
-		launch.SlackReady(h.slack), h.watch.Ready)
+		h.workspaces.Known, h.workspaces.Taken)
 	return web.Serve(ctx, web.NewServer(mux, web.DefaultLimits(), h.Logger), listener)
 }
 

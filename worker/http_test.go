@@ -17,8 +17,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/operate/launch"
 	"myao/internal/runtime/telemetry"
-	"myao/internal/slack"
-	"myao/internal/slack/installation"
+	"myao/internal/slack/workspaces"
 	"myao/test/testserver"
 )
 
@@ -63,10 +62,9 @@ func TestAddressInUse(t *testing.T) {
 	address := other.Addr().String()
 	h := &probeServer{
 		Program:  launch.Program{Config: config.Config{Worker: config.Worker{Address: address}}, Logger: logger, Telemetry: metrics},
-		slack:    slack.New(slack.Config{Token: "xoxb-1", APIURL: "http://127.0.0.1:1/api/"}),
-		watch:    installation.New("xoxb-1", time.Now, logger, metrics.Registry),
 		temporal: c,
 	}
+	h.workspaces = workspaces.New(config.Config{Slack: config.Slack{BotToken: "xoxb-1", APIURL: "http://127.0.0.1:1/api/"}}, time.Now, logger, metrics.Registry)
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- h.serve(ctx, time.Millisecond) }()

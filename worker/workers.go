@@ -39,7 +39,7 @@ type workers struct{ main, model, tools worker.Worker }
 
 func (w workers) all() []worker.Worker { return []worker.Worker{w.main, w.model, w.tools} }
 
-func newWorkers(c client.Client, a *activities.Activities, tracker *activityTracker, settings config.Worker,
+func newWorkers(c client.Client, all activities.Workspaces, tracker *activityTracker, settings config.Worker,
 	version worker.DeploymentOptions, fatal func(error)) workers {
 	worker.SetStickyWorkflowCacheSize(settings.CachedWorkflows)
 	options := worker.Options{
@@ -78,7 +78,7 @@ func newWorkers(c client.Client, a *activities.Activities, tracker *activityTrac
 		workflow.RegisterOptions{Name: temporal.IntroductionWorkflow})
 	// Each worker runs every activity; the workflow chooses the queue.
 	for _, one := range w.all() {
-		one.RegisterActivity(a)
+		activities.Register(one, all)
 	}
 	return w
 }

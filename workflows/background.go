@@ -5,7 +5,12 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
+
+	"myao/activities"
 )
+
+// Of is the input of a job for one workspace. Its zero value is the workspace of slack.bot_token.
+type Of = activities.Of
 
 // background has the options of an activity that nobody waits for. Where the server knows
 // priorities, it runs after those of conversations. Its retries are bounded, because the

@@ -14,6 +14,7 @@ import (
 // CatchUpInput is the input of CatchUp. The schedule sets PauseSeconds; the rest is what the earlier parts of the
 // run leave to the next one.
 type CatchUpInput struct {
+	Of
 	// PauseSeconds is the pause after each channel but the first ones. Nobody waits for the others, so they
 	// must not use up Slack's rate limit.
 	PauseSeconds int `json:"pause_seconds,omitempty"`
@@ -25,6 +26,7 @@ type CatchUpInput struct {
 
 // CatchUpAllInput is what the earlier parts of a run of CatchUpAll leave to the next one; zero to begin.
 type CatchUpAllInput struct {
+	Of
 	Left []string      `json:"left,omitempty"`
 	Done CatchUpOutput `json:"done"`
 }
@@ -67,11 +69,11 @@ const (
 // continues where an earlier run ended. A channel that fails stops no other. Gaps that open meanwhile are left to the
 // next run.
 func CatchUp(ctx workflow.Context, in CatchUpInput) (CatchUpOutput, error) {
-	c := &catchUp{ctx: ctx, done: in.Done, except: in.Except}
+	c := &catchUp{ctx: ctx, of: in.Of, done: in.Done, except: in.Except}
 	prompt := in.Gap == 0
 	if prompt {
 		var out activities.FindGapOutput
-		err := workflow.ExecuteActivity(background(ctx, time.Minute, "look for gaps"), do.FindGap).Get(ctx, &out)
+		err := workflow.ExecuteActivity(background(ctx, time.Minute, "look for gaps"), do.FindGap, in.Of).Get(ctx, &out)
 		if err != nil || out.Gap == 0 {
 			return c.done, err
 		}
@@ -79,7 +81,7 @@ func CatchUp(ctx workflow.Context, in CatchUpInput) (CatchUpOutput, error) {
 		c.listAtSlack()
 	}
 	for read := 0; read < channelsPerRun; prompt = false {
-		request := activities.ListUnreadInput{Gap: in.Gap, Except: c.except, Limit: channelsPerRun - read}
+		request := activities.ListUnreadInput{Of: in.Of, Gap: in.Gap, Except: c.except, Limit: channelsPerRun - read}
 		size, pause := channelsPerActivity, in.PauseSeconds
 		if prompt {
 			request.Limit, size, pause = promptChannels, 1, 0
@@ -103,11 +105,12 @@ func CatchUp(ctx workflow.Context, in CatchUpInput) (CatchUpOutput, error) {
 // CatchUpAll has Slack list the channels and reads all of them, gap or not, the most recently active first. An operator
 // starts it. A channel that fails stops no other.
 func CatchUpAll(ctx workflow.Context, in CatchUpAllInput) (CatchUpOutput, error) {
-	c := &catchUp{ctx: ctx, done: in.Done}
+	c := &catchUp{ctx: ctx, of: in.Of, done: in.Done}
 	if len(in.Left) == 0 {
 		c.listAtSlack()
 		var known activities.ListChannelsOutput
-		err := workflow.ExecuteActivity(background(ctx, time.Minute, "list channels"), do.ListChannels).Get(ctx, &known)
+		err := workflow.ExecuteActivity(background(ctx, time.Minute, "list channels"), do.ListChannels, in.Of).
+			Get(ctx, &known)
 		if err != nil {
 			return c.done, err
 		}
@@ -126,6 +129,7 @@ func CatchUpAll(ctx workflow.Context, in CatchUpAllInput) (CatchUpOutput, error)
 // catchUp is what both workflows do with the channels that they have found.
 type catchUp struct {
 	ctx    workflow.Context
+	of     Of
 	done   CatchUpOutput
 	total  int      // channels in all parts of the run
 	except []string // channels that were not read to the end
@@ -133,7 +137,7 @@ type catchUp struct {
 
 // listAtSlack has Slack list the channels. Without that, those are read that are known.
 func (c *catchUp) listAtSlack() {
-	if _, err := ChannelSync(c.ctx); err != nil {
+	if _, err := ChannelSync(c.ctx, c.of); err != nil {
 		workflow.GetLogger(c.ctx).Error("channels not listed; catching up with those that are known", "error", err)
 	}
 }
@@ -164,7 +168,7 @@ func (c *catchUp) read(ctx workflow.Context, channels []string, pause int) (fail
 		ctx = workflow.WithHeartbeatTimeout(ctx, catchUpHeartbeat)
 	}
 	var out activities.CatchUpOutput
-	in := activities.CatchUpInput{Channels: channels, PauseSeconds: pause}
+	in := activities.CatchUpInput{Of: c.of, Channels: channels, PauseSeconds: pause}
 	err := workflow.ExecuteActivity(ctx, do.CatchUp, in).Get(ctx, &out)
 	c.done.Channels += len(channels) - len(out.Failed)
 	c.done.Read, c.done.New, c.done.Taken = c.done.Read+out.Read, c.done.New+out.New, c.done.Taken+out.Taken
@@ -186,8 +190,8 @@ func (c *catchUp) showProgress() {
 }
 
 // ChannelSync has Slack list the channels that the bot is in, and saves them.
-func ChannelSync(ctx workflow.Context) (out activities.SyncOutput, err error) {
-	err = workflow.ExecuteActivity(background(ctx, listTimeout, "list channels at Slack"), do.SyncChannels).
+func ChannelSync(ctx workflow.Context, in Of) (out activities.SyncOutput, err error) {
+	err = workflow.ExecuteActivity(background(ctx, listTimeout, "list channels at Slack"), do.SyncChannels, in).
 		Get(ctx, &out)
 	return out, err
 }

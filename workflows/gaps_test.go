@@ -54,7 +54,7 @@ func TestSlackCallsOfFiveThousandChannels(t *testing.T) {
 	a := &activities.Activities{
 		Store: db,
 		Missed: &catchup.Reader{
-			Store: db, Slack: client, Recorder: &record.Recorder{Store: db, Directory: directory}, Directory: directory,
+			Store: db, Own: slack.Identity{TeamID: "T1", UserID: w.Bot().UserID}, Slack: client, Recorder: &record.Recorder{Store: db, Directory: directory}, Directory: directory,
 			FirstWindow: 24 * time.Hour, ThreadWindow: 168 * time.Hour, Clock: time.Now, Logger: discard,
 		},
 		Clock: time.Now, Logger: discard,

@@ -10,8 +10,8 @@ import (
 
 // Hindsight labels the judgments of yesterday by what followed them. What it cannot do within half an hour is
 // left to the next run.
-func Hindsight(ctx workflow.Context) (out activities.LabelDecisionsOutput, err error) {
+func Hindsight(ctx workflow.Context, in Of) (out activities.LabelDecisionsOutput, err error) {
 	err = workflow.ExecuteActivity(background(ctx, 30*time.Minute, "label what was decided a day ago"),
-		do.LabelDecisions).Get(ctx, &out)
+		do.LabelDecisions, in).Get(ctx, &out)
 	return out, err
 }

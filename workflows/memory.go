@@ -13,6 +13,7 @@ import (
 
 // MemoryInput is the input of Memory. The zero time means: as of now.
 type MemoryInput struct {
+	Of
 	// At is the cut-off time of the memories, the same for all parts of a run.
 	At time.Time `json:"at"`
 	// Channels is set once the threads are done. After is the scope to continue after.
@@ -79,7 +80,7 @@ func (m *memory) part() (next *chat.Scope, err error) {
 	if m.in.Channels {
 		kind = "channels"
 	}
-	in := activities.FindScopesInput{Threads: !m.in.Channels, At: m.in.At, After: m.in.After}
+	in := activities.FindScopesInput{Of: m.in.Of, Threads: !m.in.Channels, At: m.in.At, After: m.in.After}
 	var found activities.FindScopesOutput
 	if err := workflow.ExecuteActivity(background(m.ctx, time.Minute, "find what is new in "+kind), do.FindScopes, in).
 		Get(m.ctx, &found); err != nil {

@@ -9,8 +9,8 @@ import (
 )
 
 // Retention deletes expired data. What it cannot delete within an hour is left to the next run.
-func Retention(ctx workflow.Context) (out activities.PruneOutput, err error) {
-	err = workflow.ExecuteActivity(background(ctx, time.Hour, "delete what is not kept any longer"), do.Prune).
+func Retention(ctx workflow.Context, in Of) (out activities.PruneOutput, err error) {
+	err = workflow.ExecuteActivity(background(ctx, time.Hour, "delete what is not kept any longer"), do.Prune, in).
 		Get(ctx, &out)
 	return out, err
 }

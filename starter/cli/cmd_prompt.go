@@ -22,6 +22,7 @@ import (
 	"myao/internal/operate/timeline"
 	"myao/internal/slack"
 	"myao/internal/slack/channels"
+	"myao/internal/slack/workspaces"
 	"myao/internal/store"
 )
 
@@ -60,17 +61,18 @@ func (c *promptCommand) run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	client := p.slack()
-	directory := &channels.Directory{Store: db, Slack: client, Config: p.Config, Clock: time.Now, Logger: p.Logger}
-	ag, closeModels, err := agents.Open(ctx, p.Config, db, client, directory, p.Logger)
+	models, closeModels, err := agents.Open(ctx, p.Config, p.Logger)
 	if err != nil {
 		return err
 	}
 	defer closeModels()
+	client := p.slack()
 	own, err := client.Identity(ctx)
 	if err != nil {
 		return err
 	}
+	directory := &channels.Directory{Store: db, Slack: client, Config: p.Config, Clock: time.Now, Logger: p.Logger}
+	ag := models.For(&workspaces.Workspace{Own: own, Slack: client, Config: p.Config}, db, directory, p.Logger)
 	files := document.New(client, pdf.NewReader(), ag.Prompts.Material, p.Logger)
 	ag.Files = files
 	remote := mcp.New(mcp.Options{Servers: p.Config.MCP.Servers, Store: db, Material: ag.Prompts.Material,

@@ -86,7 +86,11 @@ func (c *retractCommand) run(ctx context.Context, p *program) error {
 	out := retracted{Channel: in.Channel, Message: ts, ID: orderID(), By: c.by()}
 	trying, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	done, err := retract.Retractor{Slack: p.slack(), Store: db, Clock: time.Now}.Retract(trying, retract.Order{
+	own, err := p.slack().Identity(trying)
+	if err != nil {
+		return fmt.Errorf("ask Slack who the bot is: %w", err)
+	}
+	done, err := retract.Retractor{Own: own, Slack: p.slack(), Store: db, Clock: time.Now}.Retract(trying, retract.Order{
 		Team: in.Team, Channel: in.Channel, TS: ts, By: out.By, ID: out.ID,
 	})
 	if err != nil {

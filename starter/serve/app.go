@@ -14,7 +14,7 @@ import (
 func (s *starter) learnApp(ctx context.Context) error {
 	warned := false
 	for wait := time.Second; ; wait = min(2*wait, time.Minute) {
-		err := s.slack.LoadAppID(ctx)
+		err := s.workspaces.LoadAppID(ctx)
 		if err == nil {
 			return nil
 		}

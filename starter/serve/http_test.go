@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bufio"
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -26,6 +27,7 @@ import (
 	"myao/internal/runtime/web"
 	"myao/internal/slack"
 	"myao/internal/slack/channels"
+	"myao/internal/slack/workspaces"
 	"myao/internal/store"
 	"myao/test/startertest"
 	"myao/test/storetest"
@@ -57,15 +59,23 @@ func open(t *testing.T, l web.Limits) *httpBundle {
 	db := storetest.Open(t)
 	logger := slog.New(slog.DiscardHandler)
 	s := &starter{
-		Program: launch.Program{Config: config.Config{Slack: config.Slack{SigningSecret: "shh"}}, Logger: logger},
-		slack:   slack.New(slack.Config{Token: "xoxb-1", APIURL: api}),
+		Program: launch.Program{Config: config.Config{Slack: config.Slack{SigningSecret: "shh", BotToken: "xoxb-1", APIURL: api}}, Logger: logger},
 		metrics: prometheus.NewRegistry(),
 	}
+	s.workspaces = workspaces.New(s.Config, time.Now, logger, s.metrics)
 	s.metrics.MustRegister(collectors.NewGoCollector())
-	directory := &channels.Directory{Store: db, Slack: s.slack, Config: s.Config, Clock: time.Now, Logger: logger}
 	s.door.Store(&door.Door{
-		Store: db, Recorder: &record.Recorder{Store: db, Directory: directory, Operators: s.Config.Slack.Operators}, Slack: s.slack, Directory: directory, Config: s.Config,
-		Relay: noRelay{}, Clock: time.Now, Logger: logger, Metrics: door.NewMetrics(s.metrics),
+		Of: func(ctx context.Context, team, _ string) (*door.Workspace, slack.Identity, error) {
+			w, err := s.workspaces.Of(ctx, team)
+			if err != nil {
+				return nil, slack.Identity{}, err
+			}
+			directory := &channels.Directory{Store: db, Slack: w.Slack, Config: w.Config, Clock: time.Now, Logger: logger}
+			return &door.Workspace{
+				Store: db, Recorder: &record.Recorder{Store: db, Directory: directory}, Slack: w.Slack, Directory: directory, Config: w.Config, Relay: noRelay{},
+			}, w.Own, nil
+		},
+		SigningSecret: "shh", Clock: time.Now, Logger: logger, Metrics: door.NewMetrics(s.metrics),
 	})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -311,15 +321,13 @@ func TestLoadAppID(t *testing.T) {
 			}))
 			defer api.Close()
 			log := &startertest.Log{}
-			s := &starter{
-				Program: launch.Program{Logger: slog.New(slog.NewTextHandler(log, nil))},
-				slack:   slack.New(slack.Config{Token: "xoxb-1", APIURL: api.URL + "/"}),
-			}
+			s := &starter{Program: launch.Program{Logger: slog.New(slog.NewTextHandler(log, nil))}}
+			s.workspaces = workspaces.New(config.Config{Slack: config.Slack{BotToken: "xoxb-1", APIURL: api.URL + "/"}}, time.Now, s.Logger, prometheus.NewRegistry())
 			if err := s.learnApp(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if id, err := s.slack.Identity(t.Context()); err != nil || id.AppID != c.want {
-				t.Errorf("%+v, %v, want app %q", id, err, c.want)
+			if w, err := s.workspaces.Of(t.Context(), ""); err != nil || w.Own.AppID != c.want {
+				t.Errorf("%+v, %v, want app %q", w, err, c.want)
 			}
 			if n := strings.Count(log.String(), "the app of the bot is not known yet"); n != c.warned {
 				t.Errorf("warned %d times, want %d: %s", n, c.warned, log)

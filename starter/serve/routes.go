@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"myao/internal/intake/door"
-	"myao/internal/operate/launch"
 	"myao/internal/runtime/temporal"
 	"myao/internal/runtime/web"
 	"myao/internal/slack"
@@ -21,8 +20,8 @@ func (s *starter) routes() http.Handler {
 		mux.Handle("POST "+manifest.InteractionsPath, s.open((*door.Door).Interactions))
 		mux.Handle("POST "+manifest.CommandsPath, s.open((*door.Door).Commands))
 	}
-	web.RegisterProbes(mux, s.metrics, s.DatabaseReady(&s.store), s.hasTemporal, launch.SlackReady(s.slack),
-		s.watch.Ready, s.hasSocket)
+	web.RegisterProbes(mux, s.metrics, s.DatabaseReady(&s.store), s.hasTemporal, s.workspaces.Known,
+		s.workspaces.Taken, s.hasSocket)
 	return mux
 }
 

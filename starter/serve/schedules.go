@@ -54,21 +54,21 @@ func Schedules(c config.Config) []temporal.Schedule {
 		},
 		{
 			ID: "channel-sync", Every: channelSyncInterval, CatchUp: channelSyncInterval, Timeout: 6 * time.Hour,
-			Workflow: workflows.ChannelSync, Note: "takes in which channels the bot is in",
+			Workflow: workflows.ChannelSync, Args: []any{workflows.Of{}}, Note: "takes in which channels the bot is in",
 		},
 		{
 			ID: temporal.RetentionSchedule, Every: pruneInterval, CatchUp: time.Hour, Timeout: 6 * time.Hour,
-			Workflow: workflows.Retention, Note: "deletes what the configuration does not have kept any longer",
+			Workflow: workflows.Retention, Args: []any{workflows.Of{}}, Note: "deletes what the configuration does not have kept any longer",
 		},
 		{
 			ID: "hindsight", Every: hindsightInterval, CatchUp: hindsightInterval, Timeout: 6 * time.Hour,
-			Workflow: workflows.Hindsight, Note: "labels what was decided a day ago by what followed",
+			Workflow: workflows.Hindsight, Args: []any{workflows.Of{}}, Note: "labels what was decided a day ago by what followed",
 		},
 	}
 	if len(c.Shadow.Judges) > 0 {
 		all = append(all, temporal.Schedule{
 			ID: temporal.ShadowSchedule, Every: shadowInterval, CatchUp: shadowInterval, Timeout: 6 * time.Hour,
-			Workflow: workflows.Shadow, Note: "asks other judges what they would have decided",
+			Workflow: workflows.Shadow, Args: []any{workflows.Of{}}, Note: "asks other judges what they would have decided",
 		})
 	}
 	return all

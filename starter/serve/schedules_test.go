@@ -25,8 +25,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/operate/launch"
 	"myao/internal/runtime/temporal"
-	"myao/internal/slack"
-	"myao/internal/slack/installation"
+	"myao/internal/slack/workspaces"
 	"myao/sandbox/workspace"
 	"myao/test/startertest"
 	"myao/test/testserver"
@@ -75,7 +74,7 @@ func eventually(t *testing.T, what string, done func() bool) {
 func newScheduler(c client.Client) *starter {
 	return &starter{
 		Program:  launch.Program{Config: config.Default(), Logger: discard},
-		temporal: c, metrics: prometheus.NewRegistry(), watch: installation.New("xoxb-1", time.Now, discard, prometheus.NewRegistry()),
+		temporal: c, metrics: prometheus.NewRegistry(),
 		unregistered: make(chan struct{}, 1), unscheduled: make(chan struct{}, 1),
 	}
 }
@@ -85,7 +84,8 @@ func (s *starter) runWork(t *testing.T) {
 	t.Helper()
 	_, slackAPI := startertest.Workspace(t)
 	s.Config.Database.URL = startertest.SQLite(t)
-	s.slack = slack.New(slack.Config{Token: "xoxb-1", APIURL: slackAPI})
+	s.Config.Slack.BotToken, s.Config.Slack.APIURL = "xoxb-1", slackAPI
+	s.workspaces = workspaces.New(s.Config, time.Now, discard, prometheus.NewRegistry())
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.work(ctx) }()

@@ -18,16 +18,14 @@ import (
 	"myao/internal/conversation"
 	"myao/internal/intake/door"
 	"myao/internal/intake/heartbeat"
-	"myao/internal/intake/record"
 	"myao/internal/intake/relay"
-	"myao/internal/operate/chatops"
 	"myao/internal/operate/launch"
 	"myao/internal/operate/operator"
 	"myao/internal/runtime/pause"
 	"myao/internal/runtime/temporal"
 	"myao/internal/slack"
 	"myao/internal/slack/channels"
-	"myao/internal/slack/installation"
+	"myao/internal/slack/workspaces"
 	"myao/internal/store"
 	"myao/internal/store/indexer"
 )
@@ -36,11 +34,10 @@ import (
 // missing. The other parts start when the database is ready.
 type starter struct {
 	launch.Program
-	slack    *slack.Client
-	watch    *installation.Watch
-	socket   *slack.Socket // nil if events come by HTTP
-	temporal client.Client
-	metrics  *prometheus.Registry
+	workspaces *workspaces.Workspaces
+	socket     *slack.Socket // nil if events come by HTTP
+	temporal   client.Client
+	metrics    *prometheus.Registry
 
 	store      atomic.Pointer[store.Store]
 	door       atomic.Pointer[door.Door]
@@ -61,16 +58,11 @@ func Run(ctx context.Context, p launch.Program) error {
 		return err
 	}
 	defer c.Close()
-	watch := installation.New(string(p.Config.Slack.BotToken), time.Now, p.Logger, p.Telemetry.Registry)
 	s := &starter{
-		Program: p,
-		slack: slack.New(slack.Config{
-			Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL, TrustOrg: p.Config.Slack.TrustOrg(),
-			Metrics: slack.NewMetrics(p.Telemetry.Registry), Gate: watch,
-		}),
-		watch:    watch,
-		temporal: c,
-		metrics:  p.Telemetry.Registry,
+		Program:    p,
+		workspaces: workspaces.New(p.Config, time.Now, p.Logger, p.Telemetry.Registry),
+		temporal:   c,
+		metrics:    p.Telemetry.Registry,
 
 		unregistered: make(chan struct{}, 1),
 		unscheduled:  make(chan struct{}, 1),
@@ -101,23 +93,27 @@ func (s *starter) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	directory := &channels.Directory{Store: db, Slack: s.slack, Config: s.Config, Clock: time.Now, Logger: s.Logger}
+	directory := &channels.Directory{Store: db, Config: s.Config} // for what the database knows
 	r := relay.New(db, temporal.Sender{Client: s.temporal, Attributes: s.attributes.Load, AttributesLost: s.reregister,
 		Name: directory.Name}, s.policy(directory),
 		time.Now, s.Logger, relay.NewMetrics(s.metrics, db, time.Now, s.intervals()))
 	r.Tracer = s.Telemetry.Tracer()
 	o := operator.New(&operator.Operator{Client: s.temporal, Store: db, Attributes: s.attributes.Load})
-	desk, answers, err := s.newCommandHandler(db, o, directory)
+	answers, err := slack.NewResponder(s.Config.Slack.APIURL, nil)
 	if err != nil {
 		return err
 	}
+	rooms := workspaces.Each[*door.Workspace]{Of: s.workspaces.Of,
+		Make: func(w *workspaces.Workspace) (*door.Workspace, error) { return s.room(w, db, o, r, answers), nil }}
 	door := door.New(&door.Door{
-		Store: db, Recorder: record.New(&record.Recorder{Store: db, Directory: directory,
-			Operators: s.Config.Slack.Operators}), Slack: s.slack, Directory: directory, Config: s.Config,
-		Relay: r, CommandHandler: desk, Responder: answers,
-		Home: chatops.NewHome(&chatops.Home{Handler: desk, Publisher: s.slack,
-			Members: chatops.NewMembership(s.slack, time.Now, s.Logger)}),
-		Introducer: o, Installation: s.watch, Dropper: o, Missed: s.heart.Missed,
+		Of: func(ctx context.Context, team, _ string) (*door.Workspace, slack.Identity, error) {
+			room, w, err := rooms.Get(ctx, team)
+			if err != nil {
+				return nil, slack.Identity{}, err
+			}
+			return room, w.Own, nil
+		},
+		SigningSecret: string(s.Config.Slack.SigningSecret), Missed: s.heart.Missed,
 		Clock: time.Now, Logger: s.Logger, Metrics: door.NewMetrics(s.metrics), Tracer: s.Telemetry.Tracer(),
 	})
 	s.store.Store(db)
@@ -156,7 +152,7 @@ func (s *starter) work(ctx context.Context) error {
 	})
 	group.Go(func() error { return onEach(ctx, s.gapOpened, s.catchUpSoon) })
 	group.Go(func() error { return s.learnApp(ctx) })
-	group.Go(func() error { return s.watch.Run(ctx, db, s.slack.Test) })
+	group.Go(func() error { return s.workspaces.Run(ctx, db) })
 	indexer.Register(s.metrics, db, time.Now)
 	group.Go(func() error {
 		indexer.New(db, time.Now, s.Logger).Run(ctx)
@@ -171,7 +167,7 @@ func (s *starter) work(ctx context.Context) error {
 // eventSession is the Session of the heartbeat. Slack sends no events to an app whose token it does not take.
 func (s *starter) eventSession() int64 {
 	switch {
-	case s.watch.Closed():
+	case s.workspaces.Closed():
 		return 0
 	case s.socket != nil:
 		return s.socket.Session()

@@ -40,12 +40,8 @@ type contextDB struct {
 	builder  *recall.Builder
 }
 
-// directory knows only the bot. The benchmark looks up nobody else.
+// directory knows nobody. The benchmark looks up nobody else.
 type directory struct{}
-
-func (directory) Identity(context.Context) (slack.Identity, error) {
-	return slack.Identity{TeamID: "T1", UserID: "U0BOT", BotID: "B0BOT"}, nil
-}
 
 func (directory) User(context.Context, string) (slack.User, error) {
 	return slack.User{}, fmt.Errorf("unexpected lookup of a user")
@@ -70,7 +66,7 @@ func openContextDB(b *bench, name string, messages, channels int) *contextDB {
 	l.fill(messages)
 	b.logf("context: %s stored in %s", name, time.Since(began).Round(time.Second))
 	l.builder = &recall.Builder{
-		Store: s, Users: directory{}, Directory: directory{}, Persona: chat.Persona{Name: "myao"}, MessagesLimit: contextLimit, ThreadLimit: 20,
+		Store: s, Own: slack.Identity{TeamID: "T1", UserID: "U0BOT", BotID: "B0BOT"}, Users: directory{}, Directory: directory{}, Persona: chat.Persona{Name: "myao"}, MessagesLimit: contextLimit, ThreadLimit: 20,
 		ActiveChannel: 7 * 24 * time.Hour, ThreadMemory: 7 * 24 * time.Hour,
 		Clock: func() time.Time { return contextNoon }, Logger: slog.New(slog.DiscardHandler),
 	}

@@ -81,9 +81,6 @@ func unknown(method, code string) error {
 	return &slack.Error{Method: method, Code: code, Kind: slack.Final}
 }
 
-// Identity returns the bot's.
-func (s *Slack) Identity(context.Context) (slack.Identity, error) { return s.Own, nil }
-
 // User returns somebody who has a name. The ids of bots begin with B.
 func (s *Slack) User(ctx context.Context, id string) (slack.User, error) {
 	s.mu.Lock()

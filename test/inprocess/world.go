@@ -248,3 +248,13 @@ func (patientTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	context.AfterFunc(req.Context(), obey)
 	return http.DefaultTransport.RoundTrip(req.WithContext(ctx))
 }
+
+// Identity is who the bot is.
+func (w *World) Identity() slack.Identity {
+	w.Helper()
+	own, err := w.Client.Identity(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	return own
+}

@@ -12,8 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"myao/internal/answer/prompt"
 	"myao/internal/answer/recall"
 	"myao/internal/answer/tools"
@@ -25,26 +23,19 @@ import (
 	"myao/internal/store"
 )
 
-// Identity returns who the bot is.
-type Identity interface {
-	Identity(ctx context.Context) (slack.Identity, error)
-}
-
-// Agents make questions and ask them. Create them with New, or by Open from the configuration.
+// Agents make questions and ask them for one workspace. Create them with New, or by Models.For.
 type Agents struct {
+	Models
 	Store *store.Store
-	Slack Identity
+	// Own is who the bot is.
+	Own slack.Identity
 	// FilesOff reports whether the token is known to lack what reading files takes; nil: it does not.
 	FilesOff func() bool `nil:"ok"`
 	// Reacts reports whether an emoji may stand for a reply; nil: none may.
 	Reacts func() bool `nil:"ok"`
 	// Files shows the files of a message at once; nil shows none.
-	Files   Files `nil:"ok"`
-	Recall  *recall.Builder
-	Prompts *prompt.Renderer
-	ByUse   ByUse
-	// Shadow are judges beside the first one.
-	Shadow []ShadowJudge
+	Files  Files `nil:"ok"`
+	Recall *recall.Builder
 	Memory config.Memory
 	// Instructions are the texts of the operator that models are given.
 	Instructions []string
@@ -56,8 +47,6 @@ type Agents struct {
 	Logger  *slog.Logger
 
 	breakers breakers
-	// fallbacks counts the questions put to fallbacks, by agent; nil before Measure.
-	fallbacks *prometheus.CounterVec
 	// needsMoreTokens holds each modelUse whose thoughts have left too few tokens for an answer.
 	needsMoreTokens sync.Map
 	// refusedTools holds the tools of other programs, by name and schema, without which a provider has
@@ -257,10 +246,6 @@ func (ag *Agents) ReplyTo(ctx context.Context, about Reply) (ReplyQuestion, erro
 	if err != nil {
 		return ReplyQuestion{}, err
 	}
-	own, err := ag.Slack.Identity(ctx)
-	if err != nil {
-		return ReplyQuestion{}, err
-	}
 	if r.Alone { // which may have become known only now
 		about.Tools = slices.DeleteFunc(slices.Clone(about.Tools), func(t tools.Offer) bool {
 			return t.Server != "" &&
@@ -286,7 +271,7 @@ func (ag *Agents) ReplyTo(ctx context.Context, about Reply) (ReplyQuestion, erro
 	o.Acted, o.Promise, o.VainDraft, o.Fault = about.Acted, about.Promise, about.VainDraft, about.fault
 	for _, said := range r.Target() {
 		o.BareMention = o.BareMention || (said.TS == trigger && len(said.Files) == 0 &&
-			prompt.BareMention(said.Text, own.UserID))
+			prompt.BareMention(said.Text, ag.Own.UserID))
 	}
 	q, err := newLimitedQuestion(agent, chat.Scope(c), func(a Agent, characters int) (llm.Request, error) {
 		o, about, files := o, about, files

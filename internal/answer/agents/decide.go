@@ -33,11 +33,7 @@ type Asked struct {
 // min_confidence. It saves nothing but the calls of the model.
 func (ag *Agents) Decide(ctx context.Context, c chat.Conversation, pending []string, maxDelay int, k Known,
 	a Attempt) (Decision, error) {
-	own, err := ag.Slack.Identity(ctx)
-	if err != nil {
-		return Decision{}, err
-	}
-	inputs := k.ForRules(own.UserID)
+	inputs := k.ForRules(ag.Own.UserID)
 	if rule := inputs.JudgmentRule(); rule != conversation.NoRule {
 		return Decision{Verdict: chat.Verdict{Reason: inputs.Reason(rule), Confidence: 1}, Rule: rule}, nil
 	}

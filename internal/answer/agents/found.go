@@ -35,11 +35,8 @@ func (ag *Agents) Tools(slack Permalinks, directory Directory, pages tools.Pages
 		Store: ag.Store, Render: ag.RenderFound, Permalink: slack.Permalink,
 		Pages: pages, Files: files, Shown: ag.Recall.Shown, Around: ag.Recall.Around, Material: ag.Prompts.Material,
 		Remote: remote, Secrets: secrets, Instructions: slices.Concat(ag.Prompts.Instructions(), ag.Instructions),
-		Promises: ag.Promises,
-		Workspace: func(ctx context.Context) (string, error) {
-			own, err := ag.Slack.Identity(ctx)
-			return own.URL, err
-		},
+		Promises:  ag.Promises,
+		Workspace: ag.Own.URL,
 		Zone: func(ctx context.Context, c chat.Conversation) (*time.Location, error) {
 			known, err := ag.Store.Channels(ctx, c.Team, []string{c.Channel})
 			here := known[c.Channel]

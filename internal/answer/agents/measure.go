@@ -1,6 +1,8 @@
 package agents
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"myao/internal/llm"
@@ -8,40 +10,40 @@ import (
 
 // Measure counts and traces all calls of models from now on. It must be called before the first
 // question.
-func (ag *Agents) Measure(r prometheus.Registerer) {
+func (m *Models) Measure(r prometheus.Registerer) {
 	metrics := llm.NewMetrics(r)
-	ag.each(func(purpose string, a *Agent) {
+	m.each(func(purpose string, a *Agent) {
 		metrics.Initialize(purpose, string(a.Provider), a.Agent.Model)
-		a.Model = llm.Measured(a.Model, string(a.Provider), metrics, ag.Clock)
+		a.Model = llm.Measured(a.Model, string(a.Provider), metrics, time.Now)
 	})
-	ag.fallbacks = prometheus.NewCounterVec(prometheus.CounterOpts{
+	m.fallbacks = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "myao_model_fallbacks_total",
 		Help: "Questions put to the fallback of an agent, because its model fails, by agent: response, judgment, " +
 			"memory.",
 	}, []string{"agent"})
-	r.MustRegister(ag.fallbacks)
+	r.MustRegister(m.fallbacks)
 	for _, agent := range []string{llm.PurposeResponse, llm.PurposeJudgment, llm.PurposeMemory} {
-		ag.fallbacks.WithLabelValues(agent)
+		m.fallbacks.WithLabelValues(agent)
 	}
 }
 
 // Wrap puts something before all models. It must be called before the first question.
-func (ag *Agents) Wrap(wrap func(llm.Model) llm.Model) {
-	ag.each(func(_ string, a *Agent) { a.Model = wrap(a.Model) })
+func (m *Models) Wrap(wrap func(llm.Model) llm.Model) {
+	m.each(func(_ string, a *Agent) { a.Model = wrap(a.Model) })
 }
 
 // each visits all agents with the purpose of their calls, fallbacks after those that they stand in for.
-func (ag *Agents) each(visit func(purpose string, a *Agent)) {
+func (m *Models) each(visit func(purpose string, a *Agent)) {
 	visitBoth := func(purpose string, a *Agent) {
 		visit(purpose, a)
 		if a.Fallback != nil {
 			visit(purpose, a.Fallback)
 		}
 	}
-	visitBoth(llm.PurposeResponse, &ag.ByUse.Response)
-	visitBoth(llm.PurposeJudgment, &ag.ByUse.Judgment)
-	visitBoth(llm.PurposeMemory, &ag.ByUse.Memory)
-	for i := range ag.Shadow {
-		visitBoth(llm.PurposeShadow, &ag.Shadow[i].Agent)
+	visitBoth(llm.PurposeResponse, &m.ByUse.Response)
+	visitBoth(llm.PurposeJudgment, &m.ByUse.Judgment)
+	visitBoth(llm.PurposeMemory, &m.ByUse.Memory)
+	for i := range m.Shadow {
+		visitBoth(llm.PurposeShadow, &m.Shadow[i].Agent)
 	}
 }

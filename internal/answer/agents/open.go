@@ -5,54 +5,70 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"myao/internal/answer/document"
 	"myao/internal/answer/prompt"
 	"myao/internal/answer/recall"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/slack"
+	"myao/internal/slack/workspaces"
 	"myao/internal/store"
 )
 
-// Open makes Agents from the configuration. directory refreshes what is known of channels. close
-// ends the connections to the providers.
-func Open(ctx context.Context, c config.Config, s *store.Store, client *slack.Client, directory recall.Directory,
-	logger *slog.Logger) (ag *Agents, close func(), err error) {
-	prompts, err := Prompts(c)
-	if err != nil {
-		return nil, nil, err
+// Models are the prompts and the models that a configuration names. Any number of workspaces may share them.
+type Models struct {
+	Prompts *prompt.Renderer
+	ByUse   ByUse
+	// Shadow are judges beside the first one.
+	Shadow []ShadowJudge
+	// fallbacks counts the questions put to fallbacks, by agent; nil before Measure.
+	fallbacks *prometheus.CounterVec
+}
+
+// Open opens the models of a configuration. close ends the connections to the providers.
+func Open(ctx context.Context, c config.Config, logger *slog.Logger) (m Models, close func(), err error) {
+	if m.Prompts, err = Prompts(c); err != nil {
+		return Models{}, nil, err
 	}
-	byUse, close, err := OpenByUse(ctx, c, time.Now, logger)
-	if err != nil {
-		return nil, nil, err
+	if m.ByUse, close, err = OpenByUse(ctx, c, time.Now, logger); err != nil {
+		return Models{}, nil, err
 	}
-	shadow := make([]ShadowJudge, len(c.Shadow.Judges))
+	m.Shadow = make([]ShadowJudge, len(c.Shadow.Judges))
 	for i, j := range c.Shadow.Judges {
-		shadow[i] = ShadowJudge{Name: j.Name, Agent: byUse.Shadow[i], Prompts: prompts, MinConfidence: j.MinConfidence}
+		m.Shadow[i] = ShadowJudge{Name: j.Name, Agent: m.ByUse.Shadow[i], Prompts: m.Prompts, MinConfidence: j.MinConfidence}
 		if j.TemplatesDir == "" {
 			continue
 		}
-		if shadow[i].Prompts, err = Prompts(c.ShadowPrompts(j)); err != nil {
+		if m.Shadow[i].Prompts, err = Prompts(c.ShadowPrompts(j)); err != nil {
 			close()
-			return nil, nil, err
+			return Models{}, nil, err
 		}
 	}
+	return m, close, nil
+}
+
+// For makes the agents of a workspace. directory refreshes what is known of its channels.
+func (m Models) For(w *workspaces.Workspace, s *store.Store, directory recall.Directory, logger *slog.Logger) *Agents {
+	c := w.Config
 	return New(&Agents{
-		Store: s, Slack: client,
+		Models: m, Store: s, Own: w.Own,
 		Recall: recall.New(&recall.Builder{
-			Store: s, Users: client, Directory: directory, Threads: client, ThreadLimit: c.Slack.ThreadHistoryLimit,
+			Store: s, Own: w.Own, Users: w.Slack, Directory: directory, Threads: w.Slack,
+			ThreadLimit:   c.Slack.ThreadHistoryLimit,
 			Persona:       chat.Persona{Name: c.Persona.Name, SystemPrompt: c.Persona.SystemPrompt},
 			MessagesLimit: c.Response.ChannelMessagesLimit, FoundLimit: c.Memory.SearchResults,
 			ActiveChannel: c.Response.ActiveChannel(), ThreadMemory: c.Response.ThreadMemory(),
 			Clock: time.Now, Logger: logger,
 		}),
-		Prompts: prompts, ByUse: byUse, Shadow: shadow, Memory: c.Memory, Instructions: c.Instructions(),
+		Memory: c.Memory, Instructions: c.Instructions(),
 		Promises: store.PromiseLimits{Conversation: c.Promises.MaxOpen, Channel: c.Promises.MaxPerChannel,
 			Person: c.Promises.MaxPerPerson, Guest: c.Promises.MaxPerGuest}, Channel: c.Channel, Clock: time.Now,
 		Logger:   logger,
-		FilesOff: func() bool { return client.Lacks(document.Scope) },
-		Reacts:   func() bool { return c.Slack.React && !client.Lacks(slack.ScopeReact) },
-	}), close, nil
+		FilesOff: func() bool { return w.Slack.Lacks(document.Scope) },
+		Reacts:   func() bool { return c.Slack.React && !w.Slack.Lacks(slack.ScopeReact) },
+	})
 }
 
 // Prompts parses the configured templates. It returns the errors of prompt.New.

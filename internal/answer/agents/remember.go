@@ -15,15 +15,11 @@ import (
 // order, those after the given scope.
 func (ag *Agents) ChangedScopes(ctx context.Context, threads bool, at time.Time, after chat.Scope,
 	limit int) ([]chat.Scope, error) {
-	own, err := ag.Slack.Identity(ctx)
-	if err != nil {
-		return nil, err
-	}
 	if threads {
-		return ag.Store.ChangedThreads(ctx, own.TeamID, ag.windowStart(at), at.Add(-ag.Recall.ThreadMemory), after,
+		return ag.Store.ChangedThreads(ctx, ag.Own.TeamID, ag.windowStart(at), at.Add(-ag.Recall.ThreadMemory), after,
 			limit)
 	}
-	return ag.Store.ChangedChannels(ctx, own.TeamID, ag.windowStart(at), after, limit)
+	return ag.Store.ChangedChannels(ctx, ag.Own.TeamID, ag.windowStart(at), after, limit)
 }
 
 // windowStart is the time from which on short-term memory holds messages.

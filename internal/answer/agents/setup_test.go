@@ -75,13 +75,13 @@ func setup(t *testing.T, url string) *bundle {
 	}
 	clock := b.Time.Now
 	b.Agents = &Agents{
-		Store: b.Database, Slack: b.slack,
+		Models: Models{Prompts: inprocess.Prompts()}, Store: b.Database, Own: b.slack.Own,
 		Recall: &recall.Builder{
-			Store: b.Database, Users: b.slack, Threads: b.slack, ThreadLimit: 20, Directory: b.NewDirectory(b.slack, &b.config),
+			Store: b.Database, Own: b.slack.Own, Users: b.slack, Threads: b.slack, ThreadLimit: 20, Directory: b.NewDirectory(b.slack, &b.config),
 			Persona: chat.Persona{Name: "myao", SystemPrompt: "You are myao."}, MessagesLimit: 50,
 			ActiveChannel: 168 * time.Hour, ThreadMemory: 168 * time.Hour, Clock: clock, Logger: inprocess.Silent,
 		},
-		Prompts: inprocess.Prompts(), Memory: config.Default().Memory, Clock: clock, Logger: inprocess.Silent,
+		Memory: config.Default().Memory, Clock: clock, Logger: inprocess.Silent,
 		Channel: func(f config.ChannelFacts) config.ChannelSettings { return b.config.Channel(f) },
 	}
 	b.useProvider(config.ProviderOpenAI)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"myao/internal/config"
-	"myao/internal/slack"
 	"myao/internal/store"
 )
 
@@ -16,17 +15,12 @@ type Calls interface {
 	SpentByWorkspace(ctx context.Context, team string, since time.Time) (store.Spending, error)
 }
 
-// Identity returns who the bot is.
-type Identity interface {
-	Identity(ctx context.Context) (slack.Identity, error)
-}
-
 // Workspace is the budget of the workspace. The sum of the day's calls is read at most every half minute, and
 // kept in memory in between: what is spent in that time, by this worker and by others, may go beyond the
 // budget. A nil Workspace has no limit.
 type Workspace struct {
 	Calls Calls
-	Slack Identity
+	Team  string
 	Limit config.Budget
 	// StartOfDay returns when the current day began.
 	StartOfDay func(now time.Time) time.Time
@@ -49,11 +43,7 @@ func (w *Workspace) today(ctx context.Context) (store.Spending, error) {
 	if day.Equal(w.day) && now.Sub(w.read) < maxAge {
 		return w.spent, nil
 	}
-	own, err := w.Slack.Identity(ctx)
-	if err != nil {
-		return store.Spending{}, err
-	}
-	spent, err := w.Calls.SpentByWorkspace(ctx, own.TeamID, day)
+	spent, err := w.Calls.SpentByWorkspace(ctx, w.Team, day)
 	if err != nil {
 		return store.Spending{}, err
 	}

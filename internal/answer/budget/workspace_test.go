@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"myao/internal/config"
-	"myao/internal/slack"
 	"myao/internal/store"
 )
 
@@ -26,18 +25,12 @@ func (c *calls) SpentByWorkspace(_ context.Context, team string, since time.Time
 	return c.spent, c.err
 }
 
-type own struct{}
-
-func (own) Identity(context.Context) (slack.Identity, error) {
-	return slack.Identity{TeamID: "T1"}, nil
-}
-
 // The sum of the day is read again after half a minute, and when the next day begins.
 func TestTheSumIsReadEveryHalfMinute(t *testing.T) {
 	t.Parallel()
 	c, read := config.Config{TimeZone: "Asia/Tokyo"}, &calls{}
 	now := time.Date(2026, 3, 1, 14, 58, 10, 0, time.UTC) // 110 seconds before midnight
-	w := &Workspace{Calls: read, Slack: own{}, Limit: config.Budget{Calls: 10, Tokens: 1000}, StartOfDay: c.StartOfDay, Clock: func() time.Time { return now }}
+	w := &Workspace{Calls: read, Team: "T1", Limit: config.Budget{Calls: 10, Tokens: 1000}, StartOfDay: c.StartOfDay, Clock: func() time.Time { return now }}
 	for _, step := range []struct {
 		what          string
 		after         time.Duration
@@ -64,7 +57,7 @@ func TestTheSumIsReadEveryHalfMinute(t *testing.T) {
 	if want := time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC); !read.since.Equal(want) {
 		t.Errorf("summed up since %v, want %v", read.since, want)
 	}
-	for what, w := range map[string]*Workspace{"none": nil, "no limit": {Calls: read, Slack: own{}}} {
+	for what, w := range map[string]*Workspace{"none": nil, "no limit": {Calls: read, Team: "T1"}} {
 		if got, err := w.Used(t.Context()); got != 0 || err != nil || read.asked != 6 {
 			t.Errorf("%s: %v, %v", what, got, err)
 		}

@@ -16,13 +16,12 @@ const filesTimeout = 2 * time.Second
 // at the top level, Slack is asked: the event of a mention has no files, and the one that has them may
 // come later. In a thread the reading of that brings them.
 func (b *Builder) CompleteFiles(ctx context.Context, m chat.Message) []chat.File {
-	own, err := b.Users.Identity(ctx)
-	if err != nil || len(m.Files) > 0 || m.ThreadTS != "" || !chat.Mentions(m.Text, own.UserID) {
+	if len(m.Files) > 0 || m.ThreadTS != "" || !chat.Mentions(m.Text, b.Own.UserID) {
 		return m.Files
 	}
 	ctx, cancel := context.WithTimeout(ctx, filesTimeout)
 	defer cancel()
-	page, err := b.Threads.Replies(ctx, m.Channel, m.TS, slack.Range{Latest: m.TS, Limit: 1}, own)
+	page, err := b.Threads.Replies(ctx, m.Channel, m.TS, slack.Range{Latest: m.TS, Limit: 1}, b.Own)
 	i := slices.IndexFunc(page.Messages, func(read chat.Message) bool { return read.TS == m.TS })
 	if err == nil && (i < 0 || len(page.Messages[i].Files) == 0) {
 		return nil

@@ -51,8 +51,8 @@ func (i *idSet) addAll(pattern *regexp.Regexp, text string) {
 
 // usersIn returns the authors and the mentioned users, without the bot. Authors come first, so that
 // many mentions cannot crowd them out.
-func usersIn(messages []chat.Message, own slack.Identity) idSet {
-	who := idSet{seen: map[string]bool{own.UserID: true}}
+func usersIn(messages []chat.Message, own string) idSet {
+	who := idSet{seen: map[string]bool{own: true}}
 	for _, m := range messages {
 		if !m.Own {
 			who.add(m.UserID)

@@ -20,9 +20,8 @@ import (
 	"myao/internal/store"
 )
 
-// Users knows users, and which of them is the bot.
+// Users knows users.
 type Users interface {
-	Identity(ctx context.Context) (slack.Identity, error)
 	User(ctx context.Context, id string) (slack.User, error)
 }
 
@@ -56,7 +55,9 @@ type Store interface {
 
 // Builder builds contexts. Create one with New.
 type Builder struct {
-	Store     Store
+	Store Store
+	// Own is who the bot is.
+	Own       slack.Identity
 	Users     Users
 	Directory Directory
 	// Threads reads what Slack has of threads; nil where nobody mentions the bot.
@@ -114,15 +115,12 @@ type Recollection struct {
 // answer is the ts of the message to answer, or "" for none. With it, earlier messages are added that
 // have words of it, as far as readers of the conversation may see them.
 func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool, answer string) (Recollection, error) {
-	own, err := b.Users.Identity(ctx)
-	if err != nil {
-		return Recollection{}, fmt.Errorf("build context of %s: %w", c.ID(), err)
-	}
 	limit, failed := b.MessagesLimit, false
 	var read *threadReader
 	if addressed && !c.TopLevel() {
 		limit = b.ThreadLimit + 1 // the parent is one of them
-		if read, err = b.readThread(ctx, c, own); err != nil {
+		var err error
+		if read, err = b.readThread(ctx, c); err != nil {
 			failed = true
 			b.Logger.ErrorContext(ctx, "thread not fully read from Slack; using the database", "conversation", c.ID(),
 				"error", err)
@@ -145,7 +143,7 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", c.ID(), err)
 	}
-	r, err := b.assemble(ctx, c, own, reading{stored.Messages, channels, found, stored.Notes})
+	r, err := b.assemble(ctx, c, reading{stored.Messages, channels, found, stored.Notes})
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", c.ID(), err)
 	}
@@ -260,16 +258,12 @@ func (b *Builder) logMemories(ctx context.Context, c chat.Conversation, r chat.C
 func (b *Builder) BuildForMemory(
 	ctx context.Context, s chat.Scope, messages []chat.Message, omitted int,
 ) (Recollection, error) {
-	own, err := b.Users.Identity(ctx)
-	if err != nil {
-		return Recollection{}, fmt.Errorf("build context of %s: %w", s, err)
-	}
 	known, err := b.Store.CurrentMemory(ctx, chat.Scope{Team: s.Team, Channel: s.Channel})
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", s, err)
 	}
 	here := chat.ChannelMemory{ChannelID: s.Channel, LongTerm: textOf(known.Long), ShortTerm: textOf(known.Short)}
-	r, err := b.assemble(ctx, chat.Conversation(s), own,
+	r, err := b.assemble(ctx, chat.Conversation(s),
 		reading{messages: messages, channels: []chat.ChannelMemory{here}})
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", s, err)
@@ -281,11 +275,7 @@ func (b *Builder) BuildForMemory(
 // Name resolves the names in messages that were found for a conversation, and returns them as
 // Recollection.Found.
 func (b *Builder) Name(ctx context.Context, c chat.Conversation, found []chat.Found) (Recollection, error) {
-	own, err := b.Users.Identity(ctx)
-	if err != nil {
-		return Recollection{}, fmt.Errorf("name what was found for %s: %w", c.ID(), err)
-	}
-	return b.assemble(ctx, c, own, reading{found: found})
+	return b.assemble(ctx, c, reading{found: found})
 }
 
 // reading is what was read for a context.
@@ -297,13 +287,12 @@ type reading struct {
 }
 
 // assemble reads the names for what was read, has Slack tell those that are missing or old, and makes the context.
-func (b *Builder) assemble(ctx context.Context, c chat.Conversation, own slack.Identity,
-	read reading) (Recollection, error) {
+func (b *Builder) assemble(ctx context.Context, c chat.Conversation, read reading) (Recollection, error) {
 	all := slices.Clone(read.messages)
 	for _, f := range read.found {
 		all = append(all, f.Message)
 	}
-	who, which := usersIn(all, own), channelsIn(all, c)
+	who, which := usersIn(all, b.Own.UserID), channelsIn(all, c)
 	for _, n := range read.notes {
 		who.add(n.Author)
 	}
@@ -319,11 +308,11 @@ func (b *Builder) assemble(ctx context.Context, c chat.Conversation, own slack.I
 		}
 	}
 	b.refreshChannel(ctx, c, known)
-	return b.recollect(c, own, read, known, which, alone), nil
+	return b.recollect(c, read, known, which, alone), nil
 }
 
 // recollect makes a context of what was read and known. Where outsiders read along it has nothing of other channels.
-func (b *Builder) recollect(c chat.Conversation, own slack.Identity, read reading, known store.Names, which idSet,
+func (b *Builder) recollect(c chat.Conversation, read reading, known store.Names, which idSet,
 	alone bool) Recollection {
 	if alone {
 		maps.DeleteFunc(known.Channels, func(id, _ string) bool { return id != c.Channel })
@@ -331,7 +320,7 @@ func (b *Builder) recollect(c chat.Conversation, own slack.Identity, read readin
 			func(m chat.ChannelMemory) bool { return m.ChannelID != c.Channel })
 		read.found = slices.DeleteFunc(read.found, func(f chat.Found) bool { return f.Channel != c.Channel })
 	}
-	r := Recollection{Names: map[string]string{own.UserID: b.Persona.Name}, Channels: known.Channels, Bot: own.UserID,
+	r := Recollection{Names: map[string]string{b.Own.UserID: b.Persona.Name}, Channels: known.Channels, Bot: b.Own.UserID,
 		Alone: alone}
 	for id, user := range known.Users {
 		if user.Name != "" {

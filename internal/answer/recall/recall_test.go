@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -37,7 +36,7 @@ func setupIn(t *testing.T, w *inprocess.World) *bundle {
 	)}
 	b.slack.Names, b.slack.In = map[string]string{"U1": "alice", "U2": "bob", "B2": "robot"}, map[string][]string{}
 	b.Builder = &Builder{
-		Store: w.Database, Users: b.slack, Directory: w.NewDirectory(b.slack, config.Config{}), Persona: chat.Persona{Name: "myao", SystemPrompt: "p"},
+		Store: w.Database, Own: b.slack.Own, Users: b.slack, Directory: w.NewDirectory(b.slack, config.Config{}), Persona: chat.Persona{Name: "myao", SystemPrompt: "p"},
 		MessagesLimit: 50, Clock: w.Time.Now, Logger: inprocess.Silent,
 	}
 	return b
@@ -282,23 +281,10 @@ func TestBuildErrors(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	c := chat.Conversation{Team: "T1", Channel: "C1"}
-	b.Users = &noIdentity{b.slack}
-	if _, err := b.Build(t.Context(), c, false, ""); !errors.Is(err, errNoIdentity) {
-		t.Errorf("%v, want %v", err, errNoIdentity)
-	}
-	b.Users = b.slack
 	if err := b.Database.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.Build(t.Context(), c, false, ""); err == nil {
 		t.Error("a context without a database")
 	}
-}
-
-var errNoIdentity = errors.New("nobody")
-
-type noIdentity struct{ *inprocess.Slack }
-
-func (n *noIdentity) Identity(context.Context) (slack.Identity, error) {
-	return slack.Identity{}, errNoIdentity
 }

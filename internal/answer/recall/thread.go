@@ -36,7 +36,6 @@ var errLongThread = errors.New("its end was not found")
 type threadReader struct {
 	*Builder
 	conversation chat.Conversation
-	own          slack.Identity
 	parent       []chat.Message
 	replies      map[string]chat.Message // by ts
 	// latest is the ts of the newest reply according to the parent, or empty.
@@ -47,8 +46,8 @@ type threadReader struct {
 
 // readThread reads a thread's parent and newest replies from Slack and saves them. After a failure it
 // saves and returns what it has read before.
-func (b *Builder) readThread(ctx context.Context, c chat.Conversation, own slack.Identity) (*threadReader, error) {
-	r := &threadReader{Builder: b, conversation: c, own: own, replies: map[string]chat.Message{}}
+func (b *Builder) readThread(ctx context.Context, c chat.Conversation) (*threadReader, error) {
+	r := &threadReader{Builder: b, conversation: c, replies: map[string]chat.Message{}}
 	err := r.read(ctx)
 	replies := slices.SortedFunc(maps.Values(r.replies), func(a, b chat.Message) int {
 		return a.Time().
@@ -190,7 +189,7 @@ func (r *threadReader) walk(
 // Slack wants.
 func (r *threadReader) page(ctx context.Context, at slack.Range) (slack.Page, error) {
 	for try := 1; ; try++ {
-		page, err := r.Threads.Replies(ctx, r.conversation.Channel, r.conversation.Thread, at, r.own)
+		page, err := r.Threads.Replies(ctx, r.conversation.Channel, r.conversation.Thread, at, r.Own)
 		var refused *slack.Error
 		if err == nil || try == maxPageTries || !errors.As(err, &refused) || !refused.Retryable() ||
 			!refused.Wait(ctx, pagePause) {

@@ -65,7 +65,7 @@ func setup(t *testing.T) *bundle {
 		Permalink: func(_ context.Context, channel, ts string) (string, error) {
 			return "https://x.example/" + channel + "/" + ts, nil
 		},
-		Workspace: func(context.Context) (string, error) { return "https://x.slack.com/", nil },
+		Workspace: "https://x.slack.com/",
 		Zone: func(context.Context, chat.Conversation) (*time.Location, error) {
 			return time.FixedZone("JST", 9*3600), nil
 		},

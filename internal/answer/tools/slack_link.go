@@ -12,10 +12,7 @@ import (
 // not tell whose channel it is: workspaces are renamed, organisations have addresses of their own, and channels are
 // shared. The id of a channel does.
 func (s Sources) linked(ctx context.Context, p Place, l chat.SlackLink) (string, error) {
-	own, err := s.ours(ctx, p, l)
-	if err != nil {
-		return "", err
-	}
+	own := s.ours(p, l)
 	seen, err := s.Store.Seen(ctx, p.Conversation.Team, p.Conversation.Channel, []string{l.Channel})
 	switch {
 	case err != nil:
@@ -39,28 +36,22 @@ const (
 	foreign
 )
 
-func (s Sources) ours(ctx context.Context, p Place, l chat.SlackLink) (ownership, error) {
+func (s Sources) ours(p Place, l chat.SlackLink) ownership {
 	switch {
 	case l.Team == p.Conversation.Team:
-		return ours, nil
+		return ours
 	case strings.HasPrefix(l.Team, "T"):
-		return foreign, nil
+		return foreign
 	case l.Host == "": // of slack:// without a workspace, or of an organisation
-		return unclear, nil
+		return unclear
 	}
-	if s.Workspace != nil {
-		address, err := s.Workspace(ctx)
-		if err != nil {
-			return unclear, err
-		}
-		if u, err := url.Parse(address); err == nil && u.Host != "" && strings.EqualFold(u.Host, l.Host) {
-			return ours, nil
-		}
+	if u, err := url.Parse(s.Workspace); err == nil && u.Host != "" && strings.EqualFold(u.Host, l.Host) {
+		return ours
 	}
 	if ofSlack(l.Host) {
-		return unclear, nil
+		return unclear
 	}
-	return foreign, nil
+	return foreign
 }
 
 // ofSlack reports whether a host is one of Slack's.

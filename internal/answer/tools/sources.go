@@ -36,8 +36,8 @@ type Sources struct {
 	Remote Remote `nil:"ok"`
 	// Promises are how many promises may be open; without one in a conversation none is made.
 	Promises store.PromiseLimits
-	// Workspace returns the address of the workspace, such as https://example.slack.com/; nil: it is not known.
-	Workspace func(ctx context.Context) (string, error) `nil:"ok"`
+	// Workspace is the address of the workspace, such as https://example.slack.com/; empty: it is not known.
+	Workspace string
 	// Zone is the time zone of the dates that a model writes in a channel.
 	Zone func(ctx context.Context, c chat.Conversation) (*time.Location, error)
 }

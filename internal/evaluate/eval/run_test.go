@@ -292,10 +292,9 @@ func (p production) Members(context.Context, string, string) ([]string, string, 
 	panic("asked for members")
 }
 
-// asSlack gives production's identity as the activities ask for it.
+// asSlack has what activities call themselves.
 type asSlack struct{ production }
 
-func (s asSlack) Identity(context.Context) (slack.Identity, error) { return s.production.Identity, nil }
 func (asSlack) Post(context.Context, slack.Post) (string, error)   { panic("posted") }
 func (asSlack) OpenDirect(context.Context, string) (string, error) { panic("opened") }
 func (asSlack) FindPost(context.Context, string, string, string, string, slack.Identity) (string, bool, error) {
@@ -354,7 +353,7 @@ func TestPromptIsProductions(t *testing.T) {
 		edited, said(95, 6, chat.Message{UserID: "U1", Text: "oops"}), deleted,
 		said(110, 9, chat.Message{UserID: "U1", Text: "anybody?"}),
 	} {
-		if _, err := recorder.Record(t.Context(), e, here.production.Identity); err != nil {
+		if _, err := recorder.Record(t.Context(), e, here.Identity); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -363,14 +362,14 @@ func TestPromptIsProductions(t *testing.T) {
 	}
 	now = began.Add(700 * time.Second)
 	do := &activities.Activities{
-		Store: s, Slack: here, Directory: directory, Clock: clock, Logger: r.Logger,
+		Store: s, Own: here.Identity, Slack: here, Directory: directory, Clock: clock, Logger: r.Logger,
 		Agents: &agents.Agents{
-			Store: s, Slack: here, Reacts: func() bool { return r.Config.Slack.React },
+			Models: agents.Models{Prompts: r.Prompts, ByUse: agents.ByUse{Judgment: agents.Agent{Model: r.Model, Agent: r.Config.Agents.Judgment}}},
+			Store:  s, Own: here.Identity, Reacts: func() bool { return r.Config.Slack.React },
 			Recall: &recall.Builder{
-				Store: s, Users: here, Directory: directory, ThreadLimit: 20, Persona: chat.Persona{Name: "myao", SystemPrompt: r.Config.Persona.SystemPrompt},
+				Store: s, Own: here.Identity, Users: here, Directory: directory, ThreadLimit: 20, Persona: chat.Persona{Name: "myao", SystemPrompt: r.Config.Persona.SystemPrompt},
 				MessagesLimit: 50, ActiveChannel: 168 * time.Hour, ThreadMemory: 168 * time.Hour, Clock: clock, Logger: r.Logger,
 			},
-			Prompts: r.Prompts, ByUse: agents.ByUse{Judgment: agents.Agent{Model: r.Model, Agent: r.Config.Agents.Judgment}},
 			Memory: r.Config.Memory, Channel: r.Config.Channel, Clock: clock, Logger: r.Logger,
 		},
 	}

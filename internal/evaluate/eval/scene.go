@@ -58,15 +58,16 @@ func (r *Runner) newScene(ctx context.Context, c Case, repeat int, s *store.Stor
 	sc.directory = &channels.Directory{Store: s, Slack: sc, Config: r.Config, Clock: clock, Logger: r.Logger}
 	sc.recorder = record.New(&record.Recorder{Store: s, Directory: sc.directory})
 	sc.agents = agents.New(&agents.Agents{
-		Store: s, Slack: sc, Reacts: func() bool { return r.Config.Slack.React },
+		Models: agents.Models{Prompts: r.Prompts, ByUse: agents.ByUse{Judgment: agent}}, Store: s, Own: sc.own,
+		Reacts: func() bool { return r.Config.Slack.React },
 		Recall: recall.New(&recall.Builder{
-			Store: s, Users: sc, Directory: sc.directory, ThreadLimit: r.Config.Slack.ThreadHistoryLimit,
+			Store: s, Own: sc.own, Users: sc, Directory: sc.directory, ThreadLimit: r.Config.Slack.ThreadHistoryLimit,
 			Persona:       chat.Persona{Name: r.Config.Persona.Name, SystemPrompt: r.Config.Persona.SystemPrompt},
 			MessagesLimit: r.Config.Response.ChannelMessagesLimit,
 			ActiveChannel: r.Config.Response.ActiveChannel(), ThreadMemory: r.Config.Response.ThreadMemory(),
 			Clock: clock, Logger: r.Logger,
 		}),
-		Prompts: r.Prompts, ByUse: agents.ByUse{Judgment: agent}, Memory: r.Config.Memory, Channel: r.Config.Channel,
+		Memory: r.Config.Memory, Channel: r.Config.Channel,
 		Clock: clock, Logger: r.Logger,
 	})
 	described, err := sc.Channel(ctx, channelID)
@@ -84,9 +85,6 @@ func (r *Runner) newScene(ctx context.Context, c Case, repeat int, s *store.Stor
 	}
 	return sc, sc.remember(ctx)
 }
-
-// Identity implements agents.Identity.
-func (sc *scene) Identity(context.Context) (slack.Identity, error) { return sc.own, nil }
 
 // User implements recall.Users.
 func (sc *scene) User(_ context.Context, id string) (slack.User, error) {

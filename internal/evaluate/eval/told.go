@@ -46,15 +46,15 @@ func newTold(ctx context.Context, s *store.Store, w Workspace, logger *slog.Logg
 		return nil, err
 	}
 	builder := recall.New(&recall.Builder{
-		Store: s, Users: t, Directory: directory, ThreadLimit: c.Slack.ThreadHistoryLimit,
+		Store: s, Own: identity, Users: t, Directory: directory, ThreadLimit: c.Slack.ThreadHistoryLimit,
 		Persona:       chat.Persona{Name: c.Persona.Name, SystemPrompt: c.Persona.SystemPrompt},
 		MessagesLimit: c.Response.ChannelMessagesLimit,
 		ActiveChannel: c.Response.ActiveChannel(), ThreadMemory: c.Response.ThreadMemory(), Clock: clock,
 		Logger: logger,
 	})
 	t.agents = agents.New(&agents.Agents{
-		Store: s, Slack: t, Recall: builder, Prompts: prompts,
-		ByUse:  agents.ByUse{Memory: agents.Agent{Model: extract{}}},
+		Models: agents.Models{Prompts: prompts, ByUse: agents.ByUse{Memory: agents.Agent{Model: extract{}}}},
+		Store:  s, Own: identity, Recall: builder,
 		Memory: c.Memory, Channel: c.Channel, Clock: clock, Logger: logger,
 	})
 	t.tools = tools.New(tools.Sources{
@@ -82,9 +82,6 @@ func newTold(ctx context.Context, s *store.Store, w Workspace, logger *slog.Logg
 }
 
 var identity = slack.Identity{TeamID: "T0000001", UserID: BotID, BotID: ownBotID}
-
-// Identity implements agents.Identity.
-func (t *told) Identity(context.Context) (slack.Identity, error) { return identity, nil }
 
 // User implements recall.Users.
 func (t *told) User(_ context.Context, id string) (slack.User, error) {

@@ -42,7 +42,7 @@ func (p *pass) readHistory(ctx context.Context, s *span, pages int) error {
 	var c cursor
 	for range pages {
 		r.Cursor = c.at
-		page, err := p.Slack.History(ctx, p.channel.ID, r, p.own)
+		page, err := p.Slack.History(ctx, p.channel.ID, r, p.Own)
 		if err != nil {
 			return fmt.Errorf("read history: %w", err)
 		}

@@ -16,7 +16,6 @@ import (
 // An interrupted pass can run again, and continues.
 type pass struct {
 	*Reader
-	own     slack.Identity
 	channel store.Channel
 	// gap is the newest gap when the pass began.
 	gap   int64
@@ -58,11 +57,7 @@ type pass struct {
 func (r *Reader) startPass(
 	ctx context.Context, channel string, threads bool,
 ) (p *pass, gap int64, resumed bool, err error) {
-	own, err := r.Slack.Identity(ctx)
-	if err != nil {
-		return nil, 0, false, fmt.Errorf("learn who the bot is: %w", err)
-	}
-	known, err := r.Store.Channels(ctx, own.TeamID, []string{channel})
+	known, err := r.Store.Channels(ctx, r.Own.TeamID, []string{channel})
 	if err != nil {
 		return nil, 0, false, err
 	}
@@ -76,19 +71,19 @@ func (r *Reader) startPass(
 	}
 	now := r.Clock()
 	if p = r.takeUnfinished(channel); p == nil {
-		p = r.newPass(own, c, now)
+		p = r.newPass(c, now)
 		p.gap = gap
 	} else {
 		resumed = true
 	}
 	p.now, p.result = now, Result{}
-	p.replyableSince = later(now.Add(-r.Directory.Settings(ctx, own.TeamID, channel).MaxMessageAge), c.KnownSince)
+	p.replyableSince = later(now.Add(-r.Directory.Settings(ctx, r.Own.TeamID, channel).MaxMessageAge), c.KnownSince)
 	p.stale = now.Sub(p.began) > listingLifetime
 	p.threadsDue = p.threadsDue || threads
 	return p, gap, resumed, nil
 }
 
-func (r *Reader) newPass(own slack.Identity, c store.Channel, now time.Time) *pass {
+func (r *Reader) newPass(c store.Channel, now time.Time) *pass {
 	from := now.Add(-r.FirstWindow)
 	if c.CaughtUpTo != "" {
 		from = chat.Time(c.CaughtUpTo).Add(-overlap)
@@ -98,7 +93,7 @@ func (r *Reader) newPass(own slack.Identity, c store.Channel, now time.Time) *pa
 		threadsFrom = chat.Time(c.ThreadsCaughtUpTo).Add(-overlap)
 	}
 	return &pass{
-		Reader: r, own: own, channel: c, began: now, threadsFrom: threadsFrom,
+		Reader: r, channel: c, began: now, threadsFrom: threadsFrom,
 		recent: span{from: from, to: now.Add(clockSkew)},
 		older:  span{from: now.Add(-r.ThreadWindow), to: from},
 		listed: map[string]bool{}, parents: map[string]string{}, read: map[string]bool{},
@@ -132,7 +127,7 @@ func (p *pass) run(ctx context.Context) error {
 	if nearErr != nil {
 		return p.unfinished(nearErr)
 	}
-	if err := p.Store.AdvanceCatchUp(ctx, p.own.TeamID, p.channel.ID, p.mark(p.newest, p.recent.from), "",
+	if err := p.Store.AdvanceCatchUp(ctx, p.Own.TeamID, p.channel.ID, p.mark(p.newest, p.recent.from), "",
 		time.Time{}); err != nil {
 		return err
 	}
@@ -143,11 +138,11 @@ func (p *pass) run(ctx context.Context) error {
 	if p.stale {
 		read = time.Time{} // the threads must be read again
 	}
-	if err := p.Store.AdvanceCatchUp(ctx, p.own.TeamID, p.channel.ID, "", p.mark(p.asOf, p.threadsFrom),
+	if err := p.Store.AdvanceCatchUp(ctx, p.Own.TeamID, p.channel.ID, "", p.mark(p.asOf, p.threadsFrom),
 		read); err != nil || p.stale {
 		return err
 	}
-	return p.Store.MarkRead(ctx, p.own.TeamID, p.channel.ID, p.gap)
+	return p.Store.MarkRead(ctx, p.Own.TeamID, p.channel.ID, p.gap)
 }
 
 // progress grows with each message and each thread that is read.
@@ -190,7 +185,7 @@ func (p *pass) savePage(ctx context.Context, page slack.Page) error {
 			unlisted, ts = append(unlisted, m), append(ts, m.TS)
 		}
 	}
-	kept, err := p.Store.MessagesByTS(ctx, p.own.TeamID, p.channel.ID, ts)
+	kept, err := p.Store.MessagesByTS(ctx, p.Own.TeamID, p.channel.ID, ts)
 	if err != nil {
 		return err
 	}

@@ -27,18 +27,18 @@ const (
 
 // refreshPeople has Slack list the users and the members of channels, as far as it is time to, and
 // saves who they are. Failures are left to the next listing of channels.
-func (r *Reader) refreshPeople(ctx context.Context, own slack.Identity) {
+func (r *Reader) refreshPeople(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, peopleTimeout)
 	defer cancel()
-	r.refreshUsers(ctx, own)
-	r.refreshMembers(ctx, own.TeamID)
+	r.refreshUsers(ctx)
+	r.refreshMembers(ctx, r.Own.TeamID)
 }
 
 // refreshUsers lists the workspace's users once a day, and saves what they are called and who is a
 // guest. A listing that takes too long goes on where it ended.
-func (r *Reader) refreshUsers(ctx context.Context, own slack.Identity) {
-	known, err := r.Store.Users(ctx, own.TeamID, []string{own.UserID})
-	if err == nil && r.Clock().Sub(known[own.UserID].Refreshed) < usersInterval {
+func (r *Reader) refreshUsers(ctx context.Context) {
+	known, err := r.Store.Users(ctx, r.Own.TeamID, []string{r.Own.UserID})
+	if err == nil && r.Clock().Sub(known[r.Own.UserID].Refreshed) < usersInterval {
 		return
 	}
 	r.mu.Lock()
@@ -49,7 +49,7 @@ func (r *Reader) refreshUsers(ctx context.Context, own slack.Identity) {
 		left = &userListing{began: r.Clock()}
 	}
 	if err == nil {
-		err = r.listUsers(ctx, own, left)
+		err = r.listUsers(ctx, left)
 	}
 	refused, ok := errors.AsType[*slack.Error](err)
 	switch {
@@ -74,7 +74,7 @@ type userListing struct {
 
 // listUsers saves the users page by page, and the bot itself at last: its row tells when the last
 // complete listing began.
-func (r *Reader) listUsers(ctx context.Context, own slack.Identity, l *userListing) error {
+func (r *Reader) listUsers(ctx context.Context, l *userListing) error {
 	for more := true; more; {
 		asked := r.Clock()
 		var page slack.UserPage
@@ -85,11 +85,11 @@ func (r *Reader) listUsers(ctx context.Context, own slack.Identity, l *userListi
 		if err != nil {
 			return err
 		}
-		users, err := r.usersOf(ctx, own, page, asked)
+		users, err := r.usersOf(ctx, page, asked)
 		if err != nil {
 			return err
 		}
-		if err := r.Store.SaveUsers(ctx, own.TeamID, users...); err != nil {
+		if err := r.Store.SaveUsers(ctx, r.Own.TeamID, users...); err != nil {
 			return err
 		}
 		for _, u := range users {
@@ -101,26 +101,25 @@ func (r *Reader) listUsers(ctx context.Context, own slack.Identity, l *userListi
 			return err
 		}
 	}
-	return r.Store.SaveUsers(ctx, own.TeamID, store.User{ID: own.UserID, Name: own.Name, Bot: true, Refreshed: l.began})
+	return r.Store.SaveUsers(ctx, r.Own.TeamID,
+		store.User{ID: r.Own.UserID, Name: r.Own.Name, Bot: true, Refreshed: l.began})
 }
 
 // usersOf returns what is kept of a page of users. Deactivated accounts are kept only if they are
 // known. Slack may list a user twice in a page.
-func (r *Reader) usersOf(
-	ctx context.Context, own slack.Identity, page slack.UserPage, asked time.Time,
-) ([]store.User, error) {
+func (r *Reader) usersOf(ctx context.Context, page slack.UserPage, asked time.Time) ([]store.User, error) {
 	var deleted []string
 	for _, u := range page.Users {
 		if u.Deleted {
 			deleted = append(deleted, u.ID)
 		}
 	}
-	known, err := r.Store.Users(ctx, own.TeamID, deleted)
+	known, err := r.Store.Users(ctx, r.Own.TeamID, deleted)
 	if err != nil {
 		return nil, err
 	}
 	var users []store.User
-	listed := map[string]bool{own.UserID: true}
+	listed := map[string]bool{r.Own.UserID: true}
 	for _, u := range page.Users {
 		if _, kept := known[u.ID]; !listed[u.ID] && (kept || !u.Deleted) {
 			listed[u.ID] = true

@@ -143,7 +143,7 @@ func TestRandomFailures(t *testing.T) {
 // another returns the reader of another process.
 func (b *bundle) another() *Reader {
 	return &Reader{
-		Store: b.Store, Slack: b.Slack, Recorder: b.Recorder, Directory: b.Directory, FirstWindow: b.FirstWindow, ThreadWindow: b.ThreadWindow,
+		Store: b.Store, Own: b.Reader.Own, Slack: b.Slack, Recorder: b.Recorder, Directory: b.Directory, FirstWindow: b.FirstWindow, ThreadWindow: b.ThreadWindow,
 		Clock: b.Clock, Logger: slog.New(slog.DiscardHandler),
 	}
 }

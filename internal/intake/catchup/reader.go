@@ -20,7 +20,6 @@ import (
 
 // Slack lists channels and reads them. Errors are *slack.Error.
 type Slack interface {
-	Identity(ctx context.Context) (slack.Identity, error)
 	Conversations(ctx context.Context, cursor string) (slack.ChannelPage, error)
 	Users(ctx context.Context, cursor string) (slack.UserPage, error)
 	History(ctx context.Context, channel string, r slack.Range, own slack.Identity) (slack.Page, error)
@@ -45,7 +44,9 @@ type Directory interface {
 // Reader reads what the door missed. Create one with New. It is safe for concurrent use; several may read the same
 // channel.
 type Reader struct {
-	Store     *store.Store
+	Store *store.Store
+	// Own is who the bot is.
+	Own       slack.Identity
 	Slack     Slack
 	Recorder  Recorder
 	Directory Directory
@@ -111,10 +112,6 @@ const (
 // Then Sync checks whether channels that the bot is not in are still public, and who the people
 // are: once a day all users, and in a workspace with guests the members of channels.
 func (r *Reader) Sync(ctx context.Context) (store.SyncResult, error) {
-	own, err := r.Slack.Identity(ctx)
-	if err != nil {
-		return store.SyncResult{}, fmt.Errorf("learn who the bot is: %w", err)
-	}
 	now := r.Clock()
 	var listed []store.Channel
 	var c cursor
@@ -137,10 +134,10 @@ func (r *Reader) Sync(ctx context.Context) (store.SyncResult, error) {
 			return store.SyncResult{}, fmt.Errorf("list channels: %w", err)
 		}
 		if !more {
-			synced, err := r.Store.SyncChannels(ctx, own.TeamID, listed)
+			synced, err := r.Store.SyncChannels(ctx, r.Own.TeamID, listed)
 			if err == nil {
-				r.recheckUnwatched(ctx, own.TeamID)
-				r.refreshPeople(ctx, own)
+				r.recheckUnwatched(ctx)
+				r.refreshPeople(ctx)
 			}
 			return synced, err
 		}
@@ -173,7 +170,8 @@ func waitAtLimit(ctx context.Context, first bool, call func() error) error {
 // recheckUnwatched asks Slack about public channels that the bot is not in. Slack does not list them, and
 // sends no events of them, so nothing else would show that one became private. Failures are left to
 // the next listing.
-func (r *Reader) recheckUnwatched(ctx context.Context, team string) {
+func (r *Reader) recheckUnwatched(ctx context.Context) {
+	team := r.Own.TeamID
 	ids, err := r.Store.UnjoinedChannels(ctx, team, r.Clock().Add(-recheckInterval), maxRechecks)
 	if err != nil {
 		r.Logger.WarnContext(ctx, "cannot tell which channels to check", "error", err)
@@ -193,11 +191,7 @@ func (r *Reader) recheckUnwatched(ctx context.Context, team string) {
 
 // Channels returns the ids of the channels to catch up with, the most recently active first.
 func (r *Reader) Channels(ctx context.Context) ([]string, error) {
-	own, err := r.Slack.Identity(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("learn who the bot is: %w", err)
-	}
-	members, err := r.Store.Memberships(ctx, own.TeamID)
+	members, err := r.Store.Memberships(ctx, r.Own.TeamID)
 	if err != nil {
 		return nil, err
 	}
@@ -211,15 +205,11 @@ func (r *Reader) Channels(ctx context.Context) ([]string, error) {
 // Due returns the number of the newest gap, or 0 if all channels have been read since. It opens a gap if
 // no starter has been there lately, or if all channels were last read more than a day ago.
 func (r *Reader) Due(ctx context.Context) (gap int64, err error) {
-	own, err := r.Slack.Identity(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("learn who the bot is: %w", err)
-	}
 	starters, err := r.Store.Starters(ctx)
 	if err != nil {
 		return 0, err
 	}
-	gaps, err := r.Store.Gaps(ctx, own.TeamID)
+	gaps, err := r.Store.Gaps(ctx, r.Own.TeamID)
 	if err != nil {
 		return 0, err
 	}
@@ -250,13 +240,9 @@ func (r *Reader) Due(ctx context.Context) (gap int64, err error) {
 func (r *Reader) Unread(
 	ctx context.Context, gap int64, except []string, limit int,
 ) (ids []string, total int, err error) {
-	own, err := r.Slack.Identity(ctx)
-	if err != nil {
-		return nil, 0, fmt.Errorf("learn who the bot is: %w", err)
-	}
-	ids, total, err = r.Store.UnreadChannels(ctx, own.TeamID, gap, except, limit)
+	ids, total, err = r.Store.UnreadChannels(ctx, r.Own.TeamID, gap, except, limit)
 	if err == nil && len(ids) == 0 {
-		err = r.Store.CloseGap(ctx, own.TeamID)
+		err = r.Store.CloseGap(ctx, r.Own.TeamID)
 	}
 	return ids, total, err
 }

@@ -44,7 +44,7 @@ func (p *pass) record(ctx context.Context) error {
 // unhandled calls do for each unhandled message that may still be answered, the oldest first.
 func (p *pass) unhandled(ctx context.Context, do func(chat.Message) error) error {
 	for after := ""; ; {
-		messages, err := p.Store.Unhandled(ctx, p.own.TeamID, p.channel.ID, p.replyableSince, after, batchSize)
+		messages, err := p.Store.Unhandled(ctx, p.Own.TeamID, p.channel.ID, p.replyableSince, after, batchSize)
 		if err != nil {
 			return err
 		}
@@ -84,8 +84,8 @@ func (p *pass) recordEdit(ctx context.Context) error {
 }
 
 func (p *pass) recordEvent(ctx context.Context, e slack.MessageEvent) error {
-	e.Mention = chat.Mentions(e.Message.Text, p.own.UserID)
-	targets, err := p.Recorder.Record(ctx, e, p.own)
+	e.Mention = chat.Mentions(e.Message.Text, p.Own.UserID)
+	targets, err := p.Recorder.Record(ctx, e, p.Own)
 	if err == nil && len(targets) > 0 {
 		p.result.Taken++
 	}

@@ -96,7 +96,7 @@ func prepare(t *testing.T, o options) *bundle {
 	directory := b.NewDirectory(b.Client, b.config)
 	b.recorder = &recorder{Recorder: &record.Recorder{Store: b.Database, Directory: directory}}
 	b.Reader = &Reader{
-		Store: b.Database, Slack: b.Client, Recorder: b.recorder, Directory: directory, FirstWindow: 24 * time.Hour, ThreadWindow: 7 * 24 * time.Hour,
+		Store: b.Database, Own: b.Identity(), Slack: b.Client, Recorder: b.recorder, Directory: directory, FirstWindow: 24 * time.Hour, ThreadWindow: 7 * 24 * time.Hour,
 		Clock: b.Time.Now, Logger: slog.New(slog.NewTextHandler(b.log, nil)),
 	}
 	return b

@@ -50,7 +50,7 @@ func (p *pass) readOlderThreads(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	known, err := p.Store.ActiveThreads(ctx, p.own.TeamID, p.channel.ID, p.now.Add(-p.ThreadWindow))
+	known, err := p.Store.ActiveThreads(ctx, p.Own.TeamID, p.channel.ID, p.now.Add(-p.ThreadWindow))
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (p *pass) readThread(ctx context.Context, thread string, from time.Time) er
 	var c cursor
 	for range maxThreadPages {
 		r.Cursor = c.at
-		page, err := p.Slack.Replies(ctx, p.channel.ID, thread, r, p.own)
+		page, err := p.Slack.Replies(ctx, p.channel.ID, thread, r, p.Own)
 		if isThreadGone(err) {
 			return nil
 		}

@@ -37,7 +37,7 @@ var decisions = map[string]struct {
 
 // button handles the use of a button. Of a proposal, whoever decides first is told by the message
 // itself; everybody else is told alone.
-func (d *Door) button(ctx context.Context, b slack.BlockAction, own slack.Identity) error {
+func (d room) button(ctx context.Context, b slack.BlockAction, own slack.Identity) error {
 	if b.ActionID == slack.ActionFeedback {
 		return d.vote(ctx, b, own)
 	}
@@ -65,7 +65,7 @@ func (d *Door) button(ctx context.Context, b slack.BlockAction, own slack.Identi
 
 // standsAt reports whether a choice stands under a message of a channel: the value of a button is no secret. moved is
 // set if that is a newer id of its channel: Slack changes no message under the old one.
-func (d *Door) standsAt(ctx context.Context, c store.Choice, channel string) (here, moved bool, err error) {
+func (d room) standsAt(ctx context.Context, c store.Choice, channel string) (here, moved bool, err error) {
 	if here, err = d.Store.Became(ctx, c.TeamID, c.ChannelID, channel); err != nil || here {
 		return here, c.ChannelID != channel, err
 	}
@@ -74,7 +74,7 @@ func (d *Door) standsAt(ctx context.Context, c store.Choice, channel string) (he
 }
 
 // clicked checks that a choice stands where its button was used, and tells whether the user is an outsider.
-func (d *Door) clicked(ctx context.Context, c store.Choice, b slack.BlockAction,
+func (d room) clicked(ctx context.Context, c store.Choice, b slack.BlockAction,
 	own slack.Identity) (moved, outsider bool, err error) {
 	here, moved, err := d.standsAt(ctx, c, b.Channel)
 	if err != nil {
@@ -88,7 +88,7 @@ func (d *Door) clicked(ctx context.Context, c store.Choice, b slack.BlockAction,
 }
 
 // cancelPromise cancels a promise, as decide does.
-func (d *Door) cancelPromise(
+func (d room) cancelPromise(
 	ctx context.Context, b slack.BlockAction, own slack.Identity, _ conversation.Kind,
 ) (text, result string, err error) {
 	w := words.In(d.Config.Language)
@@ -113,7 +113,7 @@ func (d *Door) cancelPromise(
 
 // decide records a decision about a proposal. It returns the answer to the user, "" for none, and the
 // result for the metrics.
-func (d *Door) decide(
+func (d room) decide(
 	ctx context.Context, b slack.BlockAction, own slack.Identity, kind conversation.Kind,
 ) (text, result string, err error) {
 	w := words.In(d.Config.Language)
@@ -148,7 +148,7 @@ func (d *Door) decide(
 
 // decided hands a decision to the relay, and returns the answer to the user: unknown if the choice is gone, late if
 // somebody was first, and outcome where the message itself cannot show it.
-func (d *Door) decided(failed error, targets []store.Target, first, moved bool,
+func (d room) decided(failed error, targets []store.Target, first, moved bool,
 	unknown, outcome, late string) (text, result string, err error) {
 	if errors.Is(failed, store.ErrNotFound) {
 		return unknown, "refused", nil

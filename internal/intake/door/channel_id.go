@@ -11,7 +11,7 @@ import (
 // channelIDChanged records that Slack has given a channel a new id. Mutes and snoozes of the old id
 // hold for the new one, too. Settings under the old id no longer apply. The channel is then muted
 // until somebody moves them, so that the bot does not speak by settings meant for other channels.
-func (d *Door) channelIDChanged(ctx context.Context, e slack.ChannelIDChanged, own slack.Identity) error {
+func (d room) channelIDChanged(ctx context.Context, e slack.ChannelIDChanged, own slack.Identity) error {
 	move := store.Move{Team: own.TeamID, From: e.Old, To: e.New}
 	lost := d.Config.LeavesSettingsBehind(e.Old, e.New)
 	if lost {

@@ -24,11 +24,19 @@ type CommandHandler interface {
 func (d *Door) command(ctx context.Context, c slack.Command) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(d.patience, replyTimeout))
 	defer cancel()
-	own, err := d.identity(ctx)
-	if err != nil {
-		d.Metrics.event("failed")
-		return nil, err
+	r, own, err := d.enter(ctx, "", "")
+	switch {
+	case err == nil:
+		return r.command(ctx, c, own)
+	case slack.LeftOut(err):
+		d.leaveOut(ctx, "", c.Type, err)
+		return nil, nil
 	}
+	d.Metrics.event("failed")
+	return nil, err
+}
+
+func (d room) command(ctx context.Context, c slack.Command, own slack.Identity) (json.RawMessage, error) {
 	why := c.Check(own)
 	visits := errors.Is(why, slack.ErrForeign) && c.FromElsewhere(own) && d.shared(ctx, own.TeamID, c.Channel)
 	if why != nil && !visits {

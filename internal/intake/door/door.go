@@ -30,9 +30,8 @@ type Relay interface {
 	Notify(targets ...store.Target)
 }
 
-// Slack knows the bot's identity, and users, and asks whoever dislikes a reply why.
+// Slack knows users, and asks whoever dislikes a reply why.
 type Slack interface {
-	Identity(ctx context.Context) (slack.Identity, error)
 	User(ctx context.Context, id string) (slack.User, error)
 	AskReason(ctx context.Context, trigger string, f slack.ReasonForm) error
 	// Has reports whether Slack has said that the token has a scope.
@@ -47,20 +46,13 @@ type Directory interface {
 	Settings(ctx context.Context, team, channel string) config.ChannelSettings
 }
 
-// Door receives events, slash commands and interactions. Create one with New.
+// Door receives events, slash commands and interactions of all workspaces. Create one with New.
 type Door struct {
-	Store          *store.Store
-	Recorder       *record.Recorder
-	Slack          Slack
-	Directory      Directory
-	Config         config.Config
-	Relay          Relay
-	CommandHandler CommandHandler
-	Home           Home
-	Introducer     Introducer
-	Installation   Installation
-	Dropper        Dropper
-	Responder      Responder
+	// Of returns the workspace that a delivery is for, and who the bot is there, by the team and the organisation of the
+	// installation that Slack names. An error that wraps slack.ErrForeign has the delivery left out; with any other
+	// Slack sends it again.
+	Of            func(ctx context.Context, team, organisation string) (*Workspace, slack.Identity, error)
+	SigningSecret string
 	// Missed is told why an event may be lost, so that its message is read from Slack's history; nil: nobody is told.
 	Missed  func(reason string) `nil:"ok"`
 	Clock   func() time.Time
@@ -73,13 +65,45 @@ type Door struct {
 	patience time.Duration
 
 	pending    sync.WaitGroup // work that goes on after the acknowledgement
-	homes      homes
 	unverified unverified
 	refusals   refusals
 }
 
 // New returns a door that has all it needs. It panics with the name of a field that is missing.
 func New(d *Door) *Door { return required.Fields(d) }
+
+// Workspace is what the door needs in one workspace. Create one with NewWorkspace.
+type Workspace struct {
+	Store          *store.Store
+	Recorder       *record.Recorder
+	Slack          Slack
+	Directory      Directory
+	Config         config.Config
+	Relay          Relay
+	CommandHandler CommandHandler
+	Home           Home
+	Introducer     Introducer
+	Installation   Installation
+	Dropper        Dropper
+	Responder      Responder
+
+	homes homes
+}
+
+// NewWorkspace returns a workspace that has all it needs. It panics with the name of a field that is missing.
+func NewWorkspace(w *Workspace) *Workspace { return required.Fields(w) }
+
+// room is the door at a delivery for one workspace.
+type room struct {
+	*Door
+	*Workspace
+}
+
+// enter returns the room of the workspace that a delivery is for, and who the bot is there.
+func (d *Door) enter(ctx context.Context, team, organisation string) (room, slack.Identity, error) {
+	w, own, err := d.Of(ctx, team, organisation)
+	return room{d, w}, own, err
+}
 
 // Receive handles what Socket Mode delivers, and returns the payload of the acknowledgement. On an
 // error the delivery must not be acknowledged.
@@ -142,14 +166,21 @@ func (d *Door) receive(ctx context.Context, env slack.Envelope) error {
 // handle decodes the event in an envelope, and handles it. Its error is a reason to leave the
 // event out (slack.LeftOut), or says why it cannot be stored now.
 func (d *Door) handle(ctx context.Context, env slack.Envelope) error {
-	own, unknown := d.identity(ctx)
+	r, own, unknown := d.enter(ctx, "", "")
 	event, err := slack.Decode(env, own)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case unknown != nil && needsIdentity(event):
+	}
+	if notice, ok := event.(slack.AppRateLimited); ok {
+		return d.rateLimited(ctx, notice)
+	}
+	if unknown != nil {
 		return unknown
 	}
+	return r.handle(ctx, event, own)
+}
+
+func (d room) handle(ctx context.Context, event slack.Event, own slack.Identity) error {
 	switch e := event.(type) {
 	case slack.MessageEvent:
 		return d.message(ctx, e, own)
@@ -171,25 +202,8 @@ func (d *Door) handle(ctx context.Context, env slack.Envelope) error {
 		return d.uninstalled(ctx, e)
 	case slack.HomeOpened:
 		return d.homeOpened(ctx, e, own)
-	case slack.AppRateLimited:
-		return d.rateLimited(ctx, e)
 	}
 	return fmt.Errorf("%w: nothing handles %T", slack.ErrIgnored, event)
-}
-
-// needsIdentity reports whether an event cannot be handled while the bot's identity is unknown.
-func needsIdentity(event slack.Event) bool {
-	_, notice := event.(slack.AppRateLimited)
-	return !notice
-}
-
-// identity is the bot's identity, which tells what belongs to the bot and what to others.
-func (d *Door) identity(ctx context.Context) (slack.Identity, error) {
-	own, err := d.Slack.Identity(ctx)
-	if err != nil {
-		return slack.Identity{}, fmt.Errorf("learn who the bot is: %w", err)
-	}
-	return own, nil
 }
 
 // rateLimited warns that Slack drops events of this workspace. Catch-up finds the messages

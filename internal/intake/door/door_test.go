@@ -153,6 +153,7 @@ func (i *introducer) Introduce(_ context.Context, _ chat.Conversation, reply str
 
 type bundle struct {
 	*Door
+	*Workspace
 	channels   *channels.Directory
 	directory  *directory
 	notified   *notified
@@ -190,12 +191,19 @@ func setup(t testing.TB) *bundle {
 	discard, clock := slog.New(slog.DiscardHandler), func() time.Time { return noon }
 	b := &bundle{directory: &directory{asks: make(chan string, 8), over: make(chan struct{}), suggested: make(chan string, 8)}, notified: &notified{}, commands: &commandHandler{}, introducer: &introducer{}, dropper: &dropper{}, answers: &responder{said: make(chan string, 8)}, counters: prometheus.NewRegistry()}
 	t.Cleanup(func() { close(b.directory.over) })
+	b.Workspace = &Workspace{
+		Store: db, Slack: b.directory, Config: config.Config{Slack: config.Slack{Introduce: true}}, Introducer: b.introducer, Dropper: b.dropper,
+		Relay: b.notified, CommandHandler: b.commands, Responder: b.answers,
+	}
 	b.Door = &Door{
-		Store: db, Slack: b.directory, Config: config.Config{Slack: config.Slack{SigningSecret: secret, Introduce: true}}, Introducer: b.introducer, Dropper: b.dropper,
-		Relay: b.notified, CommandHandler: b.commands, Responder: b.answers, Clock: clock, Logger: discard, Metrics: NewMetrics(b.counters),
+		Of: func(ctx context.Context, _, _ string) (*Workspace, slack.Identity, error) {
+			own, err := b.directory.Identity(ctx)
+			return b.Workspace, own, err
+		},
+		SigningSecret: secret, Clock: clock, Logger: discard, Metrics: NewMetrics(b.counters),
 	}
 	b.patience = time.Hour
-	b.channels = &channels.Directory{Store: db, Slack: b.directory, Config: &b.Door.Config, Clock: clock, Logger: discard}
+	b.channels = &channels.Directory{Store: db, Slack: b.directory, Config: &b.Workspace.Config, Clock: clock, Logger: discard}
 	b.Directory, b.Recorder = b.channels, &record.Recorder{Store: db, Directory: b.channels}
 	mux := http.NewServeMux()
 	for path, handler := range map[string]http.Handler{events: b.Events(), interactions: b.Interactions(), commands: b.Commands()} {

@@ -19,7 +19,7 @@ const triggerLife = 3 * time.Second
 // vote records what somebody thinks of a reply, and asks whoever dislikes it for the reason. Everybody
 // who sees the buttons may vote, guests and other companies too: a vote decides nothing. Nobody is shown
 // it.
-func (d *Door) vote(ctx context.Context, b slack.BlockAction, own slack.Identity) error {
+func (d room) vote(ctx context.Context, b slack.BlockAction, own slack.Identity) error {
 	if b.Value != slack.FeedbackUp && b.Value != slack.FeedbackDown {
 		return d.ignoreVote("value", "no vote has the value %q", b.Value)
 	}
@@ -49,14 +49,14 @@ func (d *Door) vote(ctx context.Context, b slack.BlockAction, own slack.Identity
 	return nil
 }
 
-func (d *Door) ignoreVote(reason, format string, args ...any) error {
+func (d room) ignoreVote(reason, format string, args ...any) error {
 	d.Metrics.voteIgnored(reason)
 	return fmt.Errorf("%w: %s", slack.ErrIgnored, fmt.Sprintf(format, args...))
 }
 
 // askReason opens the modal for the reason. It ignores the end of ctx, which ends with the
 // acknowledgement.
-func (d *Door) askReason(ctx context.Context, b slack.BlockAction) {
+func (d room) askReason(ctx context.Context, b slack.BlockAction) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), triggerLife)
 	defer cancel()
 	w := words.In(d.Config.Language)
@@ -69,7 +69,7 @@ func (d *Door) askReason(ctx context.Context, b slack.BlockAction) {
 }
 
 // voteReason records why somebody dislikes a reply.
-func (d *Door) voteReason(ctx context.Context, v slack.ViewSubmission) error {
+func (d room) voteReason(ctx context.Context, v slack.ViewSubmission) error {
 	if v.Callback != slack.ActionFeedback {
 		return fmt.Errorf("%w: no view has the callback_id %q", slack.ErrIgnored, v.Callback)
 	}

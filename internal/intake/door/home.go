@@ -73,7 +73,7 @@ func (h *homes) end(user string) asked {
 
 // homeOpened has the Home tab built that somebody opened. It is acknowledged at once. The tab of messages
 // gets suggestions of what to ask, where the app is one that Slack shows them for.
-func (d *Door) homeOpened(ctx context.Context, e slack.HomeOpened, own slack.Identity) error {
+func (d room) homeOpened(ctx context.Context, e slack.HomeOpened, own slack.Identity) error {
 	switch {
 	case e.Tab == slack.TabHome:
 		d.publishHome(ctx, e.User, own, "")
@@ -94,7 +94,7 @@ func (d *Door) homeOpened(ctx context.Context, e slack.HomeOpened, own slack.Ide
 
 // publishHome has somebody's Home tab built and published. While that is under way, it is only asked for
 // once more.
-func (d *Door) publishHome(ctx context.Context, user string, own slack.Identity, notice string) {
+func (d room) publishHome(ctx context.Context, user string, own slack.Identity, notice string) {
 	if !d.homes.begin(user, notice) {
 		return
 	}
@@ -107,7 +107,7 @@ func (d *Door) publishHome(ctx context.Context, user string, own slack.Identity,
 	})
 }
 
-func (d *Door) publishHomeOnce(ctx context.Context, user string, own slack.Identity, notice string) error {
+func (d room) publishHomeOnce(ctx context.Context, user string, own slack.Identity, notice string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), homeTimeout)
 	defer cancel()
 	select {
@@ -120,7 +120,7 @@ func (d *Door) publishHomeOnce(ctx context.Context, user string, own slack.Ident
 }
 
 // viewer says who a user is. Somebody whom Slack has never described counts as an outsider.
-func (d *Door) viewer(ctx context.Context, user string, own slack.Identity) chatops.Viewer {
+func (d room) viewer(ctx context.Context, user string, own slack.Identity) chatops.Viewer {
 	v := chatops.Viewer{User: user, Own: own}
 	described, err := d.whoIs(ctx, own.TeamID, user)
 	if err != nil {
@@ -134,7 +134,7 @@ func (d *Door) viewer(ctx context.Context, user string, own slack.Identity) chat
 }
 
 // homeButton carries out the use of a button in the Home tab, and shows there what came of it.
-func (d *Door) homeButton(ctx context.Context, b slack.BlockAction, own slack.Identity) error {
+func (d room) homeButton(ctx context.Context, b slack.BlockAction, own slack.Identity) error {
 	d.pending.Go(func() {
 		work, cancel := context.WithTimeout(context.WithoutCancel(ctx), commandTimeout)
 		defer cancel()

@@ -103,7 +103,7 @@ func (d *Door) verified(next func(http.ResponseWriter, *http.Request, []byte)) h
 			return
 		}
 		body, err := d.unverified.readVerified(w, r, cmp.Or(d.patience, bodyTimeout), func(body []byte) error {
-			return slack.Verify(r.Header, body, string(d.Config.Slack.SigningSecret), d.Clock())
+			return slack.Verify(r.Header, body, d.SigningSecret, d.Clock())
 		})
 		switch {
 		case err == nil:

@@ -14,12 +14,14 @@ import (
 func (d *Door) interaction(ctx context.Context, i slack.Interaction) error {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(d.patience, replyTimeout))
 	defer cancel()
-	own, err := d.identity(ctx)
-	if err != nil {
+	r, own, err := d.enter(ctx, "", "")
+	switch {
+	case err == nil:
+		err = r.act(ctx, i, own)
+	case !slack.LeftOut(err):
 		d.Metrics.event("failed")
-		return err
 	}
-	if err = d.act(ctx, i, own); slack.LeftOut(err) {
+	if slack.LeftOut(err) {
 		d.leaveOut(ctx, "", i.Type, err)
 		return nil
 	}
@@ -28,7 +30,7 @@ func (d *Door) interaction(ctx context.Context, i slack.Interaction) error {
 
 // act decodes an interaction and carries it out. Its error is a reason to leave the interaction
 // out (slack.LeftOut), or says why it failed.
-func (d *Door) act(ctx context.Context, i slack.Interaction, own slack.Identity) error {
+func (d room) act(ctx context.Context, i slack.Interaction, own slack.Identity) error {
 	action, err := slack.DecodeInteraction(i, own)
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ type Introducer interface {
 
 // introduce has the bot introduce itself in a channel that it has joined: once, and not where it is to be
 // silent. The message is written down first, so that the same event, delivered again, finds it.
-func (d *Door) introduce(ctx context.Context, m slack.Membership, own slack.Identity) error {
+func (d room) introduce(ctx context.Context, m slack.Membership, own slack.Identity) error {
 	c := chat.Conversation{Team: own.TeamID, Channel: m.Channel}
 	if !d.Config.Slack.Introduce {
 		return nil
@@ -51,7 +51,7 @@ func (d *Door) introduce(ctx context.Context, m slack.Membership, own slack.Iden
 }
 
 // introduction says, in Markdown, what the bot does in a channel and how to make it silent.
-func (d *Door) introduction(mode config.Mode, own slack.Identity) string {
+func (d room) introduction(mode config.Mode, own slack.Identity) string {
 	w, s := words.In(d.Config.Language), d.Config.Slack
 	does := "I read along here, keep quiet while people talk, and answer when you mention me (@%s) or when a " +
 		"question stays open."

@@ -22,7 +22,7 @@ var errWhoIs = errors.New("slack does not say who it is")
 // memberJoined records that an outsider joined a channel. While Slack does not say who joined, they
 // count as one, and the event fails, so that Slack sends it again. When the bot joins, nobody knows
 // who is there, and it introduces itself.
-func (d *Door) memberJoined(ctx context.Context, m slack.Membership, own slack.Identity) error {
+func (d room) memberJoined(ctx context.Context, m slack.Membership, own slack.Identity) error {
 	if m.User == own.UserID {
 		if err := d.Store.MembersUnknown(ctx, own.TeamID, m.Channel); err != nil {
 			return err
@@ -57,7 +57,7 @@ const byLeaving = "leaving the channel"
 
 // memberLeft records that an outsider left a channel. When the bot leaves, what waits there is dropped:
 // it could not be posted. While that fails the event does, so that Slack sends it again.
-func (d *Door) memberLeft(ctx context.Context, m slack.Membership, own slack.Identity) error {
+func (d room) memberLeft(ctx context.Context, m slack.Membership, own slack.Identity) error {
 	if m.At.IsZero() {
 		m.At = d.Clock()
 	}
@@ -78,7 +78,7 @@ func (d *Door) memberLeft(ctx context.Context, m slack.Membership, own slack.Ide
 }
 
 // guestChanged asks Slack about a user who became a guest, or is one no longer.
-func (d *Door) guestChanged(ctx context.Context, e slack.GuestChanged, own slack.Identity) error {
+func (d room) guestChanged(ctx context.Context, e slack.GuestChanged, own slack.Identity) error {
 	if _, err := d.refreshUser(ctx, own.TeamID, e.User); err != nil {
 		return fmt.Errorf("learn whether user %s is a guest: %w: %w", e.User, errWhoIs, err)
 	}
@@ -88,7 +88,7 @@ func (d *Door) guestChanged(ctx context.Context, e slack.GuestChanged, own slack
 
 // whoIs returns what is known about a user. It asks Slack about those who are unknown, or known for
 // longer than userMaxAge.
-func (d *Door) whoIs(ctx context.Context, team, id string) (store.User, error) {
+func (d room) whoIs(ctx context.Context, team, id string) (store.User, error) {
 	known, err := d.Store.Users(ctx, team, []string{id})
 	if err != nil {
 		return store.User{}, err
@@ -101,7 +101,7 @@ func (d *Door) whoIs(ctx context.Context, team, id string) (store.User, error) {
 
 // refreshUser has Slack describe a user, and saves the answer. An answer that cannot be saved is
 // only logged.
-func (d *Door) refreshUser(ctx context.Context, team, id string) (store.User, error) {
+func (d room) refreshUser(ctx context.Context, team, id string) (store.User, error) {
 	ask, cancel := context.WithTimeout(ctx, userTimeout)
 	defer cancel()
 	at := d.Clock()

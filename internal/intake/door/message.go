@@ -9,7 +9,7 @@ import (
 )
 
 // message records what happened to a message.
-func (d *Door) message(ctx context.Context, e slack.MessageEvent, own slack.Identity) error {
+func (d room) message(ctx context.Context, e slack.MessageEvent, own slack.Identity) error {
 	targets, err := d.Recorder.Record(ctx, e, own)
 	if err != nil {
 		return err
@@ -26,7 +26,7 @@ func (d *Door) message(ctx context.Context, e slack.MessageEvent, own slack.Iden
 }
 
 // channelPrivate closes a channel, and leaves out the message whose event said so.
-func (d *Door) channelPrivate(ctx context.Context, e slack.ChannelPrivate, own slack.Identity) error {
+func (d room) channelPrivate(ctx context.Context, e slack.ChannelPrivate, own slack.Identity) error {
 	if err := d.Store.CloseChannel(ctx, own.TeamID, e.Channel); err != nil {
 		return err
 	}

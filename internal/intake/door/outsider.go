@@ -9,7 +9,7 @@ import (
 // outsider reports whether a user is a guest or belongs to another company. Of a user whom Slack has
 // never described, the workspace that came with the request tells, and whether the channel is shared.
 // userTeam is empty if none came.
-func (d *Door) outsider(ctx context.Context, own slack.Identity, user, userTeam, channel string) (bool, error) {
+func (d room) outsider(ctx context.Context, own slack.Identity, user, userTeam, channel string) (bool, error) {
 	users, err := d.Store.Users(ctx, own.TeamID, []string{user})
 	if err != nil {
 		return false, err
@@ -29,7 +29,7 @@ func (d *Door) outsider(ctx context.Context, own slack.Identity, user, userTeam,
 }
 
 // shared reports whether outsiders read a channel. A channel that cannot be read counts as shared.
-func (d *Door) shared(ctx context.Context, team, channel string) bool {
+func (d room) shared(ctx context.Context, team, channel string) bool {
 	known, err := d.Store.Channels(ctx, team, []string{channel})
 	return err != nil || known[channel].External || known[channel].OrgShared
 }

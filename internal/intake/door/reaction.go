@@ -17,7 +17,7 @@ const userTimeout = time.Second
 
 // reactionAdded records a reaction. The one that the configuration names says that somebody wants
 // no answer to the message.
-func (d *Door) reactionAdded(ctx context.Context, e slack.Reaction, own slack.Identity) error {
+func (d room) reactionAdded(ctx context.Context, e slack.Reaction, own slack.Identity) error {
 	err := d.reaction(ctx, e, false, own)
 	if err != nil || e.Emoji != d.Config.Slack.HushReaction {
 		return err
@@ -39,7 +39,7 @@ func (d *Door) reactionAdded(ctx context.Context, e slack.Reaction, own slack.Id
 }
 
 // reaction records that a reaction was added or removed: judgments see it.
-func (d *Door) reaction(ctx context.Context, e slack.Reaction, removed bool, own slack.Identity) error {
+func (d room) reaction(ctx context.Context, e slack.Reaction, removed bool, own slack.Identity) error {
 	if e.User == own.UserID {
 		return fmt.Errorf("%w: the bot's own reaction", slack.ErrIgnored)
 	}
@@ -57,7 +57,7 @@ func (d *Door) reaction(ctx context.Context, e slack.Reaction, removed bool, own
 
 // mayHush returns the reason why a reaction has no effect, or nil. For their own messages outsiders
 // may do what everybody may: they could as well delete them.
-func (d *Door) mayHush(ctx context.Context, e slack.Reaction, own slack.Identity) error {
+func (d room) mayHush(ctx context.Context, e slack.Reaction, own slack.Identity) error {
 	switch {
 	case e.User == own.UserID || d.isBot(ctx, own.TeamID, e.User):
 		return fmt.Errorf("%w: the reaction of a bot", slack.ErrIgnored)
@@ -77,7 +77,7 @@ func (d *Door) mayHush(ctx context.Context, e slack.Reaction, own slack.Identity
 
 // isBot reports whether a user is an app. It asks Slack about unknown users. A user about whom
 // Slack does not answer counts as a person.
-func (d *Door) isBot(ctx context.Context, team, id string) bool {
+func (d room) isBot(ctx context.Context, team, id string) bool {
 	if users, err := d.Store.Users(ctx, team, []string{id}); err == nil && !users[id].Refreshed.IsZero() {
 		return users[id].Bot
 	}

@@ -24,7 +24,7 @@ type Responder interface {
 }
 
 // orderHandled counts and logs an order.
-func (d *Door) orderHandled(ctx context.Context, order, result string, r slack.Request, own slack.Identity) {
+func (d room) orderHandled(ctx context.Context, order, result string, r slack.Request, own slack.Identity) {
 	d.Metrics.event("ordered")
 	d.Metrics.order(order, result)
 	d.Logger.InfoContext(ctx, "order from Slack", "order", order, "result", result, "conversation",
@@ -33,7 +33,7 @@ func (d *Door) orderHandled(ctx context.Context, order, result string, r slack.R
 
 // respond sends an answer to the response_url of a request. It ignores the end of ctx, which ends
 // with the immediate answer.
-func (d *Door) respond(ctx context.Context, r slack.Request, text string) {
+func (d room) respond(ctx context.Context, r slack.Request, text string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), respondTimeout)
 	defer cancel()
 	if err := d.Responder.Respond(ctx, r.ResponseURL, text); err != nil {

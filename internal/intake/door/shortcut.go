@@ -27,7 +27,7 @@ const (
 )
 
 // shortcut handles the use of a shortcut on a message.
-func (d *Door) shortcut(ctx context.Context, s slack.MessageShortcut, own slack.Identity) error {
+func (d room) shortcut(ctx context.Context, s slack.MessageShortcut, own slack.Identity) error {
 	if s.Callback != manifest.AnswerNow {
 		return fmt.Errorf("%w: no shortcut has the callback_id %q", slack.ErrIgnored, s.Callback)
 	}
@@ -44,7 +44,7 @@ func (d *Door) shortcut(ctx context.Context, s slack.MessageShortcut, own slack.
 // answerNow has the bot answer a message, like an edit that adds a mention. It returns the answer
 // to the user and the result for the metrics. When it returns without an error, the order is
 // committed.
-func (d *Door) answerNow(
+func (d room) answerNow(
 	ctx context.Context, s slack.MessageShortcut, own slack.Identity,
 ) (text, result string, err error) {
 	outsider, err := d.outsider(ctx, own, s.User, s.UserTeam, s.Channel)
@@ -87,7 +87,7 @@ func (d *Door) answerNow(
 }
 
 // whyNot returns the reason why the bot answers nothing in the place of a message, or "".
-func (d *Door) whyNot(ctx context.Context, m chat.Message) (string, error) {
+func (d room) whyNot(ctx context.Context, m chat.Message) (string, error) {
 	if d.Directory.Absent(ctx, m.Team, m.Channel) {
 		return replyNotMember, nil
 	}

@@ -13,7 +13,7 @@ type Installation interface {
 }
 
 // uninstalled records that Slack no longer takes the bot's token.
-func (d *Door) uninstalled(ctx context.Context, e slack.Uninstalled) error {
+func (d room) uninstalled(ctx context.Context, e slack.Uninstalled) error {
 	if err := d.Installation.Revoke(ctx, store.Revocation{Cause: e.Cause, At: e.At}); err != nil {
 		return err
 	}

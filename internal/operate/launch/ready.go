@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"myao/internal/runtime/web"
-	"myao/internal/slack"
 	"myao/internal/store"
 )
 
@@ -26,16 +25,6 @@ func (p Program) DatabaseReady(opened *atomic.Pointer[store.Store]) web.Check {
 		}
 		if err := db.Writable(ctx); err != nil {
 			return fmt.Errorf("database: %w", err)
-		}
-		return nil
-	}
-}
-
-// SlackReady checks that Slack accepts the bot's token.
-func SlackReady(client *slack.Client) web.Check {
-	return func(ctx context.Context) error {
-		if _, err := client.Identity(ctx); err != nil {
-			return fmt.Errorf("slack: %w", err)
 		}
 		return nil
 	}

@@ -30,7 +30,6 @@ var (
 
 // Slack deletes and finds messages.
 type Slack interface {
-	Identity(ctx context.Context) (slack.Identity, error)
 	Delete(ctx context.Context, channel, ts string) (existed bool, err error)
 	Unreact(ctx context.Context, channel, ts, name string) (existed bool, err error)
 	FindPost(ctx context.Context, channel, threadTS, oldest, key string, own slack.Identity) (ts string, found bool,
@@ -52,6 +51,8 @@ type Store interface {
 
 // Retractor retracts messages.
 type Retractor struct {
+	// Own is who the bot is.
+	Own   slack.Identity
 	Slack Slack
 	Store Store
 	Clock func() time.Time
@@ -208,12 +209,8 @@ func (r Retractor) whole(ctx context.Context, reply, by string) (done Result, er
 			if _, err := r.delete(ctx, p.Channel, p.SentTS); err != nil {
 				return done, err
 			}
-			own, err := r.Slack.Identity(ctx)
-			if err != nil {
-				return done, err
-			}
-			m := chat.Message{Team: p.Team, Channel: p.Channel, TS: p.SentTS, ThreadTS: p.Thread, UserID: own.UserID,
-				BotID: own.BotID}
+			m := chat.Message{Team: p.Team, Channel: p.Channel, TS: p.SentTS, ThreadTS: p.Thread, UserID: r.Own.UserID,
+				BotID: r.Own.BotID}
 			if err := r.Store.MarkRetracted(ctx, p.Key, m); err != nil {
 				return done, err
 			}
@@ -237,17 +234,13 @@ func (r Retractor) settle(ctx context.Context, parts []store.Part, by string) er
 
 // unreact takes a reaction back, whether or not it is there, and records that.
 func (r Retractor) unreact(ctx context.Context, p store.Part) error {
-	own, err := r.Slack.Identity(ctx)
-	if err != nil {
-		return err
-	}
 	if err := again(ctx, func() error {
 		_, err := r.Slack.Unreact(ctx, p.Channel, p.Trigger, p.Reaction)
 		return err
 	}); err != nil {
 		return err
 	}
-	return r.Store.MarkUnreacted(ctx, p, own.UserID)
+	return r.Store.MarkUnreacted(ctx, p, r.Own.UserID)
 }
 
 // delete deletes a message, and tries again after a failure that may pass.
@@ -261,10 +254,7 @@ func (r Retractor) delete(ctx context.Context, channel, ts string) (existed bool
 
 func (r Retractor) find(ctx context.Context, p store.Part) (ts string, found bool, err error) {
 	err = again(ctx, func() error {
-		own, err := r.Slack.Identity(ctx)
-		if err == nil {
-			ts, found, err = r.Slack.FindPost(ctx, p.Channel, p.Thread, p.SearchFrom(), p.Key, own)
-		}
+		ts, found, err = r.Slack.FindPost(ctx, p.Channel, p.Thread, p.SearchFrom(), p.Key, r.Own)
 		return err
 	})
 	return ts, found, err

@@ -8,9 +8,11 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"myao/internal/intake/door"
+	"myao/internal/intake/record"
 	"myao/internal/operate/chatops"
 	"myao/internal/operate/operator"
-	"myao/internal/slack"
+	"myao/internal/slack/channels"
+	"myao/internal/slack/workspaces"
 	"myao/internal/store"
 )
 
@@ -21,15 +23,12 @@ const (
 	closeTimeout = 15 * time.Second
 )
 
-// newCommandHandler makes what answers slash commands, and what delivers late answers.
-func (s *starter) newCommandHandler(db *store.Store, o *operator.Operator,
-	directory chatops.Directory) (*chatops.Handler, door.Responder, error) {
-	answers, err := slack.NewResponder(s.Config.Slack.APIURL, nil)
-	if err != nil {
-		return nil, nil, err
-	}
+// room makes what the door needs in a workspace.
+func (s *starter) room(w *workspaces.Workspace, db *store.Store, o *operator.Operator, r door.Relay,
+	answers door.Responder) *door.Workspace {
+	directory := &channels.Directory{Store: db, Slack: w.Slack, Config: w.Config, Clock: time.Now, Logger: s.Logger}
 	desk := chatops.New(&chatops.Handler{
-		Config: s.Config, Store: db, Clock: time.Now, Logger: s.Logger,
+		Config: w.Config, Store: db, Clock: time.Now, Logger: s.Logger,
 		Operator: o, Directory: directory,
 		CheckTemporal: func(ctx context.Context) error {
 			ctx, cancel := context.WithTimeout(ctx, temporalCheckTimeout)
@@ -38,7 +37,14 @@ func (s *starter) newCommandHandler(db *store.Store, o *operator.Operator,
 			return err
 		},
 	})
-	return desk, answers, nil
+	return door.NewWorkspace(&door.Workspace{
+		Store: db, Recorder: record.New(&record.Recorder{Store: db, Directory: directory,
+			Operators: w.Config.Slack.Operators}), Slack: w.Slack, Directory: directory, Config: w.Config,
+		Relay: r, CommandHandler: desk, Responder: answers,
+		Home: chatops.NewHome(&chatops.Home{Handler: desk, Publisher: w.Slack,
+			Members: chatops.NewMembership(w.Slack, time.Now, s.Logger)}),
+		Introducer: o, Installation: w.Installation, Dropper: o,
+	})
 }
 
 // closeDoor waits for the answers to requests from Slack, although the program's context has ended.
