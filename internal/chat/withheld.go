@@ -8,6 +8,11 @@ type Withheld struct {
 	// IDs are the channels that the keys' names do not mean, because they have settings under their
 	// ids.
 	IDs []string
+
+	// InsideTeams are workspaces whose channels are Inside, NowhereTeams those of them whose channels are Nowhere,
+	// except for the channels of Exempt, which say it themselves.
+	InsideTeams, NowhereTeams []string
+	Exempt                    ChannelKeys
 }
 
 // ChannelKeys means channels by their ids and by their names, without "#".

@@ -1,9 +1,6 @@
 package config
 
-import (
-	"cmp"
-	"maps"
-)
+import "cmp"
 
 // Price is what a million tokens of a model cost, in any currency.
 type Price struct {
@@ -23,13 +20,18 @@ type Agents struct {
 
 // All returns the agents by their names in the file, and their second models by NAME.fallback.
 func (a Agents) All() map[string]Agent {
-	all := map[string]Agent{"response": a.Response, "judgment": a.Judgment, "memory": a.Memory}
-	for name, first := range maps.Clone(all) {
+	all := a.firsts()
+	for name, first := range a.firsts() {
 		if second, ok := first.Second(); ok {
 			all[name+fallbackKey] = second
 		}
 	}
 	return all
+}
+
+// firsts returns the agents by their names in the file.
+func (a Agents) firsts() map[string]Agent {
+	return map[string]Agent{"response": a.Response, "judgment": a.Judgment, "memory": a.Memory}
 }
 
 const fallbackKey = ".fallback"

@@ -146,9 +146,13 @@ type ChannelFacts struct {
 	Name string
 }
 
-// Channel returns the settings of a channel. Those under its ID win over those under its name.
+// Channel returns the settings of a channel. Those under its ID win over those under its name, and both over those of
+// the workspace that ForWorkspace resolved.
 func (c Config) Channel(f ChannelFacts) ChannelSettings {
 	_, own := c.channel(f)
+	if len(c.workspaces) > 0 {
+		own = own.over(c.channelDefaults)
+	}
 	s := c.Response.with(own)
 	s.Model = cmp.Or(own.Model, c.Agents.Response.Model)
 	s.Tools = c.Tools.Enabled
@@ -180,12 +184,24 @@ func (c Config) channel(f ChannelFacts) (key string, own Channel) {
 	return "", Channel{}
 }
 
-// Withheld returns the channels whose Remember withholds memories.
+// Withheld returns the channels whose Remember withholds memories, in all workspaces.
 func (c Config) Withheld() (w chat.Withheld) {
+	for _, id := range slices.Sorted(maps.Keys(c.Workspaces)) {
+		switch c.Workspaces[id].Remember {
+		case RememberNowhere:
+			w.NowhereTeams = append(w.NowhereTeams, id)
+			fallthrough
+		case RememberHere:
+			w.InsideTeams = append(w.InsideTeams, id)
+		}
+	}
 	for _, key := range slices.Sorted(maps.Keys(c.Channels)) {
 		remember, isID := c.Channels[key].Remember, channelID.MatchString(key)
 		if isID {
 			w.IDs = append(w.IDs, key)
+		}
+		if remember != "" && len(w.InsideTeams) > 0 {
+			w.Exempt.Add(key, isID)
 		}
 		if remember == RememberHere || remember == RememberNowhere {
 			w.Inside.Add(key, isID)

@@ -37,17 +37,27 @@ type Config struct {
 	// Channels are the exceptions from Response, by channel id or by name (lower case, without
 	// "#"). Read them through Config.Channel.
 	Channels map[string]Channel `yaml:"channels"`
+	// Workspaces are the exceptions for workspaces and organisations, by id. Read them through Config.ForWorkspace.
+	Workspaces map[string]Workspace `yaml:"workspaces"`
 	// File is the file that the configuration was read from.
 	File File `yaml:"-"`
 	// zones caches the time zones in use, by name. Loading one is slow, and each event and each
 	// judgment needs one.
 	zones map[string]*time.Location `yaml:"-"`
+
+	// What ForWorkspace resolved: from what, by which entries of Workspaces, the workspace's own first, and what
+	// channels have that do not say otherwise.
+	global          *Config  `yaml:"-"`
+	workspaces      []string `yaml:"-"`
+	channelDefaults Channel  `yaml:"-"`
 }
 
 // Server is the starter's HTTP server.
 type Server struct {
 	// Address is the host:port to listen on. Port 0 takes a free port.
 	Address string `yaml:"address"`
+	// PublicURL is where people and Slack reach the server, without a slash at its end; empty if nobody does.
+	PublicURL string `yaml:"public_url"`
 }
 
 // Worker is the worker's settings.
@@ -93,11 +103,13 @@ type Encryption struct {
 	BindPayloads bool `yaml:"bind_payloads"`
 }
 
-// Instructions are the texts of the configuration that models are given as instructions.
-func (c Config) Instructions() []string {
-	all := []string{c.Persona.SystemPrompt}
-	for _, a := range c.Agents.All() {
-		all = append(all, a.SystemPrompt)
+// Instructions are the texts of the configuration that models are given as instructions, in any workspace.
+func (c Config) Instructions() (all []string) {
+	for _, of := range c.variants() {
+		all = append(all, of.Persona.SystemPrompt, of.channelDefaults.Persona)
+		for _, a := range of.Agents.All() {
+			all = append(all, a.SystemPrompt)
+		}
 	}
 	for _, settings := range c.Channels {
 		all = append(all, settings.Persona)

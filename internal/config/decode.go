@@ -223,11 +223,17 @@ func assign(target reflect.Value, v any, fromVariables bool) bool {
 			return false
 		}
 		target.SetBool(b)
-	case reflect.Slice:
-		if !isText || target.Type() != reflect.TypeFor[Places]() {
+	case reflect.Slice, reflect.Struct:
+		places, isPlaces := target.Addr().Interface().(*Places)
+		persona, isPersona := target.Addr().Interface().(*WorkspacePersona)
+		switch {
+		case isText && isPlaces:
+			*places = Places{text}
+		case isText && isPersona:
+			persona.Added = text
+		default:
 			return false
 		}
-		target.Set(reflect.ValueOf(Places{text}))
 	default:
 		return false
 	}

@@ -18,7 +18,8 @@ func Default() Config {
 func basics() Config {
 	return Config{
 		Slack: Slack{
-			APIURL: "https://slack.com/api/", ThreadHistoryLimit: 20, Command: "/myao", Operators: []string{},
+			AllowedWorkspaces: []string{},
+			APIURL:            "https://slack.com/api/", ThreadHistoryLimit: 20, Command: "/myao", Operators: []string{},
 			EveryoneMay:  []Permission{MayStatus, MayWhy, MaySnooze, MayMute, MayHush, MayAnswerNow, MayNotes},
 			OutsidersMay: []Permission{MayStatus}, HushReaction: "shushing_face", Introduce: true,
 			OtherWorkspaces: External, Feedback: FeedbackAddressed, React: true, Status: true,
@@ -64,34 +65,36 @@ func basics() Config {
 		Promises:  Promises{MaxOpen: 20, MaxPerChannel: 200, MaxPerPerson: 50, MaxPerGuest: 5},
 		MCP:       MCP{Servers: map[string]MCPServer{}},
 		Shadow:    Shadow{DailyCalls: 1000, Judges: []ShadowJudge{}},
-		Retention: Retention{LedgerDays: 400}, // more than a year, for yearly sums
-		Channels:  map[string]Channel{},
+		Retention: Retention{LedgerDays: 400, UninstalledDays: 30}, // more than a year, for yearly sums
+		Channels:  map[string]Channel{}, Workspaces: map[string]Workspace{},
 	}
 }
 
 // defaultJudge is Gemini's model for judgments.
 const defaultJudge = "gemini-3.5-flash-lite"
 
-// derive sets the values that depend on others. The default models are Gemini's; with another
-// provider, each call would fail.
-func (c *Config) derive() {
-	for _, use := range []struct {
-		name  string
-		agent *Agent
-		model string
-	}{
-		{"response", &c.Agents.Response, "gemini-3.8-flash"},
-		{"judgment", &c.Agents.Judgment, defaultJudge},
-		{"memory", &c.Agents.Memory, "gemini-3.8-flash"},
+// setModels sets the default models. They are Gemini's; with another provider, each call would fail.
+func (a *Agents) setModels() {
+	for agent, model := range map[*Agent]string{
+		&a.Response: "gemini-3.8-flash", &a.Judgment: defaultJudge, &a.Memory: "gemini-3.8-flash",
 	} {
-		if use.agent.Model == "" && use.agent.Provider == ProviderGemini {
-			use.agent.Model = use.model
-			delete(c.File.lines, "agents."+use.name+".model")
+		if agent.Model == "" && agent.Provider == ProviderGemini {
+			agent.Model = model
 		}
-		if second := &use.agent.Fallback; second.Model == "" && second.Provider == ProviderGemini {
-			second.Model = use.model
+		if second := &agent.Fallback; second.Model == "" && second.Provider == ProviderGemini {
+			second.Model = model
 		}
 	}
+}
+
+// derive sets the values that depend on others.
+func (c *Config) derive() {
+	for name, a := range c.Agents.firsts() {
+		if a.Model == "" {
+			delete(c.File.lines, "agents."+name+".model")
+		}
+	}
+	c.Agents.setModels()
 	for i, j := range c.Shadow.Judges {
 		if j.Model == "" && j.Provider == ProviderGemini {
 			c.Shadow.Judges[i].Model = defaultJudge
@@ -102,6 +105,11 @@ func (c *Config) derive() {
 	}
 	c.zones = map[string]*time.Location{c.TimeZone: c.Location()}
 	for _, own := range c.Channels {
+		if own.TimeZone != "" {
+			c.zones[own.TimeZone] = c.zone(own.TimeZone)
+		}
+	}
+	for _, own := range c.Workspaces {
 		if own.TimeZone != "" {
 			c.zones[own.TimeZone] = c.zone(own.TimeZone)
 		}

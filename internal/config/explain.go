@@ -58,17 +58,99 @@ func (c Config) ChannelKey(f ChannelFacts) string {
 // order is that of the fields of type Channel.
 func (c Config) Explain(f ChannelFacts) []Setting {
 	_, own := c.channel(f)
-	key := c.ChannelKey(f)
 	var all []Setting
-	for field, value := range reflect.ValueOf(own).Fields() {
-		setting, _ := keyOf(field)
+	for key, field := range fields(reflect.TypeFor[Channel]()) {
+		from, value := "channels."+c.ChannelKey(f), reflect.ValueOf(own).FieldByIndex(field.Index)
+		for i := 0; i < len(c.workspaces) && value.IsZero(); i++ {
+			from = "workspaces." + c.workspaces[i]
+			value = reflect.ValueOf(c.Workspaces[c.workspaces[i]].forChannels()).FieldByIndex(field.Index)
+		}
 		if value.IsZero() {
-			all = append(all, c.inherited(setting))
+			all = append(all, c.inherited(key))
 			continue
 		}
-		all = append(all, c.setting(setting, reflect.Indirect(value), "channels."+key+"."+setting))
+		all = append(all, c.setting(key, reflect.Indirect(value), from+"."+key))
 	}
 	return all
+}
+
+// ExplainWorkspace returns the settings of the workspace that ForWorkspace resolved, without those that Explain has,
+// and with where they come from. Without entries of Workspaces there are none.
+func (c Config) ExplainWorkspace() []Setting {
+	if len(c.Workspaces) == 0 {
+		return nil
+	}
+	all := []Setting{
+		c.ofWorkspace("persona.name", "persona.name", c.Persona.Name),
+		c.ofWorkspace("persona.system_prompt", "persona.system_prompt", c.Persona.SystemPrompt),
+		c.ofWorkspace("language", "language", c.Language),
+		c.ofWorkspace("everyone_may", "slack.everyone_may", c.Slack.EveryoneMay),
+		c.ofWorkspace("operators", "slack.operators", c.Slack.Operators),
+		c.ofWorkspace("daily_calls", "response.workspace_daily_calls", c.Response.WorkspaceDailyCalls),
+		c.ofWorkspace("daily_tokens", "response.workspace_daily_tokens", c.Response.WorkspaceDailyTokens),
+	}
+	for _, name := range []string{"response", "judgment", "memory"} {
+		for key, field := range fields(reflect.TypeFor[Agent]()) {
+			value := reflect.ValueOf(c.Agents.firsts()[name]).FieldByIndex(field.Index)
+			if value = reflect.Indirect(value); !value.IsValid() {
+				value = reflect.ValueOf("")
+			}
+			shown := value.Interface()
+			switch v := shown.(type) {
+			case Fallback:
+				shown = strings.TrimSpace(string(v.Provider) + " " + v.Model)
+			case string:
+				if key == "base_url" {
+					shown = redactURL(v)
+				}
+			}
+			key = "agents." + name + "." + key
+			all = append(all, c.ofWorkspace(key, key, shown))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.MCP.Servers)) {
+		server, key := c.MCP.Servers[name], "mcp.servers."+name
+		all = append(all, c.ofWorkspace(key, key, cmp.Or(server.Command, redactURL(server.URL))))
+	}
+	return all
+}
+
+// ofWorkspace returns a setting of a workspace, which has the key global for all workspaces.
+func (c Config) ofWorkspace(key, global string, value any) Setting {
+	from := global
+	dot := strings.LastIndexByte(key, '.')
+	kept := !strings.HasPrefix(key, "agents.") || slices.Contains([]string{"max_output_tokens", "system_prompt"}, key[dot+1:])
+	for _, id := range c.workspaces {
+		at, own := "workspaces."+id+".", reflect.ValueOf(c.Workspaces[id])
+		if key == "agents.response.model" && c.Workspaces[id].Model != "" {
+			from = at + "model"
+			break
+		}
+		if set := below(own, key); set.IsValid() && !set.IsZero() {
+			from = at + key
+			break
+		}
+		if !kept && !below(own, key[:dot]+".provider").IsZero() {
+			from = "" // Agent.override
+			break
+		}
+	}
+	return c.setting(key, reflect.ValueOf(value), from)
+}
+
+// below returns the value at a dotted key below a section; it is invalid if there is none.
+func below(v reflect.Value, key string) reflect.Value {
+	for name := range strings.SplitSeq(key, ".") {
+		switch v.Kind() {
+		case reflect.Struct:
+			v = fieldOf(v, name)
+		case reflect.Map:
+			v = v.MapIndex(reflect.ValueOf(name))
+		default:
+			return reflect.Value{}
+		}
+	}
+	return v
 }
 
 // inherited returns a setting that the channel does not have itself.
@@ -83,11 +165,13 @@ func (c Config) inherited(key string) Setting {
 	case "persona":
 		return Setting{Key: key, From: fromDefault}
 	case "model":
-		return c.setting(key, reflect.ValueOf(c.Agents.Response.Model), "agents.response.model")
+		s := c.ofWorkspace("agents.response.model", "agents.response.model", c.Agents.Response.Model)
+		s.Key = key
+		return s
 	case "tools":
 		return c.setting(key, reflect.ValueOf(c.Tools.Enabled), "tools.enabled")
 	case "time_zone":
-		return c.setting(key, reflect.ValueOf(c.TimeZone), "time_zone")
+		return c.ofWorkspace(key, key, c.TimeZone)
 	}
 	return c.setting(key, fieldOf(reflect.ValueOf(c.Response), key), "response."+key)
 }
@@ -95,8 +179,8 @@ func (c Config) inherited(key string) Setting {
 // setting returns a setting with its place in the file, if the dotted key from has a value there.
 func (c Config) setting(key string, value reflect.Value, from string) Setting {
 	s := Setting{Key: key, Value: fmt.Sprint(value), From: fromDefault}
-	if names, ok := value.Interface().([]string); ok {
-		s.Value = "[" + strings.Join(names, ", ") + "]"
+	if value.Kind() == reflect.Slice {
+		s.Value = strings.ReplaceAll(s.Value, " ", ", ") // names without spaces
 	}
 	if line := c.File.lines[from]; line > 0 {
 		s.From, s.Line, s.Variables = from, line, c.File.variables[from]

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -16,12 +17,33 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 	slack := func(more string) string {
 		return "slack: {bot_token: xoxb-token, signing_secret: signing-secret, " + more + "}"
 	}
+	client := func(text string) string {
+		for _, section := range []string{
+			"slack: {client_id: '1.2', client_secret: x, signing_secret: x}", "server: {public_url: 'https://myao.example.com'}",
+			"encryption: {active_key: a, keys: {a: " + base64.StdEncoding.EncodeToString(make([]byte, 32)) + "}}",
+		} {
+			if name, _, _ := strings.Cut(section, ":"); !strings.HasPrefix(text, name+":") && !strings.Contains(text, "\n"+name+":") {
+				text += "\n" + section
+			}
+		}
+		return strings.TrimPrefix(text, "\n")
+	}
 	agent := func(more string) string {
 		return "agents: {response: {" + more + "}, judgment: {provider: demo}, memory: {provider: demo}}"
 	}
+	workspace := func(more string) string { return "workspaces: {T0000001: {" + more + "}}" }
 	for _, tc := range []struct{ name, text, want string }{
-		{"bot token missing", "slack: {signing_secret: x}", `slack.bot_token: is required: the app's bot token, xoxb-…`},
-		{"bot token empty", "slack: {signing_secret: x, bot_token: '${EMPTY}'}", `slack.bot_token = (from EMPTY): is required: the app's bot token, xoxb-…`},
+		{"bot token missing", "slack: {signing_secret: x}", `slack.bot_token: is required: the app's bot token, xoxb-…; or slack.client_id, by which workspaces install the app`},
+		{"bot token empty", "slack: {signing_secret: x, bot_token: '${EMPTY}'}", `slack.bot_token = (from EMPTY): is required: the app's bot token, xoxb-…; or slack.client_id, by which workspaces install the app`},
+		{"client without a secret", client("slack: {client_id: '1.2', signing_secret: x}"), `slack.client_secret: is required with slack.client_id: the app's client secret`},
+		{"secret without a client", slack("client_secret: x"), `slack.client_secret: has no effect without slack.client_id`},
+		{"client without a signing secret", client("slack: {client_id: '1.2', client_secret: x}"), `slack.signing_secret: is required unless slack.app_token chooses Socket Mode`},
+		{"client without a key", client("encryption: {keys: {}}"), `encryption.active_key: is required with slack.client_id: the tokens of workspaces are stored encrypted`},
+		{"client in the open", client("server: {public_url: 'http://myao.example.com'}"), `server.public_url = "http://myao.example.com": must be an https:// address without a query, such as https://myao.example.com; http:// is for localhost alone`},
+		{"client at no address", client("server: {address: ':0'}"), `server.public_url: is required with slack.client_id: the https:// address where Slack and people reach the starter`},
+		{"public address with a query", "server: {public_url: 'https://myao.example.com/?'}", `server.public_url = "https://myao.example.com/?": must be an https:// address without a query, such as https://myao.example.com; http:// is for localhost alone`},
+		{"workspace that is none", slack("allowed_workspaces: [acme]"), `slack.allowed_workspaces[0] = "acme": must be the id of a workspace, T…, or of an organisation, E…, or * alone for any`},
+		{"any workspace, and one", client("slack: {client_id: '1.2', client_secret: x, signing_secret: x, allowed_workspaces: ['*', T0000001]}"), `slack.allowed_workspaces: must be ["*"] alone, or ids of workspaces and organisations`},
 		{"signing secret missing", "slack: {bot_token: x}", `slack.signing_secret: is required unless slack.app_token chooses Socket Mode`},
 		{"signing secret of digits", "slack: {bot_token: x, signing_secret: 123456789012}", `slack.signing_secret = (hidden): must be text; put it in quotes`},
 		{"encryption key of digits", "encryption: {keys: {a: 123456789012}}", `encryption.keys.a = (hidden): must be text; put it in quotes`},
@@ -204,6 +226,28 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 		{"channel with dots and brackets", "channels: {'a.[b].c': {jitter_ratio: x}}", `channels.a.[b].c.jitter_ratio = "x": must be a number`},
 		{"channels as list", "channels: [general]", `channels = (a list): must be a mapping of keys to values`},
 
+		{"workspace by name", "workspaces: {acme: {mode: off}}", `workspaces.acme: must be the id of a workspace, T…, or of an organisation, E…`},
+		{"workspace as text", "workspaces: {T0000001: off}", `workspaces.T0000001 = (hidden): must be a mapping of keys to values`},
+		{"unknown key of a workspace", workspace("min_wait: 1"), `workspaces.T0000001.min_wait: is not a known key; did you mean min_wait_seconds?`},
+		{"key of all workspaces alone", workspace("hush_reaction: x"), `workspaces.T0000001.hush_reaction: is not a known key; did you mean slack.hush_reaction?`},
+		{"workspace's mode", workspace("mode: quiet"), `workspaces.T0000001.mode = "quiet": must be one of judge, mention, all, off`},
+		{"workspace's language", workspace("language: fr"), `workspaces.T0000001.language = "fr": must be one of en, ja`},
+		{"workspace's operators", workspace("operators: [ann]"), `workspaces.T0000001.operators[0] = "ann": must be the id of a user, U… or W…`},
+		{"workspace's permissions", workspace("everyone_may: [fly]"), `workspaces.T0000001.everyone_may[0] = "fly": must be one of status, why, snooze, mute, hush, answer_now, notes, forget, approve`},
+		{"workspace's budget", workspace("daily_calls: -1"), `workspaces.T0000001.daily_calls = -1: must be a whole number from 0 to 100000000`},
+		{"workspace's persona as a list", workspace("persona: [a]"), `workspaces.T0000001.persona = (a list): must be a mapping of keys to values`},
+		{"workspace's name", workspace(`persona: {name: "a\nb"}`), `workspaces.T0000001.persona.name = "a\nb": must be one line of 1 to 80 characters`},
+		{"workspace's wait", workspace("min_wait_seconds: 1801"), `workspaces.T0000001.min_wait_seconds = 1801: must be at most response.max_wait_seconds (1800), unless the workspace sets its own max_wait_seconds`},
+		{"workspace's tools", workspace("tools: [desk__find]"), `workspaces.T0000001.tools[0] = "desk__find": must be one of ` + strings.Join(chat.ToolNames(), ", ") + `, or SERVER__TOOL of one of mcp.servers`},
+		{"workspace's server", workspace("mcp: {servers: {desk: {channels: all}}}"), `workspaces.T0000001.mcp.servers.desk: must have one of url and command`},
+		{"workspace's provider", workspace("agents: {response: {provider: claudia}}"), `workspaces.T0000001.agents.response.provider = "claudia": must be one of gemini, openai, anthropic, demo`},
+		{"workspace's key", workspace("agents: {response: {provider: gemini}}"), `llm.gemini.api_key: is required because an agent uses the provider gemini (demo needs none)`},
+		{"workspace's own key", workspace("agents: {memory: {provider: gemini, base_url: 'https://x'}}"), `workspaces.T0000001.agents.memory.api_key: is required because the agent uses the provider gemini`},
+		{"workspace's model", workspace("agents: {response: {provider: openai, api_key: k}}"), `workspaces.T0000001.agents.response.model: is required because the provider is openai`},
+		{"workspace's fallback", workspace("agents: {response: {fallback: {model: m}}}"), `workspaces.T0000001.agents.response.fallback.provider: is required where the fallback sets anything else`},
+		{"workspace's variable", workspace("agents: {response: {provider: gemini, base_url: 'https://x', api_key: '${WHO}'}}"), `workspaces.T0000001.agents.response.api_key: not set in the environment: WHO`},
+		{"organisation that is not remembered", "workspaces: {E0000001: {remember: nowhere}}", `workspaces.E0000001.remember = "nowhere": must be set for each workspace, T…, of the organisation`},
+
 		{"unknown section", "sever: {}", `sever: is not a known key; did you mean server?`},
 		{"unknown key", "response: {min_wait_second: 1}", `response.min_wait_second: is not a known key; did you mean min_wait_seconds?`},
 		{"key without its unit", "response: {min_wait: 1}", `response.min_wait: is not a known key; did you mean min_wait_seconds?`},
@@ -295,7 +339,7 @@ func over(text string) string {
 		"agents: {response: {provider: demo}, judgment: {provider: demo}, memory: {provider: demo}}",
 	} {
 		name, _, _ := strings.Cut(section, ":")
-		if !strings.HasPrefix(text, name+":") {
+		if !strings.HasPrefix(text, name+":") && !strings.Contains(text, "\n"+name+":") {
 			text += "\n" + section
 		}
 	}
@@ -380,6 +424,8 @@ func TestNoFaultShowsASecret(t *testing.T) {
 		"llm: {gemini: " + secret + "}",
 		"llm: {openai: " + secret + "}",
 		"encryption: " + secret,
+		"slack: {client_secret: " + secret + "}\nlanguage: x" + secret,
+		"workspaces: {T0000001: {agents: {response: {provider: openai, api_key: " + secret + "}}, language: x" + secret + "}}",
 	} {
 		for _, f := range faultsOf(t, text, e) {
 			if strings.Contains(fmt.Sprintf("%+v %s", f, f), secret[:12]) {
@@ -393,10 +439,12 @@ func TestAPrintedConfigShowsNoSecret(t *testing.T) {
 	const secret = "hunter22hunter22"
 	c := parse(t, over(strings.ReplaceAll(`slack: {bot_token: SECRET, signing_secret: SECRET, app_token: SECRET}
 llm: {gemini: {api_key: SECRET}, openai: {api_key: SECRET}}
+workspaces: {T0000001: {agents: {response: {api_key: SECRET}}, mcp: {servers: {desk: {command: x, env: {A: SECRET}}}}}}
 database: {url: 'postgres://me:SECRET@db/x'}`, "SECRET", secret)), nil)
 	var log strings.Builder
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("start", "slack", c.Slack, "llm", c.LLM, "token", c.Slack.BotToken)
-	for _, printed := range []string{fmt.Sprint(c), fmt.Sprintf("%+v %#v %s %q", c, c, c.Slack.BotToken, c.LLM.OpenAI), log.String()} {
+	one := c.ForWorkspace("T0000001", "")
+	for _, printed := range []string{fmt.Sprint(c, one), fmt.Sprintf("%+v %#v", one, one), fmt.Sprintf("%+v %#v %s %q", c, c, c.Slack.BotToken, c.LLM.OpenAI), log.String()} {
 		if strings.Contains(printed, secret) {
 			t.Errorf("printed: %s", printed)
 		}

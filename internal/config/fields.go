@@ -1,6 +1,7 @@
 package config
 
 import (
+	"iter"
 	"reflect"
 	"slices"
 )
@@ -11,11 +12,22 @@ func keyOf(field reflect.StructField) (key string, ok bool) {
 	return key, key != "-"
 }
 
+// fields yields the fields of a section by their keys. The keys of an embedded section are its own.
+func fields(section reflect.Type) iter.Seq2[string, reflect.StructField] {
+	return func(yield func(string, reflect.StructField) bool) {
+		for _, field := range reflect.VisibleFields(section) {
+			if key, ok := keyOf(field); ok && !yield(key, field) {
+				return
+			}
+		}
+	}
+}
+
 // fieldOf returns the field of a struct by its key; it is invalid if there is none.
 func fieldOf(v reflect.Value, key string) reflect.Value {
-	for field, value := range v.Fields() {
-		if k, ok := keyOf(field); ok && k == key {
-			return value
+	for k, field := range fields(v.Type()) {
+		if k == key {
+			return v.FieldByIndex(field.Index)
 		}
 	}
 	return reflect.Value{}
@@ -23,10 +35,8 @@ func fieldOf(v reflect.Value, key string) reflect.Value {
 
 // keysOf returns the keys of a section in alphabetical order.
 func keysOf(section reflect.Type) (keys []string) {
-	for field := range section.Fields() {
-		if key, ok := keyOf(field); ok {
-			keys = append(keys, key)
-		}
+	for key := range fields(section) {
+		keys = append(keys, key)
 	}
 	slices.Sort(keys)
 	return keys

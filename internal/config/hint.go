@@ -29,10 +29,8 @@ func hint(name string, section reflect.Type) string {
 
 // elsewhere returns the dotted key of the first field with the name below a section, or "".
 func elsewhere(name string, section reflect.Type, at string) string {
-	for field := range section.Fields() {
-		key, ok := keyOf(field)
+	for key, field := range fields(section) {
 		switch path := join(at, key); {
-		case !ok:
 		case key == name:
 			return path
 		case field.Type.Kind() == reflect.Struct:

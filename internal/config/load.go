@@ -46,7 +46,7 @@ func (j Judge) change(c *Config) {
 		a.Fallback = Fallback{}
 	}
 	c.Agents.Response.Provider, c.Agents.Memory.Provider = ProviderDemo, ProviderDemo
-	c.Shadow.Judges = nil
+	c.Shadow.Judges, c.Workspaces = nil, nil
 	if j.Change != nil {
 		j.Change(c)
 	}
@@ -54,8 +54,8 @@ func (j Judge) change(c *Config) {
 
 // unused are the beginnings of the keys that a judge does not use.
 func (j Judge) unused() []string {
-	keys := []string{"slack.bot_token", "slack.signing_secret", "slack.app_token", "server.", "database.",
-		"encryption.", "worker.", "shadow.",
+	keys := []string{"slack.bot_token", "slack.signing_secret", "slack.app_token", "slack.client_",
+		"slack.allowed_workspaces", "server.", "database.", "encryption.", "worker.", "shadow.", "workspaces.",
 		"agents.response.fallback.", "agents.judgment.fallback.", "agents.memory.fallback."}
 	if j.Offline {
 		keys = append(keys, "llm.", "agents.judgment.api_key", "agents.judgment.base_url")
@@ -138,7 +138,7 @@ func parse(data []byte, getenv func(string) (string, bool), judge *Judge, checks
 	}
 	c.File = File{lines: d.lines, variables: f.from}
 	c.normalise()
-	check(f, reflect.ValueOf(c), "")
+	check(f, reflect.ValueOf(c), "", false)
 	c.validate(f)
 	c.normaliseChannels(f)
 	var found []Fault

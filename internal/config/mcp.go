@@ -2,6 +2,7 @@ package config
 
 import (
 	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -38,6 +39,9 @@ type MCPServer struct {
 	External bool `yaml:"external"`
 }
 
+// removed reports whether an entry of a workspace takes the server away there.
+func (s MCPServer) removed() bool { return reflect.ValueOf(s).IsZero() }
+
 // Places are channels: a list, or one of them as a text.
 type Places []string
 
@@ -57,13 +61,15 @@ func (s MCPServer) In(f ChannelFacts) bool {
 
 var mcpName = regexp.MustCompile(`^[a-z0-9]+([-_][a-z0-9]+)*$`)
 
-func (m MCP) validate(f *faults) {
+// validate checks the servers; key is that of the section that has mcp.
+func (m MCP) validate(f *faults, key string) {
 	for name, s := range m.Servers {
-		at := "mcp.servers." + name
+		at := join(key, "mcp.servers."+name)
 		if !mcpName.MatchString(name) || len(name) > 30 {
 			f.add(at, nil, "must have a name of up to 30 lower-case letters and digits, with single - or _ between them")
 		}
 		switch {
+		case key != "" && s.removed():
 		case (s.URL == "") == (s.Command == ""):
 			f.add(at, nil, "must have one of url and command")
 		case s.URL != "":

@@ -1,6 +1,9 @@
 package config
 
-import "cmp"
+import (
+	"cmp"
+	"strings"
+)
 
 // Provider is whose model an agent uses.
 type Provider string
@@ -103,7 +106,12 @@ func (c Config) Access(a Agent) Access {
 // AccessKeys returns the dotted keys of the API key and the address for the agent's model. name is
 // the agent's name.
 func (a Agent) AccessKeys(name string) (apiKey, address string) {
-	shared, own := "llm."+string(a.Provider)+".", "agents."+name+"."
+	return a.accessKeys("agents." + name)
+}
+
+// accessKeys is AccessKeys for an agent at a dotted key.
+func (a Agent) accessKeys(at string) (apiKey, address string) {
+	shared, own := "llm."+string(a.Provider)+".", at+"."
 	switch {
 	case a.BaseURL != "":
 		return own + "api_key", own + "base_url"
@@ -113,30 +121,49 @@ func (a Agent) AccessKeys(name string) (apiKey, address string) {
 	return shared + "api_key", shared + a.Provider.AddressKey()
 }
 
+// agentsKey is the key of the agents: of all, or of the workspace that was resolved.
+func (c Config) agentsKey() string {
+	if len(c.workspaces) > 0 {
+		return "workspaces." + c.workspaces[0] + ".agents."
+	}
+	return "agents."
+}
+
 // validateAgents checks that each agent, and each judge of shadow, has a model and, if its server needs
-// one, a key.
+// one, a key. Of a workspace it checks the agents that it sets.
 func (c Config) validateAgents(f *faults) {
+	set := c.Agents.firsts()
+	if len(c.workspaces) > 0 {
+		set = c.Workspaces[c.workspaces[0]].Agents.firsts()
+	}
 	for name, a := range c.Agents.All() {
-		c.validateAgent(f, "agents."+name, name, a)
+		if set[strings.TrimSuffix(name, fallbackKey)] == (Agent{}) {
+			continue
+		}
+		at := c.agentsKey() + name
+		c.validateAgent(f, at, at, a)
 		if a.Fallback != (Fallback{}) && a.Fallback.Provider == "" {
-			f.add("agents."+name+fallbackKey+".provider", nil, "is required where the fallback sets anything else")
+			f.add(at+fallbackKey+".provider", nil, "is required where the fallback sets anything else")
 		}
 	}
+	if set["judgment"] == (Agent{}) {
+		return
+	}
 	for i, j := range c.Shadow.Judges {
-		c.validateAgent(f, c.Shadow.Key(i), "judgment", c.ShadowAgent(j))
+		c.validateAgent(f, c.Shadow.Key(i), c.agentsKey()+"judgment", c.ShadowAgent(j))
 	}
 }
 
-// validateAgent checks what key has. name is the agent whose own access counts.
-func (c Config) validateAgent(f *faults, at, name string, a Agent) {
-	p, access := a.Provider.lookup(), c.Access(a)
+// validateAgent checks the agent at a dotted key; access is that of the agent whose own access counts.
+func (c Config) validateAgent(f *faults, at, access string, a Agent) {
+	p, has := a.Provider.lookup(), c.Access(a)
 	if a.Model == "" && !p.anyModel {
 		f.add(at+".model", nil, "is required because the provider is %s", p.name)
 	}
-	if p.access == nil || access.APIKey != "" || p.keyless && access.BaseURL != "" {
+	if p.access == nil || has.APIKey != "" || p.keyless && has.BaseURL != "" {
 		return
 	}
-	switch key, address := a.AccessKeys(name); {
+	switch key, address := a.accessKeys(access); {
 	case a.BaseURL != "":
 		f.add(key, nil, "is required because the agent uses the provider %s", p.name)
 	case p.keyless:
@@ -155,22 +182,25 @@ func (c Config) unusedAccess() map[string]bool {
 			unused["llm."+string(p.name)+".api_key"], unused["llm."+string(p.name)+"."+p.address] = true, true
 		}
 	}
-	for _, j := range c.Shadow.Judges {
-		if a := c.ShadowAgent(j); a.Provider.Networked() {
-			apiKey, address := a.AccessKeys("judgment")
+	for _, c := range c.variants() {
+		for _, j := range c.Shadow.Judges {
+			if a := c.ShadowAgent(j); a.Provider.Networked() {
+				apiKey, address := a.accessKeys(c.agentsKey() + "judgment")
+				delete(unused, apiKey)
+				delete(unused, address)
+			}
+		}
+		for name, a := range c.Agents.All() {
+			at := c.agentsKey() + name
+			a.Provider = cmp.Or(a.Provider, ProviderGemini)
+			if !a.Provider.Networked() {
+				unused[at+".api_key"], unused[at+".base_url"] = true, true
+				continue
+			}
+			apiKey, address := a.accessKeys(at)
 			delete(unused, apiKey)
 			delete(unused, address)
 		}
-	}
-	for name, a := range c.Agents.All() {
-		a.Provider = cmp.Or(a.Provider, ProviderGemini)
-		if !a.Provider.Networked() {
-			unused["agents."+name+".api_key"], unused["agents."+name+".base_url"] = true, true
-			continue
-		}
-		apiKey, address := a.AccessKeys(name)
-		delete(unused, apiKey)
-		delete(unused, address)
 	}
 	return unused
 }

@@ -11,6 +11,8 @@ type Retention struct {
 	MessagesDays int `yaml:"messages_days"`
 	// MemoryVersionsDays is how long replaced versions of memories are kept.
 	MemoryVersionsDays int `yaml:"memory_versions_days"`
+	// UninstalledDays is how long everything of a workspace is kept that has uninstalled the app.
+	UninstalledDays int `yaml:"uninstalled_days"`
 }
 
 // LedgerSince returns the time from which on the ledger is complete; the zero time if it is never
@@ -24,6 +26,10 @@ func (r Retention) MessagesSince(now time.Time) time.Time { return cutoff(now, r
 func (r Retention) MemoryVersionsSince(now time.Time) time.Time {
 	return cutoff(now, r.MemoryVersionsDays)
 }
+
+// UninstalledBefore returns the time before which a workspace must have uninstalled the app for everything of it to be
+// deleted; the zero time if nothing is.
+func (r Retention) UninstalledBefore(now time.Time) time.Time { return cutoff(now, r.UninstalledDays) }
 
 func cutoff(now time.Time, keptDays int) time.Time {
 	if keptDays == 0 {

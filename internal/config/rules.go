@@ -40,7 +40,9 @@ var rules = map[string]rule{
 	"Slack.ThreadHistoryLimit": whole(1, maxThreadHistory),
 	"Slack.Command": matches(`^/[\p{Ll}\p{Lo}\p{N}_-]{1,31}$`,
 		"must be a slash and up to 31 lower-case letters, digits and any of - _"),
-	"Slack.Operators":    matches(`^[UW][A-Z0-9]+$`, "must be the id of a user, U… or W…"),
+	"Slack.AllowedWorkspaces": matches(`^([TE][A-Z0-9]{2,}|\*)$`,
+		"must be the id of a workspace, T…, or of an organisation, E…, or * alone for any"),
+	"Slack.Operators":    operator,
 	"Slack.EveryoneMay":  everyonesPermissions,
 	"Slack.OutsidersMay": permissions,
 	"Slack.HushReaction": matches(`^[\p{Ll}\p{Lo}\p{M}\p{N}_+'-]{0,100}$`,
@@ -49,6 +51,7 @@ var rules = map[string]rule{
 	"Slack.Feedback":        oneOf(FeedbackAddressed, FeedbackAll, FeedbackOff),
 
 	"Server.Address":   text(address),
+	"Server.PublicURL": optional(publicURL),
 	"Database.URL":     text(databaseURL),
 	"Database.Migrate": oneOf(MigrateAuto, MigrateCheck),
 
@@ -78,7 +81,7 @@ var rules = map[string]rule{
 	"Fallback.Temperature":     number(0, 2),
 
 	"Persona.Name":        text(personaName),
-	"Config.Language":     oneOf(chat.English, chat.Japanese),
+	"Config.Language":     language,
 	"Config.TimeZone":     text(timeZone),
 	"Config.TemplatesDir": optional(directory),
 
@@ -92,8 +95,8 @@ var rules = map[string]rule{
 	"Response.SecondLook":           oneOf(SecondLookOff, SecondLookWaited, SecondLookAlways),
 	"Response.DailyCalls":           whole(0, 1_000_000),
 	"Response.DailyTokens":          whole(0, 1_000_000_000),
-	"Response.WorkspaceDailyCalls":  whole(0, 100_000_000),
-	"Response.WorkspaceDailyTokens": whole(0, 1_000_000_000_000),
+	"Response.WorkspaceDailyCalls":  workspaceCalls,
+	"Response.WorkspaceDailyTokens": workspaceTokens,
 	"Response.QuietHours":           text(quietHours),
 	"Response.ChannelMessagesLimit": whole(1, 1000),
 	"Response.ActiveChannelDays":    whole(1, maxDays),
@@ -105,6 +108,13 @@ var rules = map[string]rule{
 	"Channel.Remember": oneOf(RememberEverywhere, RememberHere, RememberNowhere),
 	"Channel.Model":    text(line),
 	"Channel.TimeZone": text(timeZone),
+
+	"Workspace.Language":    language,
+	"Workspace.EveryoneMay": everyonesPermissions,
+	"Workspace.Operators":   operator,
+	"Workspace.DailyCalls":  workspaceCalls,
+	"Workspace.DailyTokens": workspaceTokens,
+	"WorkspacePersona.Name": text(personaName),
 
 	"Tools.Enabled":          oneOf(chat.ToolNames()...),
 	"Tools.MaxRounds":        whole(1, 50),
@@ -136,27 +146,29 @@ var rules = map[string]rule{
 	"Retention.LedgerDays":         daysOrForever(minKeptDays),
 	"Retention.MessagesDays":       daysOrForever(minKeptDays),
 	"Retention.MemoryVersionsDays": daysOrForever(1),
+	"Retention.UninstalledDays":    daysOrForever(1),
 }
 
-// check applies the rules to the values of a section; key is the section's key.
-func check(f *faults, section reflect.Value, key string) {
-	for field, v := range section.Fields() {
-		name, ok := keyOf(field)
-		inherits := section.Type() == reflect.TypeFor[Channel]() && v.IsZero()
-		if !ok || inherits {
+// check applies the rules to the values of a section; key is the section's key. With inherits set, zero values stand
+// for others.
+func check(f *faults, section reflect.Value, key string, inherits bool) {
+	inherits = inherits || slices.Contains(overriding[:2], section.Type())
+	for name, field := range fields(section.Type()) {
+		v := section.FieldByIndex(field.Index)
+		if inherits && v.IsZero() {
 			continue
 		}
 		at, rule := join(key, name), ruleOf(section.Type(), field)
 		switch v = reflect.Indirect(v); {
 		case v.Kind() == reflect.Struct:
-			check(f, v, at)
+			check(f, v, at, inherits)
 		case v.Kind() == reflect.Map && v.Type().Elem().Kind() == reflect.Struct:
 			for item, v := range v.Seq2() {
-				check(f, v, join(at, item.String()))
+				check(f, v, join(at, item.String()), inherits)
 			}
 		case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct:
 			for i, v := range v.Seq2() {
-				check(f, v, fmt.Sprintf("%s[%d]", at, i.Int()))
+				check(f, v, fmt.Sprintf("%s[%d]", at, i.Int()), inherits)
 			}
 		case rule.check == nil || !v.IsValid():
 		case v.Kind() == reflect.Slice:
@@ -169,11 +181,15 @@ func check(f *faults, section reflect.Value, key string) {
 	}
 }
 
+// overriding are the sections whose fields have the rules of the next one, unless they have their own.
+var overriding = []reflect.Type{reflect.TypeFor[Workspace](), reflect.TypeFor[Channel](), reflect.TypeFor[Response]()}
+
 func ruleOf(section reflect.Type, field reflect.StructField) rule {
-	if own, ok := rules[section.Name()+"."+field.Name]; ok || section != reflect.TypeFor[Channel]() {
-		return own
+	own, ok := rules[section.Name()+"."+field.Name]
+	if next := slices.Index(overriding, section) + 1; !ok && next > 0 && next < len(overriding) {
+		return ruleOf(overriding[next], field)
 	}
-	return rules["Response."+field.Name]
+	return own
 }
 
 // A rule says what the value of a key must be.
@@ -224,6 +240,14 @@ func oneOf[T ~string](allowed ...T) rule {
 }
 
 var permissions = oneOf(MayStatus, MayWhy, MaySnooze, MayMute, MayHush, MayAnswerNow, MayNotes, MayForget)
+
+// The rules that a workspace's keys share with those of all.
+var (
+	operator        = matches(`^[UW][A-Z0-9]+$`, "must be the id of a user, U… or W…")
+	language        = oneOf(chat.English, chat.Japanese)
+	workspaceCalls  = whole(0, 100_000_000)
+	workspaceTokens = whole(0, 1_000_000_000_000)
+)
 
 // everyonesPermissions are permissions and what no outsider may have.
 var everyonesPermissions = oneOf(MayStatus, MayWhy, MaySnooze, MayMute, MayHush, MayAnswerNow, MayNotes, MayForget,
@@ -302,6 +326,22 @@ func webURL(f *faults, key, v string) {
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
 		f.add(key, redactURL(v), "must be an http:// or https:// address")
 	}
+}
+
+func publicURL(f *faults, key, v string) {
+	u, err := url.Parse(v)
+	if err == nil && u.Hostname() != "" && u.User == nil && !strings.ContainsAny(v, "?#") &&
+		(u.Scheme == "https" || u.Scheme == "http" && local(u.Hostname())) {
+		return
+	}
+	f.add(key, redactURL(v), "must be an https:// address without a query, such as https://myao.example.com; http:// is "+
+		"for localhost alone")
+}
+
+// local reports whether a host is this machine.
+func local(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 func network(f *faults, key, v string) {

@@ -68,6 +68,9 @@ func TestSchema(t *testing.T) {
 		{"channels:\n  general:\n    min_wait_seconds: 10\n    mode: all\n    tools: [desk__find]", true},
 		{"mcp:\n  servers:\n    desk:\n      command: desk\n      channels: all\n      env: {A: b}", true},
 		{"retention:\n  messages_days: 0", true},
+		{"workspaces:\n  T1:\n    mode: off\n    persona: Be brief.\n    daily_calls: 1\n    agents: {response: {provider: '', max_output_tokens: 0}}", true},
+		{"workspaces:\n  T1:\n    persona: {name: mio}\n    agents: {response: {provider: claudia}}", false},
+		{"workspaces:\n  T1:\n    hush_reaction: x", false},
 		{"retention:\n  messages_days: 3", false},
 		{"channels:\n  general:\n    mode: sometimes", false},
 		{"response:\n  min_wait: 10", false},
@@ -122,12 +125,17 @@ func schemaOf(rt reflect.Type, r rule, key string, comments map[string]string) m
 	switch rt.Kind() {
 	case reflect.Struct:
 		properties := map[string]any{}
-		for field := range rt.Fields() {
-			if name, ok := keyOf(field); ok {
-				properties[name] = schemaOf(field.Type, ruleOf(rt, field), join(key, name), comments)
+		for name, field := range fields(rt) {
+			r := ruleOf(rt, field)
+			if rt == reflect.TypeFor[Agent]() && strings.HasPrefix(key, "workspaces.") {
+				r = unlessEmpty(r) // it inherits
 			}
+			properties[name] = schemaOf(field.Type, r, join(key, name), comments)
 		}
 		schema["type"], schema["additionalProperties"], schema["properties"] = []string{"object", "null"}, false, properties
+		if rt == reflect.TypeFor[WorkspacePersona]() {
+			schema["type"] = []string{"object", "string", "null"}
+		}
 	case reflect.Map:
 		schema["type"] = []string{"object", "null"}
 		schema["additionalProperties"] = schemaOf(rt.Elem(), r, join(key, "*"), comments)

@@ -27,7 +27,7 @@ func (s Secret) GoString() string { return s.String() }
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Secrets returns every secret of the configuration: all values of type Secret, and the
-// passwords in addresses, both encoded and decoded.
+// passwords in addresses, both encoded and decoded. Those of all workspaces are among them.
 func (c Config) Secrets() []string {
 	var all []string
 	var walk func(v reflect.Value)
@@ -59,7 +59,7 @@ func (c Config) Secrets() []string {
 			}
 		}
 	}
-	walk(reflect.ValueOf(c))
+	walk(reflect.ValueOf(c.Global()))
 	return all
 }
 
@@ -89,8 +89,8 @@ func isSecret(t reflect.Type) bool {
 // be printed. Somebody may have put a secret in the place of its section.
 func holdsSecret(t reflect.Type) bool {
 	if t.Kind() == reflect.Struct {
-		for field := range t.Fields() {
-			if _, ok := keyOf(field); ok && holdsSecret(field.Type) {
+		for _, field := range fields(t) {
+			if holdsSecret(field.Type) {
 				return true
 			}
 		}

@@ -2,10 +2,15 @@ package config
 
 import "slices"
 
-// Slack is the access to the workspace, and what its users may do with the bot.
+// Slack is the access to the workspaces, and what their users may do with the bot.
 type Slack struct {
-	// BotToken is the app's bot token (xoxb-…).
+	// BotToken is the app's bot token (xoxb-…) of one workspace. It is required unless ClientID is set.
 	BotToken Secret `yaml:"bot_token"`
+	// ClientID and ClientSecret let workspaces install the app: the OAuth client is the app's.
+	ClientID     string `yaml:"client_id"`
+	ClientSecret Secret `yaml:"client_secret"`
+	// AllowedWorkspaces are the ids of the workspaces and organisations that may install it, or AnyWorkspace alone.
+	AllowedWorkspaces []string `yaml:"allowed_workspaces"`
 	// SigningSecret verifies Slack's requests. It is required unless AppToken is set.
 	SigningSecret Secret `yaml:"signing_secret"`
 	// AppToken (xapp-…) chooses Socket Mode instead of HTTP requests from Slack.
@@ -92,6 +97,19 @@ func (s Slack) IsOperator(user string) bool { return slices.Contains(s.Operators
 
 // TrustOrg reports whether people of other workspaces of the organisation count as colleagues.
 func (s Slack) TrustOrg() bool { return s.OtherWorkspaces == Internal }
+
+// AnyWorkspace stands for every workspace in Slack.AllowedWorkspaces.
+const AnyWorkspace = "*"
+
+// Installable reports whether workspaces install the app.
+func (s Slack) Installable() bool { return s.ClientID != "" }
+
+// MayInstall reports whether AllowedWorkspaces has a workspace or its organisation. Either id may be empty.
+func (s Slack) MayInstall(team, organisation string) bool {
+	return slices.ContainsFunc(s.AllowedWorkspaces, func(id string) bool {
+		return id == AnyWorkspace || id != "" && (id == team || id == organisation)
+	})
+}
 
 // SocketMode reports whether events come through Slack's Socket Mode.
 func (s Slack) SocketMode() bool { return s.AppToken != "" }

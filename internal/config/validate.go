@@ -3,12 +3,9 @@ package config
 import (
 	"cmp"
 	"encoding/base64"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
-
-	"myao/internal/chat"
 )
 
 const (
@@ -22,6 +19,7 @@ func (c *Config) normalise() {
 		c.Slack.APIURL += "/"
 	}
 	c.Slack.HushReaction = strings.Trim(c.Slack.HushReaction, ":")
+	c.Server.PublicURL = strings.TrimRight(c.Server.PublicURL, "/")
 }
 
 // normaliseChannels gives the keys of the channels their normal form.
@@ -46,9 +44,7 @@ func (c *Config) normaliseChannels(f *faults) {
 
 // validate checks that required values are set, and what values require of each other.
 func (c *Config) validate(f *faults) {
-	if c.Slack.BotToken == "" {
-		f.add("slack.bot_token", nil, "is required: the app's bot token, xoxb-…")
-	}
+	c.validateInstallation(f)
 	if c.Slack.SigningSecret == "" && !c.Slack.SocketMode() {
 		f.add("slack.signing_secret", nil, "is required unless slack.app_token chooses Socket Mode")
 	}
@@ -61,22 +57,45 @@ func (c *Config) validate(f *faults) {
 		f.add("llm.prices.", nil, "must name a model")
 	}
 	c.Response.validate(f)
-	c.MCP.validate(f)
+	c.MCP.validate(f, "")
 	c.Shadow.validate(f)
 	for key, own := range c.Channels {
-		own.validate("channels."+key, c.Response, f)
-		for i, name := range own.Tools {
-			if !slices.Contains(chat.ToolNames(), name) && !c.MCP.toolOfServer(name) {
-				f.add(fmt.Sprintf("channels.%s.tools[%d]", key, i), name,
-					"must be one of %s, or SERVER%sTOOL of one of mcp.servers", strings.Join(chat.ToolNames(), ", "),
-					chat.ServerSeparator)
-			}
-		}
+		own.validate("channels."+key, "channel", c.Response, f)
+		c.validateTools("channels."+key, own.Tools, f)
 	}
+	c.validateWorkspaces(f)
 	// Catch-up would store deleted messages again, and memory would lack them.
 	if kept, threads := c.Retention.MessagesDays, c.Response.ThreadMemoryDays; kept != 0 && kept <= threads {
 		f.add("retention.messages_days", kept,
 			"must be more than response.thread_memory_days, which is %d, or 0 for ever", threads)
+	}
+}
+
+// validateInstallation checks that there is a workspace, or that workspaces can install the app.
+func (c Config) validateInstallation(f *faults) {
+	if c.Slack.ClientID == "" {
+		if c.Slack.BotToken == "" {
+			f.add("slack.bot_token", nil, "is required: the app's bot token, xoxb-…; or slack.client_id, by which "+
+				"workspaces install the app")
+		}
+		if c.Slack.ClientSecret != "" {
+			f.add("slack.client_secret", nil, "has no effect without slack.client_id")
+		}
+		return
+	}
+	if c.Slack.ClientSecret == "" {
+		f.add("slack.client_secret", nil, "is required with slack.client_id: the app's client secret")
+	}
+	if c.Server.PublicURL == "" {
+		f.add("server.public_url", nil, "is required with slack.client_id: the https:// address where Slack and people "+
+			"reach the starter")
+	}
+	if c.Encryption.ActiveKey == "" {
+		f.add("encryption.active_key", nil, "is required with slack.client_id: the tokens of workspaces are stored "+
+			"encrypted")
+	}
+	if allowed := c.Slack.AllowedWorkspaces; len(allowed) > 1 && slices.Contains(allowed, AnyWorkspace) {
+		f.add("slack.allowed_workspaces", nil, `must be ["*"] alone, or ids of workspaces and organisations`)
 	}
 }
 
@@ -101,9 +120,9 @@ func (r Response) validate(f *faults) {
 		r.JitterRatio)
 }
 
-// validate checks the channel's own values against each other and against inherited ones. Inherited
-// values are only checked where they are set.
-func (ch Channel) validate(key string, inherited Response, f *faults) {
+// validate checks the own values of a channel, or of a workspace, as kind says, against each other and against
+// inherited ones. Inherited values are only checked where they are set.
+func (ch Channel) validate(key, kind string, inherited Response, f *faults) {
 	minWait, maxWait := orInherited(ch.MinWaitSeconds, inherited.MinWaitSeconds),
 		orInherited(ch.MaxWaitSeconds, inherited.MaxWaitSeconds)
 	switch {
@@ -111,7 +130,7 @@ func (ch Channel) validate(key string, inherited Response, f *faults) {
 		atLeastMinWait(f, key+".max_wait_seconds", maxWait, minWait)
 	case ch.MinWaitSeconds != nil && minWait > maxWait && maxWait >= 0:
 		f.add(key+".min_wait_seconds", minWait,
-			"must be at most response.max_wait_seconds (%d), unless the channel sets its own max_wait_seconds", maxWait)
+			"must be at most response.max_wait_seconds (%d), unless the %s sets its own max_wait_seconds", maxWait, kind)
 	}
 	if !ch.judges() {
 		return // nothing waits for a judgment
@@ -136,8 +155,8 @@ func (ch Channel) validate(key string, inherited Response, f *faults) {
 	if longest, age := longestQuietTime(minWait, maxWait, jitter), inherited.MaxMessageAgeSeconds; age <= longest &&
 		age > 0 {
 		f.add(key+own, value, "must keep the longest quiet time (now %d) below response.max_message_age_seconds "+
-			"(%d), unless the channel sets its own max_message_age_seconds",
-			longest, age)
+			"(%d), unless the %s sets its own max_message_age_seconds",
+			longest, age, kind)
 	}
 }
 

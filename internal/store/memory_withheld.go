@@ -15,30 +15,43 @@ import (
 // Withhold sets the channels whose memories are withheld. Call it before the Store is used.
 func (s *Store) Withhold(w chat.Withheld) {
 	s.withheld, s.withholding = w, ""
-	if len(w.Inside.IDs)+len(w.Inside.Names) > 0 {
-		sum := sha256.Sum256(fmt.Append(nil, w))
-		s.withholding = hex.EncodeToString(sum[:8])
+	if len(w.Inside.IDs)+len(w.Inside.Names)+len(w.InsideTeams) == 0 {
+		return
 	}
+	told := fmt.Appendf(nil, "{%v %v %v}", w.Inside, w.Nowhere, w.IDs) // without teams as ever: another is another memory
+	if len(w.InsideTeams) > 0 {
+		told = fmt.Append(told, w.InsideTeams, w.NowhereTeams, w.Exempt)
+	}
+	sum := sha256.Sum256(told)
+	s.withholding = hex.EncodeToString(sum[:8])
 }
 
 // keptFrom is the condition that a channel c keeps to itself what is said in it, and that the
 // reader in the channel here is elsewhere. With here empty the reader is the workspace itself.
 //
 // Every query that finds messages of one channel for another uses it besides seenFrom.
-func (s *Store) keptFrom(here string) clause.Expr { return anyOf(s.among(s.withheld.Inside, here)) }
+func (s *Store) keptFrom(here string) clause.Expr { return anyOf(s.inside(here)) }
 
 // withheldFrom is the condition that the memories of a channel c are withheld from a reader in the
 // channel here. Those of a channel that is not remembered are withheld inside it, too.
 func (s *Store) withheldFrom(here string) clause.Expr {
-	return anyOf(slices.Concat(s.among(s.withheld.Inside, here), s.among(s.withheld.Nowhere, "")))
+	return anyOf(slices.Concat(s.inside(here), s.nowhere()))
 }
 
 // unremembered is the condition that a channel c is not to be remembered.
-func (s *Store) unremembered() clause.Expr { return anyOf(s.among(s.withheld.Nowhere, "")) }
+func (s *Store) unremembered() clause.Expr { return anyOf(s.nowhere()) }
+
+// inside and nowhere are among for the channels that are withheld.
+func (s *Store) inside(except string) []clause.Expr {
+	return s.among(s.withheld.Inside, s.withheld.InsideTeams, except)
+}
+func (s *Store) nowhere() []clause.Expr {
+	return s.among(s.withheld.Nowhere, s.withheld.NowhereTeams, "")
+}
 
 // among is the conditions, each with an index, of which one holds if a channel c is one of some
-// channels but not except. Ids win over names, as they do for all settings.
-func (s *Store) among(k chat.ChannelKeys, except string) (terms []clause.Expr) {
+// channels, or in one of some teams and not exempt, but not except. Ids win over names, as they do for all settings.
+func (s *Store) among(k chat.ChannelKeys, teams []string, except string) (terms []clause.Expr) {
 	if len(k.IDs) > 0 {
 		terms = append(terms, clause.Expr{SQL: "? AND c.channel_id <> ?", Vars: []any{s.isOneOf("c.channel_id", k.IDs),
 			except}})
@@ -50,6 +63,10 @@ func (s *Store) among(k chat.ChannelKeys, except string) (terms []clause.Expr) {
 		}
 		terms = append(terms, clause.Expr{SQL: "? AND NOT ? AND c.channel_id <> ?",
 			Vars: []any{s.isOneOf("c.name", k.Names), own, except}})
+	}
+	if len(teams) > 0 {
+		terms = append(terms, clause.Expr{SQL: "? AND NOT ? AND c.channel_id <> ?",
+			Vars: []any{s.isOneOf("c.team_id", teams), anyOf(s.among(s.withheld.Exempt, nil, "")), except}})
 	}
 	return terms
 }

@@ -109,6 +109,31 @@ func TestWithheldMemories(t *testing.T) {
 		if other := db.cursor(t, workspace, time.Time{}); other.Count != after.Count || other == after {
 			t.Errorf("once others are withheld: %+v, before %+v", other, after)
 		}
+		// All of a workspace, except for what says otherwise under its id or its name, and nothing of another.
+		db.Withhold(chat.Withheld{
+			IDs: []string{"COWN"}, InsideTeams: []string{team, "TNOWHERE"}, NowhereTeams: []string{"TNOWHERE"},
+			Exempt: chat.ChannelKeys{IDs: []string{"COWN"}, Names: []string{"one", "own"}},
+		})
+		if got := told("CHERE"); got != "C1 CHERE COWN" {
+			t.Errorf("in CHERE, with all withheld: %s", got)
+		}
+		if got, want := changed(), "[thread CHERE/"+at(2)+" thread CNOT/"+at(6)+" channel CHERE channel CNOT]"; got != want {
+			t.Errorf("with all withheld, but to be remembered: %s, want %s", got, want)
+		}
+		db.Withhold(chat.Withheld{InsideTeams: []string{team}, NowhereTeams: []string{team}, Exempt: chat.ChannelKeys{Names: []string{"here", "own"}}, IDs: []string{"COWN"}})
+		if got := told("CNOT"); got != "CNAMED" {
+			t.Errorf("in CNOT, with all nowhere: %s", got)
+		}
+		if got := changed(); got != "[]" {
+			t.Errorf("with all nowhere, to be remembered: %s", got)
+		}
+		if all := db.cursor(t, workspace, time.Time{}); all.Revision == before.Revision {
+			t.Errorf("with all nowhere: %+v, before %+v", all, before)
+		}
+		db.Withhold(chat.Withheld{InsideTeams: []string{"TOTHER"}, NowhereTeams: []string{"TOTHER"}})
+		if got := told("C1"); got != "C1 CHERE CNAMED CNOT COWN" {
+			t.Errorf("in C1, with another workspace's withheld: %s", got)
+		}
 		db.Withhold(chat.Withheld{})
 		if again := db.cursor(t, workspace, time.Time{}); again != before {
 			t.Errorf("once none is withheld: %+v, at first %+v", again, before)
