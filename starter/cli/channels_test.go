@@ -133,6 +133,53 @@ channels:
 	}
 }
 
+// In one of several workspaces, with settings of its own.
+func TestChannelsOfAWorkspace(t *testing.T) {
+	t.Parallel()
+	url := startertest.SQLite(t)
+	config := filepath.Join(t.TempDir(), "myao.yaml")
+	if err := os.WriteFile(config, fmt.Appendf(nil, `slack: {client_id: "1.2", client_secret: shh, signing_secret: shh}
+server: {public_url: "https://myao.example.com"}
+encryption: {active_key: a, keys: {a: AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=}}
+database: {url: %q}
+agents: {response: {provider: demo}, judgment: {provider: demo}, memory: {provider: demo}}
+workspaces:
+  T00000002:
+    mode: mention
+    daily_calls: 7
+    operators: [U0ANN]
+`, url), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db := storetest.OpenURL(t, url)
+	for team, name := range map[string]string{"T00000001": "one", "T00000002": "two"} {
+		if err := db.SaveChannel(t.Context(), team, store.Channel{ID: "C00000001", Name: name, Member: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tc := range []struct {
+		args   []string
+		status int
+		want   string
+	}{
+		{nil, 1, `there are several workspaces, such as T00000001 and T00000002: choose one by --team`},
+		{[]string{"--team", "acme"}, 2, `--team "acme": want the id of a workspace, T…`},
+		{[]string{"--team", "T00000001"}, 0, `(?m)^C00000001 +one +public +judge `},
+		{[]string{"--team", "T00000002"}, 0, `(?m)^C00000001 +two +public +mention `},
+		{[]string{"--team", "T00000002"}, 0, `The whole workspace: today 0 of 7 model calls`},
+		{[]string{"--team", "T00000002", "#two"}, 0, `mode +mention +` + config + `:8 workspaces\.T00000002\.mode`},
+		{[]string{"--team", "T00000002", "#two"}, 0, `daily_calls +0 +default`},
+		{[]string{"--team", "T00000002", "#two"}, 0, `SETTING OF T00000002 +VALUE +FROM\n(.+\n)*daily_calls +7 +` + config + `:9 workspaces\.T00000002\.daily_calls`},
+		{[]string{"--team", "T00000001", "#one"}, 0, `(?m)^operators +\[\] +default`},
+		{[]string{"--team", "T00000002", "#two", "--json"}, 0, `"key": "operators",\s+"value": "\[U0ANN\]",\s+"from": "workspaces.T00000002.operators"`},
+	} {
+		out, errs, status := runStarter(t, append([]string{"--config", config, "channels"}, tc.args...)...)
+		if status != tc.status || !regexp.MustCompile(tc.want).MatchString(out+errs) {
+			t.Errorf("%v: status %d, want %s in\n%s%s", tc.args, status, tc.want, out, errs)
+		}
+	}
+}
+
 // cells splits a table into its cells.
 func cells(text string) (rows [][]string) {
 	for line := range strings.Lines(text) {

@@ -18,6 +18,7 @@ import (
 // channelsCommand lists channels, or explains the settings of one.
 type channelsCommand struct {
 	Channel string `arg:"" optional:"" help:"The channel: its id, or its name with or without #. Without it, all channels are listed."`
+	teamFlag
 	output
 }
 
@@ -26,6 +27,7 @@ func (channelsCommand) Help() string {
 	return `Examples:
   starter channels                  the channels that the bot is in or that the configuration names
   starter channels '#general'       every setting of one channel, and the line in the file that sets it
+  starter channels --team T0123456789 support   the same in one of several workspaces
   starter channels --json | jq '.[] | select(.known | not) | .channel'`
 }
 
@@ -54,6 +56,9 @@ type channelReport struct {
 	// File and Settings are set only in the report of a single channel.
 	File     string           `json:"file,omitempty"`
 	Settings []config.Setting `json:"settings,omitempty"`
+	// Team is the workspace, and WorkspaceSettings are its own, where the configuration has some for workspaces.
+	Team              string           `json:"team,omitempty"`
+	WorkspaceSettings []config.Setting `json:"workspace_settings,omitempty"`
 }
 
 func (c *channelsCommand) run(ctx context.Context, p *program) error {
@@ -61,7 +66,7 @@ func (c *channelsCommand) run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	team, err := p.team(ctx, db)
+	team, err := p.choose(ctx, db, c.Team)
 	if err != nil {
 		return err
 	}
@@ -142,6 +147,9 @@ func (r channelReader) one(ctx context.Context, named string) (channelReport, er
 	}
 	report, err := r.report(ctx, c, known)
 	report.File, report.Settings = r.config.File.Path, r.config.Explain(channels.SettingsFacts(c))
+	if report.WorkspaceSettings = r.config.ExplainWorkspace(); report.WorkspaceSettings != nil {
+		report.Team = r.team
+	}
 	return report, err
 }
 
@@ -266,8 +274,19 @@ func (c channelReport) text(w io.Writer, workspace string) error {
 			return err
 		}
 	}
-	rows := [][]string{{"SETTING", "VALUE", "FROM"}}
-	for _, s := range c.Settings {
+	if err := c.settings(w, "SETTING", c.Settings); err != nil || c.Team == "" {
+		return err
+	}
+	if _, err := fmt.Fprintln(w); err != nil {
+		return err
+	}
+	return c.settings(w, "SETTING OF "+timeline.Plain(c.Team), c.WorkspaceSettings)
+}
+
+// settings writes a table of settings.
+func (c channelReport) settings(w io.Writer, title string, settings []config.Setting) error {
+	rows := [][]string{{title, "VALUE", "FROM"}}
+	for _, s := range settings {
 		from := s.From
 		if s.Line > 0 {
 			from = fmt.Sprintf("%s:%d %s", c.File, s.Line, s.From)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,20 +81,56 @@ func (p *program) conversation(
 	return db, where, conversationName(where, known[scope.Channel].Name), err
 }
 
-// team returns the id of the workspace. Slack is asked only if the database does not know exactly one.
+// teamFlag chooses a workspace.
+type teamFlag struct {
+	Team string `placeholder:"ID" help:"The id of the workspace, T…. Needed only where there are several."`
+}
+
+// Validate implements kong's Validate.
+func (t teamFlag) Validate() error {
+	if t.Team != "" && !teamID.MatchString(t.Team) {
+		return fmt.Errorf("--team %q: want the id of a workspace, T…", t.Team)
+	}
+	return nil
+}
+
+// teamID matches the ids that Slack gives to workspaces.
+var teamID = regexp.MustCompile(`^T[A-Z0-9]+$`)
+
+// team is choose without a choice.
 func (p *program) team(ctx context.Context, db *store.Store) (string, error) {
-	teams, err := db.Teams(ctx)
-	if err != nil {
-		return "", err
+	return p.choose(ctx, db, "")
+}
+
+// choose returns the id of the workspace, which may be named, and resolves the configuration for it. Slack is asked
+// only if the database does not know exactly one, or if the organisation matters.
+func (p *program) choose(ctx context.Context, db *store.Store, team string) (string, error) {
+	if team == "" {
+		teams, err := db.Teams(ctx)
+		switch {
+		case err != nil:
+			return "", err
+		case len(teams) == 1:
+			team = teams[0]
+		case p.Config.Slack.BotToken == "" && len(teams) > 1:
+			return "", fmt.Errorf("there are several workspaces, such as %s: choose one by --team",
+				strings.Join(teams, " and "))
+		case p.Config.Slack.BotToken == "":
+			return "", errors.New("no workspace is known yet: the app must be installed in one")
+		}
 	}
-	if len(teams) == 1 {
-		return teams[0], nil
+	organisation := ""
+	if p.Config.Slack.BotToken != "" && (team == "" || p.Config.HasOrganisations()) {
+		own, err := p.slack().Identity(ctx)
+		if err != nil {
+			return "", fmt.Errorf("ask Slack which workspace this is: %w", err)
+		}
+		if team = cmp.Or(team, own.TeamID); team == own.TeamID {
+			organisation = cmp.Or(own.OrgID, own.Enterprise)
+		}
 	}
-	own, err := p.slack().Identity(ctx)
-	if err != nil {
-		return "", fmt.Errorf("ask Slack which workspace this is: %w", err)
-	}
-	return own.TeamID, nil
+	p.Config = p.Config.ForWorkspace(team, organisation)
+	return team, nil
 }
 
 // scopeIn is scope for a channel or a thread of a given workspace.
