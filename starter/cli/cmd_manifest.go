@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,7 @@ import (
 
 // manifestCommand prints the manifest of the Slack app for the configuration.
 type manifestCommand struct {
-	URL    string `name:"url" placeholder:"URL" help:"The public https:// address of the starter, such as https://myao.example.com. Not needed in Socket Mode."`
+	URL    string `name:"url" placeholder:"URL" help:"The public https:// address of the starter, such as https://myao.example.com. Not needed in Socket Mode, or with server.public_url."`
 	Agent  bool   `help:"Make the app an agent (agent_view): Slack shows the direct message with it in its own pane, with suggestions of what to ask."`
 	Format string `enum:"yaml,json" default:"yaml" placeholder:"FORMAT" help:"yaml, with comments, or json (${default})."`
 }
@@ -39,11 +40,12 @@ func (c *manifestCommand) Validate() error {
 }
 
 func (c *manifestCommand) run(_ context.Context, p *program) error {
-	if c.URL == "" && !p.Config.Slack.SocketMode() {
+	base := cmp.Or(c.URL, p.Config.Server.PublicURL)
+	if base == "" && !p.Config.Slack.SocketMode() {
 		return errors.New("--url is missing: want the public https:// address of the starter. Only Socket Mode " +
 			"(slack.app_token) needs none")
 	}
-	m, err := manifest.New(p.Config, c.URL)
+	m, err := manifest.New(p.Config, base)
 	if err != nil {
 		return err
 	}

@@ -44,6 +44,7 @@ func TestManifest(t *testing.T) {
 	other := func(c *config.Config) {
 		c.Persona.Name, c.Slack.Command, c.Slack.HushReaction = "ねこ: #1", "/neko", ""
 	}
+	installable := func(c *config.Config) { c.Slack.ClientID, c.Server.PublicURL = "1.2", url }
 	for _, tc := range []struct {
 		file   string
 		change func(*config.Config)
@@ -54,6 +55,7 @@ func TestManifest(t *testing.T) {
 		{"testdata/manifest/socket.yaml", socket, &manifestCommand{Format: "yaml"}},
 		{"testdata/manifest/socket.json", socket, &manifestCommand{URL: url, Format: "json"}},
 		{"testdata/manifest/agent.yaml", nil, &manifestCommand{URL: url, Format: "yaml", Agent: true}},
+		{"testdata/manifest/installable.yaml", installable, &manifestCommand{Format: "yaml"}},
 		{"testdata/manifest/other.yaml", other, &manifestCommand{URL: "https://bots.example.com:8443/neko/", Format: "yaml"}},
 	} {
 		t.Run(filepath.Base(tc.file), func(t *testing.T) {
@@ -133,11 +135,12 @@ func checkManifest(t *testing.T, text []byte) {
 			seen[entry] = true
 		}
 	}
-	// These must be off, and the manifest must say so.
+	// These must be off for an app that only its owner installs, and the manifest must say so.
 	var plain struct {
 		Settings map[string]any `yaml:"settings"`
 	}
-	if err := yaml.Unmarshal(text, &plain); err != nil || plain.Settings["org_deploy_enabled"] != false || plain.Settings["token_rotation_enabled"] != false {
+	installable := len(m.OAuthConfig.RedirectUrls) > 0
+	if err := yaml.Unmarshal(text, &plain); err != nil || plain.Settings["org_deploy_enabled"] != installable || plain.Settings["token_rotation_enabled"] != installable {
 		t.Errorf("%v, %v", plain.Settings, err)
 	}
 }

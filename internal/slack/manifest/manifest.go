@@ -20,6 +20,9 @@ const (
 	CommandsPath     = "/slack/commands"
 )
 
+// OAuthPath is where Slack leads whoever has agreed to install the app.
+const OAuthPath = "/slack/oauth"
+
 // Slack's limits, in characters (github.com/slackapi/manifest-schema).
 const (
 	maxName = 35
@@ -83,6 +86,9 @@ type SlashCommand struct {
 
 // OAuth is the app's permissions.
 type OAuth struct {
+	// RedirectURLs are empty for an app that only its owner installs.
+	RedirectURLs []string `json:"redirect_urls,omitempty" yaml:"redirect_urls,omitempty"`
+
 	Scopes BotScopes `json:"scopes" yaml:"scopes"`
 }
 
@@ -144,13 +150,17 @@ func New(c config.Config, base string) (Manifest, error) {
 			}},
 		},
 		Settings: Settings{
-			Events:        Events{RequestURL: address(EventsPath), BotEvents: events()},
+			Events:        Events{RequestURL: address(EventsPath), BotEvents: events(c)},
 			Interactivity: Interactivity{IsEnabled: true, RequestURL: address(InteractionsPath)},
 			SocketMode:    c.Slack.SocketMode(),
 		},
 		scopes: Scopes(c),
 	}
 	m.OAuth.Scopes.Bot = Names(m.scopes)
+	if c.Slack.Installable() {
+		m.OAuth.RedirectURLs = []string{c.Server.PublicURL + OAuthPath}
+		m.Settings.OrgDeploy, m.Settings.TokenRotation = true, true
+	}
 	return m, nil
 }
 

@@ -60,13 +60,17 @@ func Names(scopes []Scope) []string {
 
 // events returns the events that the app subscribes to. channel_id_changed needs only the scopes
 // for private channels, those about members the scopes that list channels, and
-// user_guest_status_changed that for users. app_home_opened, app_uninstalled and tokens_revoked
-// need none.
-func events() []string {
-	return []string{
+// user_guest_status_changed that for users. app_home_opened, app_uninstalled, tokens_revoked and those about an
+// organisation's grants need none.
+func events(c config.Config) []string {
+	events := []string{
 		"app_mention", "message.channels", "message.groups", "message.im", "message.mpim", "channel_id_changed",
 		"reaction_added", "reaction_removed",
 		"member_joined_channel", "member_left_channel", "user_guest_status_changed", "app_home_opened",
 		"app_uninstalled", "tokens_revoked",
 	}
+	if c.Slack.Installable() {
+		events = append(events, "team_access_granted", "team_access_revoked")
+	}
+	return events
 }

@@ -33,7 +33,14 @@ over an app that there is already, under "App Manifest", and install it again.`
 	} else {
 		note(&root, "The starter's address, over HTTPS.", "settings", "event_subscriptions", "request_url")
 	}
-	note(&root, "The bot token is read from the environment and never renewed.", "settings", "token_rotation_enabled")
+	rotation := "The bot token is read from the environment and never renewed."
+	if m.Settings.TokenRotation {
+		note(&root, "Where Slack leads whoever has installed the app: server.public_url.", "oauth_config", "redirect_urls")
+		note(&root, "An organisation may install the app as a whole, and grant it to its workspaces.", "settings",
+			"org_deploy_enabled")
+		rotation = "Tokens end after twelve hours and are renewed before. Slack does not let this be switched off again."
+	}
+	note(&root, rotation, "settings", "token_rotation_enabled")
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(2)
