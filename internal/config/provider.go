@@ -103,14 +103,9 @@ func (c Config) Access(a Agent) Access {
 	return own
 }
 
-// AccessKeys returns the dotted keys of the API key and the address for the agent's model. name is
-// the agent's name.
-func (a Agent) AccessKeys(name string) (apiKey, address string) {
-	return a.accessKeys("agents." + name)
-}
-
-// accessKeys is AccessKeys for an agent at a dotted key.
-func (a Agent) accessKeys(at string) (apiKey, address string) {
+// AccessKeys returns the dotted keys of the API key and the address for the model of the agent at a dotted key, such as
+// agents.response.
+func (a Agent) AccessKeys(at string) (apiKey, address string) {
 	shared, own := "llm."+string(a.Provider)+".", at+"."
 	switch {
 	case a.BaseURL != "":
@@ -163,7 +158,7 @@ func (c Config) validateAgent(f *faults, at, access string, a Agent) {
 	if p.access == nil || has.APIKey != "" || p.keyless && has.BaseURL != "" {
 		return
 	}
-	switch key, address := a.accessKeys(access); {
+	switch key, address := a.AccessKeys(access); {
 	case a.BaseURL != "":
 		f.add(key, nil, "is required because the agent uses the provider %s", p.name)
 	case p.keyless:
@@ -185,7 +180,7 @@ func (c Config) unusedAccess() map[string]bool {
 	for _, c := range c.variants() {
 		for _, j := range c.Shadow.Judges {
 			if a := c.ShadowAgent(j); a.Provider.Networked() {
-				apiKey, address := a.accessKeys(c.agentsKey() + "judgment")
+				apiKey, address := a.AccessKeys(c.agentsKey() + "judgment")
 				delete(unused, apiKey)
 				delete(unused, address)
 			}
@@ -197,7 +192,7 @@ func (c Config) unusedAccess() map[string]bool {
 				unused[at+".api_key"], unused[at+".base_url"] = true, true
 				continue
 			}
-			apiKey, address := a.accessKeys(at)
+			apiKey, address := a.AccessKeys(at)
 			delete(unused, apiKey)
 			delete(unused, address)
 		}

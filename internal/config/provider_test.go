@@ -45,7 +45,7 @@ func TestAnAgentsOwnAccess(t *testing.T) {
 		if got := c.Access(a); got != tc.want {
 			t.Errorf("%s: got %q at %s", tc.agent, string(got.APIKey), got.BaseURL)
 		}
-		if apiKey, address := a.AccessKeys(tc.agent); apiKey != tc.apiKey || address != tc.address {
+		if apiKey, address := a.AccessKeys("agents." + tc.agent); apiKey != tc.apiKey || address != tc.address {
 			t.Errorf("%s: got the keys %s and %s", tc.agent, apiKey, address)
 		}
 	}
@@ -53,7 +53,7 @@ func TestAnAgentsOwnAccess(t *testing.T) {
 	if got := c.Access(c.Agents.Response); got != (config.Access{APIKey: "google", BaseURL: "https://proxy"}) {
 		t.Errorf("got %+v", got)
 	}
-	if _, address := c.Agents.Response.AccessKeys("response"); address != "llm.gemini.endpoint" {
+	if _, address := c.Agents.Response.AccessKeys("agents.response"); address != "llm.gemini.endpoint" {
 		t.Errorf("the address is under %s", address)
 	}
 	if got := c.Access(c.Agents.Judgment); got != (config.Access{APIKey: "own", BaseURL: "https://other"}) {

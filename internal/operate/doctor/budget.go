@@ -24,11 +24,12 @@ func (e *examination) budget(ctx context.Context) Finding {
 	var most store.Spending
 	for _, team := range teams { // one, unless workspaces share the database
 		var spent store.Spending
-		if spent, err = e.db.SpentByWorkspace(ctx, team, e.Config.StartOfDay(e.Clock())); err != nil {
+		c := e.Config.ForWorkspace(team, "")
+		if spent, err = e.db.SpentByWorkspace(ctx, team, c.StartOfDay(e.Clock())); err != nil {
 			break
 		}
-		if limit.Used(spent.Calls, spent.Tokens) >= limit.Used(most.Calls, most.Tokens) {
-			most = spent
+		if own := c.WorkspaceBudget(); own.Used(spent.Calls, spent.Tokens) >= limit.Used(most.Calls, most.Tokens) {
+			most, limit = spent, own
 		}
 	}
 	if err != nil {

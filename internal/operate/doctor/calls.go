@@ -46,7 +46,7 @@ func (e *examination) callsOf(u use, calls []store.Call) Finding {
 		return ok("")
 	}
 	name, last := string(u.Provider)+" "+u.Model+", for "+strings.Join(u.users, ", "), calls[0]
-	apiKey, _ := u.AccessKeys(u.name)
+	apiKey, _ := u.AccessKeys(u.key)
 	for kind, fix := range map[string]string{"auth": keyFix(apiKey), "quota": quotaFix, "invalid": e.invalidFix(u)} {
 		if last.Error == kind {
 			return fail(fix+"; then restart the workers", "%s: the newest call, %s ago, failed: %s", name,
@@ -72,7 +72,7 @@ func (e *examination) callsOf(u use, calls []store.Call) Finding {
 			"%s: %d of the newest %s failed, most often: %s", name, total, count(len(calls), "call"), often)
 	}
 	if median := took[len(took)/2]; median > slowCall {
-		return warn("see the provider's status page, or take a faster model for agents."+u.name,
+		return warn("see the provider's status page, or take a faster model for "+u.key,
 			"%s: half of the newest %s took more than %s", name, count(len(calls), "call"), median.Round(time.Second))
 	}
 	return ok("")

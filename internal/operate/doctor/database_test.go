@@ -139,6 +139,12 @@ func TestBudget(t *testing.T) {
 		e := &examination{Doctor: Doctor{Config: c, Clock: func() time.Time { return now }}, db: s}
 		expect(t, e.budget(t.Context()), want.status, want.says)
 	}
+	// A workspace's own budget counts for it.
+	calls := 3
+	c := config.Default()
+	c.Workspaces = map[string]config.Workspace{"T1": {DailyCalls: &calls}}
+	e := &examination{Doctor: Doctor{Config: c, Clock: func() time.Time { return now }}, db: s}
+	expect(t, e.budget(t.Context()), Warn, "100 % of its budget")
 }
 
 func TestDatabaseOnAFullDisk(t *testing.T) {

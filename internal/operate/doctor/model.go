@@ -55,11 +55,11 @@ func (e *examination) source() string {
 // use is a model at one server, with its users.
 type use struct {
 	config.Agent
-	// name is that of the agent whose settings these are.
-	name   string
+	// key is that of the agent whose settings these are.
+	key    string
 	access config.Access
-	// users are the agents, NAME.fallback for their fallbacks, channels.NAME for channels, and shadow NAME for
-	// judges of shadow, that use the model.
+	// users are the agents, NAME.fallback for their fallbacks, workspaces.ID.NAME for agents of a workspace,
+	// channels.NAME for channels, and shadow NAME for judges of shadow, that use the model.
 	users []string
 }
 
@@ -67,7 +67,7 @@ type use struct {
 // any name, since it ignores its name.
 func uses(c config.Config) []use {
 	var found []use
-	add := func(name, user string, a config.Agent) {
+	add := func(key, user string, a config.Agent) {
 		access := c.Access(a)
 		a.Fallback = config.Fallback{} // it is a use of its own
 		for i := range found {
@@ -77,25 +77,32 @@ func uses(c config.Config) []use {
 				return
 			}
 		}
-		found = append(found, use{a, name, access, []string{user}})
+		found = append(found, use{a, key, access, []string{user}})
 	}
-	add("response", "response", c.Agents.Response)
-	add("judgment", "judgment", c.Agents.Judgment)
-	add("memory", "memory", c.Agents.Memory)
-	for _, name := range []string{"response" + fallback, "judgment" + fallback, "memory" + fallback} {
-		if second, ok := c.Agents.All()[name]; ok {
-			add(name, name, second)
+	agents := c.Agents.All()
+	names := []string{"response", "judgment", "memory", "response" + fallback, "judgment" + fallback, "memory" + fallback}
+	for _, name := range names {
+		if a, ok := agents[name]; ok {
+			add("agents."+name, name, a)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.Workspaces)) {
+		own := c.ForWorkspace(id, "").Agents.All()
+		for _, name := range names {
+			if a, ok := own[name]; ok && a != agents[name] {
+				add("workspaces."+id+".agents."+name, "workspaces."+id+"."+name, a)
+			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Channels)) {
 		if model := c.Channels[name].Model; model != "" {
 			a := c.Agents.Response
 			a.Model = model
-			add("response", "channels."+name, a)
+			add("agents.response", "channels."+name, a)
 		}
 	}
 	for _, j := range c.Shadow.Judges {
-		add("judgment", "shadow "+j.Name, c.ShadowAgent(j))
+		add("agents.judgment", "shadow "+j.Name, c.ShadowAgent(j))
 	}
 	return found
 }
@@ -119,7 +126,7 @@ func (e *examination) models() []check {
 			c.name += " " + u.Model
 		}
 		if names[c.name] { // at another server, or with another key
-			c.name += " of agents." + u.name
+			c.name += " of " + u.key
 		}
 		names[c.name] = true
 		if e.Ask {
@@ -138,7 +145,7 @@ func (e *examination) model(ctx context.Context, u use) Finding {
 	if !e.Ask {
 		return ok("for %s: its access is configured; --ask tests it", users)
 	}
-	apiKey, address := u.AccessKeys(u.name)
+	apiKey, address := u.AccessKeys(u.key)
 	c := e.Config
 	c.Agents.Response, c.Agents.Judgment, c.Agents.Memory, c.Shadow.Judges = u.Agent, u.Agent, u.Agent, nil
 	opened, closeModels, err := agents.OpenByUse(ctx, c, time.Now, slog.New(slog.DiscardHandler))
@@ -198,8 +205,7 @@ func keyFix(apiKey string) string {
 }
 
 func (e *examination) invalidFix(u use) string {
-	return e.address(u, "make sure that the provider has a model of this name and accepts the settings of agents."+
-		u.name)
+	return e.address(u, "make sure that the provider has a model of this name and accepts the settings of "+u.key)
 }
 
 // maxDelay is the longest delay that the probe's verdict may have, in seconds.
@@ -221,7 +227,7 @@ func probes(u use) []llm.Request {
 		all = append(all, r)
 	}
 	if slices.ContainsFunc(u.users, func(user string) bool {
-		return strings.TrimSuffix(user, fallback) == "response" || strings.HasPrefix(user, "channels.")
+		return role(user) == "response" || strings.HasPrefix(user, "channels.")
 	}) {
 		r := plain
 		r.Prompt = "Call the tool ready, or answer with the single word: ready"
@@ -237,15 +243,24 @@ func probes(u use) []llm.Request {
 
 // judges names what among the users of a model judges; "" for nothing.
 func judges(users []string) string {
-	for _, name := range []string{"judgment", "judgment" + fallback} {
-		if slices.Contains(users, name) {
-			return "agents." + name
+	for _, user := range users {
+		if role(user) == "judgment" {
+			return user[:strings.LastIndex(user, "judgment")] + "agents." + user[strings.LastIndex(user, "judgment"):]
 		}
 	}
 	if slices.ContainsFunc(users, inShadow) {
 		return "shadow.judges"
 	}
 	return ""
+}
+
+// role is the agent that a user of a model is: of all, or of a workspace, itself or its fallback.
+func role(user string) string {
+	user = strings.TrimSuffix(user, fallback)
+	if strings.HasPrefix(user, "workspaces.") {
+		user = user[strings.LastIndexByte(user, '.')+1:]
+	}
+	return user
 }
 
 // fallback is the end of the names of fallbacks.
@@ -260,7 +275,7 @@ func (e *examination) address(u use, fix string) string {
 	if err != nil || u.access.BaseURL == "" {
 		return fix
 	}
-	_, key := u.AccessKeys(u.name)
+	_, key := u.AccessKeys(u.key)
 	return fix + "; and make sure that " + key + " is " + provider.AddressForm
 }
 

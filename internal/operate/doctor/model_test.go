@@ -183,6 +183,23 @@ func TestAModelOfShadow(t *testing.T) {
 	}
 }
 
+// What a workspace has of its own is asked with the workspace's key, and what it shares is asked once.
+func TestAWorkspacesModel(t *testing.T) {
+	t.Parallel()
+	shared, own := llmtest.New(t, llmtest.Script(llmtest.Text("ready"))), llmtest.New(t, llmtest.Script(llmtest.Text("ready")))
+	e := asking(shared.URL+"/v1", config.Agents{Response: networked, Judgment: local, Memory: networked})
+	e.Config.Workspaces = map[string]config.Workspace{"T1": {Agents: config.Agents{Judgment: config.Agent{Provider: config.ProviderOpenAI,
+		Model: "m", APIKey: "key-of-t1", BaseURL: own.URL + "/v1", MaxOutputTokens: 10}}}}
+	findings := runChecks(t.Context(), e.models())
+	if len(findings) != 3 || findings[2].Check != "model openai m of workspaces.T1.agents.judgment" {
+		t.Fatalf("%+v", findings)
+	}
+	expect(t, findings[2], Warn, "use a model for workspaces.T1.agents.judgment that answers in JSON")
+	if asked := own.Calls(); len(asked) != 1 || !asked[0].Judgment() || asked[0].Header.Get("Authorization") != "Bearer key-of-t1" {
+		t.Errorf("asked %+v", asked)
+	}
+}
+
 // A fallback is asked what its agent is asked, with its own key. Without it the bot works all the same.
 func TestAFallback(t *testing.T) {
 	t.Parallel()
