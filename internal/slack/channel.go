@@ -37,7 +37,7 @@ func (c *Client) Channel(ctx context.Context, id string) (Channel, error) {
 		return Channel{}, argument(method, "malformed channel id")
 	}
 	ctx, answer := withAnswer(ctx)
-	if _, err := c.api.GetConversationInfoContext(ctx, &slackapi.GetConversationInfoInput{ChannelID: id}); err != nil {
+	if _, err := c.api().GetConversationInfoContext(ctx, &slackapi.GetConversationInfoInput{ChannelID: id}); err != nil {
 		return Channel{}, c.fail(method, err)
 	}
 	o, ok := answer.object("channel")
@@ -55,7 +55,7 @@ func (c *Client) OpenDirect(ctx context.Context, user string) (string, error) {
 	if !validID(user) {
 		return "", argument(method, "malformed user id")
 	}
-	opened, _, _, err := c.api.OpenConversationContext(ctx, &slackapi.OpenConversationParameters{Users: []string{user}})
+	opened, _, _, err := c.api().OpenConversationContext(ctx, &slackapi.OpenConversationParameters{Users: []string{user}})
 	if err != nil {
 		return "", c.fail(method, err)
 	}
@@ -124,8 +124,8 @@ func (c *Client) listWithoutGroups(ctx context.Context, user, cursor string, typ
 func (c *Client) list(ctx context.Context, user, cursor string, types []string) (ChannelPage, error) {
 	const method = "users.conversations"
 	ctx, answer := withAnswer(ctx)
-	_, next, err := c.api.GetConversationsForUserContext(ctx, &slackapi.GetConversationsForUserParameters{
-		UserID: user, Cursor: cursor, Limit: listPageSize, Types: types,
+	_, next, err := c.api().GetConversationsForUserContext(ctx, &slackapi.GetConversationsForUserParameters{
+		UserID: user, Cursor: cursor, Limit: listPageSize, Types: types, TeamID: c.teamID,
 	})
 	if err != nil {
 		return ChannelPage{}, c.fail(method, err)
@@ -143,9 +143,9 @@ func (c *Client) list(ctx context.Context, user, cursor string, types []string) 
 func (c *Client) VisibleChannels(ctx context.Context, cursor string) (ChannelPage, error) {
 	const method = "conversations.list"
 	ctx, answer := withAnswer(ctx)
-	_, next, err := c.api.GetConversationsContext(ctx, &slackapi.GetConversationsParameters{
+	_, next, err := c.api().GetConversationsContext(ctx, &slackapi.GetConversationsParameters{
 		Cursor: cursor, Limit: listPageSize, ExcludeArchived: true,
-		Types: []string{"public_channel", "private_channel"},
+		Types: []string{"public_channel", "private_channel"}, TeamID: c.teamID,
 	})
 	if err != nil {
 		return ChannelPage{}, c.fail(method, err)

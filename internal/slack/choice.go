@@ -95,7 +95,7 @@ func (c *Client) Update(ctx context.Context, u Update) (existed bool, err error)
 	for _, options := range forms(u.Text, u.Key, u.Choices, u.Feedback, maxUpdate) {
 		var failed bool
 		for try := range triesOfForm {
-			_, _, _, err = c.api.UpdateMessageContext(ctx, u.Channel, u.TS, options...)
+			_, _, _, err = c.api().UpdateMessageContext(ctx, u.Channel, u.TS, options...)
 			err = c.fail(method, err)
 			e, ok := errors.AsType[*Error](err)
 			if failed = ok && e.OfSlack(); !failed || try+1 < triesOfForm && !pause.For(ctx, pauseOfForm) {

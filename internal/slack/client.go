@@ -30,13 +30,20 @@ type Config struct {
 	Metrics *Metrics
 	// Gate keeps calls back while Slack does not take the token; nil: none.
 	Gate Gate
+	// Identity is the bot as an installation knows it. With a UserID in it, nobody asks Slack.
+	Identity Identity
+	// TeamID is the workspace to call for with the token of a whole organisation; empty for a
+	// workspace's own token. Methods that take a team_id get it.
+	TeamID string
 }
 
 // Client calls Slack's Web API. A method makes one HTTP request unless its comment says otherwise,
 // and never retries. All errors are *Error. A Client is safe for concurrent use.
 type Client struct {
-	api      *slackapi.Client
-	token    string
+	// session holds the newest token. options make the slack-go client of the next one.
+	session  atomic.Pointer[session]
+	options  []slackapi.Option
+	teamID   string
 	trustOrg bool
 	// files downloads files, without following redirects. base is the address of the Web API.
 	files   *http.Client
@@ -49,13 +56,21 @@ type Client struct {
 	identity chan Identity
 }
 
+// session makes calls with one token, since slack-go's client never changes its own.
+type session struct {
+	api   *slackapi.Client
+	token string
+	// previous is the token before it. Errors of calls under way may name it.
+	previous string
+}
+
 // New makes a client. It makes no call.
 func New(c Config) *Client {
 	t := newTransport(c.HTTPClient)
 	t.scopes = new(atomic.Pointer[[]string])
 	client := &Client{
-		api:      slackapi.New(c.Token, options(c, t)...),
-		token:    c.Token,
+		options:  options(c, t),
+		teamID:   c.TeamID,
 		trustOrg: c.TrustOrg,
 		files:    newTransport(c.HTTPClient).client,
 		metrics:  c.Metrics,
@@ -65,9 +80,28 @@ func New(c Config) *Client {
 	}
 	client.files.Timeout = max(client.files.Timeout, downloadTimeout)
 	client.base, _ = url.Parse(cmp.Or(c.APIURL, slackapi.APIURL)) // nil: calls fail, too
-	client.identity <- Identity{}
+	client.identity <- c.Identity
+	client.session.Store(client.newSession(c.Token, ""))
 	return client
 }
+
+func (c *Client) newSession(token, previous string) *session {
+	return &session{api: slackapi.New(token, c.options...), token: token, previous: previous}
+}
+
+// Renew makes later calls use another token of the same bot. Calls under way end with the one that
+// they began with. It makes no call.
+func (c *Client) Renew(token string) {
+	for {
+		old := c.session.Load()
+		if old.token == token || c.session.CompareAndSwap(old, c.newSession(token, old.token)) {
+			return
+		}
+	}
+}
+
+// api makes calls with the newest token.
+func (c *Client) api() *slackapi.Client { return c.session.Load().api }
 
 func options(c Config, t transport) []slackapi.Option {
 	base := cmp.Or(c.APIURL, slackapi.APIURL)
@@ -83,12 +117,20 @@ func options(c Config, t transport) []slackapi.Option {
 
 // fail returns the *Error of a call, without the token; nil for nil.
 func (c *Client) fail(method string, err error) error {
+	s := c.session.Load()
+	return Failure(method, err, s.token, s.previous)
+}
+
+// Failure returns the *Error of a call that slack-go made by way of a Doer, without the secrets; nil for nil.
+func Failure(method string, err error, secrets ...string) error {
 	if err == nil {
 		return nil
 	}
 	e := *classify(method, err)
-	if c.token != "" && e.cause != nil && strings.Contains(e.cause.Error(), c.token) {
-		e.cause = errors.New(strings.ReplaceAll(e.cause.Error(), c.token, "[token]"))
+	for _, secret := range secrets {
+		if secret != "" && e.cause != nil && strings.Contains(e.cause.Error(), secret) {
+			e.cause = errors.New(strings.ReplaceAll(e.cause.Error(), secret, "[token]"))
+		}
 	}
 	return &e
 }
@@ -98,7 +140,7 @@ func argument(method, what string) error {
 }
 
 // Identity returns the bot that the token belongs to (docs.slack.dev/reference/methods/auth.test).
-// The first success is kept for the client's lifetime.
+// The first success, or Config.Identity, is kept for the client's lifetime.
 func (c *Client) Identity(ctx context.Context) (Identity, error) {
 	const method = "auth.test"
 	var id Identity
@@ -112,7 +154,7 @@ func (c *Client) Identity(ctx context.Context) (Identity, error) {
 		return id, nil
 	}
 	ctx, answer := withAnswer(ctx)
-	if _, err := c.api.AuthTestContext(ctx); err != nil {
+	if _, err := c.api().AuthTestContext(ctx); err != nil {
 		return Identity{}, c.fail(method, err)
 	}
 	team, user := answer.text("team_id"), answer.text("user_id")
@@ -126,15 +168,16 @@ func (c *Client) Identity(ctx context.Context) (Identity, error) {
 	if answer.flag("is_enterprise_install") {
 		id.OrgID = id.Enterprise
 	}
+	id.TeamID = cmp.Or(c.teamID, id.TeamID) // the token of an organisation says the organisation
 	return id, nil
 }
 
 // LoadAppID asks Slack for the id of the bot's app, which auth.test does not return
-// (docs.slack.dev/reference/methods/bots.info). After that Identity includes it.
+// (docs.slack.dev/reference/methods/bots.info), unless it is known. After that Identity includes it.
 func (c *Client) LoadAppID(ctx context.Context) error {
 	const method = "bots.info"
 	own, err := c.Identity(ctx)
-	if err != nil {
+	if err != nil || own.AppID != "" {
 		return err
 	}
 	_, info, err := c.bot(ctx, own.BotID)
@@ -162,7 +205,7 @@ func (c *Client) bot(ctx context.Context, id string) (User, object, error) {
 		return User{}, nil, argument(method, "malformed bot id")
 	}
 	ctx, answer := withAnswer(ctx)
-	if _, err := c.api.GetBotInfoContext(ctx, slackapi.GetBotInfoParameters{Bot: id}); err != nil {
+	if _, err := c.api().GetBotInfoContext(ctx, slackapi.GetBotInfoParameters{Bot: id, TeamID: c.teamID}); err != nil {
 		return User{}, nil, c.fail(method, err)
 	}
 	b, _ := answer.object("bot")

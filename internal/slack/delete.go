@@ -18,7 +18,7 @@ func (c *Client) Delete(ctx context.Context, channel, ts string) (existed bool, 
 	case !chat.ValidTS(ts):
 		return false, argument(method, "malformed ts")
 	}
-	_, _, err = c.api.DeleteMessageContext(ctx, channel, ts)
+	_, _, err = c.api().DeleteMessageContext(ctx, channel, ts)
 	err = c.fail(method, err)
 	if e, ok := errors.AsType[*Error](err); ok && e.Code == "message_not_found" {
 		return false, nil

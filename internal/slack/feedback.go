@@ -54,7 +54,7 @@ func (c *Client) AskReason(ctx context.Context, trigger string, f ReasonForm) er
 		return argument(method, "no trigger_id")
 	}
 	field := slackapi.NewPlainTextInputBlockElement(nil, reasonInput).WithMultiline(true).WithMaxLength(MaxReason)
-	_, err := c.api.OpenViewContext(ctx, trigger, slackapi.ModalViewRequest{
+	_, err := c.api().OpenViewContext(ctx, trigger, slackapi.ModalViewRequest{
 		Type: slackapi.VTModal, CallbackID: ActionFeedback, PrivateMetadata: f.Part,
 		Title: plainText(f.Title), Submit: plainText(f.Submit), Close: plainText(f.Close),
 		Blocks: slackapi.Blocks{BlockSet: []slackapi.Block{slackapi.NewInputBlock(reasonInput, plainText(f.Label), nil,

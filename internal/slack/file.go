@@ -64,7 +64,7 @@ func (c *Client) FileInfo(ctx context.Context, id string) (File, error) {
 		return File{}, argument(infoMethod, "malformed file id")
 	}
 	ctx, answer := withAnswer(ctx)
-	if _, _, _, err := c.api.GetFileInfoContext(ctx, id, 0, 0); err != nil {
+	if _, _, _, err := c.api().GetFileInfoContext(ctx, id, 0, 0); err != nil {
 		return File{}, c.fail(infoMethod, err)
 	}
 	o, ok := answer.object("file")
@@ -124,7 +124,7 @@ func (c *Client) download(ctx context.Context, f File, limit int64) ([]byte, err
 	if err != nil {
 		return nil, foreignURL("no valid address")
 	}
-	header := http.Header{"Authorization": {"Bearer " + c.token}}
+	header := http.Header{"Authorization": {"Bearer " + c.session.Load().token}}
 	for range maxRedirects + 1 {
 		if !c.serves(at) {
 			return nil, foreignURL(fmt.Sprintf("%s://%s is not Slack's", at.Scheme, at.Host))

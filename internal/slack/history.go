@@ -103,13 +103,13 @@ func (c *Client) page(
 	}
 	ctx, answer := withAnswer(ctx)
 	if thread != "" {
-		_, _, next, err = c.api.GetConversationRepliesContext(ctx, &slackapi.GetConversationRepliesParameters{
+		_, _, next, err = c.api().GetConversationRepliesContext(ctx, &slackapi.GetConversationRepliesParameters{
 			ChannelID: channel, Timestamp: thread, Cursor: r.Cursor, Oldest: r.Oldest, Latest: r.Latest,
 			Limit: r.Limit, Inclusive: true, IncludeAllMetadata: true,
 		})
 	} else {
 		var history *slackapi.GetConversationHistoryResponse
-		history, err = c.api.GetConversationHistoryContext(ctx, &slackapi.GetConversationHistoryParameters{
+		history, err = c.api().GetConversationHistoryContext(ctx, &slackapi.GetConversationHistoryParameters{
 			ChannelID: channel, Cursor: r.Cursor, Oldest: r.Oldest, Latest: r.Latest,
 			Limit: r.Limit, Inclusive: true, IncludeAllMetadata: true,
 		})

@@ -66,7 +66,7 @@ func (c *Client) PublishHome(ctx context.Context, user string, sections []HomeSe
 	if !validID(user) {
 		return argument(method, "malformed user id")
 	}
-	_, err := c.api.PublishViewContext(ctx, slackapi.PublishViewContextRequest{UserID: user,
+	_, err := c.api().PublishViewContext(ctx, slackapi.PublishViewContextRequest{UserID: user,
 		View: slackapi.HomeTabViewRequest{
 			Type: slackapi.VTHomeTab, Blocks: slackapi.Blocks{BlockSet: homeBlocks(sections)},
 		}})
@@ -129,6 +129,6 @@ func (c *Client) SuggestPrompts(ctx context.Context, channel string, prompts []P
 	for i, p := range prompts {
 		shown[i] = slackapi.AssistantThreadsPrompt{Title: p.Title, Message: p.Message}
 	}
-	return c.fail(method, c.api.SetAssistantThreadsSuggestedPromptsContext(ctx,
+	return c.fail(method, c.api().SetAssistantThreadsSuggestedPromptsContext(ctx,
 		slackapi.AssistantThreadsSetSuggestedPromptsParameters{ChannelID: channel, Prompts: shown}))
 }

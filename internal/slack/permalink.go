@@ -14,6 +14,6 @@ func (c *Client) Permalink(ctx context.Context, channel, ts string) (string, err
 	if !validID(channel) || !chat.ValidTS(ts) {
 		return "", argument(method, "malformed channel id or ts")
 	}
-	link, err := c.api.GetPermalinkContext(ctx, &slackapi.PermalinkParameters{Channel: channel, Ts: ts})
+	link, err := c.api().GetPermalinkContext(ctx, &slackapi.PermalinkParameters{Channel: channel, Ts: ts})
 	return link, c.fail(method, err)
 }

@@ -74,7 +74,7 @@ func (c *Client) Post(ctx context.Context, p Post) (ts string, err error) {
 
 func (c *Client) send(ctx context.Context, channel string, options ...slackapi.MsgOption) (string, error) {
 	const method = "chat.postMessage"
-	_, ts, err := c.api.PostMessageContext(ctx, channel, options...)
+	_, ts, err := c.api().PostMessageContext(ctx, channel, options...)
 	if err != nil {
 		return "", c.fail(method, err)
 	}

@@ -22,7 +22,7 @@ func (c *Client) React(ctx context.Context, channel, ts, name string) error {
 	if err := checkReaction(method, channel, ts, name); err != nil {
 		return err
 	}
-	err := c.fail(method, c.api.AddReactionContext(ctx, name, slackapi.NewRefToMessage(channel, ts)))
+	err := c.fail(method, c.api().AddReactionContext(ctx, name, slackapi.NewRefToMessage(channel, ts)))
 	if e, ok := errors.AsType[*Error](err); ok && e.Code == "already_reacted" {
 		return nil
 	}
@@ -36,7 +36,7 @@ func (c *Client) Unreact(ctx context.Context, channel, ts, name string) (existed
 	if err := checkReaction(method, channel, ts, name); err != nil {
 		return false, err
 	}
-	err = c.fail(method, c.api.RemoveReactionContext(ctx, name, slackapi.NewRefToMessage(channel, ts)))
+	err = c.fail(method, c.api().RemoveReactionContext(ctx, name, slackapi.NewRefToMessage(channel, ts)))
 	if e, ok := errors.AsType[*Error](err); ok && (e.Code == "no_reaction" || e.Code == "message_not_found") {
 		return false, nil
 	}

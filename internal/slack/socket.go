@@ -123,7 +123,7 @@ func (s *Socket) api() *slackapi.Client {
 func (s *Socket) Check(ctx context.Context) (connections int, err error) {
 	conn, err := s.connect(ctx, s.api())
 	if err != nil {
-		return 0, (&Client{token: s.config.AppToken}).fail(openMethod, err)
+		return 0, Failure(openMethod, err, s.config.AppToken)
 	}
 	defer func() { _ = conn.Close() }()
 	_ = conn.SetReadDeadline(time.Now().Add(defaultTimeout))

@@ -18,7 +18,7 @@ func (c *Client) SetStatus(ctx context.Context, channel, threadTS, status string
 		return argument(method, "malformed channel id or thread_ts")
 	}
 	// Without loading messages: slack-go joins them with commas, and Slack would show other words as well.
-	return c.fail(method, c.api.SetAssistantThreadsStatusContext(ctx, slackapi.AssistantThreadsSetStatusParameters{
+	return c.fail(method, c.api().SetAssistantThreadsStatusContext(ctx, slackapi.AssistantThreadsSetStatusParameters{
 		ChannelID: channel, ThreadTS: threadTS, Status: status,
 	}))
 }

@@ -24,7 +24,7 @@ const scopesHeader = "X-OAuth-Scopes"
 func (c *Client) TokenInfo(ctx context.Context) (TokenInfo, error) {
 	const method = "auth.test"
 	ctx, header := withHeader(ctx)
-	if _, err := c.api.AuthTestContext(ctx); err != nil {
+	if _, err := c.api().AuthTestContext(ctx); err != nil {
 		return TokenInfo{}, c.fail(method, err)
 	}
 	return readTokenInfo(*header), nil

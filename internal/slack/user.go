@@ -44,7 +44,7 @@ func (c *Client) User(ctx context.Context, id string) (User, error) {
 		return User{}, argument(method, "malformed user id")
 	}
 	ctx, answer := withAnswer(ctx)
-	if _, err := c.api.GetUserInfoContext(ctx, id); err != nil {
+	if _, err := c.api().GetUserInfoContext(ctx, id); err != nil {
 		return User{}, c.fail(method, err)
 	}
 	u, _ := answer.object("user")
@@ -75,8 +75,8 @@ func (c *Client) Users(ctx context.Context, cursor string) (UserPage, error) {
 		return UserPage{}, err
 	}
 	ctx, answer := withAnswer(ctx)
-	got, err := c.api.GetUsersPaginated(slackapi.GetUsersOptionCursor(cursor),
-		slackapi.GetUsersOptionLimit(listPageSize),
+	got, err := c.api().GetUsersPaginated(slackapi.GetUsersOptionCursor(cursor),
+		slackapi.GetUsersOptionLimit(listPageSize), slackapi.GetUsersOptionTeamID(c.teamID),
 		slackapi.GetUsersOptionIncludeLocale(false)).Next(ctx)
 	if err != nil {
 		return UserPage{}, c.fail(method, err)
@@ -104,7 +104,7 @@ func (c *Client) Members(ctx context.Context, channel, cursor string) (ids []str
 		return nil, "", argument(method, "malformed channel id")
 	}
 	ctx, answer := withAnswer(ctx)
-	_, next, err = c.api.GetUsersInConversationContext(ctx,
+	_, next, err = c.api().GetUsersInConversationContext(ctx,
 		&slackapi.GetUsersInConversationParameters{ChannelID: channel, Cursor: cursor, Limit: listPageSize})
 	if err != nil {
 		return nil, "", c.fail(method, err)
