@@ -31,6 +31,11 @@ type Envelope struct {
 	event       object          // the same; nil if it is no object
 }
 
+// Authorization returns the workspace whose installation the event is for, and the organisation if the app is
+// installed in all of that. Without authorizations Slack does not say whether it is: then the organisation is
+// the one of the context. Either may be empty, the workspace for an event of the whole organisation.
+func (e Envelope) Authorization() (team, organisation string) { return e.origin.team, e.origin.org }
+
 // ParseEnvelope reads an envelope. Its only error is ErrNotObject.
 func ParseEnvelope(body []byte) (Envelope, error) {
 	o, ok := parseObject(body)
@@ -52,6 +57,9 @@ func ParseEnvelope(body []byte) (Envelope, error) {
 		// Installations that may see the event (docs.slack.dev/apis/events-api/#authorizations).
 		authorization, _ := parseObject(raw)
 		env.origin.add(authorization)
+	}
+	if env.origin.addressee = addresseeOf(o); env.origin.team == "" {
+		env.origin.orgs = append(env.origin.orgs, env.origin.org)
 	}
 	if id, err := o.id("event_id"); err == nil {
 		env.EventID = id

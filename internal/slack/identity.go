@@ -1,6 +1,9 @@
 package slack
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Identity is the bot's own identity (docs.slack.dev/reference/methods/auth.test).
 type Identity struct {
@@ -26,6 +29,47 @@ type origin struct {
 	teams []string
 	// orgs are organisations in which the app is installed as a whole.
 	orgs []string
+	addressee
+}
+
+// addressee is whose installation a delivery is for. Either field may be empty.
+type addressee struct{ team, org string }
+
+// addresseeOf reads the envelope of an event: its first authorization, or else its context. The workspace
+// in which the event happened comes last, since it may be another company's
+// (docs.slack.dev/apis/events-api/#authorizations).
+func addresseeOf(envelope object) (to addressee) {
+	var first object
+	if authorizations := envelope.list("authorizations"); len(authorizations) > 0 {
+		first, _ = parseObject(authorizations[0])
+	}
+	to.team = workspaceID(first.text("team_id"))
+	if first.flag("is_enterprise_install") {
+		to.org = validOrEmpty(first.text("enterprise_id"))
+	}
+	if to.team != "" {
+		return to
+	}
+	if to.org == "" {
+		to.org = validOrEmpty(envelope.text("context_enterprise_id"))
+	}
+	to.team = workspaceID(envelope.text("context_team_id"))
+	if to.team == "" && (first == nil || !envelope.flag("is_ext_shared_channel")) {
+		to.team = workspaceID(envelope.text("team_id"))
+	}
+	if to == (addressee{}) {
+		to.org = validOrEmpty(envelope.text("enterprise_id"))
+	}
+	return to
+}
+
+// workspaceID returns the id of a workspace, or "" if it is malformed or an organisation's. Slack has those in
+// place of a workspace for an app that is installed in an organisation.
+func workspaceID(id string) string {
+	if strings.HasPrefix(id, "E") {
+		return ""
+	}
+	return validOrEmpty(id)
 }
 
 // add adds the workspace of an installation, and its organisation if the app is installed in all

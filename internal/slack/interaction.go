@@ -45,10 +45,15 @@ func ReadInteraction(payload []byte) (Interaction, error) {
 			app: o.text("api_app_id"),
 			// In a shared channel the user may belong to another workspace than the app.
 			teams: []string{team.text("id"), user.text("team_id"), view.text("app_installed_team_id")},
+			addressee: addressee{team: cmp.Or(workspaceID(view.text("app_installed_team_id")),
+				workspaceID(team.text("id")))},
 		},
 	}}
 	if org, ok := o.object("enterprise"); ok && o.flag("is_enterprise_install") {
 		i.origin.orgs = []string{org.text("id")}
+		// Slack then names no workspace but the user's, who may be a guest of a shared channel.
+		i.origin.team = cmp.Or(i.origin.team, workspaceID(user.text("team_id")))
+		i.origin.org = validOrEmpty(org.text("id"))
 	}
 	return i, nil
 }

@@ -32,6 +32,10 @@ type Request struct {
 	origin origin
 }
 
+// Authorization returns the workspace whose installation the request is for, and the organisation if the app
+// is installed in all of that. Either may be empty.
+func (r Request) Authorization() (team, organisation string) { return r.origin.team, r.origin.org }
+
 // FromElsewhere reports whether a request names our app, which is known, and other workspaces alone.
 // Its user may still be in a channel that is shared with us.
 func (r Request) FromElsewhere(own Identity) bool {
@@ -98,10 +102,12 @@ func command(field func(key string) string, body []byte) (Command, error) {
 		Type: "slash_command", ID: useID(field("trigger_id"), body),
 		User: validOrEmpty(field("user_id")), Channel: validOrEmpty(field("channel_id")),
 		UserTeam: validOrEmpty(field("team_id")), ResponseURL: field("response_url"),
-		origin: origin{app: field("api_app_id"), teams: []string{field("team_id")}},
+		origin: origin{app: field("api_app_id"), teams: []string{field("team_id")},
+			addressee: addressee{team: workspaceID(field("team_id"))}},
 	}
 	if field("is_enterprise_install") == "true" {
 		c.origin.orgs = []string{field("enterprise_id")}
+		c.origin.org = validOrEmpty(field("enterprise_id"))
 	}
 	return c, nil
 }

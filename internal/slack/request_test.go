@@ -19,7 +19,8 @@ func TestReadCommand(t *testing.T) {
 	t.Parallel()
 	want := Command{Name: "/weather", Text: "94070", Request: Request{
 		Type: "slash_command", ID: "13345224609.738474920.8088930838d88f008e0", User: "U2147483697", Channel: "C2147483705",
-		UserTeam: "T1", ResponseURL: "https://hooks.slack.com/commands/1234/5678", origin: origin{app: "A1", teams: []string{"T1"}},
+		UserTeam: "T1", ResponseURL: "https://hooks.slack.com/commands/1234/5678",
+		origin: origin{app: "A1", teams: []string{"T1"}, addressee: addressee{team: "T1"}},
 	}}
 	if got, err := ParseCommand([]byte(typed)); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v\nwant %+v", got, err, want)
