@@ -35,21 +35,23 @@ func unusable(format string, args ...any) error {
 }
 
 // Event is what Slack reports in one envelope: a MessageEvent, ChannelPrivate, ReactionAdded,
-// ReactionRemoved, ChannelIDChanged, MemberJoined, MemberLeft, GuestChanged, HomeOpened, Uninstalled
-// or AppRateLimited.
+// ReactionRemoved, ChannelIDChanged, MemberJoined, MemberLeft, GuestChanged, HomeOpened, Uninstalled,
+// TeamAccessGranted, TeamAccessRevoked or AppRateLimited.
 type Event interface{ isEvent() }
 
-func (MessageEvent) isEvent()     {}
-func (ChannelPrivate) isEvent()   {}
-func (ReactionAdded) isEvent()    {}
-func (ReactionRemoved) isEvent()  {}
-func (ChannelIDChanged) isEvent() {}
-func (MemberJoined) isEvent()     {}
-func (MemberLeft) isEvent()       {}
-func (GuestChanged) isEvent()     {}
-func (HomeOpened) isEvent()       {}
-func (Uninstalled) isEvent()      {}
-func (AppRateLimited) isEvent()   {}
+func (MessageEvent) isEvent()      {}
+func (ChannelPrivate) isEvent()    {}
+func (ReactionAdded) isEvent()     {}
+func (ReactionRemoved) isEvent()   {}
+func (ChannelIDChanged) isEvent()  {}
+func (MemberJoined) isEvent()      {}
+func (MemberLeft) isEvent()        {}
+func (GuestChanged) isEvent()      {}
+func (HomeOpened) isEvent()        {}
+func (Uninstalled) isEvent()       {}
+func (TeamAccessGranted) isEvent() {}
+func (TeamAccessRevoked) isEvent() {}
+func (AppRateLimited) isEvent()    {}
 
 // Decode reads the event in an envelope. own is the bot's identity. While that is not known,
 // own is the zero Identity: Decode then leaves out only what no bot could use, and what it
@@ -84,6 +86,8 @@ func Decode(env Envelope, own Identity) (Event, error) {
 		return decodeGuestChanged(env.event)
 	case slackevents.AppUninstalled, slackevents.TokensRevoked:
 		return decodeUninstalled(env, own)
+	case slackevents.TeamAccessGranted, slackevents.TeamAccessRevoked:
+		return decodeTeamAccess(env, kind == slackevents.TeamAccessRevoked)
 	case slackevents.AppHomeOpened:
 		return decodeHomeOpened(env.event)
 	default:
