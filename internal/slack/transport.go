@@ -48,6 +48,14 @@ func newTransport(client *http.Client) transport {
 	return transport{client: &own}
 }
 
+// Doer makes slack-go's calls outside a Client. client is as in Config; m measures the calls, if it is not nil.
+// Its errors are for Failure.
+func Doer(client *http.Client, m *Metrics) interface {
+	Do(*http.Request) (*http.Response, error)
+} {
+	return measuredTransport{newTransport(client), m}
+}
+
 // Do makes the call. Every answer other than {"ok":true} is returned as an *Error.
 func (t transport) Do(req *http.Request) (*http.Response, error) {
 	method := methodOf(req)

@@ -347,4 +347,30 @@ var japanese = Words{
 	"There was more to propose (%d). One message gets at most %d proposals: ask me again for the rest.": "ほかにも提案することがありました（%d 件）。1 つのメッセージにつき提案は %d 件までです。残りは改めて頼んでください。",
 	"cancelled: %s":               "取り消しました: %s",
 	"This has ended already: %s.": "これはもう終わっています: %s。",
+
+	// the pages of an installation (internal/slack/oauth)
+	"%s is installed in %s.": "%[2]s に %[1]s をインストールしました。",
+	"An administrator of the organisation adds it to workspaces. Until then it hears nothing there.": "組織の管理者がワークスペースに追加してください。追加されるまで、そのワークスペースでは何も聞こえません。",
+	"Add it to workspaces": "ワークスペースに追加する",
+	"In Slack, type /invite @%s in a channel, and then mention it there.": "Slack のチャンネルで /invite @%s と入力し、そこでメンションしてください。",
+	"Slack has not granted everything. What needs these scopes does not work until the app is installed again with " +
+		"them:": "Slack が許可していないものがあります。次のスコープが必要な機能は、許可してもう一度インストールするまで使えません:",
+	"%s may not be installed in %s.": "%[2]s に %[1]s をインストールすることはできません。",
+	"It is not among the workspaces that may install the app. Nothing was stored, and the access was given " +
+		"back.": "インストールを許可されたワークスペースではありません。何も保存せず、アクセス権は返しました。",
+	"Ask whoever runs %s to allow %s.": "%s の運用担当者に、%s を許可するように頼んでください。",
+	"Nothing was installed.":           "インストールしませんでした。",
+	"Begin again":                      "最初からやり直す",
+	"Begin again, and finish within ten minutes in the same browser.":                  "最初からやり直し、同じブラウザーで十分以内に終えてください。",
+	"The installation did not begin here.":                                             "このインストールは、ここから始まったものではありません。",
+	"The installation began in another browser, or a newer one has begun in this one.": "このインストールは別のブラウザーで始まったか、このブラウザーでより新しいものが始まっています。",
+	"The installation has taken too long.":                                             "時間がかかりすぎました。",
+	"This installation is over already.":                                               "このインストールはもう終わっています。",
+	"You did not agree to the installation in Slack.":                                  "Slack でインストールが許可されませんでした。",
+	"Slack refuses the installation: %s.":                                              "Slack がインストールを受け付けません: %s。",
+	"The app is not distributed, so Slack installs it in one workspace only.":          "アプリが配布されていないため、Slack は一つのワークスペースにしかインストールしません。",
+	"Tell whoever runs %s.":                                                            "%s の運用担当者に伝えてください。",
+	"Slack does not answer as it should. Begin again in a minute.":                     "Slack から正しい応答がありません。一分ほど待って、最初からやり直してください。",
+	"Slack does not take the code any more.":                                           "Slack がコードを受け付けません。",
+	"The installation could not be stored. Begin again in a minute.":                   "インストールを保存できませんでした。一分ほど待って、最初からやり直してください。",
 }
