@@ -34,6 +34,7 @@ type call struct {
 // methods are the supported methods of the Web API. They run with mu held.
 var methods = map[string]func(*call) (reply, error){
 	"apps.connections.open":                 (*call).openSocket,
+	"auth.revoke":                           (*call).authRevoke,
 	"auth.test":                             (*call).authTest,
 	"bots.info":                             (*call).botsInfo,
 	"chat.delete":                           (*call).chatDelete,
@@ -42,6 +43,7 @@ var methods = map[string]func(*call) (reply, error){
 	"chat.postMessage":                      (*call).chatPostMessage,
 	"chat.update":                           (*call).chatUpdate,
 	"files.info":                            (*call).filesInfo,
+	accessMethod:                            (*call).access,
 	"conversations.history":                 (*call).conversationsHistory,
 	"conversations.info":                    (*call).conversationsInfo,
 	"conversations.list":                    (*call).conversationsList,
@@ -132,19 +134,21 @@ func (c *call) do(method string) reply {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	want := c.cfg.BotToken
-	if method == "apps.connections.open" {
-		want = c.cfg.AppToken // docs.slack.dev/reference/methods/apps.connections.open: app-level tokens only
+	refusal := c.refuses(c.token)
+	switch method {
+	case accessMethod:
+		refusal = "" // it has the client's secret in place of a token
+	case "apps.connections.open": // docs.slack.dev/reference/methods/apps.connections.open: app-level tokens only
+		switch c.token {
+		case "":
+		case c.cfg.AppToken:
+			refusal = ""
+		default:
+			refusal = "invalid_auth"
+		}
 	}
-	switch c.token {
-	case "":
-		return failure(apiError("not_authed"))
-	case want:
-	default:
-		return failure(apiError("invalid_auth"))
-	}
-	if c.uninstalled && method != "apps.connections.open" {
-		return failure(apiError("account_inactive"))
+	if refusal != "" {
+		return failure(apiError(refusal))
 	}
 	c.Workspace.host = c.host
 	answer, err := run(c)

@@ -139,7 +139,7 @@ func (w *Workspace) emit(c *Channel, kind, eventTS string, inner any) {
 // emitAs wraps an inner event and queues it. An app only gets events of conversations that
 // its bot is in. Callers hold mu.
 func (w *Workspace) emitAs(c *Channel, eventTS string, inner any, e Event) {
-	if !w.botIn(c) {
+	if !w.botIn(c) || w.slack != nil && w.uninstalled {
 		return
 	}
 	e.ID, e.Channel, e.EventTS = w.nextID("Ev"), c.ID, eventTS

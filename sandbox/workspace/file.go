@@ -204,6 +204,7 @@ func (w *Workspace) serveFile(rw http.ResponseWriter, r *http.Request) {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	entry := Call{Method: fileMethod, Args: url.Values{"file": {id}}, At: w.cfg.Clock(), Status: http.StatusOK}
 	w.mu.Lock()
+	refusal := w.refuses(token)
 	f := w.files[id]
 	known := f != nil && w.botIn(w.channelByID(f.channel)) && f.Mode != tombstone
 	var kept storedFile
@@ -213,7 +214,7 @@ func (w *Workspace) serveFile(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Unlock()
 	defer func() { w.record(entry) }()
 	switch {
-	case token != w.cfg.BotToken, !w.granted(filesScope):
+	case refusal != "", !w.granted(filesScope):
 		entry.Error = "signed_out"
 		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = io.WriteString(rw, signInPage)

@@ -111,6 +111,10 @@ type Workspace struct {
 	responses    map[*Interaction][]Response
 	homes        map[string]json.RawMessage // the blocks of the Home tabs, by user
 	uninstalled  bool                       // the app is not installed
+	slack        *Slack                     // or nil: only the bot token of the configuration counts
+	tokens       map[string]*botToken       // that the app got for its installations here
+	scope        string                     // of the newest of them
+	serve        http.Handler               // what the app serves for this workspace
 	host         string                     // of the last call of the Web API
 	changed      chan struct{}              // closed and replaced whenever something happens
 
