@@ -11,7 +11,6 @@ import (
 	"myao/internal/answer/agents"
 	"myao/internal/answer/budget"
 	"myao/internal/answer/document"
-	"myao/internal/answer/document/decoding"
 	"myao/internal/answer/document/pdf"
 	"myao/internal/answer/document/webpage"
 	"myao/internal/answer/mcp"
@@ -32,7 +31,7 @@ type parts struct {
 	store     *store.Store
 	models    agents.Models
 	documents *pdf.Reader
-	memory    *decoding.Memory
+	files     *document.Reader // of no workspace
 	remote    *mcp.Client
 	promises  *activities.Turnstile
 	atOnce    *activities.AtOnce
@@ -57,8 +56,10 @@ func newParts(ctx context.Context, p launch.Program, s *store.Store, all *worksp
 		models.Wrap(report)
 	}
 	models.Measure(p.Telemetry.Registry)
+	documents := pdf.NewReader()
 	made = &parts{
-		Program: p, store: s, models: models, documents: pdf.NewReader(), memory: decoding.New(),
+		Program: p, store: s, models: models, documents: documents,
+		files: document.New(nil, documents, models.Prompts.Material, p.Logger),
 		remote: mcp.New(mcp.Options{
 			Servers: p.Config.MCP.Servers, Store: s, Material: models.Prompts.Material, Clock: time.Now,
 			Logger: p.Logger, Metrics: mcp.NewMetrics(p.Telemetry.Registry),
@@ -100,8 +101,8 @@ func (p *parts) activities(w *workspaces.Workspace) (*activities.Activities, err
 	c := w.Config
 	directory := &channels.Directory{Store: p.store, Slack: w.Slack, Config: c, Clock: time.Now, Logger: p.Logger}
 	ag := p.models.For(w, p.store, directory, p.Logger)
-	files := document.New(w.Slack, p.documents, ag.Prompts.Material, p.Logger)
-	files.Memory, ag.Files = p.memory, files
+	files := p.files.For(w.Slack)
+	ag.Files = files
 	spent := &budget.Workspace{Calls: p.store, Team: w.Own.TeamID, Limit: c.WorkspaceBudget(),
 		StartOfDay: c.StartOfDay, Clock: time.Now}
 	statuses := activities.Statuses{Servers: slices.Collect(maps.Keys(c.MCP.Servers))}
@@ -117,7 +118,7 @@ func (p *parts) activities(w *workspaces.Workspace) (*activities.Activities, err
 			Clock: time.Now, Logger: p.Logger,
 		}),
 		Tools: ag.Tools(w.Slack, directory,
-			webpage.New(webpage.Options{PDF: p.documents, Memory: p.memory, Denied: c.Tools.Denied()}), files,
+			webpage.New(webpage.Options{PDF: p.documents, Memory: files.Memory, Denied: c.Tools.Denied()}), files,
 			p.remote, c.Secrets()), Limits: c.Tools, Budget: spent, Retention: c.Retention,
 		SecondLook: c.Response.SecondLook, Feedback: c.Slack.Feedback, Shadow: c.Shadow,
 		StartOfDay: c.StartOfDay, Promises: p.promises, AtOnce: p.atOnce, Language: c.Language,

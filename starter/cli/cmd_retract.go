@@ -90,9 +90,8 @@ func (c *retractCommand) run(ctx context.Context, p *program) error {
 	if err != nil {
 		return fmt.Errorf("ask Slack who the bot is: %w", err)
 	}
-	done, err := retract.Retractor{Own: own, Slack: p.slack(), Store: db, Clock: time.Now}.Retract(trying, retract.Order{
-		Team: in.Team, Channel: in.Channel, TS: ts, By: out.By, ID: out.ID,
-	})
+	r := retract.Retractor{Own: own, Slack: p.slack(), Store: db, Clock: time.Now}
+	done, err := r.Retract(trying, retract.Order{Team: in.Team, Channel: in.Channel, TS: ts, By: out.By, ID: out.ID})
 	if err != nil {
 		return notRetracted(err, done, ts, name)
 	}

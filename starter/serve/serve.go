@@ -93,7 +93,7 @@ func (s *starter) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	directory := &channels.Directory{Store: db, Config: s.Config} // for what the database knows
+	directory := &channels.Directory{Store: db, Config: s.Config, Clock: time.Now} // what the database knows
 	r := relay.New(db, temporal.Sender{Client: s.temporal, Attributes: s.attributes.Load, AttributesLost: s.reregister,
 		Name: directory.Name}, s.policy(directory),
 		time.Now, s.Logger, relay.NewMetrics(s.metrics, db, time.Now, s.intervals()))

@@ -37,7 +37,8 @@ func Open(ctx context.Context, c config.Config, logger *slog.Logger) (m Models, 
 	}
 	m.Shadow = make([]ShadowJudge, len(c.Shadow.Judges))
 	for i, j := range c.Shadow.Judges {
-		m.Shadow[i] = ShadowJudge{Name: j.Name, Agent: m.ByUse.Shadow[i], Prompts: m.Prompts, MinConfidence: j.MinConfidence}
+		m.Shadow[i] = ShadowJudge{Name: j.Name, Agent: m.ByUse.Shadow[i], Prompts: m.Prompts,
+			MinConfidence: j.MinConfidence}
 		if j.TemplatesDir == "" {
 			continue
 		}

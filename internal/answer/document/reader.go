@@ -53,6 +53,13 @@ func New(s Slack, p PDF, material func(string) string, logger *slog.Logger) *Rea
 	return &Reader{slack: s, pdf: p, material: material, logger: logger, Memory: decoding.New()}
 }
 
+// For returns a Reader of another workspace's files, with the same memory.
+func (r *Reader) For(s Slack) *Reader {
+	other := *r
+	other.slack = s
+	return &other
+}
+
 // Available reports whether files can be read at all.
 func (r *Reader) Available() bool { return !r.slack.Lacks(Scope) }
 

@@ -320,8 +320,8 @@ func (b *Builder) recollect(c chat.Conversation, read reading, known store.Names
 			func(m chat.ChannelMemory) bool { return m.ChannelID != c.Channel })
 		read.found = slices.DeleteFunc(read.found, func(f chat.Found) bool { return f.Channel != c.Channel })
 	}
-	r := Recollection{Names: map[string]string{b.Own.UserID: b.Persona.Name}, Channels: known.Channels, Bot: b.Own.UserID,
-		Alone: alone}
+	r := Recollection{Names: map[string]string{b.Own.UserID: b.Persona.Name}, Channels: known.Channels,
+		Bot: b.Own.UserID, Alone: alone}
 	for id, user := range known.Users {
 		if user.Name != "" {
 			r.Names[id] = user.Name

@@ -48,9 +48,9 @@ type Directory interface {
 
 // Door receives events, slash commands and interactions of all workspaces. Create one with New.
 type Door struct {
-	// Of returns the workspace that a delivery is for, and who the bot is there, by the team and the organisation of the
-	// installation that Slack names. An error that wraps slack.ErrForeign has the delivery left out; with any other
-	// Slack sends it again.
+	// Of returns the workspace that a delivery is for, and who the bot is there, by the team and the organisation of
+	// the installation that Slack names. An error that wraps slack.ErrForeign has the delivery left out; with any
+	// other Slack sends it again.
 	Of            func(ctx context.Context, team, organisation string) (*Workspace, slack.Identity, error)
 	SigningSecret string
 	// Missed is told why an event may be lost, so that its message is read from Slack's history; nil: nobody is told.
