@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"myao/internal/chat"
@@ -12,6 +13,7 @@ import (
 type changeRow struct {
 	ID         int64  `gorm:"primaryKey;autoIncrement" json:"id"`
 	WorkflowID string `json:"workflow_id"`
+	TeamID     string `json:"team_id"` // empty in rows of versions before it
 	TS         string `json:"ts"`
 	SentUS     int64  `json:"sent_us"`
 	Kind       string `json:"kind"`
@@ -33,8 +35,16 @@ func (r changeRow) change() conversation.Change {
 		By: r.OrderedBy, Author: r.Author, Mention: r.Mention, Stop: r.Stop}
 }
 
+// teamOf is the workspace of a workflow id, or of another key of conversations (everywhere).
+func teamOf(workflowID string) string {
+	_, after, _ := strings.Cut(workflowID, "/")
+	team, _, _ := strings.Cut(after, "/")
+	return team
+}
+
 type conversationRow struct {
 	WorkflowID      string `gorm:"primaryKey"`
+	TeamID          string // empty in rows of versions before it
 	ClaimedBy       string
 	ClaimedUntilUS  int64
 	SilencedUntilUS int64
@@ -58,8 +68,8 @@ const (
 
 	// claim leases a conversation with pending changes, unless another relay holds it.
 	claim = `
-		INSERT INTO conversations (workflow_id, claimed_by, claimed_until_us)
-		SELECT CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BIGINT)
+		INSERT INTO conversations (workflow_id, team_id, claimed_by, claimed_until_us)
+		SELECT CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BIGINT)
 		WHERE EXISTS (SELECT 1 FROM changes WHERE workflow_id = ? AND relayed_us IS NULL)
 		ON CONFLICT (workflow_id) DO UPDATE SET claimed_by = excluded.claimed_by, claimed_until_us = excluded.claimed_until_us
 		WHERE conversations.claimed_until_us < ? OR conversations.claimed_by = excluded.claimed_by`
@@ -76,7 +86,7 @@ func (s *Store) Claim(
 	ctx context.Context, workflowID, relay string, until time.Time, limit int,
 ) ([]PendingChange, error) {
 	db := s.db.WithContext(ctx)
-	args := []any{workflowID, relay, micros(until), workflowID, s.nowMicros()}
+	args := []any{workflowID, teamOf(workflowID), relay, micros(until), workflowID, s.nowMicros()}
 	if s.sqlite != "" {
 		claimed := db.Exec(claim, args...)
 		if claimed.Error != nil {

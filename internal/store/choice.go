@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -44,8 +45,8 @@ func (c Choice) Ended() time.Time  { return instantOrZero(c.EndedUS) }
 
 func (c Choice) change(kind conversation.Kind, revision string, now int64) changeRow {
 	return changeRow{
-		WorkflowID: c.Conversation().ID(), TS: c.TriggerTS, SentUS: micros(chat.Time(c.TriggerTS)), Kind: string(kind),
-		Revision: revision, StoredUS: now,
+		WorkflowID: c.Conversation().ID(), TeamID: c.TeamID, TS: c.TriggerTS, SentUS: micros(chat.Time(c.TriggerTS)),
+		Kind: string(kind), Revision: revision, StoredUS: now,
 	}
 }
 
@@ -55,6 +56,7 @@ type choice interface {
 	Conversation() chat.Conversation
 	change(kind conversation.Kind, revision string, now int64) changeRow
 	reference() string
+	TableName() string
 }
 
 // choiceNamed returns a choice of a kind, or ErrNotFound.
@@ -156,8 +158,8 @@ const (
 	overdueLimit = 100
 )
 
-// workflowOf is the workflow id of a row's conversation, as chat.Conversation.ID makes it.
-const workflowOf = `CASE thread_ts WHEN '' THEN 'channel/' || team_id || '/' || channel_id ELSE 'thread/' || team_id || '/' || channel_id || '/' || thread_ts END`
+// workflowOf is the workflow id of a row's conversation, as chat.Conversation.ID makes it. {of} is its table.
+const workflowOf = `CASE thread_ts WHEN '' THEN 'channel/' || {of}.team_id || '/' || channel_id ELSE 'thread/' || {of}.team_id || '/' || channel_id || '/' || thread_ts END`
 
 // toldLately is the condition that a change c waits for the relay, or was relayed since a time.
 const toldLately = "(c.relayed_us IS NULL OR c.relayed_us > ?)"
@@ -181,7 +183,7 @@ func handOver[C choice](s *Store, ctx context.Context, kind conversation.Kind, r
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		var late []C
 		if err := tx.Where(condition, args...).
-			Where("NOT EXISTS (SELECT 1 FROM changes c WHERE c.workflow_id = "+workflowOf+
+			Where("NOT EXISTS (SELECT 1 FROM changes c WHERE c.workflow_id = "+strings.ReplaceAll(workflowOf, "{of}", (*new(C)).TableName())+
 				" AND c.ts = trigger_ts AND c.kind = ? AND c.revision = "+reference+" AND "+toldLately+")",
 				kind, s.nowMicros()-handOverAgain.Microseconds()).
 			Order(order).Limit(overdueLimit).Find(&late).Error; err != nil {

@@ -30,20 +30,123 @@ import (
 // builds an index beside other programs' writes, as migrations/README.md has it.
 func withLater(t *testing.T, s *Store) (names []string) {
 	t.Helper()
-	first, err := fs.ReadFile(s.migrations, "00001_schema.sql")
-	must(t, err)
-	s.migrations = fstest.MapFS{
-		"00001_schema.sql": {Data: first},
-		"00002_example.sql": {Data: []byte(`-- +goose Up
+	all := migrationsUpTo(t, s, 8000)
+	all["08001_example.sql"] = &fstest.MapFile{Data: []byte(`-- +goose Up
 ALTER TABLE messages ADD COLUMN example TEXT NOT NULL DEFAULT '';
-`)},
-		"00003_example_index.sql": {Data: []byte(`-- postgres: -- +goose NO TRANSACTION
+`)}
+	all["08002_example_index.sql"] = &fstest.MapFile{Data: []byte(`-- postgres: -- +goose NO TRANSACTION
 -- +goose Up
 -- postgres: CREATE INDEX CONCURRENTLY IF NOT EXISTS messages_by_example ON messages (team_id, example);
 -- sqlite: CREATE INDEX messages_by_example ON messages (team_id, example);
-`)},
+`)}
+	s.migrations = all
+	return slices.Sorted(maps.Keys(all))
+}
+
+// migrationsUpTo is a store's migrations up to a number.
+func migrationsUpTo(t *testing.T, s *Store, number int) fstest.MapFS {
+	t.Helper()
+	all := fstest.MapFS{}
+	names, err := fs.Glob(s.migrations, "*.sql")
+	must(t, err)
+	for _, name := range names {
+		data, err := fs.ReadFile(s.migrations, name)
+		must(t, err)
+		if name < fmt.Sprintf("%05d", number+1) {
+			all[name] = &fstest.MapFile{Data: data}
+		}
 	}
-	return []string{"00001_schema.sql", "00002_example.sql", "00003_example_index.sql"}
+	return all
+}
+
+// An upgrade of a filled database keeps every row, tells of whom it is, and may be broken off; programs of the version
+// before write on.
+func TestMigrationsKeepWhatThereIs(t *testing.T) {
+	t.Parallel()
+	for name, url := range map[string]func(t *testing.T) string{"sqlite": sqliteURL, "postgres": func(t *testing.T) string { return testserver.Postgres(t) }} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			at := url(t)
+			db := database{Store: open(t, at)}
+			db.migrations = migrationsUpTo(t, db.Store, 1)
+			must(t, errOf(db.Migrate(t.Context())))
+			const many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000) SELECT "
+			for _, statement := range []string{
+				"INSERT INTO messages (team_id, channel_id, ts, sent_us, text, stored_us) VALUES ('T1', 'C1', '1.000100', 1, 'text', 1)",
+				"INSERT INTO channels (team_id, channel_id) VALUES ('T1', 'C1')",
+				"INSERT INTO changes (workflow_id, ts, sent_us, kind, stored_us) " + many + "'thread/T1/C1/' || i, '1', 1, 'said', i FROM n",
+				"INSERT INTO changes (workflow_id, ts, sent_us, kind, stored_us) VALUES ('channel/T2/C1', '1', 1, 'said', 1)",
+				"INSERT INTO decisions (key, workflow_id, trigger_ts, source, outcome, decided_us) " + many + "'run/' || i, 'thread/T1/C1/' || i, '1', 'rule', 'silent', i FROM n",
+				"INSERT INTO decisions (key, workflow_id, trigger_ts, source, outcome, decided_us) VALUES ('a', 'channel/T2/C1', '1', 'rule', 'silent', 1)",
+				"INSERT INTO conversations (workflow_id) VALUES ('channel/T2/C1'), ('thread/T1/C1/1.0'), ('team/T1')",
+				"INSERT INTO steps VALUES ('s', 'T1', 'C1', '', '1', 'run/1', 0, 0, '', 'tool', '{}', 'done', '', FALSE, 1, 1, 1, 1)",
+				"INSERT INTO step_files (step_id, position, name, mime, data) VALUES ('s', 0, 'a', 'image/png', 'bytes')",
+				"INSERT INTO revoked_tokens (token, cause, revoked_us) VALUES ('hash', 'app_uninstalled', 1)",
+				"INSERT INTO mcp_tools VALUES ('desk', 'open', 'desk__open', '', '{}', '{}', TRUE, FALSE, 'f', 'f', 1, FALSE)",
+				"UPDATE gaps SET newest = 7, closed = 6, closed_us = 5",
+				"UPDATE hindsight SET decided_us = 3, decision = 'run/3'",
+				"UPDATE search_state SET cursor_us = 9",
+			} {
+				db.exec(t, statement)
+			}
+			before := db.rows(t)
+			db = database{Store: open(t, at)} // its statements know no columns yet
+			must(t, errOf(db.Migrate(t.Context())))
+			check := func(when string) {
+				t.Helper()
+				after := db.rows(t)
+				for table, rows := range before {
+					if !slices.Equal(after[table], rows) {
+						t.Errorf("%s: %s has other rows than before", when, table)
+					}
+				}
+				for where, want := range map[string]int{"changes|team_id = 'T1'": 12000, "changes|team_id = 'T2'": 1, "decisions|team_id = 'T1'": 12000,
+					"decisions|team_id = 'T2'": 1, "conversations|team_id = 'T1'": 2, "conversations|team_id = 'T2'": 1, "step_files|team_id = 'T1'": 1,
+					"revoked_tokens|team_id = ''": 1, "mcp_tools|team_id = ''": 1, "runs|team_id = ''": 3} {
+					table, condition, _ := strings.Cut(where, "|")
+					db.wantRows(t, want, table, condition)
+				}
+			}
+			check("migrated")
+			if gaps, err := db.Gaps(t.Context(), "T1"); err != nil || gaps.Newest != 7 || !gaps.Closed.Equal(instant(5)) || !gaps.Due {
+				t.Errorf("gaps: %+v, %v", gaps, err)
+			}
+			if db.sqlite == "" { // there the files are transactions
+				db.exec(t, "UPDATE changes SET team_id = '' WHERE id % 3 = 0")
+				db.exec(t, "DELETE FROM goose_db_version WHERE version_id = 3")
+				must(t, errOf(db.Migrate(t.Context())))
+				check("broken off and repeated")
+			}
+			for _, statement := range []string{ // of the version before
+				"INSERT INTO runs (schedule, ran_us) VALUES ('memory', 5) ON CONFLICT (schedule) DO UPDATE SET ran_us = excluded.ran_us",
+				"INSERT INTO mcp_tools (server, tool, name, description, schema, annotations, reads, act, fingerprint, allowed, seen_us, gone) " +
+					"VALUES ('desk', 'open', '', '', '', '', TRUE, FALSE, '', '', 1, FALSE) ON CONFLICT (server, tool) DO UPDATE SET name = excluded.name",
+				"UPDATE gaps SET newest = newest + 1 WHERE id = 1",
+				"INSERT INTO changes (workflow_id, ts, sent_us, kind, stored_us) VALUES ('channel/T2/C2', '1', 1, 'said', 1)",
+			} {
+				db.exec(t, statement)
+			}
+			db.wantRows(t, 1, "runs", "schedule = 'memory' AND ran_us = 5")
+		})
+	}
+}
+
+// rows is all rows by table, as text and in order, without the columns that later migrations add.
+func (db database) rows(t *testing.T) map[string][]string {
+	t.Helper()
+	all := map[string][]string{}
+	for table, columns := range db.textColumns(t) {
+		var rows []map[string]any
+		must(t, db.db.Table(table).Find(&rows).Error)
+		for _, row := range rows {
+			if !slices.Contains(columns, "channel_id") {
+				delete(row, "team_id")
+			}
+			all[table] = append(all[table], fmt.Sprint(row))
+		}
+		slices.Sort(all[table])
+	}
+	return all
 }
 
 // Four programs start at once on a database without tables; SQLite's file does not even exist.
@@ -281,7 +384,7 @@ func TestMigrationLockEndsWithItsProcess(t *testing.T) {
 func TestModelsMatchTheTables(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		tables := map[string]bool{"goose_db_version": true}
-		for _, model := range []any{&messageRow{}, &changeRow{}, &conversationRow{}, &outboxRow{}, &Decision{}, &userRow{}, &channelRow{}, &memoryRow{}, &scopeRow{}, &callRow{}, &orderRow{}, &forgottenRow{}, &reactionRow{}, &erasedRow{}, &searchRow{}, &searchState{}, &commonRow{}, &outsiderRow{}, &Turn{}, &Step{}, &noteRow{}, &Proposal{}, &StepFile{}, &quoteRow{}, &writerRow{}, &MCPTool{}, &Vote{}, &Promise{}, &Label{}, &hindsightRow{}, &snapshotRow{}, &Opinion{}, &revokedRow{}, &starterRow{}, &gapRow{}, &runRow{}} {
+		for _, model := range []any{&messageRow{}, &changeRow{}, &conversationRow{}, &outboxRow{}, &Decision{}, &userRow{}, &channelRow{}, &memoryRow{}, &scopeRow{}, &callRow{}, &orderRow{}, &forgottenRow{}, &reactionRow{}, &erasedRow{}, &searchRow{}, &searchState{}, &commonRow{}, &outsiderRow{}, &Turn{}, &Step{}, &noteRow{}, &Proposal{}, &StepFile{}, &quoteRow{}, &writerRow{}, &MCPTool{}, &Vote{}, &Promise{}, &Label{}, &hindsightRow{}, &snapshotRow{}, &Opinion{}, &revokedRow{}, &starterRow{}, &gapRow{}, &runRow{}, &closedGapRow{}, &installationRow{}, &installationTeamRow{}, &allowedRow{}} {
 			s, err := schema.Parse(model, &sync.Map{}, db.db.NamingStrategy)
 			if err != nil {
 				t.Fatal(err)

@@ -19,6 +19,25 @@ type gapRow struct {
 
 func (gapRow) TableName() string { return "gaps" }
 
+// closedGapRow is what gapRow says of the newest closed gap, for one workspace that has installed the app.
+type closedGapRow struct {
+	TeamID   string `gorm:"primaryKey"`
+	Closed   int64
+	ClosedUS int64
+}
+
+func (closedGapRow) TableName() string { return "closed_gaps" }
+
+// beginGaps has a workspace's channels read, and its gaps closed apart from other workspaces'.
+func beginGaps(tx *gorm.DB, team string) error {
+	if err := tx.Clauses(clause.OnConflict{
+		Columns: []clause.Column{{Name: "team_id"}}, DoUpdates: clause.AssignmentColumns([]string{"closed"}),
+	}).Create(&closedGapRow{TeamID: team}).Error; err != nil {
+		return err
+	}
+	return tx.Model(&channelRow{}).Where("team_id = ?", team).Update("read_gap", 0).Error
+}
+
 // Gaps says which gaps there are. A gap is a time in which events may have been missed.
 type Gaps struct {
 	// Newest is the number of the newest gap; 0 before the first starter.
@@ -37,7 +56,7 @@ func unread(team string, gap any) clause.Expr {
 // newestGap selects the number of the newest gap.
 var newestGap = gorm.Expr("(SELECT newest FROM gaps)")
 
-// Gaps reads which gaps there are.
+// Gaps reads which gaps there are. What closes them is a workspace's own matter once it has installed the app.
 func (s *Store) Gaps(ctx context.Context, team string) (Gaps, error) {
 	var row struct {
 		Newest   int64
@@ -45,8 +64,9 @@ func (s *Store) Gaps(ctx context.Context, team string) (Gaps, error) {
 		Due      bool
 	}
 	if err := s.db.WithContext(ctx).
-		Raw("SELECT newest, closed_us, closed < newest OR EXISTS (SELECT 1 FROM channels c WHERE ?) AS due FROM gaps",
-			unread(team, newestGap)).
+		Raw(`SELECT g.newest, COALESCE(t.closed_us, g.closed_us) AS closed_us,
+			COALESCE(t.closed, g.closed) < g.newest OR EXISTS (SELECT 1 FROM channels c WHERE ?) AS due
+			FROM gaps g LEFT JOIN closed_gaps t ON t.team_id = ?`, unread(team, newestGap), team).
 		Scan(&row).Error; err != nil {
 		return Gaps{}, fmt.Errorf("read gaps: %w", err)
 	}
@@ -106,10 +126,16 @@ func (s *Store) MarkRead(ctx context.Context, team, channel string, gap int64) e
 
 // CloseGap notes that all channels have been read since the newest gap, unless that is not so.
 func (s *Store) CloseGap(ctx context.Context, team string) error {
-	if err := s.db.WithContext(ctx).
-		Exec("UPDATE gaps SET closed = newest, closed_us = ? WHERE NOT EXISTS (SELECT 1 FROM channels c WHERE ?)",
-			s.nowMicros(), unread(team, newestGap)).Error; err != nil {
-		return fmt.Errorf("close the newest gap: %w", err)
+	db := s.db.WithContext(ctx)
+	read := gorm.Expr("NOT EXISTS (SELECT 1 FROM channels c WHERE ?)", unread(team, newestGap))
+	closed := db.Exec("UPDATE gaps SET closed = newest, closed_us = ? WHERE ? AND NOT EXISTS (SELECT 1 FROM "+
+		"closed_gaps WHERE team_id = ?)", s.nowMicros(), read, team)
+	if closed.Error == nil && closed.RowsAffected == 0 {
+		closed = db.Exec("UPDATE closed_gaps SET closed = (SELECT newest FROM gaps), closed_us = ? WHERE team_id = ? "+
+			"AND ?", s.nowMicros(), team, read)
+	}
+	if closed.Error != nil {
+		return fmt.Errorf("close the newest gap: %w", closed.Error)
 	}
 	return nil
 }

@@ -134,23 +134,33 @@ var holdings = []holding{
 		age: aging{column: "made_us", cutoff: "version", by: along{"id", 0}, where: supersededVersion},
 	},
 	{table: "memory_scopes", channel: along{"thread_ts", nil}, purge: purger.rows},
-	{table: "writers", author: "user_id", purge: purger.writers},
-	{table: "forgotten", purge: purger.forgotten},
-	{table: "erased"},
+	{table: "writers", key: along{"user_id", ""}, author: "user_id", purge: purger.writers},
+	{table: "forgotten", channel: along{"thread_ts", nil}, purge: purger.forgotten},
+	{table: "erased", key: along{"person", nil}},
 	{
 		table: "conversations", key: along{"workflow_id", ""}, purge: purger.silences,
 		age: aging{column: "claimed_until_us", cutoff: "lease", by: along{"workflow_id", ""}, where: idleConversation},
 	},
-	{table: "channels"},
-	{table: "search", texts: []string{"terms"}},
-	{table: "outsiders", author: "user_id", forget: (*eraser).outsiders},
+	{table: "channels", key: along{"channel_id", ""}},
+	{table: "search", key: along{"ts", ""}, texts: []string{"terms"}},
+	{table: "outsiders", key: along{"user_id", ""}, author: "user_id", forget: (*eraser).outsiders},
+	{
+		table: "installations", key: along{"id", ""}, orderedBy: []string{"installed_by"},
+		forget: (*eraser).rows, reach: inInstallation, export: (*exporter).installations,
+	},
 	// Last, because what comes before looks for the name.
-	{table: "users", author: "user_id", texts: []string{"name", "time_zone"}, forget: (*eraser).users},
+	{
+		table: "users", key: along{"user_id", ""}, author: "user_id", texts: []string{"name", "time_zone"}, forget: (*eraser).users,
+	},
 }
 
 // inTeam is the condition that a row is of the workspace @team. SQLite would otherwise read an index of all of the
 // workspace's rows for each part that is walked.
 const inTeam = "team_id || '' = @team"
+
+// inInstallation is the condition that an installation is that of the workspace @team, or of its organisation.
+const inInstallation = "(id = @team OR id = (SELECT t.installation_id FROM installation_teams t " +
+	"WHERE t.team_id = @team))"
 
 func ofTeam(team string) condition { return whereNamed(inTeam, map[string]any{"team": team}) }
 

@@ -252,3 +252,10 @@ func (x *exporter) feedback(h holding) error {
 		return 0, nil
 	})
 }
+
+func (x *exporter) installations(h holding) error {
+	match := h.ofPerson(x.User).and(whereNamed(h.reach, map[string]any{"team": x.Team}))
+	return read(x, h.whole(), match, func(r installationRow) {
+		x.Installations = append(x.Installations, ExportedInstallation{r.ID, r.Name, instant(r.InstalledUS)})
+	})
+}

@@ -45,6 +45,8 @@ type PersonExport struct {
 	Notes []ExportedNote `json:"notes"`
 	// Feedback is what the person thinks of replies.
 	Feedback []ExportedVote `json:"feedback"`
+	// Installations are where the person has installed the app: their workspace, or its organisation.
+	Installations []ExportedInstallation `json:"installations,omitempty"`
 }
 
 // ExportedPresence is when the person was last known to be in a channel, and when they last left it.
@@ -156,4 +158,11 @@ type ExportedVote struct {
 	Value   string    `json:"value"`             // up or down
 	Reason  string    `json:"reason,omitempty"`
 	Voted   time.Time `json:"voted_at"`
+}
+
+// ExportedInstallation is where and when the person has installed the app.
+type ExportedInstallation struct {
+	ID        string    `json:"id"`
+	Name      string    `json:"name"`
+	Installed time.Time `json:"installed_at"`
 }

@@ -148,9 +148,9 @@ func (e *eraser) withdraw(tx *gorm.DB, c chat.Conversation, theirs []messageRow)
 		}
 		told := []string{id, chat.Conversation{Team: c.Team, Channel: c.Channel, Thread: r.TS}.ID()}
 		if err := tx.Exec(`
-			INSERT INTO changes (workflow_id, ts, sent_us, kind, stored_us)
-			SELECT DISTINCT workflow_id, ts, sent_us, 'deleted', CAST(? AS BIGINT) FROM changes
-			WHERE workflow_id IN ? AND ts = ? AND kind <> 'deleted' ON CONFLICT DO NOTHING`, e.nowMicros(), told,
+			INSERT INTO changes (workflow_id, team_id, ts, sent_us, kind, stored_us)
+			SELECT DISTINCT workflow_id, CAST(? AS TEXT), ts, sent_us, 'deleted', CAST(? AS BIGINT) FROM changes
+			WHERE workflow_id IN ? AND ts = ? AND kind <> 'deleted' ON CONFLICT DO NOTHING`, c.Team, e.nowMicros(), told,
 			r.TS).Error; err != nil {
 			return err
 		}

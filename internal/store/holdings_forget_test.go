@@ -126,6 +126,7 @@ func (db database) seedPerson(t *testing.T) {
 		&Opinion{TeamID: team, ChannelID: "C1", Decision: "run/0", Judge: "a", Reason: "as the first", GivenUS: micros(noon)},
 		&Opinion{TeamID: team, ChannelID: "C2", Decision: "run/3", Judge: "a", Reason: canaryName + " knows", GivenUS: micros(noon)},
 		&Opinion{TeamID: team, ChannelID: "C2", Decision: "run/3", Judge: "b", Reason: "a good question", GivenUS: micros(noon)},
+		&installationRow{ID: team, InstalledBy: by, State: InstallationActive, Generation: 1, Token: []byte{0}, RefreshToken: []byte{0}},
 		&noteRow{Step: "b", TeamID: team, ChannelID: "C1", TS: at(1), Author: "U2", Text: "ask " + canaryName + " or <@" + canaryUser + ">"},
 	)
 	db.clock.advance(47 * time.Hour)
@@ -170,6 +171,9 @@ func TestExportPerson(t *testing.T) {
 		if want := []ExportedWriting{{"C9", noon}}; !slices.Equal(x.Wrote, want) {
 			t.Errorf("they wrote in %+v, want %+v", x.Wrote, want)
 		}
+		if want := []ExportedInstallation{{team, "", instant(0)}}; !slices.Equal(x.Installations, want) {
+			t.Errorf("installed in %+v", x.Installations)
+		}
 		if m := x.Messages[0]; m.Text != "our "+canaryText+" is ill" || len(m.Files) != 1 || m.Channel != "C1" {
 			t.Errorf("a message: %+v", m)
 		}
@@ -180,7 +184,7 @@ func TestExportPerson(t *testing.T) {
 		}
 		must(t, db.ForgetPerson(t.Context(), canary, operator, "o2", noStep))
 		x, err = db.ExportPerson(t.Context(), canary, noStep)
-		if err != nil || x.Name != "" || !x.Forgotten.Equal(db.clock.now()) || len(x.Messages)+len(x.Reactions)+len(x.Orders)+len(x.Decisions)+len(x.Replies)+len(x.Steps)+len(x.Proposals)+len(x.Promises)+len(x.Memories)+len(x.Notes)+len(x.Feedback) > 0 {
+		if err != nil || x.Name != "" || !x.Forgotten.Equal(db.clock.now()) || len(x.Messages)+len(x.Reactions)+len(x.Orders)+len(x.Decisions)+len(x.Replies)+len(x.Steps)+len(x.Proposals)+len(x.Promises)+len(x.Memories)+len(x.Notes)+len(x.Feedback)+len(x.Installations) > 0 {
 			t.Errorf("after they were forgotten: %+v, %v", x, err)
 		}
 	})
@@ -225,25 +229,26 @@ func TestForgetPerson(t *testing.T) {
 		db.see(t, "C1", canaryUser, noon)
 		must(t, db.ForgetPerson(t.Context(), canary, operator, "o2", noStep))
 		for what, n := range map[string]int{
-			"messages|text = 'filler'":                          2 * sweepChunk,
-			"messages|deleted AND user_id = ''":                 3,
-			"messages|text LIKE '%@" + nobody + " and <@U2>%'":  1,
-			"memories|text = 'two: " + nobody + " leads it'":    1,
-			"memories|text = '' AND forgotten_us > 0":           5,
-			"decisions|reason = 'a good question'":              1,
-			"decisions|reason = '" + aboutForgotten + "'":       3,
-			"snapshots|TRUE":                                    0,
-			"opinions|reason = 'a good question'":               1,
-			"opinions|reason = '" + aboutForgotten + "'":        2,
-			"outbox|text = 'to somebody else'":                  1,
-			"outbox|text = 'ask @" + nobody + " soon'":          1,
-			"orders|ordered_by = '" + orderedByNobody + "'":     2,
-			"orders|kind = 'forget-person' AND id = 'o2'":       1,
-			"reactions|user_id = 'U2'":                          1,
-			"users|name = 'Bea'":                                1,
-			"outsiders|channel_id = 'C1' AND left_us < seen_us": 1,
-			"outsiders|channel_id = 'D1'":                       0,
-			"writers|user_id = 'U2'":                            1,
+			"messages|text = 'filler'":                                                    2 * sweepChunk,
+			"messages|deleted AND user_id = ''":                                           3,
+			"messages|text LIKE '%@" + nobody + " and <@U2>%'":                            1,
+			"memories|text = 'two: " + nobody + " leads it'":                              1,
+			"memories|text = '' AND forgotten_us > 0":                                     5,
+			"decisions|reason = 'a good question'":                                        1,
+			"decisions|reason = '" + aboutForgotten + "'":                                 3,
+			"snapshots|TRUE":                                                              0,
+			"opinions|reason = 'a good question'":                                         1,
+			"opinions|reason = '" + aboutForgotten + "'":                                  2,
+			"outbox|text = 'to somebody else'":                                            1,
+			"outbox|text = 'ask @" + nobody + " soon'":                                    1,
+			"orders|ordered_by = '" + orderedByNobody + "'":                               2,
+			"orders|kind = 'forget-person' AND id = 'o2'":                                 1,
+			"reactions|user_id = 'U2'":                                                    1,
+			"users|name = 'Bea'":                                                          1,
+			"outsiders|channel_id = 'C1' AND left_us < seen_us":                           1,
+			"outsiders|channel_id = 'D1'":                                                 0,
+			"writers|user_id = 'U2'":                                                      1,
+			"installations|installed_by = '" + orderedByNobody + "' AND state = 'active'": 1,
 			// What others asked for and decided stays. Only texts go that may be of the person.
 			"proposals|id = 'p1' AND asker = 'U2' AND decided_by = '" + orderedByNobody + "'":                                               1,
 			"proposals|id = 'p2' AND state = 'begun' AND NOT idempotent AND asker = '' AND input = '{}' AND decided_by = 'slack:U2'":        1,

@@ -33,7 +33,12 @@ var harmless = map[string]string{
 	"promises.zone": "goes with the row of whoever asked", "search_common.term": "in hundreds of messages",
 	"mcp_tools.name": "of a tool", "mcp_tools.description": "of a tool", "mcp_tools.schema": "of a tool",
 	"mcp_tools.annotations": "of a tool", "mcp_tools.fingerprint": "a hash", "mcp_tools.allowed": "a hash",
-	"revoked_tokens.token": "a hash",
+	"revoked_tokens.token": "a hash", "allowed_workspaces.allowed_by": "an operator",
+	"enterprise_id": "an organisation", "app_id": "of the app", "bot_user_id": "of the bot",
+	"installation_id": "a workspace or organisation", "installation_teams.name": "of a workspace",
+	"installations.name": "of a workspace", "installations.bot_id": "of the bot", "installations.url": "of a workspace",
+	"installations.scopes": "Slack's words", "installations.token": "sealed", "installations.refresh_token": "sealed",
+	"installations.lease": "a process",
 }
 
 // untouched says why an order has no function for a table that has columns for it.
@@ -48,7 +53,7 @@ var untouched = map[string]string{
 	"prune reactions": "with the messages", "prune quotes": "with their step", "prune search": "with its message",
 	"prune notes": "never: with its message alone", "prune memory_scopes": "never", "prune channels": "never",
 	"prune outsiders": "never", "prune users": "never", "prune writers": "never", "prune forgotten": "never",
-	"prune erased": "never",
+	"prune erased": "never", "prune installations": "with its workspace",
 }
 
 var number = regexp.MustCompile(`(?i)INT|BOOL|REAL|FLOAT|DOUBLE`)

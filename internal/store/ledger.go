@@ -15,6 +15,7 @@ import (
 type Decision struct {
 	Key           string   `gorm:"primaryKey" json:"key"`
 	WorkflowID    string   `json:"workflow_id"`
+	TeamID        string   `gorm:"<-:create;->:false" json:"-"` // written from WorkflowID, and not read
 	TriggerTS     string   `json:"trigger_ts"`
 	Revision      string   `json:"revision,omitempty"`
 	Source        string   `json:"source"` // judgment, rule, addressed, operator or promise
@@ -64,7 +65,7 @@ func (s *Store) Decide(ctx context.Context, d Decision) error {
 }
 
 func (s *Store) decide(tx *gorm.DB, d Decision) error {
-	d.DecidedUS = s.nowMicros()
+	d.TeamID, d.DecidedUS = teamOf(d.WorkflowID), s.nowMicros()
 	if d.Outcome != conversation.Pending {
 		d.SettledUS = &d.DecidedUS
 	}

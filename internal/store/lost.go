@@ -14,8 +14,8 @@ const lostKept = 24 * time.Hour
 // SaveLost saves that work for a conversation never ended, again and again.
 func (s *Store) SaveLost(ctx context.Context, c chat.Conversation) error {
 	if err := s.db.WithContext(ctx).Exec(`
-		INSERT INTO conversations (workflow_id, lost_us) VALUES (?, ?)
-		ON CONFLICT (workflow_id) DO UPDATE SET lost_us = excluded.lost_us`, c.ID(), s.nowMicros()).Error; err != nil {
+		INSERT INTO conversations (workflow_id, team_id, lost_us) VALUES (?, ?, ?)
+		ON CONFLICT (workflow_id) DO UPDATE SET lost_us = excluded.lost_us`, c.ID(), c.Team, s.nowMicros()).Error; err != nil {
 		return fmt.Errorf("save what was lost in %s: %w", c.ID(), err)
 	}
 	return nil

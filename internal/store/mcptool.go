@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -10,6 +11,8 @@ import (
 
 // MCPTool is a tool that an MCP server has listed.
 type MCPTool struct {
+	TeamID string // of the workspace whose own server it is; empty for the servers of all
+	// Server is its name in the configuration. The table has TEAM/SERVER for a workspace's own.
 	Server string `gorm:"primaryKey"`
 	// Tool is its name at its server, Name that for models.
 	Tool        string `gorm:"primaryKey"`
@@ -31,25 +34,36 @@ type MCPTool struct {
 // TableName implements gorm's schema.Tabler.
 func (MCPTool) TableName() string { return "mcp_tools" }
 
-// MCPTools returns what the servers have listed, in order of server and tool.
-func (s *Store) MCPTools(ctx context.Context) ([]MCPTool, error) {
+// unqualified is rows with the server's name in the configuration.
+func unqualified(rows []MCPTool) []MCPTool {
+	for i, r := range rows {
+		rows[i].Server = strings.TrimPrefix(r.Server, inTeamOnly(r.TeamID, ""))
+	}
+	return rows
+}
+
+// MCPTools returns what the servers of a workspace have listed, or with team empty those that are configured for all,
+// in order of server and tool.
+func (s *Store) MCPTools(ctx context.Context, team string) ([]MCPTool, error) {
 	var rows []MCPTool
-	if err := s.db.WithContext(ctx).Order("server, tool").Find(&rows).Error; err != nil {
+	if err := s.db.WithContext(ctx).Where("team_id = ?", team).Order("server, tool").Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read tools of MCP servers: %w", err)
 	}
-	return rows, nil
+	return unqualified(rows), nil
 }
 
 // RememberTools saves what a server has listed: merge makes the rows of those that were known. A tool that
-// acts stays one that acts, also if two programs save at once. SeenUS is set.
-func (s *Store) RememberTools(ctx context.Context, server string, merge func(known []MCPTool) []MCPTool) error {
+// acts stays one that acts, also if two programs save at once. SeenUS is set. team is as for MCPTools.
+func (s *Store) RememberTools(ctx context.Context, team, server string,
+	merge func(known []MCPTool) []MCPTool) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		var known []MCPTool
-		if err := s.locked(tx).Where("server = ?", server).Order("tool").Find(&known).Error; err != nil {
+		if err := s.locked(tx).Where("server = ?", inTeamOnly(team, server)).Order("tool").Find(&known).
+			Error; err != nil {
 			return err
 		}
-		for _, row := range merge(known) {
-			row.Server = server
+		for _, row := range merge(unqualified(known)) {
+			row.TeamID, row.Server = team, inTeamOnly(team, server)
 			if !row.Gone {
 				row.SeenUS = s.nowMicros()
 			}
@@ -71,10 +85,10 @@ func (s *Store) RememberTools(ctx context.Context, server string, merge func(kno
 }
 
 // AllowTools takes the tools of a server as they are listed now, all or one, and returns those that
-// it changed. What they say of themselves counts from now on.
-func (s *Store) AllowTools(ctx context.Context, server, tool string) (changed []MCPTool, err error) {
+// it changed. What they say of themselves counts from now on. team is as for MCPTools.
+func (s *Store) AllowTools(ctx context.Context, team, server, tool string) (changed []MCPTool, err error) {
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
-		q := s.locked(tx).Where("server = ? AND NOT gone", server)
+		q := s.locked(tx).Where("server = ? AND NOT gone", inTeamOnly(team, server))
 		if tool != "" {
 			q = q.Where("tool = ? OR name = ?", tool, tool)
 		}
@@ -101,5 +115,5 @@ func (s *Store) AllowTools(ctx context.Context, server, tool string) (changed []
 	if err != nil {
 		return nil, fmt.Errorf("allow tools of %s: %w", server, err)
 	}
-	return changed, nil
+	return unqualified(changed), nil
 }

@@ -101,7 +101,7 @@ func setSilence(tx *gorm.DB, key string, untilUS int64, onConflict string) error
 	return tx.Clauses(clause.OnConflict{
 		Columns:   []clause.Column{{Name: "workflow_id"}},
 		DoUpdates: clause.Assignments(map[string]any{"silenced_until_us": gorm.Expr(onConflict)}),
-	}).Create(&conversationRow{WorkflowID: key, SilencedUntilUS: untilUS}).Error
+	}).Create(&conversationRow{WorkflowID: key, TeamID: teamOf(key), SilencedUntilUS: untilUS}).Error
 }
 
 // ErrOrderIDTaken is returned for an order whose id belongs to another order.

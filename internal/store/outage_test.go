@@ -71,21 +71,34 @@ func calls(s *Store) map[string]func(context.Context) error {
 		"SyncChannels": func(ctx context.Context) error {
 			return errOf(s.SyncChannels(ctx, team, []Channel{{ID: channel}}))
 		},
-		"Memberships":      func(ctx context.Context) error { return errOf(s.Memberships(ctx, team)) },
-		"UnjoinedChannels": func(ctx context.Context) error { return errOf(s.UnjoinedChannels(ctx, team, noon, 5)) },
-		"AdvanceCatchUp":   func(ctx context.Context) error { return s.AdvanceCatchUp(ctx, team, channel, m.TS, "", noon) },
-		"Gaps":             func(ctx context.Context) error { return errOf(s.Gaps(ctx, team)) },
-		"NewestGap":        func(ctx context.Context) error { return errOf(s.NewestGap(ctx)) },
-		"OpenGap":          func(ctx context.Context) error { return s.OpenGap(ctx) },
-		"CloseGap":         func(ctx context.Context) error { return s.CloseGap(ctx, team) },
-		"UnreadChannels":   func(ctx context.Context) error { _, _, err := s.UnreadChannels(ctx, team, 1, nil, 5); return err },
-		"MarkRead":         func(ctx context.Context) error { return s.MarkRead(ctx, team, channel, 1) },
-		"Starters":         func(ctx context.Context) error { return errOf(s.Starters(ctx)) },
-		"SaveStarter":      func(ctx context.Context) error { return s.SaveStarter(ctx, Starter{ID: "s"}) },
-		"RemoveStarter":    func(ctx context.Context) error { return s.RemoveStarter(ctx, "s") },
-		"SaveHistory":      func(ctx context.Context) error { return s.SaveHistory(ctx, []chat.Message{said(at(3), "")}) },
-		"Unhandled":        func(ctx context.Context) error { return errOf(s.Unhandled(ctx, team, channel, noon, "", 5)) },
-		"ActiveThreads":    func(ctx context.Context) error { return errOf(s.ActiveThreads(ctx, team, channel, noon)) },
+		"Memberships":          func(ctx context.Context) error { return errOf(s.Memberships(ctx, team)) },
+		"UnjoinedChannels":     func(ctx context.Context) error { return errOf(s.UnjoinedChannels(ctx, team, noon, 5)) },
+		"AdvanceCatchUp":       func(ctx context.Context) error { return s.AdvanceCatchUp(ctx, team, channel, m.TS, "", noon) },
+		"Gaps":                 func(ctx context.Context) error { return errOf(s.Gaps(ctx, team)) },
+		"NewestGap":            func(ctx context.Context) error { return errOf(s.NewestGap(ctx)) },
+		"OpenGap":              func(ctx context.Context) error { return s.OpenGap(ctx) },
+		"CloseGap":             func(ctx context.Context) error { return s.CloseGap(ctx, team) },
+		"UnreadChannels":       func(ctx context.Context) error { _, _, err := s.UnreadChannels(ctx, team, 1, nil, 5); return err },
+		"MarkRead":             func(ctx context.Context) error { return s.MarkRead(ctx, team, channel, 1) },
+		"Installation":         func(ctx context.Context) error { return ignoreAbsent(errOf(s.Installation(ctx, team))) },
+		"InstallationOf":       func(ctx context.Context) error { return ignoreAbsent(errOf(s.InstallationOf(ctx, team))) },
+		"InstallationsChanged": func(ctx context.Context) error { return errOf(s.InstallationsChanged(ctx, noon)) },
+		"SaveInstallation":     func(ctx context.Context) error { return errOf(s.SaveInstallation(ctx, installed(team))) },
+		"EndInstallation": func(ctx context.Context) error {
+			return errOf(s.EndInstallation(ctx, team, noon, InstallationRevoked, ""))
+		},
+		"LeaseRefresh":  func(ctx context.Context) error { _, _, err := s.LeaseRefresh(ctx, team, 1, "a", noon); return err },
+		"SaveTokens":    func(ctx context.Context) error { return errOf(s.SaveTokens(ctx, team, 1, "a", Tokens{})) },
+		"GrantTeam":     func(ctx context.Context) error { return errOf(s.GrantTeam(ctx, "E1", team, "", noon)) },
+		"Allowed":       func(ctx context.Context) error { return errOf(s.Allowed(ctx, team, "")) },
+		"MCPTools":      func(ctx context.Context) error { return errOf(s.MCPTools(ctx, team)) },
+		"RecordRun":     func(ctx context.Context) error { return s.RecordRun(ctx, "memory", team) },
+		"Starters":      func(ctx context.Context) error { return errOf(s.Starters(ctx)) },
+		"SaveStarter":   func(ctx context.Context) error { return s.SaveStarter(ctx, Starter{ID: "s"}) },
+		"RemoveStarter": func(ctx context.Context) error { return s.RemoveStarter(ctx, "s") },
+		"SaveHistory":   func(ctx context.Context) error { return s.SaveHistory(ctx, []chat.Message{said(at(3), "")}) },
+		"Unhandled":     func(ctx context.Context) error { return errOf(s.Unhandled(ctx, team, channel, noon, "", 5)) },
+		"ActiveThreads": func(ctx context.Context) error { return errOf(s.ActiveThreads(ctx, team, channel, noon)) },
 		"MessagesByTS": func(ctx context.Context) error {
 			return errOf(s.MessagesByTS(ctx, team, channel, []string{m.TS}))
 		},
@@ -119,6 +132,14 @@ func calls(s *Store) map[string]func(context.Context) error {
 		"Knowledge":         func(ctx context.Context) error { return errOf(s.Knowledge(ctx, team, channel, noon, 5, 5)) },
 		"SpentByChannel":    func(ctx context.Context) error { return errOf(s.SpentByChannel(ctx, team, noon)) },
 	}
+}
+
+// ignoreAbsent is an error, unless it says that there is nothing.
+func ignoreAbsent(err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 func TestClosedDatabaseIsAnError(t *testing.T) {

@@ -302,9 +302,9 @@ func (s *Store) finish(tx *gorm.DB, group []*recording) error {
 		}
 		for _, c := range n.entry.Changes {
 			changes = append(changes, changeRow{
-				WorkflowID: c.Conversation.ID(), TS: c.TS, SentUS: micros(chat.Time(c.TS)), Kind: string(c.Kind),
-				Revision: c.Revision, FollowUp: c.FollowUp, StoredUS: s.nowMicros(), OrderedBy: c.By, Author: c.Author,
-				Trace:   cmp.Or(c.Trace, n.trace),
+				WorkflowID: c.Conversation.ID(), TeamID: c.Conversation.Team, TS: c.TS,
+				SentUS: micros(chat.Time(c.TS)), Kind: string(c.Kind), Revision: c.Revision, FollowUp: c.FollowUp,
+				StoredUS: s.nowMicros(), OrderedBy: c.By, Author: c.Author, Trace: cmp.Or(c.Trace, n.trace),
 				Mention: c.Mention, Stop: c.Stop,
 			})
 		}

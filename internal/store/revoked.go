@@ -10,6 +10,7 @@ import (
 
 type revokedRow struct {
 	Token     string `gorm:"primaryKey"`
+	TeamID    string
 	Cause     string
 	RevokedUS int64
 }
@@ -24,6 +25,8 @@ type Revocation struct {
 	// Cause is AppUninstalled, tokens_revoked, or the code of a call that Slack refused.
 	Cause string
 	At    time.Time
+	// Team is the workspace or organisation whose token it is; empty for that of slack.bot_token.
+	Team string
 }
 
 // Revoke records that Slack no longer takes a token, which is given by its hash. If that is known, the
@@ -33,7 +36,7 @@ func (s *Store) Revoke(ctx context.Context, token string, r Revocation) error {
 		Columns: []clause.Column{{Name: "token"}}, DoUpdates: clause.AssignmentColumns([]string{"cause"}),
 		Where: clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "excluded.cause = ?",
 			Vars: []any{AppUninstalled}}}},
-	}).Create(&revokedRow{Token: token, Cause: r.Cause, RevokedUS: micros(r.At)}).Error; err != nil {
+	}).Create(&revokedRow{Token: token, TeamID: r.Team, Cause: r.Cause, RevokedUS: micros(r.At)}).Error; err != nil {
 		return fmt.Errorf("save that a token is revoked: %w", err)
 	}
 	return nil
@@ -48,7 +51,7 @@ func (s *Store) Revoked(ctx context.Context, token string) (*Revocation, error) 
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	return &Revocation{Cause: rows[0].Cause, At: instant(rows[0].RevokedUS)}, nil
+	return &Revocation{Cause: rows[0].Cause, At: instant(rows[0].RevokedUS), Team: rows[0].TeamID}, nil
 }
 
 // Restore records that Slack takes a token again.

@@ -223,7 +223,7 @@ func (s *Store) EndStep(ctx context.Context, id string, r StepResult) error {
 			return ended.Error
 		}
 		for i, f := range r.Files {
-			f.StepID, f.Position = id, i
+			f.StepID, f.TeamID, f.Position = id, st.TeamID, i
 			if err := tx.Create(&f).Error; err != nil {
 				return err
 			}
@@ -255,8 +255,8 @@ func (s *Store) hasOutcome(tx *gorm.DB, decision string) (bool, error) {
 // to stop, until somebody mentions it again (Facts.Stopped).
 func (s *Store) StopThread(ctx context.Context, c chat.Conversation, ts string) error {
 	if err := s.db.WithContext(ctx).Exec(`
-		INSERT INTO conversations (workflow_id, stopped_us) SELECT workflow_id, MAX(stored_us) FROM changes WHERE workflow_id = ? AND ts = ? AND stop GROUP BY workflow_id
-		ON CONFLICT (workflow_id) DO UPDATE SET stopped_us = excluded.stopped_us`, c.ID(), ts).Error; err != nil {
+		INSERT INTO conversations (workflow_id, team_id, stopped_us) SELECT workflow_id, CAST(? AS TEXT), MAX(stored_us) FROM changes WHERE workflow_id = ? AND ts = ? AND stop GROUP BY workflow_id
+		ON CONFLICT (workflow_id) DO UPDATE SET stopped_us = excluded.stopped_us`, c.Team, c.ID(), ts).Error; err != nil {
 		return fmt.Errorf("stop in %s: %w", c.ID(), err)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 // its decision has an outcome.
 type StepFile struct {
 	StepID   string `gorm:"primaryKey"`
+	TeamID   string `gorm:"<-:create;->:false"`             // not read
 	Position int    `gorm:"primaryKey;autoIncrement:false"` // from 0
 	Name     string
 	MIME     string

@@ -33,7 +33,7 @@ func (c *toolsAllow) run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	changed, err := db.AllowTools(ctx, c.Server, c.Tool)
+	changed, err := db.AllowTools(ctx, "", c.Server, c.Tool)
 	if errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("%s has no such tool: `starter tools list` shows what it has", c.Server)
 	}

@@ -45,7 +45,7 @@ func (c *toolsCall) run(ctx context.Context, p *program) error {
 	if _, err := client.Refresh(ctx, c.Server); err != nil {
 		return err
 	}
-	known, err := db.MCPTools(ctx)
+	known, err := db.MCPTools(ctx, "")
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func (c *toolsList) run(ctx context.Context, p *program) error {
 			reports = append(reports, toolOfServer{Server: name, Tool: tool, Kind: "unfit", Fault: out[tool]})
 		}
 	}
-	known, err := db.MCPTools(ctx)
+	known, err := db.MCPTools(ctx, "")
 	if err != nil {
 		return err
 	}

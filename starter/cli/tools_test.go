@@ -35,7 +35,7 @@ func TestToolsCommand(t *testing.T) {
 	o.prints(list, []string{"look   desk    find   Finds ", "act    desk    close  Closes.", "act    desk    mail   (not checked here: to.pattern) Mails.", "unfit  desk    wild   (its name",
 		"unfit  away           (not asked now: the server does not answer)"}, nil)
 
-	o.must(o.RememberTools(t.Context(), "desk", func(known []store.MCPTool) []store.MCPTool {
+	o.must(o.RememberTools(t.Context(), "", "desk", func(known []store.MCPTool) []store.MCPTool {
 		for i := range known {
 			known[i].Allowed = "what it was"
 		}

@@ -20,7 +20,7 @@ import (
 // Run executes a call. A server that does not answer is a failed result for a tool that reads. For one that
 // acts, an error means that the call may have been made.
 func (c *Client) Run(ctx context.Context, p tools.Place, name string, input json.RawMessage) (tools.Result, error) {
-	known, err := c.Store.MCPTools(ctx)
+	known, err := c.Store.MCPTools(ctx, c.Team)
 	if err != nil {
 		return tools.Result{}, errors.Join(tools.ErrNotCalled, err)
 	}

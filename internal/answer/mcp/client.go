@@ -33,8 +33,8 @@ const (
 
 // Store remembers tools.
 type Store interface {
-	MCPTools(ctx context.Context) ([]store.MCPTool, error)
-	RememberTools(ctx context.Context, server string, merge func(known []store.MCPTool) []store.MCPTool) error
+	MCPTools(ctx context.Context, team string) ([]store.MCPTool, error)
+	RememberTools(ctx context.Context, team, server string, merge func(known []store.MCPTool) []store.MCPTool) error
 }
 
 // Options is what a Client needs.
@@ -42,6 +42,8 @@ type Options struct {
 	Servers map[string]config.MCPServer
 	// Store remembers the tools of servers; nil where only Ask and Call are used.
 	Store Store `nil:"ok"`
+	// Team is the workspace whose own servers these are; empty for those of all.
+	Team string
 	// Material writes a server's text as material for a model: none of it looks like structure. It is nil where only
 	// Ask is used.
 	Material func(text string) string `nil:"ok"`
@@ -113,7 +115,7 @@ func (c *Client) Offered(ctx context.Context, p tools.Place) ([]tools.Offer, err
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	known, err := c.Store.MCPTools(ctx)
+	known, err := c.Store.MCPTools(ctx, c.Team)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +217,7 @@ func (c *Client) refresh(ctx context.Context, s *server) (out map[string]string,
 			s.logger.WarnContext(ctx, "tool of MCP server left out", "tool", tool, "reason", cut(why, 300))
 		}
 	}
-	if err := c.Store.RememberTools(ctx, s.name,
+	if err := c.Store.RememberTools(ctx, c.Team, s.name,
 		func(known []store.MCPTool) []store.MCPTool { return merge(known, now, s.config) }); err != nil {
 		s.changed.Store(true)
 		s.logger.WarnContext(ctx, "tools of MCP server not remembered", "error", err)

@@ -429,13 +429,13 @@ func TestChangedTools(t *testing.T) {
 	if got, want := b.offered(), []string{"close2 (acts)", "count", "die", "env", "refuse"}; !slices.Equal(got, want) {
 		t.Errorf("offered %q, want %q", got, want)
 	}
-	if changed, err := b.db.AllowTools(t.Context(), "desk", ""); err != nil || len(changed) != 3 {
+	if changed, err := b.db.AllowTools(t.Context(), "", "desk", ""); err != nil || len(changed) != 3 {
 		t.Errorf("allowed %+v, %v", changed, err)
 	}
 	if got, want := b.offered(), []string{acts[:len(acts)-len(" (acts)")], "close2", "count", "die", "env", "find (acts)", "refuse"}; !slices.Equal(got, want) {
 		t.Errorf("offered %q, want %q", got, want)
 	}
-	if _, err := b.db.AllowTools(t.Context(), "desk", "nothing"); !errors.Is(err, store.ErrNotFound) {
+	if _, err := b.db.AllowTools(t.Context(), "", "desk", "nothing"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,0 +1,57 @@
+-- postgres: -- +goose NO TRANSACTION
+-- The workspace of each workflow id, as a column. Programs of the version before leave it empty, so what must find
+-- every row of a workspace goes by workflow_id. README.md says how long this takes, and why it may be repeated.
+-- +goose Up
+-- postgres: ALTER TABLE conversations ADD COLUMN IF NOT EXISTS team_id TEXT NOT NULL DEFAULT '';
+-- postgres: ALTER TABLE changes ADD COLUMN IF NOT EXISTS team_id TEXT NOT NULL DEFAULT '';
+-- postgres: ALTER TABLE decisions ADD COLUMN IF NOT EXISTS team_id TEXT NOT NULL DEFAULT '';
+-- postgres: -- +goose StatementBegin
+-- postgres: DO $$
+-- postgres: DECLARE
+-- postgres:     after_id BIGINT := 0;
+-- postgres:     after_key TEXT := '';
+-- postgres:     last_id BIGINT;
+-- postgres:     last_key TEXT;
+-- postgres: BEGIN
+-- postgres:     LOOP
+-- postgres:         SELECT MAX(c.id) INTO last_id
+-- postgres:             FROM (SELECT id FROM changes WHERE id > after_id ORDER BY id LIMIT 5000) c;
+-- postgres:         EXIT WHEN last_id IS NULL;
+-- postgres:         UPDATE changes SET team_id = SPLIT_PART(workflow_id, '/', 2)
+-- postgres:             WHERE id > after_id AND id <= last_id AND team_id = '';
+-- postgres:         after_id := last_id;
+-- postgres:         COMMIT;
+-- postgres:     END LOOP;
+-- postgres:     LOOP
+-- postgres:         SELECT MAX(d.key) INTO last_key
+-- postgres:             FROM (SELECT key FROM decisions WHERE key > after_key ORDER BY key LIMIT 5000) d;
+-- postgres:         EXIT WHEN last_key IS NULL;
+-- postgres:         UPDATE decisions SET team_id = SPLIT_PART(workflow_id, '/', 2)
+-- postgres:             WHERE key > after_key AND key <= last_key AND team_id = '';
+-- postgres:         after_key := last_key;
+-- postgres:         COMMIT;
+-- postgres:     END LOOP;
+-- postgres:     after_key := '';
+-- postgres:     LOOP
+-- postgres:         SELECT MAX(c.workflow_id) INTO last_key
+-- postgres:             FROM (SELECT workflow_id FROM conversations WHERE workflow_id > after_key
+-- postgres:                 ORDER BY workflow_id LIMIT 5000) c;
+-- postgres:         EXIT WHEN last_key IS NULL;
+-- postgres:         UPDATE conversations SET team_id = SPLIT_PART(workflow_id, '/', 2)
+-- postgres:             WHERE workflow_id > after_key AND workflow_id <= last_key AND team_id = '';
+-- postgres:         after_key := last_key;
+-- postgres:         COMMIT;
+-- postgres:     END LOOP;
+-- postgres: END
+-- postgres: $$;
+-- postgres: -- +goose StatementEnd
+-- sqlite: ALTER TABLE conversations ADD COLUMN team_id TEXT NOT NULL DEFAULT '';
+-- sqlite: ALTER TABLE changes ADD COLUMN team_id TEXT NOT NULL DEFAULT '';
+-- sqlite: ALTER TABLE decisions ADD COLUMN team_id TEXT NOT NULL DEFAULT '';
+-- sqlite: -- The team is between the first slash and the next, or the end.
+-- sqlite: UPDATE conversations SET team_id = SUBSTR(workflow_id, INSTR(workflow_id, '/') + 1,
+-- sqlite:     INSTR(SUBSTR(workflow_id, INSTR(workflow_id, '/') + 1) || '/', '/') - 1);
+-- sqlite: UPDATE changes SET team_id = SUBSTR(workflow_id, INSTR(workflow_id, '/') + 1,
+-- sqlite:     INSTR(SUBSTR(workflow_id, INSTR(workflow_id, '/') + 1) || '/', '/') - 1);
+-- sqlite: UPDATE decisions SET team_id = SUBSTR(workflow_id, INSTR(workflow_id, '/') + 1,
+-- sqlite:     INSTR(SUBSTR(workflow_id, INSTR(workflow_id, '/') + 1) || '/', '/') - 1);
