@@ -64,7 +64,10 @@ func TestAddressInUse(t *testing.T) {
 		Program:  launch.Program{Config: config.Config{Worker: config.Worker{Address: address}}, Logger: logger, Telemetry: metrics},
 		temporal: c,
 	}
-	h.workspaces = workspaces.New(config.Config{Slack: config.Slack{BotToken: "xoxb-1", APIURL: "http://127.0.0.1:1/api/"}}, time.Now, logger, metrics.Registry)
+	h.workspaces, err = workspaces.New(config.Config{Slack: config.Slack{BotToken: "xoxb-1", APIURL: "http://127.0.0.1:1/api/"}}, time.Now, logger, metrics.Registry)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- h.serve(ctx, time.Millisecond) }()

@@ -28,6 +28,7 @@ import (
 // parts are what the activities of all workspaces share.
 type parts struct {
 	launch.Program
+	all       *workspaces.Workspaces
 	store     *store.Store
 	models    agents.Models
 	documents *pdf.Reader
@@ -58,7 +59,7 @@ func newParts(ctx context.Context, p launch.Program, s *store.Store, all *worksp
 	models.Measure(p.Telemetry.Registry)
 	documents := pdf.NewReader()
 	made = &parts{
-		Program: p, store: s, models: models, documents: documents,
+		Program: p, all: all, store: s, models: models, documents: documents,
 		files: document.New(nil, documents, models.Prompts.Material, p.Logger),
 		remote: mcp.New(mcp.Options{
 			Servers: p.Config.MCP.Servers, Store: s, Material: models.Prompts.Material, Clock: time.Now,
@@ -67,7 +68,7 @@ func newParts(ctx context.Context, p launch.Program, s *store.Store, all *worksp
 		promises: &activities.Turnstile{}, atOnce: &activities.AtOnce{Off: !p.Config.Worker.PostsAtOnce},
 		metrics: activities.NewMetrics(p.Telemetry.Registry),
 	}
-	made.each.Of, made.each.Make = all.Of, made.activities
+	made.each.Make = made.activities
 	p.Telemetry.Registry.MustRegister(telemetry.Gauge("myao_budget_used_ratio",
 		"Share of the workspace's budget of the day that is used, "+
 			"1 where it is reached; 0 without a limit, -1 when the database or Slack does not answer.",
@@ -80,8 +81,11 @@ func newParts(ctx context.Context, p launch.Program, s *store.Store, all *worksp
 
 // Of returns the activities of the workspace of a team.
 func (p *parts) Of(ctx context.Context, team string) (*activities.Activities, error) {
-	a, _, err := p.each.Get(ctx, team)
-	return a, err
+	w, err := p.all.Of(ctx, team)
+	if err != nil {
+		return nil, err
+	}
+	return p.each.Of(w)
 }
 
 // budgetUsed is the share of the day's budget that is used.

@@ -35,8 +35,11 @@ func serve(ctx context.Context, p launch.Program) error {
 		return err
 	}
 	defer c.Close()
-	h := &probeServer{Program: p, temporal: c,
-		workspaces: workspaces.New(p.Config, time.Now, p.Logger, p.Telemetry.Registry)}
+	all, err := workspaces.New(p.Config, time.Now, p.Logger, p.Telemetry.Registry)
+	if err != nil {
+		return err
+	}
+	h := &probeServer{Program: p, temporal: c, workspaces: all}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return h.serve(ctx, listenRetryInterval) })
 	group.Go(func() error {

@@ -201,6 +201,8 @@ func answerError(method, code string, retryAfter time.Duration) *Error {
 		e.Kind = Ambiguous
 	case "token_revoked", "account_inactive":
 		e.Kind, e.RetryAfter = Transient, revokedRetry
+	case CodeExpired:
+		e.Kind, e.RetryAfter = Transient, expiredRetry
 	case "team_added_to_org", "org_login_required", "external_channel_migrating":
 		e.Kind = Transient
 	case "":

@@ -8,6 +8,12 @@ import (
 // codeNotInstalled is the code of a call that was not made, because Slack no longer takes the token.
 const codeNotInstalled = "not_installed"
 
+// CodeExpired is the code of a call whose token has ended, and is to be refreshed.
+const CodeExpired = "token_expired"
+
+// expiredRetry is how long a call waits meanwhile.
+const expiredRetry = 3 * time.Second
+
 // revokedRetry is how long a call waits before another try while Slack does not take the token.
 const revokedRetry = 30 * time.Second
 
@@ -15,7 +21,8 @@ const revokedRetry = 30 * time.Second
 type Gate interface {
 	// Closed reports whether Slack no longer takes the token: no call is made then but auth.test.
 	Closed() bool
-	// Refused says that Slack has just refused the token, and by which code. It must not block.
+	// Refused says that Slack has just refused the token, and by which code: one that Error.Revoked reports, or
+	// CodeExpired. It must not block.
 	Refused(code string)
 }
 
@@ -26,6 +33,9 @@ func (e *Error) Revoked() bool { return revoked(e.Code) }
 func revoked(code string) bool {
 	return code == "token_revoked" || code == "account_inactive" || code == codeNotInstalled
 }
+
+// NotInstalled is the error for work that waits for a workspace that has not installed the app.
+func NotInstalled() error { return notInstalled("oauth.v2.access") }
 
 func notInstalled(method string) *Error {
 	return &Error{Method: method, Code: codeNotInstalled, Kind: Transient, RetryAfter: revokedRetry}
@@ -48,7 +58,7 @@ func (t gatedTransport) Do(req *http.Request) (*http.Response, error) {
 	}
 	resp, err := t.measuredTransport.Do(req)
 	if err != nil {
-		if e := classify(method, err); e.Revoked() {
+		if e := classify(method, err); e.Revoked() || e.Code == CodeExpired {
 			t.gate.Refused(e.Code)
 		}
 	}

@@ -51,6 +51,9 @@ type Installation struct {
 	Leased time.Time `json:"-"`
 }
 
+// Organisation reports whether it is that of an organisation as a whole.
+func (i Installation) Organisation() bool { return strings.HasPrefix(i.ID, "E") }
+
 // Tokens are an installation's, as they come: sealed. The store knows no key.
 type Tokens struct {
 	Token []byte

@@ -62,7 +62,7 @@ func open(t *testing.T, l web.Limits) *httpBundle {
 		Program: launch.Program{Config: config.Config{Slack: config.Slack{SigningSecret: "shh", BotToken: "xoxb-1", APIURL: api}}, Logger: logger},
 		metrics: prometheus.NewRegistry(),
 	}
-	s.workspaces = workspaces.New(s.Config, time.Now, logger, s.metrics)
+	s.workspaces, _ = workspaces.New(s.Config, time.Now, logger, s.metrics) // it has no keys
 	s.metrics.MustRegister(collectors.NewGoCollector())
 	s.door.Store(&door.Door{
 		Of: func(ctx context.Context, team, _ string) (*door.Workspace, slack.Identity, error) {
@@ -322,7 +322,7 @@ func TestLoadAppID(t *testing.T) {
 			defer api.Close()
 			log := &startertest.Log{}
 			s := &starter{Program: launch.Program{Logger: slog.New(slog.NewTextHandler(log, nil))}}
-			s.workspaces = workspaces.New(config.Config{Slack: config.Slack{BotToken: "xoxb-1", APIURL: api.URL + "/"}}, time.Now, s.Logger, prometheus.NewRegistry())
+			s.workspaces, _ = workspaces.New(config.Config{Slack: config.Slack{BotToken: "xoxb-1", APIURL: api.URL + "/"}}, time.Now, s.Logger, prometheus.NewRegistry()) // it has no keys
 			if err := s.learnApp(t.Context()); err != nil {
 				t.Error(err)
 			}

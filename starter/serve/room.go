@@ -43,7 +43,7 @@ func (s *starter) room(w *workspaces.Workspace, db *store.Store, o *operator.Ope
 		Relay: r, CommandHandler: desk, Responder: answers,
 		Home: chatops.NewHome(&chatops.Home{Handler: desk, Publisher: w.Slack,
 			Members: chatops.NewMembership(w.Slack, time.Now, s.Logger)}),
-		Introducer: o, Installation: w.Installation, Dropper: o,
+		Introducer: o, Dropper: o,
 	})
 }
 

@@ -20,6 +20,9 @@ func (s *starter) routes() http.Handler {
 		mux.Handle("POST "+manifest.InteractionsPath, s.open((*door.Door).Interactions))
 		mux.Handle("POST "+manifest.CommandsPath, s.open((*door.Door).Commands))
 	}
+	if s.Config.Slack.Installable() {
+		s.workspaces.OAuth().Register(mux)
+	}
 	web.RegisterProbes(mux, s.metrics, s.DatabaseReady(&s.store), s.hasTemporal, s.workspaces.Known,
 		s.workspaces.Taken, s.hasSocket)
 	return mux

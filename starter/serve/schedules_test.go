@@ -85,7 +85,7 @@ func (s *starter) runWork(t *testing.T) {
 	_, slackAPI := startertest.Workspace(t)
 	s.Config.Database.URL = startertest.SQLite(t)
 	s.Config.Slack.BotToken, s.Config.Slack.APIURL = "xoxb-1", slackAPI
-	s.workspaces = workspaces.New(s.Config, time.Now, discard, prometheus.NewRegistry())
+	s.workspaces, _ = workspaces.New(s.Config, time.Now, discard, prometheus.NewRegistry()) // it has no keys
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.work(ctx) }()

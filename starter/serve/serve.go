@@ -58,9 +58,13 @@ func Run(ctx context.Context, p launch.Program) error {
 		return err
 	}
 	defer c.Close()
+	all, err := workspaces.New(p.Config, time.Now, p.Logger, p.Telemetry.Registry)
+	if err != nil {
+		return err
+	}
 	s := &starter{
 		Program:    p,
-		workspaces: workspaces.New(p.Config, time.Now, p.Logger, p.Telemetry.Registry),
+		workspaces: all,
 		temporal:   c,
 		metrics:    p.Telemetry.Registry,
 
@@ -95,7 +99,7 @@ func (s *starter) work(ctx context.Context) error {
 	}
 	directory := &channels.Directory{Store: db, Config: s.Config, Clock: time.Now} // what the database knows
 	r := relay.New(db, temporal.Sender{Client: s.temporal, Attributes: s.attributes.Load, AttributesLost: s.reregister,
-		Name: directory.Name}, s.policy(directory),
+		Name: directory.Name}, s.policy(db),
 		time.Now, s.Logger, relay.NewMetrics(s.metrics, db, time.Now, s.intervals()))
 	r.Tracer = s.Telemetry.Tracer()
 	o := operator.New(&operator.Operator{Client: s.temporal, Store: db, Attributes: s.attributes.Load})
@@ -103,17 +107,18 @@ func (s *starter) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rooms := workspaces.Each[*door.Workspace]{Of: s.workspaces.Of,
+	rooms := workspaces.Each[*door.Workspace]{
 		Make: func(w *workspaces.Workspace) (*door.Workspace, error) { return s.room(w, db, o, r, answers), nil }}
 	door := door.New(&door.Door{
-		Of: func(ctx context.Context, team, _ string) (*door.Workspace, slack.Identity, error) {
-			room, w, err := rooms.Get(ctx, team)
+		Of: func(ctx context.Context, team, organisation string) (*door.Workspace, slack.Identity, error) {
+			w, err := s.workspaces.For(ctx, team, organisation)
 			if err != nil {
 				return nil, slack.Identity{}, err
 			}
-			return room, w.Own, nil
+			room, err := rooms.Of(w)
+			return room, w.Own, err
 		},
-		SigningSecret: string(s.Config.Slack.SigningSecret), Missed: s.heart.Missed,
+		SigningSecret: string(s.Config.Slack.SigningSecret), Installations: s.workspaces, Missed: s.heart.Missed,
 		Clock: time.Now, Logger: s.Logger, Metrics: door.NewMetrics(s.metrics), Tracer: s.Telemetry.Tracer(),
 	})
 	s.store.Store(db)
@@ -228,12 +233,17 @@ func (s *starter) registerAttributes(ctx context.Context, signalRefused bool) er
 }
 
 // policy returns the timing of a conversation by the settings of its channel.
-func (s *starter) policy(directory *channels.Directory) func(context.Context, chat.Conversation) conversation.Policy {
+func (s *starter) policy(db *store.Store) func(context.Context, chat.Conversation) conversation.Policy {
 	return func(ctx context.Context, c chat.Conversation) conversation.Policy {
+		settings := s.Config
+		if w, err := s.workspaces.Of(ctx, c.Team); err == nil {
+			settings = w.Config
+		}
+		directory := &channels.Directory{Store: db, Config: settings}
 		stored, err := directory.StoredSettings(ctx, c.Team, c.Channel)
 		if err != nil {
 			s.Logger.WarnContext(ctx, "name of channel not read", "channel", c.Channel, "error", err)
 		}
-		return s.Config.Policy(stored[c.Channel])
+		return settings.Policy(stored[c.Channel])
 	}
 }

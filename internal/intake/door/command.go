@@ -24,7 +24,8 @@ type CommandHandler interface {
 func (d *Door) command(ctx context.Context, c slack.Command) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(d.patience, replyTimeout))
 	defer cancel()
-	r, own, err := d.enter(ctx, "", "")
+	team, organisation := c.Authorization()
+	r, own, err := d.enter(ctx, team, organisation)
 	switch {
 	case err == nil:
 		return r.command(ctx, c, own)

@@ -53,6 +53,7 @@ type Door struct {
 	// other Slack sends it again.
 	Of            func(ctx context.Context, team, organisation string) (*Workspace, slack.Identity, error)
 	SigningSecret string
+	Installations Installations
 	// Missed is told why an event may be lost, so that its message is read from Slack's history; nil: nobody is told.
 	Missed  func(reason string) `nil:"ok"`
 	Clock   func() time.Time
@@ -83,7 +84,6 @@ type Workspace struct {
 	CommandHandler CommandHandler
 	Home           Home
 	Introducer     Introducer
-	Installation   Installation
 	Dropper        Dropper
 	Responder      Responder
 
@@ -166,13 +166,21 @@ func (d *Door) receive(ctx context.Context, env slack.Envelope) error {
 // handle decodes the event in an envelope, and handles it. Its error is a reason to leave the
 // event out (slack.LeftOut), or says why it cannot be stored now.
 func (d *Door) handle(ctx context.Context, env slack.Envelope) error {
-	r, own, unknown := d.enter(ctx, "", "")
+	team, organisation := env.Authorization()
+	r, own, unknown := d.enter(ctx, team, organisation)
 	event, err := slack.Decode(env, own)
 	if err != nil {
 		return err
 	}
-	if notice, ok := event.(slack.AppRateLimited); ok {
-		return d.rateLimited(ctx, notice)
+	switch e := event.(type) {
+	case slack.AppRateLimited:
+		return d.rateLimited(ctx, e)
+	case slack.Uninstalled:
+		return d.uninstalled(ctx, team, organisation, e)
+	case slack.TeamAccessGranted:
+		return d.access(ctx, organisation, e.TeamAccess, true)
+	case slack.TeamAccessRevoked:
+		return d.access(ctx, organisation, e.TeamAccess, false)
 	}
 	if unknown != nil {
 		return unknown
@@ -198,8 +206,6 @@ func (d room) handle(ctx context.Context, event slack.Event, own slack.Identity)
 		return d.memberLeft(ctx, e.Membership, own)
 	case slack.GuestChanged:
 		return d.guestChanged(ctx, e, own)
-	case slack.Uninstalled:
-		return d.uninstalled(ctx, e)
 	case slack.HomeOpened:
 		return d.homeOpened(ctx, e, own)
 	}

@@ -14,7 +14,8 @@ import (
 func (d *Door) interaction(ctx context.Context, i slack.Interaction) error {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(d.patience, replyTimeout))
 	defer cancel()
-	r, own, err := d.enter(ctx, "", "")
+	team, organisation := i.Authorization()
+	r, own, err := d.enter(ctx, team, organisation)
 	switch {
 	case err == nil:
 		err = r.act(ctx, i, own)

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"myao/internal/runtime/pause"
+	"myao/internal/slack"
 	"myao/internal/store"
 )
 
@@ -65,6 +66,9 @@ func (w *Watch) Closed() bool { return w.state.Load() != nil }
 
 // Refused says that Slack has refused the token by a code.
 func (w *Watch) Refused(code string) {
+	if code == slack.CodeExpired { // nobody can refresh a token of the configuration
+		return
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.state.Load() == nil {
