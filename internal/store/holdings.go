@@ -22,6 +22,8 @@ type holding struct {
 
 	// purge deletes what it holds of a channel.
 	purge func(purger, holding) error
+	// leave deletes what it holds of a workspace; nil does so channel by channel.
+	leave func(leaver, holding) error
 	// age says which rows are deleted for their age; prune does it where that takes more.
 	age   aging
 	prune func(pruning, holding) error
@@ -69,18 +71,18 @@ var holdings = []holding{
 		purge: purger.rows, forget: (*eraser).rows, reach: inTeam, export: (*exporter).promises,
 		age: aging{column: "stored_us", cutoff: "ledger", where: "state <> 'open' AND ended_us < @ledger"},
 	},
-	{table: "quotes"},
-	{table: "step_files", texts: []string{"name"}, prune: pruning.files},
+	{table: "quotes", leave: leaver.other},
+	{table: "step_files", texts: []string{"name"}, leave: leaver.other, prune: pruning.files},
 	{
 		table: "changes", key: along{"id", 0}, channel: along{"ts", ""},
-		person: "author", orderedBy: []string{"ordered_by"},
+		person: "author", orderedBy: []string{"ordered_by"}, leave: leaver.conversations,
 		purge: purger.conversations, forget: (*eraser).rows, reach: "stored_us <= @until",
 		age: aging{column: "stored_us", cutoff: "ledger", by: along{"id", 0}, where: relayedChange},
 	},
 	// The index for retention has only rows with a key.
 	{
 		table: "decisions", key: along{"key", ""}, channel: along{"decided_us", 0},
-		orderedBy: []string{"outcome_by"}, texts: []string{"reason", "gist"},
+		orderedBy: []string{"outcome_by"}, texts: []string{"reason", "gist"}, leave: leaver.conversations,
 		purge: purger.conversations, forget: (*eraser).decisions, export: (*exporter).decisions,
 		age: aging{column: "decided_us", cutoff: "ledger", within: "key <> ''", where: "outcome <> 'pending'"},
 	},
@@ -134,23 +136,28 @@ var holdings = []holding{
 		age: aging{column: "made_us", cutoff: "version", by: along{"id", 0}, where: supersededVersion},
 	},
 	{table: "memory_scopes", channel: along{"thread_ts", nil}, purge: purger.rows},
-	{table: "writers", key: along{"user_id", ""}, author: "user_id", purge: purger.writers},
+	{table: "writers", key: along{"user_id", ""}, author: "user_id", purge: purger.writers, leave: leaver.rows},
 	{table: "forgotten", channel: along{"thread_ts", nil}, purge: purger.forgotten},
 	{table: "erased", key: along{"person", nil}},
 	{
-		table: "conversations", key: along{"workflow_id", ""}, purge: purger.silences,
+		table: "conversations", key: along{"workflow_id", ""}, purge: purger.silences, leave: leaver.conversations,
 		age: aging{column: "claimed_until_us", cutoff: "lease", by: along{"workflow_id", ""}, where: idleConversation},
 	},
-	{table: "channels", key: along{"channel_id", ""}},
+	{table: "channels", key: along{"channel_id", ""}, leave: leaver.rows},
 	{table: "search", key: along{"ts", ""}, texts: []string{"terms"}},
 	{table: "outsiders", key: along{"user_id", ""}, author: "user_id", forget: (*eraser).outsiders},
+	{table: "mcp_tools", key: along{"server", ""}, leave: leaver.rows},
+	{table: "revoked_tokens", key: along{"token", ""}, leave: leaver.rows},
+	{table: "runs", key: along{"schedule", ""}, leave: leaver.rows},
+	{table: "closed_gaps", key: along{"team_id", ""}, leave: leaver.rows},
 	{
-		table: "installations", key: along{"id", ""}, orderedBy: []string{"installed_by"},
+		table: "installations", key: along{"id", ""}, orderedBy: []string{"installed_by"}, leave: leaver.other,
 		forget: (*eraser).rows, reach: inInstallation, export: (*exporter).installations,
 	},
 	// Last, because what comes before looks for the name.
 	{
-		table: "users", key: along{"user_id", ""}, author: "user_id", texts: []string{"name", "time_zone"}, forget: (*eraser).users,
+		table: "users", key: along{"user_id", ""}, author: "user_id", texts: []string{"name", "time_zone"},
+		leave: leaver.rows, forget: (*eraser).users,
 	},
 }
 

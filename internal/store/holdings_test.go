@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"os"
 	"regexp"
 	"slices"
@@ -53,7 +54,8 @@ var untouched = map[string]string{
 	"prune reactions": "with the messages", "prune quotes": "with their step", "prune search": "with its message",
 	"prune notes": "never: with its message alone", "prune memory_scopes": "never", "prune channels": "never",
 	"prune outsiders": "never", "prune users": "never", "prune writers": "never", "prune forgotten": "never",
-	"prune erased": "never", "prune installations": "with its workspace",
+	"prune erased": "never", "prune mcp_tools": "never", "prune revoked_tokens": "never", "prune runs": "never",
+	"prune closed_gaps": "never", "prune installations": "with its workspace",
 }
 
 var number = regexp.MustCompile(`(?i)INT|BOOL|REAL|FLOAT|DOUBLE`)
@@ -97,8 +99,17 @@ func TestHoldings(t *testing.T) {
 	must(t, err)
 	tables, _, _ := strings.Cut(string(docs), "## The export")
 	columns := migratedSQLite(t).textColumns(t)
+	ofTeams := map[string]bool{}
+	for table, has := range columns {
+		ofTeams[table] = slices.Contains(has, "team_id") || slices.Contains(has, "workflow_id")
+	}
+	delete(ofTeams, "installation_teams") // PurgeWorkspace ends with it
 	for _, h := range holdings {
 		has := columns[h.table]
+		if delete(ofTeams, h.table); h.leave == nil &&
+			(!slices.Contains(has, "team_id") || !slices.Contains(has, "channel_id") || cmp.Or(h.channel, h.key) == along{}) {
+			t.Errorf("%s: its holding does not say how a workspace leaves it", h.table)
+		}
 		placed := slices.Contains(has, "channel_id") || slices.Contains(has, "workflow_id")
 		for order, missing := range map[string]bool{
 			"purge":  placed && h.purge == nil,
@@ -122,6 +133,11 @@ func TestHoldings(t *testing.T) {
 		columns[h.table] = slices.DeleteFunc(has, func(c string) bool {
 			return placed && (c == "channel_id" || c == "workflow_id") || slices.Contains(h.personal(), c)
 		})
+	}
+	for table, left := range ofTeams {
+		if left {
+			t.Errorf("%s has rows of workspaces, and no holding", table)
+		}
 	}
 	for table, rest := range columns {
 		for _, c := range rest {

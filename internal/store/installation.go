@@ -236,3 +236,16 @@ func (s *Store) EndInstallation(ctx context.Context, id string, at time.Time, st
 	}
 	return ended.RowsAffected > 0, nil
 }
+
+// ExpiredInstallations is what to purge (PurgeWorkspace): the ids of installations that ended before a time, and of
+// workspaces that an organisation withdrew before it; in order of id, at most limit.
+func (s *Store) ExpiredInstallations(ctx context.Context, before time.Time, limit int) (ids []string, err error) {
+	if err := s.db.WithContext(ctx).Raw(`
+		SELECT id FROM installations WHERE state <> 'active' AND ended_us < ?
+		UNION SELECT t.team_id FROM installation_teams t WHERE NOT t.granted AND t.changed_us < ?
+			AND NOT EXISTS (SELECT 1 FROM installations i WHERE i.id = t.team_id)
+		ORDER BY id LIMIT ?`, micros(before), micros(before), limit).Scan(&ids).Error; err != nil {
+		return nil, fmt.Errorf("read expired installations: %w", err)
+	}
+	return ids, nil
+}
