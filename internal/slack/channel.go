@@ -37,7 +37,8 @@ func (c *Client) Channel(ctx context.Context, id string) (Channel, error) {
 		return Channel{}, argument(method, "malformed channel id")
 	}
 	ctx, answer := withAnswer(ctx)
-	if _, err := c.api().GetConversationInfoContext(ctx, &slackapi.GetConversationInfoInput{ChannelID: id}); err != nil {
+	_, err := c.api().GetConversationInfoContext(ctx, &slackapi.GetConversationInfoInput{ChannelID: id})
+	if err != nil {
 		return Channel{}, c.fail(method, err)
 	}
 	o, ok := answer.object("channel")
@@ -55,7 +56,8 @@ func (c *Client) OpenDirect(ctx context.Context, user string) (string, error) {
 	if !validID(user) {
 		return "", argument(method, "malformed user id")
 	}
-	opened, _, _, err := c.api().OpenConversationContext(ctx, &slackapi.OpenConversationParameters{Users: []string{user}})
+	opened, _, _, err := c.api().OpenConversationContext(ctx,
+		&slackapi.OpenConversationParameters{Users: []string{user}})
 	if err != nil {
 		return "", c.fail(method, err)
 	}
