@@ -61,6 +61,8 @@ type Activities struct {
 	Slack     Slack
 	Directory Directory
 	Agents    *agents.Agents
+	// Bot returns the bot's user id in another workspace; "" if it is in none. Nil: there is one workspace.
+	Bot func(ctx context.Context, team string) (string, error) `nil:"ok"`
 	// Missed reads the messages that did not come as events.
 	Missed *catchup.Reader
 	// Tools are what a model may call; nil offers nothing. Limits bounds that.

@@ -57,11 +57,11 @@ type FindGapOutput struct {
 
 // FindGap reports whether events may have been missed, or all channels were last read a day ago. If not, the
 // run is over.
-func (a *Activities) FindGap(ctx context.Context, _ Of) (FindGapOutput, error) {
+func (a *Activities) FindGap(ctx context.Context, in Of) (FindGapOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
 	gap, err := a.Missed.Due(ctx)
-	if err == nil && gap == 0 {
+	if err == nil && in.Team == "" && gap == 0 {
 		err = a.Store.RecordRun(ctx, temporal.CatchUpSchedule)
 	}
 	if err != nil {
@@ -92,7 +92,7 @@ func (a *Activities) ListUnread(ctx context.Context, in ListUnreadInput) (ListUn
 	ctx, stop := heartbeat(ctx)
 	defer stop()
 	ids, total, err := a.Missed.Unread(ctx, in.Gap, in.Except, in.Limit)
-	if err == nil && len(ids) == 0 {
+	if err == nil && in.Team == "" && len(ids) == 0 {
 		err = a.Store.RecordRun(ctx, temporal.CatchUpSchedule)
 	}
 	if err != nil {

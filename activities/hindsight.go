@@ -61,7 +61,13 @@ func (a *Activities) labelsOf(ctx context.Context, d store.Decision) ([]store.La
 	if err != nil {
 		return nil, err
 	}
-	of, events, err := a.Store.Followed(ctx, d, a.Own.UserID)
+	bot := a.Own.UserID
+	if a.Bot != nil && c.Team != a.Own.TeamID {
+		if bot, err = a.Bot(ctx, c.Team); err != nil {
+			return nil, err
+		}
+	}
+	of, events, err := a.Store.Followed(ctx, d, bot)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ type Workspaces interface {
 // Input names the workspace that an activity works for.
 type Input interface{ Workspace() string }
 
-// Of is the Input of what schedules begin. Its zero value is the workspace of slack.bot_token.
+// Of is the Input of what schedules begin. Its zero value is the workspace of slack.bot_token, or all of them together.
 type Of struct {
 	Team string `json:"team,omitempty"`
 }
@@ -28,6 +28,7 @@ func (o Of) Workspace() string { return o.Team }
 // Register registers every activity with a worker. Each is run by the Activities of the workspace that its input
 // names: nothing else decides for whom work is done that has waited.
 func Register(r worker.ActivityRegistry, all Workspaces) {
+	register(r, all, "FindWorkspaces", (*Activities).FindWorkspaces)
 	register(r, all, "SyncChannels", (*Activities).SyncChannels)
 	register(r, all, "ListChannels", (*Activities).ListChannels)
 	register(r, all, "FindGap", (*Activities).FindGap)

@@ -40,7 +40,7 @@ func (a *Activities) FindScopes(ctx context.Context, in FindScopesInput) (FindSc
 	ctx, stop := heartbeat(ctx)
 	defer stop()
 	out, err := a.findScopes(ctx, in)
-	if err == nil && in.Threads && in.After == (chat.Scope{}) {
+	if err == nil && in.Team == "" && in.Threads && in.After == (chat.Scope{}) {
 		err = a.Store.RecordRun(ctx, temporal.MemorySchedule)
 	}
 	if err != nil {

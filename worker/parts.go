@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"myao/internal/llm/tap"
 	"myao/internal/operate/launch"
 	"myao/internal/runtime/telemetry"
+	"myao/internal/slack"
 	"myao/internal/slack/channels"
 	"myao/internal/slack/threadstatus"
 	"myao/internal/slack/workspaces"
@@ -88,6 +90,18 @@ func (p *parts) Of(ctx context.Context, team string) (*activities.Activities, er
 	return p.each.Of(w)
 }
 
+// bot returns the bot's user id in a workspace; "" if it is not there.
+func (p *parts) bot(ctx context.Context, team string) (string, error) {
+	w, err := p.all.Of(ctx, team)
+	if errors.Is(err, slack.ErrForeign) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return w.Own.UserID, nil
+}
+
 // budgetUsed is the share of the day's budget that is used.
 func (p *parts) budgetUsed(ctx context.Context) (float64, error) {
 	if !p.Config.WorkspaceBudget().Limited() {
@@ -114,7 +128,7 @@ func (p *parts) activities(w *workspaces.Workspace) (*activities.Activities, err
 		statuses.Board = threadstatus.NewBoard(w.Slack, time.Now, p.Logger)
 	}
 	return activities.New(&activities.Activities{
-		Store: p.store, Own: w.Own, Slack: w.Slack, Directory: directory, Agents: ag,
+		Store: p.store, Own: w.Own, Slack: w.Slack, Directory: directory, Agents: ag, Bot: p.bot,
 		Missed: catchup.New(&catchup.Reader{
 			Store: p.store, Own: w.Own, Slack: w.Slack, Recorder: record.New(&record.Recorder{Store: p.store,
 				Directory: directory, Operators: c.Slack.Operators}), Directory: directory,

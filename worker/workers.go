@@ -69,6 +69,7 @@ func newWorkers(c client.Client, all activities.Workspaces, tracker *activityTra
 	w.main.RegisterWorkflow(workflows.CatchUp)
 	w.main.RegisterWorkflow(workflows.CatchUpAll)
 	w.main.RegisterWorkflow(workflows.ChannelSync)
+	w.main.RegisterWorkflow(workflows.EachWorkspace)
 	w.main.RegisterWorkflow(workflows.Retention)
 	w.main.RegisterWorkflow(workflows.Hindsight)
 	w.main.RegisterWorkflow(workflows.Shadow)

@@ -53,7 +53,7 @@ func Schedules(c config.Config) []temporal.Schedule {
 			Note: "reads what was said while the door was closed",
 		},
 		{
-			ID: "channel-sync", Every: channelSyncInterval, CatchUp: channelSyncInterval, Timeout: 6 * time.Hour,
+			ID: temporal.ChannelSyncSchedule, Every: channelSyncInterval, CatchUp: channelSyncInterval, Timeout: 6 * time.Hour,
 			Workflow: workflows.ChannelSync, Args: []any{workflows.Of{}}, Note: "takes in which channels the bot is in",
 		},
 		{
@@ -64,6 +64,14 @@ func Schedules(c config.Config) []temporal.Schedule {
 			ID: "hindsight", Every: hindsightInterval, CatchUp: hindsightInterval, Timeout: 6 * time.Hour,
 			Workflow: workflows.Hindsight, Args: []any{workflows.Of{}}, Note: "labels what was decided a day ago by what followed",
 		},
+	}
+	if c.Slack.Installable() {
+		for i, in := range []workflows.EachWorkspaceInput{
+			{Job: "Memory", MaxConcurrent: c.Memory.MaxConcurrentScopes}, {Job: "CatchUp", PauseSeconds: catchUpPause},
+			{Job: "ChannelSync"},
+		} {
+			all[i].Workflow, all[i].Args = workflows.EachWorkspace, []any{in}
+		}
 	}
 	if len(c.Shadow.Judges) > 0 {
 		all = append(all, temporal.Schedule{

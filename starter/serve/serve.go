@@ -99,7 +99,7 @@ func (s *starter) work(ctx context.Context) error {
 	}
 	directory := &channels.Directory{Store: db, Config: s.Config, Clock: time.Now} // what the database knows
 	r := relay.New(db, temporal.Sender{Client: s.temporal, Attributes: s.attributes.Load, AttributesLost: s.reregister,
-		Name: directory.Name}, s.policy(db),
+		Name: directory.Name, FairByWorkspace: s.Config.Slack.Installable()}, s.policy(db),
 		time.Now, s.Logger, relay.NewMetrics(s.metrics, db, time.Now, s.intervals()))
 	r.Tracer = s.Telemetry.Tracer()
 	o := operator.New(&operator.Operator{Client: s.temporal, Store: db, Attributes: s.attributes.Load})

@@ -12,6 +12,7 @@ package world
 import (
 	"errors"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -60,6 +61,8 @@ type Settings struct {
 	Temporal, Database string
 	// Slack is the workspace. It gets the secrets, and sends its events to the first starter.
 	Slack workspace.Config
+	// App makes the app one that people install, in Slack and in a second workspace, T0OTHER. Nobody has.
+	App *workspace.SlackConfig
 	// Model answers all calls of models; nil: llmtest.Default.
 	Model llmtest.Handler
 	// Starters and Workers are how many processes there are of each program; 0 means one.
@@ -69,7 +72,9 @@ type Settings struct {
 // World is the bot of one test. Its programs are down until Start.
 type World struct {
 	Workspace *workspace.Workspace
-	Model     *llmtest.Running
+	// Second is the workspace beside it; nil without Settings.App.
+	Second *workspace.Workspace
+	Model  *llmtest.Running
 	// Client is of the test's namespace.
 	Client                        client.Client
 	Namespace, Temporal, Database string
@@ -111,9 +116,19 @@ func New(t testing.TB, o Settings) *World {
 	if o.Slack.Logger == nil {
 		o.Slack.Logger = slog.New(slog.DiscardHandler)
 	}
-	w.Workspace = workspace.New(o.Slack)
+	var handler http.Handler
+	if o.App == nil {
+		w.Workspace = workspace.New(o.Slack)
+		handler = w.Workspace.Handler()
+	} else {
+		app, second := workspace.NewSlack(*o.App), o.Slack
+		o.Slack.BotToken, second.BotToken, second.Team = "", "", "T0OTHER"
+		w.Workspace, w.Second = app.Add(o.Slack), app.Add(second)
+		t.Cleanup(w.Second.Close)
+		handler = app.Handler()
+	}
 	t.Cleanup(w.Workspace.Close)
-	api := httptest.NewServer(w.Workspace.Handler())
+	api := httptest.NewServer(handler)
 	t.Cleanup(api.Close)
 	w.slackURL = api.URL
 	w.Env = []string{

@@ -21,6 +21,8 @@ const (
 	MemorySchedule = "memory"
 	// CatchUpSchedule runs the CatchUp workflow.
 	CatchUpSchedule = "catch-up"
+	// ChannelSyncSchedule runs the ChannelSync workflow.
+	ChannelSyncSchedule = "channel-sync"
 	// RetentionSchedule runs the Retention workflow.
 	RetentionSchedule = "retention"
 	// ShadowSchedule runs the Shadow workflow.

@@ -85,6 +85,8 @@ type Sender struct {
 	// Name returns a channel's name for the Web UI. Without it, or when it returns "", the Web UI
 	// shows the channel's id.
 	Name func(ctx context.Context, team, channel string) string
+	// FairByWorkspace has the server balance workspaces, and not channels, which the relay's pace does.
+	FairByWorkspace bool
 }
 
 var (
@@ -101,6 +103,9 @@ func (s Sender) Send(ctx context.Context, c chat.Conversation, signal conversati
 		name = s.Name(ctx, c.Team, c.Channel)
 	}
 	options, in := StartOptions(c, name, signal.InitialPhase(c), s.Attributes())
+	if s.FairByWorkspace {
+		options.Priority.FairnessKey = c.Team
+	}
 	_, err := s.Client.SignalWithStartWorkflow(ctx, c.ID(), conversation.SignalName, signal, options,
 		conversation.WorkflowType, in)
 	var invalid *serviceerror.InvalidArgument

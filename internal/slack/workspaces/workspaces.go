@@ -77,7 +77,8 @@ func New(c config.Config, clock func() time.Time, logger *slog.Logger, r prometh
 	return w, nil
 }
 
-// Of returns the workspace of a team; "" is that of slack.bot_token. Slack is asked who the bot is there, until it has
+// Of returns the workspace of a team; "" is that of slack.bot_token. Without a token it is nobody's, and nothing can be
+// sent there: for jobs that are about all workspaces together. Slack is asked who the bot is there, until it has
 // answered once. A team that has not installed the bot is slack.ErrForeign; what waits for it may go on waiting, until
 // somebody does.
 func (w *Workspaces) Of(ctx context.Context, team string) (*Workspace, error) {
@@ -91,6 +92,9 @@ func (w *Workspaces) Of(ctx context.Context, team string) (*Workspace, error) {
 			unknown = fmt.Errorf("learn who the bot is: %w", err)
 		}
 	}
+	if team == "" && w.client == nil {
+		return &Workspace{Slack: slack.New(slack.Config{APIURL: w.config.Slack.APIURL, Gate: nobody{}}), Config: w.config}, nil
+	}
 	i, err := w.installationOf(ctx, team)
 	switch {
 	case err != nil:
@@ -103,6 +107,12 @@ func (w *Workspaces) Of(ctx context.Context, team string) (*Workspace, error) {
 	return nil, fmt.Errorf("%w: workspace %s has not installed the bot: %w", slack.ErrForeign, team,
 		slack.NotInstalled())
 }
+
+// nobody is the gate of the client that calls nobody.
+type nobody struct{}
+
+func (nobody) Closed() bool   { return true }
+func (nobody) Refused(string) {}
 
 // For returns the workspace that a delivery of Slack's is for, by the team and the organisation of the installation
 // that it names. Where nobody can install the app, it is that of slack.bot_token: slack.Decode tells whether the
