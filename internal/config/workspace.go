@@ -136,9 +136,10 @@ func (w Workspace) forChannels() Channel {
 
 // over returns the channel's settings, and those of inherited where it has none.
 func (ch Channel) over(inherited Channel) Channel {
-	for field, value := range reflect.ValueOf(&ch).Elem().Fields() {
-		if value.IsZero() {
-			value.Set(reflect.ValueOf(inherited).FieldByIndex(field.Index))
+	own, from := reflect.ValueOf(&ch).Elem(), reflect.ValueOf(&inherited).Elem()
+	for i := range own.NumField() {
+		if own.Field(i).IsZero() {
+			own.Field(i).Set(from.Field(i))
 		}
 	}
 	return ch
