@@ -319,6 +319,15 @@ func (s *Store) Teams(ctx context.Context) (teams []string, err error) {
 	return teams, nil
 }
 
+// TeamsWith is the workspaces that have a channel of an id or a name, at most two.
+func (s *Store) TeamsWith(ctx context.Context, id, name string) (teams []string, err error) {
+	if err := s.db.WithContext(ctx).Model(&channelRow{}).Where("channel_id = ? OR (name = ? AND name <> '')", id, name).
+		Distinct("team_id").Order("team_id").Limit(2).Pluck("team_id", &teams).Error; err != nil {
+		return nil, fmt.Errorf("read workspaces with a channel: %w", err)
+	}
+	return teams, nil
+}
+
 // ChannelsNamed is the channels that have a name, according to Slack's last answer.
 func (s *Store) ChannelsNamed(ctx context.Context, team, name string) ([]Channel, error) {
 	var rows []channelRow

@@ -162,8 +162,11 @@ workspaces:
 		status int
 		want   string
 	}{
-		{nil, 1, `there are several workspaces, such as T00000001 and T00000002: choose one by --team`},
-		{[]string{"--team", "acme"}, 2, `--team "acme": want the id of a workspace, T…`},
+		{nil, 1, `several workspaces fit, such as T00000001 and T00000002: choose one by --team`},
+		{[]string{"C00000001"}, 1, `several workspaces fit, such as T00000001 and T00000002: choose one by --team`},
+		{[]string{"#three"}, 1, `no workspace fits that the database knows: choose one by --team`},
+		{[]string{"#Two"}, 0, `mode +mention +`},
+		{[]string{"--team", "acme"}, 2, `"acme": want the id of a workspace, T…`},
 		{[]string{"--team", "T00000001"}, 0, `(?m)^C00000001 +one +public +judge `},
 		{[]string{"--team", "T00000002"}, 0, `(?m)^C00000001 +two +public +mention `},
 		{[]string{"--team", "T00000002"}, 0, `The whole workspace: today 0 of 7 model calls`},

@@ -40,5 +40,9 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	chosen := parsed.Selected()
 	name := "starter " + strings.TrimPrefix(chosen.FullPath(), "starter ")
 	p := &program{name: name, path: c.Config, stdin: stdin, stdout: stdout, stderr: stderr}
-	return p.do(ctx, chosen.Target.Addr().Interface().(command), chosen.Tag.Get(configTag) != "none")
+	run := chosen.Target.Addr().Interface().(command)
+	if of, ok := run.(interface{ team() string }); ok {
+		p.team = of.team()
+	}
+	return p.do(ctx, run, chosen.Tag.Get(configTag) != "none")
 }

@@ -16,6 +16,7 @@ import (
 
 type channelPurge struct {
 	Channel string `arg:"" help:"The channel: its id, or its name with or without #."`
+	teamFlag
 	confirmFlag
 	byFlag
 	temporalFlags

@@ -66,7 +66,7 @@ func (c *channelsCommand) run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	team, err := p.choose(ctx, db, c.Team)
+	team, err := p.choose(ctx, db, c.Channel)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ type conversationsCommand struct {
 	Channel string   `placeholder:"CHANNEL" help:"Only those of this channel: its id, or its name with or without #."`
 	Phase   []string `enum:"waiting,judging,delaying,replying,idle" placeholder:"PHASE" help:"Only those that are waiting, judging, delaying, replying or idle. Separate several with commas."`
 	Limit   int      `default:"50" placeholder:"N" help:"At most N conversations (${default}), up to 10000."`
+	teamFlag
 	temporalFlags
 	output
 }

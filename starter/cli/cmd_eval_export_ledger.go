@@ -26,6 +26,7 @@ type evalExport struct {
 	Limit   int     `default:"1000" placeholder:"N" help:"At most so many cases, the newest (${default})."`
 	Private bool    `help:"Also private channels, and those that people of other companies read. Never direct messages."`
 	NoText  bool    `help:"Replace what was said by filler words; mentions, question marks and about the length stay."`
+	teamFlag
 	byFlag
 }
 

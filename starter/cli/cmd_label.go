@@ -20,6 +20,7 @@ type labelCommand struct {
 	Since   instant `placeholder:"WHEN" help:"With --ask: only those since then (30d)."`
 	Private bool    `help:"With --ask: those of private channels and direct messages, too."`
 	Seed    uint64  `default:"1" placeholder:"N" help:"With --ask: draw others (${default}), for example while somebody else labels."`
+	teamFlag
 	byFlag
 	output
 }

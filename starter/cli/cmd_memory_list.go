@@ -14,6 +14,7 @@ type memoryList struct {
 	Channel string `arg:"" optional:"" help:"The channel: lists it and its threads."`
 	Thread  string `arg:"" optional:"" placeholder:"TS" help:"The ts of a thread's parent message: lists that thread alone."`
 	Limit   int    `default:"100" placeholder:"N" help:"At most N scopes (${default}), up to 10000."`
+	teamFlag
 	output
 }
 

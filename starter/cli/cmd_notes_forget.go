@@ -9,6 +9,7 @@ import (
 type notesForget struct {
 	Channel string `arg:"" help:"The channel: its id, or its name with or without #."`
 	ID      string `arg:"" help:"The number of the note."`
+	teamFlag
 	byFlag
 }
 

@@ -11,6 +11,7 @@ import (
 
 type notesList struct {
 	Channel string `arg:"" help:"The channel: its id, or its name with or without #."`
+	teamFlag
 	output
 }
 

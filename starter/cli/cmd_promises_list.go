@@ -11,6 +11,7 @@ type promisesList struct {
 	Channel string `placeholder:"CHANNEL" help:"Only those of this channel and its threads: its id, or its name with or without #."`
 	All     bool   `help:"Those that have ended, too; the newest come first."`
 	Limit   int    `default:"50" placeholder:"N" help:"At most N promises (${default}), up to 10000."`
+	teamFlag
 	output
 }
 

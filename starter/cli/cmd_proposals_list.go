@@ -11,6 +11,7 @@ type proposalsList struct {
 	Channel string `placeholder:"CHANNEL" help:"Only those of this channel: its id, or its name with or without #."`
 	All     bool   `help:"Those that have ended, too."`
 	Limit   int    `default:"50" placeholder:"N" help:"The newest N proposals (${default}), up to 10000."`
+	teamFlag
 	output
 }
 

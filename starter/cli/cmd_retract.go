@@ -20,6 +20,7 @@ type retractCommand struct {
 	Channel string        `arg:"" help:"The channel: its id, or its name with or without #. Or the message's link (Copy link), without TS."`
 	Message string        `arg:"" optional:"" placeholder:"TS" help:"The message: its ts or its link."`
 	Timeout time.Duration `default:"60s" help:"How long to try (${default})."`
+	teamFlag
 	byFlag
 	output
 }

@@ -25,6 +25,7 @@ type shadowCommand struct {
 	Since   instant `default:"7d" placeholder:"WHEN" help:"The opinions since then (${default})."`
 	Limit   int     `default:"20" placeholder:"N" help:"Show the newest N disagreements (${default}); --json has all."`
 	HTML    string  `placeholder:"FILE" help:"Also write a web page of each judge's error rates over the threshold, by channel and by week."`
+	teamFlag
 	output
 }
 

@@ -27,6 +27,7 @@ type tuneCommand struct {
 	CostFalse  float64 `default:"2" placeholder:"COST" help:"What a false interruption costs (${default})."`
 	CostMissed float64 `default:"1" placeholder:"COST" help:"What a missed intervention costs (${default})."`
 	HTML       string  `placeholder:"FILE" help:"Also write a web page of both error rates over the threshold, by channel and by week."`
+	teamFlag
 	output
 }
 

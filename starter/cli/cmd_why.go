@@ -20,6 +20,7 @@ type whyCommand struct {
 	Since   instant `placeholder:"WHEN" help:"Start there: 24h, 7d or 2026-03-01, for example."`
 	Limit   *int    `placeholder:"N" help:"Show the newest N messages (50; at most 1000, the default with --since)."`
 	Text    bool    `help:"Show the texts too."`
+	teamFlag
 	output
 }
 

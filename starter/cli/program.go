@@ -25,6 +25,7 @@ type program struct {
 
 	name           string // of the command, as starter why
 	path           string // of the configuration
+	team           string // that --team names, if any
 	stdin          io.Reader
 	stdout, stderr io.Writer
 

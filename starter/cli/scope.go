@@ -19,6 +19,7 @@ import (
 type conversationArg struct {
 	Channel string `arg:"" help:"The channel: its id, or its name with or without #."`
 	Thread  string `arg:"" optional:"" placeholder:"TS" help:"The ts of the thread's parent message. Without it, the channel's top level."`
+	teamFlag
 }
 
 // Validate implements kong's Validate.
@@ -28,6 +29,7 @@ func (t conversationArg) Validate() error { return checkThread(t.Thread) }
 type placeArg struct {
 	Channel string `arg:"" optional:"" help:"The channel: its id, or its name with or without #."`
 	Thread  string `arg:"" optional:"" placeholder:"TS" help:"The ts of the thread's parent message. Without it, the channel's top level."`
+	teamFlag
 }
 
 // check returns an error unless either a channel or everything is meant. flag means everything.
@@ -45,11 +47,13 @@ func (a placeArg) check(everything bool, flag string) error {
 type memoryArg struct {
 	Channel string `arg:"" optional:"" help:"The channel: its id, or its name with or without #. Without it, the workspace."`
 	Thread  string `arg:"" optional:"" placeholder:"TS" help:"The ts of the thread's parent message. Without it, the channel."`
+	teamFlag
 }
 
 // personArg names a person.
 type personArg struct {
 	Person string `arg:"" help:"The person: the id (U…), or the display name with or without @."`
+	teamFlag
 }
 
 // scope opens the database and resolves what a command line names: the workspace, where channel is empty; a channel
@@ -60,7 +64,7 @@ func (p *program) scope(ctx context.Context, channel, thread string) (*store.Sto
 	if err != nil {
 		return nil, chat.Scope{}, err
 	}
-	team, err := p.team(ctx, db)
+	team, err := p.choose(ctx, db, channel)
 	if err != nil || channel == "" {
 		return db, chat.Scope{Team: team}, err
 	}
@@ -81,42 +85,46 @@ func (p *program) conversation(
 	return db, where, conversationName(where, known[scope.Channel].Name), err
 }
 
-// teamFlag chooses a workspace.
+// teamFlag is the flag of every command that is about one workspace.
 type teamFlag struct {
-	Team string `placeholder:"ID" help:"The id of the workspace, T…. Needed only where there are several."`
+	Team teamID `placeholder:"ID" help:"The id of the workspace, T…. Needed only where there are several and no channel tells which."`
 }
 
+func (t teamFlag) team() string { return string(t.Team) }
+
+// workspaceID matches the ids that Slack gives to workspaces.
+var workspaceID = regexp.MustCompile(`^T[A-Z0-9]+$`)
+
+// teamID is the id of a workspace.
+type teamID string
+
 // Validate implements kong's Validate.
-func (t teamFlag) Validate() error {
-	if t.Team != "" && !teamID.MatchString(t.Team) {
-		return fmt.Errorf("--team %q: want the id of a workspace, T…", t.Team)
+func (t teamID) Validate() error {
+	if t != "" && !workspaceID.MatchString(string(t)) {
+		return fmt.Errorf("%q: want the id of a workspace, T…", string(t))
 	}
 	return nil
 }
 
-// teamID matches the ids that Slack gives to workspaces.
-var teamID = regexp.MustCompile(`^T[A-Z0-9]+$`)
-
-// team is choose without a choice.
-func (p *program) team(ctx context.Context, db *store.Store) (string, error) {
-	return p.choose(ctx, db, "")
-}
-
-// choose returns the id of the workspace, which may be named, and resolves the configuration for it. Slack is asked
-// only if the database does not know exactly one, or if the organisation matters.
-func (p *program) choose(ctx context.Context, db *store.Store, team string) (string, error) {
+// choose returns the id of the workspace that --team names, or else of the only one that has the channel, which may be
+// empty. It resolves the configuration for it. Slack is asked only if the database does not know exactly one, or if the
+// organisation matters.
+func (p *program) choose(ctx context.Context, db *store.Store, channel string) (string, error) {
+	team := p.team
 	if team == "" {
 		teams, err := db.Teams(ctx)
+		if err == nil && len(teams) > 1 && channel != "" && p.Config.Slack.BotToken == "" {
+			teams, err = db.TeamsWith(ctx, channel, normalName(channel))
+		}
 		switch {
 		case err != nil:
 			return "", err
 		case len(teams) == 1:
 			team = teams[0]
 		case p.Config.Slack.BotToken == "" && len(teams) > 1:
-			return "", fmt.Errorf("there are several workspaces, such as %s: choose one by --team",
-				strings.Join(teams, " and "))
+			return "", fmt.Errorf("several workspaces fit, such as %s: choose one by --team", strings.Join(teams, " and "))
 		case p.Config.Slack.BotToken == "":
-			return "", errors.New("no workspace is known yet: the app must be installed in one")
+			return "", errors.New("no workspace fits that the database knows: choose one by --team")
 		}
 	}
 	organisation := ""
@@ -158,8 +166,7 @@ func resolveChannel(ctx context.Context, db *store.Store, team, named string) (s
 	if err != nil || known[named].ID != "" {
 		return named, err
 	}
-	name := strings.ToLower(strings.TrimPrefix(named, "#"))
-	channels, err := db.ChannelsNamed(ctx, team, name)
+	channels, err := db.ChannelsNamed(ctx, team, normalName(named))
 	if err != nil {
 		return "", err
 	}
@@ -180,6 +187,9 @@ func resolveChannel(ctx context.Context, db *store.Store, team, named string) (s
 	return "", fmt.Errorf("channel %q is ambiguous: the bot is in none of %s; want an id", named,
 		strings.Join(ids, ", "))
 }
+
+// normalName is the name of a channel as Slack keeps it.
+func normalName(named string) string { return strings.ToLower(strings.TrimPrefix(named, "#")) }
 
 // checkThreadKnown returns an error if the database knows no such thread.
 func checkThreadKnown(ctx context.Context, db *store.Store, c chat.Conversation) error {
