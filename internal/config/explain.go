@@ -74,8 +74,8 @@ func (c Config) Explain(f ChannelFacts) []Setting {
 	return all
 }
 
-// ExplainWorkspace returns the settings of the workspace that ForWorkspace resolved, without those that Explain has,
-// and with where they come from. Without entries of Workspaces there are none.
+// ExplainWorkspace returns the settings of a resolved workspace itself, with where they come from. Explain has those of
+// its channels. Without entries of Workspaces there are none.
 func (c Config) ExplainWorkspace() []Setting {
 	if len(c.Workspaces) == 0 {
 		return nil
@@ -84,6 +84,7 @@ func (c Config) ExplainWorkspace() []Setting {
 		c.ofWorkspace("persona.name", "persona.name", c.Persona.Name),
 		c.ofWorkspace("persona.system_prompt", "persona.system_prompt", c.Persona.SystemPrompt),
 		c.ofWorkspace("language", "language", c.Language),
+		c.ofWorkspace("time_zone", "time_zone", c.TimeZone),
 		c.ofWorkspace("everyone_may", "slack.everyone_may", c.Slack.EveryoneMay),
 		c.ofWorkspace("operators", "slack.operators", c.Slack.Operators),
 		c.ofWorkspace("daily_calls", "response.workspace_daily_calls", c.Response.WorkspaceDailyCalls),

@@ -113,7 +113,7 @@ func (p *program) choose(ctx context.Context, db *store.Store, channel string) (
 	team := p.team
 	if team == "" {
 		teams, err := db.Teams(ctx)
-		if err == nil && len(teams) > 1 && channel != "" && p.Config.Slack.BotToken == "" {
+		if err == nil && len(teams) > 1 && channel != "" && p.Config.Slack.Installable() {
 			teams, err = db.TeamsWith(ctx, channel, normalName(channel))
 		}
 		switch {
@@ -121,7 +121,7 @@ func (p *program) choose(ctx context.Context, db *store.Store, channel string) (
 			return "", err
 		case len(teams) == 1:
 			team = teams[0]
-		case p.Config.Slack.BotToken == "" && len(teams) > 1:
+		case p.Config.Slack.Installable() && len(teams) > 1:
 			return "", fmt.Errorf("several workspaces fit, such as %s: choose one by --team", strings.Join(teams, " and "))
 		case p.Config.Slack.BotToken == "":
 			return "", errors.New("no workspace fits that the database knows: choose one by --team")
