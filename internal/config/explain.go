@@ -120,7 +120,8 @@ func (c Config) ExplainWorkspace() []Setting {
 func (c Config) ofWorkspace(key, global string, value any) Setting {
 	from := global
 	dot := strings.LastIndexByte(key, '.')
-	kept := !strings.HasPrefix(key, "agents.") || slices.Contains([]string{"max_output_tokens", "system_prompt"}, key[dot+1:])
+	ofAnyProvider := []string{"max_output_tokens", "system_prompt"} // Agent.override
+	kept := !strings.HasPrefix(key, "agents.") || slices.Contains(ofAnyProvider, key[dot+1:])
 	for _, id := range c.workspaces {
 		at, own := "workspaces."+id+".", reflect.ValueOf(c.Workspaces[id])
 		if key == "agents.response.model" && c.Workspaces[id].Model != "" {
@@ -132,7 +133,7 @@ func (c Config) ofWorkspace(key, global string, value any) Setting {
 			break
 		}
 		if !kept && !below(own, key[:dot]+".provider").IsZero() {
-			from = "" // Agent.override
+			from = ""
 			break
 		}
 	}
