@@ -246,6 +246,7 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 		{"workspace's model", workspace("agents: {response: {provider: openai, api_key: k}}"), `workspaces.T0000001.agents.response.model: is required because the provider is openai`},
 		{"workspace's fallback", workspace("agents: {response: {fallback: {model: m}}}"), `workspaces.T0000001.agents.response.fallback.provider: is required where the fallback sets anything else`},
 		{"workspace's variable", workspace("agents: {response: {provider: gemini, base_url: 'https://x', api_key: '${WHO}'}}"), `workspaces.T0000001.agents.response.api_key: not set in the environment: WHO`},
+		{"variable that only a workspace uses", "llm: {anthropic: {api_key: '${WHO}'}}\n" + workspace("agents: {response: {provider: anthropic, model: m}}"), `llm.anthropic.api_key: not set in the environment: WHO`},
 		{"organisation that is not remembered", "workspaces: {E0000001: {remember: nowhere}}", `workspaces.E0000001.remember = "nowhere": must be set for each workspace, T…, of the organisation`},
 
 		{"unknown section", "sever: {}", `sever: is not a known key; did you mean server?`},
