@@ -138,18 +138,6 @@ func TestFindScopesLeavesOutModeOff(t *testing.T) {
 	}
 }
 
-func TestFindScopesErrors(t *testing.T) {
-	t.Parallel()
-	for code, kind := range map[string]string{"internal_error": typeUnavailable, "invalid_auth": typeFinal} {
-		b := setup(t)
-		b.Workspace.Faults().Add(workspace.Fault{Method: "auth.test", Error: code})
-		_, err := runOnce[FindScopesOutput](b.FindScopes, FindScopesInput{Threads: true, At: time.Now()})
-		if app := applicationError(t, err); app.Type() != kind {
-			t.Errorf("%s: %v, want %s", code, app, kind)
-		}
-	}
-}
-
 func TestRemember(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, url option) {
 		b := setup(t, url, withModel(llmtest.Script(llmtest.Text("2026-03-01 alice plans a party"))))

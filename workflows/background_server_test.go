@@ -109,12 +109,12 @@ func TestBackgroundOnARealServer(t *testing.T) {
 	s.of = of
 	memory := s.begin("memory", Memory, MemoryInput{MaxConcurrent: 4})
 	catchUp := s.begin("catch-up", CatchUpAll, CatchUpAllInput{})
-	returns(s, s.begin("channel-sync", ChannelSync), activities.SyncOutput{Left: 1})
+	returns(s, s.begin("channel-sync", ChannelSync, Of{}), activities.SyncOutput{Left: 1})
 	returns(s, catchUp, CatchUpOutput{Channels: 5, Read: 5})
 	returns(s, memory, MemoryOutput{Threads: 10, Channels: 2, Workspace: true, Failed: 1, Calls: 13})
 
 	var pruned activities.PruneOutput
-	if err := s.begin("retention", Retention).Get(t.Context(), &pruned); err != nil || !reflect.DeepEqual(pruned, activities.PruneOutput{Deleted: map[string]int{"changes": 7}, Unfinished: true}) {
+	if err := s.begin("retention", Retention, Of{}).Get(t.Context(), &pruned); err != nil || !reflect.DeepEqual(pruned, activities.PruneOutput{Deleted: map[string]int{"changes": 7}, Unfinished: true}) {
 		t.Errorf("retention returned %+v, %v", pruned, err)
 	}
 

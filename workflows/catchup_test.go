@@ -182,7 +182,7 @@ func TestCatchUpGoesOn(t *testing.T) {
 func TestChannelSync(t *testing.T) {
 	t.Parallel()
 	c := newBackgroundEnv(t, workspace{})
-	if err := c.run(ChannelSync); err != nil {
+	if err := c.run(ChannelSync, Of{}); err != nil {
 		t.Fatal(err)
 	}
 	c.wants("0s sync")
@@ -190,7 +190,7 @@ func TestChannelSync(t *testing.T) {
 		t.Errorf("limits %v, want %v", c.limits, want)
 	}
 	c = newBackgroundEnv(t, workspace{fails: refuses("sync")})
-	if err := c.run(ChannelSync); err == nil || !strings.Contains(err.Error(), "refused") {
+	if err := c.run(ChannelSync, Of{}); err == nil || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("ended with %v", err)
 	}
 }

@@ -670,26 +670,26 @@ var paths = []path{
 		},
 		runs: [][]string{{"started", "ListChannels", "CatchUp", "continued as new"}, {"continues", "CatchUp: done", "completed"}}},
 	{name: "channel-sync",
-		play: func(p *pathRunner) { p.begin("channel-sync", ChannelSync) },
+		play: func(p *pathRunner) { p.begin("channel-sync", ChannelSync, Of{}) },
 		runs: [][]string{{"SyncChannels", "SyncChannels: done", "completed"}}},
 	{name: "channel-sync-failed",
 		play: func(p *pathRunner) {
 			p.of = workspace{fails: refuses("sync")}
-			p.begin("channel-sync", ChannelSync)
+			p.begin("channel-sync", ChannelSync, Of{})
 		},
 		runs: [][]string{{"SyncChannels", "SyncChannels: failed", "failed"}}},
 	{name: "channel-sync-cancelled",
 		play: func(p *pathRunner) {
 			p.of = workspace{fails: func(string, int) error { return errModel }}
-			run := p.begin("channel-sync", ChannelSync)
+			run := p.begin("channel-sync", ChannelSync, Of{})
 			p.cancelAfter(run, "SyncChannels")
 		},
 		runs: [][]string{{"SyncChannels", "cancel requested", "cancels SyncChannels", "canceled"}}},
 	{name: "retention",
-		play: func(p *pathRunner) { p.begin("retention", Retention) },
+		play: func(p *pathRunner) { p.begin("retention", Retention, Of{}) },
 		runs: [][]string{{"Prune", "Prune: done", "completed"}}},
 	{name: "hindsight",
-		play: func(p *pathRunner) { p.begin("hindsight", Hindsight) },
+		play: func(p *pathRunner) { p.begin("hindsight", Hindsight, Of{}) },
 		runs: [][]string{{"LabelDecisions", "LabelDecisions: done", "completed"}}},
 	{name: "forget-person",
 		play: func(p *pathRunner) { p.begin("forget-person", ForgetPerson, chat.Person{Team: "T1", User: "U1"}) },
@@ -703,13 +703,13 @@ var paths = []path{
 	{name: "retention-failed",
 		play: func(p *pathRunner) {
 			p.of = workspace{fails: refuses("prune")}
-			p.begin("retention", Retention)
+			p.begin("retention", Retention, Of{})
 		},
 		runs: [][]string{{"Prune", "Prune: failed", "failed"}}},
 	{name: "retention-cancelled",
 		play: func(p *pathRunner) {
 			p.of = workspace{fails: func(string, int) error { return errModel }}
-			run := p.begin("retention", Retention)
+			run := p.begin("retention", Retention, Of{})
 			p.cancelAfter(run, "Prune")
 		},
 		runs: [][]string{{"Prune", "cancel requested", "cancels Prune", "canceled"}}},

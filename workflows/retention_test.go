@@ -15,7 +15,7 @@ import (
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	c := newBackgroundEnv(t, workspace{})
-	if err := c.run(Retention); err != nil {
+	if err := c.run(Retention, Of{}); err != nil {
 		t.Fatal(err)
 	}
 	c.wants("0s prune")
@@ -37,7 +37,7 @@ func TestRetentionIsRetried(t *testing.T) {
 		}
 		return nil
 	}})
-	if err := c.run(Retention); err != nil {
+	if err := c.run(Retention, Of{}); err != nil {
 		t.Fatal(err)
 	}
 	c.wants("0s prune", "1s prune", "3s prune")
@@ -46,12 +46,12 @@ func TestRetentionIsRetried(t *testing.T) {
 func TestRetentionThatFailsOrIsCancelled(t *testing.T) {
 	t.Parallel()
 	c := newBackgroundEnv(t, workspace{fails: refuses("prune")})
-	if err := c.run(Retention); err == nil || !strings.Contains(err.Error(), "refused") {
+	if err := c.run(Retention, Of{}); err == nil || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("ended with %v", err)
 	}
 	c = newBackgroundEnv(t, workspace{})
 	c.RegisterDelayedCallback(c.CancelWorkflow, time.Minute)
-	if err := c.run(Retention); !temporal.IsCanceledError(err) {
+	if err := c.run(Retention, Of{}); !temporal.IsCanceledError(err) {
 		t.Errorf("ended with %v, want canceled", err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 func TestShadow(t *testing.T) {
 	t.Parallel()
 	c := newBackgroundEnv(t, workspace{shadow: []activities.ShadowOutput{{}, {Silent: []string{"slow"}}, {}, {Done: true}}})
-	if err := c.run(Shadow); err != nil {
+	if err := c.run(Shadow, Of{}); err != nil {
 		t.Fatal(err)
 	}
 	c.wants("0s ask without", "1s ask without", "2s ask without slow", "3s ask without slow")
@@ -27,12 +27,12 @@ func TestShadow(t *testing.T) {
 func TestShadowEndsAndLeavesTheRest(t *testing.T) {
 	t.Parallel()
 	c := newBackgroundEnv(t, workspace{shadow: []activities.ShadowOutput{{}}})
-	if err := c.run(Shadow); err != nil {
+	if err := c.run(Shadow, Of{}); err != nil {
 		t.Fatal(err)
 	}
 	returned(t, c, maxSnapshots)
 	c = newBackgroundEnv(t, workspace{shadow: []activities.ShadowOutput{{}}, fails: refuses("ask")})
-	if err := c.run(Shadow); err == nil {
+	if err := c.run(Shadow, Of{}); err == nil {
 		t.Error("a failure is passed over")
 	}
 }

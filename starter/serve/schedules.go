@@ -53,8 +53,8 @@ func Schedules(c config.Config) []temporal.Schedule {
 			Note: "reads what was said while the door was closed",
 		},
 		{
-			ID: temporal.ChannelSyncSchedule, Every: channelSyncInterval, CatchUp: channelSyncInterval, Timeout: 6 * time.Hour,
-			Workflow: workflows.ChannelSync, Args: []any{workflows.Of{}}, Note: "takes in which channels the bot is in",
+			ID: temporal.ChannelSyncSchedule, Every: channelSyncInterval, CatchUp: channelSyncInterval,
+			Timeout: 6 * time.Hour, Workflow: workflows.ChannelSync, Args: []any{workflows.Of{}}, Note: "takes in which channels the bot is in",
 		},
 		{
 			ID: temporal.RetentionSchedule, Every: pruneInterval, CatchUp: time.Hour, Timeout: 6 * time.Hour,

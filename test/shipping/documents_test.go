@@ -24,6 +24,7 @@ var translated = map[string]string{
 	"docs/ja/connecting.md":    "docs/connecting.md",
 	"docs/ja/configuration.md": "docs/configuration.md",
 	"docs/ja/in-slack.md":      "docs/in-slack.md",
+	"docs/ja/workspaces.md":    "docs/workspaces.md",
 }
 
 func TestLinksBetweenDocuments(t *testing.T) {

@@ -102,7 +102,10 @@ type room struct {
 // enter returns the room of the workspace that a delivery is for, and who the bot is there.
 func (d *Door) enter(ctx context.Context, team, organisation string) (room, slack.Identity, error) {
 	w, own, err := d.Of(ctx, team, organisation)
-	return room{d, w}, own, err
+	if err != nil {
+		return room{}, slack.Identity{}, err
+	}
+	return room{d, w}, own, nil
 }
 
 // Receive handles what Socket Mode delivers, and returns the payload of the acknowledgement. On an

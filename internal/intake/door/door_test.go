@@ -737,6 +737,10 @@ func TestDoorOfASandboxWorkspace(t *testing.T) {
 	t.Cleanup(api.Close)
 	client := slack.New(slack.Config{Token: "xoxb-sandbox", APIURL: api.URL + "/api/"})
 	b.Slack, b.channels.Slack = client, client
+	b.Of = func(ctx context.Context, _, _ string) (*Workspace, slack.Identity, error) {
+		own, err := client.Identity(ctx)
+		return b.Workspace, own, err
+	}
 	alice := w.AddUser("alice")
 	general := w.AddChannel(workspace.Public, "general", w.Bot().UserID, alice.ID)
 	settle := func() {

@@ -93,7 +93,8 @@ func (w *Workspaces) Of(ctx context.Context, team string) (*Workspace, error) {
 		}
 	}
 	if team == "" && w.client == nil {
-		return &Workspace{Slack: slack.New(slack.Config{APIURL: w.config.Slack.APIURL, Gate: nobody{}}), Config: w.config}, nil
+		client := slack.New(slack.Config{APIURL: w.config.Slack.APIURL, Gate: nobody{}})
+		return &Workspace{Slack: client, Config: w.config}, nil
 	}
 	i, err := w.installationOf(ctx, team)
 	switch {
