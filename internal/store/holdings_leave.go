@@ -15,9 +15,9 @@ import (
 // an organisation it does so with every workspace to which that one's installation was granted. A workspace that is
 // still in use, as it has installed the app itself or by its organisation, stays.
 //
-// It returns ErrInUse if the installation is active, also if it becomes so meanwhile. It works in small transactions and
-// tells step after each. It may be killed at any time, and goes on when it is repeated: the installation is there until
-// all is gone.
+// It returns ErrInUse if the installation is active, also if it becomes so meanwhile. It works in small transactions
+// and tells step after each. It may be killed at any time, and goes on when it is repeated: the installation is there
+// until all is gone.
 func (s *Store) PurgeWorkspace(ctx context.Context, id string, step SweepStep) error {
 	err := s.purgeWorkspaces(ctx, id, step)
 	if err != nil {
