@@ -45,7 +45,7 @@ func setupPair(t *testing.T) *pair {
 	began := time.Now()
 	p.Agents.Clock = func() time.Time { return began.Add(p.passed) }
 	p.Agents.Logger = slog.New(slog.NewTextHandler(&p.log, nil))
-	p.Agents.Measure(p.metrics)
+	p.Agents.Measure(agents.NewMetrics(p.metrics))
 	return p
 }
 

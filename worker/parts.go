@@ -5,7 +5,9 @@ import (
 	"errors"
 	"maps"
 	"os"
+	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	"myao/activities"
@@ -15,6 +17,7 @@ import (
 	"myao/internal/answer/document/pdf"
 	"myao/internal/answer/document/webpage"
 	"myao/internal/answer/mcp"
+	"myao/internal/config"
 	"myao/internal/intake/catchup"
 	"myao/internal/intake/record"
 	"myao/internal/llm/tap"
@@ -30,6 +33,7 @@ import (
 // parts are what the activities of all workspaces share.
 type parts struct {
 	launch.Program
+	ctx       context.Context // until the worker stops
 	all       *workspaces.Workspaces
 	store     *store.Store
 	models    agents.Models
@@ -39,46 +43,77 @@ type parts struct {
 	promises  *activities.Turnstile
 	atOnce    *activities.AtOnce
 	metrics   *activities.Metrics
+	asked     *agents.Metrics
+	called    *mcp.Metrics
 	// each makes the activities of a workspace when they are first needed.
 	each workspaces.Each[*activities.Activities]
+
+	mu   sync.Mutex
+	ends []func()
 }
 
-// newParts makes what all workspaces share. close ends the connections to providers and MCP servers.
+// newParts makes what all workspaces share.
 func newParts(ctx context.Context, p launch.Program, s *store.Store, all *workspaces.Workspaces) (made *parts,
-	close func(), err error) {
-	models, closeModels, err := agents.Open(ctx, p.Config, p.Logger)
-	if err != nil {
-		return nil, nil, err
+	err error) {
+	r := p.Telemetry.Registry
+	made = &parts{
+		Program: p, ctx: ctx, all: all, store: s, documents: pdf.NewReader(), promises: &activities.Turnstile{},
+		atOnce:  &activities.AtOnce{Off: !p.Config.Worker.PostsAtOnce},
+		metrics: activities.NewMetrics(r), asked: agents.NewMetrics(r), called: mcp.NewMetrics(r),
 	}
+	made.each.Make = made.activities
+	if made.models, err = made.openModels(p.Config); err != nil {
+		return nil, err
+	}
+	made.files = document.New(nil, made.documents, made.models.Prompts.Material, p.Logger)
+	made.remote = made.openRemote(p.Config, made.models, "")
+	r.MustRegister(telemetry.Gauge("myao_budget_used_ratio",
+		"Share of the workspace's budget of the day that is used, "+
+			"1 where it is reached; 0 without a limit, -1 when the database or Slack does not answer.", made.budgetUsed))
+	return made, nil
+}
+
+// openModels opens the models of a configuration, until close.
+func (p *parts) openModels(c config.Config) (agents.Models, error) {
+	models, closeModels, err := agents.Open(p.ctx, c, p.Logger)
+	if err != nil {
+		return agents.Models{}, err
+	}
+	p.onClose(closeModels)
 	if at := os.Getenv(tap.Variable); at != "" {
 		report, err := tap.Before(at, time.Now)
 		if err != nil {
-			closeModels()
-			return nil, nil, err
+			return agents.Models{}, err
 		}
 		models.Wrap(report)
 	}
-	models.Measure(p.Telemetry.Registry)
-	documents := pdf.NewReader()
-	made = &parts{
-		Program: p, all: all, store: s, models: models, documents: documents,
-		files: document.New(nil, documents, models.Prompts.Material, p.Logger),
-		remote: mcp.New(mcp.Options{
-			Servers: p.Config.MCP.Servers, Store: s, Material: models.Prompts.Material, Clock: time.Now,
-			Logger: p.Logger, Metrics: mcp.NewMetrics(p.Telemetry.Registry),
-		}),
-		promises: &activities.Turnstile{}, atOnce: &activities.AtOnce{Off: !p.Config.Worker.PostsAtOnce},
-		metrics: activities.NewMetrics(p.Telemetry.Registry),
+	models.Measure(p.asked)
+	return models, nil
+}
+
+// openRemote opens the MCP servers of a configuration, until close; team is the workspace whose own they are.
+func (p *parts) openRemote(c config.Config, models agents.Models, team string) *mcp.Client {
+	remote := mcp.New(mcp.Options{
+		Servers: c.MCP.Servers, Store: p.store, Material: models.Prompts.Material, Clock: time.Now, Logger: p.Logger,
+		Metrics: p.called, Team: team,
+	})
+	p.onClose(remote.Close)
+	return remote
+}
+
+func (p *parts) onClose(end func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ends = append(p.ends, end)
+}
+
+// close ends the connections to providers and MCP servers.
+func (p *parts) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, end := range slices.Backward(p.ends) {
+		end()
 	}
-	made.each.Make = made.activities
-	p.Telemetry.Registry.MustRegister(telemetry.Gauge("myao_budget_used_ratio",
-		"Share of the workspace's budget of the day that is used, "+
-			"1 where it is reached; 0 without a limit, -1 when the database or Slack does not answer.",
-		made.budgetUsed))
-	return made, func() {
-		made.remote.Close()
-		closeModels()
-	}, nil
 }
 
 // Of returns the activities of the workspace of a team.
@@ -114,11 +149,30 @@ func (p *parts) budgetUsed(ctx context.Context) (float64, error) {
 	return a.Budget.Used(ctx)
 }
 
+// of returns the models and the MCP servers of a workspace: those of all, unless its configuration has others.
+func (p *parts) of(w *workspaces.Workspace) (models agents.Models, remote *mcp.Client, err error) {
+	models, remote = p.models, p.remote
+	own, all := w.Config, p.Config
+	if !reflect.DeepEqual(own.Agents, all.Agents) || own.Language != all.Language || own.TimeZone != all.TimeZone {
+		if models, err = p.openModels(own); err != nil {
+			return agents.Models{}, nil, err
+		}
+	}
+	if !reflect.DeepEqual(own.MCP.Servers, all.MCP.Servers) {
+		remote = p.openRemote(own, models, w.Own.TeamID)
+	}
+	return models, remote, nil
+}
+
 // activities makes the activities of a workspace.
 func (p *parts) activities(w *workspaces.Workspace) (*activities.Activities, error) {
 	c := w.Config
 	directory := &channels.Directory{Store: p.store, Slack: w.Slack, Config: c, Clock: time.Now, Logger: p.Logger}
-	ag := p.models.For(w, p.store, directory, p.Logger)
+	models, remote, err := p.of(w)
+	if err != nil {
+		return nil, err
+	}
+	ag := models.For(w, p.store, directory, p.Logger)
 	files := p.files.For(w.Slack)
 	ag.Files = files
 	spent := &budget.Workspace{Calls: p.store, Team: w.Own.TeamID, Limit: c.WorkspaceBudget(),
@@ -137,7 +191,7 @@ func (p *parts) activities(w *workspaces.Workspace) (*activities.Activities, err
 		}),
 		Tools: ag.Tools(w.Slack, directory,
 			webpage.New(webpage.Options{PDF: p.documents, Memory: files.Memory, Denied: c.Tools.Denied()}), files,
-			p.remote, c.Secrets()), Limits: c.Tools, Budget: spent, Retention: c.Retention,
+			remote, c.Secrets()), Limits: c.Tools, Budget: spent, Retention: c.Retention,
 		SecondLook: c.Response.SecondLook, Feedback: c.Slack.Feedback, Shadow: c.Shadow,
 		StartOfDay: c.StartOfDay, Promises: p.promises, AtOnce: p.atOnce, Language: c.Language,
 		Statuses: statuses, Clock: time.Now, Logger: p.Logger, Metrics: p.metrics,

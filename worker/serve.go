@@ -68,11 +68,11 @@ func runWorkers(ctx context.Context, h *probeServer, version worker.DeploymentOp
 	watching.Go(func() { _ = h.workspaces.Run(watch, s) }) // ends with its context only
 	defer watching.Wait()
 	defer stop()
-	made, closeParts, err := newParts(ctx, p, s, h.workspaces)
+	made, err := newParts(ctx, p, s, h.workspaces)
 	if err != nil {
 		return err
 	}
-	defer closeParts()
+	defer made.close()
 	var tracker activityTracker
 	defer func() { // before the store and the models are closed
 		if !tracker.drain(drainTimeout) {

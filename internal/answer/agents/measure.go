@@ -8,23 +8,33 @@ import (
 	"myao/internal/llm"
 )
 
-// Measure counts and traces all calls of models from now on. It must be called before the first
-// question.
-func (m *Models) Measure(r prometheus.Registerer) {
-	metrics := llm.NewMetrics(r)
-	m.each(func(purpose string, a *Agent) {
-		metrics.Initialize(purpose, string(a.Provider), a.Agent.Model)
-		a.Model = llm.Measured(a.Model, string(a.Provider), metrics, time.Now)
-	})
-	m.fallbacks = prometheus.NewCounterVec(prometheus.CounterOpts{
+// Metrics count what models are asked. A process has one.
+type Metrics struct {
+	calls     *llm.Metrics
+	fallbacks *prometheus.CounterVec
+}
+
+// NewMetrics registers the metrics.
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	m := &Metrics{llm.NewMetrics(r), prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "myao_model_fallbacks_total",
 		Help: "Questions put to the fallback of an agent, because its model fails, by agent: response, judgment, " +
 			"memory.",
-	}, []string{"agent"})
+	}, []string{"agent"})}
 	r.MustRegister(m.fallbacks)
 	for _, agent := range []string{llm.PurposeResponse, llm.PurposeJudgment, llm.PurposeMemory} {
 		m.fallbacks.WithLabelValues(agent)
 	}
+	return m
+}
+
+// Measure has all calls measured. It must be called before the first question.
+func (m *Models) Measure(metrics *Metrics) {
+	m.each(func(purpose string, a *Agent) {
+		metrics.calls.Initialize(purpose, string(a.Provider), a.Agent.Model)
+		a.Model = llm.Measured(a.Model, string(a.Provider), metrics.calls, time.Now)
+	})
+	m.fallbacks = metrics.fallbacks
 }
 
 // Wrap puts something before all models. It must be called before the first question.
