@@ -13,20 +13,21 @@ import (
 
 // PurgeWorkspace deletes everything that the database holds of a workspace, and then its installation. With the id of
 // an organisation it does so with every workspace to which that one's installation was granted. A workspace that is
-// still in use, as it has installed the app itself or by its organisation, stays.
+// still in use, as it has installed the app itself or by its organisation, stays; and so does keep, which the app
+// serves without an installation.
 //
 // It returns ErrInUse if the installation is active, also if it becomes so meanwhile. It works in small transactions
 // and tells step after each. It may be killed at any time, and goes on when it is repeated: the installation is there
 // until all is gone.
-func (s *Store) PurgeWorkspace(ctx context.Context, id string, step SweepStep) error {
-	err := s.purgeWorkspaces(ctx, id, step)
+func (s *Store) PurgeWorkspace(ctx context.Context, id, keep string, step SweepStep) error {
+	err := s.purgeWorkspaces(ctx, id, keep, step)
 	if err != nil {
 		return fmt.Errorf("purge workspace %s: %w", id, err)
 	}
 	return nil
 }
 
-func (s *Store) purgeWorkspaces(ctx context.Context, id string, step SweepStep) error {
+func (s *Store) purgeWorkspaces(ctx context.Context, id, keep string, step SweepStep) error {
 	switch i, err := s.Installation(ctx, id); {
 	case err == nil && i.State == InstallationActive:
 		return ErrInUse
@@ -42,7 +43,7 @@ func (s *Store) purgeWorkspaces(ctx context.Context, id string, step SweepStep) 
 		if err != nil {
 			return err
 		}
-		if active {
+		if active || t.Team == keep {
 			continue
 		}
 		if err := (leaver{s.sweeper(ctx, step), t.Team}).all(); err != nil {

@@ -108,7 +108,7 @@ func TestPurgeWorkspace(t *testing.T) {
 			}
 		}
 
-		if err := db.PurgeWorkspace(ctx, team, noStep); !errors.Is(err, ErrInUse) {
+		if err := db.PurgeWorkspace(ctx, team, "", noStep); !errors.Is(err, ErrInUse) {
 			t.Errorf("while it is installed: %v", err)
 		}
 		must(t, errOf(db.EndInstallation(ctx, team, noon, InstallationUninstalled, AppUninstalled)))
@@ -123,7 +123,7 @@ func TestPurgeWorkspace(t *testing.T) {
 		killed := errors.New("killed")
 		for steps := 1; ; steps++ {
 			n := 0
-			err := db.PurgeWorkspace(ctx, team, func(string, int, int) error {
+			err := db.PurgeWorkspace(ctx, team, "", func(string, int, int) error {
 				db.wantRows(t, 1, "installations", "id = 'T1'")
 				if n++; n == steps {
 					return killed
@@ -149,12 +149,14 @@ func TestPurgeWorkspace(t *testing.T) {
 			t.Errorf("the other has %v, before %v", after, before)
 		}
 
-		// An organisation goes with its workspaces, except one that has installed the app itself.
+		// An organisation goes with its workspaces, except one that has installed the app itself, or is kept.
 		db.install(t, "T2")
 		must(t, errOf(db.GrantTeam(ctx, "E1", "T3", "", noon)))
+		must(t, errOf(db.GrantTeam(ctx, "E1", "T4", "", noon)))
 		must(t, db.SaveUsers(ctx, "T3", User{ID: "U1", Name: "Bea"}))
+		must(t, db.SaveUsers(ctx, "T4", User{ID: "U1", Name: "Bea"}))
 		must(t, errOf(db.EndInstallation(ctx, "E1", db.now(), InstallationRemoved, "")))
-		must(t, db.PurgeWorkspace(ctx, "E1", noStep))
+		must(t, db.PurgeWorkspace(ctx, "E1", "T4", noStep))
 		if after := db.rowsOf(t, "T2"); after["installation_teams"] != 0 || after["messages"] != before["messages"] || after["installations"] != 1 {
 			t.Errorf("the other has %v, before %v", after, before)
 		}
@@ -162,6 +164,7 @@ func TestPurgeWorkspace(t *testing.T) {
 			t.Errorf("left of the organisation's workspace: %v", left)
 		}
 		db.wantRows(t, 0, "installations", "id = 'E1'")
+		db.wantRows(t, 1, "users", "team_id = 'T4'")
 	})
 }
 
@@ -172,7 +175,7 @@ func TestPurgeEndsWithAReinstallation(t *testing.T) {
 		db.install(t, team)
 		must(t, errOf(db.EndInstallation(ctx, team, noon, InstallationUninstalled, AppUninstalled)))
 		db.store(t, said(at(1), ""))
-		if err := db.PurgeWorkspace(ctx, team, func(string, int, int) error {
+		if err := db.PurgeWorkspace(ctx, team, "", func(string, int, int) error {
 			db.install(t, team)
 			db.store(t, said(at(2), ""))
 			return nil

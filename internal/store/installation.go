@@ -43,7 +43,8 @@ type Installation struct {
 	// Changed is when anything about it last changed, or whom it is granted to.
 	Changed time.Time         `json:"changed_at"`
 	State   InstallationState `json:"state"`
-	// Cause of the state is app_uninstalled, tokens_revoked, or a code of Slack's; empty while it is active.
+	// Cause of the state is app_uninstalled, tokens_revoked, a code of Slack's, or who removed it (cli:NAME); empty while
+	// it is active.
 	Cause string    `json:"cause,omitempty"`
 	Ended time.Time `json:"ended_at,omitzero"`
 	// Lease is who refreshes the token until Leased; empty for nobody.
@@ -205,6 +206,28 @@ func (s *Store) Installations(ctx context.Context, after string, limit int) ([]I
 		return nil, fmt.Errorf("read installations: %w", err)
 	}
 	return mapRows(rows, installationRow.installation), nil
+}
+
+// installationsPage is how many installations EachInstallation reads at once.
+const installationsPage = 100
+
+// EachInstallation calls do with every installation, in order of id, until it returns an error.
+func (s *Store) EachInstallation(ctx context.Context, do func(Installation) error) error {
+	for after := ""; ; {
+		rows, err := s.Installations(ctx, after, installationsPage)
+		if err != nil {
+			return err
+		}
+		for _, i := range rows {
+			if err := do(i); err != nil {
+				return err
+			}
+			after = i.ID
+		}
+		if len(rows) < installationsPage {
+			return nil
+		}
+	}
 }
 
 // InstallationsChanged is those that have changed since a time, those that changed first first. Whoever polls asks from

@@ -274,7 +274,7 @@ func TestInstallationsThatChanged(t *testing.T) {
 func TestReseal(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		ctx := t.Context()
-		for i := range resealPage + 2 {
+		for i := range installationsPage + 2 {
 			db.install(t, fmt.Sprintf("T%03d", i))
 		}
 		refreshed := false
@@ -288,7 +288,7 @@ func TestReseal(t *testing.T) {
 			}
 			return append([]byte("new: "), sealed...), nil
 		}
-		for _, want := range []int{resealPage + 2, 0} {
+		for _, want := range []int{installationsPage + 2, 0} {
 			if n, err := db.Reseal(ctx, reseal); err != nil || n != want {
 				t.Errorf("resealed %d, %v; want %d", n, err, want)
 			}

@@ -45,9 +45,6 @@ func (s *Store) SaveTokens(ctx context.Context, id string, generation int64, who
 	return saved.RowsAffected > 0, nil
 }
 
-// resealPage is how many installations Reseal reads at once.
-const resealPage = 100
-
 // errMoved says that an installation's tokens are not those that were read.
 var errMoved = errors.New("its tokens keep changing")
 
@@ -55,24 +52,17 @@ var errMoved = errors.New("its tokens keep changing")
 // reseal returns as it is stays. Tokens that were saved in the meantime are resealed, too. It may be stopped at any
 // time, and repeated.
 func (s *Store) Reseal(ctx context.Context, reseal func(id string, sealed []byte) ([]byte, error)) (n int, err error) {
-	for after := ""; ; {
-		page, err := s.Installations(ctx, after, resealPage)
+	err = s.EachInstallation(ctx, func(i Installation) error {
+		changed, err := s.resealOne(ctx, i, reseal)
 		if err != nil {
-			return n, err
+			return fmt.Errorf("reseal the tokens of %s: %w", i.ID, err)
 		}
-		for _, i := range page {
-			changed, err := s.resealOne(ctx, i, reseal)
-			if err != nil {
-				return n, fmt.Errorf("reseal the tokens of %s: %w", i.ID, err)
-			}
-			if after = i.ID; changed {
-				n++
-			}
+		if changed {
+			n++
 		}
-		if len(page) < resealPage {
-			return n, nil
-		}
-	}
+		return nil
+	})
+	return n, err
 }
 
 func (s *Store) resealOne(ctx context.Context, i Installation,

@@ -344,7 +344,7 @@ func TestPlansUseIndexes(t *testing.T) {
 					return err
 				}},
 				{name: "PurgeWorkspace", survey: true, run: func(s *Store) error {
-					return s.PurgeWorkspace(ctx, "T10", noStep)
+					return s.PurgeWorkspace(ctx, "T10", "", noStep)
 				}},
 				{name: "SaveChannel", run: func(s *Store) error {
 					return s.SaveChannel(ctx, team, Channel{ID: channel, Member: true})

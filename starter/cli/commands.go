@@ -35,12 +35,15 @@ type commands struct {
 	Label     labelCommand     `cmd:"" help:"Show how far hindsight can be believed, or label decisions yourself: whether the bot should have spoken."`
 	Tune      tuneCommand      `cmd:"" help:"Find the min_confidence by which errors would have cost least. Nothing is changed."`
 	Shadow    shadowCommand    `cmd:"" help:"Compare other judges with the one that decides: agreement, disagreements with their reasons, and cost."`
-	Init      initCommand      `cmd:"" config:"none" help:"Ask what a new installation needs, check it, and write config.yaml, .env and the Slack app's manifest."`
-	Doctor    doctorCommand    `cmd:"" help:"Check everything that the bot needs, and say how to fix what is wrong. Nothing is changed."`
-	Migrate   migrateCommand   `cmd:"" help:"Bring the tables of the database up to date."`
-	Manifest  manifestCommand  `cmd:"" help:"Print the manifest of the Slack app that the configuration needs."`
-	Codec     codecCommand     `cmd:"" help:"Run the codec server, which decrypts payloads for Temporal's Web UI and CLI."`
-	Health    healthCommand    `cmd:"" config:"none" help:"Ask a starter or a worker whether it is ready. Needs no configuration."`
+
+	Workspaces workspacesCommand `cmd:"" help:"List the workspaces and organisations that have installed the app, let others install it, or remove one."`
+
+	Init     initCommand     `cmd:"" config:"none" help:"Ask what a new installation needs, check it, and write config.yaml, .env and the Slack app's manifest."`
+	Doctor   doctorCommand   `cmd:"" help:"Check everything that the bot needs, and say how to fix what is wrong. Nothing is changed."`
+	Migrate  migrateCommand  `cmd:"" help:"Bring the tables of the database up to date."`
+	Manifest manifestCommand `cmd:"" help:"Print the manifest of the Slack app that the configuration needs."`
+	Codec    codecCommand    `cmd:"" help:"Run the codec server, which decrypts payloads for Temporal's Web UI and CLI."`
+	Health   healthCommand   `cmd:"" config:"none" help:"Ask a starter or a worker whether it is ready. Needs no configuration."`
 
 	Completion    completionCommand `cmd:"" config:"none" help:"Print a script that completes this command line in bash, zsh or fish. Needs no configuration."`
 	Configuration configCommand     `cmd:"" name:"config" help:"Print what a configuration may say."`
@@ -107,4 +110,15 @@ type toolsCommand struct {
 	List  toolsList  `cmd:"" help:"Ask the MCP servers for their tools, and list what becomes of each."`
 	Allow toolsAllow `cmd:"" help:"Allow the tools of a server as they are now, also where they have changed."`
 	Call  toolsCall  `cmd:"" help:"Call a tool of a server yourself."`
+}
+
+// workspacesCommand shows who has installed the app, and decides who may. Each needs slack.client_id.
+type workspacesCommand struct {
+	List     workspacesList     `cmd:"" help:"List the workspaces and organisations that have installed the app, or were allowed to."`
+	Show     workspacesShow     `cmd:"" help:"Show an installation."`
+	Allow    workspacesAllow    `cmd:"" help:"Let a workspace or an organisation install the app."`
+	Disallow workspacesDisallow `cmd:"" help:"Take that back. What is installed stays."`
+	Remove   workspacesRemove   `cmd:"" help:"End the work for a workspace or an organisation, and delete what is stored of it."`
+	Reseal   workspacesReseal   `cmd:"" help:"Encrypt every token with encryption.active_key, before an old key is taken away."`
+	URL      workspacesURL      `cmd:"" name:"url" help:"Print the address at which people install the app."`
 }

@@ -37,6 +37,8 @@ var printedJSON = map[string]any{
 	"promises list": []store.Promise{}, "proposals list": []store.Proposal{}, "tools list": []toolOfServer{},
 	"doctor": []doctor.Finding{}, "eval run": eval.Figures{}, "eval compare": eval.Comparison{}, "eval recall": []eval.RecallReport{},
 	"label": labelReport{}, "shadow": shadowReport{}, "tune": tuneReport{},
+	"workspaces list": []workspaceReport{}, "workspaces show": workspaceReport{}, "workspaces allow": allowReport{}, "workspaces disallow": allowReport{},
+	"workspaces remove": removeReport{}, "workspaces reseal": resealReport{}, "workspaces url": urlReport{},
 }
 
 // Programs read these keys: docs/stability.md says how one may change.

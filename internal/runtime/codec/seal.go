@@ -40,14 +40,20 @@ func (c *Codec) Unseal(sealed []byte, name string) ([]byte, error) {
 // Reseal encrypts with the active key what another one has encrypted. What the active one has encrypted, it returns as
 // it is.
 func (c *Codec) Reseal(sealed []byte, name string) ([]byte, error) {
-	if id, _, err := sealedBy(sealed); err != nil || id == c.active {
-		return sealed, err
+	if c.Current(sealed) {
+		return sealed, nil
 	}
 	plain, err := c.Unseal(sealed, name)
 	if err != nil {
 		return nil, err
 	}
 	return c.Seal(plain, name)
+}
+
+// Current reports whether the active key has encrypted what Seal returned.
+func (c *Codec) Current(sealed []byte) bool {
+	id, _, err := sealedBy(sealed)
+	return err == nil && id == c.active
 }
 
 // sealedBy returns the id of the key, and what it has encrypted.

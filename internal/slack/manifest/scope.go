@@ -1,6 +1,10 @@
 package manifest
 
-import "myao/internal/config"
+import (
+	"slices"
+
+	"myao/internal/config"
+)
 
 // Scope is an OAuth scope of the bot token.
 type Scope struct {
@@ -56,6 +60,11 @@ func Names(scopes []Scope) []string {
 		names[i] = s.Name
 	}
 	return names
+}
+
+// Missing returns the scopes that a configuration needs and a token does not have, in their order.
+func Missing(c config.Config, has []string) []Scope {
+	return slices.DeleteFunc(Scopes(c), func(s Scope) bool { return slices.Contains(has, s.Name) })
 }
 
 // events returns the events that the app subscribes to. channel_id_changed needs only the scopes

@@ -66,14 +66,18 @@ func (h *Handler) say(sentence string, args ...any) string {
 	return words.In(h.Language).Say(sentence, args...)
 }
 
+// GrantURL is where an administrator of an organisation adds an app to workspaces.
+func GrantURL(organisation, app string) string {
+	return fmt.Sprintf("https://app.slack.com/manage/%s/integrations/profile/%s/workspaces/add", organisation, app)
+}
+
 // installed says what comes next.
 func (h *Handler) installed(g Grant, missing []string) page {
 	p := page{Status: http.StatusOK, Title: h.say("%s is installed in %s.", h.Name, name(g))}
 	if g.Org {
 		p.Lines = append(p.Lines, h.say("An administrator of the organisation adds it to workspaces. Until then it hears "+
 			"nothing there."))
-		p.Link = fmt.Sprintf("https://app.slack.com/manage/%s/integrations/profile/%s/workspaces/add",
-			g.Enterprise, g.App)
+		p.Link = GrantURL(g.Enterprise, g.App)
 		p.Do = h.say("Add it to workspaces")
 	}
 	p.Lines = append(p.Lines, h.say("In Slack, type /invite @%s in a channel, and then mention it there.", h.Name))

@@ -25,6 +25,8 @@ import (
 const (
 	// pollInterval is how often the database is asked for installations that have changed.
 	pollInterval = 2 * time.Second
+	// Noticed is how long after a change all programs know of it.
+	Noticed = 2 * pollInterval
 	// stepTimeout bounds a statement, or a question to Slack, about an installation.
 	stepTimeout = 5 * time.Second
 	// refreshBefore is how long before its end a token is exchanged.
@@ -200,7 +202,7 @@ func (i *installed) refresh(ctx context.Context, row store.Installation) error {
 	if len(leased.Refresh) == 0 {
 		return i.revoke(ctx, store.Revocation{Cause: slack.CodeExpired, At: i.clock()})
 	}
-	token, err := i.codec.Unseal(leased.Refresh, sealedName(row.ID))
+	token, err := i.codec.Unseal(leased.Refresh, SealedName(row.ID))
 	if err != nil {
 		return fmt.Errorf("read the refresh token: %w", err)
 	}
@@ -234,10 +236,10 @@ func (i *installed) ends(row store.Installation, now time.Time) bool {
 func (w *Workspaces) seal(id string, g oauth.Grant) (store.Tokens, error) {
 	t := store.Tokens{Expires: g.Expires}
 	var err error
-	if t.Token, err = w.codec.Seal([]byte(g.Token), sealedName(id)); err != nil || g.RefreshToken == "" {
+	if t.Token, err = w.codec.Seal([]byte(g.Token), SealedName(id)); err != nil || g.RefreshToken == "" {
 		return t, err
 	}
-	t.Refresh, err = w.codec.Seal([]byte(g.RefreshToken), sealedName(id))
+	t.Refresh, err = w.codec.Seal([]byte(g.RefreshToken), SealedName(id))
 	return t, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"myao/internal/slack"
+	"myao/internal/slack/oauth"
 	"myao/internal/store"
 )
 
@@ -61,7 +62,7 @@ func (i *installed) current() store.Installation {
 
 // set takes over what the table says. The clients that are there use the token from now on.
 func (i *installed) set(row store.Installation) error {
-	token, err := i.codec.Unseal(row.Token, sealedName(row.ID))
+	token, err := i.codec.Unseal(row.Token, SealedName(row.ID))
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	before := i.row
@@ -92,7 +93,7 @@ func (i *installed) tell(row store.Installation) {
 		return
 	}
 	i.logger.Error("nothing is sent to the workspace any more", "installation", row.ID, "name", row.Name, "state",
-		row.State, "cause", row.Cause, "install_again_at", i.config.Server.PublicURL+"/slack/install")
+		row.State, "cause", row.Cause, "install_again_at", i.config.Server.PublicURL+oauth.InstallPath)
 }
 
 // workspace returns a workspace of the installation. Slack is asked once who the bot is there.
@@ -156,5 +157,5 @@ func (i *installed) check(ctx context.Context) error {
 	return i.revoke(ctx, store.Revocation{Cause: refused.Code, At: at.Add(-time.Second)})
 }
 
-// sealedName is the name under which the tokens of an installation are sealed.
-func sealedName(id string) string { return "installation/" + id }
+// SealedName is the name under which the tokens of an installation are sealed.
+func SealedName(id string) string { return "installation/" + id }
