@@ -98,6 +98,7 @@ type examination struct {
 	// reportsProblems is set if the server says which workflows' tasks fail.
 	reportsProblems bool
 	db              *store.Store
+	installations   []store.Installation
 	freeSpace       func(dir string) (left uint64, known bool)
 }
 
@@ -175,6 +176,7 @@ func (e *examination) checks() []check {
 		check{name: "budget", needs: "migrations", run: e.budget},
 		check{name: "muted", needs: "migrations", run: e.muted},
 		check{name: "channel ids", needs: "migrations", run: e.ids})
+	checks = append(checks, e.ofInstallations()...)
 	checks = append(checks, e.models()...)
 	checks = append(checks, check{name: "model calls", needs: "migrations", run: e.calls})
 	checks = append(checks, e.servers()...)

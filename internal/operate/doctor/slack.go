@@ -17,6 +17,9 @@ import (
 
 // token asks Slack which app and workspace the token belongs to.
 func (e *examination) token(ctx context.Context) Finding {
+	if e.Config.Slack.BotToken == "" {
+		return skip("there is no slack.bot_token: see installations")
+	}
 	own, err := e.Slack.Identity(ctx)
 	if err != nil {
 		return e.slackFailed(err, "set slack.bot_token to the Bot User OAuth Token (xoxb-…) under OAuth & "+
@@ -65,11 +68,11 @@ func (e *examination) scopes(context.Context) Finding {
 		func(has string) bool { return has == manifest.AgentScope })
 	for _, s := range manifest.Scopes(e.Config) {
 		extra = slices.DeleteFunc(extra, func(has string) bool { return has == s.Name })
-		if !slices.Contains(e.tokenInfo.Scopes, s.Name) {
-			missing = append(missing, fmt.Sprintf("%s (%s)", s.Name, s.Reason))
-			if !s.Extra {
-				report = fail
-			}
+	}
+	for _, s := range manifest.Missing(e.Config, e.tokenInfo.Scopes) {
+		missing = append(missing, fmt.Sprintf("%s (%s)", s.Name, s.Reason))
+		if !s.Extra {
+			report = fail
 		}
 	}
 	also := ""
