@@ -72,6 +72,8 @@ type Activities struct {
 	Budget *budget.Workspace `nil:"ok"`
 	// Retention says how long rows are kept. The zero value keeps them for ever.
 	Retention config.Retention
+	// Installable says that workspaces install the app, and leave again.
+	Installable bool
 	// SecondLook says which judged replies the judge reads again before they are posted. The zero
 	// value is config.SecondLookOff.
 	SecondLook config.SecondLook

@@ -31,8 +31,8 @@ type PruneOutput struct {
 
 var errOutOfTime = errors.New("its time is over")
 
-// Prune deletes rows older than the configured retention, in small steps. It may be killed at any
-// time: the next attempt deletes the rest.
+// Prune deletes rows older than the configured retention, and what is stored of workspaces that uninstalled the app
+// longer ago, in small steps. It may be killed at any time: the next attempt deletes the rest.
 func (a *Activities) Prune(ctx context.Context, _ Of) (PruneOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
@@ -40,10 +40,7 @@ func (a *Activities) Prune(ctx context.Context, _ Of) (PruneOutput, error) {
 	now := a.Clock()
 	end, limited := ctx.Deadline()
 	last := now
-	err := a.Store.Prune(ctx, store.Cutoffs{
-		Ledger: a.Retention.LedgerSince(now), Messages: a.Retention.MessagesSince(now),
-		MemoryVersions: a.Retention.MemoryVersionsSince(now),
-	}, func(table string, rows int) error {
+	step := func(table string, rows int) error {
 		if rows > 0 {
 			out.Deleted[table] += rows
 			a.Metrics.pruned(table, rows)
@@ -56,7 +53,14 @@ func (a *Activities) Prune(ctx context.Context, _ Of) (PruneOutput, error) {
 			return errOutOfTime
 		}
 		return nil
-	})
+	}
+	err := a.Store.Prune(ctx, store.Cutoffs{
+		Ledger: a.Retention.LedgerSince(now), Messages: a.Retention.MessagesSince(now),
+		MemoryVersions: a.Retention.MemoryVersionsSince(now),
+	}, step)
+	if before := a.Retention.UninstalledBefore(now); err == nil && a.Installable && !before.IsZero() {
+		err = a.purgeLeft(ctx, before, step)
+	}
 	out.Unfinished = errors.Is(err, errOutOfTime)
 	attributes := []slog.Attr{slog.Bool("finished", err == nil), slog.Duration("took", a.Clock().Sub(now))}
 	for _, table := range slices.Sorted(maps.Keys(out.Deleted)) {
@@ -70,6 +74,28 @@ func (a *Activities) Prune(ctx context.Context, _ Of) (PruneOutput, error) {
 		return PruneOutput{}, classify(err)
 	}
 	return out, nil
+}
+
+// maxPurged is how many workspaces one run purges at most.
+const maxPurged = 1000
+
+// purgeLeft purges workspaces that the bot left before a time.
+func (a *Activities) purgeLeft(ctx context.Context, before time.Time, step func(table string, rows int) error) error {
+	left, err := a.Store.ExpiredInstallations(ctx, before, maxPurged)
+	for _, id := range left {
+		err = a.Store.PurgeWorkspace(ctx, id, a.Own.TeamID, func(table string, _, deleted int) error {
+			return step(table, deleted)
+		})
+		switch {
+		case err == nil:
+			a.Logger.InfoContext(ctx, "purged a workspace that the bot has left", "installation", id)
+		case errors.Is(err, store.ErrInUse): // installed again meanwhile
+			err = nil
+		default:
+			return err
+		}
+	}
+	return err
 }
 
 // predatesLedger reports whether a task's message was recorded before the oldest row that the ledger

@@ -177,3 +177,56 @@ func TestPruneLogs(t *testing.T) {
 		t.Errorf("the log has %q", lines)
 	}
 }
+
+// What is stored of a workspace goes some time after it has uninstalled the app; the workspace of the token stays.
+func TestPruneWorkspaces(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url option) {
+		b := setup(t, url)
+		ctx := t.Context()
+		own := b.Own.TeamID
+		b.say("how many dwarfs?")
+		for _, team := range []string{own, "T1LEFT", "T2HERE"} {
+			if err := b.Store.SaveUsers(ctx, team, store.User{ID: "U1", Name: "Ann"}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := b.Store.SaveInstallation(ctx, store.Installation{ID: team}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := b.Store.EndInstallation(ctx, team, time.Now(), store.InstallationUninstalled, store.AppUninstalled); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := b.Store.SaveInstallation(ctx, store.Installation{ID: "T2HERE"}); err != nil {
+			t.Fatal(err)
+		}
+		prune := func(what string, want ...string) {
+			t.Helper()
+			if got, err := runWithoutInput(b.Prune); err != nil || got.Unfinished {
+				t.Errorf("%s: %+v, %v", what, got, err)
+			}
+			var left []string
+			for _, team := range []string{own, "T1LEFT", "T2HERE"} {
+				known, err := b.Store.Users(ctx, team, []string{"U1"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(known) > 0 {
+					left = append(left, team)
+				}
+			}
+			if !slices.Equal(left, want) {
+				t.Errorf("%s: left are %v, want %v", what, left, want)
+			}
+		}
+		b.Retention = config.Retention{UninstalledDays: 30}
+		b.setClockAhead(31 * days)
+		prune("by one token", own, "T1LEFT", "T2HERE")
+		b.Installable = true
+		b.setClockAhead(29 * days)
+		prune("before its time", own, "T1LEFT", "T2HERE")
+		b.Retention, b.Clock = config.Retention{}, func() time.Time { return time.Now().Add(400 * days) }
+		prune("for ever", own, "T1LEFT", "T2HERE")
+		b.Retention = config.Retention{UninstalledDays: 30}
+		prune("in time", own, "T2HERE")
+	})
+}

@@ -192,8 +192,8 @@ func (p *parts) activities(w *workspaces.Workspace) (*activities.Activities, err
 		Tools: ag.Tools(w.Slack, directory,
 			webpage.New(webpage.Options{PDF: p.documents, Memory: files.Memory, Denied: c.Tools.Denied()}), files,
 			remote, c.Secrets()), Limits: c.Tools, Budget: spent, Retention: c.Retention,
-		SecondLook: c.Response.SecondLook, Feedback: c.Slack.Feedback, Shadow: c.Shadow,
-		StartOfDay: c.StartOfDay, Promises: p.promises, AtOnce: p.atOnce, Language: c.Language,
+		Installable: c.Slack.Installable(), SecondLook: c.Response.SecondLook, Feedback: c.Slack.Feedback,
+		Shadow: c.Shadow, StartOfDay: c.StartOfDay, Promises: p.promises, AtOnce: p.atOnce, Language: c.Language,
 		Statuses: statuses, Clock: time.Now, Logger: p.Logger, Metrics: p.metrics,
 	}), nil
 }
