@@ -25,7 +25,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "myao_events_total", Help: "Events and requests of Slack by what became of them: posted, edited, " +
-				"deleted, reacted, hushed, ordered, rated, moved, member, opened, uninstalled, ignored, foreign, " +
+				"deleted, reacted, hushed, ordered, rated, moved, member, opened, uninstalled, access, ignored, foreign, " +
 				"rate_limited, unusable, unreadable, failed.",
 		}, []string{"result"}),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -55,7 +55,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		m.noVotes.WithLabelValues(reason)
 	}
 	for _, result := range []string{"posted", "edited", "deleted", "reacted", "hushed", "ordered", "rated", "moved",
-		"member", "opened", "uninstalled", "ignored", "foreign", "rate_limited", "unusable", "unreadable", "failed"} {
+		"member", "opened", "uninstalled", "access", "ignored", "foreign", "rate_limited",
+		"unusable", "unreadable", "failed"} {
 		m.events.WithLabelValues(result)
 	}
 	for _, path := range []string{manifest.EventsPath, manifest.InteractionsPath, manifest.CommandsPath} {
