@@ -43,8 +43,8 @@ type Installation struct {
 	// Changed is when anything about it last changed, or whom it is granted to.
 	Changed time.Time         `json:"changed_at"`
 	State   InstallationState `json:"state"`
-	// Cause of the state is app_uninstalled, tokens_revoked, a code of Slack's, or who removed it (cli:NAME); empty while
-	// it is active.
+	// Cause of the state is app_uninstalled, tokens_revoked, a code of Slack's, or who removed it (cli:NAME); empty
+	// while it is active.
 	Cause string    `json:"cause,omitempty"`
 	Ended time.Time `json:"ended_at,omitzero"`
 	// Lease is who refreshes the token until Leased; empty for nobody.

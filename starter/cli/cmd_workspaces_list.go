@@ -48,7 +48,7 @@ func (c *workspacesList) run(ctx context.Context, p *program) error {
 	}
 	return c.print(p.stdout, reports, func(w io.Writer) error {
 		if len(reports) == 0 {
-			_, err := fmt.Fprintln(w, "none: nobody has installed the app; starter workspaces url prints where one does")
+			_, err := fmt.Fprintln(w, "none: nobody has installed the app, see starter workspaces url")
 			return err
 		}
 		rows := [][]string{{"ID", "STATE", "SINCE", "NAME", ""}}
