@@ -39,7 +39,7 @@ const (
 	maxUnknown = 10_000
 )
 
-// follow keeps up to date who has installed the app, and refreshes tokens, until the context ends.
+// follow keeps up to date who has installed the app, until the context ends.
 func (w *Workspaces) follow(ctx context.Context) error {
 	var since time.Time
 	for {
@@ -48,10 +48,19 @@ func (w *Workspaces) follow(ctx context.Context) error {
 		case err == nil:
 			since = next
 			w.loaded.Store(true)
-			w.care(ctx)
 		case ctx.Err() == nil:
 			w.logger.WarnContext(ctx, "not known whether the app was installed or removed somewhere", "error", err)
 		}
+		if !pause.For(ctx, pollInterval) {
+			return ctx.Err()
+		}
+	}
+}
+
+// keepTokens looks after the tokens, until the context ends.
+func (w *Workspaces) keepTokens(ctx context.Context) error {
+	for {
+		w.care(ctx)
 		if !pause.For(ctx, pollInterval) {
 			return ctx.Err()
 		}
@@ -90,17 +99,17 @@ func (w *Workspaces) take(ctx context.Context, row store.Installation) error {
 		w.byID[row.ID] = i
 	}
 	w.mu.Unlock()
-	if known := i.current(); known.Changed.Equal(row.Changed) && known.Generation == row.Generation {
+	if !row.Changed.After(i.current().Changed) {
 		return nil
 	}
-	err := i.set(row)
 	teams := []store.InstallationTeam{{Team: row.ID, Granted: true}}
 	if row.Organisation() {
 		var failed error
 		if teams, failed = w.store.Load().TeamsOf(ctx, row.ID); failed != nil {
-			return failed
+			return failed // and the next poll tries again
 		}
 	}
+	err := i.set(row)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, t := range teams {

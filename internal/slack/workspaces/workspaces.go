@@ -39,8 +39,9 @@ type Workspaces struct {
 	metrics *slack.Metrics
 
 	// client and watch are those of slack.bot_token; nil without one.
-	client *slack.Client
-	watch  *installation.Watch
+	client   *slack.Client
+	watch    *installation.Watch
+	settings *config.Config // as they hold in that workspace; nil until somebody has asked
 	// The rest is for those that have installed the app.
 	codec  *codec.Codec
 	oauth  oauth.Client
@@ -86,7 +87,7 @@ func (w *Workspaces) Of(ctx context.Context, team string) (*Workspace, error) {
 	if w.client != nil {
 		own, err := w.client.Identity(ctx)
 		if err == nil && (team == "" || team == own.TeamID) {
-			return &Workspace{Own: own, Slack: w.client, Config: w.config.ForWorkspace(own.TeamID, own.Enterprise)}, nil
+			return &Workspace{Own: own, Slack: w.client, Config: w.resolved(own)}, nil
 		}
 		if err != nil {
 			unknown = fmt.Errorf("learn who the bot is: %w", err)
@@ -107,6 +108,16 @@ func (w *Workspaces) Of(ctx context.Context, team string) (*Workspace, error) {
 	}
 	return nil, fmt.Errorf("%w: workspace %s has not installed the bot: %w", slack.ErrForeign, team,
 		slack.NotInstalled())
+}
+
+// resolved returns the settings of the workspace of slack.bot_token.
+func (w *Workspaces) resolved(own slack.Identity) config.Config {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.settings == nil {
+		w.settings = new(w.config.ForWorkspace(own.TeamID, own.Enterprise))
+	}
+	return *w.settings
 }
 
 // nobody is the gate of the client that calls nobody.
@@ -137,6 +148,7 @@ func (w *Workspaces) Run(ctx context.Context, s *store.Store) error {
 	if w.config.Slack.Installable() {
 		w.store.Store(s)
 		group.Go(func() error { return w.follow(ctx) })
+		group.Go(func() error { return w.keepTokens(ctx) })
 	}
 	return group.Wait()
 }
