@@ -53,8 +53,8 @@ func (c *workspacesList) run(ctx context.Context, p *program) error {
 		}
 		rows := [][]string{{"ID", "STATE", "SINCE", "NAME", ""}}
 		for _, r := range reports {
-			rows = append(rows, []string{r.ID, r.State, formatTime(r.Since, p.Config.Location()), timeline.Plain(r.Name),
-				r.note()})
+			since := formatTime(r.Since, p.Config.Location())
+			rows = append(rows, []string{r.ID, r.State, since, timeline.Plain(r.Name), r.note()})
 		}
 		return table(w, rows)
 	})
