@@ -25,6 +25,8 @@ type SlackConfig struct {
 	// Lifetime is how long a token is valid; 0: it does not expire, and there are no refresh tokens. Slack: 12 hours
 	// (docs.slack.dev/authentication/using-token-rotation).
 	Lifetime time.Duration
+	// Grace is how long a refresh token serves again after its first use; 0: it serves once. Slack has a short one.
+	Grace time.Duration
 }
 
 // Slack is an app in several workspaces behind one address. A call of the Web API goes to the workspace whose token
@@ -36,7 +38,8 @@ type Slack struct {
 	mu         sync.Mutex
 	workspaces []*Workspace
 	codes      map[string]consent    // that were not exchanged
-	refresh    map[string]*Workspace // by refresh tokens that were not exchanged
+	refresh    map[string]*Workspace // by refresh tokens that serve
+	used       map[string]time.Time  // when they were first exchanged
 }
 
 // consent is what somebody has agreed to.
@@ -55,7 +58,8 @@ type botToken struct {
 func NewSlack(cfg SlackConfig) *Slack {
 	setDefault(&cfg.ClientID, "1.2")
 	setDefault(&cfg.ClientSecret, "client-secret")
-	return &Slack{cfg: cfg, codes: map[string]consent{}, refresh: map[string]*Workspace{}}
+	return &Slack{cfg: cfg, codes: map[string]consent{}, refresh: map[string]*Workspace{},
+		used: map[string]time.Time{}}
 }
 
 // Add builds a workspace. Without a BotToken the app is not installed there: nothing is delivered until somebody
@@ -155,10 +159,14 @@ func (c *call) access() (reply, error) {
 	case subtle.ConstantTimeCompare([]byte(c.Get("client_secret")), []byte(a.cfg.ClientSecret)) == 0:
 		return nil, apiError("bad_client_secret")
 	case c.Get("grant_type") == "refresh_token":
-		if a.refresh[c.Get("refresh_token")] != c.Workspace || c.uninstalled {
+		token, now := c.Get("refresh_token"), c.cfg.Clock()
+		used, again := a.used[token]
+		if a.refresh[token] != c.Workspace || c.uninstalled || again && now.Sub(used) >= a.cfg.Grace {
 			return nil, apiError("invalid_refresh_token")
 		}
-		delete(a.refresh, c.Get("refresh_token"))
+		if !again {
+			a.used[token] = now
+		}
 		return c.grant(), nil
 	}
 	agreed, ok := a.codes[c.Get("code")]

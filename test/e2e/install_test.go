@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"myao/internal/runtime/failpoint"
 	"myao/internal/store"
 	"myao/sandbox/workspace"
 	"myao/test/llmtest"
@@ -19,7 +20,7 @@ import (
 // installable makes the app one that the workspaces T0E2E and T0OTHER may install. Their tokens live for a little longer
 // than those that are refreshed at once.
 func installable(s *settings) {
-	s.App = &workspace.SlackConfig{Lifetime: 5*time.Minute + 2*time.Second}
+	s.App = &workspace.SlackConfig{Lifetime: 5*time.Minute + 10*time.Second, Grace: time.Hour}
 	configured(`
 slack: {bot_token: "", client_id: "1.2", client_secret: client-secret, allowed_workspaces: [T0E2E]}
 server: {public_url: "http://${TEST_STARTER_ADDRESS}"}
@@ -122,4 +123,33 @@ func TestInstall(t *testing.T) {
 			t.Errorf("the log of the %s has a secret", p.Name)
 		}
 	}
+}
+
+const refreshPoint = "token: refreshed"
+
+// A program is killed between Slack's answer and the database, while it exchanges a token. Another one exchanges it once
+// more, as soon as nobody can still be at it.
+func TestTokenRefreshedOverAKill(t *testing.T) {
+	t.Parallel()
+	s := build(t, postgres(t), installable, modelAnswers(func(llmtest.Call) llmtest.Reply { return llmtest.Text("here I am") }))
+	s.worker.Start(failpoint.Variable + "=" + refreshPoint)
+	s.starter.Start()
+	s.starter.Ready()
+	if status, page := s.install("T0E2E"); status != http.StatusOK {
+		t.Fatalf("%d: %s", status, page)
+	}
+	s.starter.Kill()
+	s.awaitDeath(s.worker, refreshPoint)
+	db, err := store.Open(t.Context(), s.Database)
+	testserver.Must(t, err)
+	t.Cleanup(func() { _ = db.Close() })
+	before, err := db.Installation(t.Context(), "T0E2E")
+	testserver.Must(t, err)
+	s.Start()
+	s.await("the next tokens", func() bool {
+		now, err := db.Installation(t.Context(), "T0E2E")
+		return err == nil && now.State == store.InstallationActive && now.Expires.After(before.Expires)
+	})
+	s.Workspace.Say(s.general, s.alice.ID, s.mention("are you there?"))
+	s.await("an answer", func() bool { return len(s.posts()) == 1 })
 }

@@ -332,7 +332,7 @@ func TestEveryPointIsTested(t *testing.T) {
 	for _, s := range slices.Concat(workerSteps, starterSteps) {
 		tested[s.point] = true
 	}
-	tested[shadowPoint] = true
+	tested[shadowPoint], tested[refreshPoint] = true, true
 	for _, s := range actSteps {
 		tested[s.point] = true
 	}
