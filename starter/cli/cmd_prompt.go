@@ -22,7 +22,6 @@ import (
 	"myao/internal/operate/timeline"
 	"myao/internal/slack"
 	"myao/internal/slack/channels"
-	"myao/internal/slack/workspaces"
 	"myao/internal/store"
 )
 
@@ -32,6 +31,7 @@ type promptCommand struct {
 	Channel string `placeholder:"CHANNEL" help:"The channel or direct message: its id, or its name with or without #. Without it, --for memory means the workspace."`
 	Thread  string `placeholder:"TS" help:"The ts of the thread's parent message. Without it, the channel's top level, or for memory the channel with its threads."`
 	Ask     bool   `help:"Also ask the model and print its answer. This costs tokens."`
+	teamFlag
 	output
 }
 
@@ -61,26 +61,32 @@ func (c *promptCommand) run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
+	team := ""
+	if p.Config.Slack.Installable() {
+		if team, err = p.choose(ctx, db, c.Channel); err != nil {
+			return err
+		}
+	}
+	of, err := p.workspace(ctx, team)
+	if err != nil {
+		return err
+	}
+	p.Config = of.Config
 	models, closeModels, err := agents.Open(ctx, p.Config, p.Logger)
 	if err != nil {
 		return err
 	}
 	defer closeModels()
-	client := p.slack()
-	own, err := client.Identity(ctx)
-	if err != nil {
-		return err
-	}
-	directory := &channels.Directory{Store: db, Slack: client, Config: p.Config, Clock: time.Now, Logger: p.Logger}
-	ag := models.For(&workspaces.Workspace{Own: own, Slack: client, Config: p.Config}, db, directory, p.Logger)
-	files := document.New(client, pdf.NewReader(), ag.Prompts.Material, p.Logger)
+	directory := &channels.Directory{Store: db, Slack: of.Slack, Config: p.Config, Clock: time.Now, Logger: p.Logger}
+	ag := models.For(of, db, directory, p.Logger)
+	files := document.New(of.Slack, pdf.NewReader(), ag.Prompts.Material, p.Logger)
 	ag.Files = files
 	remote := mcp.New(mcp.Options{Servers: p.Config.MCP.Servers, Store: db, Material: ag.Prompts.Material,
 		Clock: time.Now, Logger: p.Logger, Remembered: true})
 	defer remote.Close()
 	questions, err := c.questions(ctx, p.Config, db, ag,
-		ag.Tools(client, directory, webpage.New(webpage.Options{Memory: files.Memory, Denied: p.Config.Tools.Denied()}),
-			files, remote, p.Config.Secrets()), own)
+		ag.Tools(of.Slack, directory, webpage.New(webpage.Options{Memory: files.Memory, Denied: p.Config.Tools.Denied()}),
+			files, remote, p.Config.Secrets()), of.Own)
 	if err != nil {
 		return err
 	}

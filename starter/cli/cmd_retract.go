@@ -87,11 +87,11 @@ func (c *retractCommand) run(ctx context.Context, p *program) error {
 	out := retracted{Channel: in.Channel, Message: ts, ID: orderID(), By: c.by()}
 	trying, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	own, err := p.slack().Identity(trying)
+	w, err := p.workspace(trying, in.Team)
 	if err != nil {
-		return fmt.Errorf("ask Slack who the bot is: %w", err)
+		return err
 	}
-	r := retract.Retractor{Own: own, Slack: p.slack(), Store: db, Clock: time.Now}
+	r := retract.Retractor{Own: w.Own, Slack: w.Slack, Store: db, Clock: time.Now}
 	done, err := r.Retract(trying, retract.Order{Team: in.Team, Channel: in.Channel, TS: ts, By: out.By, ID: out.ID})
 	if err != nil {
 		return notRetracted(err, done, ts, name)

@@ -8,11 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.temporal.io/api/serviceerror"
 
 	"myao/internal/operate/operator"
 	"myao/internal/runtime/temporal"
 	"myao/internal/slack"
+	"myao/internal/slack/workspaces"
 	"myao/internal/store"
 )
 
@@ -35,6 +37,24 @@ func (p *program) slack() *slack.Client {
 		p.slackClient = slack.New(slack.Config{Token: string(of.BotToken), APIURL: of.APIURL, TrustOrg: of.TrustOrg()})
 	}
 	return p.slackClient
+}
+
+// workspace returns a workspace, with the client that calls Slack for it; team may be empty where there is one.
+func (p *program) workspace(ctx context.Context, team string) (*workspaces.Workspace, error) {
+	db, err := p.database(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := workspaces.New(p.Config.Global(), time.Now, p.Logger, prometheus.NewRegistry())
+	if err != nil {
+		return nil, err
+	}
+	all.Use(db)
+	w, err := all.Of(ctx, team)
+	if err != nil {
+		return nil, fmt.Errorf("ask Slack who the bot is: %w", err)
+	}
+	return w, nil
 }
 
 // operator opens the database, and connects to Temporal.

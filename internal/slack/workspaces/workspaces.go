@@ -57,6 +57,7 @@ type Workspaces struct {
 // New makes the workspaces of a program, which measures its calls of Slack. It calls nobody.
 func New(c config.Config, clock func() time.Time, logger *slog.Logger, r prometheus.Registerer) (*Workspaces, error) {
 	w := &Workspaces{config: c, clock: clock, logger: logger, metrics: slack.NewMetrics(r)}
+	r.MustRegister(w.gauge())
 	if c.Slack.BotToken != "" {
 		w.watch = installation.New(string(c.Slack.BotToken), clock, logger, r)
 		w.client = slack.New(slack.Config{
@@ -74,7 +75,6 @@ func New(c config.Config, clock func() time.Time, logger *slog.Logger, r prometh
 	w.oauth = oauth.Client{ID: c.Slack.ClientID, Secret: string(c.Slack.ClientSecret), APIURL: c.Slack.APIURL,
 		Metrics: w.metrics, Clock: clock}
 	w.byID, w.of, w.asked = map[string]*installed{}, map[string]*installed{}, map[string]time.Time{}
-	r.MustRegister(w.gauge())
 	return w, nil
 }
 
@@ -139,6 +139,9 @@ func (w *Workspaces) For(ctx context.Context, team, organisation string) (*Works
 	return w.Of(ctx, team)
 }
 
+// Use has the installations read from a database. Run does so, too.
+func (w *Workspaces) Use(s *store.Store) { w.store.Store(s) }
+
 // Run keeps up to date whether Slack takes the tokens, and the tokens themselves, until the context ends.
 func (w *Workspaces) Run(ctx context.Context, s *store.Store) error {
 	group, ctx := errgroup.WithContext(ctx)
@@ -146,7 +149,7 @@ func (w *Workspaces) Run(ctx context.Context, s *store.Store) error {
 		group.Go(func() error { return w.watch.Run(ctx, s, w.client.Test) })
 	}
 	if w.config.Slack.Installable() {
-		w.store.Store(s)
+		w.Use(s)
 		group.Go(func() error { return w.follow(ctx) })
 		group.Go(func() error { return w.keepTokens(ctx) })
 	}
