@@ -85,7 +85,8 @@ func (c *promptCommand) run(ctx context.Context, p *program) error {
 		Clock: time.Now, Logger: p.Logger, Remembered: true})
 	defer remote.Close()
 	questions, err := c.questions(ctx, p.Config, db, ag,
-		ag.Tools(of.Slack, directory, webpage.New(webpage.Options{Memory: files.Memory, Denied: p.Config.Tools.Denied()}),
+		ag.Tools(of.Slack, directory,
+			webpage.New(webpage.Options{Memory: files.Memory, Denied: p.Config.Tools.Denied()}),
 			files, remote, p.Config.Secrets()), of.Own)
 	if err != nil {
 		return err

@@ -81,7 +81,7 @@ func (w *Workspaces) poll(ctx context.Context, since time.Time) (next time.Time,
 	}
 	for _, row := range changed {
 		if err := w.take(ctx, row); err != nil {
-			w.logger.ErrorContext(ctx, "an installation is of no use", "installation", row.ID, "error", err)
+			return since, err
 		}
 		if settled := row.Changed.Add(-store.Settled); settled.After(next) {
 			next = settled
@@ -109,21 +109,23 @@ func (w *Workspaces) take(ctx context.Context, row store.Installation) error {
 			return failed // and the next poll tries again
 		}
 	}
-	err := i.set(row)
+	if err := i.set(row); err != nil {
+		w.logger.ErrorContext(ctx, "an installation is of no use", "installation", row.ID, "error", err)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, t := range teams {
 		own := w.byID[t.Team]
-		switch known := w.of[t.Team]; {
+		switch {
 		case own != nil && !own.Closed():
 			w.of[t.Team] = own
-		case t.Granted && row.State != store.InstallationRemoved:
+		case t.Granted && !i.Closed():
 			w.of[t.Team] = i
-		case known == i:
+		case w.of[t.Team] == i: // the database tells whether another one serves
 			delete(w.of, t.Team)
 		}
 	}
-	return err
+	return nil
 }
 
 // reload takes over an installation as it is now.
@@ -162,6 +164,9 @@ func (w *Workspaces) installationOf(ctx context.Context, team string) (*installe
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if found := w.byID[row.ID]; found != nil && !found.Closed() {
+		w.of[team] = found
+	}
 	if i = w.of[team]; i == nil {
 		if len(w.asked) >= maxUnknown {
 			clear(w.asked)
