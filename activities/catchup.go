@@ -61,8 +61,8 @@ func (a *Activities) FindGap(ctx context.Context, in Of) (FindGapOutput, error) 
 	ctx, stop := heartbeat(ctx)
 	defer stop()
 	gap, err := a.Missed.Due(ctx)
-	if err == nil && in.Team == "" && gap == 0 {
-		err = a.Store.RecordRun(ctx, temporal.CatchUpSchedule)
+	if err == nil && gap == 0 {
+		err = a.recordRun(ctx, in, temporal.CatchUpSchedule)
 	}
 	if err != nil {
 		return FindGapOutput{}, classify(fmt.Errorf("look for gaps: %w", err))
@@ -92,8 +92,8 @@ func (a *Activities) ListUnread(ctx context.Context, in ListUnreadInput) (ListUn
 	ctx, stop := heartbeat(ctx)
 	defer stop()
 	ids, total, err := a.Missed.Unread(ctx, in.Gap, in.Except, in.Limit)
-	if err == nil && in.Team == "" && len(ids) == 0 {
-		err = a.Store.RecordRun(ctx, temporal.CatchUpSchedule)
+	if err == nil && len(ids) == 0 {
+		err = a.recordRun(ctx, in.Of, temporal.CatchUpSchedule)
 	}
 	if err != nil {
 		return ListUnreadOutput{}, classify(fmt.Errorf("list channels to read: %w", err))

@@ -40,8 +40,8 @@ func (a *Activities) FindScopes(ctx context.Context, in FindScopesInput) (FindSc
 	ctx, stop := heartbeat(ctx)
 	defer stop()
 	out, err := a.findScopes(ctx, in)
-	if err == nil && in.Team == "" && in.Threads && in.After == (chat.Scope{}) {
-		err = a.Store.RecordRun(ctx, temporal.MemorySchedule)
+	if err == nil && in.Threads && in.After == (chat.Scope{}) {
+		err = a.recordRun(ctx, in.Of, temporal.MemorySchedule)
 	}
 	if err != nil {
 		return FindScopesOutput{}, classify(fmt.Errorf("survey what is to be remembered: %w", err))

@@ -68,3 +68,11 @@ func (a *Activities) FindWorkspaces(ctx context.Context, in FindWorkspacesInput)
 	}
 	return out, nil
 }
+
+// recordRun notes that a job has run, unless it was one workspace's part of it: FindWorkspaces notes the whole.
+func (a *Activities) recordRun(ctx context.Context, of Of, schedule string) error {
+	if of.Team != "" {
+		return nil
+	}
+	return a.Store.RecordRun(ctx, schedule)
+}

@@ -11,7 +11,7 @@ import (
 	"myao/internal/config"
 )
 
-// several is a file with settings for two workspaces, of which one belongs to an organisation.
+// several is a file with settings for two workspaces. One of them belongs to an organisation.
 const several = `slack: {bot_token: xoxb-token, signing_secret: signing-secret, operators: [UALL], everyone_may: [status, why]}
 agents:
   response: {provider: openai, model: large, api_key: key-of-all, base_url: 'https://all.example.com', system_prompt: Of all.}

@@ -116,7 +116,7 @@ func choices[C choice](s *Store, ctx context.Context, f ChoiceFilter, open, orde
 	return rows, err
 }
 
-// choicesWith returns the choices of which a column has one of some values; none without values.
+// choicesWith returns the choices that have one of the given values in a column. Without values it returns none.
 func choicesWith[C choice](s *Store, ctx context.Context, column string, values []string,
 	order string) (rows []C, err error) {
 	if len(values) > 0 {

@@ -59,8 +59,8 @@ func migrationsUpTo(t *testing.T, s *Store, number int) fstest.MapFS {
 	return all
 }
 
-// An upgrade of a filled database keeps every row, tells of whom it is, and may be broken off; programs of the version
-// before write on.
+// An upgrade of a filled database keeps every row, and fills in which workspace each one belongs to. It may be broken
+// off and repeated. Programs of the version before can still write.
 func TestMigrationsKeepWhatThereIs(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]func(t *testing.T) string{"sqlite": sqliteURL, "postgres": func(t *testing.T) string { return testserver.Postgres(t) }} {

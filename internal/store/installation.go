@@ -23,6 +23,10 @@ const (
 	InstallationRemoved InstallationState = "removed"
 )
 
+// InstallationStates are all states, in the order in which they are told.
+var InstallationStates = []InstallationState{InstallationActive, InstallationRevoked, InstallationUninstalled,
+	InstallationRemoved}
+
 // Installation is that of the app in a workspace, or in an organisation for the workspaces granted to it.
 type Installation struct {
 	ID string `json:"id"` // T… or E…
@@ -154,7 +158,7 @@ func (s *Store) SaveInstallation(ctx context.Context, i Installation) (generatio
 		if err != nil {
 			return err
 		}
-		if !strings.HasPrefix(i.ID, "E") {
+		if !i.Organisation() {
 			teams = append(teams, InstallationTeam{Team: i.ID, Granted: true})
 		}
 		for _, t := range teams {

@@ -23,7 +23,7 @@ import (
 
 const callback = "http://127.0.0.1:1/slack/oauth"
 
-// appInTwo is an app that nobody has installed yet in two workspaces, in each of which alice is in general.
+// appInTwo is an app and two workspaces. Nobody has installed it yet. In both workspaces alice is in general.
 type appInTwo struct {
 	*workspace.Slack
 	t              *testing.T

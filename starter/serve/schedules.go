@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -66,10 +67,12 @@ func Schedules(c config.Config) []temporal.Schedule {
 		},
 	}
 	if c.Slack.Installable() {
-		for i, in := range []workflows.EachWorkspaceInput{
-			{Job: "Memory", MaxConcurrent: c.Memory.MaxConcurrentScopes}, {Job: "CatchUp", PauseSeconds: catchUpPause},
-			{Job: "ChannelSync"},
+		for id, in := range map[string]workflows.EachWorkspaceInput{
+			temporal.MemorySchedule:      {Job: "Memory", MaxConcurrent: c.Memory.MaxConcurrentScopes},
+			temporal.CatchUpSchedule:     {Job: "CatchUp", PauseSeconds: catchUpPause},
+			temporal.ChannelSyncSchedule: {Job: "ChannelSync"},
 		} {
+			i := slices.IndexFunc(all, func(s temporal.Schedule) bool { return s.ID == id })
 			all[i].Workflow, all[i].Args = workflows.EachWorkspace, []any{in}
 		}
 	}

@@ -50,8 +50,7 @@ func (e *examination) installed(ctx context.Context) Finding {
 		return fail("check the database", "%v", err)
 	}
 	var said []string
-	for _, s := range []store.InstallationState{store.InstallationActive, store.InstallationRevoked,
-		store.InstallationUninstalled, store.InstallationRemoved} {
+	for _, s := range store.InstallationStates {
 		if counts[s] > 0 {
 			said = append(said, fmt.Sprintf("%d %s", counts[s], s))
 		}

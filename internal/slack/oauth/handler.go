@@ -13,12 +13,13 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/runtime/required"
+	"myao/internal/slack/manifest"
 )
 
 // The routes of Handler, below the public address.
 const (
 	InstallPath  = "/slack/install"
-	CallbackPath = "/slack/oauth"
+	CallbackPath = manifest.OAuthPath
 )
 
 // callbackTime bounds the exchange of a code with all that follows. It stays below the time that the server has

@@ -364,13 +364,12 @@ func (w *Workspaces) Grant(ctx context.Context, organisation string, teams []str
 	}
 	s := w.store.Load()
 	for _, team := range teams {
-		change := s.WithdrawTeam
 		if granted {
-			change = func(ctx context.Context, installation, team string, at time.Time) (bool, error) {
-				return s.GrantTeam(ctx, installation, team, "", at)
-			}
+			_, err = s.GrantTeam(ctx, organisation, team, "", at)
+		} else {
+			_, err = s.WithdrawTeam(ctx, organisation, team, at)
 		}
-		if _, err := change(ctx, organisation, team, at); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -382,13 +381,12 @@ func (w *Workspaces) gauge() prometheus.Collector {
 	count := prometheus.NewDesc("myao_installations", "Installations of the app by state: active, revoked (Slack does "+
 		"not take the token), uninstalled, removed (by an operator).", []string{"state"}, nil)
 	return telemetry.Gauges(func(_ context.Context, set telemetry.SetGauge) {
-		counts := map[store.InstallationState]int{store.InstallationActive: 0, store.InstallationRevoked: 0,
-			store.InstallationUninstalled: 0, store.InstallationRemoved: 0}
+		counts := map[store.InstallationState]int{}
 		for _, i := range w.all() {
 			counts[i.current().State]++
 		}
-		for state, n := range counts {
-			set(count, float64(n), string(state))
+		for _, state := range store.InstallationStates {
+			set(count, float64(counts[state]), string(state))
 		}
 	}, count)
 }
