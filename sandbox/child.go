@@ -10,8 +10,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
+	"myao/internal/runtime/group"
 	"myao/internal/runtime/pause"
 	"myao/sandbox/inspector"
 )
@@ -105,8 +107,13 @@ func (c *child) run(ctx context.Context) error {
 		append(c.env, "TEMPORAL_CONFIG_FILE="+os.DevNull)...)
 	cmd.Stdout, cmd.Stderr = log, log
 	// Ctrl-C at the terminal must reach only the sandbox, which stops its children itself.
-	cmd.SysProcAttr = newGroup()
-	cmd.Cancel = func() error { return askToEnd(cmd.Process) }
+	group.Lead(cmd, syscall.SIGTERM)
+	cmd.Cancel = func() error {
+		if group.AskToEnd(cmd.Process) == nil {
+			return nil
+		}
+		return cmd.Process.Kill() // what it does not finish, its successor does
+	}
 	cmd.WaitDelay = stopWithin
 	// To the kernel the parent is the thread that started the child, so keep that thread alive.
 	runtime.LockOSThread()

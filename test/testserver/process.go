@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"myao/internal/runtime/freeport"
+	"myao/internal/runtime/group"
 )
 
 const (
@@ -41,12 +42,8 @@ func start(cmd *exec.Cmd, onOurDeath syscall.Signal) (*process, error) {
 	}
 	// Its children may outlive it for a moment and hold the output open.
 	cmd.WaitDelay = time.Second
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = &syscall.SysProcAttr{}
-	}
 	// Ctrl-C at the terminal must reach only the test binary, which stops its servers itself.
-	cmd.SysProcAttr.Setpgid = true
-	signalOnParentDeath(cmd.SysProcAttr, onOurDeath)
+	group.Lead(cmd, onOurDeath)
 
 	started := make(chan error)
 	go func() {

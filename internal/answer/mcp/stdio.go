@@ -11,11 +11,13 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"myao/internal/config"
+	"myao/internal/runtime/group"
 	"myao/internal/store"
 )
 
@@ -42,7 +44,7 @@ func (c *child) Connect(ctx context.Context) (sdk.Connection, error) {
 	for name, value := range c.server.Env {
 		cmd.Env = append(cmd.Env, name+"="+string(value))
 	}
-	cmd.SysProcAttr = newGroup()
+	group.Lead(cmd, syscall.SIGKILL)
 	var ours, theirs []*os.File
 	shut := func(files []*os.File) {
 		for _, f := range files {
@@ -137,10 +139,10 @@ func (p *process) Close() error {
 	p.once.Do(func() {
 		_ = p.stdin.Close()
 		if !p.endsWithin(endTimeout) {
-			askToEnd(p.running)
+			_ = group.AskToEnd(p.running) // whose input has ended
 			p.endsWithin(endTimeout)
 		}
-		kill(p.running)
+		_ = group.Kill(p.running)
 		<-p.ended
 		_ = p.stdout.Close()
 	})

@@ -1,0 +1,5 @@
+package group
+
+import "syscall"
+
+func signalOnDeath(attr *syscall.SysProcAttr, signal syscall.Signal) { attr.Pdeathsig = signal }
