@@ -31,7 +31,7 @@ import (
 // botKey is one of our own secrets in the tests of hostile servers.
 const botKey = "xoxb-own/KEY+0042"
 
-// hostileServer is a line of testdata/hostile/servers/does.jsonl: what a server says somewhere, and what
+// hostileServer is a line of testdata/hostile/servers.jsonl: what a server says somewhere, and what
 // a model does that follows it. TOKEN… is botKey in some form; for the rest see hostile.
 type hostileServer struct {
 	Name  string               `json:"name"`
@@ -101,7 +101,7 @@ func (e *evilServer) serve(t *testing.T, h hostileServer, text string) string {
 // readers of its place may not see.
 func TestHostileServers(t *testing.T) {
 	t.Parallel()
-	file, err := os.ReadFile("testdata/hostile/servers/does.jsonl")
+	file, err := os.ReadFile("testdata/hostile/servers.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}

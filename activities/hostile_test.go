@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"unicode"
+
+	"golang.org/x/tools/txtar"
 
 	"myao/internal/answer/document"
 	"myao/internal/answer/document/webpage"
@@ -49,27 +50,28 @@ type hostile struct {
 	as, mime string
 }
 
-// hostileTexts reads the texts of a directory. Its does.txt has a line for each thing that a text brings
+// hostileTexts reads the texts of an archive. Before them stands a line for each thing that a text brings
 // about, with tabs between: name, round, tool, input; or name, "say", nothing, the reply. For a file it may
-// have name, "as", claimed type, and what the file is called.
-func hostileTexts(t *testing.T, dir string) (all []hostile) {
+// have name, "as", claimed type, and what the file is called; and name, "quoted", where a text is a string
+// of Go, since it has bytes that are no text.
+func hostileTexts(t *testing.T, path string) (all []hostile) {
 	t.Helper()
-	does, err := os.ReadFile(filepath.Join(dir, "does.txt"))
+	archive, err := txtar.ParseFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(string(does)) {
+	for line := range strings.Lines(string(archive.Comment)) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 		if len(f) != 4 {
-			t.Fatalf("%s: %q has not four parts", dir, line)
+			t.Fatalf("%s: %q has not four parts", path, line)
 		}
 		i := slices.IndexFunc(all, func(h hostile) bool { return h.name == f[0] })
 		if i < 0 {
-			body, err := os.ReadFile(filepath.Join(dir, f[0]))
-			if err != nil {
-				t.Fatal(err)
+			at := slices.IndexFunc(archive.Files, func(a txtar.File) bool { return a.Name == f[0] })
+			if at < 0 {
+				t.Fatalf("%s has no text %s", path, f[0])
 			}
-			i, all = len(all), append(all, hostile{name: f[0], body: body, as: f[0], calls: map[int][]llm.Call{}})
+			i, all = len(all), append(all, hostile{name: f[0], body: archive.Files[at].Data, as: f[0], calls: map[int][]llm.Call{}})
 		}
 		switch f[1] {
 		case "say":
@@ -78,10 +80,17 @@ func hostileTexts(t *testing.T, dir string) (all []hostile) {
 		case "as":
 			all[i].mime, all[i].as = f[2], f[3]
 			continue
+		case "quoted":
+			body, err := strconv.Unquote(strings.TrimSpace(string(all[i].body)))
+			if err != nil {
+				t.Fatalf("%s: %s: %v", path, f[0], err)
+			}
+			all[i].body = []byte(body)
+			continue
 		}
 		round, err := strconv.Atoi(f[1])
 		if err != nil || !json.Valid([]byte(f[3])) {
-			t.Fatalf("%s: %q has a part that is wrong", dir, line)
+			t.Fatalf("%s: %q has a part that is wrong", path, line)
 		}
 		all[i].calls[round] = append(all[i].calls[round], llm.Call{Name: f[2], Input: json.RawMessage(f[3])})
 	}
@@ -238,7 +247,7 @@ func standsIn(text, address string) bool {
 // somebody who asked, and for nobody in particular.
 func TestHostilePages(t *testing.T) {
 	t.Parallel()
-	texts := hostileTexts(t, "testdata/hostile/pages")
+	texts := hostileTexts(t, "testdata/hostile/pages.txtar")
 	if len(texts) < 20 {
 		t.Fatalf("%d pages, want 20", len(texts))
 	}
@@ -280,7 +289,7 @@ func TestHostilePages(t *testing.T) {
 // its people do not read. Nor does the name of a file make it.
 func TestHostileFiles(t *testing.T) {
 	t.Parallel()
-	texts := hostileTexts(t, "testdata/hostile/files")
+	texts := hostileTexts(t, "testdata/hostile/files.txtar")
 	if len(texts) < 20 {
 		t.Fatalf("%d files, want 20", len(texts))
 	}
