@@ -34,8 +34,8 @@ RACED := ./sandbox ./starter/cli ./starter/serve ./worker ./sandbox/inspector ./
 # The packages that test longest begin first, so that none of them is left alone at the end.
 LONGEST := ./test/e2e ./test/chaos ./test/bench ./internal/store ./activities
 
-# For one package, so that a stuck test does not block CI for an hour. test/e2e has taken 15 minutes beside a busy process.
-TEST_TIMEOUT := 25m
+# For one package, so that a stuck test does not block CI for an hour. test/e2e has taken 20 minutes beside a busy process.
+TEST_TIMEOUT := 40m
 
 # Where make chaos writes its logs, and how it runs. If a flag is given twice, the last one counts.
 CHAOS := $(CURDIR)/.chaos

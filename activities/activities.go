@@ -50,6 +50,9 @@ type Tools interface {
 	// it is tried.
 	// Refuses says why a call that acts is not even proposed; "" if nothing speaks against it.
 	Refuses(input json.RawMessage) string
+	// Prepare returns the input of a call of our own as it is proposed, or why it is not.
+	Prepare(ctx context.Context, p tools.Place, name string, input json.RawMessage) (prepared, refused string,
+		err error)
 	Run(ctx context.Context, p tools.Place, step, name string, input json.RawMessage) (tools.Result, error)
 }
 

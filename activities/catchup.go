@@ -22,10 +22,13 @@ type SyncOutput struct {
 }
 
 // SyncChannels saves the channels that the bot is in, and their names.
-func (a *Activities) SyncChannels(ctx context.Context, _ Of) (SyncOutput, error) {
+func (a *Activities) SyncChannels(ctx context.Context, in Of) (SyncOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
 	synced, err := a.Missed.Sync(ctx)
+	if err == nil && in.Team != "" { // where there may be several, and not all are listed as often
+		err = a.Store.RecordRun(ctx, temporal.ChannelSyncSchedule, in.Team)
+	}
 	if err != nil {
 		return SyncOutput{}, classify(fmt.Errorf("sync channels: %w", err))
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"myao/sandbox/workspace"
+	"myao/test/testserver"
 )
 
 // runWithoutInput makes one attempt of an activity without input.
@@ -203,4 +204,25 @@ func TestCatchUpStopsWithItsWorker(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "the worker stops") {
 		t.Errorf("it ends with %v", err)
 	}
+}
+
+// Where there may be several workspaces, the channels of one in which nothing happens are listed by catch-up once a day,
+// and otherwise an hour later. One whose listing did not end is due again.
+func TestIdleWorkspaceIsListedOnceADay(t *testing.T) {
+	b := setup(t)
+	of := Of{Team: b.Own.TeamID}
+	due := func(after time.Duration, want ...string) {
+		t.Helper()
+		b.Clock = func() time.Time { return time.Now().Add(after) }
+		out, err := runOnce[FindWorkspacesOutput](b.FindWorkspaces, FindWorkspacesInput{Job: "ChannelSync"})
+		if err != nil || !slices.Equal(out.Teams, want) {
+			t.Errorf("after %s: %v, %v; want %v", after, out.Teams, err, want)
+		}
+	}
+	due(0, of.Team)
+	due(0, of.Team)
+	testserver.Must(t, testserver.ErrOf(runOnce[SyncOutput](b.SyncChannels, of)))
+	due(time.Minute)
+	due(24*time.Hour + time.Minute)
+	due(25*time.Hour+time.Minute, of.Team)
 }

@@ -85,7 +85,7 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (ReplyOu
 	case writeOccasion:
 		w.text = a.plainly(k.subject)
 	case writeNotice:
-		w.text = a.Agents.Prompts.Notice(plan.notice)
+		w.text = a.Agents.In(k.Settings.Language).Notice(plan.notice)
 	case writeReaction:
 		w.reaction, w.text = plan.reaction, chat.EmojiCharacter(plan.reaction)
 	case writeAnswer:

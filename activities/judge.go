@@ -66,7 +66,7 @@ func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 	setCost(&d, decided.Asked.Answer)
 	d.Addressee, d.Gist, d.React = v.Addressee, v.Gist, v.React
 	d.Wanted, d.MinConfidence, d.Prompt = decided.Asked.Verdict.ShouldRespond, known.Settings.MinConfidence,
-		a.Agents.Prompts.JudgmentFingerprint()
+		a.Agents.In(known.Settings.Language).JudgmentFingerprint()
 	if d.Signals, err = encode(decided.Asked.Features); err != nil {
 		return JudgeOutput{}, err
 	}

@@ -112,11 +112,14 @@ func (a *Activities) placeOf(t Task, addressed bool, asker, channelName string, 
 	}
 	p := tools.Place{
 		Conversation: t.Conversation, Trigger: t.Trigger, Addressed: addressed, Now: a.Clock(), Zone: settings.Zone,
-		Allowed: settings.Tools, Remote: settings.MCPTools,
+		Allowed: settings.Tools, Remote: settings.MCPTools, Hooks: settings.Hooks,
 		ChannelName: channelName, Shared: readers.Shared, Outsiders: readers.Outsiders,
 	}
 	if addressed {
 		p.Asker = asker
+	}
+	if !t.hasOccasion() { // what came of a call is material
+		p.PostTo = settings.PostTo
 	}
 	return p
 }

@@ -44,6 +44,10 @@ func (f *fakeTools) Refuses(input json.RawMessage) string {
 	return ""
 }
 
+func (f *fakeTools) Prepare(context.Context, tools.Place, string, json.RawMessage) (prepared, refused string, err error) {
+	return "", "there is no such tool", nil
+}
+
 func (f *fakeTools) Run(_ context.Context, p tools.Place, _, name string, input json.RawMessage) (tools.Result, error) {
 	f.mu.Lock()
 	f.places, f.inputs = append(f.places, p), append(f.inputs, string(input))

@@ -3,8 +3,10 @@ package activities
 import (
 	"context"
 	"errors"
+	"time"
 
 	"myao/internal/answer/prompt"
+	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/operate/choice"
 	"myao/internal/store"
@@ -14,13 +16,16 @@ import (
 // are nil for a reply to messages, and where the row was forgotten.
 type subject struct {
 	promise *store.Promise
+	events  []store.HookEvent // that the promise waited for
 	call    *store.Proposal
 }
 
 func (a *Activities) subjectOf(ctx context.Context, o conversation.Occasion) (s subject, err error) {
 	switch {
 	case o.Promise != "":
-		s.promise, err = unlessForgotten(a.Store.Promise(ctx, o.Promise))
+		if s.promise, err = unlessForgotten(a.Store.Promise(ctx, o.Promise)); s.promise != nil && err == nil {
+			s.events, err = a.Store.HookEvents(ctx, *s.promise, maxEventChars)
+		}
 	case o.Step != "":
 		s.call, err = unlessForgotten(a.Store.Proposal(ctx, o.Step))
 	}
@@ -39,7 +44,11 @@ func unlessForgotten[T any](row T, err error) (*T, error) {
 }
 
 // isNothing reports whether there is no subject.
-func (s subject) isNothing() bool { return s == subject{} }
+func (s subject) isNothing() bool { return s.promise == nil && s.call == nil }
+
+// isPost reports whether the subject is a message that was to be posted elsewhere. What came of it is told in words of
+// our own: no model says that it was posted.
+func (s subject) isPost() bool { return s.call != nil && s.call.Tool == chat.ToolPostMessage }
 
 // asker is the user id of whoever asked; "" if that is not known.
 func (s subject) asker() string {
@@ -58,6 +67,9 @@ func (a *Activities) plainly(s subject) string {
 		return choice.KeptText(a.words(), *s.promise,
 			choice.PlainPromise(a.words(), *s.promise, a.promiseText(*s.promise)), a.Clock())
 	}
+	if s.isPost() {
+		return a.postTold(*s.call)
+	}
 	switch s.call.State {
 	case store.ProposalUnknown:
 		return a.Agents.Prompts.Notice(prompt.ActedUnknown)
@@ -68,11 +80,11 @@ func (a *Activities) plainly(s subject) string {
 }
 
 // shownPromise is the promise as a prompt shows it; nil if the subject is none.
-func (s subject) shownPromise() *prompt.Promise {
+func (s subject) shownPromise(now time.Time) *prompt.Promise {
 	if s.promise == nil {
 		return nil
 	}
-	shown := shownPromise(*s.promise)
+	shown := shownPromise(*s.promise, s.events, now)
 	return &shown
 }
 

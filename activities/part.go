@@ -39,7 +39,7 @@ const (
 	maxSlotWait = 3 * time.Second
 	// answersPerForm is after how many errors of Slack's own a plainer form of a part is sent.
 	answersPerForm = 2
-	// writeTimeout bounds saving the outcome of an attempt.
+	// writeTimeout bounds saving the outcome of an attempt, and what a judgment read.
 	writeTimeout = 5 * time.Second
 )
 

@@ -107,7 +107,7 @@ func (in ComposeInput) whatToWrite(k knownReply, reactions []string) (p replyPla
 		p.result, p.by = conversation.Outdated, k.NewThreadReply
 	case len(k.Steps) > 0:
 		p.result, p.steps = conversation.Looking, k.Steps
-	case in.hasOccasion() && (in.Notice || k.rules.OverBudget):
+	case in.hasOccasion() && (in.Notice || k.rules.OverBudget || k.isPost()):
 		p.write = writeOccasion
 	case in.Notice:
 		p.write, p.notice = writeNotice, in.notice()

@@ -30,6 +30,8 @@ const (
 	// A promise that a silence holds up is checked again after as long as it is late, within these
 	// bounds: the silence may end early.
 	minRecheck, maxRecheck = 30 * time.Second, 10 * time.Minute
+	// maxEventChars is how many characters of events a model is shown at once.
+	maxEventChars = 16_000
 )
 
 // CheckInput names a promise that is due, by its occasion.
@@ -45,8 +47,8 @@ type CheckOutput struct {
 	Verdict *chat.Verdict `json:"verdict,omitempty"`
 }
 
-// CheckPromise decides what is to be done about a promise that is due. Only one with an unless is judged. It
-// saves the decision in the ledger.
+// CheckPromise decides what is to be done about a promise that is due, or for which an event has come. Only one with an
+// unless or with events is judged. It saves the decision in the ledger.
 func (a *Activities) CheckPromise(ctx context.Context, in CheckInput) (CheckOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
@@ -74,15 +76,15 @@ func (a *Activities) checkPromise(ctx context.Context, in CheckInput) (CheckOutp
 		return CheckOutput{Result: conversation.CheckWithdraw}, nil
 	case p.State != store.PromiseOpen:
 		return CheckOutput{Result: conversation.CheckOver}, nil
-	case p.Number != in.Occasion.Number, p.Due().Sub(now) > time.Second: // the workflow's clock is another machine's
-		return CheckOutput{Result: conversation.CheckMoved, Until: p.Due(), Number: p.Number}, nil
+	case p.Number != in.Occasion.Number, p.Turns().Sub(now) > time.Second: // the workflow's clock is another machine's
+		return movedTo(p), nil
 	}
 	known, err := a.readKnown(ctx, in.Task, store.FactsRequest{})
 	if err != nil {
 		return CheckOutput{}, err
 	}
 	if d := known.Decision; d != nil {
-		return checkedBefore(*d), nil
+		return a.waitsOn(ctx, p, *d, 0, checkedBefore(*d)) // what it has read is not known any more
 	}
 	if known.Trigger != nil && known.Trigger.Deleted {
 		return CheckOutput{Result: conversation.CheckWithdraw}, nil
@@ -96,7 +98,7 @@ func (a *Activities) checkPromise(ctx context.Context, in CheckInput) (CheckOutp
 	case rule != conversation.NoRule && now.Sub(p.Due()) >= maxHeld:
 		return a.promiseSilenced(ctx, in, d, inputs, rule, conversation.CheckSkip)
 	case rule != conversation.NoRule:
-		until := now.Add(min(max(now.Sub(p.Due()), minRecheck), maxRecheck))
+		until := now.Add(min(max(now.Sub(p.Turns()), minRecheck), maxRecheck))
 		if inputs.SilencedUntil.After(now) && inputs.SilencedUntil.Before(until) {
 			until = inputs.SilencedUntil
 		}
@@ -107,15 +109,32 @@ func (a *Activities) checkPromise(ctx context.Context, in CheckInput) (CheckOutp
 		return CheckOutput{Result: conversation.CheckHold, Until: until}, a.Store.HoldPromises(ctx, in.Conversation,
 			until)
 	}
+	return a.decidePromise(ctx, in, p, d, inputs.OverBudget, now)
+}
+
+// decidePromise decides whether a promise is kept that nothing holds up.
+func (a *Activities) decidePromise(ctx context.Context, in CheckInput, p store.Promise, d store.Decision,
+	overBudget bool, now time.Time) (CheckOutput, error) {
+	events, err := a.Store.HookEvents(ctx, p, maxEventChars)
+	if err != nil {
+		return CheckOutput{}, err
+	}
 	out := CheckOutput{Result: conversation.CheckKeep}
 	switch {
-	case p.Unless == "":
+	case p.Unless == "" && p.Until == "":
 		d.Reason = reminderReason
-	case inputs.OverBudget:
+	case overBudget && waits(p, now):
+		return a.lookLater(ctx, p, maxRecheck)
+	case overBudget:
 		d.Reason, out.Result = promiseReason, conversation.CheckPlain
 	default:
 		v, answer, err := a.Agents.CheckPromise(ctx, agents.PromiseCheck{Conversation: in.Conversation,
-			Trigger: in.Trigger, Promise: shownPromise(p)}, attemptOf(ctx, in.Task))
+			Trigger: in.Trigger, Promise: shownPromise(p, events, now)}, attemptOf(ctx, in.Task))
+		if err != nil && waits(p, now) && ctx.Err() == nil {
+			a.Logger.WarnContext(ctx, "events not judged; looking at them later", "conversation", in.Conversation.ID(),
+				"promise", p.ID, "error", err)
+			return a.lookLater(ctx, p, time.Minute)
+		}
 		if err != nil {
 			return CheckOutput{}, err
 		}
@@ -129,7 +148,41 @@ func (a *Activities) checkPromise(ctx context.Context, in CheckInput) (CheckOutp
 		}
 	}
 	failpoint.Here("promise: checked")
-	return out, a.Store.Decide(ctx, d)
+	if err := a.Store.Decide(ctx, d); err != nil {
+		return CheckOutput{}, err
+	}
+	var seen int64
+	if n := len(events); n > 0 {
+		seen = events[n-1].ID
+	}
+	d.DecidedUS = now.UnixMicro()
+	return a.waitsOn(ctx, p, d, seen, out)
+}
+
+// waits reports whether a promise waits for an event that has not come by a time.
+func waits(p store.Promise, now time.Time) bool { return p.Until != "" && now.Before(p.Due()) }
+
+// waitsOn is what is to be done about a promise after a decision about its events up to seen. If these are not what it
+// waits for, and people have not settled the matter, it waits on.
+func (a *Activities) waitsOn(ctx context.Context, p store.Promise, d store.Decision, seen int64,
+	out CheckOutput) (CheckOutput, error) {
+	if out.Result != conversation.CheckRelease || d.Addressee == chat.AddresseeNobody ||
+		!waits(p, time.UnixMicro(d.DecidedUS)) {
+		return out, nil
+	}
+	p, err := a.Store.WaitOn(ctx, p.ID, seen, time.Time{})
+	return movedTo(p), err
+}
+
+// lookLater has events looked at later, because they cannot be judged now.
+func (a *Activities) lookLater(ctx context.Context, p store.Promise, after time.Duration) (CheckOutput, error) {
+	p, err := a.Store.WaitOn(ctx, p.ID, 0, a.Clock().Add(after))
+	return movedTo(p), err
+}
+
+// movedTo has the conversation turn to a promise when it is due next, or is to be looked at.
+func movedTo(p store.Promise) CheckOutput {
+	return CheckOutput{Result: conversation.CheckMoved, Until: p.Turns(), Number: p.Number}
 }
 
 // checkedBefore is what an earlier attempt, whose result was lost, has decided.
@@ -154,9 +207,13 @@ func (a *Activities) promiseSilenced(ctx context.Context, in CheckInput, d store
 	return CheckOutput{Result: result, By: string(rule)}, a.Store.Decide(ctx, d)
 }
 
-func shownPromise(p store.Promise) prompt.Promise {
-	return prompt.Promise{Asker: p.Asker, What: p.What, Unless: p.Unless, Every: p.Every, Made: chat.Time(p.TriggerTS),
-		Due: p.Due()}
+func shownPromise(p store.Promise, events []store.HookEvent, now time.Time) prompt.Promise {
+	shown := prompt.Promise{Asker: p.Asker, What: p.What, Unless: p.Unless, Every: p.Every,
+		Made: chat.Time(p.TriggerTS), Due: p.Due(), Until: p.Until, Waits: waits(p, now)}
+	for _, e := range events {
+		shown.Events = append(shown.Events, prompt.HookEvent{At: e.Received(), Text: e.Text})
+	}
+	return shown
 }
 
 func (a *Activities) promiseText(p store.Promise) string {

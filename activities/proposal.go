@@ -32,7 +32,8 @@ const (
 		"approve it there. Write now in a sentence what you propose, and do not say that it is done."
 	stepTooLong = "This was not proposed: its input is too long to be shown whole, and nobody approves what they " +
 		"cannot see. Make it shorter."
-	stepTooMany = "This was not proposed: one message gets at most two proposals. Leave it out; people are told " +
+	stepUnprepared = "This was not proposed: Slack does not answer, so that nobody knows whether it may be done. Say so."
+	stepTooMany    = "This was not proposed: one message gets at most two proposals. Leave it out; people are told " +
 		"that there was more."
 	callUnknown     = "(it was interrupted; whether it was done is not known)"
 	callNotMade     = "Nothing was done: the tool's server could not be asked."
@@ -42,6 +43,7 @@ const (
 // proposer is what decides how a call that acts is proposed.
 type proposer struct {
 	offers []tools.Offer
+	place  tools.Place
 	asker  string
 	began  time.Time
 }
@@ -55,25 +57,34 @@ func (p proposer) offer(name string) tools.Offer {
 }
 
 // propose makes a step a proposal, unless nobody could decide about it.
-func (a *Activities) propose(st *store.Step, offer tools.Offer, p proposer, before int) {
-	_, whole := tools.Describe(offer.Server, st.Tool, json.RawMessage(st.Input), slack.MaxChoice)
-	why := a.Tools.Refuses(json.RawMessage(st.Input))
+func (a *Activities) propose(ctx context.Context, st *store.Step, offer tools.Offer, p proposer, before int) {
+	proposal := store.Proposal{
+		Choice: store.Choice{Asker: p.asker}, Server: offer.Server, Tool: st.Tool, Input: st.Input,
+		Idempotent: offer.Idempotent,
+		LapsesUS:   a.Clock().Add(a.Limits.Approval()).UnixMicro(),
+	}
+	why, unprepared := a.Tools.Refuses(json.RawMessage(st.Input)), ""
+	if offer.Server == "" && why == "" && before < maxProposals {
+		var err error
+		proposal.Input, unprepared, err = a.Tools.Prepare(ctx, p.place, st.Tool, json.RawMessage(st.Input))
+		if err != nil {
+			a.Logger.WarnContext(ctx, "call not proposed", "tool", st.Tool, "error", err)
+			unprepared = stepUnprepared
+		}
+	}
+	_, whole := choice.ProposalText(a.words(), proposal)
 	st.Failed = true
 	switch {
 	case why != "":
 		st.State, st.Input, st.Output = store.StepRefused, "{}", why // a credential is not kept
+	case unprepared != "":
+		st.State, st.Output = store.StepRefused, unprepared
 	case !whole:
 		st.State, st.Output = store.StepRefused, stepTooLong
 	case before >= maxProposals:
 		st.State, st.Output = store.StepRefused, stepTooMany
 	default:
-		st.State, st.Output, st.Failed = store.StepProposed, stepProposed, false
-		st.Proposal = &store.Proposal{
-			Choice:     store.Choice{Asker: p.asker},
-			Server:     offer.Server,
-			Idempotent: offer.Idempotent,
-			LapsesUS:   a.Clock().Add(a.Limits.Approval()).UnixMicro(),
-		}
+		st.State, st.Output, st.Failed, st.Proposal = store.StepProposed, stepProposed, false, &proposal
 	}
 }
 
@@ -129,7 +140,7 @@ func (a *Activities) opened(
 	}
 	for _, p := range made {
 		out.Promised = append(out.Promised, conversation.OpenPromise{ID: p.ID, TS: p.TriggerTS, Author: p.Asker,
-			DueAt: p.Due(), Number: p.Number})
+			DueAt: p.Turns(), Number: p.Number})
 	}
 	return out, nil
 }
@@ -188,7 +199,14 @@ func (a *Activities) act(ctx context.Context, in ProposalInput) (ActOutput, erro
 	}
 	if run {
 		failpoint.Here("act: begun")
-		state, output := a.call(ctx, place, p)
+		carryOut := a.call
+		if p.Tool == chat.ToolPostMessage {
+			carryOut = a.postApproved
+		}
+		state, output, err := carryOut(ctx, place, p)
+		if err != nil { // and it has not ended
+			return ActOutput{}, err
+		}
 		failpoint.Here("act: done")
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 		defer cancel()
@@ -227,22 +245,22 @@ func (a *Activities) placeOfCall(ctx context.Context, p store.Proposal) (tools.P
 // call makes the call of a proposal that has begun, and returns how it ended.
 func (a *Activities) call(
 	ctx context.Context, place tools.Place, p store.Proposal,
-) (state store.ProposalState, output string) {
+) (state store.ProposalState, output string, err error) {
 	if a.Tools == nil {
-		return store.ProposalFailed, stepFailed
+		return store.ProposalFailed, stepFailed, nil
 	}
 	result, err := a.Tools.Run(ctx, place, p.ID, p.Tool, json.RawMessage(p.Input))
 	switch {
 	case errors.Is(err, tools.ErrNotCalled):
 		a.Logger.WarnContext(ctx, "approved call not made", "proposal", p.ID, "server", p.Server, "error", err)
-		return store.ProposalFailed, callNotMade
+		return store.ProposalFailed, callNotMade, nil
 	case err != nil:
 		a.Logger.WarnContext(ctx, "approved call of unknown end", "proposal", p.ID, "server", p.Server, "error", err)
-		return store.ProposalUnknown, callInterrupted
+		return store.ProposalUnknown, callInterrupted, nil
 	case result.Failed:
-		return store.ProposalFailed, result.Text
+		return store.ProposalFailed, result.Text, nil
 	}
-	return store.ProposalDone, result.Text
+	return store.ProposalDone, result.Text, nil
 }
 
 // shownChoice is the proposal or promise that an input names, after the proposal was closed if that is asked for.

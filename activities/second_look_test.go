@@ -50,7 +50,7 @@ func (b *bundle) looks() (looks []llmtest.Call) {
 // again where the attempt's result is lost.
 func TestSecondLook(t *testing.T) {
 	t.Parallel()
-	newAnswer := regexp.MustCompile(`I have counted eight\n\(\d+ s ago\) \[new\]\n`)
+	newAnswer := regexp.MustCompile(`I have counted eight\n\((\d+|under 1) min ago\) \[new\]\n`)
 	for _, test := range []struct {
 		mode         config.SecondLook
 		post         bool

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"flag"
 	"net/http"
+	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -28,8 +30,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// These tests mostly wait, so more of them run at once than there are cores.
-	if err := flag.Set("test.parallel", "24"); err != nil {
+	// These tests wait half of their time, so more of them run at once than there are cores.
+	if err := flag.Set("test.parallel", strconv.Itoa(6*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
 	testserver.Main(m)

@@ -16,8 +16,6 @@ import (
 )
 
 const (
-	// keepTimeout bounds how long a judgment waits for its snapshot to be saved.
-	keepTimeout = 2 * time.Second
 	// shadowTimeout bounds the questions to one judge about one judgment, as long as a model may take.
 	shadowTimeout = 2 * time.Minute
 	// shadowLease is how long a snapshot is held for a run that has ended in mid-work.
@@ -53,7 +51,7 @@ func (a *Activities) keepSnapshot(ctx context.Context, t Task, asked *agents.Ask
 	if !ok {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, keepTimeout)
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	data, err := s.Encode()
 	if err == nil {

@@ -77,8 +77,7 @@ func (w *proxy) take() []string {
 
 // A reply takes three commits in Postgres: one to compose it, one before the call of Slack, and one
 // after it. Each statement is a round trip, and each commit a write to the disk.
-func TestStatementsOfAReply(t *testing.T) {
-	t.Parallel()
+func TestStatementsOfAReply(t *testing.T) { // alone: its statements have five seconds
 	w := newProxy(t, storetest.Postgres(t)) // a copy, as migrations through the proxy take long
 	b := setup(t, withDatabase(w.url))
 	task := inThread(b.say("hello?"))

@@ -177,7 +177,7 @@ func (a *Activities) keepTurn(ctx context.Context, in ComposeInput, q agents.Rep
 		if before.calls+i >= a.Limits.MaxCalls {
 			st.State, st.Output, st.Failed = store.StepRefused, stepRefused, true
 		} else if offer := p.offer(call.Name); offer.Act {
-			a.propose(&st, offer, p, proposed)
+			a.propose(ctx, &st, offer, p, proposed)
 			if st.State == store.StepProposed {
 				proposed++
 			}

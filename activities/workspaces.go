@@ -30,6 +30,9 @@ const (
 	workspacesPageSize = 100
 	// idleInterval is how often jobs go through workspaces in which nothing happens.
 	idleInterval = 24 * time.Hour
+	// listedInterval is how often the channels of such a workspace are listed where catch-up, which lists them at each
+	// idleInterval, has not.
+	listedInterval = idleInterval + time.Hour
 	// busyFor is how long after the last message there are channels to list often.
 	busyFor = time.Hour
 )
@@ -48,14 +51,11 @@ func (a *Activities) FindWorkspaces(ctx context.Context, in FindWorkspacesInput)
 	case "CatchUp":
 		schedule, r.Gaps = temporal.CatchUpSchedule, true
 	case "ChannelSync":
-		r.Job, r.Active = temporal.ChannelSyncSchedule, now.Add(-busyFor)
+		r.Job, r.Last, r.Active = temporal.ChannelSyncSchedule, now.Add(-listedInterval), now.Add(-busyFor)
 	default:
 		return FindWorkspacesOutput{}, final(fmt.Errorf("no job is called %q", in.Job))
 	}
 	teams, err := a.Store.WorkspacesDue(ctx, r)
-	if err == nil && r.Job != "" && len(teams) > 0 {
-		err = a.Store.RecordRun(ctx, r.Job, teams...)
-	}
 	if err == nil && schedule != "" && in.After == "" {
 		err = a.Store.RecordRun(ctx, schedule)
 	}

@@ -76,7 +76,7 @@ func (a *Activities) askedFor(ctx context.Context, in ComposeInput, k knownReply
 	q.attempt.Saved = len(q.looked.turns)
 	q.Reply = agents.Reply{
 		Conversation: in.Conversation, Trigger: in.Trigger, Until: in.Until, Addressed: in.Addressed,
-		Turns: q.looked.turns, By: q.looked.by, Acted: k.shownCall(), Promise: k.shownPromise(),
+		Turns: q.looked.turns, By: q.looked.by, Acted: k.shownCall(), Promise: k.shownPromise(a.Clock()),
 		ShowsFiles: !in.hasOccasion() && !q.attempt.LeavesFiles,
 		// there a conversation hears only of mentions
 		Follows: in.Addressed && in.Round > 0 && k.Settings.Mode == config.ModeMention,
@@ -118,7 +118,7 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, k knownRep
 		}
 	}
 	if err == nil && answer.Turn != nil {
-		steps, err := a.keepTurn(ctx, in, question, answer, q.looked, proposer{q.Tools, k.asker(), q.began})
+		steps, err := a.keepTurn(ctx, in, question, answer, q.looked, proposer{q.Tools, q.place, k.asker(), q.began})
 		failpoint.Here("compose: turn written")
 		return written{looking: true, steps: steps}, err
 	}
@@ -150,26 +150,43 @@ func (a *Activities) writeReply(ctx context.Context, in ComposeInput, k knownRep
 	if n := q.looked.unproposed; n > 0 {
 		w.text += "\n\n_" + a.words().Say(unproposed, n, maxProposals) + "_"
 	}
-	if err := a.nameUnseen(&w, in, k, q, unseenOf(question.Attached, answer.WithoutFiles)); err != nil {
+	unseen := unseenOf(question.Attached, answer.WithoutFiles)
+	if err := a.nameUnseen(&w, in, k, q, unseen, question.Unheard); err != nil {
 		return written{}, err
 	}
 	w.feedback = w.reaction == "" && a.Feedback.Wanted(in.Addressed)
 	return w, nil
 }
 
-// nameUnseen says under an answer which files its author could not look at.
-func (a *Activities) nameUnseen(w *written, in ComposeInput, k knownReply, q asked, unseen []string) error {
-	if q.attempt.LeavesFiles && k.Trigger != nil && !in.hasOccasion() {
+// nameUnseen says under an answer which files its author could not look at, and which recordings it did not
+// understand.
+func (a *Activities) nameUnseen(w *written, in ComposeInput, k knownReply, q asked, unseen, unheard []string) error {
+	switch {
+	case !in.Addressed:
+		return nil
+	case in.hasOccasion():
+		unheard = nil
+	case q.attempt.LeavesFiles && k.Trigger != nil:
 		for _, f := range k.Trigger.Files {
-			unseen = append(unseen, f.Name)
+			if !f.Recording() {
+				unseen = append(unseen, f.Name)
+			}
 		}
 	}
-	if !in.Addressed || len(unseen) == 0 {
-		return nil
+	for _, say := range []struct {
+		names []string
+		line  func([]string) (string, error)
+	}{{unseen, a.Agents.Prompts.Unseen}, {unheard, a.Agents.Prompts.Unheard}} {
+		if len(say.names) == 0 {
+			continue
+		}
+		line, err := say.line(say.names)
+		if err != nil {
+			return err
+		}
+		w.text, w.reaction = w.text+"\n\n"+line, ""
 	}
-	line, err := a.Agents.Prompts.Unseen(unseen)
-	w.text, w.reaction = w.text+"\n\n"+line, ""
-	return err
+	return nil
 }
 
 // unseenOf names those of a message's files that the model could not look at.

@@ -287,7 +287,7 @@ func TestChildInheritsOnlySomeOfTheEnvironment(t *testing.T) {
 		child  *child
 		traces string
 	}{
-		{s.temporal("/bin/sh"), ""},
+		{s.temporal("/bin/sh", "127.0.0.1:8700"), ""},
 		{s.child("worker", "/bin/sh"), "console"},
 	} {
 		test.child.args = []string{"-c", `echo "$OTEL_TRACES_EXPORTER $TEMPORAL_API_KEY $TEMPORAL_ADDRESS"`}

@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"cmp"
-	_ "embed"
+	"embed"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,6 +21,11 @@ const longestQuiet = 60
 
 //go:embed config.yaml.tmpl
 var configTemplate string
+
+// playbooks are examples, a directory a language.
+//
+//go:embed playbooks
+var playbooks embed.FS
 
 // model is the bot's language model.
 type model struct {
@@ -78,13 +85,22 @@ func writeConfig(path, dir, slack, door string, o options, m model, s secrets) e
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
+	examples, err := fs.Sub(playbooks, "playbooks/"+o.language)
+	if err != nil {
+		return fmt.Errorf("find the sandbox's playbooks: %w", err)
+	}
+	written := filepath.Join(dir, "playbooks")
+	if err := os.CopyFS(written, examples); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("write the sandbox's playbooks: %w", err)
+	}
 	var b bytes.Buffer
 	err = t.Execute(&b, map[string]any{
 		"Program": program, "DeskCommand": deskCommand, "Tickets": tickets(dir),
-		"Token": s.Token, "Secret": s.Signing, "Slack": slack, "Door": door, "Quiet": o.quiet, "Language": o.language,
+		"Token": s.Token, "Secret": s.Signing, "ClientSecret": s.Client, "HookSecret": s.Hook, "General": generalID, "EncryptionKey": s.Key,
+		"Slack": slack, "Door": door, "Quiet": o.quiet, "Language": o.language,
 		"LongestQuiet": longestQuiet, "Database": filepath.Join(dir, "myao.db"), "Provider": m.provider,
 		"Networked": m.provider.Networked(), "Key": variable(m.provider, "api_key"), "Model": m.name,
-		"Address": addressVariable(m.provider),
+		"Address": addressVariable(m.provider), "Playbooks": written,
 	})
 	if err != nil {
 		return fmt.Errorf("write the sandbox's configuration: %w", err)

@@ -68,7 +68,7 @@ func TestTheEnvironmentChoosesTheModel(t *testing.T) {
 			t.Parallel()
 			m := chooseModel(func(name string) string { return c.environment[name] })
 			path := filepath.Join(t.TempDir(), "config.yaml")
-			own := secrets{Token: "xoxb-token", Signing: "signing"}
+			own := newSecrets()
 			if err := writeConfig(path, t.TempDir(), "127.0.0.1:1", "127.0.0.1:2", options{quiet: 4, language: "en"}, m, own); err != nil {
 				t.Fatal(err)
 			}

@@ -12,16 +12,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"myao/internal/config"
-	"myao/internal/llm/tap"
 	"myao/internal/runtime/temporal"
 	"myao/internal/slack/manifest"
 	"myao/sandbox/desk"
-	"myao/sandbox/inspector"
 	"myao/sandbox/workspace"
 )
 
@@ -104,24 +101,20 @@ func join(ctx context.Context, o joinOptions, stdout io.Writer) (err error) {
 			tapOf(tapListener)},
 		isUp: polling(s.server),
 	}
-	var calls tap.Tap
-	s.mind = &inspector.Inspector{Config: s.settings, WebUI: workflowsOf(o.ui, s.namespace), Worker: s.worker,
-		Model: &calls, Clock: time.Now}
 	if o.tickets != "" {
-		s.mind.Tickets = func() ([]desk.Ticket, error) { return desk.Read(o.tickets) }
+		s.tickets = func() ([]desk.Ticket, error) { return desk.Read(o.tickets) }
 	}
-	w := newWorkspace(workspace.Config{
+	w := s.addWorkspace(workspace.New, workspace.Config{
 		Host: api.Hostname(), BotToken: string(s.settings.Slack.BotToken), AppToken: newSecrets().App,
 		SigningSecret: string(s.settings.Slack.SigningSecret),
 		EventsURL:     strings.TrimRight(o.starter, "/") + manifest.EventsPath,
-		TemporalUI:    o.ui, Namespace: s.namespace, Mind: s.mind.Handler(),
+		TemporalUI:    o.ui,
 	}, s.settings.Response.MinWaitSeconds)
 	defer w.Close()
-	s.mind.Team, s.mind.Faults = w.Team(), w.Misbehaving
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return serveHTTP(ctx, page, w.Handler()) })
-	group.Go(func() error { return serveHTTP(ctx, tapListener, &calls) })
+	group.Go(func() error { return serveHTTP(ctx, tapListener, &s.calls) })
 	group.Go(func() error { return s.worker.supervise(ctx) })
 	group.Go(func() error {
 		if err := awaitReady(ctx, strings.TrimRight(o.starter, "/")+"/readyz"); err != nil {
@@ -129,7 +122,7 @@ func join(ctx context.Context, o joinOptions, stdout io.Writer) (err error) {
 		}
 		_, port, _ := net.SplitHostPort(page.Addr().String())
 		s.say("Chat with the bot at http://localhost:%s/", port)
-		return s.openMind(ctx)
+		return s.openMinds(ctx)
 	})
 	err = group.Wait()
 	if s.db != nil {

@@ -9,7 +9,7 @@
 // user turn that goes with it (response_user.tmpl, judgment_user.tmpl,
 // second_look_user.tmpl, memory_user.tmpl), what may stand at the end of a
 // system prompt (looked_up.tmpl, acted.tmpl), or words for Slack (notice.tmpl,
-// stop.tmpl, unseen.tmpl).
+// stop.tmpl, unseen.tmpl, unheard.tmpl).
 //
 // Blank lines around an action need no care: whatever the templates leave, runs
 // of them become one.

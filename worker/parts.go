@@ -66,6 +66,7 @@ func newParts(ctx context.Context, p launch.Program, s *store.Store, all *worksp
 		return nil, err
 	}
 	made.files = document.New(nil, made.documents, made.models.Prompts.Material, p.Logger)
+	made.files.Metrics = document.NewMetrics(r)
 	made.remote = made.openRemote(p.Config, made.models, "")
 	r.MustRegister(telemetry.Gauge("myao_budget_used_ratio",
 		"Share of the workspace's budget of the day that is used, "+
@@ -174,7 +175,7 @@ func (p *parts) activities(w *workspaces.Workspace) (*activities.Activities, err
 	}
 	ag := models.For(w, p.store, directory, p.Logger)
 	files := p.files.For(w.Slack)
-	ag.Files = files
+	ag.Files, ag.Recall.Transcripts = files, files
 	spent := &budget.Workspace{Calls: p.store, Team: w.Own.TeamID, Limit: c.WorkspaceBudget(),
 		StartOfDay: c.StartOfDay, Clock: time.Now}
 	statuses := activities.Statuses{Servers: slices.Collect(maps.Keys(c.MCP.Servers))}
@@ -185,7 +186,7 @@ func (p *parts) activities(w *workspaces.Workspace) (*activities.Activities, err
 		Store: p.store, Own: w.Own, Slack: w.Slack, Directory: directory, Agents: ag, Bot: p.bot,
 		Missed: catchup.New(&catchup.Reader{
 			Store: p.store, Own: w.Own, Slack: w.Slack, Recorder: record.New(&record.Recorder{Store: p.store,
-				Directory: directory, Operators: c.Slack.Operators}), Directory: directory,
+				Directory: directory, Operators: c.Slack.Operators, Bots: p.all.Bots}), Directory: directory,
 			FirstWindow: c.Memory.ShortTermWindow(), ThreadWindow: c.Response.ThreadMemory(),
 			Clock: time.Now, Logger: p.Logger,
 		}),

@@ -75,8 +75,8 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 func TestHistoriesBeginAsInProduction(t *testing.T) {
 	t.Parallel()
 	policy := shape(t, config.Default().Policy(config.ChannelSettings{}))
-	_, begun := temporal.StartOptions(topLevel, "", conversation.Idle, true)
-	_, plain := temporal.StartOptions(topLevel, "", conversation.Idle, false)
+	_, begun := temporal.StartOptions(topLevel, "", conversation.Idle, true, false)
+	_, plain := temporal.StartOptions(topLevel, "", conversation.Idle, false, false)
 	continued := begun
 	continued.State = conversation.New(topLevel)
 	inputs := []string{shape(t, begun), shape(t, plain), shape(t, continued)}

@@ -345,7 +345,7 @@ func (s *server) history(id, run string) *historypb.History {
 }
 
 func (s *server) updateWithStart(c chat.Conversation, name string, o conversation.Order) error {
-	options, in := temporal.StartOptions(c, "", conversation.Idle, s.attributes)
+	options, in := temporal.StartOptions(c, "", conversation.Idle, s.attributes, false)
 	options.WorkflowIDConflictPolicy = enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING
 	start := s.client.NewWithStartWorkflowOperation(options, conversation.WorkflowType, in)
 	ctx, cancel := context.WithTimeout(s.t.Context(), s.timeout)

@@ -24,6 +24,9 @@ type ChannelMessages struct {
 	// is not included.
 	Earlier []string
 	Since   time.Time
+	// Began is when the shown part of the top level begins: what is older there is the root of a thread, and
+	// stands there alone. The zero time: at its beginning.
+	Began time.Time
 	// Unread is set if earlier messages of the target could not be read. Then Omitted counts the
 	// known ones, and there may be more.
 	Unread bool
@@ -69,6 +72,18 @@ func (c ChannelMessages) All() []Message {
 	return all
 }
 
+// ThreadCount is how many threads have replies here.
+func (c ChannelMessages) ThreadCount() int { return len(c.Threads) }
+
+// TotalMessages is how many messages there are, each counted once.
+func (c ChannelMessages) TotalMessages() int {
+	n := len(c.TopLevel)
+	for _, thread := range c.Threads {
+		n += len(thread)
+	}
+	return n
+}
+
 // Thread is a thread's messages, with the parent first if it is known; nil for an unknown thread.
 func (c ChannelMessages) Thread(ts string) []Message {
 	var thread []Message
@@ -98,9 +113,14 @@ func (c ChannelMessages) Trim(thread string, limit int, answer string) ChannelMe
 
 // Persona is the bot's name and character.
 type Persona struct {
-	Name         string
+	Name string
+	// Names are other spellings of the name.
+	Names        []string
 	SystemPrompt string
 }
+
+// AllNames returns the names by which the bot is called.
+func (p Persona) AllNames() []string { return append([]string{p.Name}, p.Names...) }
 
 // Context is everything that a model is told for one judgment or reply. It is a value: nobody
 // changes it.

@@ -57,8 +57,8 @@ func TestNewChannelMessages(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", tt.what, tt.got, tt.want)
 		}
 	}
-	if len(c.All()) != len(channel) || len(c.Threads) != 3 {
-		t.Errorf("%d messages in %d threads, want %d in 3", len(c.All()), len(c.Threads), len(channel))
+	if len(c.All()) != len(channel) || c.TotalMessages() != len(channel) || c.ThreadCount() != 3 {
+		t.Errorf("%d messages, counted as %d, in %d threads; want %d in 3", len(c.All()), c.TotalMessages(), c.ThreadCount(), len(channel))
 	}
 }
 
@@ -111,7 +111,7 @@ func TestNoMessages(t *testing.T) {
 		t.Errorf("got %+v", c)
 	}
 	var zero ChannelMessages
-	if len(zero.All()) != 0 || len(zero.Thread("1.000000")) != 0 {
+	if zero.TotalMessages()+zero.ThreadCount() != 0 || len(zero.All()) != 0 || len(zero.Thread("1.000000")) != 0 {
 		t.Error("the zero value is not empty")
 	}
 }

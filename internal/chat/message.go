@@ -35,12 +35,15 @@ type Message struct {
 	Deleted  bool
 }
 
-// File is what a message tells of an attached file. Its content is not stored: who needs it reads it anew from Slack.
+// File is what a message tells of an attached file. Of its content only a recording's transcript is stored: who needs
+// the rest reads it anew from Slack.
 type File struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	// MIME is the media type, such as image/png.
 	MIME string `json:"mime"`
+	// Transcript is of a recording.
+	Transcript Transcript `json:"transcript,omitzero"`
 }
 
 // Label represents the file in a prompt, as in "[image: cat.png]". It is one line, whatever the
@@ -150,4 +153,17 @@ func LeadingMention(text string) string {
 		return m[1]
 	}
 	return ""
+}
+
+// Found is a message found anywhere in the workspace.
+type Found struct {
+	Message
+	// ChannelName is the name of its channel; empty for a direct message.
+	ChannelName string
+}
+
+// Person names somebody in a workspace.
+type Person struct {
+	Team string `json:"team"`
+	User string `json:"user"` // id
 }

@@ -34,3 +34,29 @@ func TestAsksQuestion(t *testing.T) {
 		}
 	}
 }
+
+func TestHasQuestion(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"When is lunch? I would like to book a table.":    true,
+		"Does anybody know how the printer is reset":      true,
+		"hi all, can someone look at staging. thanks":     true,
+		"The build is red. Any idea why":                  true,
+		"I was wondering whether we still need this":      true,
+		"どこにありますか。急ぎではないです":                               true,
+		"リセットの手順を教えてください！":                                true,
+		"いつでしたっけ\nメモが見つからなくて":                             true,
+		"これで合ってる？ 違ったら直します":                               true,
+		"なるほど、そうですか。了解です":                                 false,
+		"See <https://example.com/a?b=1> and `x ? y : z`": false,
+		"> where is it?\nIn the drawer.":                  false,
+		"what a day!":                                     false,
+		"??":                                              false,
+		"Did the deploy. All is well when it is green.":   false,
+		"教えてもらったとおりに直しました。":                               false,
+	} {
+		if got := HasQuestion(text); got != want {
+			t.Errorf("%q: got %t", text, got)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 	"unicode"
@@ -41,6 +42,18 @@ func EmojiCharacter(name string) string {
 	return ""
 }
 
+// otherNames are second names that Slack has for emoji.
+var otherNames = map[string]string{
+	"thumbsup": "+1", "thumbsdown": "-1", "hand": "raised_hand", "punch": "facepunch", "pencil": "memo",
+	"collision": "boom", "satisfied": "laughing", "running": "runner", "heavy_exclamation_mark": "exclamation",
+	"envelope": "email", "telephone": "phone", "honeybee": "bee", "poop": "hankey", "open_book": "book",
+}
+
+// EmojiName is one name for all that Slack has for an emoji, without colons.
+func EmojiName(name string) string {
+	return cmp.Or(otherNames[name], name)
+}
+
 // reactionLine matches an answer that is nothing but a reaction, perhaps in a fence, with colons and a
 // skin tone.
 var reactionLine = regexp.MustCompile("^[\\s`]*(?i:react):[\\s`]*:?([^\\s:`]+):?(?::skin-tone-[2-6]:)?[\\s`]*$")
@@ -52,10 +65,7 @@ func ParseReaction(answer string) string {
 	if found == nil {
 		return ""
 	}
-	name := strings.ToLower(found[1])
-	if name == "thumbsup" {
-		name = "+1" // Slack knows both
-	}
+	name := EmojiName(strings.ToLower(found[1]))
 	for _, a := range answers {
 		if name == a.name || bare(name) == bare(a.character) {
 			return a.name

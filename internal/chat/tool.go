@@ -14,7 +14,8 @@ type Tool struct {
 	Name string
 	// Status says in Slack what the bot does while the tool runs, behind the app's name.
 	Status string
-	// StatusOf is Status with the name of a file, which the input has as "name"; empty if the tool has none.
+	// StatusOf is Status with the name of a file or playbook, which the input has as "name"; empty if the tool has
+	// none.
 	StatusOf string
 	// Ability says on the Home tab what the tool is good for. Tools that say the same are named once.
 	Ability string
@@ -27,9 +28,11 @@ const (
 	ToolReadChannel    = "read_channel"
 	ToolOpenLink       = "open_link"
 	ToolReadFile       = "read_file"
+	ToolReadPlaybook   = "read_playbook"
 	ToolLookAgain      = "look_again"
 	ToolRemember       = "remember"
 	ToolForgetNote     = "forget_note"
+	ToolPostMessage    = "post_message"
 )
 
 // Tools are all tools of our own, in the order in which they are listed. Package tools has their code.
@@ -40,9 +43,12 @@ var Tools = []Tool{
 	{Name: ToolOpenLink, Status: "is opening a link…", Ability: "open links that stand in a conversation"},
 	{Name: ToolReadFile, Status: "is reading a file…", StatusOf: "is reading %s…",
 		Ability: "read the files that you attach"},
+	{Name: ToolReadPlaybook, Status: "is reading a playbook…", StatusOf: "is reading %s…",
+		Ability: "go by the playbooks of those who run me"},
 	{Name: ToolLookAgain, Status: "is making a promise…", Ability: "look at something again later"},
 	{Name: ToolRemember, Status: "is taking a note…", Ability: "remember what you tell me to"},
 	{Name: ToolForgetNote, Status: "is taking back a note…", Ability: "forget it again"},
+	{Name: ToolPostMessage, Status: "is posting a message…", Ability: "post a message elsewhere, once you have approved it"},
 }
 
 // ToolNames returns the names of Tools.

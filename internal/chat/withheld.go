@@ -13,6 +13,29 @@ type Withheld struct {
 	// except for the channels of Exempt, which say it themselves.
 	InsideTeams, NowhereTeams []string
 	Exempt                    ChannelKeys
+
+	Locks Locks
+}
+
+// Locks says where nothing can be set in Slack. What a channel says wins over what its workspace says, and that over
+// All.
+type Locks struct {
+	All          bool
+	Locked, Free Places
+}
+
+// Places are some workspaces and some channels.
+type Places struct {
+	Teams    []string
+	Channels ChannelKeys
+}
+
+// Of is the places that say whether they are locked.
+func (l *Locks) Of(locked bool) *Places {
+	if locked {
+		return &l.Locked
+	}
+	return &l.Free
 }
 
 // ChannelKeys means channels by their ids and by their names, without "#".

@@ -6,6 +6,13 @@ import "cmp"
 type Price struct {
 	Input  float64 `yaml:"input"`
 	Output float64 `yaml:"output"`
+	// CachedInput is for what the provider had read before; 0: as much as Input.
+	CachedInput float64 `yaml:"cached_input"`
+}
+
+// Cost is what some tokens cost; cached is a part of in.
+func (p Price) Cost(in, cached, out int) float64 {
+	return (float64(in-cached)*p.Input + float64(cached)*cmp.Or(p.CachedInput, p.Input) + float64(out)*p.Output) / 1e6
 }
 
 // Agents are the three uses of a model.

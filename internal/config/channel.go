@@ -16,7 +16,7 @@ import (
 type Channel struct {
 	// Mode is when the bot speaks here; empty is ModeJudge.
 	Mode Mode `yaml:"mode"`
-	// Bots is how other bots' messages are treated here; empty is BotsIgnore.
+	// Bots are the other bots that are judged here; nil is BotsIgnore.
 	Bots Bots `yaml:"bots"`
 	// Remember is where what is remembered of the channel may be read; empty is
 	// RememberEverywhere.
@@ -28,9 +28,17 @@ type Channel struct {
 	// TimeZone is the IANA name of the time zone of the channel's days and quiet hours; empty is
 	// Config.TimeZone.
 	TimeZone string `yaml:"time_zone"`
+	// Language is that of the prompts, and of what the bot says without a model, here; empty is Config.Language.
+	Language chat.Language `yaml:"language"`
+	// Tone is how the bot is to sound here. It cannot change what the bot does.
+	Tone *string `yaml:"tone"`
+	// Locked keeps people from setting anything here in Slack; nil is Config.Locked.
+	Locked *bool `yaml:"locked"`
 
 	// Tools narrows tools.enabled here. Nil inherits; an empty list allows none.
 	Tools []string `yaml:"tools"`
+	// PostTo replaces tools.post_to for what is asked here. Nil inherits; an empty list allows none.
+	PostTo Places `yaml:"post_to"`
 
 	// The following override the same keys of Response, in the same units. A new one also needs a
 	// field in Response and in ChannelSettings, a default, a rule, and a line in Response.with.
@@ -40,6 +48,7 @@ type Channel struct {
 	MaxWaitSeconds       *int     `yaml:"max_wait_seconds"`
 	MaxDelaySeconds      *int     `yaml:"max_delay_seconds"`
 	FollowUpWaitSeconds  *int     `yaml:"follow_up_wait_seconds"`
+	NamedWaitSeconds     *int     `yaml:"named_wait_seconds"`
 	MaxMessageAgeSeconds *int     `yaml:"max_message_age_seconds"`
 	MinConfidence        *float64 `yaml:"min_confidence"`
 	DailyCalls           *int     `yaml:"daily_calls"`
@@ -56,15 +65,6 @@ const (
 	ModeMention = conversation.ModeMention
 	ModeAll     = conversation.ModeAll
 	ModeOff     = conversation.ModeOff
-)
-
-// Bots is how the messages of other bots are treated.
-type Bots string
-
-// The ways to treat other bots.
-const (
-	BotsIgnore Bots = "ignore"
-	BotsJudge  Bots = "judge"
 )
 
 // Remember is where memories of a channel and its threads may be read.
@@ -86,6 +86,8 @@ type ChannelSettings struct {
 	Mode     Mode
 	Bots     Bots
 	Remember Remember
+	// Names are those by which the bot is called here.
+	Names []string
 	// Persona is added to the persona's system prompt; it may be empty.
 	Persona string
 	// Model writes the replies. Its provider is that of agents.response.
@@ -95,14 +97,25 @@ type ChannelSettings struct {
 	// MCPTools are the tools of MCP servers, as SERVER__TOOL, to which the channel narrows those that its
 	// servers allow. Nil is all.
 	MCPTools []string
+	// PostTo are the channels to which post_message may post what is asked here.
+	PostTo Places
+	// Hooks are the names of those whose events can be found and waited for here.
+	Hooks []string
 	// Zone is the time zone of the channel's days and quiet hours.
 	Zone *time.Location
+	// Language is that of the prompts, and of what the bot says without a model.
+	Language chat.Language
+	// Tone is how the bot is to sound; it may be empty.
+	Tone string
+	// ModeInSlack is set where people have set Mode in Slack.
+	ModeInSlack bool
 
 	MinWait       time.Duration
 	JitterRatio   float64 // 0–1, of MinWait
 	MaxWait       time.Duration
 	MaxDelay      time.Duration
 	FollowUpWait  time.Duration
+	NamedWait     time.Duration
 	MaxMessageAge time.Duration
 	MinConfidence float64 // 0–1: a yes below it is silence
 
@@ -122,6 +135,7 @@ func (c Config) Policy(s ChannelSettings) conversation.Policy {
 	return conversation.Policy{
 		MinWait: whole(s.MinWait), Jitter: s.JitterRatio, MaxWait: whole(s.MaxWait), MaxDelay: whole(s.MaxDelay),
 		FollowUpWait: whole(s.FollowUpWait),
+		NamedWait:    whole(s.NamedWait),
 		IdleClose:    whole(c.Response.IdleClose()),
 	}
 }
@@ -144,16 +158,18 @@ type ChannelFacts struct {
 	ID string
 	// Name is without the "#"; empty where it is not known.
 	Name string
+	// Set is what people have set of it in Slack; nil where it was not read.
+	Set chat.Set
 }
 
-// Channel returns the settings of a channel. Those under its ID win over those under its name, and both over those of
-// the workspace that ForWorkspace resolved.
+// Channel returns the settings of a channel. Those that people have set in Slack win over those under its ID, these
+// over those under its name, and all over those of the workspace that ForWorkspace resolved.
 func (c Config) Channel(f ChannelFacts) ChannelSettings {
-	_, own := c.channel(f)
-	if len(c.workspaces) > 0 {
-		own = own.over(c.channelDefaults)
-	}
+	own, set := c.inForce(f)
 	s := c.Response.with(own)
+	_, s.ModeInSlack = set["mode"]
+	s.Language = cmp.Or(own.Language, c.Language)
+	s.Names = chat.Persona(c.Persona).AllNames()
 	s.Model = cmp.Or(own.Model, c.Agents.Response.Model)
 	s.Tools = c.Tools.Enabled
 	if own.Tools != nil || s.Remember == RememberNowhere {
@@ -169,6 +185,10 @@ func (c Config) Channel(f ChannelFacts) ChannelSettings {
 			s.MCPTools = []string{}
 		}
 	}
+	if s.PostTo = own.PostTo; s.PostTo == nil {
+		s.PostTo = c.Tools.PostTo
+	}
+	s.Hooks = c.hooksIn(f)
 	s.Zone = c.zone(cmp.Or(own.TimeZone, c.TimeZone))
 	return s
 }
@@ -186,7 +206,12 @@ func (c Config) channel(f ChannelFacts) (key string, own Channel) {
 
 // Withheld returns the channels whose Remember withholds memories, in all workspaces.
 func (c Config) Withheld() (w chat.Withheld) {
+	w.Locks.All = c.Locked
 	for _, id := range slices.Sorted(maps.Keys(c.Workspaces)) {
+		if locked := c.Workspaces[id].Locked; locked != nil {
+			teams := &w.Locks.Of(*locked).Teams
+			*teams = append(*teams, id)
+		}
 		switch c.Workspaces[id].Remember {
 		case RememberNowhere:
 			w.NowhereTeams = append(w.NowhereTeams, id)
@@ -199,6 +224,9 @@ func (c Config) Withheld() (w chat.Withheld) {
 		remember, isID := c.Channels[key].Remember, channelID.MatchString(key)
 		if isID {
 			w.IDs = append(w.IDs, key)
+		}
+		if locked := c.Channels[key].Locked; locked != nil {
+			w.Locks.Of(*locked).Channels.Add(key, isID)
 		}
 		if remember != "" && len(w.InsideTeams) > 0 {
 			w.Exempt.Add(key, isID)
@@ -224,6 +252,11 @@ func (c Config) LeavesSettingsBehind(oldID, newID string) bool {
 // HasNamedChannels reports whether any channel is set by its name. If not, Channel needs no
 // names.
 func (c Config) HasNamedChannels() bool {
+	for _, h := range c.Hooks {
+		if _, names := h.Places(); len(names) > 0 {
+			return true
+		}
+	}
 	for key := range c.Channels {
 		if !channelID.MatchString(key) {
 			return true
@@ -235,16 +268,21 @@ func (c Config) HasNamedChannels() bool {
 // with returns the settings of a channel, without its model and time zone.
 func (r Response) with(ch Channel) ChannelSettings {
 	quiet, _ := ParseQuietHours(orInherited(ch.QuietHours, r.QuietHours)) // Load has checked it
+	if ch.Bots == nil {
+		ch.Bots = BotsIgnore
+	}
 	return ChannelSettings{
 		Mode:          cmp.Or(ch.Mode, ModeJudge),
-		Bots:          cmp.Or(ch.Bots, BotsIgnore),
+		Bots:          ch.Bots,
 		Remember:      cmp.Or(ch.Remember, RememberEverywhere),
 		Persona:       ch.Persona,
+		Tone:          orInherited(ch.Tone, ""),
 		MinWait:       seconds(orInherited(ch.MinWaitSeconds, r.MinWaitSeconds)),
 		JitterRatio:   orInherited(ch.JitterRatio, r.JitterRatio),
 		MaxWait:       seconds(orInherited(ch.MaxWaitSeconds, r.MaxWaitSeconds)),
 		MaxDelay:      seconds(orInherited(ch.MaxDelaySeconds, r.MaxDelaySeconds)),
 		FollowUpWait:  seconds(orInherited(ch.FollowUpWaitSeconds, r.FollowUpWaitSeconds)),
+		NamedWait:     seconds(orInherited(ch.NamedWaitSeconds, r.NamedWaitSeconds)),
 		MaxMessageAge: seconds(orInherited(ch.MaxMessageAgeSeconds, r.MaxMessageAgeSeconds)),
 		MinConfidence: orInherited(ch.MinConfidence, r.MinConfidence),
 		DailyCalls:    orInherited(ch.DailyCalls, r.DailyCalls),

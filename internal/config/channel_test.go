@@ -33,12 +33,12 @@ func TestTimeZonesAreLoadedOnce(t *testing.T) {
 func TestAChannelInheritsSettings(t *testing.T) {
 	c := parse(t, over(`agents: {response: {provider: demo, model: large}, judgment: {provider: demo}, memory: {provider: demo}}
 response: {min_wait_seconds: 10, jitter_ratio: 0.2, max_wait_seconds: 20, max_delay_seconds: 30,
-  follow_up_wait_seconds: 4, max_message_age_seconds: 50, daily_calls: 60, daily_tokens: 70, quiet_hours: "22:00-07:00"}
+  follow_up_wait_seconds: 4, named_wait_seconds: 6, max_message_age_seconds: 50, daily_calls: 60, daily_tokens: 70, quiet_hours: "22:00-07:00"}
 tools: {enabled: [search_messages, read_thread]}
 channels:
   C0000001: {mode: all, bots: judge, remember: here, min_wait_seconds: 0, jitter_ratio: 0, max_wait_seconds: 2, max_delay_seconds: 0,
-    follow_up_wait_seconds: 0, max_message_age_seconds: 1, daily_calls: 0, daily_tokens: 0, quiet_hours: "",
-    persona: Speak like a pirate., model: parrot, time_zone: Asia/Tokyo, tools: []}
+    follow_up_wait_seconds: 0, named_wait_seconds: 0, max_message_age_seconds: 1, daily_calls: 0, daily_tokens: 0, quiet_hours: "",
+    language: ja, tone: Like a pirate., locked: true, persona: Speak like a pirate., model: parrot, time_zone: Asia/Tokyo, tools: []}
   C0000004: {tools: [read_thread, remember]}
   '#general': {mode: mention}
   C0000003:
@@ -52,13 +52,13 @@ channels:
 	}
 	inherited := config.ChannelSettings{
 		Mode: config.ModeJudge, Bots: config.BotsIgnore, Remember: config.RememberEverywhere, MinWait: 10 * time.Second, JitterRatio: 0.2, MaxWait: 20 * time.Second,
-		MaxDelay: 30 * time.Second, FollowUpWait: 4 * time.Second, MaxMessageAge: 50 * time.Second,
-		Model: "large", Zone: time.UTC, Tools: []string{"search_messages", "read_thread"}, DailyCalls: 60, DailyTokens: 70, QuietHours: quiet("22:00-07:00"),
+		MaxDelay: 30 * time.Second, FollowUpWait: 4 * time.Second, NamedWait: 6 * time.Second, MaxMessageAge: 50 * time.Second,
+		Names: []string{"myao"}, Model: "large", Zone: time.UTC, Language: chat.English, PostTo: config.Places{}, Tools: []string{"search_messages", "read_thread"}, DailyCalls: 60, DailyTokens: 70, QuietHours: quiet("22:00-07:00"),
 	}
 	mention := inherited
 	mention.Mode = config.ModeMention
 	own := config.ChannelSettings{Mode: config.ModeAll, Bots: config.BotsJudge, Remember: config.RememberHere, MaxWait: 2 * time.Second, MaxMessageAge: time.Second,
-		Persona: "Speak like a pirate.", Model: "parrot", Zone: tokyo, Tools: []string{}, MCPTools: []string{}}
+		Names: []string{"myao"}, Persona: "Speak like a pirate.", Model: "parrot", Zone: tokyo, Language: chat.Japanese, Tone: "Like a pirate.", PostTo: config.Places{}, Tools: []string{}, MCPTools: []string{}}
 	narrowed := inherited
 	narrowed.Tools, narrowed.MCPTools = []string{"read_thread"}, []string{}
 	for _, tc := range []struct {

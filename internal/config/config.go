@@ -1,3 +1,14 @@
+// Package config reads the configuration file that starter, worker and sandbox
+// share, and refuses it if anything in it is wrong.
+//
+// The steps are: the file's bytes → a YAML tree (document.go) → a [Config] on top of
+// the defaults (decode.go) → the rules for single values (rules.go) → what values
+// require of each other (validate.go). ${NAME} is expanded inside the tree's texts, so
+// the value of a variable can never become structure. The faults of all steps are
+// collected, so one start reports everything that is wrong with a file: see [Error].
+//
+// Durations in the file are whole seconds, hours or days, as the keys' names say. The
+// methods return them as [time.Duration].
 package config
 
 import (
@@ -24,12 +35,16 @@ type Config struct {
 	// TimeZone is the IANA name of the time zone of the times in prompts.
 	TimeZone string `yaml:"time_zone"`
 	// TemplatesDir is a directory of prompt templates that replace the embedded ones, or empty.
-	TemplatesDir string   `yaml:"templates_dir"`
+	TemplatesDir string `yaml:"templates_dir"`
+	// PlaybooksDir is a directory of Markdown files that say how things are done, or empty.
+	PlaybooksDir string   `yaml:"playbooks_dir"`
 	Response     Response `yaml:"response"`
 	Memory       Memory   `yaml:"memory"`
 	Tools        Tools    `yaml:"tools"`
 	MCP          MCP      `yaml:"mcp"`
 	Promises     Promises `yaml:"promises"`
+	// Hooks are where other programs tell what has happened, by their names.
+	Hooks map[string]Hook `yaml:"hooks"`
 	// Shadow is other judges that are compared with the first one.
 	Shadow Shadow `yaml:"shadow"`
 	// Retention is how long the database keeps rows that are no longer in use.
@@ -37,6 +52,8 @@ type Config struct {
 	// Channels are the exceptions from Response, by channel id or by name (lower case, without
 	// "#"). Read them through Config.Channel.
 	Channels map[string]Channel `yaml:"channels"`
+	// Locked keeps people from setting anything of any channel in Slack.
+	Locked bool `yaml:"locked"`
 	// Workspaces are the exceptions for workspaces and organisations, by id. Read them through Config.ForWorkspace.
 	Workspaces map[string]Workspace `yaml:"workspaces"`
 	// File is the file that the configuration was read from.
@@ -121,6 +138,8 @@ func (c Config) Instructions() (all []string) {
 type Persona struct {
 	// Name is what the bot calls itself in prompts.
 	Name string `yaml:"name"`
+	// Names are other spellings of Name by which people call the bot.
+	Names []string `yaml:"names"`
 	// SystemPrompt describes the character. Its default depends on Language.
 	SystemPrompt string `yaml:"system_prompt"`
 }

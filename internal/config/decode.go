@@ -225,10 +225,13 @@ func assign(target reflect.Value, v any, fromVariables bool) bool {
 		target.SetBool(b)
 	case reflect.Slice, reflect.Struct:
 		places, isPlaces := target.Addr().Interface().(*Places)
+		bots, isBots := target.Addr().Interface().(*Bots)
 		persona, isPersona := target.Addr().Interface().(*WorkspacePersona)
 		switch {
 		case isText && isPlaces:
 			*places = Places{text}
+		case isText && isBots:
+			*bots = Bots{text}
 		case isText && isPersona:
 			persona.Added = text
 		default:
@@ -266,6 +269,9 @@ func (d *decoder) wrongType(v any, target reflect.Value, at place) {
 		want = "a list of texts"
 		if t.Elem().Kind() == reflect.Struct {
 			want = "a list of mappings"
+		}
+		if t == reflect.TypeFor[Bots]() {
+			want = botsAllowed
 		}
 	}
 	if holdsSecret(t) {

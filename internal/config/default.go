@@ -35,7 +35,7 @@ func basics() Config {
 			Judgment: Agent{Provider: ProviderGemini, MaxOutputTokens: 500},
 			Memory:   Agent{Provider: ProviderGemini, MaxOutputTokens: 800},
 		},
-		Persona:  Persona{Name: "myao"},
+		Persona:  Persona{Name: "myao", Names: []string{}},
 		Language: chat.English,
 		TimeZone: "UTC",
 		Response: Response{
@@ -44,6 +44,8 @@ func basics() Config {
 			MaxWaitSeconds:       1800,
 			MaxDelaySeconds:      600,
 			FollowUpWaitSeconds:  5,
+			NamedWaitSeconds:     5,
+			ThreadAs:             ThreadAsTranscript,
 			MaxMessageAgeSeconds: 43200,
 			SecondLook:           SecondLookOff,
 			WorkspaceDailyCalls:  10_000, // a working day of a thousand people: docs/performance.md
@@ -61,11 +63,12 @@ func basics() Config {
 			SearchResults:             8, MaxConcurrentScopes: 4,
 		},
 		Tools: Tools{Enabled: chat.ToolNames(), MaxRounds: 8, MaxCalls: 24, MaxSeconds: 180, MaxResultChars: 20_000,
-			MaxTotalChars: 60_000, ApprovalHours: 24, DenyAddresses: cloudAddresses()},
+			MaxTotalChars: 60_000, ApprovalHours: 24, DenyAddresses: cloudAddresses(), PostTo: Places{}},
 		Promises:  Promises{MaxOpen: 20, MaxPerChannel: 200, MaxPerPerson: 50, MaxPerGuest: 5},
 		MCP:       MCP{Servers: map[string]MCPServer{}},
 		Shadow:    Shadow{DailyCalls: 1000, Judges: []ShadowJudge{}},
 		Retention: Retention{LedgerDays: 400, UninstalledDays: 30}, // more than a year, for yearly sums
+		Hooks:     map[string]Hook{},
 		Channels:  map[string]Channel{}, Workspaces: map[string]Workspace{},
 	}
 }
@@ -114,6 +117,14 @@ func (c *Config) derive() {
 			c.zones[own.TimeZone] = c.zone(own.TimeZone)
 		}
 	}
+}
+
+// PersonaIn returns a persona in a language: a default one as it is in that, any other as it is.
+func PersonaIn(l chat.Language, persona string) string {
+	if persona == defaultPersona(chat.English) || persona == defaultPersona(chat.Japanese) {
+		return defaultPersona(l)
+	}
+	return persona
 }
 
 func defaultPersona(l chat.Language) string {

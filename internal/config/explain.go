@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 )
 
 // File is the file that a configuration was read from, with the line of each value.
@@ -35,17 +36,25 @@ func (f File) Channels() []string {
 type Setting struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
-	// From is the dotted key of the value in the file, or "default".
+	// From is the dotted key of the value in the file, "default", or "slack" where people have set it there.
 	From string `json:"from"`
 	// Line is the line of From in the file, from 1; 0 for a default. A value that comes through
 	// an alias or a merge has the line where it is written.
 	Line int `json:"line,omitempty"`
 	// Variables are the environment variables in the value.
 	Variables []string `json:"variables,omitempty"`
+	// By is who set it in Slack, as orders name them, At is when, and Before what held before; empty unless From is
+	// "slack".
+	By     string    `json:"by,omitempty"`
+	At     time.Time `json:"at,omitzero"`
+	Before *string   `json:"before,omitempty"`
 }
 
-// fromDefault is Setting.From of a setting that the file does not have.
-const fromDefault = "default"
+// fromDefault is Setting.From of a setting that the file does not have, fromSlack that of one set in Slack.
+const (
+	fromDefault = "default"
+	fromSlack   = "slack"
+)
 
 // ChannelKey returns a channel's key below channels, as written in the file; empty if the channel
 // has no settings of its own.
@@ -57,8 +66,20 @@ func (c Config) ChannelKey(f ChannelFacts) string {
 // Explain returns every setting of a channel, as Channel resolves it, with where it comes from. The
 // order is that of the fields of type Channel.
 func (c Config) Explain(f ChannelFacts) []Setting {
+	all := c.explainFile(f)
+	_, set := c.inForce(f)
+	for i, s := range all {
+		if in, ok := set[s.Key]; ok {
+			all[i] = Setting{Key: s.Key, Value: in.Value, From: fromSlack, By: in.By, At: in.At,
+				Before: cmp.Or(in.Before, &s.Value)}
+		}
+	}
+	return all
+}
+
+// explainFile is Explain without what people have set in Slack.
+func (c Config) explainFile(f ChannelFacts) (all []Setting) {
 	_, own := c.channel(f)
-	var all []Setting
 	for key, field := range fields(reflect.TypeFor[Channel]()) {
 		from, value := "channels."+c.ChannelKey(f), reflect.ValueOf(own).FieldByIndex(field.Index)
 		for i := 0; i < len(c.workspaces) && value.IsZero(); i++ {
@@ -82,9 +103,11 @@ func (c Config) ExplainWorkspace() []Setting {
 	}
 	all := []Setting{
 		c.ofWorkspace("persona.name", "persona.name", c.Persona.Name),
+		c.ofWorkspace("persona.names", "persona.names", "["+strings.Join(c.Persona.Names, ", ")+"]"),
 		c.ofWorkspace("persona.system_prompt", "persona.system_prompt", c.Persona.SystemPrompt),
 		c.ofWorkspace("language", "language", c.Language),
 		c.ofWorkspace("time_zone", "time_zone", c.TimeZone),
+		c.ofWorkspace("playbooks_dir", "playbooks_dir", c.PlaybooksDir),
 		c.ofWorkspace("everyone_may", "slack.everyone_may", c.Slack.EveryoneMay),
 		c.ofWorkspace("operators", "slack.operators", c.Slack.Operators),
 		c.ofWorkspace("daily_calls", "response.workspace_daily_calls", c.Response.WorkspaceDailyCalls),
@@ -161,19 +184,25 @@ func (c Config) inherited(key string) Setting {
 	case "mode":
 		return Setting{Key: key, Value: string(ModeJudge), From: fromDefault}
 	case "bots":
-		return Setting{Key: key, Value: string(BotsIgnore), From: fromDefault}
+		return Setting{Key: key, Value: BotsIgnore.String(), From: fromDefault}
 	case "remember":
 		return Setting{Key: key, Value: string(RememberEverywhere), From: fromDefault}
-	case "persona":
+	case "persona", "tone":
 		return Setting{Key: key, From: fromDefault}
+	case "locked":
+		return c.setting(key, reflect.ValueOf(c.Locked), key)
 	case "model":
 		s := c.ofWorkspace("agents.response.model", "agents.response.model", c.Agents.Response.Model)
 		s.Key = key
 		return s
 	case "tools":
 		return c.setting(key, reflect.ValueOf(c.Tools.Enabled), "tools.enabled")
+	case "post_to":
+		return c.setting(key, reflect.ValueOf(c.Tools.PostTo), "tools.post_to")
 	case "time_zone":
 		return c.ofWorkspace(key, key, c.TimeZone)
+	case "language":
+		return c.ofWorkspace(key, key, c.Language)
 	}
 	return c.setting(key, fieldOf(reflect.ValueOf(c.Response), key), "response."+key)
 }

@@ -44,7 +44,7 @@ channels:
     quiet_hours: ""
   C0000002: *calm
   a.b:
-    <<: [*calm, {mode: all, bots: judge}]
+    <<: [*calm, {mode: all, bots: [A0ALERTS, B0DEPLOY]}]
     max_wait_seconds: 60
   late: {model: small, time_zone: "",
     daily_tokens: 0}
@@ -70,7 +70,7 @@ channels:
 		}},
 		{"merges, and dots in the name", "C0000003", "a.b", []config.Setting{
 			{Key: "mode", Value: "mention", From: "channels.a.b.mode", Line: 14},
-			{Key: "bots", Value: "judge", From: "channels.a.b.bots", Line: 22},
+			{Key: "bots", Value: "[A0ALERTS, B0DEPLOY]", From: "channels.a.b.bots", Line: 22},
 			{Key: "max_wait_seconds", Value: "60", From: "channels.a.b.max_wait_seconds", Line: 23},
 		}},
 		{"values that are empty, and one that is 0", "", "late", []config.Setting{
@@ -109,7 +109,7 @@ func TestExplainReturnsEveryKeyOfAChannel(t *testing.T) {
 			if s.From != "default" || s.Line != 0 {
 				t.Errorf("%s: %+v, want the default", name, s)
 			}
-			if s.Value == "" && s.Key != "persona" && s.Key != "quiet_hours" && s.Key != "model" {
+			if s.Value == "" && s.Key != "persona" && s.Key != "tone" && s.Key != "quiet_hours" && s.Key != "model" {
 				t.Errorf("%s: %s has no value", name, s.Key)
 			}
 		}

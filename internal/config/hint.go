@@ -5,9 +5,22 @@ import (
 	"strings"
 )
 
-// hint suggests a key for an unknown one: a key of the same section with a similar spelling,
-// or else the same key in another section.
+// superseded are keys of the documents that this program began with, and what took the place of each
+// (docs/decisions/seeds.md).
+var superseded = map[string]string{
+	"message_limit": "response.channel_messages_limit took its place",
+	"check_interval_seconds": "nothing is checked at intervals any more: response.min_wait_seconds and " +
+		"response.max_wait_seconds say when a conversation is judged",
+	"judgment_skip": "no judgment is skipped or repeated any more: each conversation is judged once, when it has been " +
+		"quiet for response.min_wait_seconds",
+}
+
+// hint says what took the place of an unknown key, or suggests another: a key of the same section with a similar
+// spelling, or else the same key in another section.
 func hint(name string, section reflect.Type) string {
+	if instead, ok := superseded[name]; ok {
+		return "; " + instead
+	}
 	best, bestDistance := "", max(len(name)/3, 2)+1
 	for _, key := range keysOf(section) {
 		d := distance(strings.ToLower(name), key)

@@ -181,7 +181,7 @@ func TestEmptySectionsAndKeysMeanTheDefaults(t *testing.T) {
 func TestUnitsAreThoseOfTheKeys(t *testing.T) {
 	c := parse(t, least+`
 time_zone: Asia/Tokyo
-response: {min_wait_seconds: 3, max_wait_seconds: 4, max_delay_seconds: 5, follow_up_wait_seconds: 6,
+response: {min_wait_seconds: 3, max_wait_seconds: 4, max_delay_seconds: 5, follow_up_wait_seconds: 6, named_wait_seconds: 13,
   max_message_age_seconds: 7, active_channel_days: 8, thread_memory_days: 9, idle_close_hours: 10}
 memory: {interval_seconds: 11, short_term_window_hours: 12}`, nil)
 	for name, pair := range map[string][2]time.Duration{
@@ -189,6 +189,7 @@ memory: {interval_seconds: 11, short_term_window_hours: 12}`, nil)
 		"MaxWait":         {c.Channel(config.ChannelFacts{}).MaxWait, 4 * time.Second},
 		"MaxDelay":        {c.Channel(config.ChannelFacts{}).MaxDelay, 5 * time.Second},
 		"FollowUpWait":    {c.Channel(config.ChannelFacts{}).FollowUpWait, 6 * time.Second},
+		"NamedWait":       {c.Channel(config.ChannelFacts{}).NamedWait, 13 * time.Second},
 		"MaxMessageAge":   {c.Channel(config.ChannelFacts{}).MaxMessageAge, 7 * time.Second},
 		"ActiveChannel":   {c.Response.ActiveChannel(), 8 * 24 * time.Hour},
 		"ThreadMemory":    {c.Response.ThreadMemory(), 9 * 24 * time.Hour},
@@ -416,7 +417,7 @@ func TestPermissions(t *testing.T) {
 			}
 		}
 	}
-	for text, want := range map[string]string{"hush_reaction: ':zipper_mouth:'": "zipper_mouth", "hush_reaction: ''": "", "hush_reaction: '+1'": "+1", "hush_reaction: 静かに": "静かに"} {
+	for text, want := range map[string]string{"hush_reaction: ':zipper_mouth:'": "zipper_mouth", "hush_reaction: ''": "", "hush_reaction: '+1'": "+1", "hush_reaction: thumbsup": "+1", "hush_reaction: 静かに": "静かに"} {
 		if got := slack(text).HushReaction; got != want {
 			t.Errorf("%s: got %q, want %q", text, got, want)
 		}

@@ -49,11 +49,16 @@ type Places []string
 const AllChannels = "all"
 
 // In reports whether the server's tools may be used in a channel.
-func (s MCPServer) In(f ChannelFacts) bool {
-	return slices.ContainsFunc(s.Channels, func(listed string) bool {
-		if strings.TrimSpace(listed) == AllChannels { // "#all" is a channel
-			return true
-		}
+func (s MCPServer) In(f ChannelFacts) bool { return s.Channels.Have(AllChannels) || s.Channels.List(f) }
+
+// Have reports whether a word such as AllChannels is among the places. "#all" is a channel.
+func (p Places) Have(word string) bool {
+	return slices.ContainsFunc(p, func(listed string) bool { return strings.TrimSpace(listed) == word })
+}
+
+// List reports whether a channel is among the places by its id or name.
+func (p Places) List(f ChannelFacts) bool {
+	return slices.ContainsFunc(p, func(listed string) bool {
 		listed = normalChannel(listed)
 		return listed == f.ID || f.Name != "" && listed == normalChannel(f.Name)
 	})

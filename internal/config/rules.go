@@ -42,11 +42,11 @@ var rules = map[string]rule{
 		"must be a slash and up to 31 lower-case letters, digits and any of - _"),
 	"Slack.AllowedWorkspaces": matches(`^([TE][A-Z0-9]{2,}|\*)$`,
 		"must be the id of a workspace, T…, or of an organisation, E…, or * alone for any"),
-	"Slack.Operators":    operator,
-	"Slack.EveryoneMay":  everyonesPermissions,
-	"Slack.OutsidersMay": permissions,
-	"Slack.HushReaction": matches(`^[\p{Ll}\p{Lo}\p{M}\p{N}_+'-]{0,100}$`,
-		"must be the name of an emoji, such as shushing_face, or empty"),
+	"Slack.Operators":       operator,
+	"Slack.EveryoneMay":     everyonesPermissions,
+	"Slack.OutsidersMay":    permissions,
+	"Slack.HushReaction":    emoji("shushing_face"),
+	"Slack.AnswerReaction":  emoji("robot_face"),
 	"Slack.OtherWorkspaces": oneOf(External, Internal),
 	"Slack.Feedback":        oneOf(FeedbackAddressed, FeedbackAll, FeedbackOff),
 
@@ -70,6 +70,8 @@ var rules = map[string]rule{
 	"Price.Input":     number(0, maxPrice),
 	"Price.Output":    number(0, maxPrice),
 
+	"Price.CachedInput": number(0, maxPrice),
+
 	"Agent.Provider":        oneOf(Providers()...),
 	"Agent.BaseURL":         optional(webURL),
 	"Agent.MaxOutputTokens": whole(1, maxTokens),
@@ -81,18 +83,22 @@ var rules = map[string]rule{
 	"Fallback.Temperature":     number(0, 2),
 
 	"Persona.Name":        text(personaName),
+	"Persona.Names":       text(personaName),
 	"Config.Language":     language,
 	"Config.TimeZone":     text(timeZone),
 	"Config.TemplatesDir": optional(directory),
+	"Config.PlaybooksDir": optional(directory),
 
 	"Response.MinWaitSeconds":       whole(0, daySeconds),
 	"Response.JitterRatio":          number(0, 1),
 	"Response.MaxWaitSeconds":       whole(0, weekSeconds),
 	"Response.MaxDelaySeconds":      whole(0, daySeconds),
 	"Response.FollowUpWaitSeconds":  whole(0, daySeconds),
+	"Response.NamedWaitSeconds":     whole(0, daySeconds),
 	"Response.MaxMessageAgeSeconds": whole(1, monthSeconds),
 	"Response.MinConfidence":        number(0, 1),
 	"Response.SecondLook":           oneOf(SecondLookOff, SecondLookWaited, SecondLookAlways),
+	"Response.ThreadAs":             oneOf(ThreadAsTranscript, ThreadAsTurns),
 	"Response.DailyCalls":           whole(0, 1_000_000),
 	"Response.DailyTokens":          whole(0, 1_000_000_000),
 	"Response.WorkspaceDailyCalls":  workspaceCalls,
@@ -104,17 +110,22 @@ var rules = map[string]rule{
 	"Response.IdleCloseHours":       whole(1, maxHours),
 
 	"Channel.Mode":     oneOf(ModeJudge, ModeMention, ModeAll, ModeOff),
-	"Channel.Bots":     oneOf(BotsIgnore, BotsJudge),
+	"Channel.Bots":     {keywords: map[string]any{"pattern": `^(ignore|judge|[AB][A-Z0-9]{2,})$|\$\{`}},
 	"Channel.Remember": oneOf(RememberEverywhere, RememberHere, RememberNowhere),
 	"Channel.Model":    text(line),
 	"Channel.TimeZone": text(timeZone),
+	"Channel.Language": language,
+	"Channel.Tone":     text(tone),
+	"Channel.PostTo":   postPlace,
 
-	"Workspace.Language":    language,
-	"Workspace.EveryoneMay": everyonesPermissions,
-	"Workspace.Operators":   operator,
-	"Workspace.DailyCalls":  workspaceCalls,
-	"Workspace.DailyTokens": workspaceTokens,
-	"WorkspacePersona.Name": text(personaName),
+	"Workspace.Language":     language,
+	"Workspace.PlaybooksDir": optional(directory),
+	"Workspace.EveryoneMay":  everyonesPermissions,
+	"Workspace.Operators":    operator,
+	"Workspace.DailyCalls":   workspaceCalls,
+	"Workspace.DailyTokens":  workspaceTokens,
+	"WorkspacePersona.Name":  text(personaName),
+	"WorkspacePersona.Names": text(personaName),
 
 	"Tools.Enabled":          oneOf(chat.ToolNames()...),
 	"Tools.MaxRounds":        whole(1, 50),
@@ -124,6 +135,7 @@ var rules = map[string]rule{
 	"Tools.MaxTotalChars":    whole(500, 1_000_000),
 	"Tools.ApprovalHours":    whole(1, 24*30),
 	"Tools.DenyAddresses":    text(network),
+	"Tools.PostTo":           postPlace,
 	"Promises.MaxOpen":       whole(1, 200),
 	"Promises.MaxPerChannel": whole(1, 10_000),
 	"Promises.MaxPerPerson":  whole(1, 1000),
@@ -249,9 +261,31 @@ var (
 	workspaceTokens = whole(0, 1_000_000_000_000)
 )
 
+// postPlace is a rule for a place of Tools.PostTo. Ids of people and of direct messages look like names in capitals.
+var postPlace = text(func(f *faults, key, v string) {
+	listed := strings.TrimSpace(v)
+	if name := strings.TrimPrefix(listed, "#"); !channelName.MatchString(name) || nobodysPlace.MatchString(name) {
+		f.add(key, v, "must be the id of a channel, C… or G…, its name, or %s; people are reached by %s alone",
+			PostMembers, PostMembers)
+	}
+})
+
+var (
+	// channelName matches the name of a channel, without "#", or its id.
+	channelName = regexp.MustCompile(`^[\p{L}\p{M}\p{N}_-]{1,80}$`)
+	// nobodysPlace matches the ids of people, of workspaces and of direct messages.
+	nobodysPlace = regexp.MustCompile(`^[UWDTEB][A-Z0-9]{6,}$`)
+)
+
 // everyonesPermissions are permissions and what no outsider may have.
 var everyonesPermissions = oneOf(MayStatus, MayWhy, MaySnooze, MayMute, MayHush, MayAnswerNow, MayNotes, MayForget,
-	MayApprove)
+	MayApprove, MaySettings)
+
+// emoji is a rule for the name of an emoji, which may be empty.
+func emoji(example string) rule {
+	return matches(`^[\p{Ll}\p{Lo}\p{M}\p{N}_+'-]{0,100}$`,
+		"must be the name of an emoji, such as "+example+", or empty")
+}
 
 func matches(pattern, message string) rule {
 	form := regexp.MustCompile(pattern)
@@ -312,6 +346,15 @@ func personaName(f *faults, key, v string) {
 	const most = 80
 	if v == "" || len([]rune(v)) > most || v != oneLine(v) {
 		f.add(key, v, "must be one line of 1 to %d characters", most)
+	}
+}
+
+// maxTone is the most characters of a tone.
+const maxTone = 200
+
+func tone(f *faults, key, v string) {
+	if len([]rune(v)) > maxTone || v != oneLine(v) {
+		f.add(key, v, "must be one line of up to %d characters", maxTone)
 	}
 }
 

@@ -68,6 +68,8 @@ func TestSchema(t *testing.T) {
 		{"channels:\n  general:\n    min_wait_seconds: 10\n    mode: all\n    tools: [desk__find]", true},
 		{"mcp:\n  servers:\n    desk:\n      command: desk\n      channels: all\n      env: {A: b}", true},
 		{"retention:\n  messages_days: 0", true},
+		{"channels:\n  general:\n    bots: [A0123456789, B0123456789]", true},
+		{"channels:\n  general:\n    bots: all", false},
 		{"workspaces:\n  T1:\n    mode: off\n    persona: Be brief.\n    daily_calls: 1\n    agents: {response: {provider: '', max_output_tokens: 0}}", true},
 		{"workspaces:\n  T1:\n    persona: {name: mio}\n    agents: {response: {provider: claudia}}", false},
 		{"workspaces:\n  T1:\n    hush_reaction: x", false},
@@ -143,6 +145,10 @@ func schemaOf(rt reflect.Type, r rule, key string, comments map[string]string) m
 		schema["type"], schema["items"] = []string{"array", "null"}, schemaOf(rt.Elem(), r, key+"[]", comments)
 		if rt == reflect.TypeFor[Places]() {
 			schema["type"] = []string{"array", "string", "null"}
+		}
+		if rt == reflect.TypeFor[Bots]() {
+			schema["type"] = []string{"array", "string", "null"}
+			maps.Copy(schema, r.keywords)
 		}
 	default:
 		name := map[reflect.Kind]string{reflect.Int: "integer", reflect.Float64: "number", reflect.Bool: "boolean", reflect.String: "string"}[rt.Kind()]

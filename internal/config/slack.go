@@ -13,8 +13,11 @@ type Slack struct {
 	AllowedWorkspaces []string `yaml:"allowed_workspaces"`
 	// SigningSecret verifies Slack's requests. It is required unless AppToken is set.
 	SigningSecret Secret `yaml:"signing_secret"`
-	// AppToken (xapp-…) chooses Socket Mode instead of HTTP requests from Slack.
+	// AppToken (xapp-…) chooses Socket Mode instead of HTTP requests from Slack. In channels that workspaces share it
+	// tells for which of them an event is.
 	AppToken Secret `yaml:"app_token"`
+	// HTTP chooses HTTP requests although there is an AppToken.
+	HTTP bool `yaml:"http"`
 	// APIURL is the root of the Web API, with a slash at its end.
 	APIURL string `yaml:"api_url"`
 	// ThreadHistoryLimit is how many of a thread's newest messages are read for a message that
@@ -31,6 +34,8 @@ type Slack struct {
 	// HushReaction is the name, without colons, of the emoji that asks the bot not to answer a
 	// message; empty for none.
 	HushReaction string `yaml:"hush_reaction"`
+	// AnswerReaction is the name, without colons, of the emoji that has the bot answer a message; empty for none.
+	AnswerReaction string `yaml:"answer_reaction"`
 	// React makes an emoji under a message stand for an answer where thanks or an OK is all there is to
 	// say.
 	React bool `yaml:"react"`
@@ -79,10 +84,11 @@ const (
 	MaySnooze    Permission = "snooze"     // silence a channel for a time
 	MayMute      Permission = "mute"       // silence a channel, or end its silence
 	MayHush      Permission = "hush"       // withdraw the pending answer to a message, by a reaction
-	MayAnswerNow Permission = "answer_now" // have a message answered at once, by a shortcut
+	MayAnswerNow Permission = "answer_now" // have a message answered at once, by a shortcut or a reaction
 	MayNotes     Permission = "notes"      // see the notes of a channel, and take them back
 	MayApprove   Permission = "approve"    // decide about what the bot proposes to somebody else
 	MayForget    Permission = "forget"     // delete the memory of a channel
+	MaySettings  Permission = "settings"   // set how the bot behaves in a channel that one is in
 	MayStop      Permission = "stop"       // mute the whole workspace; for operators alone
 )
 
@@ -112,4 +118,4 @@ func (s Slack) MayInstall(team, organisation string) bool {
 }
 
 // SocketMode reports whether events come through Slack's Socket Mode.
-func (s Slack) SocketMode() bool { return s.AppToken != "" }
+func (s Slack) SocketMode() bool { return s.AppToken != "" && !s.HTTP }

@@ -2,7 +2,10 @@ package config
 
 import (
 	"net/netip"
+	"slices"
 	"time"
+
+	"myao/internal/chat"
 )
 
 // Tools is what a reply may look up before it is written.
@@ -23,6 +26,27 @@ type Tools struct {
 	// DenyAddresses are public addresses and networks that open_link does not connect to. Others than public ones
 	// are refused anyway.
 	DenyAddresses []string `yaml:"deny_addresses"`
+	// PostTo are the channels to which post_message may post, by id or name, or PostMembers. Empty is none.
+	PostTo Places `yaml:"post_to"`
+}
+
+// PostMembers stands in Tools.PostTo for every channel in which both whoever asks and the bot are, and for the people
+// of the workspace.
+const PostMembers = "members"
+
+// PostsAnywhere reports whether post_message may post from any channel.
+func (c Config) PostsAnywhere() bool {
+	return slices.Contains(c.Tools.Enabled, chat.ToolPostMessage) && len(c.PostPlaces()) > 0
+}
+
+// PostPlaces are all places to which something may be posted from some channel.
+func (c Config) PostPlaces() Places {
+	all := slices.Concat(c.Tools.PostTo, c.channelDefaults.PostTo)
+	for _, ch := range c.Channels {
+		all = append(all, ch.PostTo...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // Denied is DenyAddresses as networks.

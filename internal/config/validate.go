@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"myao/internal/chat"
 )
 
 const (
@@ -18,7 +20,9 @@ func (c *Config) normalise() {
 	if c.Slack.APIURL != "" && !strings.HasSuffix(c.Slack.APIURL, "/") {
 		c.Slack.APIURL += "/"
 	}
-	c.Slack.HushReaction = strings.Trim(c.Slack.HushReaction, ":")
+	for _, emoji := range []*string{&c.Slack.HushReaction, &c.Slack.AnswerReaction} {
+		*emoji = chat.EmojiName(strings.Trim(*emoji, ":"))
+	}
 	c.Server.PublicURL = strings.TrimRight(c.Server.PublicURL, "/")
 }
 
@@ -48,6 +52,9 @@ func (c *Config) validate(f *faults) {
 	if c.Slack.SigningSecret == "" && !c.Slack.SocketMode() {
 		f.add("slack.signing_secret", nil, "is required unless slack.app_token chooses Socket Mode")
 	}
+	if c.Slack.AnswerReaction != "" && c.Slack.AnswerReaction == c.Slack.HushReaction {
+		f.add("slack.answer_reaction", c.Slack.AnswerReaction, "must be another emoji than slack.hush_reaction")
+	}
 	if c.Worker.BuildID != "" && c.Worker.Deployment == "" {
 		f.add("worker.build_id", c.Worker.BuildID, "has no effect without worker.deployment")
 	}
@@ -58,6 +65,7 @@ func (c *Config) validate(f *faults) {
 	}
 	c.Response.validate(f)
 	c.MCP.validate(f, "")
+	c.validateHooks(f)
 	c.Shadow.validate(f)
 	for key, own := range c.Channels {
 		own.validate("channels."+key, "channel", c.Response, f)
@@ -123,6 +131,7 @@ func (r Response) validate(f *faults) {
 // validate checks the own values of a channel, or of a workspace, as kind says, against each other and against
 // inherited ones. Inherited values are only checked where they are set.
 func (ch Channel) validate(key, kind string, inherited Response, f *faults) {
+	ch.Bots.validate(key+".bots", f)
 	minWait, maxWait := orInherited(ch.MinWaitSeconds, inherited.MinWaitSeconds),
 		orInherited(ch.MaxWaitSeconds, inherited.MaxWaitSeconds)
 	switch {
@@ -163,7 +172,7 @@ func (ch Channel) validate(key, kind string, inherited Response, f *faults) {
 // judges reports whether any message in the channel waits for a judgment.
 func (ch Channel) judges() bool {
 	mode := cmp.Or(ch.Mode, ModeJudge)
-	return mode == ModeJudge || mode == ModeAll && ch.Bots == BotsJudge
+	return mode == ModeJudge || mode == ModeAll && ch.Bots.judgesAny()
 }
 
 func atLeastMinWait(f *faults, key string, maxWait, minWait int) {

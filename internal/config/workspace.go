@@ -19,6 +19,8 @@ type Workspace struct {
 	Channel  `yaml:"-"`
 	Persona  WorkspacePersona `yaml:"persona"`
 	Language chat.Language    `yaml:"language"`
+	// PlaybooksDir replaces Config.PlaybooksDir.
+	PlaybooksDir string `yaml:"playbooks_dir"`
 	// Agents have the keys of Config.Agents. An agent that names a provider inherits nothing that was set for another.
 	Agents Agents `yaml:"agents"`
 	// EveryoneMay and Operators replace those of Slack.
@@ -33,8 +35,10 @@ type Workspace struct {
 
 // WorkspacePersona replaces what it names of Config.Persona. In the file it may be a text, which is Added.
 type WorkspacePersona struct {
-	Name         string `yaml:"name"`
-	SystemPrompt string `yaml:"system_prompt"`
+	Name string `yaml:"name"`
+	// Names replace those of Config.Persona, even with none.
+	Names        []string `yaml:"names"`
+	SystemPrompt string   `yaml:"system_prompt"`
 	// Added is added to the system prompt, as a channel's persona is.
 	Added string `yaml:"-"`
 }
@@ -97,14 +101,16 @@ func (c Config) variants() []Config {
 // override applies what a workspace, or an organisation, sets.
 func (c *Config) override(w Workspace) {
 	if w.Language != "" {
-		if c.Persona.SystemPrompt == defaultPersona(c.Language) {
-			c.Persona.SystemPrompt = defaultPersona(w.Language)
-		}
+		c.Persona.SystemPrompt = PersonaIn(w.Language, c.Persona.SystemPrompt)
 		c.Language = w.Language
 	}
 	c.Persona.Name = cmp.Or(w.Persona.Name, c.Persona.Name)
+	if w.Persona.Names != nil {
+		c.Persona.Names = w.Persona.Names
+	}
 	c.Persona.SystemPrompt = cmp.Or(w.Persona.SystemPrompt, c.Persona.SystemPrompt)
 	c.TimeZone = cmp.Or(w.TimeZone, c.TimeZone)
+	c.PlaybooksDir = cmp.Or(w.PlaybooksDir, c.PlaybooksDir)
 	c.Agents.Response = c.Agents.Response.override(w.Agents.Response)
 	c.Agents.Judgment = c.Agents.Judgment.override(w.Agents.Judgment)
 	c.Agents.Memory = c.Agents.Memory.override(w.Agents.Memory)
@@ -174,6 +180,9 @@ func (c Config) validateWorkspaces(f *faults) {
 		}
 		if organisationID(id) && w.Remember != "" {
 			f.add(at+".remember", string(w.Remember), "must be set for each workspace, T…, of the organisation")
+		}
+		if organisationID(id) && w.Locked != nil {
+			f.add(at+".locked", *w.Locked, "must be set for each workspace, T…, of the organisation")
 		}
 		w.Channel.validate(at, "workspace", c.Response, f)
 		c.validateTools(at, w.Tools, f)

@@ -17,7 +17,7 @@ agents:
   response: {provider: openai, model: large, api_key: key-of-all, base_url: 'https://all.example.com', system_prompt: Of all.}
   judgment: {provider: demo}
   memory: {provider: demo}
-persona: {name: all, system_prompt: For all.}
+persona: {name: all, names: [al], system_prompt: For all.}
 time_zone: Europe/Berlin
 response: {min_wait_seconds: 10, daily_calls: 50, workspace_daily_calls: 900, quiet_hours: "22:00-07:00"}
 mcp: {servers: {desk: {command: desk, channels: all}, wiki: {command: wiki}}}
@@ -29,8 +29,9 @@ workspaces:
     min_wait_seconds: 20
     remember: here
     tools: [read_thread, crm__find]
-    persona: {name: one}
+    persona: {name: one, names: [un, I I]}
     language: ja
+    playbooks_dir: .
     time_zone: Asia/Tokyo
     agents: {response: {base_url: 'https://one.example.com', system_prompt: Of one.}, judgment: {provider: gemini, api_key: key-of-one}}
     operators: [UONE]
@@ -76,8 +77,9 @@ func TestWorkspacesResolveFromTheirOwnToAll(t *testing.T) {
 		{"tools of the channel", channel(one, "C0000001").Tools, []string{}},
 		{"text for all channels", channel(both, "C2").Persona, "Be formal."},
 		{"text of the channel", channel(both, "C0000001").Persona, "Of the channel."},
-		{"persona's name", one.Persona, config.Persona{Name: "one", SystemPrompt: "For all."}},
-		{"persona that only adds", two.Persona, config.Persona{Name: "all", SystemPrompt: "For all."}},
+		{"persona's name", one.Persona, config.Persona{Name: "one", Names: []string{"un", "I I"}, SystemPrompt: "For all."}},
+		{"persona that only adds", two.Persona, config.Persona{Name: "all", Names: []string{"al"}, SystemPrompt: "For all."}},
+		{"names in a channel", channel(one, "C2").Names, []string{"one", "un", "I I"}},
 		{"language", []chat.Language{one.Language, two.Language}, []chat.Language{chat.Japanese, chat.English}},
 		{"operators", [][]string{one.Slack.Operators, both.Slack.Operators, organisation.Slack.Operators, two.Slack.Operators},
 			[][]string{{"UONE"}, {"UONE"}, {"UORG"}, {"UALL"}}},
@@ -208,8 +210,10 @@ func TestExplainNamesTheWorkspace(t *testing.T) {
 		{Key: "time_zone", Value: "Asia/Tokyo", From: "workspaces.T0000001.time_zone", Line: line("    time_zone")},
 		{Key: "model", Value: "of-the-organisation", From: "workspaces.E0000001.agents.response.model", Line: line("    agents: {response: {provider: anthropic")},
 		{Key: "persona.name", Value: "one", From: "workspaces.T0000001.persona.name", Line: line("    persona: {name: one")},
+		{Key: "persona.names", Value: "[un, I I]", From: "workspaces.T0000001.persona.names", Line: line("    persona: {name: one")},
 		{Key: "persona.system_prompt", Value: "For all.", From: "persona.system_prompt", Line: line("persona:")},
 		{Key: "language", Value: "ja", From: "workspaces.T0000001.language", Line: line("    language")},
+		{Key: "playbooks_dir", Value: ".", From: "workspaces.T0000001.playbooks_dir", Line: line("    playbooks_dir")},
 		{Key: "operators", Value: "[UONE]", From: "workspaces.T0000001.operators", Line: line("    operators")},
 		{Key: "everyone_may", Value: "[]", From: "workspaces.T0000001.everyone_may", Line: line("    everyone_may")},
 		{Key: "agents.response.base_url", Value: "https://one.example.com", From: "workspaces.T0000001.agents.response.base_url", Line: line("    agents: {response: {base_url")},

@@ -68,6 +68,20 @@ func TestQuietTime(t *testing.T) {
 			at(0, follow(0), "", "waiting until 5"),
 			at(4, edited(0, "a"), "", "waiting until 9"),
 		}},
+		{name: "called by name", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(10, named(10), "", "waiting until 17"),
+			at(12, edited(10, "a"), "", "waiting until 19"), // still a call
+			at(19, Tick{}, "judge#1 10ra", "judging"),
+		}},
+		{name: "an edit that adds the name", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(10, Changes{{TS: ts(0), Kind: Edited, Revision: ts(10), Named: true}}, "", "waiting until 17"),
+		}},
+		{name: "somebody joins in after a call by name", steps: []step{
+			at(0, named(0), "", "waiting until 7"),
+			at(3, said(3), "", "waiting until 303"),
+		}},
 		{name: "a follow-up that comes together with an edit of an older message", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(100, together(follow(100), edited(0, "a")), "", "waiting until 105"),
@@ -76,13 +90,31 @@ func TestQuietTime(t *testing.T) {
 	})
 }
 
-func TestFollowUpLongerThanTheQuietTime(t *testing.T) {
+func TestShortestQuietTime(t *testing.T) {
 	t.Parallel()
-	s := New(inThread)
-	s.Policy = Policy{MinWait: 3, MaxWait: 1800, FollowUpWait: 5}
-	s.Apply(follow(0), second(0))
-	if got := s.phaseUntil(); got != "waiting until 3" {
-		t.Errorf("got %q, want the shorter of the two waits", got)
+	both := follow(0)
+	both[0].Named = true
+	for _, test := range []struct {
+		changes                        Changes
+		quiet, followUp, named, capped int
+		want                           string
+	}{
+		{said(0), 300, 5, 7, 1800, "waiting until 300"},
+		{follow(0), 300, 5, 7, 1800, "waiting until 5"},
+		{named(0), 300, 5, 7, 1800, "waiting until 7"},
+		{both, 300, 5, 7, 1800, "waiting until 5"},
+		{both, 300, 7, 5, 1800, "waiting until 5"},
+		{follow(0), 3, 5, 7, 1800, "waiting until 3"},
+		{named(0), 3, 5, 7, 1800, "waiting until 3"},
+		{named(0), 300, 5, 7, 6, "waiting until 6"},
+		{named(0), 300, 5, 0, 1800, "waiting until 0"},
+	} {
+		s := New(inThread)
+		s.Policy = Policy{MinWait: test.quiet, MaxWait: test.capped, FollowUpWait: test.followUp, NamedWait: test.named}
+		s.Apply(test.changes, second(0))
+		if got := s.phaseUntil(); got != test.want {
+			t.Errorf("%+v: %q", test, got)
+		}
 	}
 }
 

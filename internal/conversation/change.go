@@ -41,6 +41,8 @@ type Change struct {
 	// FollowUp is set when, since the bot answered a person in a thread, nobody else has
 	// spoken there.
 	FollowUp bool `json:"follow_up,omitempty"`
+	// Named is set if a person has called the bot by its name, without a mention.
+	Named bool `json:"named,omitempty"`
 	// By is the person who ordered the change, as slack:U…; empty for an ordinary change.
 	By string `json:"by,omitempty"`
 	// Author is the user id of the message's author; empty for an app without one.
@@ -61,6 +63,7 @@ type Item struct {
 	TS        string `json:"ts"`
 	Revision  string `json:"revision,omitempty"`
 	FollowUp  bool   `json:"follow_up,omitempty"`
+	Named     bool   `json:"named,omitempty"`
 	Addressed bool   `json:"addressed,omitempty"`
 	// At is when the conversation first learned of the message.
 	At time.Time `json:"at,omitzero"`
@@ -73,8 +76,8 @@ type Item struct {
 }
 
 func (c Change) item(now time.Time) Item {
-	return Item{TS: c.TS, Revision: c.Revision, FollowUp: c.FollowUp, Addressed: c.Kind == Addressed, At: now,
-		Author: c.Author}
+	return Item{TS: c.TS, Revision: c.Revision, FollowUp: c.FollowUp, Named: c.Named,
+		Addressed: c.Kind == Addressed, At: now, Author: c.Author}
 }
 
 // put inserts an item in order of ts. An item of the same ts is replaced by its newest
@@ -86,6 +89,7 @@ func put(items []Item, it Item) []Item {
 	}
 	it.Addressed = it.Addressed || items[i].Addressed
 	it.FollowUp = it.FollowUp || items[i].FollowUp
+	it.Named = it.Named || items[i].Named
 	if it.Revision < items[i].Revision {
 		it.Revision = items[i].Revision
 	}
@@ -147,6 +151,7 @@ type Policy struct {
 	MaxWait      int     `json:"max_wait"`
 	MaxDelay     int     `json:"max_delay"`
 	FollowUpWait int     `json:"follow_up_wait"`
+	NamedWait    int     `json:"named_wait,omitempty"`
 	IdleClose    int     `json:"idle_close"`
 }
 

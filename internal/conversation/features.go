@@ -32,8 +32,9 @@ type Features struct {
 	// Acknowledgement is set if all of them are bare thanks, an OK and the like.
 	Acknowledgement bool `json:"acknowledgement,omitempty"`
 
-	// Claimed is set if somebody took on one of them by a reaction such as :eyes:.
-	Claimed bool `json:"claimed,omitempty"`
+	// Claimed is set if somebody took on one of them by a reaction such as :eyes:. ClaimedTS is the oldest of those.
+	Claimed   bool   `json:"claimed,omitempty"`
+	ClaimedTS string `json:"claimed_ts,omitempty"`
 	// AnsweredInThread is set if somebody has replied in a thread under one of them.
 	AnsweredInThread bool `json:"answered_in_thread,omitempty"`
 }
@@ -47,7 +48,8 @@ type Scene struct {
 	// Pending are the ts of messages that are judged.
 	Pending []string
 	BotID   string
-	BotName string
+	// BotNames are the names by which the bot is called.
+	BotNames []string
 	// Members are display names of people who have been active lately.
 	Members []string
 }
@@ -93,12 +95,15 @@ func (s Scene) Features() Features {
 	out.WaitingSeconds = elapsed(s.Now, pending[0])
 	out.NamesOther, out.Acknowledgement = true, true
 	for _, m := range pending {
-		out.Question = out.Question || chat.AsksQuestion(m.Text)
+		m.Text = m.Said()
+		out.Question = out.Question || chat.HasQuestion(m.Text)
 		out.MentionsOthers = out.MentionsOthers || phrases.MentionsOther(m.Text, s.BotID)
-		out.NamesBot = out.NamesBot || phrases.Names(m.Text, s.BotName)
-		out.NamesOther = out.NamesOther && phrases.CallsMember(m, s.BotName, s.Members)
+		out.NamesBot = out.NamesBot || phrases.Names(m.Text, s.BotNames...)
+		out.NamesOther = out.NamesOther && phrases.CallsMember(m, s.BotNames, s.Members)
 		out.Acknowledgement = out.Acknowledgement && len(m.Files) == 0 && phrases.Acknowledges(m.Text, s.Members)
-		out.Claimed = out.Claimed || phrases.Claims(m)
+		if !out.Claimed && phrases.Claims(m) {
+			out.Claimed, out.ClaimedTS = true, m.TS
+		}
 		out.AnsweredInThread = out.AnsweredInThread ||
 			slices.ContainsFunc(s.Threads[m.TS], func(r chat.Message) bool {
 				return !r.Deleted && r.TS != m.TS &&

@@ -32,7 +32,7 @@ func TestFeatures(t *testing.T) {
 		{"the oldest pending message waits longest", []chat.Message{at(400, "U1", "why?"), at(60, "U2", "no idea")}, 2, nil,
 			Features{Pending: 2, QuietSeconds: 60, WaitingSeconds: 400, Speakers: 2, SinceOwn: -1, Question: true}},
 		{"claimed", []chat.Message{reacted(at(10, "U1", "who can restart it?"), "eyes::skin-tone-2", "U2")}, 1, nil,
-			Features{Pending: 1, QuietSeconds: 10, WaitingSeconds: 10, Speakers: 1, SinceOwn: -1, Question: true, Claimed: true}},
+			Features{Pending: 1, QuietSeconds: 10, WaitingSeconds: 10, Speakers: 1, SinceOwn: -1, Question: true, Claimed: true, ClaimedTS: chat.TS(now.Add(-10 * time.Second))}},
 		{"one's own reaction claims nothing", []chat.Message{reacted(reacted(at(10, "U1", "hm"), "eyes", "U1"), "joy", "U2")}, 1, nil,
 			Features{Pending: 1, QuietSeconds: 10, WaitingSeconds: 10, Speakers: 1, SinceOwn: -1}},
 		{"after the bot", []chat.Message{at(90, "U1", "a"), own(80), at(70, "U1", "Thanks!")}, 1, nil,
@@ -58,7 +58,7 @@ func TestFeatures(t *testing.T) {
 		{"gone on in a thread alone", []chat.Message{at(50, "U1", "why?")}, 1, map[string][]chat.Message{chat.TS(now.Add(-50 * time.Second)): {at(40, "U1", "anybody")}},
 			Features{Pending: 1, QuietSeconds: 50, WaitingSeconds: 50, Speakers: 1, SinceOwn: -1, Question: true}},
 	} {
-		s := Scene{Now: now, Target: test.target, Threads: test.threads, BotID: "UBOT", BotName: "myao", Members: members}
+		s := Scene{Now: now, Target: test.target, Threads: test.threads, BotID: "UBOT", BotNames: []string{"myao"}, Members: members}
 		for _, m := range test.target[len(test.target)-test.pending:] {
 			s.Pending = append(s.Pending, m.TS)
 		}

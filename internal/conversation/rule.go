@@ -67,6 +67,23 @@ func (r Rule) Reason() string { return reasons[r] }
 // whole workspace.
 const ReasonMutedEverywhere = "the bot is muted everywhere"
 
+// The reasons of RuleModeOff and RuleModeMention where people have set the mode in Slack.
+const (
+	ReasonModeOffInSlack     = "the channel's mode is off, as somebody has set it in Slack"
+	ReasonModeMentionInSlack = "the channel's mode is mention, as somebody has set it in Slack, and nobody mentioned the bot"
+)
+
+// ModeReason explains to people why a rule about the channel's mode applies.
+func ModeReason(r Rule, inSlack bool) string {
+	switch {
+	case inSlack && r == RuleModeOff:
+		return ReasonModeOffInSlack
+	case inSlack && r == RuleModeMention:
+		return ReasonModeMentionInSlack
+	}
+	return r.Reason()
+}
+
 // The reason of RuleOverBudget where it is known whose budget is used up.
 const (
 	ReasonChannelBudget   = "the channel's budget of today is used up"
@@ -92,10 +109,12 @@ func Addresses(m chat.Message, mention bool, mode Mode) bool {
 
 // RuleInputs are what the rules decide by.
 type RuleInputs struct {
-	Now    time.Time
-	Mode   Mode
-	BotID  string // the bot's own user id
-	MaxAge time.Duration
+	Now  time.Time
+	Mode Mode
+	// ModeInSlack is set where people have set Mode in Slack.
+	ModeInSlack bool
+	BotID       string // the bot's own user id
+	MaxAge      time.Duration
 	// SilencedUntil is the end of a mute or snooze; the zero time without one.
 	SilencedUntil time.Time
 	// MutedUntil is the end of a mute of the whole workspace, which is part of SilencedUntil.
@@ -137,7 +156,7 @@ func (in RuleInputs) Reason(r Rule) string {
 	case r == RuleOverBudget:
 		return ReasonChannelBudget
 	}
-	return r.Reason()
+	return ModeReason(r, in.ModeInSlack)
 }
 
 // AddressedRule is the rule that silences any reply, even to an addressed message.

@@ -21,7 +21,7 @@ var (
 )
 
 // steady is the default configuration without its jitter.
-var steady = Policy{MinWait: 300, MaxWait: 1800, MaxDelay: 600, FollowUpWait: 5, IdleClose: 86400}
+var steady = Policy{MinWait: 300, MaxWait: 1800, MaxDelay: 600, FollowUpWait: 5, NamedWait: 7, IdleClose: 86400}
 
 func second(n int) time.Time { return start.Add(time.Duration(n) * time.Second) }
 
@@ -203,6 +203,7 @@ func by(author string, changes Changes) Changes {
 }
 
 func said(n int) Changes    { return Changes{{TS: ts(n), Kind: Said}} }
+func named(n int) Changes   { return Changes{{TS: ts(n), Kind: Said, Named: true}} }
 func follow(n int) Changes  { return Changes{{TS: ts(n), Kind: Said, FollowUp: true}} }
 func mention(n int) Changes { return Changes{{TS: ts(n), Kind: Addressed}} }
 func deleted(n int) Changes { return Changes{{TS: ts(n), Kind: Deleted}} }

@@ -230,17 +230,20 @@ func (s *State) isDeleted(ts string) bool {
 	return slices.Contains(s.Seen, Change{TS: ts, Kind: Deleted}.ID())
 }
 
-// quietTime is the quiet time after a message: MinWait ± jitter, or FollowUpWait if that is
-// shorter. The jitter is derived from the conversation and the ts, so that a replay gets the
-// same.
+// quietTime is the quiet time after a message: MinWait ± jitter, or what a follow-up or a call by
+// name waits, if that is shorter. The jitter is derived from the conversation and the ts, so that a
+// replay gets the same.
 func (s *State) quietTime(it Item) time.Duration {
 	wait := seconds(s.Policy.MinWait)
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(s.Conversation.ID() + "/" + it.TS))
 	draw := float64(mix(h.Sum64())>>11)/(1<<53)*2 - 1 // -1 to 1
 	wait += time.Duration(draw * s.Policy.Jitter * float64(wait))
-	if follow := seconds(s.Policy.FollowUpWait); it.FollowUp && follow < wait {
-		return follow
+	if it.FollowUp {
+		wait = min(wait, seconds(s.Policy.FollowUpWait))
+	}
+	if it.Named {
+		wait = min(wait, seconds(s.Policy.NamedWait))
 	}
 	return wait
 }

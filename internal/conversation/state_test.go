@@ -128,7 +128,7 @@ func TestStateThroughJSON(t *testing.T) {
 	delay := 30
 	full := State{
 		Conversation: inThread, Policy: steady, Phase: Replying,
-		Pending: []Item{{TS: ts(1), Revision: "a", FollowUp: true, At: second(1)}}, FirstAt: second(1),
+		Pending: []Item{{TS: ts(1), Revision: "a", FollowUp: true, Named: true, At: second(1)}}, FirstAt: second(1),
 		Work: Work{
 			Capped: true, Ordered: true, Answering: []Item{{TS: ts(2), Addressed: true}}, Served: []Item{{TS: ts(1)}}, Posting: true, Notice: true,
 			Steps: []Step{{ID: "s", Tool: "t", Done: true}}, Round: 2, Occasion: Occasion{Step: "s"},

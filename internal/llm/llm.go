@@ -28,6 +28,14 @@ type Request struct {
 	Model string
 	// System is the system prompt with the entire context. It may be empty.
 	System string
+	// Stable are places in System, in bytes, up to which the next questions of its kind are likely to begin alike. An
+	// adapter marks them where its provider keeps what it has read only so far as it is told.
+	Stable []int `json:"-"`
+	// CacheKey is the same for questions that begin alike, and names nobody. It helps a provider to bring them where it
+	// keeps what it has read.
+	CacheKey string `json:"-"`
+	// Said is what was said in the conversation, as chat turns before Prompt; empty where System has all of it.
+	Said []Speech
 	// Prompt is the short instruction at the end. It is never empty, since some
 	// providers refuse a request without a user turn.
 	Prompt string
@@ -51,10 +59,53 @@ type Request struct {
 	ClientRequestID string
 }
 
+// Speech is what the bot, or others, have said one after the other.
+type Speech struct {
+	Own  bool // said by the bot: providers send it as the assistant's
+	Text string
+}
+
+const (
+	speechBreak = "\n\n"
+	// promptBreak parts Prompt from what others have said: a rule, which no line that people wrote can be.
+	promptBreak = "\n\n---\n\n"
+	// beforeOwn stands before what the bot has said first, since providers want a user's turn there.
+	beforeOwn = "…"
+)
+
+// Chat returns Said and Prompt as providers want chat turns: others and the bot by turns, others first and last. The
+// last has Prompt at its end.
+func (r Request) Chat() (before []Speech, last string) {
+	var turns []Speech
+	add := func(s Speech, between string) {
+		last := len(turns) - 1
+		switch {
+		case strings.TrimSpace(s.Text) == "":
+			return
+		case last >= 0 && turns[last].Own == s.Own:
+			turns[last].Text += between + s.Text
+			return
+		case last < 0 && s.Own:
+			turns = append(turns, Speech{Text: beforeOwn})
+		}
+		turns = append(turns, s)
+	}
+	for _, s := range r.Said {
+		add(s, speechBreak)
+	}
+	add(Speech{Text: r.Prompt}, promptBreak)
+	if len(turns) == 0 {
+		return nil, r.Prompt
+	}
+	return turns[:len(turns)-1], turns[len(turns)-1].Text
+}
+
 // Usage counts tokens. What a model thinks before it answers counts as output.
 // Adapters of providers make it with NewUsage.
 type Usage struct {
 	Input, Output int
+	// Cached is the part of Input that the provider had read before; 0 where it does not say.
+	Cached int
 	// Thoughts is the part of Output that was thoughts; 0 where the provider does not say.
 	Thoughts int
 }
@@ -70,9 +121,16 @@ func NewUsage(input, output, thoughts float64) Usage {
 	return Usage{Input: tokens(input), Output: tokens(output), Thoughts: tokens(thoughts)}
 }
 
+// WithCached returns the usage with a part of its input that the provider had read before.
+func (u Usage) WithCached(n float64) Usage {
+	u.Cached = min(tokens(n), u.Input)
+	return u
+}
+
 // Add returns the usage of two calls.
 func (u Usage) Add(v Usage) Usage {
-	return Usage{Input: u.Input + v.Input, Output: u.Output + v.Output, Thoughts: u.Thoughts + v.Thoughts}
+	return Usage{Input: u.Input + v.Input, Output: u.Output + v.Output, Cached: u.Cached + v.Cached,
+		Thoughts: u.Thoughts + v.Thoughts}
 }
 
 func tokens(n float64) int {

@@ -39,6 +39,9 @@ func (l *logged) Generate(ctx context.Context, r Request) (Response, error) {
 		slog.Int("output_tokens", res.Usage.Output),
 		slog.String("duration", l.clock().Sub(began).String()),
 	}
+	if res.Usage.Cached > 0 {
+		attrs = append(attrs, slog.Int("cached_tokens", res.Usage.Cached))
+	}
 	if len(r.Tools) > 0 {
 		calls := 0
 		if res.Turn != nil {

@@ -102,23 +102,24 @@ func VerdictSchema(maxDelay int, reactions ...string) *Schema {
 		Name: "verdict",
 		Properties: []Property{
 			{Name: "addressee", Type: String,
-				Description: "whom the new messages are meant for: me, someone else, everyone, or nobody",
+				Description: "whom the new messages are meant for: me, someone else, everyone, or nobody; if they " +
+					"differ, that of the one you would answer, or else of the newest",
 				Enum: []string{chat.AddresseeMe, chat.AddresseeSomeone, chat.AddresseeEveryone,
 					chat.AddresseeNobody}},
 			{Name: "gist", Type: String, Description: "what you would add, in at most 15 words; empty if there is " +
 				"nothing"},
 			{Name: "reason", Type: String, Description: "one short line: what decided it"},
 			{Name: "should_respond", Type: Boolean, Description: "true to speak, false to stay silent"},
-			{Name: "confidence", Type: Number, Description: "how sure, from 0 to 1"},
+			{Name: "confidence", Type: Number, Description: "how certain the decision is, from 0 to 1"},
 			{Name: "delay_seconds", Type: Integer, Nullable: true, Maximum: &maxDelay,
-				Description: fmt.Sprintf("whole seconds to hold back before speaking, from 0 to %d; null when silent",
-					maxDelay)},
+				Description: fmt.Sprintf("whole seconds to hold back before speaking, from 0 to %d; null only when "+
+					"silent", maxDelay)},
 		},
 	}
 	if len(reactions) > 0 {
 		s.Properties = append(s.Properties, Property{
 			Name: "react", Type: String, Nullable: true, Enum: reactions,
-			Description: "the emoji that says all that you would say; null to write instead, and when silent",
+			Description: "the emoji that says all of gist; null to write instead, and when silent",
 		})
 	}
 	return s

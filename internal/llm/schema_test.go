@@ -20,12 +20,12 @@ func TestJSONSchemaKeepsOrder(t *testing.T) {
 
 func TestVerdictSchema(t *testing.T) {
 	want := `{"type":"object","properties":{` +
-		`"addressee":{"type":"string","description":"whom the new messages are meant for: me, someone else, everyone, or nobody","enum":["me","someone","everyone","nobody"]},` +
+		`"addressee":{"type":"string","description":"whom the new messages are meant for: me, someone else, everyone, or nobody; if they differ, that of the one you would answer, or else of the newest","enum":["me","someone","everyone","nobody"]},` +
 		`"gist":{"type":"string","description":"what you would add, in at most 15 words; empty if there is nothing"},` +
 		`"reason":{"type":"string","description":"one short line: what decided it"},` +
 		`"should_respond":{"type":"boolean","description":"true to speak, false to stay silent"},` +
-		`"confidence":{"type":"number","description":"how sure, from 0 to 1"},` +
-		`"delay_seconds":{"type":["integer","null"],"description":"whole seconds to hold back before speaking, from 0 to 600; null when silent"}},` +
+		`"confidence":{"type":"number","description":"how certain the decision is, from 0 to 1"},` +
+		`"delay_seconds":{"type":["integer","null"],"description":"whole seconds to hold back before speaking, from 0 to 600; null only when silent"}},` +
 		`"required":["addressee","gist","reason","should_respond","confidence","delay_seconds"],"additionalProperties":false}`
 	if got := string(VerdictSchema(600).JSONSchema()); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)

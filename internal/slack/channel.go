@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	slackapi "github.com/slack-go/slack"
@@ -109,6 +110,22 @@ func (c *Client) ConversationsOf(ctx context.Context, user, cursor string) (Chan
 		return c.listWithoutGroups(ctx, user, "", types)
 	}
 	return page, err
+}
+
+// IsIn reports whether a user is in a channel. Slack does not say so of a private one that the bot is not in.
+func (c *Client) IsIn(ctx context.Context, channel, user string) (bool, error) {
+	for cursor := ""; ; {
+		page, err := c.ConversationsOf(ctx, user, cursor)
+		if err != nil {
+			return false, err
+		}
+		if slices.ContainsFunc(page.Channels, func(in Channel) bool { return in.ID == channel }) {
+			return true, nil
+		}
+		if cursor = page.Next; cursor == "" {
+			return false, nil
+		}
+	}
 }
 
 func (c *Client) listWithoutGroups(ctx context.Context, user, cursor string, types []string) (ChannelPage, error) {

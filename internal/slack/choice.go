@@ -148,7 +148,7 @@ func forms(text, key string, choices []Choice, feedback Feedback, most int) [][]
 		// whom the message is for learns of it from notifications, too
 		plain = named + strings.TrimPrefix(plain, Escape(named))
 	}
-	beside := clip(withChoices(plain, choices, most, false), most)
+	beside := Clip(withChoices(plain, choices, most, false), most)
 	var all [][]slackapi.MsgOption
 	if block := markdown(text); utf8.RuneCountInString(block) <= maxMarkdown {
 		if rated := feedback.blocks(key); len(rated) > 0 {
@@ -191,8 +191,8 @@ func withChoices(plain string, choices []Choice, most int, alone bool) string {
 	return short
 }
 
-// clip cuts a text to most characters.
-func clip(text string, most int) string {
+// Clip cuts a text to most characters, with a mark where it ends early.
+func Clip(text string, most int) string {
 	if r := []rune(text); len(r) > most {
 		return string(r[:most-1]) + "…"
 	}

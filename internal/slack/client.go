@@ -1,3 +1,10 @@
+// Package slack is the only package that knows Slack's wire format. What Slack delivers, over
+// HTTP or Socket Mode, passes Verify and one of ParseEnvelope, ParseInteraction and ParseCommand,
+// and leaves as a typed value: an Event, an Action or a Command. What goes to Slack passes Client,
+// whose errors say whether a failed call may still have had its effect.
+//
+// Reading is tolerant: an unknown block, a field of another type or a new kind of event never
+// costs a message. Tokens and secrets appear in no error of this package.
 package slack
 
 import (
@@ -209,5 +216,6 @@ func (c *Client) bot(ctx context.Context, id string) (User, object, error) {
 		return User{}, nil, c.fail(method, err)
 	}
 	b, _ := answer.object("bot")
-	return User{ID: id, Name: cmp.Or(singleLine(b.text("name")), id), IsBot: true}, b, nil
+	return User{ID: id, Name: cmp.Or(singleLine(b.text("name")), id), IsBot: true,
+		App: validOrEmpty(b.text("app_id"))}, b, nil
 }

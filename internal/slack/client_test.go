@@ -20,6 +20,8 @@ import (
 	"unicode/utf8"
 
 	slackapi "github.com/slack-go/slack"
+
+	_ "myao/test/keepalive"
 )
 
 const token = "xoxb-1-secret"
@@ -154,7 +156,7 @@ func TestUser(t *testing.T) {
 		{"USLACKBOT", `{"ok":true,"user":{"id":"USLACKBOT","name":"slackbot","is_bot":false}}`, "users.info", User{ID: "USLACKBOT", Name: "slackbot", IsBot: true}},
 		{"USLACK", `{"ok":true,"user":{"id":"USLACK","name":"slack","real_name":"Slack","profile":{"display_name":"Slack"}}}`, "users.info", User{ID: "USLACK", Name: "Slack", IsBot: true}},
 		{"U3", `{"ok":true,"user":{"name":"odd","updated":"x","tz_offset":"y","profile":{"display_name":"o\u0000\ndd","status_expiration":"z"}}}`, "users.info", User{ID: "U3", Name: "o dd"}},
-		{"B1", `{"ok":true,"bot":{"id":"B1","name":"Deploys"}}`, "bots.info", User{ID: "B1", Name: "Deploys", IsBot: true}},
+		{"B1", `{"ok":true,"bot":{"id":"B1","name":"Deploys","app_id":"A1"}}`, "bots.info", User{ID: "B1", Name: "Deploys", IsBot: true, App: "A1"}},
 	} {
 		f, c := newFake(t, says(tc.body))
 		got, err := c.User(t.Context(), tc.id)
@@ -603,11 +605,11 @@ func TestFeedbackButtons(t *testing.T) {
 	}
 
 	_, c = newFake(t, says(`{"ok":true,"view":{}}`), says(`{"ok":false,"error":"expired_trigger_id"}`))
-	form := ReasonForm{Title: "Bad", Label: "Why?", Submit: "Send", Close: "Skip", Part: "k1"}
-	if err := c.AskReason(t.Context(), "t.1", form); err != nil {
+	form := ReasonForm(Form{Title: "Bad", Submit: "Send", Close: "Skip"}, "Why?", "k1")
+	if err := c.OpenForm(t.Context(), "t.1", form); err != nil {
 		t.Error(err)
 	}
-	if e, ok := errors.AsType[*Error](c.AskReason(t.Context(), "t.1", form)); !ok || e.Code != "expired_trigger_id" || e.Kind != Final {
+	if e, ok := errors.AsType[*Error](c.OpenForm(t.Context(), "t.1", form)); !ok || e.Code != "expired_trigger_id" || e.Kind != Final {
 		t.Errorf("late: %v", e)
 	}
 }

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"time"
@@ -26,6 +27,8 @@ type Envelope struct {
 	at          time.Time // event_time, to the second, UTC
 	rateLimited time.Time // minute_rate_limited, UTC
 	external    bool      // people of other companies read the channel of the event, too
+	enterprise  string    // the organisation of the first authorization, or of the event
+	context     string    // event_context
 	origin      origin
 	raw         json.RawMessage // the event
 	event       object          // the same; nil if it is no object
@@ -48,6 +51,7 @@ func ParseEnvelope(body []byte) (Envelope, error) {
 		at:          o.unix("event_time"),
 		rateLimited: o.unix("minute_rate_limited"),
 		external:    o.flag("is_ext_shared_channel"),
+		context:     o.text("event_context"),
 		// team_id is the workspace in which the event happened; in a shared channel that can be
 		// another one than the app is installed in.
 		origin: origin{app: o.text("api_app_id"), teams: []string{o.text("team_id"), o.text("context_team_id")}},
@@ -57,7 +61,10 @@ func ParseEnvelope(body []byte) (Envelope, error) {
 		// Installations that may see the event (docs.slack.dev/apis/events-api/#authorizations).
 		authorization, _ := parseObject(raw)
 		env.origin.add(authorization)
+		env.enterprise = cmp.Or(env.enterprise, validOrEmpty(authorization.text("enterprise_id")))
 	}
+	env.enterprise = cmp.Or(env.enterprise, validOrEmpty(o.text("enterprise_id")),
+		validOrEmpty(o.text("context_enterprise_id")))
 	if env.origin.addressee = addresseeOf(o); env.origin.team == "" {
 		env.origin.orgs = append(env.origin.orgs, env.origin.org)
 	}

@@ -199,7 +199,7 @@ func answerError(method, code string, retryAfter time.Duration) *Error {
 	case "internal_error", "fatal_error", "service_unavailable", "request_timeout":
 		// "It's possible some aspect of the operation succeeded before the error was raised."
 		e.Kind = Ambiguous
-	case "token_revoked", "account_inactive":
+	case "token_revoked", "account_inactive", CodeNotGranted:
 		e.Kind, e.RetryAfter = Transient, revokedRetry
 	case CodeExpired:
 		e.Kind, e.RetryAfter = Transient, expiredRetry

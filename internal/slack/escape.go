@@ -60,3 +60,8 @@ func bold(s string) string {
 	b.WriteString(s[last:])
 	return b.String()
 }
+
+// Unescape is the inverse of Escape, for what people type.
+func Unescape(text string) string {
+	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(text)
+}

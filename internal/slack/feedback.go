@@ -1,8 +1,6 @@
 package slack
 
 import (
-	"context"
-
 	slackapi "github.com/slack-go/slack"
 )
 
@@ -35,37 +33,15 @@ func (f Feedback) blocks(key string) []slackapi.Block {
 			button(f.Down, FeedbackDown)))}
 }
 
-// ReasonForm is a modal that asks for the reason of a vote.
-type ReasonForm struct {
-	// Title has at most 24 characters.
-	Title, Label, Submit, Close string
-	// Part comes back with what is entered, as ViewSubmission.Metadata.
-	Part string
-}
-
-// reasonInput is the block id and the action id of the only field of the form.
+// reasonInput is the only field of the form that asks for the reason of a vote.
 const reasonInput = "reason"
 
-// AskReason opens the form for whoever pressed a button. Slack refuses it three seconds after that
-// (docs.slack.dev/reference/methods/views.open).
-func (c *Client) AskReason(ctx context.Context, trigger string, f ReasonForm) error {
-	const method = "views.open"
-	if trigger == "" {
-		return argument(method, "no trigger_id")
-	}
-	field := slackapi.NewPlainTextInputBlockElement(nil, reasonInput).WithMultiline(true).WithMaxLength(MaxReason)
-	_, err := c.api().OpenViewContext(ctx, trigger, slackapi.ModalViewRequest{
-		Type: slackapi.VTModal, CallbackID: ActionFeedback, PrivateMetadata: f.Part,
-		Title: plainText(f.Title), Submit: plainText(f.Submit), Close: plainText(f.Close),
-		Blocks: slackapi.Blocks{BlockSet: []slackapi.Block{slackapi.NewInputBlock(reasonInput, plainText(f.Label), nil,
-			field).WithOptional(true)}},
-	})
-	return c.fail(method, err)
+// ReasonForm is the form that asks for the reason of a vote about a part of a reply.
+func ReasonForm(f Form, label, part string) Form {
+	f.Callback, f.Metadata = ActionFeedback, part
+	f.Fields = []FormField{{ID: reasonInput, Label: label, Multiline: true, MaxLength: MaxReason}}
+	return f
 }
 
 // Reason is what was entered in the form.
-func (s ViewSubmission) Reason() string { return s.Values[reasonInput][reasonInput] }
-
-func plainText(text string) *slackapi.TextBlockObject {
-	return slackapi.NewTextBlockObject(slackapi.PlainTextType, text, false, false)
-}
+func (s ViewSubmission) Reason() string { return s.Value(reasonInput) }

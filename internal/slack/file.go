@@ -48,6 +48,8 @@ type File struct {
 	Deleted bool
 	// URL is where Download finds it; empty if Slack serves no content.
 	URL string
+	// VTT is where Download finds the whole transcript of a recording, in WebVTT; empty if there is none.
+	VTT string
 	// Text is its text as far as the record has it, and Cut is set if that is only the beginning.
 	Text string
 	Cut  bool
@@ -75,12 +77,13 @@ func (c *Client) FileInfo(ctx context.Context, id string) (File, error) {
 		return File{}, unreadable(infoMethod, errors.New("the record of another file"))
 	}
 	f := File{
-		File: chat.File{ID: id, MIME: o.text("mimetype"),
+		File: chat.File{ID: id, MIME: fileType(o), Transcript: transcriptIn(o),
 			Name: singleLine(cmp.Or(o.text("name"), o.text("title"), id))},
 		Type: o.text("filetype"), Mode: o.text("mode"),
 		External: o.flag("is_external") || o.text("mode") == "external",
 		Denied:   !visibleFile(o.text("file_access")),
 		URL:      cmp.Or(o.text("url_private_download"), o.text("url_private")),
+		VTT:      o.text("vtt"),
 	}
 	if size, known := o.count("size"); known {
 		f.Size = int64(size)

@@ -39,7 +39,15 @@ func TestFileInfo(t *testing.T) {
 		"canvas":            {`{"id":"F1","filetype":"quip","mode":"quip"}`, func(f File) bool { return f.Canvas() }},
 		"post":              {`{"id":"F1","filetype":"space","mode":"post","preview":"Plan","preview_is_truncated":true}`, func(f File) bool { return f.Text == "Plan" && f.Cut }},
 		"e-mail":            {`{"id":"F1","filetype":"email","mode":"email","plain_text":"Hello"}`, func(f File) bool { return f.Text == "Hello" && !f.Cut }},
-		"odd fields":        {`{"id":"F1","name":[1],"size":-5,"mode":{},"title":"a title"}`, func(f File) bool { return f.Name == "a title" && f.Size == 0 }},
+		"a voice clip": {`{"id":"F1","mimetype":"video/mp4","subtype":"slack_audio","vtt":"https://files.slack.com/v","transcription":{"status":"complete","locale":"en-US","preview":{"content":" shall we ship? ","has_more":true}}}`,
+			func(f File) bool {
+				return f.MIME == "audio/mp4" && f.VTT == "https://files.slack.com/v" && f.Transcript == chat.Transcript{Text: "shall we ship?", Cut: true}
+			}},
+		"a clip without a preview":   {`{"id":"F1","mimetype":"video/webm","subtype":"slack_video","vtt":"x","transcription":{"status":"complete"}}`, func(f File) bool { return f.MIME == "video/webm" && f.Transcript == chat.Transcript{Cut: true} }},
+		"a clip of a moment ago":     {`{"id":"F1","mimetype":"audio/webm","transcription":{"status":"processing"}}`, func(f File) bool { return f.Transcript == chat.Transcript{Pending: true} }},
+		"a clip in another language": {`{"id":"F1","mimetype":"audio/webm","transcription":{"status":"none"}}`, func(f File) bool { return f.Transcript == chat.Transcript{} }},
+		"sound of a video's type":    {`{"id":"F1","mimetype":"video/quicktime","media_display_type":"audio","transcription":7}`, func(f File) bool { return f.MIME == "audio/quicktime" && f.Transcript == chat.Transcript{} }},
+		"odd fields":                 {`{"id":"F1","name":[1],"size":-5,"mode":{},"title":"a title"}`, func(f File) bool { return f.Name == "a title" && f.Size == 0 }},
 	} {
 		_, c := newFake(t, says(`{"ok":true,"file":`+tc.answer+`}`))
 		if got, err := c.FileInfo(t.Context(), "F1"); err != nil || !tc.check(got) {

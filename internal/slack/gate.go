@@ -11,6 +11,10 @@ const codeNotInstalled = "not_installed"
 // CodeExpired is the code of a call whose token has ended, and is to be refreshed.
 const CodeExpired = "token_expired"
 
+// CodeNotGranted is the code of a call for a workspace that an organisation does not grant its installation to, or no
+// longer does. It may do so again.
+const CodeNotGranted = "team_access_not_granted"
+
 // expiredRetry is how long a call waits meanwhile.
 const expiredRetry = 3 * time.Second
 
@@ -21,14 +25,17 @@ const revokedRetry = 30 * time.Second
 type Gate interface {
 	// Closed reports whether Slack no longer takes the token: no call is made then but auth.test.
 	Closed() bool
-	// Refused says that Slack has just refused the token, and by which code: one that Error.Revoked reports, or
-	// CodeExpired. It must not block.
+	// Refused says that Slack has just refused the token, and by which code: one that Error.Revoked reports,
+	// CodeExpired or CodeNotGranted. It must not block.
 	Refused(code string)
 }
 
 // Revoked reports whether Slack refused the call, or it was not made, because the app is no longer
 // installed or its token was revoked. Such an error is Transient: somebody may install the app again.
 func (e *Error) Revoked() bool { return revoked(e.Code) }
+
+// Ended reports whether the token has ended, or was revoked.
+func (e *Error) Ended() bool { return e.Revoked() || e.Code == CodeExpired }
 
 func revoked(code string) bool {
 	return code == "token_revoked" || code == "account_inactive" || code == codeNotInstalled
@@ -58,7 +65,7 @@ func (t gatedTransport) Do(req *http.Request) (*http.Response, error) {
 	}
 	resp, err := t.measuredTransport.Do(req)
 	if err != nil {
-		if e := classify(method, err); e.Revoked() || e.Code == CodeExpired {
+		if e := classify(method, err); e.Ended() || e.Code == CodeNotGranted {
 			t.gate.Refused(e.Code)
 		}
 	}

@@ -40,7 +40,13 @@ const (
 	ActionHomeMute   = "myao_home_mute"
 	ActionHomeSnooze = "myao_home_snooze"
 	ActionHomeUnmute = "myao_home_unmute"
+	// ActionHomeSettings opens a form, whose callback id it is, too.
+	ActionHomeSettings = "myao_home_settings"
 )
+
+// ActionUndoSettings is the action id of the button that undoes what somebody has just set of a channel. Its value is
+// the id of the order.
+const ActionUndoSettings = "myao_undo_settings"
 
 // HomeSection is a part of the Home tab. Each field may be empty.
 type HomeSection struct {
@@ -77,7 +83,7 @@ func homeBlocks(sections []HomeSection) (blocks []slackapi.Block) {
 	for _, s := range sections {
 		if s.Title != "" {
 			blocks = append(blocks, slackapi.NewHeaderBlock(slackapi.NewTextBlockObject(slackapi.PlainTextType,
-				clip(s.Title, maxHeader), false, false)))
+				Clip(s.Title, maxHeader), false, false)))
 		}
 		for _, part := range wholeLinesOf(s.Text, maxSection) {
 			blocks = append(blocks, slackapi.NewSectionBlock(slackapi.NewTextBlockObject(slackapi.MarkdownType, part,

@@ -131,7 +131,7 @@ func files(o object) []chat.File {
 		if !ok || f.text("mode") == subtypeTombstone {
 			continue
 		}
-		file := chat.File{MIME: f.text("mimetype")}
+		file := chat.File{MIME: fileType(f), Transcript: transcriptIn(f)}
 		if id, err := f.id("id"); err == nil {
 			file.ID = id
 		}

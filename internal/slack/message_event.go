@@ -36,7 +36,8 @@ type MessageEvent struct {
 	// Previous is the text before an edit or deletion, if HasPrevious.
 	Previous    string
 	HasPrevious bool
-	// Previewed is set if nobody edited the message: Slack has added the preview of a linked message, or taken it away.
+	// Previewed is set if nobody edited the message: Slack has added the preview of a linked message, or taken it away,
+	// or it has made a transcript.
 	Previewed bool
 	// ChannelType is channel, group, im, mpim or "".
 	ChannelType string
@@ -173,7 +174,7 @@ func (r reader) changed(o object) (MessageEvent, error) {
 			m.Revision = "" // of an earlier edit
 			own, _ := r.words(inner, m)
 			said, _ := r.words(before, m)
-			event.Previewed = own == said && slices.Equal(content.Files, m.Files)
+			event.Previewed = own == said && chat.SameFiles(content.Files, m.Files)
 		}
 		event.Previous, event.HasPrevious = content.Text, true
 	}

@@ -320,6 +320,16 @@ func TestDecodeMessage(t *testing.T) {
 				return e
 			}()},
 
+		{"transcript that Slack adds", `{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200",
+			"message":{"subtype":"file_share","user":"U1","text":"","ts":"1700000000.000100","files":[{"id":"F1","name":"a.m4a","mimetype":"audio/mp4","transcription":{"status":"complete","preview":{"content":"hello","has_more":false}}}]},
+			"previous_message":{"subtype":"file_share","user":"U1","text":"","ts":"1700000000.000100","files":[{"id":"F1","name":"a.m4a","mimetype":"audio/mp4","transcription":{"status":"processing"}}]}}`,
+			func() MessageEvent {
+				e := edited("1700000009.000200", "", person(""))
+				e.Message.Files = []chat.File{{ID: "F1", Name: "a.m4a", MIME: "audio/mp4", Transcript: chat.Transcript{Text: "hello"}}}
+				e.Previewed = true
+				return e
+			}()},
+
 		{"deletion", `{"type":"message","subtype":"message_deleted","hidden":true,"channel":"C1","ts":"1700000009.000200","deleted_ts":"1700000000.000100","channel_type":"channel",
 			"previous_message":{"user":"U1","text":"<@UBOT> x","ts":"1700000000.000100","thread_ts":"1699999999.000100","edited":{"ts":"1700000005.000000"}}}`,
 			MessageEvent{Kind: Deleted, ChannelType: "channel", HasPrevious: true, Previous: "<@UBOT> x", PreviousMention: true,

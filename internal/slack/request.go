@@ -130,10 +130,21 @@ func validOrEmpty(id string) string {
 	return id
 }
 
-// Ephemeral returns an answer in mrkdwn that only the user of the request sees
+// Answer is what the user of a request is told, alone.
+type Answer struct {
+	// Text is in mrkdwn.
+	Text string
+	// Button stands under it, unless it is the zero HomeButton.
+	Button HomeButton
+}
+
+// Ephemeral returns an answer that only the user of the request sees
 // (docs.slack.dev/interactivity/handling-user-interaction#message_responses).
-func Ephemeral(text string) json.RawMessage {
-	// Encoding strings cannot fail.
-	body, _ := json.Marshal(map[string]any{"response_type": "ephemeral", "replace_original": false, "text": text})
+func Ephemeral(a Answer) json.RawMessage {
+	message := map[string]any{"response_type": "ephemeral", "replace_original": false, "text": a.Text}
+	if a.Button != (HomeButton{}) {
+		message["blocks"] = homeBlocks([]HomeSection{{Text: a.Text, Buttons: []HomeButton{a.Button}}})
+	}
+	body, _ := json.Marshal(message) // which cannot fail for strings and our own blocks
 	return body
 }

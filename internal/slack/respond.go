@@ -43,15 +43,15 @@ func NewResponder(apiURL string, client *http.Client) (*Responder, error) {
 	return &Responder{api: api, http: newTransport(client).client}, nil
 }
 
-// Respond sends an answer in mrkdwn that only the user of the request sees. Its errors do not contain
+// Respond sends an answer that only the user of the request sees. Its errors do not contain
 // the address, which is a secret.
-func (r *Responder) Respond(ctx context.Context, address, text string) error {
+func (r *Responder) Respond(ctx context.Context, address string, a Answer) error {
 	to, err := url.Parse(address)
 	if err != nil || !r.isSlacks(to) {
 		return ErrNotSlackURL
 	}
 	for try := 1; ; try++ {
-		again, err := r.send(ctx, address, Ephemeral(text))
+		again, err := r.send(ctx, address, Ephemeral(a))
 		if err == nil {
 			return nil
 		}

@@ -41,7 +41,7 @@ func TestResponderAcceptsOnlySlack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = r.Respond(t.Context(), tc.address, "hello")
+		err = r.Respond(t.Context(), tc.address, Answer{Text: "hello"})
 		if tc.ok && err != nil || !tc.ok && !errors.Is(err, ErrNotSlackURL) {
 			t.Errorf("%s of %s: %v, want it answered: %v", tc.address, tc.api, err, tc.ok)
 		}
@@ -86,7 +86,7 @@ func TestRespond(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = r.Respond(t.Context(), server.URL+"/commands/secret", `a "quote"`)
+			err = r.Respond(t.Context(), server.URL+"/commands/secret", Answer{Text: `a "quote"`})
 			if (tc.err == "") != (err == nil) || err != nil && (!strings.Contains(err.Error(), tc.err) || strings.Contains(err.Error(), "secret")) {
 				t.Errorf("%v, want %q", err, tc.err)
 			}
@@ -112,7 +112,7 @@ func TestRespondHidesTheAddress(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err = r.Respond(t.Context(), "https://hooks.slack.com/commands/secret", "x"); !errors.Is(err, errNowhere) || strings.Contains(err.Error(), "secret") {
+		if err = r.Respond(t.Context(), "https://hooks.slack.com/commands/secret", Answer{Text: "x"}); !errors.Is(err, errNowhere) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%v", err)
 		}
 	})

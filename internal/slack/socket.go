@@ -3,6 +3,7 @@ package slack
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -56,6 +57,7 @@ type Socket struct {
 	log       *slog.Logger
 	reopening *reopening
 	connected atomic.Bool
+	ended     atomic.Pointer[Error] // set while Slack no longer takes the token
 
 	mu sync.Mutex
 	// session counts the times without missed deliveries; 0 before the first.
@@ -78,6 +80,22 @@ func NewSocket(c SocketConfig) *Socket {
 
 // Connected reports whether a connection is open.
 func (s *Socket) Connected() bool { return s.connected.Load() }
+
+// NewAppToken says what to do about an app-level token that has ended. Slack renews those that rotate, and says to
+// nobody how a program asks for it.
+const NewAppToken = "set slack.app_token to a new app-level token that does not rotate (xapp-…), and restart the starters"
+
+// Ready returns an error while no connection is open. It is a check of /readyz.
+func (s *Socket) Ready(context.Context) error {
+	ended := s.ended.Load()
+	switch {
+	case s.Connected():
+		return nil
+	case ended != nil:
+		return fmt.Errorf("slack: the app-level token is not taken any more (%s): %s", ended.Code, NewAppToken)
+	}
+	return errors.New("slack: Socket Mode is not connected")
+}
 
 // Session returns 0 while deliveries may be missed: before the first connection, and when there has been none for
 // more than five seconds. Otherwise it returns a number that is another one after each such time.
@@ -210,12 +228,16 @@ func (s *Socket) Listen(ctx context.Context, handle Handle) error {
 		case e != nil:
 			failed++
 			d := max(e.RetryAfter, pauseAfter(failed, "", s.reopening.jitter()))
+			if e.Ended() && s.ended.Swap(e) == nil {
+				s.log.Error("no events arrive: Slack no longer takes the app-level token; " + NewAppToken)
+			}
 			s.log.Warn("socket mode connection failed", "error", e, "next_try_in", d)
 			s.reopening.opened = time.Time{}
 			s.reopening.wait(ctx, d)
 			continue
 		}
 		if conn != nil {
+			s.ended.Store(nil)
 			failed, s.reopening.opened = 0, s.reopening.now()
 			s.serve(ctx, l, conn)
 			s.open(false)

@@ -447,6 +447,50 @@ func TestSocketStopsWhenRefused(t *testing.T) {
 	}
 }
 
+// An app-level token that has ended is told apart from a connection that fails.
+func TestAppTokenEnded(t *testing.T) {
+	t.Parallel()
+	server := newSocketServer(t)
+	server.answers(says(`{"ok":false,"error":"token_expired"}`))
+	socket, waits := server.socket(), make(chan struct{})
+	var log bytes.Buffer
+	socket.log = slog.New(slog.NewTextHandler(&log, nil))
+	socket.reopening.wait = func(ctx context.Context, _ time.Duration) bool {
+		select {
+		case waits <- struct{}{}:
+		case <-ctx.Done():
+		}
+		return ctx.Err() == nil
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- socket.Listen(ctx, bodies(func(context.Context, []byte) error { return nil })) }()
+	next(t, waits, "pause")
+	err := socket.Ready(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "token_expired") || !strings.Contains(err.Error(), NewAppToken) {
+		t.Errorf("%v", err)
+	}
+	next(t, waits, "second pause")
+	server.answers(nil)
+	go func() {
+		for {
+			select {
+			case <-waits:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	next(t, server.conns, "connection")
+	cancel()
+	if err := next(t, ended, "end of Listen"); err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(log.String(), "no events arrive"); n != 1 {
+		t.Errorf("told %d times:\n%s", n, log.String())
+	}
+}
+
 func TestSocketFinishesHandling(t *testing.T) {
 	t.Parallel()
 	server := newSocketServer(t)
@@ -482,9 +526,9 @@ func TestSocketAnswersRequests(t *testing.T) {
 		switch d.Kind {
 		case DeliveredCommand:
 			<-release
-			return Ephemeral("for " + string(d.Body)), nil
+			return Ephemeral(Answer{Text: "for " + string(d.Body)}), nil
 		case DeliveredInteraction:
-			return Ephemeral("is not taken"), nil
+			return Ephemeral(Answer{Text: "is not taken"}), nil
 		}
 		return nil, nil
 	})

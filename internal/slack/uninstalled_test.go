@@ -43,7 +43,16 @@ func TestUninstalled(t *testing.T) {
 
 func TestTeamAccess(t *testing.T) {
 	t.Parallel()
-	access := TeamAccess{Teams: []string{"T5", "T6"}, At: time.Unix(1700000000, 0).UTC()}
+	access := TeamAccess{Organisation: "E1", Teams: []string{"T5", "T6"}, At: time.Unix(1700000000, 0).UTC()}
+	env, err := ParseEnvelope([]byte(`{"type":"event_callback","team_id":"T5","event_time":1700000000,"authorizations":` +
+		`[{"enterprise_id":"E1","team_id":"T5","is_bot":false,"is_enterprise_install":false}],` +
+		`"event":{"type":"team_access_granted","team_ids":["T5","T6"]}}`)) // as in Slack's reference
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Decode(env, Identity{}); err != nil || !reflect.DeepEqual(got, TeamAccessGranted{access}) {
+		t.Errorf("with the authorization of a workspace: %+v, %v", got, err)
+	}
 	for event, want := range map[string]Event{
 		`{"type":"team_access_granted","team_ids":["T5","T6"]}`:          TeamAccessGranted{access},
 		`{"type":"team_access_revoked","team_ids":["T5","E1","","T6"]}`:  TeamAccessRevoked{access},

@@ -19,6 +19,8 @@ type User struct {
 	// Name is the display name, else the real name, else the handle, else the id.
 	Name  string
 	IsBot bool
+	// App is the id of the app that a bot id belongs to; empty for a user id, and where there is none.
+	App string
 	// Guest is set for a guest of a workspace, who sees only the channels that they are in.
 	Guest bool
 	// Stranger is set for a person of another company, or of another workspace of the same

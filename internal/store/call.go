@@ -21,9 +21,11 @@ type Call struct {
 	Provider string     `json:"provider,omitempty"`
 	Model    string     `json:"model"`
 	// TokensIn and TokensOut are what the provider counted, also for a failed call.
-	TokensIn  int           `json:"tokens_in"`
-	TokensOut int           `json:"tokens_out"`
-	Latency   time.Duration `json:"latency_ns"`
+	TokensIn int `json:"tokens_in"`
+	// TokensCached is the part of TokensIn that the provider had read before.
+	TokensCached int           `json:"tokens_cached"`
+	TokensOut    int           `json:"tokens_out"`
+	Latency      time.Duration `json:"latency_ns"`
 	// Error is the kind of failure; empty if the model answered.
 	Error string `json:"error,omitempty"`
 	// Decision is the key of the decision that the call was made for; empty for memory.
@@ -33,19 +35,20 @@ type Call struct {
 }
 
 type callRow struct {
-	ID        int64 `gorm:"primaryKey;autoIncrement"`
-	TeamID    string
-	ChannelID string
-	ThreadTS  string
-	Purpose   string
-	Provider  string
-	Model     string
-	TokensIn  int
-	TokensOut int
-	LatencyUS int64
-	Error     string
-	Decision  string
-	CalledUS  int64
+	ID           int64 `gorm:"primaryKey;autoIncrement"`
+	TeamID       string
+	ChannelID    string
+	ThreadTS     string
+	Purpose      string
+	Provider     string
+	Model        string
+	TokensIn     int
+	TokensCached int
+	TokensOut    int
+	LatencyUS    int64
+	Error        string
+	Decision     string
+	CalledUS     int64
 }
 
 func (callRow) TableName() string { return "model_calls" }
@@ -55,8 +58,9 @@ func (s *Store) SaveCall(ctx context.Context, c Call) error {
 	row := callRow{
 		TeamID: c.Scope.Team, ChannelID: c.Scope.Channel, ThreadTS: c.Scope.Thread, Purpose: c.Purpose,
 		Provider: c.Provider,
-		Model:    c.Model, TokensIn: c.TokensIn, TokensOut: c.TokensOut, LatencyUS: c.Latency.Microseconds(),
-		Error: c.Error, Decision: c.Decision, CalledUS: microsOrZero(c.Ended),
+		Model:    c.Model, TokensIn: c.TokensIn, TokensCached: c.TokensCached, TokensOut: c.TokensOut,
+		LatencyUS: c.Latency.Microseconds(),
+		Error:     c.Error, Decision: c.Decision, CalledUS: microsOrZero(c.Ended),
 	}
 	if row.CalledUS == 0 {
 		row.CalledUS = s.nowMicros()

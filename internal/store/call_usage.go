@@ -14,10 +14,12 @@ type Usage struct {
 	Provider  string `json:"provider,omitempty"`
 	Model     string `json:"model,omitempty"`
 	// Failed is how many of the Calls got no answer.
-	Calls     int `json:"calls"`
-	Failed    int `json:"failed"`
-	TokensIn  int `json:"tokens_in"`
-	TokensOut int `json:"tokens_out"`
+	Calls    int `json:"calls"`
+	Failed   int `json:"failed"`
+	TokensIn int `json:"tokens_in"`
+	// TokensCached is the part of TokensIn that providers had read before.
+	TokensCached int `json:"tokens_cached"`
+	TokensOut    int `json:"tokens_out"`
 	// Up and Down count the votes of people about replies.
 	Up   int `json:"up"`
 	Down int `json:"down"`
@@ -30,7 +32,8 @@ func (s *Store) Usage(ctx context.Context, from, to time.Time) (sums []Usage, er
 	if err := s.db.WithContext(ctx).Model(&callRow{}).Where("called_us >= ? AND called_us < ?", microsOrZero(from),
 		microsOrZero(to)).
 		Select(`team_id, channel_id, purpose, provider, model, COUNT(*) AS calls,
-			SUM(CASE WHEN error <> '' THEN 1 ELSE 0 END) AS failed, SUM(tokens_in) AS tokens_in, SUM(tokens_out) AS tokens_out`).
+			SUM(CASE WHEN error <> '' THEN 1 ELSE 0 END) AS failed, SUM(tokens_in) AS tokens_in,
+			SUM(tokens_cached) AS tokens_cached, SUM(tokens_out) AS tokens_out`).
 		Group("team_id, channel_id, purpose, provider, model").Order("team_id, channel_id, purpose, provider, model").
 		Scan(&sums).Error; err != nil {
 		return nil, fmt.Errorf("sum calls of models: %w", err)

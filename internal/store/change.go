@@ -26,13 +26,14 @@ type changeRow struct {
 	Trace      string `json:"trace"`
 	Mention    bool   `json:"mention"`
 	Stop       bool   `json:"stop"`
+	Named      bool   `json:"named"`
 }
 
 func (changeRow) TableName() string { return "changes" }
 
 func (r changeRow) change() conversation.Change {
 	return conversation.Change{TS: r.TS, Kind: conversation.Kind(r.Kind), Revision: r.Revision, FollowUp: r.FollowUp,
-		By: r.OrderedBy, Author: r.Author, Mention: r.Mention, Stop: r.Stop}
+		By: r.OrderedBy, Author: r.Author, Mention: r.Mention, Stop: r.Stop, Named: r.Named}
 }
 
 // teamOf is the workspace of a workflow id, or of another key of conversations (everywhere).

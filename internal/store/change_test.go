@@ -68,7 +68,7 @@ func (db database) release(t *testing.T, c chat.Conversation, relay string, more
 func TestClaimReturnsPendingChanges(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		m := said(at(5), at(1))
-		later := conversation.Change{TS: m.TS, Kind: conversation.Edited, Revision: at(9), FollowUp: true, By: "slack:U1"}
+		later := conversation.Change{TS: m.TS, Kind: conversation.Edited, Revision: at(9), FollowUp: true, Named: true, By: "slack:U1"}
 		db.record(t, m, func(Known) Entry {
 			return Entry{Message: &m, Changes: []Change{{Conversation: of(m), Change: later, Trace: "00-1-2-01"}}}
 		})

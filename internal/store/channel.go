@@ -37,6 +37,7 @@ type channelRow struct {
 	ActiveUS          int64
 	IntroducedUS      int64
 	ReadGap           int64
+	Remember          string // as set in Slack; saveRemember alone writes it
 }
 
 func (channelRow) TableName() string { return "channels" }

@@ -35,8 +35,8 @@ func (o Order) MovedFrom() string {
 	return from
 }
 
-// MoveChannel carries mutes and snoozes of a channel and its threads over to its new id, in one
-// transaction, by orders that name the cause. It does so once, so that repeating a move does not
+// MoveChannel carries mutes and snoozes of a channel and its threads, and what people have set of it in Slack, over to
+// its new id, in one transaction, by orders that name the cause. It does so once, so that repeating a move does not
 // undo an unmute. If Slack has already reported that the new id was replaced as well, the mutes go
 // on to the newest id.
 //
@@ -115,6 +115,9 @@ func (s *Store) move(tx *gorm.DB, m Move) error {
 	gone := Order{ID: m.id(), Scope: chat.Scope{Team: m.Team, Channel: m.From}, Kind: "move",
 		By: strings.TrimSuffix(movedBy, "/"), Subject: m.To}
 	if _, err := s.insertOrder(tx, gone); err != nil {
+		return err
+	}
+	if err := moveSet(tx, m); err != nil {
 		return err
 	}
 	silent, err := s.silencedIn(tx, m.Team, m.From)

@@ -37,6 +37,12 @@ type Promise struct {
 	Unless string `json:"unless,omitempty"`
 	// Every is how it repeats, as in package when; "" for once.
 	Every string `json:"every,omitempty"`
+	// Until is the hook whose event the promise waits for, until it is due; "" for none.
+	Until string `gorm:"column:until_hook" json:"until,omitempty"`
+	// SeenEvent is the id of the newest event that was not what it waits for. WokenUS is when to look at those after
+	// it; 0: there are none.
+	SeenEvent int64 `json:"-"`
+	WokenUS   int64 `gorm:"column:woken_us" json:"-"`
 	// Zone is the name of the time zone in which it was made.
 	Zone string `json:"time_zone"`
 	// FirstUS is when it is due for the first time, DueUS when it is due next or was in the end.
@@ -78,7 +84,18 @@ func (p Promise) Held() time.Time {
 	return instantOrZero(p.HeldUS)
 }
 
-// Begins is when the conversation turns to it: when it is due, or when nothing holds it up any more.
+// Turns is when the conversation turns to it: when it is due, or earlier to look at events.
+func (p Promise) Turns() time.Time {
+	if p.WokenUS > 0 {
+		return instant(min(p.WokenUS, p.DueUS))
+	}
+	return p.Due()
+}
+
+// turnsUS is Turns in SQL.
+const turnsUS = "CASE WHEN woken_us > 0 AND woken_us < due_us THEN woken_us ELSE due_us END"
+
+// Begins is when it is due, or when nothing holds it up any more.
 func (p Promise) Begins() time.Time { return instant(max(p.DueUS, p.HeldUS)) }
 
 // Location is its time zone; UTC if that is unknown here.
@@ -92,7 +109,7 @@ func (p Promise) Location() *time.Location {
 
 // reference is what the changes about the promise carry: see conversation.PromiseRef.
 func (p Promise) reference() string {
-	return conversation.PromiseRef{ID: p.ID, Number: p.Number, Due: p.Due()}.String()
+	return conversation.PromiseRef{ID: p.ID, Number: p.Number, Due: p.Turns()}.String()
 }
 
 // change says whose promise it is: the conversation may not know it.
@@ -172,6 +189,11 @@ func (s *Store) AddPromise(ctx context.Context, p Promise, most PromiseLimits) (
 		if made, err := choiceNamed[Promise](tx, "promise", p.ID); !errors.Is(err, ErrNotFound) {
 			p = made
 			return err
+		}
+		if p.Until != "" { // what came before is not what it waits for
+			if err := unseenEvents(tx, p).Select("COALESCE(MAX(id), 0)").Scan(&p.SeenEvent).Error; err != nil {
+				return err
+			}
 		}
 		var asker []userRow // locked, since the same person may ask in two channels at once
 		if err := s.locked(tx).Where("team_id = ? AND user_id = ?", p.TeamID, p.Asker).Find(&asker).Error; err != nil {

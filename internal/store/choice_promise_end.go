@@ -23,7 +23,7 @@ func (s *Store) ShowPromises(ctx context.Context, decision, ts string) ([]Promis
 
 // HoldPromises records until when the promises of a conversation that are due are held up.
 func (s *Store) HoldPromises(ctx context.Context, c chat.Conversation, until time.Time) error {
-	if err := openPromisesIn(s.db.WithContext(ctx), c).Where("due_us < ?", micros(until)).
+	if err := openPromisesIn(s.db.WithContext(ctx), c).Where("(due_us < ? OR woken_us > 0)", micros(until)).
 		Update("held_us", micros(until)).Error; err != nil {
 		return fmt.Errorf("hold the promises of %s: %w", c.ID(), err)
 	}
@@ -102,7 +102,8 @@ func (s *Store) MovePromise(
 		}
 		// A conversation hears of each time once. One to which the promise was moved before gets a microsecond more.
 		for p.DueUS = micros(due); len(targets) > 0; p.DueUS++ {
-			c := p.change(conversation.Moved, p.reference(), s.nowMicros())
+			ref := conversation.PromiseRef{ID: p.ID, Number: p.Number, Due: p.Due()}
+			c := p.change(conversation.Moved, ref.String(), s.nowMicros())
 			c.OrderedBy, c.Trace = by, telemetry.Traceparent(ctx)
 			added := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&c)
 			if added.Error != nil {
@@ -137,9 +138,9 @@ func (s *Store) CountPromises(ctx context.Context) (PromiseCounts, error) {
 		OldestUS   int64 `gorm:"column:oldest_us"`
 	}
 	if err := s.db.WithContext(ctx).Raw(`
-		SELECT COUNT(*) AS open, COALESCE(SUM(CASE WHEN due_us < ? AND held_us < ? THEN 1 ELSE 0 END), 0) AS late,
-			COALESCE(MIN(CASE WHEN due_us < ? AND held_us < ? THEN CASE WHEN held_us > due_us THEN held_us ELSE due_us END END), 0) AS oldest_us
-		FROM promises WHERE state = 'open' AND shown_ts <> ''`, before, before, before, before).Scan(&row).Error; err != nil {
+		SELECT COUNT(*) AS open, COALESCE(SUM(CASE WHEN turns_us < ? AND held_us < ? THEN 1 ELSE 0 END), 0) AS late,
+			COALESCE(MIN(CASE WHEN turns_us < ? AND held_us < ? THEN CASE WHEN held_us > turns_us THEN held_us ELSE turns_us END END), 0) AS oldest_us
+		FROM (SELECT held_us, `+turnsUS+` AS turns_us FROM promises WHERE state = 'open' AND shown_ts <> '') p`, before, before, before, before).Scan(&row).Error; err != nil {
 		return PromiseCounts{}, fmt.Errorf("count promises: %w", err)
 	}
 	return PromiseCounts{Open: row.Open, Late: row.Late, Oldest: instantOrZero(row.OldestUS)}, nil
@@ -160,8 +161,8 @@ func (s *Store) HandOverPromises(ctx context.Context) ([]Target, error) {
 	}
 	s.metrics.endPromise(PromiseWithdrawn, lost.RowsAffected)
 	before := now - overdueAfter.Microseconds()
-	targets, err := handOver[Promise](s, ctx, conversation.Due, "promises.id || '/' || number || '/' || due_us", "due_us",
-		"state = 'open' AND shown_ts <> '' AND due_us < ? AND held_us < ?", before, before)
+	targets, err := handOver[Promise](s, ctx, conversation.Due, "promises.id || '/' || number || '/' || "+turnsUS,
+		"due_us", "state = 'open' AND shown_ts <> '' AND "+turnsUS+" < ? AND held_us < ?", before, before)
 	if err != nil {
 		return nil, fmt.Errorf("hand over promises: %w", err)
 	}

@@ -71,12 +71,17 @@ var holdings = []holding{
 		purge: purger.rows, forget: (*eraser).rows, reach: inTeam, export: (*exporter).promises,
 		age: aging{column: "stored_us", cutoff: "ledger", where: "state <> 'open' AND ended_us < @ledger"},
 	},
+	// As messages of an app: they are nobody's.
+	{
+		table: "hook_events", key: along{"id", 0}, texts: []string{"text", "terms"},
+		purge: purger.rows, forget: (*eraser).hookEvents, age: aging{column: "received_us", cutoff: "messages"},
+	},
 	{table: "quotes", leave: leaver.other},
 	{table: "step_files", texts: []string{"name"}, leave: leaver.other, prune: pruning.files},
 	{
 		table: "changes", key: along{"id", 0}, channel: along{"ts", ""},
 		person: "author", orderedBy: []string{"ordered_by"}, leave: leaver.conversations,
-		purge: purger.conversations, forget: (*eraser).rows, reach: "stored_us <= @until",
+		purge: purger.conversations, forget: (*eraser).rows, reach: inConversation + " AND stored_us <= @until",
 		age: aging{column: "stored_us", cutoff: "ledger", by: along{"id", 0}, where: relayedChange},
 	},
 	// The index for retention has only rows with a key.
@@ -118,8 +123,15 @@ var holdings = []holding{
 	// carried out. Moves stay: a button may be clicked in the channel's new id (Became).
 	{
 		table: "orders", key: along{"id", ""}, channel: along{"ordered_us", 0}, orderedBy: []string{"ordered_by"},
-		purge: purger.rows, forget: (*eraser).rows, reach: "ordered_us <= @until", export: (*exporter).orders,
-		age: aging{column: "ordered_us", cutoff: "ledger", where: "kind NOT IN ('mute', 'snooze', 'unmute', 'move')"},
+		purge: purger.rows, forget: (*eraser).rows, reach: inTeam + " AND ordered_us <= @until",
+		export: (*exporter).orders,
+		age:    aging{column: "ordered_us", cutoff: "ledger", where: "kind NOT IN ('mute', 'snooze', 'unmute', 'move')"},
+	},
+	// Of a purged channel they stay while the bot is in it, as silences do.
+	{
+		table: "channel_settings", key: along{"id", ""}, channel: along{"setting", ""},
+		orderedBy: []string{"set_by"}, texts: []string{"value", "was"},
+		forget: (*eraser).rows, reach: inTeam, export: (*exporter).settings,
 	},
 	{
 		table: "notes", key: along{"id", 0}, author: "author", texts: []string{"text"},
@@ -164,6 +176,9 @@ var holdings = []holding{
 // inTeam is the condition that a row is of the workspace @team. SQLite would otherwise read an index of all of the
 // workspace's rows for each part that is walked.
 const inTeam = "team_id || '' = @team"
+
+// inConversation is the condition that a row is of a conversation of the workspace @team. Older rows have no team_id.
+const inConversation = "(workflow_id LIKE 'channel/' || @team || '/%' OR workflow_id LIKE 'thread/' || @team || '/%')"
 
 // inInstallation is the condition that an installation is that of the workspace @team, or of its organisation.
 const inInstallation = "(id = @team OR id = (SELECT t.installation_id FROM installation_teams t " +

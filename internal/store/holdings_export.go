@@ -106,9 +106,15 @@ func (x *exporter) orders(h holding) error {
 	})
 }
 
+func (x *exporter) settings(h holding) error {
+	return read(x, h.whole(), h.ofPerson(x.User).and(ofTeam(x.Team)), func(r settingRow) {
+		x.Settings = append(x.Settings, ExportedSetting{r.ChannelID, r.Setting, r.Value, r.IsSet, instant(r.SetUS)})
+	})
+}
+
 func (x *exporter) decisions(h holding) error {
-	return read(x, h.whole(), where("TRUE"), func(d Decision) {
-		if x.theirs[d.about(x.Team)] {
+	return read(x, h.whole(), whereNamed(inConversation, map[string]any{"team": x.Team}), func(d Decision) {
+		if x.theirs[d.about()] {
 			x.decided[d.Key] = len(x.Decisions)
 			x.Decisions = append(x.Decisions, ExportedDecision{
 				d.WorkflowID, d.TriggerTS, d.Source, d.Rule, d.ShouldRespond, d.Reason, d.Gist, d.Confidence,

@@ -47,6 +47,8 @@ type PersonExport struct {
 	Feedback []ExportedVote `json:"feedback"`
 	// Installations are where the person has installed the app: their workspace, or its organisation.
 	Installations []ExportedInstallation `json:"installations,omitempty"`
+	// Settings are what the person was the last to set of channels in Slack.
+	Settings []ExportedSetting `json:"settings,omitempty"`
 }
 
 // ExportedPresence is when the person was last known to be in a channel, and when they last left it.
@@ -158,6 +160,15 @@ type ExportedVote struct {
 	Value   string    `json:"value"`             // up or down
 	Reason  string    `json:"reason,omitempty"`
 	Voted   time.Time `json:"voted_at"`
+}
+
+// ExportedSetting is something that the person has set of a channel, or given back to the file: then it does not hold.
+type ExportedSetting struct {
+	Channel string    `json:"channel"`
+	Key     string    `json:"key"`
+	Value   string    `json:"value"`
+	Holds   bool      `json:"holds"`
+	Set     time.Time `json:"set_at"`
 }
 
 // ExportedInstallation is where and when the person has installed the app.

@@ -112,6 +112,19 @@ func (e *eraser) rows(h holding) error {
 	})
 }
 
+// hookEvents deletes the events that name the person.
+func (e *eraser) hookEvents(h holding) error {
+	match := e.mentioned("text").and(ofTeam(e.Team))
+	return sweep(e.sweeper, h.whole(), match, func(tx *gorm.DB, rows []HookEvent) (gone int, err error) {
+		for _, r := range rows {
+			if err == nil && e.names(r.Text) {
+				gone, err = gone+1, tx.Delete(&r).Error
+			}
+		}
+		return gone, err
+	})
+}
+
 // without is the columns of a row without the person.
 func (e *eraser) without(h holding, row map[string]any) map[string]any {
 	update := map[string]any{}

@@ -100,19 +100,17 @@ func (e *eraser) aboutForgottenMessages(tx *gorm.DB, triggers [][2]string) (map[
 	return found, nil
 }
 
-// about is the channel and ts of the message that a decision is about; without the channel if that is of another team.
-func (d Decision) about(team string) [2]string {
-	if c, err := chat.ParseConversation(d.WorkflowID); err == nil && c.Team == team {
-		return [2]string{c.Channel, d.TriggerTS}
-	}
-	return [2]string{"", d.TriggerTS}
+// about is the channel and ts of the message that a decision is about.
+func (d Decision) about() [2]string {
+	c, _ := chat.ParseConversation(d.WorkflowID)
+	return [2]string{c.Channel, d.TriggerTS}
 }
 
 func (e *eraser) decisions(h holding) error {
-	match := where("reason <> ? AND reason <> '' OR gist <> '' OR outcome_by = ?", aboutForgotten, e.orderedBy())
+	match := where("reason <> ? AND reason <> '' OR gist <> '' OR outcome_by = ?", aboutForgotten, e.orderedBy()).
+		and(whereNamed(inConversation, map[string]any{"team": e.Team}))
 	return sweep(e.sweeper, h.whole(), match, func(tx *gorm.DB, rows []Decision) (changed int, err error) {
-		about := func(d Decision) [2]string { return d.about(e.Team) }
-		forgotten, err := e.aboutForgottenMessages(tx, mapRows(rows, about))
+		forgotten, err := e.aboutForgottenMessages(tx, mapRows(rows, Decision.about))
 		if err != nil {
 			return 0, err
 		}
@@ -124,7 +122,7 @@ func (e *eraser) decisions(h holding) error {
 					return 0, err
 				}
 			}
-			if forgotten[about(d)] || e.names(d.Reason+"\n"+d.Gist) {
+			if forgotten[d.about()] || e.names(d.Reason+"\n"+d.Gist) {
 				changed++
 				if err := blankDecisions(tx, d.Key); err != nil {
 					return 0, err

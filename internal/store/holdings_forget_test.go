@@ -105,6 +105,8 @@ func (db database) seedPerson(t *testing.T) {
 		&Proposal{Choice: Choice{ID: "p5", TeamID: team, ChannelID: "C2", TriggerTS: at(2), Asker: "U2"}, Input: `{"to":"Bea"}`, State: ProposalApproved, DecidedBy: "slack:U3"},
 		&Step{ID: "s2", TeamID: team, ChannelID: "C2", TriggerTS: at(2), Decision: "run/3", Tool: "search_messages", Input: `{"query":"boats"}`, Output: "boats"},
 		&Step{ID: "s3", TeamID: team, ChannelID: "C1", TriggerTS: at(1), Decision: "run/1", Tool: "search_messages", Input: `{"query":"it is ill"}`, Output: "ill", StoredUS: micros(noon.Add(time.Hour))},
+		&HookEvent{TeamID: team, ChannelID: "C1", Hook: "ci", Delivery: "d1", Text: "by " + canaryName + ": " + canaryText, Terms: " " + canaryText + " ", ReceivedUS: micros(noon)},
+		&HookEvent{TeamID: team, ChannelID: "C2", Hook: "ci", Delivery: "d2", Text: "by Bea", ReceivedUS: micros(noon)},
 		&Turn{Decision: "run/3", TeamID: team, ChannelID: "C2", Text: "let me see", Opaque: "{}"},
 		&Promise{Choice: Choice{ID: "q0", TeamID: team, ChannelID: "C1", TriggerTS: at(0), Asker: canaryUser, ShownTS: at(3)}, What: canaryText, Zone: canaryZone, State: PromiseOpen, DueUS: micros(noon)},
 		&Promise{Choice: Choice{ID: "q1", TeamID: team, ChannelID: "C2", TriggerTS: at(2), Asker: "U2"}, What: "ask " + canaryName, Unless: "<@" + canaryUser + "> has answered", State: PromiseCancelled, EndedBy: by},
@@ -126,6 +128,7 @@ func (db database) seedPerson(t *testing.T) {
 		&Opinion{TeamID: team, ChannelID: "C1", Decision: "run/0", Judge: "a", Reason: "as the first", GivenUS: micros(noon)},
 		&Opinion{TeamID: team, ChannelID: "C2", Decision: "run/3", Judge: "a", Reason: canaryName + " knows", GivenUS: micros(noon)},
 		&Opinion{TeamID: team, ChannelID: "C2", Decision: "run/3", Judge: "b", Reason: "a good question", GivenUS: micros(noon)},
+		&settingRow{ID: "set/tone", TeamID: team, ChannelID: "C2", Setting: "tone", Value: "as " + canaryName, IsSet: true, Was: canaryUser, SetBy: by},
 		&installationRow{ID: team, InstalledBy: by, State: InstallationActive, Generation: 1, Token: []byte{0}, RefreshToken: []byte{0}},
 		&noteRow{Step: "b", TeamID: team, ChannelID: "C1", TS: at(1), Author: "U2", Text: "ask " + canaryName + " or <@" + canaryUser + ">"},
 	)
@@ -174,6 +177,9 @@ func TestExportPerson(t *testing.T) {
 		if want := []ExportedInstallation{{team, "", instant(0)}}; !slices.Equal(x.Installations, want) {
 			t.Errorf("installed in %+v", x.Installations)
 		}
+		if want := []ExportedSetting{{"C2", "tone", "as " + canaryName, true, instant(0)}}; !slices.Equal(x.Settings, want) {
+			t.Errorf("settings: %+v", x.Settings)
+		}
 		if m := x.Messages[0]; m.Text != "our "+canaryText+" is ill" || len(m.Files) != 1 || m.Channel != "C1" {
 			t.Errorf("a message: %+v", m)
 		}
@@ -184,7 +190,7 @@ func TestExportPerson(t *testing.T) {
 		}
 		must(t, db.ForgetPerson(t.Context(), canary, operator, "o2", noStep))
 		x, err = db.ExportPerson(t.Context(), canary, noStep)
-		if err != nil || x.Name != "" || !x.Forgotten.Equal(db.clock.now()) || len(x.Messages)+len(x.Reactions)+len(x.Orders)+len(x.Decisions)+len(x.Replies)+len(x.Steps)+len(x.Proposals)+len(x.Promises)+len(x.Memories)+len(x.Notes)+len(x.Feedback)+len(x.Installations) > 0 {
+		if err != nil || x.Name != "" || !x.Forgotten.Equal(db.clock.now()) || len(x.Messages)+len(x.Reactions)+len(x.Orders)+len(x.Decisions)+len(x.Replies)+len(x.Steps)+len(x.Proposals)+len(x.Promises)+len(x.Memories)+len(x.Notes)+len(x.Feedback)+len(x.Installations)+len(x.Settings) > 0 {
 			t.Errorf("after they were forgotten: %+v, %v", x, err)
 		}
 	})
@@ -229,26 +235,27 @@ func TestForgetPerson(t *testing.T) {
 		db.see(t, "C1", canaryUser, noon)
 		must(t, db.ForgetPerson(t.Context(), canary, operator, "o2", noStep))
 		for what, n := range map[string]int{
-			"messages|text = 'filler'":                                                    2 * sweepChunk,
-			"messages|deleted AND user_id = ''":                                           3,
-			"messages|text LIKE '%@" + nobody + " and <@U2>%'":                            1,
-			"memories|text = 'two: " + nobody + " leads it'":                              1,
-			"memories|text = '' AND forgotten_us > 0":                                     5,
-			"decisions|reason = 'a good question'":                                        1,
-			"decisions|reason = '" + aboutForgotten + "'":                                 3,
-			"snapshots|TRUE":                                                              0,
-			"opinions|reason = 'a good question'":                                         1,
-			"opinions|reason = '" + aboutForgotten + "'":                                  2,
-			"outbox|text = 'to somebody else'":                                            1,
-			"outbox|text = 'ask @" + nobody + " soon'":                                    1,
-			"orders|ordered_by = '" + orderedByNobody + "'":                               2,
-			"orders|kind = 'forget-person' AND id = 'o2'":                                 1,
-			"reactions|user_id = 'U2'":                                                    1,
-			"users|name = 'Bea'":                                                          1,
-			"outsiders|channel_id = 'C1' AND left_us < seen_us":                           1,
-			"outsiders|channel_id = 'D1'":                                                 0,
-			"writers|user_id = 'U2'":                                                      1,
-			"installations|installed_by = '" + orderedByNobody + "' AND state = 'active'": 1,
+			"messages|text = 'filler'":                                                            2 * sweepChunk,
+			"messages|deleted AND user_id = ''":                                                   3,
+			"messages|text LIKE '%@" + nobody + " and <@U2>%'":                                    1,
+			"memories|text = 'two: " + nobody + " leads it'":                                      1,
+			"memories|text = '' AND forgotten_us > 0":                                             5,
+			"decisions|reason = 'a good question'":                                                1,
+			"decisions|reason = '" + aboutForgotten + "'":                                         3,
+			"snapshots|TRUE":                                                                      0,
+			"opinions|reason = 'a good question'":                                                 1,
+			"opinions|reason = '" + aboutForgotten + "'":                                          2,
+			"outbox|text = 'to somebody else'":                                                    1,
+			"outbox|text = 'ask @" + nobody + " soon'":                                            1,
+			"orders|ordered_by = '" + orderedByNobody + "'":                                       2,
+			"orders|kind = 'forget-person' AND id = 'o2'":                                         1,
+			"reactions|user_id = 'U2'":                                                            1,
+			"users|name = 'Bea'":                                                                  1,
+			"outsiders|channel_id = 'C1' AND left_us < seen_us":                                   1,
+			"outsiders|channel_id = 'D1'":                                                         0,
+			"writers|user_id = 'U2'":                                                              1,
+			"channel_settings|set_by = '" + orderedByNobody + "' AND value = 'as " + nobody + "'": 1,
+			"installations|installed_by = '" + orderedByNobody + "' AND state = 'active'":         1,
 			// What others asked for and decided stays. Only texts go that may be of the person.
 			"proposals|id = 'p1' AND asker = 'U2' AND decided_by = '" + orderedByNobody + "'":                                               1,
 			"proposals|id = 'p2' AND state = 'begun' AND NOT idempotent AND asker = '' AND input = '{}' AND decided_by = 'slack:U2'":        1,

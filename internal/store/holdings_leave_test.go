@@ -14,22 +14,17 @@ import (
 func (db database) rowsOf(t *testing.T, team string) map[string]int {
 	t.Helper()
 	rows := map[string]int{}
-	for table, columns := range db.textColumns(t) {
-		switch {
-		case table == "installations":
-			rows[table] = db.count(t, table, "id = ?", team)
-		case slices.Contains(columns, "workflow_id"):
-			rows[table] = db.count(t, table, "workflow_id LIKE ? OR workflow_id = ?", "%/"+team+"/%", everywhere(team))
-		case slices.Contains(columns, "team_id"):
-			rows[table] = db.count(t, table, "team_id = ?", team)
-		}
+	for table, where := range db.ofTeam(t) {
+		rows[table] = db.count(t, table, where, patternsOf(team))
 	}
 	return rows
 }
 
-// copyTeam gives another workspace what a workspace has, with the same ids of channels, users and messages.
-func (db database) copyTeam(t *testing.T, from, to string) {
+// copyTeam gives another workspace what a workspace has, with the same ids of channels, users and messages. words are
+// pairs of which it has the second where the first has the other.
+func (db database) copyTeam(t *testing.T, from, to string, words ...string) {
 	t.Helper()
+	replacer := strings.NewReplacer(append([]string{from, to}, words...)...)
 	columns := db.textColumns(t)
 	tables := slices.Sorted(maps.Keys(columns))
 	tables = slices.DeleteFunc(tables, func(table string) bool { return table == "steps" })
@@ -52,7 +47,7 @@ func (db database) copyTeam(t *testing.T, from, to string) {
 				if !ok {
 					continue
 				}
-				text = strings.ReplaceAll(text, from, to)
+				text = replacer.Replace(text)
 				switch column {
 				case "id", "key", "reply", "part", "decision", "step", "step_id", "token":
 					if table != "installations" {

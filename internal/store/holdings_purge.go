@@ -18,7 +18,8 @@ var ErrInUse = errors.New("something of it is being relayed or posted")
 // PurgeChannel deletes what the database holds of a channel: messages, reactions, what conversations
 // were told, the ledger, replies, promises, memories, orders; and the memories of the workspace that may
 // be made from it. Of model calls the cost stays, with the channel's id and without the thread and the decision.
-// A silence that has not ended stays, and while the bot is in it the channel's own row and who reads it. Slack's
+// A silence that has not ended stays, and while the bot is in it the channel's own row, what is set of it in Slack, and
+// who reads it. Slack's
 // history brings back nothing that was sent by then. What is sent later is stored as ever.
 //
 // PurgeChannel returns ErrInUse and changes nothing while a reply is being posted or a change waits to
@@ -164,7 +165,8 @@ func (p purger) end(id string) error {
 			return gone.Error
 		}
 		if gone.RowsAffected > 0 {
-			if err := p.own().apply(tx).Delete(&outsiderRow{}).Error; err != nil {
+			if err := errors.Join(p.own().apply(tx).Delete(&outsiderRow{}).Error,
+				p.own().apply(tx).Delete(&settingRow{}).Error); err != nil {
 				return err
 			}
 		}

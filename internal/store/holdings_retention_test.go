@@ -587,6 +587,7 @@ func TestPruneUsesIndexes(t *testing.T) {
 			db.seedOrders(t, n)
 			db.seedReactions(t, n)
 			db.exec(t, "UPDATE changes SET stored_us = sent_us, relayed_us = sent_us")
+			db.exec(t, "INSERT INTO hook_events (team_id, channel_id, hook, delivery, text, terms, received_us) SELECT team_id, channel_id, 'ci', ts, 'x', ' x ', sent_us FROM messages")
 			db.exec(t, "UPDATE outbox SET read_us = 1 + (SELECT MIN(sent_us) FROM messages)")
 			db.exec(t, "INSERT INTO step_files (step_id, position, name, mime, data) SELECT id, 1, '', '', '' FROM steps") // a small table is read whole
 			db.analyze(t)

@@ -31,7 +31,9 @@ var harmless = map[string]string{
 	"orders.subject": "ts, a version, or a count", "notes.permalink": "of a channel and a ts",
 	"erased.person": "a hash", "labels.labelled_by": "an operator",
 	"opinions.judge": "an operator's word", "server": "an operator's word",
-	"promises.zone": "goes with the row of whoever asked", "search_common.term": "in hundreds of messages",
+	"hook_events.hook": "an operator's word", "promises.until_hook": "an operator's word",
+	"hook_events.delivery": "a hash",
+	"promises.zone":        "goes with the row of whoever asked", "search_common.term": "in hundreds of messages",
 	"mcp_tools.name": "of a tool", "mcp_tools.description": "of a tool", "mcp_tools.schema": "of a tool",
 	"mcp_tools.annotations": "of a tool", "mcp_tools.fingerprint": "a hash", "mcp_tools.allowed": "a hash",
 	"revoked_tokens.token": "a hash", "allowed_workspaces.allowed_by": "an operator",
@@ -39,23 +41,27 @@ var harmless = map[string]string{
 	"installation_id": "a workspace or organisation", "installation_teams.name": "of a workspace",
 	"installations.name": "of a workspace", "installations.bot_id": "of the bot", "installations.url": "of a workspace",
 	"installations.scopes": "Slack's words", "installations.token": "sealed", "installations.refresh_token": "sealed",
-	"installations.lease": "a process",
+	"installations.lease": "a process", "channel_settings.setting": "our word",
+	"channels.remember": "our word",
 }
 
 // untouched says why an order has no function for a table that has columns for it.
 var untouched = map[string]string{
 	"purge channels": "the bot may be in it; at the end", "purge outsiders": "with their channel",
-	"purge search": "with its message", "purge quotes": "with their step", "purge erased": "it keeps history out",
+	"purge channel_settings": "the bot may be in it; at the end",
+	"purge search":           "with its message", "purge quotes": "with their step", "purge erased": "it keeps history out",
 	"forget step_files": "with their step", "forget writers": "with their messages",
 	"forget search": "with its message", "export changes": "their messages tell it",
-	"export turns": "the reply tells it", "export search": "it is their messages",
+	"export hook_events": "an app sent them",
+	"export turns":       "the reply tells it", "export search": "it is their messages",
 	"export step_files": "with their step", "export outsiders": "with the person", "export users": "with the person",
 	"export writers":  "with the person",
 	"prune reactions": "with the messages", "prune quotes": "with their step", "prune search": "with its message",
 	"prune notes": "never: with its message alone", "prune memory_scopes": "never", "prune channels": "never",
 	"prune outsiders": "never", "prune users": "never", "prune writers": "never", "prune forgotten": "never",
 	"prune erased": "never", "prune mcp_tools": "never", "prune revoked_tokens": "never", "prune runs": "never",
-	"prune closed_gaps": "never", "prune installations": "with its workspace",
+	"prune channel_settings": "never",
+	"prune closed_gaps":      "never", "prune installations": "with its workspace",
 }
 
 var number = regexp.MustCompile(`(?i)INT|BOOL|REAL|FLOAT|DOUBLE`)

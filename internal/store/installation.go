@@ -59,6 +59,21 @@ type Installation struct {
 // Organisation reports whether it is that of an organisation as a whole.
 func (i Installation) Organisation() bool { return strings.HasPrefix(i.ID, "E") }
 
+// Enterprise is the id of the organisation that it is of, or that its workspace belongs to; empty if there is none.
+func (i Installation) Enterprise() string {
+	if i.Organisation() {
+		return i.ID
+	}
+	return i.EnterpriseID
+}
+
+// Lost reports whether Slack does not take the token at a time, although nobody has uninstalled or removed the app: it
+// was revoked, or it has ended and was not renewed. Somebody has to install the app again.
+func (i Installation) Lost(at time.Time) bool {
+	ended := !i.Expires.IsZero() && i.Expires.Before(at)
+	return i.State == InstallationRevoked || i.State == InstallationActive && ended
+}
+
 // Tokens are an installation's, as they come: sealed. The store knows no key.
 type Tokens struct {
 	Token []byte

@@ -13,21 +13,17 @@ import (
 // wrote it.
 func (s *Store) Introduce(ctx context.Context, p Part) (due bool, err error) {
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
-		now := s.nowMicros()
 		marked := tx.Clauses(clause.OnConflict{
 			Columns:   []clause.Column{{Name: "team_id"}, {Name: "channel_id"}},
 			DoUpdates: clause.AssignmentColumns([]string{"introduced_us"}),
 			Where:     clause.Where{Exprs: []clause.Expression{gorm.Expr("channels.introduced_us = 0")}},
-		}).Create(&channelRow{TeamID: p.Team, ChannelID: p.Channel, IntroducedUS: now})
+		}).Create(&channelRow{TeamID: p.Team, ChannelID: p.Channel, IntroducedUS: s.nowMicros()})
 		if marked.Error != nil {
 			return marked.Error
 		}
 		if marked.RowsAffected > 0 {
 			due = true
-			return tx.Create(&outboxRow{
-				Key: p.Key, Reply: p.Reply, Part: p.Number, TeamID: p.Team, ChannelID: p.Channel, TriggerTS: p.Trigger,
-				Text: p.Text, State: Composed, ReadUS: now,
-			}).Error
+			return tx.Create(s.apart(p)).Error
 		}
 		var open int64
 		err := tx.Model(&outboxRow{}).Where("key = ? AND state IN ?", p.Key, []Delivery{Composed, Sending}).
@@ -39,4 +35,21 @@ func (s *Store) Introduce(ctx context.Context, p Part) (due bool, err error) {
 		return false, fmt.Errorf("write the introduction in %s: %w", p.Channel, err)
 	}
 	return due, nil
+}
+
+// apart is the row of a message that answers none in its channel.
+func (s *Store) apart(p Part) *outboxRow {
+	return &outboxRow{
+		Key: p.Key, Reply: p.Reply, Part: p.Number, TeamID: p.Team, ChannelID: p.Channel, TriggerTS: p.Trigger,
+		Text: p.Text, State: Composed, ReadUS: s.nowMicros(),
+	}
+}
+
+// WriteApart writes a message that answers none in its channel to the outbox, unless it is there already.
+func (s *Store) WriteApart(ctx context.Context, p Part) error {
+	err := s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(s.apart(p)).Error
+	if err != nil {
+		return fmt.Errorf("write %s to outbox: %w", p.Key, err)
+	}
+	return nil
 }

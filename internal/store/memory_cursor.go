@@ -98,12 +98,15 @@ func (s *Store) CurrentCursor(ctx context.Context, scope chat.Scope, since time.
 			scope.Team, scope.Channel, from)
 	}
 	var row scopeRow
-	if err := query.Scan(&row).Error; err != nil {
+	err := query.Scan(&row).Error
+	if err != nil {
 		return Cursor{}, fmt.Errorf("read cursor of %s: %w", scope, err)
 	}
 	row.SinceUS = from
 	if scope.Workspace() {
-		row.Revision = s.withholding
+		if row.Revision, err = s.withholdingIn(db, scope.Team); err != nil {
+			return Cursor{}, fmt.Errorf("read cursor of %s: %w", scope, err)
+		}
 	}
 	at, err := lastOrder(db, scope)
 	if err != nil {

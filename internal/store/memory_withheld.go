@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"myao/internal/chat"
@@ -22,8 +23,23 @@ func (s *Store) Withhold(w chat.Withheld) {
 	if len(w.InsideTeams) > 0 {
 		told = fmt.Append(told, w.InsideTeams, w.NowhereTeams, w.Exempt)
 	}
+	s.withholding = fingerprint(told)
+}
+
+func fingerprint(told []byte) string {
 	sum := sha256.Sum256(told)
-	s.withholding = hex.EncodeToString(sum[:8])
+	return hex.EncodeToString(sum[:8])
+}
+
+// withholdingIn is the fingerprint of what is withheld in a workspace: by the file, and by what is set in Slack.
+func (s *Store) withholdingIn(db *gorm.DB, team string) (string, error) {
+	var set []string
+	err := db.Table("channels").Where("team_id = ? AND remember <> ''", team).Order("channel_id").
+		Pluck("channel_id || ' ' || remember", &set).Error
+	if err != nil || len(set) == 0 {
+		return s.withholding, err
+	}
+	return fingerprint(fmt.Append(nil, s.withholding, set)), nil
 }
 
 // keptFrom is the condition that a channel c keeps to itself what is said in it, and that the
@@ -41,12 +57,47 @@ func (s *Store) withheldFrom(here string) clause.Expr {
 // unremembered is the condition that a channel c is not to be remembered.
 func (s *Store) unremembered() clause.Expr { return anyOf(s.nowhere()) }
 
-// inside and nowhere are among for the channels that are withheld.
+// The values of the setting remember by which memories are withheld.
+const (
+	rememberHere    = "here"
+	rememberNowhere = "nowhere"
+)
+
+// inside and nowhere are the conditions for the channels that are withheld: by what people have set in Slack, and
+// otherwise by the file.
 func (s *Store) inside(except string) []clause.Expr {
-	return s.among(s.withheld.Inside, s.withheld.InsideTeams, except)
+	return s.withheldBy(s.withheld.Inside, s.withheld.InsideTeams, except, rememberHere, rememberNowhere)
 }
 func (s *Store) nowhere() []clause.Expr {
-	return s.among(s.withheld.Nowhere, s.withheld.NowhereTeams, "")
+	return s.withheldBy(s.withheld.Nowhere, s.withheld.NowhereTeams, "", rememberNowhere)
+}
+
+func (s *Store) withheldBy(k chat.ChannelKeys, teams []string, except string, set ...string) []clause.Expr {
+	terms, locked := s.among(k, teams, except), s.settingsLocked()
+	for i := range terms {
+		terms[i] = clause.Expr{SQL: "? AND (c.remember = '' OR ?)", Vars: []any{terms[i], locked}}
+	}
+	return append(terms, clause.Expr{SQL: "c.remember IN ? AND c.remember <> '' AND c.channel_id <> ? AND NOT ?",
+		Vars: []any{set, except, locked}})
+}
+
+// settingsLocked is the condition that nothing that is set of a channel c in Slack counts.
+func (s *Store) settingsLocked() clause.Expr {
+	locks, teams := s.withheld.Locks, clause.Expr{SQL: "FALSE"}
+	switch {
+	case locks.All && len(locks.Free.Teams) > 0:
+		teams = clause.Expr{SQL: "NOT ?", Vars: []any{s.isOneOf("c.team_id", locks.Free.Teams)}}
+	case locks.All:
+		teams = clause.Expr{SQL: "TRUE"}
+	case len(locks.Locked.Teams) > 0:
+		teams = s.isOneOf("c.team_id", locks.Locked.Teams)
+	}
+	own := s.among(locks.Locked.Channels, nil, "")
+	if teams.SQL == "FALSE" {
+		return anyOf(own)
+	}
+	return anyOf(append(own, clause.Expr{SQL: "? AND NOT ?",
+		Vars: []any{teams, anyOf(s.among(locks.Free.Channels, nil, ""))}}))
 }
 
 // among is the conditions, each with an index, of which one holds if a channel c is one of some

@@ -132,6 +132,7 @@ func (s *Store) SaveHistory(ctx context.Context, read []chat.Message) error {
 				continue
 			}
 			m.Revision = "" // the edit's own event has not arrived
+			m.Files = chat.WithTranscripts(m.Files, old.message().Files)
 			row, err := newMessageRow(m, false, s.nowMicros())
 			if err != nil {
 				return err

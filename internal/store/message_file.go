@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"gorm.io/gorm"
+
 	"myao/internal/chat"
 )
 
@@ -12,6 +14,36 @@ import (
 type StoredFile struct {
 	chat.File
 	TS string
+}
+
+// SaveTranscript saves the transcript of a message's file, and has the message indexed again. It does nothing if the
+// message no longer has the file, as when it was deleted or forgotten.
+func (s *Store) SaveTranscript(ctx context.Context, m chat.Message, f chat.File) error {
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
+		var rows []messageRow
+		if err := s.locked(tx).Where("team_id = ? AND channel_id = ? AND ts = ? AND NOT deleted", m.Team, m.Channel, m.TS).
+			Find(&rows).Error; err != nil || len(rows) == 0 {
+			return err
+		}
+		known := rows[0].message()
+		i := slices.IndexFunc(known.Files, func(k chat.File) bool { return k.ID == f.ID })
+		if i < 0 {
+			return nil
+		}
+		known.Files[i].Transcript = f.Transcript
+		row, err := newMessageRow(known, rows[0].Handled, s.nowMicros())
+		if err != nil || row.sameContent(rows[0]) {
+			return err
+		}
+		if err := unindex(tx, row.TeamID, row.ChannelID, row.TS); err != nil {
+			return err
+		}
+		return tx.Save(&row).Error
+	})
+	if err != nil {
+		return fmt.Errorf("save a transcript of message %s in %s: %w", m.TS, m.Channel, err)
+	}
+	return nil
 }
 
 // Files is the files of messages in a conversation's channel, each once: those of its thread first, then

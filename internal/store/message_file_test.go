@@ -39,6 +39,38 @@ func TestFiles(t *testing.T) {
 	})
 }
 
+// A transcript that was read is found, and stays when Slack later tells only its beginning.
+func TestSaveTranscript(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		m, deleted := said(at(1), ""), withFiles(said(at(2), ""), "F2")
+		m.Text, deleted.Deleted = "", true
+		clip := chat.File{ID: "F1", Name: "note.m4a", MIME: "audio/mp4", Transcript: chat.Transcript{Pending: true}}
+		m.Files = []chat.File{{ID: "F0", Name: "plan.txt"}, clip}
+		for _, m := range []chat.Message{m, deleted} {
+			must(t, errOf(db.Record(t.Context(), m, keep(m))))
+		}
+		db.index(t)
+		whole := chat.Transcript{Text: "the lighthouse is closed on Monday"}
+		for id, m := range map[string]chat.Message{"F1": m, "F2": deleted, "F3": said(at(3), "")} {
+			must(t, db.SaveTranscript(t.Context(), m, chat.File{ID: id, Transcript: whole}))
+		}
+		db.index(t)
+		if found, err := db.Search(t.Context(), SearchQuery{Team: team, Here: channel, Limit: 9, Text: "lighthouse"}); err != nil || len(found) != 1 || found[0].Files[1].Transcript != whole {
+			t.Errorf("found %+v, %v", found, err)
+		}
+		if got, err := db.Message(t.Context(), team, channel, at(2)); err != nil || got.Files[0].Transcript != (chat.Transcript{}) {
+			t.Errorf("a deleted message: %+v, %v", got, err)
+		}
+		m.Files[1].Transcript = chat.Transcript{Text: "the lighthouse", Cut: true}
+		must(t, db.SaveHistory(t.Context(), []chat.Message{m}))
+		m.Text = "with words"
+		must(t, errOf(db.Record(t.Context(), m, keep(m))))
+		if got, err := db.Message(t.Context(), team, channel, at(1)); err != nil || got.Text != "with words" || got.Files[1].Transcript != whole {
+			t.Errorf("after an edit: %+v, %v", got, err)
+		}
+	})
+}
+
 // The event of a mention has no files. Slack's history adds them, and nothing else.
 func TestHistoryAddsFiles(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {

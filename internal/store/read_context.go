@@ -19,6 +19,9 @@ type ContextRequest struct {
 	// Messages is how many of the conversation's newest messages are read, Around how many of its
 	// channel's, threads included.
 	Messages, Around int
+	// Step is how many messages their beginnings move by at once, so that contexts in a row begin alike: up to Step-1
+	// fewer are read. 0: they move with each message.
+	Step int
 	// Active is since when a channel must have had a message to be listed, Remembered since when a
 	// thread's memory must have been made.
 	Active, Remembered time.Time
@@ -40,6 +43,9 @@ type Context struct {
 	// its messages even if none of their replies was read.
 	Earlier []string
 	Since   time.Time
+	// Began is when the shown part of the top level begins; what is older there is the parent of a thread, or
+	// the message to answer. The zero time: at its beginning.
+	Began time.Time
 	Knowledge
 	// Long and Short are the workspace's memories, without their sources; nil if there is none that
 	// the reader may know.
@@ -52,21 +58,22 @@ type Context struct {
 	LastVerdict *Decision
 	// Notes are what people asked the bot to remember in the channel, the oldest first.
 	Notes []chat.Note
+	// Set is what people have set of the channel in Slack.
+	Set chat.Set
 }
 
 // Context reads what there is for a conversation.
 func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) {
 	c := r.Conversation
 	var rows []messageRow
-	var counted []struct {
-		Count int `json:"count"`
-	}
 	var earlier []earlierRow
+	var counted []windows
 	var reactions []reactionRow
 	var verdicts []Decision
 	var channels []knowledgeRow
 	var workspace []memoryRow
 	var notes []noteRow
+	var set []settingRow
 	var threads []struct {
 		ThreadTS string `json:"thread_ts"`
 		Text     string `json:"text"`
@@ -76,8 +83,7 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 		// Count what may be shown and what is left out. This query and the next come first: SQLite
 		// runs the queries one after the other, and a message that arrives in between must not
 		// count as left out.
-		named("SELECT COUNT(*) AS count FROM (SELECT m.sent_us"+fromConversation+" LIMIT @counted) n",
-			&counted, place(c), map[string]any{"counted": verbatim(r.Messages + r.Around + chat.CountAtMost)}),
+		windowsQuery(r, &counted),
 		earlierQuery(r, &earlier),
 		s.messagesQuery(r, &rows),
 		reactionsQuery(c.Team, c.Channel, &reactions),
@@ -89,20 +95,22 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 		named(newestThreads, &threads, place(c), map[string]any{"remembered": microsOrZero(r.Remembered),
 			"unremembered": s.unremembered(), "looked": verbatim(r.Threads + chat.CountAtMost),
 			"threads": verbatim(r.Threads)}),
+		setQuery(c.Team, c.Channel, &set),
 	); err != nil {
 		return Context{}, fmt.Errorf("read the context of %s: %w", c.ID(), err)
 	}
+	rows, lost, since, ownSince := r.stepped(rows, first(counted))
 	read := Context{
 		Messages: withReactions(messages(rows), reactions), Knowledge: newKnowledge(channels, c.Channel),
 		Threads: make(map[string]string, len(threads)),
-		Notes:   mapRows(notes, noteRow.note),
+		Notes:   mapRows(notes, noteRow.note), Set: setOf(set),
 	}
 	if len(verdicts) > 0 {
 		read.LastVerdict = &verdicts[0]
 	}
 	shown := 0
 	for _, m := range rows {
-		if m.ThreadTS == c.Thread {
+		if m.ThreadTS == c.Thread && m.SentUS >= ownSince {
 			shown++
 		}
 	}
@@ -110,7 +118,18 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 	for _, e := range earlier {
 		read.Earlier, read.Since = append(read.Earlier, e.ThreadTS), instant(e.SinceUS)
 	}
+	if since > 0 && len(earlier)+len(lost) > 0 {
+		read.Earlier, read.Since = append(read.Earlier, lost...), instant(since)
+	}
+	began := since
+	if c.TopLevel() {
+		began = ownSince
+	}
+	if began > 0 {
+		read.Began = instant(began)
+	}
 	slices.Sort(read.Earlier)
+	read.Earlier = slices.Compact(read.Earlier)
 	read.Long, read.Short = longAndShort(workspace)
 	for _, t := range threads {
 		read.Threads[t.ThreadTS] = t.Text

@@ -177,3 +177,45 @@ func TestThreadMemoriesFromAFastClock(t *testing.T) {
 		}
 	})
 }
+
+// A context's first message stays until a step of newer ones has come, at the top level as in a thread.
+func TestContextMovesInSteps(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		const limit, step = 10, 5
+		root := said(at(0), "")
+		for n := range 40 {
+			m := said(at(n), "")
+			if n%2 == 1 {
+				m.ThreadTS = root.TS
+			}
+			db.store(t, m)
+			for _, thread := range []string{"", root.TS} {
+				c := chat.Conversation{Team: team, Channel: channel, Thread: thread}
+				got, err := db.Context(t.Context(), ContextRequest{Conversation: c, Messages: limit, Around: limit, Step: step})
+				must(t, err)
+				all := chat.NewChannelMessages(channel, "", got.Messages)
+				own, other := all.TopLevel, all.Threads[root.TS]
+				written := n/2 + 1
+				if thread != "" {
+					own, other, written = other, own, (n+1)/2
+				}
+				first, most := max(0, (written-limit+step-1)/step*step), written
+				if len(own) > 0 && thread == "" && first > 0 && own[0].TS == root.TS {
+					own = own[1:] // the parent of what is shown of the thread
+				}
+				if len(own) != most-first {
+					t.Errorf("after %d, thread %q: %d messages from %s on, want %d", n, thread, len(own), seconds(own), most-first)
+				}
+				from := max(0, (n+1-limit+step-1)/step*step)
+				for _, m := range other {
+					if m.TS != root.TS && chat.CompareTS(m.TS, at(from)) < 0 {
+						t.Errorf("after %d, thread %q: %s is shown around it, want those from %s on", n, thread, m.TS, at(from))
+					}
+				}
+				if want := max(0, written-len(own)); thread != "" && got.Omitted != want {
+					t.Errorf("after %d: %d are left out, want %d", n, got.Omitted, want)
+				}
+			}
+		}
+	})
+}

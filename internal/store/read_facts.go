@@ -81,6 +81,8 @@ type Facts struct {
 	AuthorZone string
 	// ChannelName is empty for a direct message, and if Slack was never asked.
 	ChannelName string
+	// Set is what people have set of the channel in Slack.
+	Set chat.Set
 	Readers
 }
 
@@ -170,6 +172,7 @@ type factRows struct {
 	zones []struct {
 		TimeZone string `json:"time_zone"`
 	}
+	set []settingRow
 }
 
 // queries are the queries for a request.
@@ -190,6 +193,7 @@ func (r *factRows) queries(m FactsRequest) []query {
 			[]any{c.Team, c.Channel, readersOf(c.Team, c.Channel)}, &r.names},
 		{`SELECT v.workflow_id AS id FROM conversations v WHERE v.workflow_id = ? AND v.stopped_us > 0
 			AND NOT EXISTS (SELECT 1 FROM changes c WHERE c.workflow_id = v.workflow_id AND c.mention AND c.stored_us > v.stopped_us)`, []any{c.ID()}, &r.stopped},
+		setQuery(c.Team, c.Channel, &r.set),
 	}
 	if m.Looks {
 		queries = append(queries, query{`SELECT time_zone FROM users WHERE team_id = ? AND user_id = (SELECT user_id FROM messages WHERE team_id = ? AND channel_id = ? AND ts = ?)`,
@@ -237,7 +241,7 @@ func (r *factRows) facts(m FactsRequest) Facts {
 	f.Calls, f.Tokens = first(r.cost).Calls, first(r.cost).Tokens
 	f.Saw, f.ChannelName = instantOrZero(first(r.saw).SawUS), first(r.names).Name
 	f.Readers, f.AuthorZone = first(r.names).readers(), first(r.zones).TimeZone
-	f.Stopped = len(r.stopped) > 0
+	f.Stopped, f.Set = len(r.stopped) > 0, setOf(r.set)
 	for _, st := range r.steps {
 		f.Steps = append(f.Steps, Step{ID: st.ID, Tool: st.Tool, State: st.State})
 	}

@@ -25,7 +25,7 @@ func TestFacts(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		root := said(at(1), "")
 		top, thread := of(root), chat.Conversation{Team: team, Channel: channel, Thread: root.TS}
-		if got := db.facts(t, top, root.TS, noon); !reflect.DeepEqual(got, Facts{Tail: []chat.Message{}}) {
+		if got := db.facts(t, top, root.TS, noon); !reflect.DeepEqual(got, Facts{Tail: []chat.Message{}, Set: chat.Set{}}) {
 			t.Errorf("of nothing is known %+v", got)
 		}
 		asked := said(at(2), root.TS)
@@ -55,7 +55,7 @@ func TestFacts(t *testing.T) {
 			return chat.Message{Team: m.Team, Channel: m.Channel, TS: m.TS, ThreadTS: m.ThreadTS, BotID: m.BotID, Own: m.Own}
 		}
 		want := Facts{
-			Decision: &d, ComposedBy: "run/1", Calls: 2, Tokens: 321, Tail: []chat.Message{bare(root), bare(asked)}, Trigger: &asked, ChannelName: "general",
+			Decision: &d, ComposedBy: "run/1", Calls: 2, Tokens: 321, Tail: []chat.Message{bare(root), bare(asked)}, Trigger: &asked, ChannelName: "general", Set: chat.Set{},
 		}
 		if got := db.facts(t, thread, asked.TS, noon); !reflect.DeepEqual(got, want) {
 			t.Errorf("got  %+v\nwant %+v", got, want)
@@ -70,7 +70,7 @@ func TestFacts(t *testing.T) {
 			t.Error("nobody knows that the reply has begun to be posted")
 		}
 		elsewhere := chat.Conversation{Team: "T2", Channel: channel}
-		if got, err := db.Facts(t.Context(), FactsRequest{Conversation: elsewhere, Trigger: root.TS, Since: noon}); err != nil || !reflect.DeepEqual(got, Facts{Tail: []chat.Message{}}) {
+		if got, err := db.Facts(t.Context(), FactsRequest{Conversation: elsewhere, Trigger: root.TS, Since: noon}); err != nil || !reflect.DeepEqual(got, Facts{Tail: []chat.Message{}, Set: chat.Set{}}) {
 			t.Errorf("of another workspace: %+v, %v", got, err)
 		}
 		gone := asked

@@ -166,7 +166,8 @@ func (r callRow) call() Call {
 	return Call{
 		Scope: chat.Scope{Team: r.TeamID, Channel: r.ChannelID, Thread: r.ThreadTS}, Purpose: r.Purpose,
 		Provider: r.Provider, Model: r.Model,
-		TokensIn: r.TokensIn, TokensOut: r.TokensOut, Latency: time.Duration(r.LatencyUS) * time.Microsecond,
+		TokensIn: r.TokensIn, TokensCached: r.TokensCached, TokensOut: r.TokensOut,
+		Latency:  time.Duration(r.LatencyUS) * time.Microsecond,
 		Error:    r.Error,
 		Decision: r.Decision, Ended: instant(r.CalledUS),
 	}

@@ -157,7 +157,7 @@ func TestCallsAndUsage(t *testing.T) {
 		made := []Call{
 			{Scope: thread, Purpose: "judgment", Provider: "p", Model: "small", TokensIn: 10, TokensOut: 1, Latency: time.Second, Decision: "d1", Ended: minute(1)},
 			{Scope: thread, Purpose: "judgment", Provider: "p", Model: "small", TokensIn: 20, Error: "rate_limited", Decision: "d1", Ended: minute(0)},
-			{Scope: thread, Purpose: "response", Provider: "p", Model: "large", TokensIn: 30, TokensOut: 3, Decision: "d2", Ended: minute(2)},
+			{Scope: thread, Purpose: "response", Provider: "p", Model: "large", TokensIn: 30, TokensCached: 20, TokensOut: 3, Decision: "d2", Ended: minute(2)},
 			{Scope: theChannel, Purpose: "judgment", Provider: "p", Model: "small", TokensIn: 40, Decision: "d3", Ended: minute(3)},
 			{Scope: workspace, Purpose: "memory", Provider: "q", Model: "large", TokensIn: 50, TokensOut: 5, Ended: minute(4)},
 		}
@@ -170,7 +170,7 @@ func TestCallsAndUsage(t *testing.T) {
 		got, err := db.Usage(t.Context(), minute(0), minute(4))
 		want := []Usage{
 			{TeamID: team, ChannelID: channel, Purpose: "judgment", Provider: "p", Model: "small", Calls: 3, Failed: 1, TokensIn: 70, TokensOut: 1},
-			{TeamID: team, ChannelID: channel, Purpose: "response", Provider: "p", Model: "large", Calls: 1, TokensIn: 30, TokensOut: 3},
+			{TeamID: team, ChannelID: channel, Purpose: "response", Provider: "p", Model: "large", Calls: 1, TokensIn: 30, TokensCached: 20, TokensOut: 3},
 		}
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("usage %+v, %v\nwant %+v", got, err, want)

@@ -197,7 +197,11 @@ func (s *Store) commitAlone(n *recording) error {
 			return err
 		}
 		if n.entry.Message != nil && !n.inserted {
-			row, err := newMessageRow(*n.entry.Message, n.entry.Handled, s.nowMicros())
+			m := *n.entry.Message
+			if n.existing != nil {
+				m.Files = chat.WithTranscripts(m.Files, n.existing.message().Files)
+			}
+			row, err := newMessageRow(m, n.entry.Handled, s.nowMicros())
 			if err != nil {
 				return err
 			}
@@ -305,7 +309,7 @@ func (s *Store) finish(tx *gorm.DB, group []*recording) error {
 				WorkflowID: c.Conversation.ID(), TeamID: c.Conversation.Team, TS: c.TS,
 				SentUS: micros(chat.Time(c.TS)), Kind: string(c.Kind), Revision: c.Revision, FollowUp: c.FollowUp,
 				StoredUS: s.nowMicros(), OrderedBy: c.By, Author: c.Author, Trace: cmp.Or(c.Trace, n.trace),
-				Mention: c.Mention, Stop: c.Stop,
+				Mention: c.Mention, Stop: c.Stop, Named: c.Named,
 			})
 		}
 	}

@@ -51,7 +51,8 @@ const (
 	fullMatches = 3000
 	// pairMatches is in how many messages the rarer one of two common terms may stand.
 	pairMatches = 50_000
-	// newestMessages are those in which the more common terms are looked for.
+	// newestMessages are those of the workspace in which the more common terms are looked for. Which terms are common
+	// is counted in all workspaces together, as the index has all.
 	newestMessages = 20_000
 	// The usual parameters of BM25: how much repetition and length count.
 	bm25K1, bm25B = 1.2, 0.75

@@ -64,7 +64,7 @@ func authorTerm(id string) string  { return "@" + id }
 func newSearchRow(m messageRow) searchRow {
 	texts := []string{m.Text}
 	for _, f := range m.message().Files {
-		texts = append(texts, f.Name)
+		texts = append(texts, f.Name, f.Transcript.Text)
 	}
 	found, length := terms.Index(texts...)
 	found = append(found, channelTerm(m.ChannelID))
@@ -335,7 +335,12 @@ func (s *Store) forgetIndexed(tx *gorm.DB, f forgetting) error {
 	switch {
 	case len(f.ts) > 0:
 		gone = gone.Where("ts IN ?", f.ts)
-	case f.scope.Thread != "":
+	case f.scope.Thread == "": // they are found and read without an index
+		if err := tx.Where("team_id = ? AND channel_id = ?", f.scope.Team, f.scope.Channel).Delete(&HookEvent{}).
+			Error; err != nil {
+			return err
+		}
+	default:
 		gone = gone.Where("ts = ? OR ts IN (?)", f.scope.Thread, tx.Model(&messageRow{}).Select("ts").
 			Where("team_id = ? AND channel_id = ? AND thread_ts = ?", f.scope.Team, f.scope.Channel, f.scope.Thread))
 	}

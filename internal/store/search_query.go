@@ -140,7 +140,7 @@ const (
 			SELECT s.id, s.length, s.terms FROM search s WHERE s.terms @@ CAST(a.found AS TSQUERY) AND ` + newestInPeriod + `
 		) h WHERE a.found <> ''`
 	lookLately = ` UNION ALL SELECT -1, h.*, TRUE FROM (
-			SELECT s.id, s.length, s.terms FROM (SELECT * FROM search WHERE id <= @to ORDER BY id DESC LIMIT @newest_messages) s
+			SELECT s.id, s.length, s.terms FROM (SELECT * FROM search WHERE team_id = @team AND id <= @to ORDER BY id DESC LIMIT @newest_messages) s
 			WHERE s.terms @@ CAST(@common AS TSQUERY) AND ` + newestInPeriod + `) h`
 	newestInPeriod = "s.id + 0 BETWEEN @from AND @to AND " + findable + " ORDER BY s.id DESC LIMIT @newest_matches"
 
@@ -148,7 +148,8 @@ const (
 	lookForTerm = `SELECT * FROM (
 		SELECT @no AS no, s.id, s.length, s.terms, @lately AS lately FROM search_by_term t CROSS JOIN search s ON s.id = t.rowid
 		WHERE search_by_term MATCH @match AND t.rowid BETWEEN @since AND @to AND ` + findable + ` ORDER BY t.rowid DESC LIMIT @newest_matches)`
-	lookSince = "MAX(@from, (SELECT MIN(id) FROM (SELECT id FROM search WHERE id <= @to ORDER BY id DESC LIMIT @newest_messages)))"
+	lookSince = "MAX(@from, (SELECT MIN(id) FROM (SELECT id FROM search WHERE team_id = @team AND id <= @to " +
+		"ORDER BY id DESC LIMIT @newest_messages)))"
 )
 
 // looks is @looks of findMessages.

@@ -265,7 +265,9 @@ func TestSearchForCommonTerms(t *testing.T) {
 		)
 		var others []searchRow
 		for i := range newestMessages - 2 {
-			others = append(others, searchRow{TeamID: team, ChannelID: channel, TS: at(50_000 + i), ID: micros(chat.Time(at(50_000 + i)))})
+			others = append(others, searchRow{TeamID: team, ChannelID: channel, TS: at(50_000 + i), ID: micros(chat.Time(at(50_000 + i)))},
+				// a workspace that is louder hides nothing
+				searchRow{TeamID: "T2", ChannelID: channel, TS: at(100_000 + i), ID: micros(chat.Time(at(100_000 + i)))})
 		}
 		must(t, db.transaction(t.Context(), func(tx *gorm.DB) error {
 			set, err := newRowset(tx, others)

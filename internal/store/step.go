@@ -52,8 +52,8 @@ type Step struct {
 	// BeganUS is when the first attempt began, 0 if none has.
 	BeganUS int64 `json:"began_us"`
 	EndedUS int64 `json:"ended_us"`
-	// Proposal is what SaveTurn saves with a step in StepProposed: Asker, Server, Idempotent and LapsesUS
-	// of it. It is not read.
+	// Proposal is what SaveTurn saves with a step in StepProposed: Asker, Server, Idempotent and LapsesUS of it, and
+	// Input if that is not the step's. It is not read.
 	Proposal *Proposal `gorm:"-" json:"-"`
 }
 

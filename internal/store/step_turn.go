@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -67,7 +68,7 @@ func (s *Store) SaveTurn(ctx context.Context, c chat.Conversation, trigger strin
 				},
 				Server:     p.Server,
 				Tool:       st.Tool,
-				Input:      st.Input,
+				Input:      cmp.Or(p.Input, st.Input),
 				Idempotent: p.Idempotent,
 				State:      ProposalOpen,
 				LapsesUS:   p.LapsesUS,

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -103,3 +104,6 @@ func (s *Store) asyncCommit() string {
 }
 
 func (s *Store) nowMicros() int64 { return micros(s.now()) }
+
+// Clean returns a text as both databases take it: Postgres refuses NUL characters and what is not UTF-8.
+func Clean(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "") }

@@ -34,7 +34,9 @@ type call struct {
 // methods are the supported methods of the Web API. They run with mu held.
 var methods = map[string]func(*call) (reply, error){
 	"apps.connections.open":                 (*call).openSocket,
+	"apps.event.authorizations.list":        (*call).eventAuthorizations,
 	"auth.revoke":                           (*call).authRevoke,
+	"auth.teams.list":                       (*call).authTeamsList,
 	"auth.test":                             (*call).authTest,
 	"bots.info":                             (*call).botsInfo,
 	"chat.delete":                           (*call).chatDelete,
@@ -135,10 +137,20 @@ func (c *call) do(method string) reply {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	refusal := c.refuses(c.token)
+	_, wide := c.given(c.token)
 	switch method {
+	case "auth.revoke", "auth.teams.list", "auth.test": // they are about the organisation
+		if refusal == notGranted {
+			refusal = ""
+		}
+	case "bots.info", "conversations.list", "users.conversations", "users.list":
+		// docs.slack.dev/enterprise/developing-for-enterprise-orgs
+		if wide && c.Get("team_id") == "" && (refusal == "" || refusal == notGranted) {
+			refusal = "missing_argument"
+		}
 	case accessMethod:
 		refusal = "" // it has the client's secret in place of a token
-	case "apps.connections.open": // docs.slack.dev/reference/methods/apps.connections.open: app-level tokens only
+	case "apps.connections.open", "apps.event.authorizations.list": // app-level tokens only
 		switch c.token {
 		case "":
 		case c.cfg.AppToken:

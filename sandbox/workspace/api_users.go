@@ -7,10 +7,17 @@ import (
 
 // authTest says whose token it is (docs.slack.dev/reference/methods/auth.test).
 func (c *call) authTest() (reply, error) {
-	return reply{
-		"url": "http://" + c.host + "/", "team": "Sandbox", "team_id": c.cfg.Team,
+	answer := reply{
+		"url": "http://" + c.host + "/", "team": c.cfg.Name, "team_id": c.cfg.Team,
 		"user": c.bot.Name, "user_id": c.bot.UserID, "bot_id": c.bot.BotID, "is_enterprise_install": false,
-	}, nil
+	}
+	if c.org != nil {
+		answer["enterprise_id"] = c.org.ID
+	}
+	if _, wide := c.given(c.token); wide {
+		answer["team"], answer["team_id"], answer["is_enterprise_install"] = c.org.Name, c.org.ID, true
+	}
+	return answer, nil
 }
 
 func (c *call) usersInfo() (reply, error) {
@@ -50,6 +57,13 @@ func (w *Workspace) profile(u *User) reply {
 	if u.Team != w.cfg.Team {
 		r["is_stranger"] = true
 	}
+	if w.org != nil {
+		teams := []string{}
+		for _, of := range w.org.members {
+			teams = append(teams, of.cfg.Team)
+		}
+		r["enterprise_user"] = reply{"id": u.ID, "enterprise_id": w.org.ID, "teams": teams}
+	}
 	if u.Bot {
 		profile["bot_id"], profile["api_app_id"] = u.BotID, w.bot.AppID
 	}
@@ -60,7 +74,11 @@ func (w *Workspace) profile(u *User) reply {
 func (c *call) botsInfo() (reply, error) {
 	for _, u := range c.users {
 		if u.BotID != "" && u.BotID == c.Get("bot") {
-			return reply{"bot": reply{"id": u.BotID, "deleted": false, "name": u.Name, "app_id": c.bot.AppID,
+			app := c.bot.AppID
+			if u.BotID != c.bot.BotID {
+				app = otherApp
+			}
+			return reply{"bot": reply{"id": u.BotID, "deleted": false, "name": u.Name, "app_id": app,
 				"user_id": u.ID, "updated": 0}}, nil
 		}
 	}
@@ -71,7 +89,8 @@ func (c *call) botsInfo() (reply, error) {
 				if m.BotProfile != nil {
 					name = m.BotProfile.Name
 				}
-				return reply{"bot": reply{"id": m.BotID, "deleted": false, "name": name, "updated": 0}}, nil
+				return reply{"bot": reply{"id": m.BotID, "deleted": false, "name": name, "app_id": otherApp,
+					"updated": 0}}, nil
 			}
 		}
 	}

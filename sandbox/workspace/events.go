@@ -2,6 +2,8 @@ package workspace
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -85,7 +87,12 @@ func (w *Workspace) emitMention(c *Channel, m *Message, eventTS string) {
 	if m.Blocks != nil {
 		inner["blocks"] = m.Blocks
 	}
-	w.emitAs(c, eventTS, inner, Event{Type: "app_mention", TS: m.TS, User: m.User, Text: m.Text, Mention: true})
+	hear := w.hearers(c)
+	to := slices.DeleteFunc(slices.Clone(hear), func(each *Workspace) bool { return !each.asked(c, m) })
+	if len(to) > 0 && len(hear) > 1 && w.slack.cfg.OneDelivery {
+		to = hear[len(hear)-1:]
+	}
+	w.emitTo(to, c, eventTS, inner, Event{Type: "app_mention", TS: m.TS, User: m.User, Text: m.Text, Mention: true})
 }
 
 func (w *Workspace) emitChanged(c *Channel, eventTS string, m, before *Message) {
@@ -110,13 +117,6 @@ func (w *Workspace) emitDeleted(c *Channel, eventTS string, before *Message) {
 	}, Event{Type: "message", Subtype: "message_deleted", TS: before.TS, User: before.User})
 }
 
-// mentioned reports whether the message fires an app_mention. Messages in a DM fire only
-// message.im (docs.slack.dev/reference/events/app_mention).
-func (w *Workspace) mentioned(c *Channel, m *Message) bool {
-	return c.Kind != DM && m.User != w.bot.UserID &&
-		(strings.Contains(m.Text, "<@"+w.bot.UserID+">") || strings.Contains(m.Text, "<@"+w.bot.UserID+"|"))
-}
-
 // wireMessage is a message as events carry it. Metadata is left out, because it has its own
 // events (docs.slack.dev/messaging/message-metadata). A broadcast reply carries the root of
 // its thread (docs.slack.dev/reference/events/message/thread_broadcast).
@@ -139,35 +139,41 @@ func (w *Workspace) emit(c *Channel, kind, eventTS string, inner any) {
 // emitAs wraps an inner event and queues it. An app only gets events of conversations that
 // its bot is in. Callers hold mu.
 func (w *Workspace) emitAs(c *Channel, eventTS string, inner any, e Event) {
-	if !w.botIn(c) || w.slack != nil && w.uninstalled {
-		return
-	}
-	e.ID, e.Channel, e.EventTS = w.nextID("Ev"), c.ID, eventTS
-	e.Body = w.envelope(c, e.ID, eventTS, inner)
-	w.out.enqueue(e)
+	w.emitTo(w.named(w.hearers(c)), c, eventTS, inner, e)
 }
 
-// envelope is the outer event (docs.slack.dev/apis/events-api#callback-field).
-func (w *Workspace) envelope(c *Channel, id, eventTS string, inner any) []byte {
+func (w *Workspace) emitTo(to []*Workspace, c *Channel, eventTS string, inner any, e Event) {
+	for _, each := range to {
+		e.ID, e.Channel, e.EventTS = each.nextID("Ev"), c.ID, eventTS
+		e.Body = each.envelope(c, e.ID, eventTS, inner, nil)
+		each.out.enqueue(e)
+		if each != w {
+			each.notify()
+		}
+	}
+}
+
+// envelope is the outer event (docs.slack.dev/apis/events-api#callback-field). over replaces its fields.
+func (w *Workspace) envelope(c *Channel, id, eventTS string, inner any, over map[string]any) []byte {
 	seconds, _, _ := strings.Cut(eventTS, ".")
 	at, _ := strconv.ParseInt(seconds, 10, 64)
-	body, err := json.Marshal(map[string]any{
+	org, _ := w.through()
+	outer := map[string]any{
 		"token":                 "sandbox-verification-token",
-		"team_id":               w.cfg.Team,
+		"team_id":               w.in(c)[0].cfg.Team, // the owner's
 		"context_team_id":       w.cfg.Team,
-		"context_enterprise_id": nil,
+		"context_enterprise_id": org.id(),
 		"api_app_id":            w.bot.AppID,
 		"type":                  "event_callback",
 		"event":                 inner,
 		"event_id":              id,
 		"event_time":            at,
-		"event_context":         "4-" + id,
+		"event_context":         eventContext + c.ID,
 		"is_ext_shared_channel": w.shared(c),
-		"authorizations": []map[string]any{{
-			"enterprise_id": nil, "team_id": w.cfg.Team, "user_id": w.bot.UserID,
-			"is_bot": true, "is_enterprise_install": false,
-		}},
-	})
+		"authorizations":        []reply{w.authorization()},
+	}
+	maps.Copy(outer, over)
+	body, err := json.Marshal(outer)
 	if err != nil {
 		panic("sandbox: encode event: " + err.Error())
 	}

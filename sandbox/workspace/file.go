@@ -32,6 +32,11 @@ type File struct {
 	// Preview is the beginning of a snippet.
 	Preview          string `json:"preview,omitempty"`
 	PreviewTruncated bool   `json:"preview_is_truncated,omitempty"`
+	// Subtype is slack_audio or slack_video for a clip; its transcript is at VTT once it is complete.
+	Subtype          string         `json:"subtype,omitempty"`
+	MediaDisplayType string         `json:"media_display_type,omitempty"`
+	VTT              string         `json:"vtt,omitempty"`
+	Transcription    *Transcription `json:"transcription,omitempty"`
 }
 
 // storedFile is a file of the workspace. A deleted one has no content.
@@ -39,6 +44,7 @@ type storedFile struct {
 	File
 	channel string
 	content []byte
+	clip    *Clip // nil for any other file
 }
 
 // filesScope is what reading files needs (docs.slack.dev/reference/scopes/files.read).
@@ -87,6 +93,7 @@ func (w *Workspace) store(c *Channel, m *Message, files []*storedFile) {
 			f.Mode = "snippet"
 			f.Preview, f.PreviewTruncated = preview(string(f.content))
 		}
+		f.transcribe()
 		w.files[f.ID] = f
 		m.Files = append(m.Files, f.File)
 	}
@@ -114,6 +121,9 @@ func (w *Workspace) addressed(files []File) []File {
 		}
 		base, name := "http://"+w.host+filePaths+w.cfg.Team+"-"+f.ID+"/", addressName(f.Name)
 		f.URLPrivate, f.URLPrivateDownload = base+name, base+"download/"+name
+		if f.Transcription != nil && f.Transcription.Status == "complete" {
+			f.VTT = "http://" + w.host + clipPaths + w.cfg.Team + "-" + f.ID + "/file.vtt"
+		}
 	}
 	return files
 }
@@ -157,7 +167,7 @@ func (w *Workspace) DeleteFile(id string) {
 func (w *Workspace) discard(files []File) {
 	for _, of := range files {
 		if f := w.files[of.ID]; f != nil {
-			f.content, f.File = nil, File{ID: f.ID, Mode: tombstone}
+			f.content, f.clip, f.File = nil, nil, File{ID: f.ID, Mode: tombstone}
 		}
 	}
 }
@@ -175,6 +185,7 @@ func (c *call) filesInfo() (reply, error) {
 	case f.Mode == tombstone:
 		return nil, apiError("file_deleted")
 	}
+	defer c.lookAt(f)
 	answer := reply{"file": c.addressed([]File{f.File})[0], "comments": []any{},
 		"response_metadata": reply{"next_cursor": ""}}
 	if f.Mode == "snippet" {
@@ -196,20 +207,24 @@ const signInPage = `<!DOCTYPE html><html lang="en"><head><title>Sign in | Slack<
 // fileMethod is the method of a download in the log of calls.
 const fileMethod = "files-pri"
 
-// serveFile serves a file's content at its url_private and url_private_download to the bot's token
-// in the header (docs.slack.dev/reference/objects/file-object, "Authentication").
+// serveFile serves a file's content at its url_private and url_private_download, and a transcript at its vtt, to the
+// bot's token in the header (docs.slack.dev/reference/objects/file-object, "Authentication").
 func (w *Workspace) serveFile(rw http.ResponseWriter, r *http.Request) {
-	place, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, filePaths), "/")
+	vtt, ofClip := strings.CutPrefix(r.URL.Path, clipPaths)
+	place, _, _ := strings.Cut(strings.TrimPrefix(vtt, filePaths), "/")
 	id := strings.TrimPrefix(place, w.cfg.Team+"-")
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	entry := Call{Method: fileMethod, Args: url.Values{"file": {id}}, At: w.cfg.Clock(), Status: http.StatusOK}
 	w.mu.Lock()
 	refusal := w.refuses(token)
 	f := w.files[id]
-	known := f != nil && w.botIn(w.channelByID(f.channel)) && f.Mode != tombstone
+	known := f != nil && w.botIn(w.channelByID(f.channel)) && f.Mode != tombstone && (!ofClip || f.clip != nil)
 	var kept storedFile
 	if known {
 		kept = *f
+		if ofClip {
+			kept.Mimetype, kept.content = "text/vtt", []byte(f.clip.VTT)
+		}
 	}
 	w.mu.Unlock()
 	defer func() { w.record(entry) }()
@@ -258,7 +273,6 @@ func (w *Workspace) pageFile(rw http.ResponseWriter, r *http.Request) {
 
 // pageFiles decodes what the page attaches.
 func pageFiles(attached []pageAttachment) ([]SayOption, error) {
-	var opts []SayOption
 	size := 0
 	for _, f := range attached {
 		size += len(f.Content)
@@ -270,9 +284,8 @@ func pageFiles(attached []pageAttachment) ([]SayOption, error) {
 		case size > maxAttached:
 			return nil, apiError("the files have more than 8 MiB; attach smaller ones")
 		}
-		opts = append(opts, WithFile(f.Name, f.Type, f.Content))
 	}
-	return opts, nil
+	return asClips(attached), nil
 }
 
 // maxAttached limits the bytes of the files of one message of the page.

@@ -7,7 +7,7 @@ import (
 
 // change is what open pages receive when something happens.
 type change struct {
-	Kind    string   `json:"kind"` // message, deleted, ephemeral, modal, status, members, faults, home
+	Kind    string   `json:"kind"` // message, deleted, ephemeral, modal, status, workspace, faults, home
 	Channel string   `json:"channel,omitempty"`
 	TS      string   `json:"ts,omitempty"`
 	User    string   `json:"user,omitempty"`

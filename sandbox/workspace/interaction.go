@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -34,7 +35,9 @@ type Response struct {
 	Text string `json:"text"`
 	// Type is ephemeral or in_channel; empty means ephemeral.
 	Type string `json:"response_type"`
-	At   time.Time
+	// Blocks are as the app sent them; nil for none.
+	Blocks json.RawMessage `json:"blocks"`
+	At     time.Time
 	// Late is set if the response came through the response_url.
 	Late bool
 }
@@ -161,7 +164,13 @@ func (w *Workspace) hasButton(in pageRequest) bool {
 	if c == nil {
 		return false
 	}
-	kind, _ := c.find(in.TS).button(in.Name, in.Value)
+	m := c.find(in.TS)
+	if i := slices.IndexFunc(w.ephemeral, func(p Post) bool {
+		return p.Channel == c.ID && p.For == in.User && p.Message.TS == in.TS
+	}); i >= 0 {
+		m = &w.ephemeral[i].Message
+	}
+	kind, _ := m.button(in.Name, in.Value)
 	return kind != ""
 }
 
@@ -173,7 +182,7 @@ func (w *Workspace) interact(
 	a := &Interaction{User: user, Channel: channel, Err: "channel or user not found"}
 	w.mu.Lock()
 	c, u := w.channel(channel), w.user(user)
-	if c == nil || u == nil {
+	if c == nil || u == nil || w.slack != nil && w.absent() {
 		w.mu.Unlock()
 		return a
 	}
@@ -181,6 +190,9 @@ func (w *Workspace) interact(
 	a.url = "http://" + w.host + "/commands/" + w.cfg.Team + "/" + w.nextID("") + "/" + rand.Text()
 	id := w.nextID("trigger.")
 	fields := describe(a, c, u, id)
+	if o, wide := w.through(); wide {
+		fields["enterprise"], fields["enterprise_id"], fields["is_enterprise_install"] = o.describe(), o.ID, true
+	}
 	w.interactions[a.url], w.triggers[id] = a, &trigger{by: a, at: time.Now()}
 	w.mu.Unlock()
 
@@ -250,7 +262,7 @@ func (w *Workspace) respond(a *Interaction, r Response) {
 	defer w.mu.Unlock()
 	r.At = time.Now()
 	m := &Message{Type: "message", User: w.bot.UserID, BotID: w.bot.BotID, AppID: w.bot.AppID, Text: r.Text,
-		TS: w.nextTS(), ThreadTS: a.thread}
+		Blocks: r.Blocks, TS: w.nextTS(), ThreadTS: a.thread}
 	w.responses[a] = append(w.responses[a], r)
 	w.ephemeral = append(w.ephemeral, Post{Channel: a.Channel, At: w.cfg.Clock(), For: a.User, Message: *m})
 	w.hub.send(change{Kind: "ephemeral", Channel: a.Channel, User: a.User, Message: m})

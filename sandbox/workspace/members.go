@@ -48,7 +48,8 @@ type Channel struct {
 	Members  []string
 	Archived bool
 	Created  int64
-	messages []*Message // by ts, including replies
+	messages []*Message   // by ts, including replies
+	shared   []*Workspace // that have it, its owner first; nil: one alone
 }
 
 // AddUser adds a person with this name and returns them.
@@ -62,7 +63,7 @@ func (w *Workspace) Deactivate(user string) {
 	defer w.mu.Unlock()
 	if u := w.user(user); u != nil {
 		u.Deleted = true
-		w.hub.send(change{Kind: "members"})
+		w.hub.send(change{Kind: "workspace"})
 	}
 }
 
@@ -79,9 +80,10 @@ func (w *Workspace) SetGuest(user string, guest bool) {
 	now := w.nextTS()
 	const event = "user_guest_status_changed"
 	e := Event{ID: w.nextID("Ev"), Type: event, TS: now, User: user, EventTS: now}
-	e.Body = w.envelope(&Channel{}, e.ID, now, map[string]any{"type": event, "user": w.profile(u), "event_ts": now})
+	e.Body = w.envelope(&Channel{}, e.ID, now,
+		map[string]any{"type": event, "user": w.profile(u), "event_ts": now}, nil)
 	w.out.enqueue(e)
-	w.hub.send(change{Kind: "members"})
+	w.hub.send(change{Kind: "workspace"})
 }
 
 func capitalized(name string) string {
@@ -98,7 +100,7 @@ func (w *Workspace) AddUserAs(u User) User {
 	}
 	setDefault(&u.Team, w.cfg.Team)
 	w.users = append(w.users, &u)
-	w.hub.send(change{Kind: "members"})
+	w.hub.send(change{Kind: "workspace"})
 	return u
 }
 
@@ -131,7 +133,7 @@ func (w *Workspace) addChannel(kind Kind, name string, members ...string) *Chann
 		c.Name = "mpdm-" + strings.Join(names, "--") + "-1"
 	}
 	w.channels = append(w.channels, c)
-	w.hub.send(change{Kind: "members"})
+	w.hub.send(change{Kind: "workspace"})
 	return c
 }
 
@@ -174,7 +176,7 @@ func (w *Workspace) announce(c *Channel, m *Message) {
 	}
 	w.insert(c, m)
 	w.emitMessage(c, m)
-	w.hub.send(change{Kind: "members"})
+	w.hub.send(change{Kind: "workspace"})
 }
 
 // SetPrivate makes a public channel private, which Slack announces there, or a private
@@ -195,7 +197,7 @@ func (w *Workspace) SetPrivate(channel string, private bool) {
 		w.announce(c, &Message{Subtype: "channel_convert_to_private", Text: "made this channel private"})
 		return
 	}
-	w.hub.send(change{Kind: "members"})
+	w.hub.send(change{Kind: "workspace"})
 }
 
 func (w *Workspace) membership(channel, user string, joined bool) {
@@ -209,6 +211,7 @@ func (w *Workspace) membership(channel, user string, joined bool) {
 	if joined {
 		verb, event, text = "join", "member_joined_channel", " has joined the channel"
 		c.Members = append(c.Members, user)
+		c.acquaint()
 	}
 	m := &Message{Type: "message", Subtype: subtypePrefix(c) + verb, User: user, Text: "<@" + user + ">" + text,
 		TS: w.nextTS()}
@@ -221,7 +224,7 @@ func (w *Workspace) membership(channel, user string, joined bool) {
 	if !joined {
 		c.Members = slices.DeleteFunc(c.Members, func(id string) bool { return id == user })
 	}
-	w.hub.send(change{Kind: "members"})
+	w.hub.send(change{Kind: "workspace"})
 }
 
 // subtypePrefix begins the subtypes of messages about a channel

@@ -59,6 +59,7 @@ func (w *Workspace) routePage(mux *http.ServeMux) {
 	for name, do := range map[string]func(pageRequest) error{
 		"say": w.pageSay, "edit": w.pageEdit, "delete": w.pageDelete, "react": w.pageReact, "click": w.pageClick,
 		"submit": w.pageSubmit, "misbehave": w.pageMisbehave, "home": w.pageHome, "homeclick": w.pageHomeClick,
+		"uninstall": w.pageUninstall,
 	} {
 		mux.Handle("POST /sandbox/"+name, requireLocal(requireJSON(action(do))))
 	}
@@ -100,6 +101,13 @@ func loopback(name string) bool {
 	return name == "localhost" || ip != nil && ip.IsLoopback()
 }
 
+// workspacePage is the page of a workspace.
+type workspacePage struct {
+	Team string `json:"team"`
+	Name string `json:"name"`
+	Path string `json:"path"`
+}
+
 type pageChannel struct {
 	ID       string     `json:"id"`
 	Kind     Kind       `json:"kind"`
@@ -134,9 +142,14 @@ func toolStatuses() map[string]string {
 // state returns everything that the page shows, as JSON.
 func (w *Workspace) state() ([]byte, error) {
 	faults := w.misbehaviour()
+	workspaces, install := []workspacePage{}, ""
+	if w.slack != nil {
+		workspaces, install = w.slack.pages(), w.slack.cfg.InstallURL
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	state := map[string]any{"team": w.cfg.Team, "bot": w.bot, "users": w.users, "hint": w.cfg.Hint,
+	state := map[string]any{"team": w.cfg.Team, "name": w.cfg.Name, "workspaces": workspaces,
+		"installed": !w.absent(), "install": install, "bot": w.bot, "users": w.users, "hint": w.cfg.Hint,
 		"workflows": w.workflows(), "misbehaviour": faults, "statuses": w.shownStatuses(), "homes": w.homes,
 		"tools": toolStatuses()}
 	var channels []pageChannel

@@ -89,6 +89,8 @@ func (w *Workspace) pageSay(in pageRequest) error {
 func (w *Workspace) checkCommand(in pageRequest) error {
 	name, _, _ := strings.Cut(strings.TrimSpace(in.Text), " ")
 	switch {
+	case !w.hasApp():
+		return fmt.Errorf("%s is not a command here, because the app is not installed", name)
 	case name != "/"+w.bot.Name:
 		return fmt.Errorf("%s is not a command here; use /%s or /me", name, w.bot.Name)
 	case in.Thread != "":

@@ -57,6 +57,9 @@ func (w *Workspace) Say(channel, user, text string, opts ...SayOption) string {
 	return w.say(channel, m, opts)
 }
 
+// otherApp is the id of every app but the bot's.
+const otherApp = "A0OTHER"
+
 // SayAsApp posts a message of another app and returns its ts.
 func (w *Workspace) SayAsApp(channel string, by App, text string, opts ...SayOption) string {
 	w.mu.Lock()
@@ -69,7 +72,7 @@ func (w *Workspace) SayAsApp(channel string, by App, text string, opts ...SayOpt
 			!slices.Contains(c.Members, by.UserID) {
 			u.Bot, u.BotID = true, by.BotID
 		}
-		m.Team, m.AppID = w.cfg.Team, "A0OTHER"
+		m.Team, m.AppID = w.cfg.Team, otherApp
 		m.BotProfile = &BotProfile{ID: by.BotID, AppID: m.AppID, Name: by.Name, TeamID: w.cfg.Team}
 	}
 	return w.say(channel, m, opts)
@@ -108,7 +111,7 @@ func (w *Workspace) freeTS(c *Channel, at time.Time) string {
 	for c.find(formatTS(micros)) != nil {
 		micros++
 	}
-	w.lastTS = max(w.lastTS, micros)
+	w.mu.lastTS = max(w.mu.lastTS, micros)
 	return formatTS(micros)
 }
 

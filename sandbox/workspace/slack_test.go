@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -40,7 +41,8 @@ func newApp(t *testing.T, lifetime time.Duration) *appInTwo {
 	t.Helper()
 	a := &appInTwo{t: t, Slack: workspace.NewSlack(workspace.SlackConfig{Lifetime: lifetime}), now: time.Now()}
 	for i, w := range []**workspace.Workspace{&a.first, &a.second} {
-		*w = a.Add(workspace.Config{Team: []string{"T1", "T2"}[i], SocketMode: true, Clock: a.clock,
+		*w = a.Add(workspace.Config{Team: []string{"T1", "T2"}[i], Name: []string{"One", "Two"}[i], SocketMode: true,
+			Clock:      a.clock,
 			RetryAfter: slices.Repeat([]time.Duration{10 * time.Millisecond}, 6000)}) // until the socket is open
 		t.Cleanup((*w).Close)
 		a.alice = (*w).AddUser("alice").ID
@@ -140,9 +142,16 @@ func TestConsent(t *testing.T) {
 		back, _ = resp.Location()
 		return string(body), back
 	}
-	page, _ := get(a.url + "/oauth/v2/authorize?" + url.Values{"client_id": {"1.2"}, "scope": {"chat:write"},
-		"redirect_uri": {callback}, "state": {"s&1"}}.Encode())
-	links := regexp.MustCompile(`href="([^"]*)">(Allow in T2|Cancel)`).FindAllStringSubmatch(page, -1)
+	authorize := a.url + "/oauth/v2/authorize?" + url.Values{"client_id": {"1.2"}, "scope": {"chat:write"},
+		"redirect_uri": {callback}, "state": {"s&1"}}.Encode()
+	if page, _ := get(authorize); !strings.Contains(page, "Install myao in One?") {
+		t.Errorf("the page is not about the first that lacks the app: %s", page)
+	}
+	page, _ := get(authorize + "&team=T2")
+	if !strings.Contains(page, "Install myao in Two?") || !strings.Contains(page, "chat:write") {
+		t.Errorf("page %s", page)
+	}
+	links := regexp.MustCompile(`href="([^"]*)">(Allow|Cancel)`).FindAllStringSubmatch(page, -1)
 	if len(links) != 2 {
 		t.Fatalf("page %s", page)
 	}
@@ -196,4 +205,96 @@ func TestTokensOfAnApp(t *testing.T) {
 	a.code(err, "invalid_refresh_token")
 	testserver.Must(t, a.oauth.Revoke(t.Context(), again.Token))
 	a.refused(again.Token, "token_revoked")
+}
+
+// One token serves the workspaces that an organisation grants it to.
+func TestOrganisation(t *testing.T) {
+	t.Parallel()
+	a, ctx := newApp(t, 0), t.Context()
+	org := a.AddOrganisation("E1", a.first, a.second)
+	g, err := a.oauth.Exchange(ctx, org.Agree("chat:write", callback), callback)
+	if err != nil || !g.Org || g.ID() != "E1" || g.Team != "" {
+		t.Fatalf("%+v, %v", g, err)
+	}
+	in := func(team string) *slack.Client {
+		return slack.New(slack.Config{Token: g.Token, APIURL: a.url + "/api/", TeamID: team})
+	}
+	list := func(team, code string) {
+		t.Helper()
+		_, err := in(team).Conversations(ctx, "")
+		a.code(err, code)
+	}
+	granted := func(want ...string) {
+		t.Helper()
+		names, _, err := in("").TeamNames(ctx, "")
+		if got := slices.Sorted(maps.Keys(names)); err != nil || !slices.Equal(got, want) {
+			t.Errorf("granted to %q, %v; want %q", got, err, want)
+		}
+	}
+	if own, err := in("").Identity(ctx); err != nil || own.TeamID != "E1" || own.OrgID != "E1" {
+		t.Errorf("%+v, %v", own, err)
+	}
+	granted()
+	list("T2", "team_access_not_granted")
+	org.Grant(a.second)
+	granted("T2")
+	list("", "missing_argument")
+	list("T2", "")
+	list("T1", "team_access_not_granted")
+	if _, err := in("T2").Channel(ctx, a.general); err != nil || len(a.second.Calls("conversations.info")) != 1 {
+		t.Errorf("%v, by %d calls", err, len(a.second.Calls("conversations.info")))
+	}
+	own := a.install(a.second)
+	if own.Org || own.Enterprise != "E1" {
+		t.Errorf("%+v", own)
+	}
+	org.Withdraw(a.second)
+	list("T2", "team_access_not_granted")
+	a.refused(own.Token, "")
+	org.Grant(a.second)
+	org.Uninstall()
+	list("T2", "account_inactive")
+	a.refused(own.Token, "")
+}
+
+// The page of each workspace is at its own address, and shows and changes that one alone.
+func TestPageOfEachWorkspace(t *testing.T) {
+	t.Parallel()
+	a := newApp(t, 0)
+	a.install(a.first)
+	state := func(path string) (s struct {
+		Team      string `json:"team"`
+		Installed bool   `json:"installed"`
+	}) {
+		t.Helper()
+		resp, err := http.Get(a.url + path + "sandbox/state")
+		testserver.Must(t, err)
+		defer resp.Body.Close()
+		testserver.Must(t, json.NewDecoder(resp.Body).Decode(&s))
+		return s
+	}
+	post := func(path, action, body string) int {
+		t.Helper()
+		resp, err := http.Post(a.url+path+"sandbox/"+action, "application/json", strings.NewReader(body))
+		testserver.Must(t, err)
+		_ = resp.Body.Close()
+		return resp.StatusCode
+	}
+	if at := state("/"); at.Team != "T1" || !at.Installed || at != state("/T1/") {
+		t.Errorf("the first page is of %+v", at)
+	}
+	if at := state("/T2/"); at.Team != "T2" || at.Installed {
+		t.Errorf("the second page is of %+v", at)
+	}
+	say := `{"channel":"` + a.general + `","user":"` + a.alice + `","text":"hi"}`
+	if status := post("/T2/", "say", say); status != http.StatusNoContent || len(a.first.Messages(a.general)) != 0 ||
+		len(a.second.Messages(a.general)) != 1 {
+		t.Errorf("%d: said %v and %v", status, a.first.Messages(a.general), a.second.Messages(a.general))
+	}
+	if status := post("/T2/", "uninstall", "{}"); status != http.StatusUnprocessableEntity {
+		t.Errorf("removed what is not there: %d", status)
+	}
+	if status := post("/T1/", "uninstall", "{}"); status != http.StatusNoContent || state("/").Installed {
+		t.Errorf("removed: %d, %+v", status, state("/"))
+	}
 }

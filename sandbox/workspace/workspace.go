@@ -1,3 +1,14 @@
+// Package workspace is a Slack workspace on this machine. It answers Slack's Web API and
+// delivers signed Events API requests (or Socket Mode envelopes) for what its people say.
+// It also serves a page on which a visitor plays those people.
+//
+// It speaks Slack's wire format only. The programs reach it through slack.api_url and
+// cannot tell it from Slack. The project's tests use the same server, so it imitates
+// Slack's oddities. Every imitation names the page of Slack's documentation, or the public
+// report, that describes it.
+//
+// Faults make it misbehave on purpose: Fault for the Web API, EventFault for
+// deliveries, SuppressEvents for a time in which no event is delivered.
 package workspace
 
 import (
@@ -6,15 +17,14 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"time"
 )
 
 // Config describes a workspace. The zero value is valid and delivers no events.
 type Config struct {
-	// Team is the workspace's id; T0SANDBOX if empty.
-	Team string
+	// Team is the workspace's id; T0SANDBOX if empty. Name is what people call it; Sandbox if empty.
+	Team, Name string
 	// BotToken and AppToken are the tokens that callers must present; xoxb-sandbox and
 	// xapp-sandbox if empty.
 	BotToken, AppToken string
@@ -74,6 +84,8 @@ type Config struct {
 	// Its predecessor did so (api.slack.com/methods/channels.history); Slack's reference
 	// does not say. Callers must handle both.
 	OldestPageFirst bool
+
+	number int // is part of all ids
 }
 
 // Bot is the app's own user.
@@ -95,8 +107,7 @@ type Workspace struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	mu           sync.Mutex
-	lastTS       int64 // microseconds
+	mu           *common
 	seq          int
 	users        []*User
 	channels     []*Channel
@@ -110,10 +121,9 @@ type Workspace struct {
 	modals       []Modal                 // that are open
 	responses    map[*Interaction][]Response
 	homes        map[string]json.RawMessage // the blocks of the Home tabs, by user
-	uninstalled  bool                       // the app is not installed
+	installation                            // the app here
 	slack        *Slack                     // or nil: only the bot token of the configuration counts
-	tokens       map[string]*botToken       // that the app got for its installations here
-	scope        string                     // of the newest of them
+	org          *Organisation              // or nil
 	serve        http.Handler               // what the app serves for this workspace
 	host         string                     // of the last call of the Web API
 	changed      chan struct{}              // closed and replaced whenever something happens
@@ -124,6 +134,7 @@ type Workspace struct {
 // New builds a workspace with the bot in it and nothing else. Close releases it.
 func New(cfg Config) *Workspace {
 	setDefault(&cfg.Team, "T0SANDBOX")
+	setDefault(&cfg.Name, "Sandbox")
 	setDefault(&cfg.BotToken, "xoxb-sandbox")
 	setDefault(&cfg.AppToken, "xapp-sandbox")
 	setDefault(&cfg.SigningSecret, "sandbox")
@@ -148,7 +159,8 @@ func New(cfg Config) *Workspace {
 	}
 	w := &Workspace{
 		cfg:          cfg,
-		bot:          Bot{UserID: "U0BOT", BotID: "B0BOT", AppID: "A0SANDBOX", Name: cfg.BotName},
+		mu:           &common{},
+		bot:          Bot{fmt.Sprintf("U%dBOT", cfg.number), fmt.Sprintf("B%dBOT", cfg.number), "A0SANDBOX", cfg.BotName},
 		faults:       &Faults{},
 		hub:          newHub(),
 		files:        map[string]*storedFile{},
@@ -193,12 +205,14 @@ func (w *Workspace) Faults() *Faults { return w.faults }
 // after the workspace has started. Without a URL or a socket, events are discarded.
 func (w *Workspace) SetEventsURL(url string) { w.out.setURL(url) }
 
-// Handler serves the Web API under /api/, the content of files under /files-pri/, the page at /,
-// and the page's own API under /sandbox/, with Config.Mind.
+// Handler serves the Web API under /api/, the content of files under /files-pri/ and their transcripts under
+// /files-tmb/, the page at /, and the page's own API under /sandbox/, with Config.Mind.
 func (w *Workspace) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/api/", requireHost(w.cfg.Host, http.HandlerFunc(w.serveAPI)))
-	mux.Handle("GET "+filePaths, requireHost(w.cfg.Host, http.HandlerFunc(w.serveFile)))
+	for _, files := range []string{filePaths, clipPaths} {
+		mux.Handle("GET "+files, requireHost(w.cfg.Host, http.HandlerFunc(w.serveFile)))
+	}
 	mux.HandleFunc("/socket", w.socket.serve)     // needs a ticket that only the API hands out
 	mux.HandleFunc("/commands/", w.serveResponse) // needs a secret from the request's response_url
 	w.routePage(mux)
@@ -237,8 +251,8 @@ func (w *Workspace) skewed(t time.Time) time.Time { return t.Add(time.Duration(w
 
 // nextTS returns a unique ts, later than all others of this workspace. Callers hold mu.
 func (w *Workspace) nextTS() string {
-	w.lastTS = max(w.lastTS+1, w.skewed(w.cfg.Clock()).UnixMicro())
-	return formatTS(w.lastTS)
+	w.mu.lastTS = max(w.mu.lastTS+1, w.skewed(w.cfg.Clock()).UnixMicro())
+	return formatTS(w.mu.lastTS)
 }
 
 func formatTS(micros int64) string { return fmt.Sprintf("%d.%06d", micros/1e6, micros%1e6) }
@@ -246,5 +260,5 @@ func formatTS(micros int64) string { return fmt.Sprintf("%d.%06d", micros/1e6, m
 // nextID makes an id like Slack's: a letter for the kind, then a number. Callers hold mu.
 func (w *Workspace) nextID(kind string) string {
 	w.seq++
-	return fmt.Sprintf("%s0%06d", kind, w.seq)
+	return fmt.Sprintf("%s%d%06d", kind, w.cfg.number, w.seq)
 }

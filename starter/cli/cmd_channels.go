@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -146,11 +147,23 @@ func (r channelReader) one(ctx context.Context, named string) (channelReport, er
 		return channelReport{}, err
 	}
 	report, err := r.report(ctx, c, known)
-	report.File, report.Settings = r.config.File.Path, r.config.Explain(channels.SettingsFacts(c))
+	f, failed := r.facts(ctx, c)
+	if err = errors.Join(err, failed); err != nil {
+		return channelReport{}, err
+	}
+	report.File, report.Settings = r.config.File.Path, r.config.Explain(f)
 	if report.WorkspaceSettings = r.config.ExplainWorkspace(); report.WorkspaceSettings != nil {
 		report.Team = r.team
 	}
-	return report, err
+	return report, nil
+}
+
+// facts are what the settings of a channel depend on.
+func (r channelReader) facts(ctx context.Context, c store.Channel) (config.ChannelFacts, error) {
+	f := channels.SettingsFacts(c)
+	sets, err := r.store.SetIn(ctx, r.team, c.ID)
+	f.Set = sets[c.ID]
+	return f, err
 }
 
 // find finds a channel by its id or name. One that only the configuration names gets its key as
@@ -168,7 +181,11 @@ func (r channelReader) find(ctx context.Context, named string) (c store.Channel,
 }
 
 func (r channelReader) report(ctx context.Context, c store.Channel, known bool) (channelReport, error) {
-	s := r.config.Channel(channels.SettingsFacts(c))
+	f, err := r.facts(ctx, c)
+	if err != nil {
+		return channelReport{}, err
+	}
+	s := r.config.Channel(f)
 	report := channelReport{
 		Channel: c.ID, Name: c.Name, Known: known, Member: c.Member, Private: c.Private, External: c.External,
 		OrgShared: c.OrgShared, Outsiders: r.outsiders[c.ID],
@@ -293,6 +310,10 @@ func (c channelReport) settings(w io.Writer, title string, settings []config.Set
 		}
 		for _, name := range s.Variables {
 			from += " $" + name
+		}
+		if s.Before != nil {
+			from = fmt.Sprintf("%s, by %s at %s; before: %s", s.From, s.By, s.At.Format(time.RFC3339),
+				cmp.Or(short(*s.Before), "–"))
 		}
 		rows = append(rows, []string{s.Key, cmp.Or(short(timeline.Plain(s.Value)), "–"), timeline.Plain(from)})
 	}

@@ -44,9 +44,10 @@ configuration needs an agent for judgment; Slack, Temporal and a database are no
 format of a case are in docs/judgment-format.md.
 
 Examples:
-  starter eval run evals/judgment/*.jsonl --provider demo
+  starter eval run evals/judgment/en.jsonl evals/judgment/ja.jsonl --provider demo
   starter eval run evals/judgment/en.jsonl --repeat 3 --out runs/flash --cache runs/answers
-  starter eval run evals/judgment/*.jsonl --cache runs/answers --cached-only --json --fail-if 'false_rate>0.10'`
+  starter eval run evals/judgment/en.jsonl --cache runs/answers --cached-only --json --fail-if 'false_rate>0.10'
+  starter eval run evals/judgment/hard-en.jsonl evals/judgment/hard-ja.jsonl --out runs/hard`
 }
 
 // Validate implements kong's Validate.

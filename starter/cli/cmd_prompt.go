@@ -80,7 +80,7 @@ func (c *promptCommand) run(ctx context.Context, p *program) error {
 	directory := &channels.Directory{Store: db, Slack: of.Slack, Config: p.Config, Clock: time.Now, Logger: p.Logger}
 	ag := models.For(of, db, directory, p.Logger)
 	files := document.New(of.Slack, pdf.NewReader(), ag.Prompts.Material, p.Logger)
-	ag.Files = files
+	ag.Files, ag.Recall.Transcripts = files, files
 	remote := mcp.New(mcp.Options{Servers: p.Config.MCP.Servers, Store: db, Material: ag.Prompts.Material,
 		Clock: time.Now, Logger: p.Logger, Remembered: true})
 	defer remote.Close()
@@ -150,6 +150,7 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 		reply.Tools, err = offers.Offered(ctx, tools.Place{
 			Conversation: where, Trigger: said.TS, Addressed: addressed, ChannelName: known[where.Channel].Name,
 			Shared: readers.Shared, Outsiders: readers.Outsiders, Allowed: settings.Tools, Remote: settings.MCPTools,
+			PostTo: settings.PostTo, Hooks: settings.Hooks,
 			Now: time.Now(), Zone: ag.ZoneOf(ctx, where.Team, said.UserID, "", settings),
 		})
 		if err != nil {
@@ -229,10 +230,16 @@ type promptReport struct {
 	For    string        `json:"for"`
 	Model  string        `json:"model"`
 	System string        `json:"system"`
+	Said   []saidReport  `json:"said,omitempty"` // as chat turns before the prompt
 	Prompt string        `json:"prompt"`
 	Files  []string      `json:"files,omitempty"` // that are shown with it
 	Tools  []toolReport  `json:"tools,omitempty"` // that the model is offered
 	Answer *answerReport `json:"answer,omitempty"`
+}
+
+type saidReport struct {
+	Role string `json:"role"` // assistant or user
+	Text string `json:"text"`
 }
 
 type toolReport struct {
@@ -285,6 +292,13 @@ func (c *promptCommand) ask(ctx context.Context, ag *agents.Agents, q titledQues
 
 func promptOf(q titledQuestion) promptReport {
 	a := promptReport{For: q.title, Model: q.Model, System: q.System, Prompt: q.Prompt}
+	for _, s := range q.Said {
+		role := "user"
+		if s.Own {
+			role = "assistant"
+		}
+		a.Said = append(a.Said, saidReport{role, s.Text})
+	}
 	for _, f := range q.Files {
 		a.Files = append(a.Files, f.String())
 	}
@@ -297,7 +311,11 @@ func promptOf(q titledQuestion) promptReport {
 // text writes it for a terminal, to which the answer can do nothing; what people said
 // lost all that is not to be seen when the prompt was made.
 func (a promptReport) text(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "===== %s, %s: system\n%s\n===== user\n%s\n", a.For, a.Model, a.System, a.Prompt)
+	said := ""
+	for _, s := range a.Said {
+		said += "===== " + s.Role + "\n" + s.Text + "\n"
+	}
+	_, err := fmt.Fprintf(w, "===== %s, %s: system\n%s\n%s===== user\n%s\n", a.For, a.Model, a.System, said, a.Prompt)
 	if err != nil {
 		return err
 	}

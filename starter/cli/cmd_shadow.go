@@ -148,7 +148,7 @@ func priced(v shadow.Verdict, confidence *float64, prices map[string]config.Pric
 	if confidence != nil {
 		v.Confidence = *confidence
 	}
-	if v.Cost = timeline.Cost(prices, v.Model, v.TokensIn, v.TokensOut); v.TokensIn+v.TokensOut == 0 {
+	if v.Cost = timeline.Cost(prices, v.Model, v.TokensIn, 0, v.TokensOut); v.TokensIn+v.TokensOut == 0 {
 		v.Cost = new(float64) // whatever the model is
 	}
 	return v

@@ -221,6 +221,9 @@ func message(it conversation.Item, zone *time.Location) string {
 	if it.FollowUp {
 		words += ", follow-up"
 	}
+	if it.Named {
+		words += ", by name"
+	}
 	if it.Revision != "" {
 		words += ", edited"
 	}

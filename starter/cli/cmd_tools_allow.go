@@ -13,6 +13,7 @@ import (
 type toolsAllow struct {
 	Server string `arg:"" help:"The server's name in mcp.servers."`
 	Tool   string `arg:"" optional:"" help:"Only this tool, as the server names it."`
+	serverFlag
 }
 
 // Help implements kong's Help.
@@ -25,15 +26,15 @@ becomes one that reads. Look first at what they say, with starter tools list --j
 }
 
 func (c *toolsAllow) run(ctx context.Context, p *program) error {
+	db, team, err := p.ofServers(ctx)
+	if err != nil {
+		return err
+	}
 	server, ok := p.Config.MCP.Servers[c.Server]
 	if !ok {
 		return fmt.Errorf("mcp.servers has no %q: %s", c.Server, serversOf(p))
 	}
-	db, err := p.database(ctx)
-	if err != nil {
-		return err
-	}
-	changed, err := db.AllowTools(ctx, "", c.Server, c.Tool)
+	changed, err := db.AllowTools(ctx, team, c.Server, c.Tool)
 	if errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("%s has no such tool: `starter tools list` shows what it has", c.Server)
 	}

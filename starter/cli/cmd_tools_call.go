@@ -14,6 +14,7 @@ type toolsCall struct {
 	Server string `arg:"" help:"The server's name in mcp.servers."`
 	Tool   string `arg:"" help:"The tool, as the server names it."`
 	Input  string `arg:"" help:"Its input, a JSON object."`
+	serverFlag
 }
 
 // Help implements kong's Help.
@@ -34,18 +35,18 @@ func (c *toolsCall) Validate() error {
 }
 
 func (c *toolsCall) run(ctx context.Context, p *program) error {
-	if _, ok := p.Config.MCP.Servers[c.Server]; !ok {
-		return fmt.Errorf("mcp.servers has no %q: %s", c.Server, serversOf(p))
-	}
-	db, client, err := p.servers(ctx)
+	db, client, team, err := p.servers(ctx)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
+	if _, ok := p.Config.MCP.Servers[c.Server]; !ok {
+		return fmt.Errorf("mcp.servers has no %q: %s", c.Server, serversOf(p))
+	}
 	if _, err := client.Refresh(ctx, c.Server); err != nil {
 		return err
 	}
-	known, err := db.MCPTools(ctx, "")
+	known, err := db.MCPTools(ctx, team)
 	if err != nil {
 		return err
 	}

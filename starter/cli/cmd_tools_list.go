@@ -15,6 +15,7 @@ import (
 )
 
 type toolsList struct {
+	serverFlag
 	output
 }
 
@@ -45,7 +46,7 @@ type toolOfServer struct {
 }
 
 func (c *toolsList) run(ctx context.Context, p *program) error {
-	db, client, err := p.servers(ctx)
+	db, client, team, err := p.servers(ctx)
 	if err != nil {
 		return err
 	}
@@ -61,7 +62,7 @@ func (c *toolsList) run(ctx context.Context, p *program) error {
 			reports = append(reports, toolOfServer{Server: name, Tool: tool, Kind: "unfit", Fault: out[tool]})
 		}
 	}
-	known, err := db.MCPTools(ctx, "")
+	known, err := db.MCPTools(ctx, team)
 	if err != nil {
 		return err
 	}

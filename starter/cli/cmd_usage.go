@@ -20,7 +20,8 @@ import (
 type usageCommand struct {
 	Since instant  `default:"30d" placeholder:"WHEN" help:"The start: 24h, 30d or 2026-03-01, for example (${default})."`
 	Until instant  `placeholder:"WHEN" help:"The end (now)."`
-	By    []string `default:"day" enum:"day,channel,purpose,provider,model" placeholder:"WHAT,…" help:"Group by day, channel, purpose (response, judgment, memory, shadow), provider or model (${default})."`
+	By    []string `default:"day" enum:"day,team,channel,purpose,provider,model" placeholder:"WHAT,…" help:"Group by day, team, channel, purpose (response, judgment, memory, shadow), provider or model (${default})."`
+	Team  teamID   `placeholder:"ID" help:"The id of a workspace, T…: only its calls. Without it, those of all."`
 	output
 }
 
@@ -30,14 +31,17 @@ func (usageCommand) Help() string {
   starter usage                                    the last 30 days, day by day
   starter usage --since 7d --by channel,purpose
   starter usage --since 2026-03-01 --until 2026-04-01 --by model --json
+  starter usage --by team                          where there are several workspaces
 
-Days are those of time_zone. The cost is by llm.prices, which are for a million tokens. UP and DOWN are what people
+Days are those of time_zone. The cost is by llm.prices, which are for a million tokens. CACHED is the part of TOKENS IN
+that the provider had read before, where it says so. UP and DOWN are what people
 voted about replies in that time; nothing shows who.`
 }
 
 // usage is the total of some model calls, and of the votes about what they wrote.
 type usage struct {
-	Day string `json:"day,omitempty"`
+	Day  string `json:"day,omitempty"`
+	Team string `json:"team,omitempty"`
 	store.Usage
 	ChannelName string `json:"channel_name,omitempty"`
 	// Cost covers the models whose price is known; nil if there are none.
@@ -75,17 +79,17 @@ func (c *usageCommand) run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	if err := report.read(ctx, db, p.Config.LLM.Prices, zone); err != nil {
+	if err := report.read(ctx, db, string(c.Team), p.Config.LLM.Prices, zone); err != nil {
 		return err
 	}
 	return c.print(p.stdout, report, func(w io.Writer) error { return report.text(w, zone) })
 }
 
-// read fills the report, by day if that is asked for. Go computes where a day begins, because not
-// every database can.
-func (r *usageReport) read(ctx context.Context, db *store.Store, prices map[string]config.Price,
+// read fills the report, by day if that is asked for; of one workspace unless team is empty. Go computes where a day
+// begins, because not every database can.
+func (r *usageReport) read(ctx context.Context, db *store.Store, team string, prices map[string]config.Price,
 	zone *time.Location) error {
-	names := map[string]string{}
+	names := map[usageKey]string{}
 	for from := r.Since; from.Before(r.Until); {
 		to, day := r.Until, ""
 		if slices.Contains(r.By, "day") {
@@ -102,17 +106,22 @@ func (r *usageReport) read(ctx context.Context, db *store.Store, prices map[stri
 		}
 		rows := map[usageKey]*usage{}
 		for _, s := range sums {
-			if slices.Contains(r.By, "channel") {
-				if err := loadName(ctx, db, names, s); err != nil {
-					return err
-				}
+			if team != "" && s.TeamID != team {
+				continue
 			}
 			key := r.key(s)
 			if rows[key] == nil {
+				name, err := r.name(ctx, db, names, s)
+				if err != nil {
+					return err
+				}
 				rows[key] = &usage{
-					Day: day, ChannelName: names[key.channel],
+					Day: day, ChannelName: name,
 					Usage: store.Usage{ChannelID: key.channel, Purpose: key.purpose, Provider: key.provider,
 						Model: key.model},
+				}
+				if slices.Contains(r.By, "team") {
+					rows[key].Team = key.team
 				}
 			}
 			rows[key].add(s, prices)
@@ -126,19 +135,22 @@ func (r *usageReport) read(ctx context.Context, db *store.Store, prices map[stri
 	return nil
 }
 
-// usageKey is the key of a row within a day.
-type usageKey struct{ channel, purpose, provider, model string }
+// usageKey is the key of a row within a day. Channels of two workspaces may have the same id.
+type usageKey struct{ team, channel, purpose, provider, model string }
 
 func (k usageKey) compare(other usageKey) int {
-	return cmp.Or(strings.Compare(k.channel, other.channel), strings.Compare(k.purpose, other.purpose),
-		strings.Compare(k.provider, other.provider), strings.Compare(k.model, other.model))
+	return cmp.Or(strings.Compare(k.team, other.team), strings.Compare(k.channel, other.channel),
+		strings.Compare(k.purpose, other.purpose), strings.Compare(k.provider, other.provider),
+		strings.Compare(k.model, other.model))
 }
 
 func (r *usageReport) key(s store.Usage) (k usageKey) {
 	for _, by := range r.By {
 		switch by {
+		case "team":
+			k.team = s.TeamID
 		case "channel":
-			k.channel = cmp.Or(s.ChannelID, "workspace")
+			k.team, k.channel = s.TeamID, cmp.Or(s.ChannelID, "workspace")
 		case "purpose":
 			k.purpose = s.Purpose
 		case "provider":
@@ -150,26 +162,33 @@ func (r *usageReport) key(s store.Usage) (k usageKey) {
 	return k
 }
 
-func loadName(ctx context.Context, db *store.Store, names map[string]string, s store.Usage) error {
-	if _, known := names[s.ChannelID]; known || s.ChannelID == "" {
-		return nil
+// name returns the name of a channel, if the report is by channel.
+func (r *usageReport) name(ctx context.Context, db *store.Store, names map[usageKey]string,
+	s store.Usage) (string, error) {
+	if s.ChannelID == "" || !slices.Contains(r.By, "channel") {
+		return "", nil
+	}
+	at := usageKey{team: s.TeamID, channel: s.ChannelID}
+	if name, known := names[at]; known {
+		return name, nil
 	}
 	channels, err := db.Channels(ctx, s.TeamID, []string{s.ChannelID})
-	names[s.ChannelID] = channels[s.ChannelID].Name
-	return err
+	names[at] = channels[s.ChannelID].Name
+	return names[at], err
 }
 
 func (u *usage) add(s store.Usage, prices map[string]config.Price) {
 	u.Calls += s.Calls
 	u.Failed += s.Failed
 	u.TokensIn += s.TokensIn
+	u.TokensCached += s.TokensCached
 	u.TokensOut += s.TokensOut
 	u.Up += s.Up
 	u.Down += s.Down
 	if s.Calls == 0 { // votes alone
 		return
 	}
-	cost := timeline.Cost(prices, s.Model, s.TokensIn, s.TokensOut)
+	cost := timeline.Cost(prices, s.Model, s.TokensIn, s.TokensCached, s.TokensOut)
 	switch {
 	case cost == nil && !slices.Contains(u.Unpriced, s.Model):
 		u.Unpriced = append(u.Unpriced, s.Model)
@@ -201,11 +220,19 @@ func (r *usageReport) text(w io.Writer, zone *time.Location) error {
 	for _, by := range r.By {
 		heading = append(heading, strings.ToUpper(by))
 	}
-	rows := [][]string{append(heading, "CALLS", "FAILED", "TOKENS IN", "TOKENS OUT", "COST", "UP", "DOWN")}
+	cached := func(cell string) []string {
+		if r.Total.TokensCached == 0 {
+			return nil
+		}
+		return []string{cell}
+	}
+	rows := [][]string{slices.Concat(heading, []string{"CALLS", "FAILED", "TOKENS IN"}, cached("CACHED"),
+		[]string{"TOKENS OUT", "COST", "UP", "DOWN"})}
 	for _, u := range append(slices.Clone(r.Rows), r.Total) {
 		row := u.labels(r.By)
-		rows = append(rows, append(row, strconv.Itoa(u.Calls), strconv.Itoa(u.Failed), strconv.Itoa(u.TokensIn),
-			strconv.Itoa(u.TokensOut), u.cost(), strconv.Itoa(u.Up), strconv.Itoa(u.Down)))
+		row = append(row, strconv.Itoa(u.Calls), strconv.Itoa(u.Failed), strconv.Itoa(u.TokensIn))
+		rows = append(rows, slices.Concat(row, cached(strconv.Itoa(u.TokensCached)),
+			[]string{strconv.Itoa(u.TokensOut), u.cost(), strconv.Itoa(u.Up), strconv.Itoa(u.Down)}))
 	}
 	rows[len(rows)-1][0] = "total"
 	if err := table(w, rows); err != nil || len(r.Total.Unpriced) == 0 {
@@ -225,7 +252,7 @@ func (u *usage) labels(by []string) (cells []string) {
 	if u.ChannelName != "" {
 		channel += " #" + timeline.Plain(u.ChannelName)
 	}
-	all := map[string]string{"day": u.Day, "channel": channel, "purpose": u.Purpose, "provider": u.Provider,
+	all := map[string]string{"day": u.Day, "team": u.Team, "channel": channel, "purpose": u.Purpose, "provider": u.Provider,
 		"model": timeline.Plain(u.Model)}
 	for _, what := range by {
 		cells = append(cells, all[what])

@@ -74,6 +74,7 @@ func (p *program) operator(ctx context.Context, flags temporalFlags) (*operator.
 	if err != nil {
 		return nil, flags.explain(ctx, err)
 	}
+	o.FairByWorkspace = p.Config.Slack.Installable()
 	return o, nil
 }
 

@@ -210,7 +210,7 @@ func TestWhyCommand(t *testing.T) {
 
 func TestUsageCommand(t *testing.T) {
 	t.Parallel()
-	o := newLedgerBundle(t, "time_zone: Pacific/Auckland\nllm: {prices: {small: {input: 2, output: 10}}}\n")
+	o := newLedgerBundle(t, "time_zone: Pacific/Auckland\nllm: {prices: {small: {input: 2, output: 10, cached_input: 0.5}}}\n")
 	call := func(at, purpose, channel, model, failed string) {
 		t.Helper()
 		ended, err := time.Parse(time.RFC3339, at)
@@ -243,6 +243,9 @@ C1 #general judgment 3 1 300000 30000 0.90 0 0
 C2 #random response 1 0 100000 10000 0.30 1 0
 workspace memory 1 0 100000 10000 - 0 0
 total 5 1 500000 50000 1.20 and more 1 0`,
+		"team": `TEAM CALLS FAILED TOKENS IN TOKENS OUT COST UP DOWN
+T1 5 1 500000 50000 1.20 and more 1 0
+total 5 1 500000 50000 1.20 and more 1 0`,
 		"provider,model": `PROVIDER MODEL CALLS FAILED TOKENS IN TOKENS OUT COST UP DOWN
 openai la\x1brge 1 0 100000 10000 - 0 0
 openai small 4 1 400000 40000 1.20 1 0
@@ -259,8 +262,18 @@ total 5 1 500000 50000 1.20 and more 1 0`,
 	if len(report.Rows) != 3 || report.Total.Calls != 5 || report.Rows[1].Purpose != "memory" || report.Rows[1].Cost != nil || len(report.Rows[1].Unpriced) != 1 {
 		t.Errorf("as JSON: %+v", report)
 	}
+	o.must(o.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C1"}, Purpose: "judgment", Model: "small",
+		TokensIn: 100_000, TokensCached: 40_000, TokensOut: 10_000, Ended: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}))
+	later := []string{"usage", "--since", "2026-05-01", "--until", "2026-05-03", "--by", "team"}
+	table := strings.Join(squeezed(o.prints(later, nil, nil)), "\n")
+	if want := "TEAM CALLS FAILED TOKENS IN CACHED TOKENS OUT COST UP DOWN\nT1 1 0 100000 40000 10000 0.24 0 0\n"; !strings.Contains(table, want) {
+		t.Errorf("with cached tokens: %s", table)
+	}
+	o.prints(append(later, "--json"), []string{`"tokens_cached": 40000`}, nil)
 	o.prints([]string{"usage", "--since", "1d"}, []string{"total"}, []string{"2026-04-0", "not in the cost"})
 	o.prints([]string{"usage", "--since", "1d", "--json"}, []string{`"rows": []`}, nil)
+	o.prints(append([]string{"usage", "--json", "--team", "T1"}, between...), []string{`"calls": 5`}, nil)
+	o.prints(append([]string{"usage", "--json", "--team", "T2"}, between...), []string{`"rows": []`, `"calls": 0`}, nil)
 	o.fails(2, []string{"usage", "--by", "hour"}, "day")
 	o.fails(1, []string{"usage", "--since", "2026-04-03", "--until", "2026-04-03"}, "is not before")
 }

@@ -3,13 +3,14 @@ package cli
 import (
 	"time"
 
+	"myao/internal/operate/choice"
 	"myao/internal/operate/timeline"
 	"myao/internal/store"
 )
 
 // promiseTimes is when a promise is due, how it repeats, and until when it is held up.
 func promiseTimes(p store.Promise, zone *time.Location) string {
-	text := formatTime(p.Due(), zone)
+	text := choice.WaitsFor(nil, p, formatTime(p.Due(), zone))
 	if p.Every != "" {
 		text += ", every " + p.Every
 	}

@@ -108,7 +108,7 @@ func (t teamID) Validate() error {
 
 // choose returns the id of the workspace that --team names, or else of the only one that has the channel, which may be
 // empty. It resolves the configuration for it. Slack is asked only if the database does not know exactly one, or if the
-// organisation matters.
+// organisation matters and no installation names it.
 func (p *program) choose(ctx context.Context, db *store.Store, channel string) (string, error) {
 	team := p.team
 	if team == "" {
@@ -128,7 +128,14 @@ func (p *program) choose(ctx context.Context, db *store.Store, channel string) (
 		}
 	}
 	organisation := ""
-	if p.Config.Slack.BotToken != "" && (team == "" || p.Config.HasOrganisations()) {
+	if team != "" && p.Config.Slack.Installable() && p.Config.HasOrganisations() {
+		i, err := db.InstallationOf(ctx, team)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return "", err
+		}
+		organisation = i.Enterprise()
+	}
+	if p.Config.Slack.BotToken != "" && (team == "" || organisation == "" && p.Config.HasOrganisations()) {
 		own, err := p.slack().Identity(ctx)
 		if err != nil {
 			return "", fmt.Errorf("ask Slack which workspace this is: %w", err)

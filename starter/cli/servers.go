@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -21,14 +22,37 @@ func serversOf(p *program) string {
 	return fmt.Sprintf("it has %q", names)
 }
 
-// servers opens the database and a client of the MCP servers, which the caller must close.
-func (p *program) servers(ctx context.Context) (*store.Store, *mcp.Client, error) {
-	db, err := p.database(ctx)
+// serverFlag is the flag of commands about MCP servers.
+type serverFlag struct {
+	Team teamID `placeholder:"ID" help:"The id of a workspace, T…, that has servers of its own. Without it, the servers of all."`
+}
+
+func (t serverFlag) team() string { return string(t.Team) }
+
+// ofServers opens the database, and resolves the configuration for the workspace that --team names. team is whose
+// servers' tools are stored: empty for those of all.
+func (p *program) ofServers(ctx context.Context) (db *store.Store, team string, err error) {
+	if db, err = p.database(ctx); err != nil || p.team == "" {
+		return db, "", err
+	}
+	if _, err := p.choose(ctx, db, ""); err != nil {
+		return nil, "", err
+	}
+	if !reflect.DeepEqual(p.Config.MCP.Servers, p.Config.Global().MCP.Servers) {
+		team = p.team
+	}
+	return db, team, nil
+}
+
+// servers is ofServers with a client of the MCP servers, which the caller must close.
+func (p *program) servers(ctx context.Context) (db *store.Store, client *mcp.Client, team string, err error) {
+	db, team, err = p.ofServers(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, "", err
 	}
 	return db, mcp.New(mcp.Options{
 		Servers: p.Config.MCP.Servers, Store: db, Material: func(s string) string { return s }, Clock: time.Now,
 		Logger: slog.New(slog.DiscardHandler), // the output says what is wrong
-	}), nil
+		Team:   team,
+	}), team, nil
 }

@@ -30,7 +30,8 @@ func TestToolsCommand(t *testing.T) {
 	})
 	server := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
 	t.Cleanup(server.Close)
-	o := newLedgerBundle(t, "mcp: {servers: {desk: {url: '"+server.URL+"', channels: [all]}, away: {url: 'http://127.0.0.1:1/', channels: [all]}}}\n")
+	o := newLedgerBundle(t, "mcp: {servers: {desk: {url: '"+server.URL+"', channels: [all]}, away: {url: 'http://127.0.0.1:1/', channels: [all]}}}\n"+
+		"workspaces: {T100: {mcp: {servers: {till: {url: '"+server.URL+"', channels: [all]}, away: }}}}\n")
 	list := []string{"tools", "list"}
 	o.prints(list, []string{"look   desk    find   Finds ", "act    desk    close  Closes.", "act    desk    mail   (not checked here: to.pattern) Mails.", "unfit  desk    wild   (its name",
 		"unfit  away           (not asked now: the server does not answer)"}, nil)
@@ -54,4 +55,10 @@ func TestToolsCommand(t *testing.T) {
 	o.fails(1, []string{"tools", "call", "desk", "mail", `{"to":7}`}, "The input of desk__mail is wrong")
 	o.fails(1, []string{"tools", "call", "away", "x", "{}"}, "it does not answer")
 	o.fails(2, []string{"tools", "call", "desk", "close", "[]"}, "want a JSON object, such as {}")
+
+	// A workspace with servers of its own.
+	o.prints(append(list, "--team", "T100"), []string{"act    desk    close", "act    till    close"}, []string{"away"})
+	o.prints([]string{"tools", "call", "till", "close", `{"text":"7"}`, "--team", "T100"}, []string{"did ", "7"}, nil)
+	o.prints([]string{"tools", "allow", "till", "--team", "T100"}, []string{"nothing to allow"}, nil)
+	o.fails(1, []string{"tools", "call", "till", "close", "{}"}, `mcp.servers has no "till"`)
 }

@@ -90,6 +90,8 @@ type workspaceReport struct {
 	Ends time.Time `json:"token_ends_at,omitzero"`
 	// Teams is the workspaces to which an organisation has granted its installation, or had.
 	Teams []store.InstallationTeam `json:"teams,omitempty"`
+
+	again string // where it is installed again, if its token is lost
 }
 
 // report describes an installation.
@@ -100,6 +102,11 @@ func (p *program) report(ctx context.Context, db *store.Store, i store.Installat
 		Installed: i.Installed, InstalledBy: i.InstalledBy, Ends: i.Expires}
 	if i.State != store.InstallationActive {
 		r.Since = i.Ended
+	}
+	if i.Lost(time.Now()) {
+		if r.again, err = p.installURL(); err != nil {
+			return r, err
+		}
 	}
 	if i.Organisation() {
 		r.Teams, err = db.TeamsOf(ctx, i.ID)
@@ -129,6 +136,9 @@ func (r workspaceReport) note() string {
 	if strings.HasPrefix(r.ID, "E") && r.AllowedBy == "" {
 		notes = append(notes, fmt.Sprintf("granted to %d", r.granted()))
 	}
+	if r.again != "" {
+		notes = append(notes, "token lost: install again at "+r.again)
+	}
 	if len(r.Missing) > 0 && r.State == string(store.InstallationActive) {
 		notes = append(notes, "lacks "+strings.Join(r.Missing, ", "))
 	}
@@ -138,7 +148,10 @@ func (r workspaceReport) note() string {
 // write describes the installation, a line for each thing.
 func (r workspaceReport) write(w io.Writer, zone *time.Location) error {
 	ends := "does not end"
-	if !r.Ends.IsZero() {
+	switch {
+	case r.again != "":
+		ends = "lost: somebody there installs the app again at " + r.again
+	case !r.Ends.IsZero():
 		ends = "until " + formatTime(r.Ends, zone) + ", unless it is renewed"
 	}
 	missing := "none"

@@ -136,3 +136,14 @@ func TestRemoveWorkspace(t *testing.T) {
 		t.Errorf("%s", &out)
 	}
 }
+
+// The settings of an organisation hold in a workspace that it grants its installation to.
+func TestOrganisationOfAWorkspace(t *testing.T) {
+	t.Parallel()
+	o := newLedgerBundle(t, "workspaces: {E100: {mode: mention}}\n")
+	o.client("new")
+	o.install(store.Installation{ID: "E100", Name: "Org"}, "new")
+	_, err := o.GrantTeam(t.Context(), "E100", "T1", "One", o.began)
+	o.must(err)
+	o.prints([]string{"channels", "general"}, []string{"workspaces.E100.mode"}, nil)
+}

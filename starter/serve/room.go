@@ -3,15 +3,18 @@ package serve
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/client"
 
+	"myao/internal/answer/playbook"
 	"myao/internal/intake/door"
 	"myao/internal/intake/record"
 	"myao/internal/operate/chatops"
 	"myao/internal/operate/operator"
 	"myao/internal/slack/channels"
+	"myao/internal/slack/oauth"
 	"myao/internal/slack/workspaces"
 	"myao/internal/store"
 )
@@ -29,7 +32,7 @@ func (s *starter) room(w *workspaces.Workspace, db *store.Store, o *operator.Ope
 	directory := &channels.Directory{Store: db, Slack: w.Slack, Config: w.Config, Clock: time.Now, Logger: s.Logger}
 	desk := chatops.New(&chatops.Handler{
 		Config: w.Config, Store: db, Clock: time.Now, Logger: s.Logger,
-		Operator: o, Directory: directory,
+		Operator: o, Directory: directory, Members: chatops.NewMembership(w.Slack, time.Now, s.Logger),
 		CheckTemporal: func(ctx context.Context) error {
 			ctx, cancel := context.WithTimeout(ctx, temporalCheckTimeout)
 			defer cancel()
@@ -39,12 +42,23 @@ func (s *starter) room(w *workspaces.Workspace, db *store.Store, o *operator.Ope
 	})
 	return door.NewWorkspace(&door.Workspace{
 		Store: db, Recorder: record.New(&record.Recorder{Store: db, Directory: directory,
-			Operators: w.Config.Slack.Operators}), Slack: w.Slack, Directory: directory, Config: w.Config,
-		Relay: r, CommandHandler: desk, Responder: answers,
+			Operators: w.Config.Slack.Operators, Bots: s.workspaces.Bots}),
+		Slack: w.Slack, Directory: directory, Config: w.Config, Relay: r, CommandHandler: desk, Responder: answers,
 		Home: chatops.NewHome(&chatops.Home{Handler: desk, Publisher: w.Slack,
-			Members: chatops.NewMembership(w.Slack, time.Now, s.Logger)}),
+			Lost:      s.lost(w),
+			InstallAt: s.Config.Server.PublicURL + oauth.InstallPath,
+			Playbooks: playbook.Open(w.Config.PlaybooksDir, s.Logger)}),
 		Introducer: o, Dropper: o,
 	})
+}
+
+// lost returns what the Home tab of a workspace tells of lost tokens. Only the operators of all workspaces are told of
+// others: where a workspace names its own, nobody there is.
+func (s *starter) lost(w *workspaces.Workspace) func() []store.Installation {
+	if !s.Config.Slack.Installable() || !slices.Equal(w.Config.Slack.Operators, s.Config.Slack.Operators) {
+		return nil
+	}
+	return s.workspaces.Lost
 }
 
 // closeDoor waits for the answers to requests from Slack, although the program's context has ended.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"myao/internal/config"
 	"myao/internal/intake/door"
 	"myao/internal/runtime/temporal"
 	"myao/internal/runtime/web"
@@ -20,6 +21,7 @@ func (s *starter) routes() http.Handler {
 		mux.Handle("POST "+manifest.InteractionsPath, s.open((*door.Door).Interactions))
 		mux.Handle("POST "+manifest.CommandsPath, s.open((*door.Door).Commands))
 	}
+	mux.Handle("POST "+config.HooksPath+"{name}", s.open((*door.Door).Hook))
 	if s.Config.Slack.Installable() {
 		s.workspaces.OAuth().Register(mux)
 	}
@@ -55,9 +57,9 @@ func (s *starter) hasTemporal(ctx context.Context) error {
 }
 
 // hasSocket returns an error while Socket Mode is not connected. Without Socket Mode it returns nil.
-func (s *starter) hasSocket(context.Context) error {
-	if s.socket != nil && !s.socket.Connected() {
-		return errors.New("slack: Socket Mode is not connected")
+func (s *starter) hasSocket(ctx context.Context) error {
+	if s.socket == nil {
+		return nil
 	}
-	return nil
+	return s.socket.Ready(ctx)
 }

@@ -35,6 +35,7 @@ import (
 type starter struct {
 	launch.Program
 	workspaces *workspaces.Workspaces
+	app        *slack.Socket // nil without an app-level token
 	socket     *slack.Socket // nil if events come by HTTP
 	temporal   client.Client
 	metrics    *prometheus.Registry
@@ -72,10 +73,13 @@ func Run(ctx context.Context, p launch.Program) error {
 		unscheduled:  make(chan struct{}, 1),
 		gapOpened:    make(chan struct{}, 1),
 	}
-	if p.Config.Slack.SocketMode() {
-		s.socket = slack.NewSocket(slack.SocketConfig{
+	if p.Config.Slack.AppToken != "" {
+		s.app = slack.NewSocket(slack.SocketConfig{
 			AppToken: string(p.Config.Slack.AppToken), APIURL: p.Config.Slack.APIURL, Logger: p.Logger,
 		})
+	}
+	if p.Config.Slack.SocketMode() {
+		s.socket = s.app
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", p.Config.Server.Address)
 	if err != nil {
@@ -119,8 +123,12 @@ func (s *starter) work(ctx context.Context) error {
 			return room, w.Own, err
 		},
 		SigningSecret: string(s.Config.Slack.SigningSecret), Installations: s.workspaces, Missed: s.heart.Missed,
-		Clock: time.Now, Logger: s.Logger, Metrics: door.NewMetrics(s.metrics), Tracer: s.Telemetry.Tracer(),
+		Clock: time.Now, Logger: s.Logger, Metrics: door.NewMetrics(s.metrics).ForHooks(s.Config.Hooks),
+		Tracer: s.Telemetry.Tracer(), Hooks: &door.Hooks{Configured: s.Config.Hooks, Store: db, Relay: r},
 	})
+	if s.app != nil && s.Config.Slack.Installable() {
+		door.Authorizations = s.app.Authorizations
+	}
 	s.store.Store(db)
 	s.door.Store(door)
 	s.heart.Store, s.heart.Clock, s.heart.Logger = db, time.Now, s.Logger

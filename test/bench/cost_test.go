@@ -164,13 +164,15 @@ func (w *system) addOldMessages() {
 // every five seconds, however many messages there are.
 func (w *system) statements(do func()) float64 {
 	w.b.Helper()
-	const calls = `SELECT COALESCE(SUM(calls), 0)::bigint FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid
-		WHERE d.datname = current_database() AND s.userid <> current_user::regrole AND s.query NOT LIKE '%search%'`
 	testserver.Must(w.b, testserver.ErrOf(w.db.ExecContext(w.b.Context(), "CREATE EXTENSION IF NOT EXISTS pg_stat_statements")))
-	before := w.count(calls)
+	before := w.count(allStatements)
 	do()
-	return float64(w.count(calls) - before)
+	return float64(w.count(allStatements) - before)
 }
+
+// allStatements counts those of statements since the beginning.
+const allStatements = `SELECT COALESCE(SUM(calls), 0)::bigint FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid
+	WHERE d.datname = current_database() AND s.userid <> current_user::regrole AND s.query NOT LIKE '%search%'`
 
 // modelRows counts calls of the model: for a burst, and for the memories of a workspace with few
 // changes.

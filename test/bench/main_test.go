@@ -51,7 +51,10 @@ var measurements = []measurement{
 	{name: "mention", slow: true, measure: measureMention},
 	{name: "promises", slow: true, measure: measurePromises},
 	{name: "start", slow: true, measure: measureStart},
+	{name: "repeat", measure: measureRepeat},
 	{name: "cost", measure: measureCost},
+	{name: "workspaces", measure: measureWorkspaces},
+	{name: "shout", slow: true, measure: measureShout},
 	{name: "idle", slow: true, long: true, measure: measureIdle},
 	{name: "door", measure: measureDoor},
 }

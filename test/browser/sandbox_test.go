@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -59,10 +60,13 @@ func secretsIn(t *testing.T, file string) []string {
 		Slack struct {
 			BotToken      string `yaml:"bot_token"`
 			SigningSecret string `yaml:"signing_secret"`
+			ClientSecret  string `yaml:"client_secret"`
 		} `yaml:"slack"`
+		Encryption struct{ Keys map[string]string }
 	}
 	testserver.Must(t, yaml.Unmarshal(raw, &config))
-	secrets := []string{config.Slack.BotToken, config.Slack.SigningSecret}
+	secrets := []string{config.Slack.BotToken, config.Slack.SigningSecret, config.Slack.ClientSecret}
+	secrets = slices.AppendSeq(secrets, maps.Values(config.Encryption.Keys))
 	for _, s := range secrets {
 		if len(s) < 16 {
 			t.Fatalf("%q is no secret", s)

@@ -44,9 +44,9 @@ type finding struct {
 
 func (f finding) String() string { return string(f.fault) + ": " + f.text }
 
-// grace is how long after the acknowledged deletion of a question its answer's post may still
-// begin.
-const grace = 2 * time.Second
+// grace is how long after the acknowledged deletion of a question its answer's post may still begin: an attempt that has
+// begun before has eight seconds.
+const grace = 10 * time.Second
 
 // check returns every fault in a record.
 func check(r record) []finding {

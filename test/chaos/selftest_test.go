@@ -96,7 +96,7 @@ func TestCheckFinds(t *testing.T) {
 		"an answer to nothing":                   {func(r *record) { r.answer(place{"C1", ""}, 99, "judgment", 100) }, unasked},
 		"an answer in the wrong place":           {func(r *record) { r.posts[mentionInThread].thread = "" }, unasked},
 		"a question answered as a mention":       {func(r *record) { r.answer(place{"C1", ts(10)}, 10, "addressed", 30) }, unasked},
-		"an answer long after the deletion":      {func(r *record) { r.answer(place{"C3", ts(1)}, 1, "addressed", 7) }, late},
+		"an answer long after the deletion":      {func(r *record) { r.answer(place{"C3", ts(1)}, 1, "addressed", 20) }, late},
 		"a question without a verdict":           {func(r *record) { r.withdraw(question1) }, unjudged},
 		"chatter without a verdict":              {func(r *record) { r.decisions = r.decisions[:len(r.decisions)-1] }, unjudged},
 		"a verdict that was withdrawn":           {func(r *record) { r.decisions[len(r.decisions)-1].outcome = "withdrawn" }, unjudged},

@@ -84,19 +84,22 @@ func TestButtonsInSlack(t *testing.T) {
 				return left
 			}
 			before := count()
-			forged := []*workspace.Interaction{
-				s.Workspace.Press(elsewhere, s.alice.ID, shown, slack.ActionApprove, p.ID),
-				s.Workspace.Press(s.general, s.alice.ID, "1700000000.000999", slack.ActionApprove, p.ID),
-				s.Workspace.Press(s.general, s.alice.ID, shown, "myao_other", p.ID),
-				s.Workspace.Press(s.general, s.alice.ID, shown, "", p.ID),
+			var forged []*workspace.Interaction
+			for _, f := range [][3]string{
+				{elsewhere, shown, slack.ActionApprove}, {s.general, "1700000000.000999", slack.ActionApprove},
+				{s.general, shown, "myao_other"}, {s.general, shown, ""},
+			} {
+				forged = append(forged, s.taken("a forged click", func() *workspace.Interaction {
+					return s.Workspace.Press(f[0], s.alice.ID, f[1], f[2], p.ID)
+				}))
 			}
 			s.mustContain(press(s.alice.ID, slack.ActionApprove, store.Proposal{Choice: store.Choice{ID: "none", ShownTS: shown}}), "I no longer know of this proposal")
 			if left := count() - before; left != len(forged) {
 				t.Errorf("%d of %d forged clicks are counted", left, len(forged))
 			}
 			for i, click := range forged {
-				if click.Status != 200 || len(s.Workspace.Responses(click)) > 0 {
-					t.Errorf("forged %d: status %d, %v", i, click.Status, s.Workspace.Responses(click))
+				if told := s.Workspace.Responses(click); len(told) > 0 {
+					t.Errorf("forged %d: %v", i, told)
 				}
 			}
 			if p := now(p); p.State != store.ProposalOpen || p.DecidedBy != "" {
@@ -105,7 +108,7 @@ func TestButtonsInSlack(t *testing.T) {
 
 			clicks := make(chan *workspace.Interaction, 2)
 			for range 2 {
-				go func() { clicks <- s.Workspace.Press(s.general, s.alice.ID, shown, slack.ActionApprove, p.ID) }()
+				go func() { clicks <- s.click(s.general, s.alice.ID, shown, slack.ActionApprove, p.ID) }()
 			}
 			a, b := <-clicks, <-clicks
 			s.await("the second click to be told", func() bool { return len(s.Workspace.Responses(a))+len(s.Workspace.Responses(b)) == 1 })
@@ -134,8 +137,11 @@ func TestButtonsInSlack(t *testing.T) {
 			}
 
 			second := s.proposed(s.alice.ID, question, "1700000000.000400", time.Now().Add(time.Hour))
-			if declined := s.Workspace.Press(s.general, s.alice.ID, second.ShownTS, slack.ActionDecline, second.ID); declined.Status != 200 || now(second).State != store.ProposalDeclined {
-				t.Errorf("declined: status %d, %s", declined.Status, now(second).State)
+			s.taken("a decline", func() *workspace.Interaction {
+				return s.Workspace.Press(s.general, s.alice.ID, second.ShownTS, slack.ActionDecline, second.ID)
+			})
+			if state := now(second).State; state != store.ProposalDeclined {
+				t.Errorf("declined: %s", state)
 			}
 			late := s.proposed(s.alice.ID, question, "1700000000.000500", time.Now().Add(-time.Second))
 			s.mustContain(press(s.alice.ID, slack.ActionApprove, late), "This has lapsed")

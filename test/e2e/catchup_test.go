@@ -120,15 +120,16 @@ func TestStoredIsNotHandled(t *testing.T) {
 	s := start(t, sqlite(t), quiet(300), maxWait(600))
 	never, late := s.room(), s.room()
 	s.runWorkflow("ChannelSync", nil, nil)
-	for room, fault := range map[string]workspace.EventFault{never: {Drop: true}, late: {Delay: 12 * time.Second}} {
+	for room, fault := range map[string]workspace.EventFault{never: {Drop: true}, late: {Hold: 1000}} {
 		root := s.Workspace.Say(room, s.bob.ID, "a thread", workspace.WithoutEvent())
-		fault.Times = 2 // the message and its app_mention
+		fault.Match = func(e workspace.Event) bool { return e.Channel == room && e.User == s.alice.ID }
 		s.Workspace.Faults().AddEvent(fault)
 		alices := s.Workspace.Say(room, s.alice.ID, s.mention("and me?"), workspace.InThread(root))
 		s.Workspace.Say(room, s.bob.ID, s.mention("can you help?"), workspace.InThread(root))
 		s.await("bob's answer", func() bool { return len(s.postsIn(room)) > 0 })
 		s.awaitStored(room, alices) // from the thread's history
 	}
+	s.Workspace.ReleaseHeld()
 	s.await("alice's answer after the late event", func() bool { return len(s.postsIn(late)) == 2 })
 	s.catchUpAll()
 	s.await("alice's answer without an event", func() bool { return len(s.postsIn(never)) == 2 })

@@ -69,9 +69,10 @@ func TestContainer(t *testing.T) {
 		p.Start()
 	}
 	s.Ready()
-	if said, err := chrootCommand(cage, "/starter", "health", "--url", "http://"+s.starter.Address+"/readyz").CombinedOutput(); err != nil || string(said) != "ready\n" {
-		t.Errorf("the health check says %q: %v", said, err)
-	}
+	s.await("the health check", func() bool {
+		said, err := chrootCommand(cage, "/starter", "health", "--url", "http://"+s.starter.Address+"/readyz").CombinedOutput()
+		return err == nil && string(said) == "ready\n"
+	})
 	ts := s.Workspace.Say(s.general, s.alice.ID, s.mention("who are you?"))
 	s.await("an answer", func() bool {
 		return slices.ContainsFunc(s.posts(), func(p workspace.Post) bool { return p.ThreadTS == ts })

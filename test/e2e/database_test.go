@@ -23,7 +23,7 @@ func TestDatabaseOutage(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
 		pg := testserver.StartPostgres(t)
-		s := start(t, pg.URL)
+		s := start(t, pg.URL, retriedEverySecond)
 		s.mentionDuringOutage("killed", outage{pg.Kill, pg.Restart})
 		s.mentionDuringOutage("frozen", outage{pg.Freeze, pg.Thaw})
 		s.outageDuringModelCall("stopped", outage{pg.Stop, pg.Restart})
@@ -32,7 +32,7 @@ func TestDatabaseOutage(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		url := sqlite(t)
-		s := start(t, url)
+		s := start(t, url, retriedEverySecond)
 		var unlock func() error
 		lock := outage{
 			func() { unlock = testserver.LockSQLite(t, strings.TrimPrefix(url, "sqlite:")) },

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,7 +44,7 @@ func TestDeletedAnswerIsGone(t *testing.T) {
 
 func TestAllKindsOfMessagesAreRead(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(1), modelAnswers(judgeAndAnswer("seen", llmtest.Yes("ok", 1, 0))))
+	s := start(t, sqlite(t), quiet(1), modelAnswers(judgeAndAnswer("seen", llmtest.No("ok"))))
 	w, guest := s.Workspace, s.Workspace.AddUserAs(workspace.User{Name: "guest", Team: "T0OTHER"})
 	w.Join(s.general, guest.ID)
 	expect := func(what, text string) {
@@ -65,12 +67,14 @@ func TestAllKindsOfMessagesAreRead(t *testing.T) {
 	w.Say(s.general, guest.ID, "greetings-from-outside")
 	expect("a guest of Slack Connect", "greetings-from-outside")
 	s.await("the events to be taken", func() bool {
+		taken := map[string]bool{}
 		for _, d := range w.Deliveries() {
-			if d.Status != 200 {
+			taken[d.ID] = taken[d.ID] || d.Status == 200
+			if d.Status != 0 && d.Status != 200 && d.Status != 503 { // it was late
 				t.Fatalf("%s/%s was answered with %d", d.Type, d.Subtype, d.Status)
 			}
 		}
-		return true
+		return !slices.Contains(slices.Collect(maps.Values(taken)), false)
 	})
 	ts := w.Say(s.general, s.alice.ID, "<@"+w.Bot().UserID+"|myao> with a label")
 	s.await("the answer to a labelled mention", func() bool {

@@ -63,11 +63,11 @@ func (s *system) postsOnceDespite(times int, fault workspace.Fault, text string)
 	s.never("a second post", 3*time.Second, func() bool { return len(s.postsIn(room)) > 1 })
 }
 
-// faultPostsIn has so many of the posts in a channel meet a fault.
-func (s *system) faultPostsIn(channel string, times int, fault workspace.Fault) {
+// faultPostsIn has so many of the posts in a channel meet a fault; 0 until off is called.
+func (s *system) faultPostsIn(channel string, times int, fault workspace.Fault) (off func()) {
 	fault.Method, fault.Times = "chat.postMessage", times
 	fault.Match = func(c workspace.Call) bool { return c.Args.Get("channel") == channel }
-	s.Workspace.Faults().Add(fault)
+	return s.Workspace.Faults().Add(fault)
 }
 
 func TestModelFailsForGood(t *testing.T) {
@@ -85,10 +85,11 @@ func TestModelFailsForGood(t *testing.T) {
 	}
 	s.Workspace.Say(s.general, s.bob.ID, "a question?")
 	s.await("the judgment", func() bool { return len(s.judgments()) == 1 })
+	s.await("the ledger to have one failed judgment", func() bool {
+		rows := s.decisions("channel/T0E2E/" + s.general)
+		return len(rows) == 1 && rows[0].Outcome == "failed"
+	})
 	s.never("more than silence", 5*time.Second, func() bool { return len(s.posts()) > 1 })
-	if rows := s.decisions("channel/T0E2E/" + s.general); len(rows) != 1 || rows[0].Outcome != "failed" {
-		t.Errorf("ledger: %+v; want one failed judgment", rows)
-	}
 
 	before := len(s.replies())
 	s.Workspace.Say(s.general, s.alice.ID, s.mention("say nothing"))
@@ -185,7 +186,8 @@ func TestTemporalOutage(t *testing.T) {
 
 func TestEventsOutOfOrder(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(2), modelAnswers(judgeAndAnswer("no", llmtest.Yes("x", 1, 0))))
+	s := start(t, sqlite(t), quiet(2), func(s *settings) { s.Slack.Deliverers = 1 }, // in this order
+		modelAnswers(judgeAndAnswer("no", llmtest.Yes("x", 1, 0))))
 	// The deletion overtakes the message.
 	s.Workspace.Faults().AddEvent(workspace.EventFault{Times: 1, Hold: 1})
 	ts := s.Workspace.Say(s.general, s.alice.ID, "deleted-at-once?")

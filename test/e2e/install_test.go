@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -42,8 +43,9 @@ func (s *system) install(team string) (status int, page string) {
 		testserver.Must(s.t, err)
 		return resp.StatusCode, string(body), resp.Request.URL
 	}
-	_, consent, at := get("http://" + s.starter.Address + "/slack/install")
-	link := regexp.MustCompile(`href="([^"]*)">Allow in ` + team).FindStringSubmatch(consent)
+	_, _, at := get("http://" + s.starter.Address + "/slack/install")
+	_, consent, at := get(at.String() + "&team=" + team)
+	link := regexp.MustCompile(`href="([^"]*)">Allow<`).FindStringSubmatch(consent)
 	if link == nil {
 		s.t.Fatalf("%s shows no consent for %s: %s", at, team, consent)
 	}
@@ -51,6 +53,25 @@ func (s *system) install(team string) (status int, page string) {
 	testserver.Must(s.t, err)
 	status, page, _ = get(agreed.String())
 	return status, page
+}
+
+// sayAgain delivers once more what Slack has said of the end of installations.
+func (s *system) sayAgain() {
+	s.t.Helper()
+	for _, d := range s.Workspace.Deliveries() {
+		if d.Type != "app_uninstalled" && d.Type != "tokens_revoked" {
+			continue
+		}
+		req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, "http://"+s.starter.Address+"/slack/events", bytes.NewReader(d.Body))
+		testserver.Must(s.t, err)
+		req.Header = s.Workspace.Sign(d.Body, time.Now())
+		resp, err := http.DefaultClient.Do(req)
+		testserver.Must(s.t, err)
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			s.t.Errorf("%s: %s", d.Type, resp.Status)
+		}
+	}
 }
 
 // Two workspaces with the same ids install the app in a browser. Each is answered in its own, and knows nothing of the
@@ -117,6 +138,10 @@ func TestInstall(t *testing.T) {
 		t.Fatalf("%d: %s", status, page)
 	}
 	s.await("what waited", func() bool { return len(s.posts()) == 2 })
+	s.sayAgain()
+	if now, err := db.Installation(t.Context(), "T0E2E"); err != nil || now.State != store.InstallationActive {
+		t.Errorf("a revocation from before the installation has ended it: %+v, %v", now, err)
+	}
 	s.never("another answer", 3*time.Second, func() bool { return len(s.posts())+len(other.Posts()) != 4 })
 	for _, p := range s.Programs() {
 		if text := p.Log.String(); strings.Contains(text, "xoxb-") || strings.Contains(text, "client-secret") {

@@ -2,12 +2,15 @@ package e2e
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
 
+	"myao/internal/chat"
+	"myao/internal/conversation"
 	"myao/sandbox/workspace"
 	"myao/test/llmtest"
 	"myao/test/testserver"
@@ -29,7 +32,7 @@ func judgeAndAnswer(text string, verdicts ...llmtest.Reply) llmtest.Handler {
 // the bot, which is answered in a thread of its own.
 func TestNobodysQuestionIsForgotten(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(2), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+	s := start(t, sqlite(t), quiet(10), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		switch {
 		case !c.Judgment():
 			return llmtest.Text("It is in the wiki.")
@@ -56,23 +59,58 @@ func TestNobodysQuestionIsForgotten(t *testing.T) {
 	s.Workspace.Say(other, s.alice.ID, "does anybody know why the VPN is down?")
 	s.Workspace.Say(other, s.bob.ID, s.mention("what is for lunch?"))
 	s.await("an answer beside that to bob", func() bool { return topLevel(other) == 1 && len(s.postsIn(other)) == 2 })
-	judged := s.judgments()
-	if last := judged[len(judged)-1].System; !strings.Contains(last, "what is for lunch?") {
-		t.Errorf("the judgment does not see the mention:\n%s", last)
+	if !slices.ContainsFunc(s.judgments(), func(c llmtest.Call) bool { return strings.Contains(c.System, "what is for lunch?") }) {
+		t.Errorf("no judgment sees the mention: %+v", s.judgments())
+	}
+}
+
+// Who calls the bot by its name, or by another spelling of it, does not wait for the quiet time, as anybody else does. The
+// name alone answers nothing: it is judged.
+func TestCalledByName(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t), quiet(3600), maxWait(7200), configured("response: {named_wait_seconds: 1}\npersona: {names: [みゃお]}"),
+		modelAnswers(func(c llmtest.Call) llmtest.Reply {
+			switch {
+			case !c.Judgment():
+				return llmtest.Text("Tabs.")
+			case strings.Contains(c.System, "みゃおはすごい"):
+				return llmtest.No("said of me, not to me")
+			default:
+				return llmtest.Yes("asked by name", 0.9, 0)
+			}
+		}))
+	s.Workspace.Say(s.general, s.alice.ID, "myao, which of tabs or spaces?")
+	s.await("the answer", func() bool { return len(s.posts()) == 1 })
+	s.Workspace.Say(s.general, s.bob.ID, "みゃおはすごい")
+	s.await("the second judgment to end", func() bool {
+		return len(s.judgments()) == 2 && s.phase("channel/T0E2E/"+s.general) == conversation.Idle
+	})
+	ts := s.Workspace.Say(s.general, s.alice.ID, "or spaces, myaoist?")
+	s.awaitStored(s.general, ts)
+	var shown struct{ State *conversation.State }
+	s.await("the quiet time", func() bool {
+		s.commandJSON(&shown, "show", s.general)
+		return shown.State != nil && shown.State.Phase == conversation.Waiting && len(shown.State.Pending) == 1
+	})
+	if left := shown.State.DueAt.Sub(chat.Time(ts)); left < 3000*time.Second {
+		t.Errorf("a message without the name waits %s", left)
+	}
+	if n := len(s.posts()); n != 1 {
+		t.Errorf("%d posts, want the one that the judge wanted", n)
 	}
 }
 
 // A judge sees who has taken a question on by a reaction, and not what was taken back.
 func TestJudgeSeesReactions(t *testing.T) {
 	t.Parallel()
-	s := start(t, testserver.Postgres(t), quiet(10))
+	s := start(t, testserver.Postgres(t), quiet(20))
 	asked := s.Workspace.Say(s.general, s.alice.ID, "who can restart staging?")
 	s.Workspace.React(s.general, asked, s.bob.ID, "tada")
 	s.Workspace.React(s.general, asked, s.bob.ID, "eyes")
 	s.Workspace.Unreact(s.general, asked, s.bob.ID, "tada")
 	s.await("the judgment", func() bool { return len(s.judgments()) == 1 })
 	prompt := s.judgments()[0].System
-	for _, want := range []string{"who can restart staging?\nReactions: :eyes: bob\n", " ago) [new]", "a sign under one of them"} {
+	for _, want := range []string{"who can restart staging?\nReactions: :eyes: bob\n", " ago) [new]", "a sign under the message of "} {
 		if !strings.Contains(prompt, want) {
 			t.Errorf("the judgment does not show %q:\n%s", want, prompt)
 		}
@@ -161,13 +199,14 @@ func TestUnreadableVerdictIsAskedForAgain(t *testing.T) {
 
 func TestChannelModes(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(1), configured("channels:\n  loud: {mode: all}\n  \"#asked\": {mode: mention}\n  silent: {mode: off}\n  robots: {bots: judge}\n"),
+	s := start(t, sqlite(t), quiet(1), configured("channels:\n  loud: {mode: all}\n  \"#asked\": {mode: mention}\n  silent: {mode: off}\n  robots: {bots: [A0OTHER]}\n  picky: {bots: [B0DEPLOY, A0DEPLOY]}\n"),
 		modelAnswers(judgeAndAnswer("an answer", llmtest.Yes("why not", 1, 0))))
 	me, alice := s.Workspace.Bot().UserID, s.alice.ID
 	loud := s.Workspace.AddChannel(workspace.Private, "loud", me, alice)
 	asked := s.Workspace.AddChannel(workspace.Public, "asked", me, alice)
 	silent := s.Workspace.AddChannel(workspace.Public, "silent", me, alice)
 	robots := s.Workspace.AddChannel(workspace.Public, "robots", me, alice)
+	picky := s.Workspace.AddChannel(workspace.Public, "picky", me, alice)
 	direct := s.Workspace.AddChannel(workspace.DM, "", alice)
 	in := func(channel string) int { return len(s.postsIn(channel)) }
 	alert := workspace.App{BotID: "B0ALERT", Name: "alerts"}
@@ -177,6 +216,7 @@ func TestChannelModes(t *testing.T) {
 	s.Workspace.Say(direct, alice, "hello")
 	s.Workspace.SayAsApp(robots, alert, "disk full")
 	s.Workspace.SayAsApp(s.general, alert, "disk full")
+	s.Workspace.SayAsApp(picky, alert, "disk full")
 	s.await("answers", func() bool { return in(loud) == 1 && in(direct) == 1 && in(robots) == 1 })
 	for _, p := range s.posts() {
 		switch {
@@ -186,13 +226,14 @@ func TestChannelModes(t *testing.T) {
 			t.Errorf("a direct message is answered in thread %q, want at the top level", p.ThreadTS)
 		}
 	}
-	s.never("a word where it should be silent", 4*time.Second, func() bool { return in(asked)+in(silent)+in(s.general) > 0 })
+	s.never("a word where it should be silent", 4*time.Second, func() bool { return in(asked)+in(silent)+in(s.general)+in(picky) > 0 })
 	for _, id := range []string{"channel/T0E2E/" + asked, "thread/T0E2E/" + asked + "/" + plain, "channel/T0E2E/" + silent, "thread/T0E2E/" + silent + "/" + off} {
 		if _, err := s.Client.DescribeWorkflowExecution(t.Context(), id, ""); !errors.As(err, new(*serviceerror.NotFound)) {
 			t.Errorf("%s: %v; want no conversation where there is nothing to decide", id, err)
 		}
 	}
-	for channel, why := range map[string]string{asked: "the channel's mode is mention", silent: "the channel's mode is off"} {
+	for channel, why := range map[string]string{asked: "the channel's mode is mention", silent: "the channel's mode is off",
+		picky: "a message of the bot B0ALERT, and the channel's bots setting is [B0DEPLOY A0DEPLOY]"} {
 		if stdout, stderr, _ := s.Command("why", channel); !strings.Contains(stdout, why) {
 			t.Errorf("why: %s%s; want %q", stdout, stderr, why)
 		}

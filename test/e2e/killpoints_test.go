@@ -32,6 +32,8 @@ type step struct {
 	judged bool
 	// twoParts makes the reply have two parts; second kills at the retry of the second part.
 	twoParts, second bool
+	// waits makes the channel's turn come later than the reply.
+	waits bool
 	// looks makes the model look something up first.
 	looks bool
 	// judgmentFails makes the model refuse the judgment.
@@ -40,24 +42,33 @@ type step struct {
 	answers, verdicts int
 }
 
-// workerSteps are in reverse order of work. After ten seconds the next worker resumes what a
-// killed one left, and passes the later points. By then, no test kills at those any more.
-var workerSteps = []step{
-	{point: "post: written down"},
-	{point: "post: sent"},
-	{point: "post: sent", twoParts: true, second: true},
-	{point: "post: begun", twoParts: true, second: true},
-	{point: "post: turn taken", twoParts: true}, // reached by the second part
-	{point: "post: begun"},
-	{point: "compose: written"},
-	{point: "compose: model answered", answers: 2},
-	{point: "look: looked", looks: true, answers: 2},
-	{point: "look: begun", looks: true, answers: 2},
-	{point: "compose: turn written", looks: true, answers: 2},
-	{point: "judge: decided", judged: true},
-	{point: "judge: answered", judged: true, verdicts: 2},
-	{point: "settle: settled", judged: true, judgmentFails: true},
-	{point: "settle: decided", judged: true, judgmentFails: true},
+// workerSteps are grouped by the system that they share. About ten seconds after a kill the next worker runs the killed
+// activity again from its beginning, and then the activities after it. It must not reach a point at which a later step of
+// the group kills. So a group has at most one point of each activity, and its steps go backwards through the work. Those of
+// settle come first: an answered question settles, too, and nothing comes after it.
+var workerSteps = [][]step{
+	{
+		{point: "post: written down"},
+		{point: "compose: written"},
+		{point: "judge: decided", judged: true},
+	}, {
+		{point: "post: sent"},
+		{point: "compose: model answered", answers: 2},
+		{point: "judge: answered", judged: true, verdicts: 2},
+	}, {
+		{point: "settle: settled", judged: true, judgmentFails: true},
+		{point: "post: sent", twoParts: true, second: true},
+		{point: "look: looked", looks: true, answers: 2},
+	}, {
+		{point: "settle: decided", judged: true, judgmentFails: true},
+		{point: "post: begun", twoParts: true, second: true},
+		{point: "look: begun", looks: true, answers: 2},
+	}, {
+		{point: "post: turn taken", waits: true},
+		{point: "compose: turn written", looks: true, answers: 2},
+	}, {
+		{point: "post: begun"},
+	},
 }
 
 // starterSteps end with the door, because the next starter relays at once what it has stored.
@@ -77,7 +88,7 @@ var twoPartAnswer = strings.Repeat("The first half. ", 200) + "\n\n" + strings.R
 func TestKilledBetweenAnyTwoSteps(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, database func(*testing.T) string) {
-		for steps := range slices.Chunk(workerSteps, 4) {
+		for _, steps := range workerSteps {
 			t.Run(steps[0].point, func(t *testing.T) {
 				t.Parallel()
 				s := startWithQuestions(t, database(t))
@@ -111,7 +122,7 @@ func TestKilledBetweenAnyTwoSteps(t *testing.T) {
 // startWithQuestions starts the programs with a model that does what the question of a step wants.
 func startWithQuestions(t *testing.T, url string) *system {
 	t.Helper()
-	return start(t, url, quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+	return start(t, url, quiet(1), retriedEverySecond, modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		switch {
 		case c.Judgment() && strings.Contains(c.System, "hopeless"):
 			return llmtest.Fail(400)
@@ -136,8 +147,13 @@ func (s *system) killWorkerAt(step step, n int) *question {
 		s.refuseSecondPart(q)
 		s.worker.Kill()
 	}
+	if step.waits {
+		q.say(s)
+		s.awaitStored(q.channel, q.ts)
+		s.postedNoSoonerThan(q.channel, time.Now().Add(40*time.Second))
+	}
 	s.worker.Start(failpoint.Variable + "=" + step.point)
-	if !step.second {
+	if !step.second && !step.waits {
 		q.say(s)
 	}
 	s.awaitDeath(s.worker, step.point)
@@ -192,6 +208,16 @@ func (q *question) say(s *system) {
 	q.ts = s.Workspace.Say(q.channel, s.alice.ID, text)
 }
 
+// postedNoSoonerThan takes all turns of a channel until a time.
+func (s *system) postedNoSoonerThan(channel string, at time.Time) {
+	s.t.Helper()
+	changed, err := world.DB(s.t, s.Database).ExecContext(s.t.Context(), "UPDATE channels SET next_post_us = $1 WHERE channel_id = $2", at.UnixMicro(), channel)
+	testserver.Must(s.t, err)
+	if n, err := changed.RowsAffected(); n != 1 {
+		s.t.Fatalf("%d channels wait, %v", n, err)
+	}
+}
+
 // refuseSecondPart asks the question and waits until the first part of the answer is posted.
 // Slack refuses the second part, which is tried again after some seconds.
 func (s *system) refuseSecondPart(q *question) {
@@ -205,7 +231,7 @@ func (s *system) refuseSecondPart(q *question) {
 		}
 		return n
 	}
-	s.Workspace.Faults().Add(workspace.Fault{Method: "chat.postMessage", Times: 1, Status: 429, RetryAfter: "4", Match: func(c workspace.Call) bool {
+	s.Workspace.Faults().Add(workspace.Fault{Method: "chat.postMessage", Times: 1, Status: 429, RetryAfter: "15", Match: func(c workspace.Call) bool {
 		return c.Args.Get("channel") == q.channel && strings.Contains(c.Args.Get("text"), "second half")
 	}})
 	q.say(s)
@@ -329,7 +355,7 @@ func (q *question) check(s *system) {
 func TestEveryPointIsTested(t *testing.T) {
 	t.Parallel()
 	tested := map[string]bool{}
-	for _, s := range slices.Concat(workerSteps, starterSteps) {
+	for _, s := range slices.Concat(slices.Concat(workerSteps...), starterSteps) {
 		tested[s.point] = true
 	}
 	tested[shadowPoint], tested[refreshPoint] = true, true

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -98,6 +100,58 @@ func TestNotes(t *testing.T) {
 	}
 	if prompt := s.promptFor(s.general, "and now?"); strings.Contains(prompt, note) {
 		t.Errorf("the note was taken back, and is in the prompt:\n%s", prompt)
+	}
+}
+
+// A reply reads the operator's playbook, whose links stay links. A file that is written while the programs run is a
+// playbook at once, what is none is left out, and where guests read there are none.
+func TestPlaybooks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	playbook := func(file, text string) {
+		t.Helper()
+		testserver.Must(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
+	}
+	playbook("deploy.md", "# Deploy by hand\n\nWhen the pipeline is down.\n\n1. See https://deploy.example/hand.\n")
+	playbook("broken.md", "no title\n")
+	s := start(t, sqlite(t), quiet(1), configured(fmt.Sprintf("playbooks_dir: %q", dir)), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+		switch {
+		case c.Judgment():
+			return llmtest.Yes("a playbook fits", 1, 0)
+		case len(c.Turns) > 0:
+			return llmtest.Text("By Deploy by hand: see [here](https://deploy.example/hand).")
+		case !strings.Contains(c.System, "- Deploy by hand: "):
+			return llmtest.Text("there are no playbooks")
+		}
+		return llmtest.Calls(llmtest.ToolCall("read_playbook", `{"name":"deploy by hand"}`), llmtest.ToolCall("read_playbook", `{"name":"broken"}`))
+	}))
+	s.Workspace.Say(s.general, s.alice.ID, "how do we deploy?")
+	s.await("the answer", func() bool { return len(s.posts()) == 1 })
+	if p := s.posts()[0]; !strings.Contains(string(p.Blocks), "[here](https://deploy.example/hand)") {
+		t.Errorf("posted %s, want the playbook's link", p.Blocks)
+	}
+	judged, replies := s.judgments(), s.replies()
+	if len(judged) != 1 || !strings.Contains(judged[0].System, "- Deploy by hand: When the pipeline is down.") {
+		t.Errorf("the judge is not told of the playbook:\n%+v", judged)
+	}
+	if results := replies[1].Turns[0].Results; !strings.Contains(results[0].Text, "1. See https://deploy.example/hand.") ||
+		results[1].Text != `There is no playbook "broken". There are: Deploy by hand.` {
+		t.Errorf("the playbooks read: %+v", results)
+	}
+	playbook("restart.md", "# Restart\n\nWhen it hangs.\n")
+	if prompt := s.promptFor(s.general, "what else?"); !strings.Contains(prompt, "- Restart: When it hangs.") {
+		t.Errorf("a new playbook is not in the prompt:\n%s", prompt)
+	}
+	if stdout, _, _ := s.Command("doctor"); !strings.Contains(stdout, "broken.md has no title") {
+		t.Errorf("doctor says\n%s", stdout)
+	}
+	s.await("that answer", func() bool { return len(s.posts()) == 2 })
+	gil := s.Workspace.AddUserAs(workspace.User{Name: "gil", Guest: true}).ID
+	before := len(s.replies())
+	s.Workspace.Say(s.Workspace.AddChannel(workspace.DM, "", gil), gil, "how do we deploy?")
+	s.await("the guest's answer", func() bool { return len(s.replies()) > before })
+	if prompt := s.replies()[before].System; strings.Contains(prompt, "Deploy by hand") {
+		t.Errorf("a guest's prompt names a playbook:\n%s", prompt)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // message, then stays silent with a reason in the ledger. A person's message resets the count.
 func TestBotsThatAnswerEachOtherStop(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(1), configured("channels:\n  plain: {bots: judge}\n  mentions: {bots: judge}\n  thread: {bots: judge}\n  all: {bots: judge, mode: all}\n  chatty: {bots: judge}\n  person-thread: {}\n"),
+	s := start(t, sqlite(t), quiet(1), configured("channels:\n  plain: {bots: judge}\n  mentions: {bots: [A0OTHER]}\n  thread: {bots: judge}\n  all: {bots: judge, mode: all}\n  chatty: {bots: judge}\n  person-thread: {}\n"),
 		modelAnswers(judgeAndAnswer("and what do you say?", llmtest.Yes("a question", 1, 0))))
 	for _, test := range []struct {
 		channel string

@@ -246,11 +246,7 @@ func TestKilledWhileRemembering(t *testing.T) {
 	s.runWorkflow("ChannelSync", nil, nil)
 	handle := s.Client.ScheduleClient().GetHandle(t.Context(), "memory")
 	testserver.Must(t, handle.Trigger(t.Context(), client.ScheduleTriggerOptions{}))
-	select {
-	case <-slow:
-	case <-time.After(30 * time.Second):
-		t.Fatalf("the model was not asked\n%s", s.report())
-	}
+	s.await("the model to be asked", closed(slow))
 	s.worker.Kill()
 	s.worker.Start()
 	var out workflows.MemoryOutput

@@ -32,7 +32,8 @@ func TestTracesMetricsAndLogs(t *testing.T) {
 	t.Parallel()
 	c := startCollector(t)
 	var failed sync.Once
-	s := start(t, sqlite(t), quiet(1), configured("log: {level: debug}\nshadow: {judges: [{name: rival, provider: demo}]}\n"),
+	s := start(t, sqlite(t), quiet(1), configured("log: {level: debug}\nshadow: {judges: [{name: rival, provider: demo}]}\n"+
+		"hooks: {ci: {secret: sixteen-letters1, channels: general}}\n"),
 		environment("OTEL_EXPORTER_OTLP_ENDPOINT="+c.url, "OTEL_BSP_SCHEDULE_DELAY=100"),
 		modelAnswers(func(call llmtest.Call) llmtest.Reply {
 			reply := llmtest.Text("It is a " + replyWord + ".")

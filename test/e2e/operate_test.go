@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -19,6 +18,7 @@ import (
 	"myao/sandbox/workspace"
 	"myao/test/llmtest"
 	"myao/test/testserver"
+	"myao/test/world"
 )
 
 // commandJSON runs a command that must succeed and decodes its JSON output into v.
@@ -134,7 +134,7 @@ func TestOperatingFromATerminal(t *testing.T) {
 
 	// Without a worker or Temporal a command says so.
 	s.worker.Stop()
-	s.commandFails("no worker answered within 2s", "mute", s.general, "--timeout", "2s")
+	s.commandFails("no worker answered within 20s", "mute", s.general, "--timeout", "20s")
 	s.Env = append(s.Env, "TEMPORAL_ADDRESS=127.0.0.1:1")
 	s.commandFails("temporal at 127.0.0.1:1 did not answer: ", "conversations", "--timeout", "2s")
 	s.commandFails("not known", "show", "#nowhere")
@@ -182,10 +182,7 @@ func TestPausedByHand(t *testing.T) {
 // audit returns the recorded orders, oldest first.
 func (s *system) audit(url string) (orders []string) {
 	s.t.Helper()
-	db, err := sql.Open("sqlite3", "file:"+strings.TrimPrefix(url, "sqlite:")+"?_pragma=busy_timeout(10000)")
-	testserver.Must(s.t, err)
-	defer func() { _ = db.Close() }()
-	rows, err := db.Query("SELECT kind, channel_id, ordered_by, ordered_us FROM orders ORDER BY ordered_us")
+	rows, err := world.DB(s.t, url).Query("SELECT kind, channel_id, ordered_by, ordered_us FROM orders ORDER BY ordered_us")
 	testserver.Must(s.t, err)
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {

@@ -8,6 +8,7 @@ import (
 	"myao/internal/store"
 	"myao/sandbox/workspace"
 	"myao/test/llmtest"
+	"myao/test/world"
 )
 
 // Somebody asks in Slack to be forgotten, is told when it is done, and what Slack still has does not
@@ -68,7 +69,7 @@ func TestForgettingAPersonAndPurgingAChannel(t *testing.T) {
 		Deleted map[string]int
 		Member  bool
 	}
-	s.commandJSON(&purged, "channel", "purge", s.general, "--yes")
+	s.commandJSON(&purged, "channel", "purge", s.general, "--yes", "--timeout", world.Patience.String())
 	if !purged.Member || purged.Deleted["messages"] < 5 || purged.Deleted["outbox"] != 2 {
 		t.Errorf("purged %+v", purged)
 	}

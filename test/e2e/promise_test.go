@@ -127,7 +127,7 @@ func TestPromises(t *testing.T) {
 
 		cancelled, _ := s.promised(s.general, `{"when":"in 1h","what":"x"}`)
 		// the message tells, and nobody is answered
-		s.Workspace.Press(s.general, s.alice.ID, cancelled.ShownTS, slack.ActionCancel, cancelled.ID)
+		s.click(s.general, s.alice.ID, cancelled.ShownTS, slack.ActionCancel, cancelled.ID)
 		s.awaitPromise(cancelled.ID, store.PromiseCancelled)
 		if p := s.promise(cancelled.ID); p.State != store.PromiseCancelled || p.EndedBy != "slack:"+s.alice.ID {
 			t.Errorf("cancelled: %+v", p)

@@ -72,19 +72,25 @@ type actStep struct {
 	early, starter bool
 	// again is set if the tool says that its call may be repeated.
 	again bool
+	// posts is set if the call posts a message elsewhere.
+	posts bool
 	// state is what becomes of the proposal, after so many calls.
 	state store.ProposalState
 	calls int
 }
 
 // actSteps name the points between the post of a proposal and the post that tells what came of it, in
-// reverse order of work, as workerSteps.
+// reverse order of work.
 var actSteps = []actStep{
 	{point: "post: written down", early: true, state: store.ProposalDone, calls: 1},
 	{point: "post: written down", state: store.ProposalDone, calls: 1},
 	{point: "post: sent", state: store.ProposalDone, calls: 1},
 	{point: "post: begun", state: store.ProposalDone, calls: 1},
 	{point: "compose: written", state: store.ProposalDone, calls: 1},
+	{point: "act: done", posts: true, state: store.ProposalDone, calls: 1},
+	{point: "post: sent", posts: true, state: store.ProposalDone, calls: 1},
+	{point: "act: post written", posts: true, state: store.ProposalDone, calls: 1},
+	{point: "act: begun", posts: true, state: store.ProposalDone, calls: 1},
 	{point: "compose: model answered", state: store.ProposalDone, calls: 1},
 	{point: "act: done", state: store.ProposalUnknown, calls: 1},
 	{point: "act: begun", state: store.ProposalUnknown},
@@ -95,7 +101,7 @@ var actSteps = []actStep{
 	{point: "relay: claimed", starter: true, state: store.ProposalDone, calls: 1},
 }
 
-var ticketFor = regexp.MustCompile(`(create|reopen) (ticket-\d\d)`)
+var ticketFor = regexp.MustCompile(`(create|reopen|say) (ticket-\d\d)`)
 
 // TestKilledAroundAnApprovedCall has a model propose calls of a real MCP server, and kills the programs
 // from the post of a proposal to the telling of what came of it. A call is made at most once, unless it
@@ -115,12 +121,15 @@ func TestKilledAroundAnApprovedCall(t *testing.T) {
 func killAroundCalls(t *testing.T, url string, steps []actStep) {
 	t.Helper()
 	desk := newTicketDesk(t)
-	s := start(t, url, quiet(300), maxWait(600), longAckTimeout, configured(`mcp: {servers: {desk: {url: "`+desk.url+`", channels: [all]}}}`),
+	s := start(t, url, quiet(300), maxWait(600), longAckTimeout, configured("tools: {post_to: [general]}"),
+		configured(`mcp: {servers: {desk: {url: "`+desk.url+`", channels: [all]}}}`),
 		modelAnswers(func(c llmtest.Call) llmtest.Reply {
 			asked := ticketFor.FindStringSubmatch(c.System)
 			switch {
 			case strings.Contains(c.System, "what came of it"):
 				return llmtest.Text("That is what came of it.")
+			case asked != nil && asked[1] == "say" && len(c.Turns) == 0:
+				return llmtest.Reply{Calls: []llm.Call{{Name: "post_message", Input: json.RawMessage(`{"to":"#general","text":"` + asked[2] + `"}`)}}}
 			case asked != nil && len(c.Tools) > 0 && len(c.Turns) == 0:
 				input, err := json.Marshal(ticket{asked[2]})
 				if err != nil {
@@ -136,7 +145,7 @@ func killAroundCalls(t *testing.T, url string, steps []actStep) {
 		o.name = fmt.Sprintf("%s, %s", o.title, step.point)
 		s.offer(o, desk)
 		all = append(all, o)
-		if step.early || step.again { // it passes the next steps' points, too
+		if step.early || step.again || step.posts || strings.HasPrefix(step.point, "post:") { // it passes the next steps' points, too
 			s.awaitEnd(o)
 		}
 	}
@@ -147,9 +156,17 @@ func killAroundCalls(t *testing.T, url string, steps []actStep) {
 		return slices.ContainsFunc(all, func(o *offer) bool { return len(s.postsIn(o.channel)) != 2 })
 	})
 	for _, o := range all {
-		told := s.postsIn(o.channel)[1]
-		if told.Text != "That is what came of it." || told.ThreadTS != o.question || desk.calls(o.title) != o.calls {
-			t.Errorf("%s: told %+v after %d calls, want %d", o.name, told, desk.calls(o.title), o.calls)
+		told, calls, want := s.postsIn(o.channel)[1], desk.calls(o.title), "That is what came of it."
+		if o.posts {
+			for _, p := range s.postsIn(s.general) {
+				if strings.HasSuffix(p.Text, "\n\n"+o.title) {
+					calls++
+					want = "Posted in #general: "
+				}
+			}
+		}
+		if !strings.HasPrefix(told.Text, want) || told.ThreadTS != o.question || calls != o.calls {
+			t.Errorf("%s: told %+v after %d calls, want %d", o.name, told, calls, o.calls)
 		}
 	}
 }
@@ -186,7 +203,11 @@ func (s *system) offer(o *offer, desk *ticketDesk) {
 	if o.early {
 		kill()
 	}
-	o.question = s.Workspace.Say(o.channel, s.alice.ID, s.mention(map[bool]string{false: "create ", true: "reopen "}[o.again]+o.title))
+	verb := map[bool]string{false: "create ", true: "reopen "}[o.again]
+	if o.posts {
+		verb = "say "
+	}
+	o.question = s.Workspace.Say(o.channel, s.alice.ID, s.mention(verb+o.title))
 	if o.early {
 		died()
 	}
@@ -207,7 +228,7 @@ func (s *system) offer(o *offer, desk *ticketDesk) {
 		kill()
 	}
 	for range 2 {
-		s.Workspace.Press(o.channel, s.alice.ID, o.ShownTS, slack.ActionApprove, o.ID)
+		s.click(o.channel, s.alice.ID, o.ShownTS, slack.ActionApprove, o.ID)
 	}
 	if !o.early {
 		died()

@@ -88,7 +88,7 @@ func TestResetByAnOperator(t *testing.T) {
 		case c.Judgment() && strings.Contains(c.System, "hopeless"):
 			return llmtest.Fail(400)
 		case c.Judgment() && strings.Contains(c.System, "slowly"):
-			return llmtest.Yes("asked", 1, 10)
+			return llmtest.Yes("asked", 1, 30)
 		case c.Judgment():
 			return llmtest.Yes("asked", 1, 0)
 		}

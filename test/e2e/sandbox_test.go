@@ -21,7 +21,7 @@ import (
 // TestSandbox runs the whole sandbox as `make run` does.
 func TestSandbox(t *testing.T) {
 	t.Parallel()
-	s := &sandboxProgram{world.StartSandbox(t, bin, "--quiet", "20"), t}
+	s := &sandboxProgram{world.StartSandbox(t, bin, "--quiet", "40"), t}
 	state := s.State()
 	general, random, alice := state.Channels[0].ID, state.Channels[1].ID, state.Users[1].ID
 	say := func(channel, text string) {
@@ -46,7 +46,7 @@ func TestSandbox(t *testing.T) {
 		t.Errorf("with a dead worker the page is told %+v, %+v", dead, dead.State)
 	}
 	s.await("the reply to be due", func() bool { return time.Now().After(dead.State.DueAt) })
-	late := s.watch("?channel="+random).await("an event", func(mindEvent) bool { return true })
+	late := s.watch("?channel="+random).await("the story", func(m mindEvent) bool { return m.Open && len(m.Story.Entries) > 0 })
 	if late.Worker != "stopped" || late.State != nil || late.Phase != conversation.Waiting || !late.Open || len(late.Story.Entries) == 0 {
 		t.Errorf("a page opened later is told %+v", late)
 	}

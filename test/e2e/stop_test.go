@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +27,7 @@ func TestMuteEverywhere(t *testing.T) {
 	s.awaitPhase(attic, conversation.Delaying)
 	long := s.Workspace.Say(s.general, s.alice.ID, s.mention("tell me everything"))
 	s.await("the first parts", func() bool { return len(s.posts()) >= 2 })
+	goOn := s.holdPosts(s.general)
 
 	env := s.Env
 	s.Env = append(slices.Clone(env), "TEMPORAL_ADDRESS=127.0.0.1:1")
@@ -33,6 +35,7 @@ func TestMuteEverywhere(t *testing.T) {
 		t.Fatalf("%d %q %q", status, stdout, stderr)
 	}
 	s.Env = env
+	goOn()
 	s.await("the rest to be given up", func() bool {
 		return slices.Contains(s.outcomes("thread/T0E2E/"+s.general+"/"+long), "silent silenced")
 	})
@@ -93,10 +96,12 @@ func TestDropAll(t *testing.T) {
 	}
 	mention := s.Workspace.Say(s.general, s.alice.ID, s.mention("tell me everything"))
 	s.await("a reply under way", func() bool { return len(s.posts()) > 0 })
+	goOn := s.holdPosts(s.general)
 
 	s.commandFails("nothing was done", "drop", "--all")
 	stdout, stderr, status := s.Command("drop", "--all", "--yes")
 	s.mustContain(stdout, "dropped in 2 conversations; nothing waited in ", "not dropped in #general, thread "+mention+": its reply is being posted")
+	goOn()
 	s.mustContain(stderr, "conversations told\n", "not dropped in 1 of ")
 	if status != 1 {
 		t.Errorf("status %d", status)
@@ -106,6 +111,11 @@ func TestDropAll(t *testing.T) {
 			return slices.Equal(s.outcomes("channel/T0E2E/"+channel), []string{"dropped cli:carol"})
 		})
 	}
+}
+
+// holdPosts has Slack put off what is posted in a channel, until goOn is called.
+func (s *system) holdPosts(channel string) (goOn func()) {
+	return s.faultPostsIn(channel, 0, workspace.Fault{Status: http.StatusTooManyRequests, RetryAfter: "1"})
 }
 
 // told runs a command that must succeed, and returns what it prints.

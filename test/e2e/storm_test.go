@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -37,11 +38,15 @@ var onePartition = []string{
 func TestStormInOneChannel(t *testing.T) {
 	t.Parallel()
 	const storm, early = 48, 24
+	gate := make(chan struct{})
+	open := sync.OnceFunc(func() { close(gate) })
+	defer open() // before the model's server closes
 	s := start(t, sqlite(t), fairTemporal(t, onePartition...), quiet(1), configured("worker: {max_concurrent_model_calls: 2, model_calls_per_second: 1}\n"),
 		modelAnswers(func(c llmtest.Call) llmtest.Reply {
 			if c.Judgment() {
 				return llmtest.No("lively talk")
 			}
+			<-gate
 			return llmtest.Text("one moment")
 		}))
 	busy := s.Workspace.AddChannel(workspace.Public, "busy", s.Workspace.Bot().UserID, s.alice.ID, s.bob.ID)
@@ -50,7 +55,11 @@ func TestStormInOneChannel(t *testing.T) {
 		s.Workspace.Say(busy, s.bob.ID, fmt.Sprint("for me it is, too ", n))
 	}
 	s.await("most of the storm to wait for the model", func() bool { return s.backlog(conversation.ModelTaskQueue) > early })
-	s.Workspace.Say(s.general, s.alice.ID, s.mention("what is for lunch?"))
+	lunch := s.Workspace.Say(s.general, s.alice.ID, s.mention("what is for lunch?"))
+	s.await("it to wait for the model", func() bool {
+		return s.phase("thread/T0E2E/"+s.general+"/"+lunch) == conversation.Replying
+	})
+	open()
 	s.await("the quiet channel's answer", func() bool { return len(s.postsIn(s.general)) == 1 })
 	if got := len(s.postsIn(busy)); got >= early {
 		t.Errorf("the quiet channel's answer came after %d of the storm's", got)

@@ -4,7 +4,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -25,8 +27,8 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	os.Exit(func() int {
 		// These tests mostly wait: for quiet times, retries, and timeouts of dead workers. Each
-		// has its own processes.
-		if err := flag.Set("test.parallel", "8"); err != nil {
+		// has its own processes. More of them take no less time, but longer for each step.
+		if err := flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))); err != nil {
 			panic(err)
 		}
 		dir, err := os.MkdirTemp("", "myao-e2e-")
@@ -90,6 +92,11 @@ func modelAnswers(h llmtest.Handler) option { return func(s *settings) { s.Model
 func socketMode(s *settings) {
 	s.Slack.SocketMode = true
 	s.env = append(s.env, "SLACK_APP_TOKEN=xapp-sandbox")
+}
+
+// retriedEverySecond has Slack try an event for longer than a program takes to start.
+func retriedEverySecond(s *settings) {
+	s.Slack.RetryAfter = slices.Repeat([]time.Duration{time.Second}, 120)
 }
 
 // eachDatabase runs a test on both databases. database makes one.

@@ -18,6 +18,8 @@ import (
 	"os"
 	"sync"
 	"testing"
+
+	_ "myao/test/keepalive"
 )
 
 // Main runs the tests, stops every shared server and exits with the tests' code.

@@ -7,17 +7,22 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 )
 
-// Build builds programs of this module, named by their packages, into a directory. It
-// leaves out debugging information.
+// Build builds programs of this module, named by their packages, into a directory. They are built as they are
+// shipped, without cgo unless the flags have -race, and without debugging information.
 func Build(dir string, flags []string, packages ...string) error {
 	args := append([]string{"build", "-ldflags=-w", "-o", dir + string(filepath.Separator)}, flags...)
-	if said, err := exec.Command("go", append(args, packages...)...).CombinedOutput(); err != nil {
+	build := exec.Command("go", append(args, packages...)...)
+	if !slices.Contains(flags, "-race") {
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	}
+	if said, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the programs: %w; it said:\n%s", err, said)
 	}
 	return nil

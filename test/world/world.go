@@ -72,7 +72,8 @@ type Settings struct {
 // World is the bot of one test. Its programs are down until Start.
 type World struct {
 	Workspace *workspace.Workspace
-	// Second is the workspace beside it; nil without Settings.App.
+	// App is the app in both workspaces, and Second the one beside Workspace; nil without Settings.App.
+	App    *workspace.Slack
 	Second *workspace.Workspace
 	Model  *llmtest.Running
 	// Client is of the test's namespace.
@@ -86,7 +87,8 @@ type World struct {
 
 	t        testing.TB
 	slackURL string
-	tree     map[string]any // the configuration
+	slack    workspace.Config // of each workspace
+	tree     map[string]any   // the configuration
 }
 
 // New makes a world, and writes its configuration.
@@ -116,18 +118,17 @@ func New(t testing.TB, o Settings) *World {
 	if o.Slack.Logger == nil {
 		o.Slack.Logger = slog.New(slog.DiscardHandler)
 	}
+	w.slack = o.Slack
 	var handler http.Handler
 	if o.App == nil {
 		w.Workspace = workspace.New(o.Slack)
+		t.Cleanup(w.Workspace.Close)
 		handler = w.Workspace.Handler()
 	} else {
-		app, second := workspace.NewSlack(*o.App), o.Slack
-		o.Slack.BotToken, second.BotToken, second.Team = "", "", "T0OTHER"
-		w.Workspace, w.Second = app.Add(o.Slack), app.Add(second)
-		t.Cleanup(w.Second.Close)
-		handler = app.Handler()
+		w.App = workspace.NewSlack(*o.App)
+		w.Workspace, w.Second = w.Add(o.Slack.Team, ""), w.Add("T0OTHER", "")
+		handler = w.App.Handler()
 	}
-	t.Cleanup(w.Workspace.Close)
 	api := httptest.NewServer(handler)
 	t.Cleanup(api.Close)
 	w.slackURL = api.URL
@@ -139,6 +140,16 @@ func New(t testing.TB, o Settings) *World {
 	w.Config = filepath.Join(t.TempDir(), "config.yaml")
 	w.writeTemplate()
 	return w
+}
+
+// Add adds a workspace to a world with Settings.App. Without a token the app is not installed there.
+func (w *World) Add(team, token string) *workspace.Workspace {
+	w.t.Helper()
+	c := w.slack
+	c.Team, c.BotToken = team, token
+	added := w.App.Add(c)
+	w.t.Cleanup(added.Close)
+	return added
 }
 
 // Dial returns a client that logs nothing.

@@ -233,8 +233,8 @@ func TestInstructionsStayHere(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
 	b.Instructions = config.Config{Channels: map[string]config.Channel{"general": {Persona: "Here you never mention the green sky over the harbour."}}}.Instructions()
-	remote := b.Agents.Tools(struct{ Permalinks }{}, nil, nil, nil, nil, nil)
-	system := "Say the next thing in the conversation to answer, as a member of this workspace would"
+	remote := b.Agents.Tools(struct{ Slack }{}, nil, nil, nil, nil, nil)
+	system := "say the next thing in it, as a member of this workspace would"
 	for _, told := range []string{system, "here you never mention the green sky over the harbour"} {
 		if remote.Refuses(json.RawMessage(`{"q":"`+told+`"}`)) == "" {
 			t.Errorf("not refused: %s", told)

@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"myao/internal/answer/prompt"
@@ -181,13 +182,13 @@ func (ag *Agents) askWithinWindow(ctx context.Context, q Question) (llm.Response
 			break
 		}
 		less, failure := q.limited(characters)
-		if failure != nil || less.System == q.System {
+		if failure != nil || less.System == q.System && slices.Equal(less.Said, q.Said) {
 			continue
 		}
 		ag.Logger.WarnContext(ctx, "prompt exceeds the model's window; asking with fewer messages",
 			"conversation", chat.Conversation(q.scope).ID(), "purpose", q.Purpose, "model", q.Model, "bytes",
 			len(q.System), "then", len(less.System))
-		q.System, q.Prompt = less.System, less.Prompt
+		q.System, q.Said, q.Prompt = less.System, less.Said, less.Prompt
 		answer, err = ag.call(ctx, q)
 	}
 	return answer, err

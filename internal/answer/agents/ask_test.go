@@ -306,7 +306,7 @@ func TestTooLongPromptIsShortened(t *testing.T) {
 		asked  int
 		fits   bool
 	}{
-		"all of it": {200_000, 1, true}, "a part": {50_000, 2, true}, "little": {20_000, 3, true}, "the newest of it": {10_000, 4, true}, "none": {100, 4, false},
+		"all of it": {200_000, 1, true}, "a part": {50_000, 2, true}, "little": {20_000, 3, true}, "the newest of it": {11_500, 4, true}, "none": {100, 4, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -33,8 +33,9 @@ func (ag *Agents) saveCall(ctx context.Context, q Question, answer llm.Response,
 	ended := ag.Clock()
 	call := store.Call{
 		Scope: q.scope, Purpose: q.Purpose, Provider: string(q.agent.Provider), Model: cmp.Or(answer.Model, q.Model),
-		TokensIn: answer.Usage.Input, TokensOut: answer.Usage.Output, Latency: ended.Sub(began),
-		Error: llm.KindOf(failure), Decision: q.decision, Ended: ended,
+		TokensIn: answer.Usage.Input, TokensCached: answer.Usage.Cached, TokensOut: answer.Usage.Output,
+		Latency: ended.Sub(began),
+		Error:   llm.KindOf(failure), Decision: q.decision, Ended: ended,
 	}
 	if err := ag.Store.SaveCall(ctx, call); err != nil {
 		about := slog.String("conversation", chat.Conversation(q.scope).ID())

@@ -58,6 +58,16 @@ func pictureAlone(m chat.Message) bool {
 		slices.ContainsFunc(m.Files, func(f chat.File) bool { return strings.HasPrefix(f.MIME, "image/") })
 }
 
+// unheardIn names those recordings of a message that have no transcript.
+func unheardIn(m chat.Message) (names []string) {
+	for _, f := range m.Files {
+		if f.Recording() && f.Transcript.Text == "" {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
 // fitFiles leaves out what is over the limits of one question. Files of later results are newer than
 // those of earlier ones, and all of them newer than the message's.
 func fitFiles(r llm.Request) llm.Request {

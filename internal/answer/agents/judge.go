@@ -28,6 +28,7 @@ type Judgment struct {
 	pending  []string
 	maxDelay int
 	tools    []string // that a reply here may use
+	prompts  *prompt.Renderer
 	// pictureAlone is set if the newest message is nothing but a picture, which files has where it is shown.
 	pictureAlone bool
 	files        []llm.File
@@ -47,10 +48,10 @@ func (ag *Agents) judgment(ctx context.Context, c chat.Conversation, pending []s
 	}
 	scene := conversation.Scene{
 		Now: ag.Clock(), Target: r.Target(), Threads: r.Conversation.Threads, Pending: pending,
-		BotID: r.Bot, BotName: r.Persona.Name, Members: members(r.Conversation.All()),
+		BotID: r.Bot, BotNames: r.Persona.AllNames(), Members: members(r.Conversation.All()),
 	}
 	j := Judgment{Features: scene.Features(), agents: ag, scope: chat.Scope(c), read: r, pending: pending,
-		maxDelay: maxDelay, tools: settings.Tools}
+		maxDelay: maxDelay, tools: settings.Tools, prompts: ag.In(settings.Language)}
 	j.showPicture(ctx, settings, c, showsFiles)
 	return j, nil
 }
@@ -69,7 +70,7 @@ func members(messages []chat.Message) []string {
 // Question renders the question. fault says why the last answer could not be read; it is empty
 // the first time.
 func (j Judgment) Question(fault string) (Question, error) {
-	first := judge{j.agents.ByUse.Judgment, j.agents.Prompts, llm.PurposeJudgment}
+	first := judge{j.agents.ByUse.Judgment, j.prompts, llm.PurposeJudgment}
 	return first.question(j.material(), j.files, fault)
 }
 
@@ -82,6 +83,9 @@ func (j Judgment) material() Snapshot {
 	}
 	if !j.agents.ReadsFiles() {
 		o.Tools = tools.WithoutFiles(o.Tools)
+	}
+	if !j.read.Alone {
+		o.Playbooks = j.agents.playbooks(o.Tools)
 	}
 	o.Reactions = j.agents.Reactions()
 	o.Pending, o.Features = j.pending, &j.Features
@@ -103,11 +107,11 @@ func (j judge) question(s Snapshot, files []llm.File, fault string) (Question, e
 	o := s.Options
 	o.Fault = fault
 	return newLimitedQuestion(j.agent, chat.Scope(s.Conversation), func(a Agent, characters int) (llm.Request, error) {
-		o.AgentPrompt, o.MaxCharacters = a.SystemPrompt, characters
+		o.AgentPrompt, o.MaxCharacters, o.Marked = a.SystemPrompt, characters, true
 		system, user, err := j.prompts.Judgment(s.Context, o)
-		r := llm.Request{Purpose: j.purpose, System: system, Prompt: user, Schema: llm.VerdictSchema(o.MaxDelaySeconds,
+		r := llm.Request{Purpose: j.purpose, Prompt: user, Schema: llm.VerdictSchema(o.MaxDelaySeconds,
 			o.Reactions...), Files: files}
-		return fitFiles(r), err
+		return fitFiles(cacheable(r, system, chat.Scope(s.Conversation))), err
 	})
 }
 

@@ -39,7 +39,8 @@ func ReadKnown(
 		return Known{}, err
 	}
 	// Nothing is decided before a name is known that settings may depend on.
-	if k.Settings, err = d.Resolve(ctx, team, config.ChannelFacts{ID: channel, Name: k.ChannelName}); err != nil {
+	if k.Settings, err = d.Resolve(ctx, team, config.ChannelFacts{ID: channel, Name: k.ChannelName,
+		Set: k.Set}); err != nil {
 		return Known{}, err
 	}
 	if since := BudgetStart(k.Settings, now); !since.IsZero() && !since.Equal(request.Since) {
@@ -60,7 +61,8 @@ func BudgetStart(s config.ChannelSettings, now time.Time) time.Time {
 // ForRules returns what the rules decide by. bot is the bot's own user id.
 func (k Known) ForRules(bot string) conversation.RuleInputs {
 	in := conversation.RuleInputs{
-		Now: k.Now, Mode: k.Settings.Mode, BotID: bot, MaxAge: k.Settings.MaxMessageAge,
+		Now: k.Now, Mode: k.Settings.Mode, ModeInSlack: k.Settings.ModeInSlack, BotID: bot,
+		MaxAge:        k.Settings.MaxMessageAge,
 		Quiet:         k.Settings.InQuietHours(k.Now),
 		SilencedUntil: k.SilencedUntil, MutedUntil: k.MutedUntil, Silenced: k.Silenced, Stopped: k.Stopped,
 		Tail: k.Tail, ThroughApps: k.ThroughApps, Pending: k.Pending, Saw: k.Saw,

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"myao/internal/answer/document"
+	"myao/internal/answer/playbook"
 	"myao/internal/answer/prompt"
 	"myao/internal/answer/recall"
 	"myao/internal/chat"
@@ -20,7 +21,9 @@ import (
 // Models are the prompts and the models that a configuration names. Any number of workspaces may share them.
 type Models struct {
 	Prompts *prompt.Renderer
-	ByUse   ByUse
+	// others are the prompts in the languages that only channels have.
+	others map[chat.Language]*prompt.Renderer
+	ByUse  ByUse
 	// Shadow are judges beside the first one.
 	Shadow []ShadowJudge
 	// fallbacks counts the questions put to fallbacks, by agent; nil before Measure.
@@ -31,6 +34,18 @@ type Models struct {
 func Open(ctx context.Context, c config.Config, logger *slog.Logger) (m Models, close func(), err error) {
 	if m.Prompts, err = Prompts(c); err != nil {
 		return Models{}, nil, err
+	}
+	m.others = map[chat.Language]*prompt.Renderer{}
+	for _, other := range []chat.Language{chat.English, chat.Japanese} {
+		in := c
+		if in.Language = other; other == c.Language {
+			continue
+		}
+		if m.others[other], err = Prompts(in); err != nil { // templates_dir may have the one language alone
+			delete(m.others, other)
+			logger.Warn("no prompts for channels of another language than the configuration's", "language", other,
+				"error", err)
+		}
 	}
 	if m.ByUse, close, err = OpenByUse(ctx, c, time.Now, logger); err != nil {
 		return Models{}, nil, err
@@ -50,6 +65,14 @@ func Open(ctx context.Context, c config.Config, logger *slog.Logger) (m Models, 
 	return m, close, nil
 }
 
+// In returns the prompts in a language: those of the configuration where there are none.
+func (m Models) In(l chat.Language) *prompt.Renderer {
+	if other := m.others[l]; other != nil {
+		return other
+	}
+	return m.Prompts
+}
+
 // For makes the agents of a workspace. directory refreshes what is known of its channels.
 func (m Models) For(w *workspaces.Workspace, s *store.Store, directory recall.Directory, logger *slog.Logger) *Agents {
 	c := w.Config
@@ -58,12 +81,14 @@ func (m Models) For(w *workspaces.Workspace, s *store.Store, directory recall.Di
 		Recall: recall.New(&recall.Builder{
 			Store: s, Own: w.Own, Users: w.Slack, Directory: directory, Threads: w.Slack,
 			ThreadLimit:   c.Slack.ThreadHistoryLimit,
-			Persona:       chat.Persona{Name: c.Persona.Name, SystemPrompt: c.Persona.SystemPrompt},
+			Persona:       chat.Persona(c.Persona),
 			MessagesLimit: c.Response.ChannelMessagesLimit, FoundLimit: c.Memory.SearchResults,
 			ActiveChannel: c.Response.ActiveChannel(), ThreadMemory: c.Response.ThreadMemory(),
 			Clock: time.Now, Logger: logger,
 		}),
-		Memory: c.Memory, Instructions: c.Instructions(),
+		ThreadAsTurns: c.Response.ThreadAs == config.ThreadAsTurns,
+		Playbooks:     playbook.Open(c.PlaybooksDir, logger),
+		Memory:        c.Memory, Instructions: c.Instructions(),
 		Promises: store.PromiseLimits{Conversation: c.Promises.MaxOpen, Channel: c.Promises.MaxPerChannel,
 			Person: c.Promises.MaxPerPerson, Guest: c.Promises.MaxPerGuest}, Channel: c.Channel, Clock: time.Now,
 		Logger:   logger,

@@ -256,7 +256,12 @@ func (ag *Agents) planWorkspace(ctx context.Context, s chat.Scope, at time.Time)
 		}
 	}
 	p := plan{dropLongTerm: existing == nil}
-	o := prompt.Options{Now: ag.Clock(), AgentPrompt: ag.ByUse.Memory.SystemPrompt}
+	names, err := ag.Recall.NamesIn(ctx, s.Team, slices.Concat(recent.Channels, merged.Channels,
+		[]chat.ChannelMemory{{LongTerm: merged.WorkspaceLongTerm}}))
+	if err != nil {
+		return plan{}, err
+	}
+	o := prompt.Options{Now: ag.Clock(), AgentPrompt: ag.ByUse.Memory.SystemPrompt, Names: names}
 	if len(recent.Channels) > 0 {
 		if p.questions, err = ag.memoryQuestions(s, prompt.WorkspaceShort, chat.ShortTerm, recent, o,
 			sources); err != nil {

@@ -20,9 +20,9 @@ type PromiseCheck struct {
 }
 
 // CheckPromise reads the context afresh and asks the judge, by askReadable. ShouldRespond says whether to
-// keep the promise.
+// keep the promise. Of one that waits for an event, the addressee says whether anybody still needs it.
 func (ag *Agents) CheckPromise(ctx context.Context, c PromiseCheck, a Attempt) (v chat.Verdict, all Answer, err error) {
-	r, _, err := ag.recall(ctx, c.Conversation, true, c.Trigger)
+	r, settings, err := ag.recall(ctx, c.Conversation, true, c.Trigger)
 	if err != nil {
 		return chat.Verdict{}, Answer{}, err
 	}
@@ -39,7 +39,7 @@ func (ag *Agents) CheckPromise(ctx context.Context, c PromiseCheck, a Attempt) (
 		return newLimitedQuestion(agent, chat.Scope(c.Conversation), func(a Agent, characters int) (llm.Request,
 			error) {
 			o.AgentPrompt, o.MaxCharacters = a.SystemPrompt, characters
-			system, user, err := ag.Prompts.Promise(r.Context, o)
+			system, user, err := ag.In(settings.Language).Promise(r.Context, o)
 			return llm.Request{Purpose: llm.PurposeJudgment, System: system, Prompt: user,
 				Schema: llm.VerdictSchema(0)}, err
 		})
@@ -48,6 +48,9 @@ func (ag *Agents) CheckPromise(ctx context.Context, c PromiseCheck, a Attempt) (
 		v, err = chat.ParseVerdict(answer, anyDelay)
 		return errors.Join(err, readable(v.Reason))
 	})
+	if len(o.Pending) == 0 && c.Promise.Waits && v.Addressee == chat.AddresseeNobody {
+		v.Addressee = "" // nobody has written since, so people have not settled it
+	}
 	v.DelaySeconds = nil
 	return v, all, err
 }

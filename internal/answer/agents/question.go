@@ -1,6 +1,10 @@
 package agents
 
 import (
+	"crypto/sha256"
+	"fmt"
+
+	"myao/internal/answer/prompt"
 	"myao/internal/chat"
 	"myao/internal/llm"
 )
@@ -37,6 +41,14 @@ func newLimitedQuestion(
 	q.limited = func(characters int) (llm.Request, error) { return limited(a, characters) }
 	q.by = func(other Agent) (Question, error) { return newLimitedQuestion(other, s, limited) }
 	return q, err
+}
+
+// cacheable returns a request with a marked system text, and with what helps a provider to find again what it has read
+// for the question before: those of one purpose in one channel begin alike. The key is a hash, since it names nobody.
+func cacheable(r llm.Request, system string, s chat.Scope) llm.Request {
+	r.System, r.Stable = prompt.Unmark(system)
+	r.CacheKey = fmt.Sprintf("%x", sha256.Sum256([]byte(r.Purpose+"/"+s.Team+"/"+s.Channel)))[:32]
+	return r
 }
 
 const (

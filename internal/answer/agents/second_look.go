@@ -27,7 +27,7 @@ var secondLookSchema = &llm.Schema{Name: "second_look", Properties: []llm.Proper
 
 // AskSecondLook reads the context afresh and asks the judge, by askReadable.
 func (ag *Agents) AskSecondLook(ctx context.Context, l SecondLook, a Attempt) (chat.SecondLook, error) {
-	r, _, err := ag.recall(ctx, l.Conversation, false, "")
+	r, settings, err := ag.recall(ctx, l.Conversation, false, "")
 	if err != nil {
 		return chat.SecondLook{}, err
 	}
@@ -44,7 +44,7 @@ func (ag *Agents) AskSecondLook(ctx context.Context, l SecondLook, a Attempt) (c
 		return newLimitedQuestion(agent, chat.Scope(l.Conversation), func(a Agent, characters int) (llm.Request,
 			error) {
 			o.AgentPrompt, o.MaxCharacters = a.SystemPrompt, characters
-			system, user, err := ag.Prompts.SecondLook(r.Context, o)
+			system, user, err := ag.In(settings.Language).SecondLook(r.Context, o)
 			return llm.Request{Purpose: llm.PurposeJudgment, System: system, Prompt: user, Schema: secondLookSchema},
 				err
 		})

@@ -12,9 +12,12 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"myao/internal/answer/document/charset"
 	"myao/internal/answer/document/decoding"
+	"myao/internal/answer/document/office"
 	"myao/internal/answer/document/pdf"
 	"myao/internal/chat"
 	"myao/internal/llm"
@@ -46,6 +49,8 @@ type Reader struct {
 	logger   *slog.Logger
 	// Memory is what files take while they are read. A process that reads pages as well has one for both.
 	Memory *decoding.Memory
+	// Metrics counts files; nil if nobody does.
+	Metrics *Metrics
 }
 
 // New makes a Reader.
@@ -70,6 +75,8 @@ type content struct {
 	cut  bool
 	// guess is the encoding that the text was read in, if that is a guess.
 	guess string
+	// spoken is set if the text is the transcript of a recording.
+	spoken bool
 	// shown is the picture or the PDF itself; nil for a text.
 	shown *llm.File
 }
@@ -92,7 +99,7 @@ func tooLarge(what string, most int64) error {
 }
 
 // limits bound what is downloaded of a file, in bytes, by what it is.
-type limits struct{ picture, pdf, text int64 }
+type limits struct{ picture, pdf, office, text int64 }
 
 // textBytes is what a text takes while it is read, a byte: it is decoded, or is the HTML of a canvas.
 const textBytes = 50
@@ -101,7 +108,7 @@ const textBytes = 50
 const maxCharacters = 200_000
 
 // most bounds every file that is asked for by name.
-var most = limits{picture: 20 << 20, pdf: 10 << 20, text: 4 << 20}
+var most = limits{picture: 20 << 20, pdf: 10 << 20, office: 10 << 20, text: 4 << 20}
 
 // Read reads a file. text is its text as material, under its name; files has a picture or a PDF
 // itself. It returns a Refused, or an error of Slack's that should be tried again.
@@ -134,6 +141,9 @@ func (r *Reader) written(f chat.File, c content) (text string, files []llm.File)
 		text += " is shown itself."
 		files = []llm.File{*c.shown}
 	}
+	if c.spoken {
+		text += " is a recording. This is Slack's transcript of it, which may be misheard"
+	}
 	switch {
 	case c.text == "":
 		return text, files
@@ -147,7 +157,8 @@ func (r *Reader) written(f chat.File, c content) (text string, files []llm.File)
 	return text + ":\n\n" + r.material(c.text), files
 }
 
-func (r *Reader) read(ctx context.Context, f chat.File, l limits) (content, error) {
+func (r *Reader) read(ctx context.Context, f chat.File, l limits) (c content, err error) {
+	defer func() { r.Metrics.count(f, c, err) }()
 	if f.ID == "" {
 		return content{}, refusef("cannot be read: Slack gives no id of it")
 	}
@@ -162,6 +173,14 @@ func (r *Reader) read(ctx context.Context, f chat.File, l limits) (content, erro
 		return content{}, refusef("cannot be read: Slack does not let this app see it")
 	case info.External:
 		return content{}, refusef("is not in Slack but on another server: no more is known of it than its name")
+	case info.Transcript.Text != "" || info.Transcript.Cut:
+		t, err := r.transcript(ctx, info)
+		if err != nil || t.Text != "" {
+			return content{text: t.Text, cut: t.Cut, spoken: true}, err
+		}
+		return content{}, refusef("cannot be read: Slack does not give its transcript")
+	case info.Transcript.Pending:
+		return content{}, refusef("cannot be read yet: Slack is still writing down what is said in it")
 	case post(info) && info.Text != "":
 		return content{text: info.Text, cut: info.Cut}, nil
 	case info.URL == "" && info.Text != "":
@@ -203,7 +222,7 @@ func (r *Reader) refusal(ctx context.Context, err error, info slack.File, limit 
 			"installed again", "error", err)
 		return refusef("cannot be read: this app may not read files until somebody gives it the scope files:read")
 	case e.TooLarge():
-		return tooLarge(readable(info), limit)
+		return tooLarge(plural[claimed(info)], limit)
 	case slices.Contains([]string{"file_deleted", "file_not_found", "http_404", "http_410"}, e.Code):
 		return refusef("cannot be read: it is no longer in Slack")
 	}
@@ -219,6 +238,8 @@ func (l limits) of(f slack.File) int64 {
 		return l.picture
 	case f.MIME == "application/pdf":
 		return l.pdf
+	case isOffice(f):
+		return l.office
 	case kindOf(f) == "" || f.Size > 0 && f.Size <= l.text: // by their names, programs pass for videos
 		return l.text
 	}
@@ -242,6 +263,8 @@ func (r *Reader) content(ctx context.Context, info slack.File, body []byte, l li
 		return content{}, refusef("is empty")
 	case kind == "application/pdf":
 		return r.document(ctx, info, body, l)
+	case office.Is(body):
+		return r.office(ctx, info, body, l)
 	case slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind):
 		if int64(len(body)) > l.picture {
 			return content{}, tooLarge("pictures", l.picture)
@@ -292,14 +315,66 @@ func (r *Reader) document(ctx context.Context, info slack.File, body []byte, l l
 	return content{text: text, shown: &llm.File{Name: info.Name, MIME: "application/pdf", Data: body}}, nil
 }
 
+// office is an office file, as text.
+func (r *Reader) office(ctx context.Context, info slack.File, body []byte, l limits) (content, error) {
+	if int64(len(body)) > l.office {
+		return content{}, tooLarge("office files", l.office)
+	}
+	release, err := r.Memory.Scratch(ctx, office.Scratch)
+	if err != nil {
+		return content{}, err
+	}
+	defer release()
+	reading, cancel := context.WithTimeout(ctx, officeTimeout)
+	defer cancel()
+	read, err := office.Read(reading, body, utf8.UTFMax*(maxCharacters+1))
+	switch {
+	case ctx.Err() != nil:
+		return content{}, ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return content{}, refusef("cannot be read: it takes too long")
+	case errors.Is(err, office.ErrPassword):
+		return content{}, refusef("cannot be read: it needs a password")
+	case errors.Is(err, office.ErrOld):
+		return content{}, refusef("cannot be read: it is %s", oldOffice)
+	case errors.Is(err, office.ErrLarge):
+		return content{}, refusef("is too large: it unpacks to more than can be read")
+	case errors.Is(err, office.ErrOther) && kindOf(info) != "":
+		return content{}, refusef("cannot be read: it is %s", kindOf(info))
+	case errors.Is(err, office.ErrOther):
+		return content{}, refusef("cannot be read: it is an archive")
+	case errors.Is(err, office.ErrDamaged):
+		return content{}, refusef("cannot be read: it is damaged")
+	case err != nil:
+		return content{}, err
+	case read.Text == "":
+		return content{}, refusef("has no text")
+	}
+	return content{text: read.Text, cut: read.Cut}, nil
+}
+
+// officeTimeout bounds the reading of an office file.
+const officeTimeout = 10 * time.Second
+
+// isOffice reports whether a file is claimed to be an office file that can be read.
+func isOffice(f slack.File) bool {
+	for _, mime := range []string{"application/vnd.openxmlformats-", "application/vnd.oasis.opendocument."} {
+		if strings.HasPrefix(f.MIME, mime) {
+			return true
+		}
+	}
+	return slices.Contains([]string{".docx", ".docm", ".xlsx", ".xlsm", ".pptx", ".pptm", ".odt", ".ods", ".odp"},
+		strings.ToLower(path.Ext(f.Name)))
+}
+
+const oldOffice = "an office file of the old kind; saved as .docx, .xlsx or .pptx, or as a PDF, it could be"
+
 // kinds name what cannot be read, by the beginning of a claimed type or by the end of a name.
 var kinds = []struct{ mime, names, kind string }{
-	{"video/", ".mp4 .mov .webm .mkv .avi", "a video"},
-	{"audio/", ".mp3 .m4a .wav .ogg .flac", "a sound recording"},
-	{"application/vnd.openxmlformats-", ".docx .xlsx .pptx", "an office file; as a PDF it could be"},
-	{"application/vnd.ms-", ".xls .ppt", "an office file; as a PDF it could be"},
-	{"application/msword", ".doc", "an office file; as a PDF it could be"},
-	{"application/vnd.oasis.opendocument.", ".odt .ods .odp", "an office file; as a PDF it could be"},
+	{"video/", ".mp4 .mov .webm .mkv .avi", "a video of which Slack has no transcript"},
+	{"audio/", ".mp3 .m4a .wav .ogg .flac", "a sound recording of which Slack has no transcript"},
+	{"application/vnd.ms-", ".xls .ppt", oldOffice},
+	{"application/msword", ".doc", oldOffice},
 	{"application/zip", ".zip .gz .tgz .tar .7z .rar", "an archive"},
 	{"application/gzip", "", "an archive"},
 	{"image/", ".heic .heif .avif .tif .tiff .bmp .psd",
@@ -317,15 +392,20 @@ func kindOf(f slack.File) string {
 	return ""
 }
 
-// readable names what a file is claimed to be.
-func readable(f slack.File) string {
+// plural names the kinds of files in a sentence.
+var plural = map[string]string{"picture": "pictures", "pdf": "PDF files", "office": "office files", "text": "texts"}
+
+// claimed is the kind that a file is claimed to be.
+func claimed(f slack.File) string {
 	switch {
 	case strings.HasPrefix(f.MIME, "image/"):
-		return "pictures"
+		return "picture"
 	case f.MIME == "application/pdf":
-		return "PDF files"
+		return "pdf"
+	case isOffice(f):
+		return "office"
 	}
-	return "texts"
+	return "text"
 }
 
 // size writes a number of bytes.

@@ -250,7 +250,10 @@ func TestWhatCannotBeRead(t *testing.T) {
 		"a video":                 {slack.File{File: chat.File{Name: "a.mp4", MIME: "video/mp4"}, Size: 1 << 30}, nil, "a video"},
 		"a small video":           {slack.File{File: chat.File{Name: "a.mp4", MIME: "video/mp4"}, Size: 20}, []byte("\x00\x00\x00\x18ftypmp42\x00\x00"), "a video"},
 		"a recording":             {named("a.m4a", "audio/mp4"), nil, "a sound recording"},
-		"an office file":          {named("a.xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"), nil, "as a PDF"},
+		"an office file":          {named("a.xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"), []byte("PK\x03\x04"), "it is damaged"},
+		"a large office file":     {slack.File{File: chat.File{Name: "a.docx"}, Size: 11 << 20}, nil, "only office files of at most 10 MiB"},
+		"an old office file":      {named("a.doc", "application/msword"), []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), "saved as .docx"},
+		"an old one, large":       {slack.File{File: chat.File{Name: "a.xls"}, Size: 11 << 20}, nil, "saved as .docx"},
 		"an archive by its name":  {named("a.zip", "application/octet-stream"), nil, "an archive"},
 		"a picture nobody takes":  {named("a.heic", "image/heic"), []byte("\x00\x00\x00\x18ftypheic\x00\x00"), "do not take"},
 		"a program":               {named("a", "application/octet-stream"), []byte("\x7fELF\x02\x01\x01\x00\x00"), "no text, no PDF and no picture"},
@@ -345,10 +348,13 @@ func TestShown(t *testing.T) {
 	add(&m, slack.File{File: chat.File{Name: "big.png", MIME: "image/png"}, Size: 5 << 20}, nil)
 	add(&m, named("talk.mp4", "video/mp4"), nil)
 	add(&m, named("fifth.txt", "text/plain"), []byte("not read"))
+	heard := named("note.m4a", "audio/mp4")
+	heard.Transcript.Text = "which stands at the message"
+	m.Files = append(m.Files, heard.File)
 	files, text := reader(s).Shown(t.Context(), chat.Conversation{}, m)
 	want := "The file \"cat.png\" is shown itself.\n\nThe file \"notes.txt\":\n\nship on Friday\n\n" +
 		"The file \"big.png\" is too large to be shown here: read_file may read it.\n\n" +
-		"The file \"talk.mp4\" cannot be read: it is a video. No more is known of it than its name.\n\n" +
+		"The file \"talk.mp4\" cannot be read: it is a video of which Slack has no transcript. No more is known of it than its name.\n\n" +
 		"The file \"fifth.txt\" is not shown here: read_file reads it."
 	if len(files) != 1 || files[0].Name != "cat.png" || text != want {
 		t.Errorf("got %d files and\n%s\nwant\n%s", len(files), text, want)

@@ -22,7 +22,7 @@ const (
 )
 
 // small bounds what is shown without a call.
-var small = limits{picture: 4 << 20, pdf: 4 << 20, text: 4 * maxText}
+var small = limits{picture: 4 << 20, pdf: 4 << 20, office: 1 << 20, text: 4 * maxText}
 
 // Shown returns the files of a message that are small enough to be shown at once: pictures and PDF files as
 // such, and the text of others in text, which also has a line for each file that is not shown. If files
@@ -40,12 +40,17 @@ func (r *Reader) Shown(ctx context.Context, _ chat.Conversation, m chat.Message)
 	results := make([]result, min(len(m.Files), atOnce))
 	var wg sync.WaitGroup
 	for i := range results {
-		wg.Go(func() { results[i].content, results[i].err = r.read(ctx, m.Files[i], small) })
+		if f := m.Files[i]; !f.Transcript.ShownWhole() {
+			wg.Go(func() { results[i].content, results[i].err = r.read(ctx, f, small) })
+		}
 	}
 	wg.Wait()
 	var lines []string
 	for i, f := range m.Files {
 		name := Name(f)
+		if f.Transcript.ShownWhole() { // at its message
+			continue
+		}
 		if i >= len(results) {
 			lines = append(lines, name+" is not shown here: read_file reads it.")
 			continue

@@ -43,19 +43,19 @@ func (r *Renderer) checkParts(faults *Faults, promise Promise) {
 	faults.add(err)
 	_, err = r.render("acted.tmpl", r.acted(Acted{LookedUp: LookedUp{Tool: "x", Input: "{}", Text: "x"}}, 0))
 	faults.add(err)
-	for _, name := range []string{"react.tmpl", "judgment_react.tmpl"} {
-		_, err = r.render(name, []string{"x", "y"})
-		faults.add(err)
-	}
-	for _, p := range []Promise{{What: "x"}, promise} {
+	waiting := promise
+	waiting.Until, waiting.Waits, waiting.Events = "x", true, []HookEvent{{Text: "x"}}
+	for _, p := range []Promise{{What: "x"}, promise, waiting} {
 		_, err = r.render("kept.tmpl", r.promiseView(&p, nil))
 		faults.add(err)
 	}
-	text, err := r.Unseen([]string{"x", "y"})
-	if err == nil && text == "" {
-		err = fmt.Errorf("prompt template %s: renders to an empty text", r.path("unseen.tmpl"))
+	for _, name := range []string{"unseen.tmpl", "unheard.tmpl"} {
+		text, err := r.naming(name, []string{"x", "y"})
+		if err == nil && text == "" {
+			err = fmt.Errorf("prompt template %s: renders to an empty text", r.path(name))
+		}
+		faults.add(err)
 	}
-	faults.add(err)
 	for _, n := range []Notice{Unanswered, OverBudget, Stopped, TooLate, ActedDone, ActedFailed, ActedUnknown} {
 		text, err := r.render(string(n), nil)
 		if err == nil && text == "" {
@@ -79,7 +79,7 @@ func exampleContexts() []chat.Context {
 	contexts := []chat.Context{{}}
 	for _, channel := range []string{"C1", "D1"} {
 		full := chat.Context{
-			Persona:            chat.Persona{Name: "x", SystemPrompt: "x"},
+			Persona:            chat.Persona{Name: "x", Names: []string{"x"}, SystemPrompt: "x"},
 			Conversation:       chat.NewChannelMessages(channel, "x", said),
 			WorkspaceLongTerm:  "x",
 			WorkspaceShortTerm: "x",
@@ -112,10 +112,11 @@ func exampleOptions() Options {
 		FilesText: "x", PictureAlone: true, PictureShown: true, Fault: "x", MaxTokens: 300, WindowHours: 24}
 	options.Pending, options.LastVerdict = []string{"1.000000", "4.500000"},
 		&LastVerdict{At: chat.Time("3.000000"), Reason: "x"}
+	options.Reactions, options.Playbooks = []string{"x", "y"}, []chat.Playbook{{Title: "x", When: "x"}}
 	options.Features = &conversation.Features{
 		Pending: 2, QuietSeconds: 1, WaitingSeconds: 90000, SinceOwn: 1, Dialogue: true, Question: true,
 		MentionsOthers: true, NamesBot: true, NamesOther: true,
-		Acknowledgement: true, Claimed: true, AnsweredInThread: true,
+		Acknowledgement: true, Claimed: true, ClaimedTS: "4.500000", AnsweredInThread: true,
 	}
 	return options
 }

@@ -105,7 +105,7 @@ func fit(c chat.Context, sizes map[string]int, room int, answered string, whole 
 		slices.DeleteFunc(slices.Clone(all), func(m chat.Message) bool { return !kept[m.TS] }))
 	fits.Omitted, fits.OmittedAround, fits.Unread = c.Conversation.Omitted, c.Conversation.OmittedAround,
 		c.Conversation.Unread
-	fits.Earlier, fits.Since = c.Conversation.Earlier, c.Conversation.Since
+	fits.Earlier, fits.Since, fits.Began = c.Conversation.Earlier, c.Conversation.Since, c.Conversation.Began
 	for _, m := range all {
 		switch {
 		case kept[m.TS], m.Deleted:

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -201,6 +202,10 @@ func TestGolden(t *testing.T) {
 		{"ja/response_react", Config{Language: "ja"}, false, lone(), Options{Reactions: chat.AnswerReactions()}},
 		{"en/judgment_react", Config{}, true, lone(), Options{MaxDelaySeconds: 600, Reactions: chat.AnswerReactions()}},
 		{"ja/judgment_react", Config{Language: "ja"}, true, lone(), Options{MaxDelaySeconds: 600, Reactions: chat.AnswerReactions()}},
+		{"en/response_playbooks", Config{}, false, lone(), Options{Playbooks: playbooks()}},
+		{"ja/response_playbooks", Config{Language: "ja"}, false, lone(), Options{Playbooks: playbooks()}},
+		{"en/judgment_playbooks", Config{}, true, lone(), Options{MaxDelaySeconds: 600, Playbooks: playbooks()}},
+		{"ja/judgment_playbooks", Config{Language: "ja"}, true, lone(), Options{MaxDelaySeconds: 600, Playbooks: playbooks()}},
 		{"en/response_looked_up", Config{}, false, lone(), Options{LookedUp: lookedUp()}},
 		{"ja/response_looked_up", Config{Language: "ja"}, false, lone(), Options{LookedUp: lookedUp()}},
 		{"en/response_looked_up_little", Config{}, false, lone(), Options{LookedUp: lookedUp(), MaxCharacters: 30}},
@@ -226,6 +231,10 @@ func TestGolden(t *testing.T) {
 			goldenPrompt(t, tt.name, render, tt.context, tt.options)
 		})
 	}
+}
+
+func playbooks() []chat.Playbook {
+	return []chat.Playbook{{Title: "Deploy by hand", When: "When the pipeline is down."}, {Title: "社内Wi-Fi", When: "来客があるとき。"}}
 }
 
 // lookedUp returns two results. The first imitates the prompt.
@@ -273,7 +282,7 @@ func claimed() chat.Context {
 func seenOptions() Options {
 	return Options{
 		MaxDelaySeconds: 600, Tools: []string{"search_messages", "open_link"}, Names: map[string]string{"U2": "bob"}, Pending: []string{at(11, 40), at(11, 59)},
-		Features:    &conversation.Features{Pending: 2, QuietSeconds: 60, WaitingSeconds: 1200, Speakers: 3, OwnShare: 1.0 / 3, SinceOwn: 2, Question: true, Claimed: true},
+		Features:    &conversation.Features{Pending: 2, QuietSeconds: 60, WaitingSeconds: 1200, Speakers: 3, OwnShare: 1.0 / 3, SinceOwn: 2, Question: true, Claimed: true, ClaimedTS: at(11, 40)},
 		LastVerdict: &LastVerdict{At: noon.Add(-3 * time.Hour), Reason: "nobody\n# asked"},
 	}
 }
@@ -318,18 +327,33 @@ func TestNoticeGolden(t *testing.T) {
 	}
 }
 
-// golden compares got with a file in testdata, or with -update writes it.
+// goldenMu guards the files in testdata.
+var goldenMu sync.Mutex
+
+// golden compares got with its part of a file in testdata, or with -update writes it. The file has all parts whose
+// names begin with the same word, each after a line with its name.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
+	language, name, _ := strings.Cut(name, "/")
+	kind, _, _ := strings.Cut(name, "_")
+	path, heading := filepath.Join("testdata", language, kind+".golden"), "<<<<<< "+name+" >>>>>>\n"
+	goldenMu.Lock()
+	defer goldenMu.Unlock()
+	b, err := os.ReadFile(path)
+	if !*update {
+		must(t, err)
+	}
+	before, rest, found := strings.Cut(string(b), heading)
+	want, after, more := strings.Cut(rest, "<<<<<< ")
 	if *update {
+		if more {
+			after = "<<<<<< " + after
+		}
 		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		must(t, os.WriteFile(path, []byte(got), 0o644))
+		must(t, os.WriteFile(path, []byte(before+heading+got+after), 0o644))
 		return
 	}
-	want, err := os.ReadFile(path)
-	must(t, err)
-	if got != string(want) {
-		t.Errorf("%s differs (run with -update and read the diff); got:\n%s", path, got)
+	if !found || got != want {
+		t.Errorf("%s of %s differs (run with -update and read the diff); got:\n%s", name, path, got)
 	}
 }

@@ -93,8 +93,11 @@ var (
 	// gap and attachment match the prompt's own notes about what is not shown.
 	gap        = regexp.MustCompile(`^\.{2,}.{0,12}\d`)
 	attachment = regexp.MustCompile(`^\[\s*(?:image|video|audio|file)\s*:`)
+	// speaker matches the label of a message in a chat turn.
+	speaker = regexp.MustCompile(`^.{1,200}\((?:<@[a-z0-9]+>|@[^)]{1,90}|app)\)\s*:`)
 	// mark matches the lines under a message: who reacted, how long ago it was sent, that it is new.
-	mark = regexp.MustCompile(`^(?:(?:reactions|リアクション)\s*:|\[\s*new\s*\]|\(\s*\d+\s*\pL+\s*(?:ago)?\s*\))`)
+	mark = regexp.MustCompile(`^(?:(?:reactions|リアクション)\s*:|\[\s*new\s*\]|\((?:under )?\s*\d+\s*\pL+\s*(?:ago)?\s*\)|` +
+		`\(数十秒前\)|\(under the message of|\([-\d :]+の発言の下\))`)
 )
 
 // maxNested bounds how many containers of a line are looked into: each look reads the rest of the line.
@@ -102,7 +105,8 @@ const maxNested = 20
 
 // structural reports whether a folded line could be taken for structure of the prompt.
 func (g guard) structural(s string) bool {
-	if dated.MatchString(s) || gap.MatchString(s) || attachment.MatchString(s) || mark.MatchString(s) {
+	if dated.MatchString(s) || gap.MatchString(s) || attachment.MatchString(s) || mark.MatchString(s) ||
+		speaker.MatchString(s) {
 		return true
 	}
 	for nested := 0; s != ""; nested++ {

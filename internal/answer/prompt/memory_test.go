@@ -153,3 +153,20 @@ func TestMemoryLimits(t *testing.T) {
 		t.Errorf("unknown kind: %v", err)
 	}
 }
+
+// A memory that was written when a name was not known shows it now. What tells two people of one name apart stays.
+func TestMemoryHasNamesForIDs(t *testing.T) {
+	t.Parallel()
+	c := whispered()
+	c.Channels[0].LongTerm = "- 2023-12-01: <@U0AAAAAA1> waits for U0AAAAAA2, and dave (U0AAAAAA3) for U0AAAAAA4"
+	names := map[string]string{"U0AAAAAA1": "alice", "U0AAAAAA2": "bob", "U0AAAAAA3": "dave"}
+	r := renderer(t, Config{})
+	system, _ := rendered(t, memory(r, ChannelLong), c, Options{Names: names})
+	for _, want := range []string{
+		"- 2023-12-01: @alice waits for bob, and dave (U0AAAAAA3) for U0AAAAAA4\n", "not those asked since 2024-03-01 11:55:00",
+	} {
+		if !strings.Contains(system, want) {
+			t.Errorf("%q is missing:\n%s", want, system)
+		}
+	}
+}

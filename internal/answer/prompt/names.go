@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"cmp"
+	"regexp"
 	"strings"
 
 	"myao/internal/chat"
@@ -112,12 +113,40 @@ func authorKey(m chat.Message) string {
 	return "app " + m.BotID + " " + m.Name
 }
 
+// personID matches what may be the id of a person in a memory: as Slack mentions somebody, or bare.
+var personID = regexp.MustCompile(`<@([UW][A-Z0-9]+)(?:\|[^>\n]*)?>|(^|[^(\pL\pN_])([UW][A-Z0-9]+)\b`)
+
+// named puts names for the ids of people in a memory. An id in brackets, which tells two people of one name apart,
+// stays.
+func (n names) named(text string) string {
+	return personID.ReplaceAllStringFunc(text, func(found string) string {
+		m := personID.FindStringSubmatch(found)
+		name := n.users[m[1]+m[3]]
+		switch {
+		case name == "":
+			return found
+		case m[1] != "":
+			return "@" + name
+		}
+		return m[2] + name
+	})
+}
+
 // author returns the name that a message is shown under.
 func (n names) author(m chat.Message) string {
 	if m.Own {
 		return n.persona
 	}
 	return n.authors[authorKey(m)]
+}
+
+// speaker returns the label of a message in a chat turn: the name, and the id by which people are told apart.
+func (n names) speaker(m chat.Message) string {
+	id := cleanName(m.UserID)
+	if id == "" {
+		return n.author(m) + " (app): "
+	}
+	return strings.TrimSuffix(n.author(m), " ("+id+")") + " (<@" + id + ">): "
 }
 
 // channelName returns the name of the conversation's channel.

@@ -16,22 +16,42 @@ type Promise struct {
 	Every string
 	// Made is when it was asked for, Due when it is due.
 	Made, Due time.Time
+	// Until is the hook whose event the promise waits for; "" for none. Waits is set until the promise is due.
+	Until string `json:",omitempty"`
+	Waits bool   `json:",omitempty"`
+	// Events have come by the hook, and have yet to be judged.
+	Events []HookEvent `json:",omitempty"`
+}
+
+// HookEvent is what another program has told.
+type HookEvent struct {
+	At   time.Time
+	Text string
 }
 
 // promiseView is a promise as a template sees it. Its texts have been through the guard.
 type promiseView struct {
-	Asker, What, Unless, Every, Made, Due string
+	Asker, What, Unless, Every, Made, Due, Until string
+	Waits                                        bool
+	Events                                       []eventView
 }
+
+type eventView struct{ At, Text string }
 
 // promiseView shows a promise; names may be nil.
 func (r *Renderer) promiseView(p *Promise, names map[string]string) *promiseView {
 	if p == nil {
 		return nil
 	}
-	return &promiseView{
+	v := &promiseView{
 		Asker: cleanName(names[p.Asker]), What: r.guard.text(p.What), Unless: r.guard.text(p.Unless), Every: p.Every,
-		Made: p.Made.In(r.location).Format(timeLayout), Due: p.Due.In(r.location).Format(timeLayout),
+		Made: p.Made.In(r.location).Format(timeLayout), Due: p.Due.In(r.location).Format(timeLayout), Until: p.Until,
+		Waits: p.Waits,
 	}
+	for _, e := range p.Events {
+		v.Events = append(v.Events, eventView{e.At.In(r.location).Format(timeLayout), r.guard.text(e.Text)})
+	}
+	return v
 }
 
 // PromiseText returns the words of a promise as they may be posted without a model: one line, with the

@@ -1,3 +1,11 @@
+// Package prompt turns a chat.Context into the texts that are sent to a model, and
+// has the few texts that the bot posts without a model. After New it does no I/O. The
+// clock and the time zone are passed in. A Renderer is safe for concurrent use.
+//
+// Templates (package templates, or files that replace them) never see raw text from
+// people. Every text in their view has been through a guard. No message, name or
+// memory can therefore become a heading, a rule, a message line or a code fence of the
+// prompt. Only the operator's own system prompts are not changed.
 package prompt
 
 import (
@@ -10,6 +18,7 @@ import (
 	"strings"
 	"text/template"
 	"time"
+	"unicode/utf8"
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
@@ -42,6 +51,8 @@ type Options struct {
 	// Tools are the names of the tools that the model may call, or that of the reply to judge about;
 	// empty if it may call none.
 	Tools []string
+	// ThreadAsTurns leaves the messages of a thread to answer to Turns.
+	ThreadAsTurns bool `json:",omitempty"`
 	// BareMention is set if the message to answer only calls the bot (see func BareMention).
 	BareMention bool
 	// MaxCharacters limits the characters of all messages together. 0 means as many as fit a common
@@ -70,6 +81,8 @@ type Options struct {
 	Acted *Acted
 	// Reactions are the names of the emoji that may stand for the reply; empty: none may.
 	Reactions []string
+	// Playbooks are those that the reply may read; empty: none.
+	Playbooks []chat.Playbook `json:",omitempty"`
 	// Promise is the promise that a reply keeps, or that is to be judged; nil for any other prompt. For a
 	// reply, it stands at the end of the system text.
 	Promise *Promise
@@ -93,6 +106,33 @@ type Options struct {
 	// ChannelNames maps channel ids to names without "#". It has only names that the conversation
 	// may know, so no private channel's.
 	ChannelNames map[string]string
+	// Marked leaves the marks in the system text behind which it is likely to change (see Unmark).
+	Marked bool `json:"-"`
+}
+
+// stableMark ends a part of a system text that the next prompts of its kind begin with, too. No text in a prompt
+// holds it.
+const stableMark = "\x00"
+
+// Unmark returns a system text without its marks, and where in it they stood, in bytes.
+func Unmark(system string) (text string, stable []int) {
+	parts := strings.Split(system, stableMark)
+	for i, part := range parts {
+		text += part
+		if i < len(parts)-1 && len(text) > 0 {
+			stable = append(stable, len(text))
+		}
+	}
+	return text, stable
+}
+
+// Repeated returns how many characters of a prompt begin the one before it, too, and how many it has.
+func Repeated(before, now string) (repeated, all int) {
+	same := 0
+	for same < len(before) && same < len(now) && before[same] == now[same] {
+		same++
+	}
+	return utf8.RuneCountInString(strings.ToValidUTF8(now[:same], "")), utf8.RuneCountInString(now)
 }
 
 // Renderer renders prompts in one language and one time zone.
@@ -104,8 +144,20 @@ type Renderer struct {
 	notices    map[Notice]string
 	directName string // what a direct message is called
 	appMark    string // what follows an app's name in what was found
+	transcript transcriptMarks
 	judgment   string // JudgmentFingerprint
 }
+
+// transcriptMarks follow the label of a recording: made comes before its transcript, pending says that Slack is still
+// writing it, and none that there is none.
+type transcriptMarks struct{ made, pending, none string }
+
+var (
+	englishMarks = transcriptMarks{"(transcript by Slack; words may be misheard)",
+		"(Slack has not written down yet what is said in it)", "(no transcript: nobody here knows what is said in it)"}
+	japaneseMarks = transcriptMarks{"（Slack による文字起こし。聞き違いがありえます）",
+		"（文字起こしはまだありません）", "（文字起こしなし。何が話されているかは分かりません）"}
+)
 
 // New parses the templates and renders each of them once. Templates that do not parse or render
 // are Faults. An unknown language and an unreadable Dir are other errors.
@@ -128,6 +180,8 @@ func New(c Config) (*Renderer, error) {
 		notices:   map[Notice]string{},
 		judgment:  judgmentFingerprint(files),
 		appMark:   cmp.Or(map[string]string{"ja": "（アプリ）"}[c.Language], " (app)"),
+
+		transcript: cmp.Or(map[string]transcriptMarks{"ja": japaneseMarks}[c.Language], englishMarks),
 	}
 	sources, err := embeddedSources()
 	if err != nil {
@@ -172,7 +226,6 @@ func (r *Renderer) parse(faults *Faults) bool {
 func (r *Renderer) Response(c chat.Context, o Options) (system, user string, err error) {
 	_, v := r.fitView(c, o, false)
 	system, user, err = r.pair("response.tmpl", "response_user.tmpl", v)
-	system, err = r.withReactions("react.tmpl", system, o, err)
 	if err == nil && len(o.LookedUp) > 0 {
 		var found string
 		found, err = r.render("looked_up.tmpl", r.lookedUp(o))
@@ -206,18 +259,7 @@ func (r *Renderer) Response(c chat.Context, o Options) (system, user string, err
 // chat.ParseVerdict, which reads the answer.
 func (r *Renderer) Judgment(c chat.Context, o Options) (system, user string, err error) {
 	_, v := r.fitView(c, o, false)
-	system, user, err = r.pair("judgment.tmpl", "judgment_user.tmpl", v)
-	system, err = r.withReactions("judgment_react.tmpl", system, o, err)
-	return system, user, err
-}
-
-// withReactions adds to a system text what it says of reactions, if any may stand for the reply.
-func (r *Renderer) withReactions(name, system string, o Options, err error) (string, error) {
-	if err != nil || len(o.Reactions) == 0 {
-		return system, err
-	}
-	text, err := r.render(name, o.Reactions)
-	return system + "\n\n" + text, err
+	return r.pair("judgment.tmpl", "judgment_user.tmpl", v)
 }
 
 // SecondLook returns the prompt for the question whether Options.Draft should still be posted.
@@ -251,6 +293,9 @@ func (r *Renderer) pair(systemName, userName string, v view) (system, user strin
 	if system, err = r.render(systemName, v); err != nil {
 		return "", "", err
 	}
+	if !v.marked {
+		system, _ = Unmark(system)
+	}
 	if user, err = r.render(userName, v); err != nil {
 		return "", "", err
 	}
@@ -279,13 +324,21 @@ const (
 func (r *Renderer) Notice(n Notice) string { return r.notices[n] }
 
 // Unseen returns the line that tells readers which files the model could not look at.
-func (r *Renderer) Unseen(names []string) (string, error) {
+func (r *Renderer) Unseen(names []string) (string, error) { return r.naming("unseen.tmpl", names) }
+
+// Unheard returns the line that tells readers which recordings have no transcript.
+func (r *Renderer) Unheard(names []string) (string, error) { return r.naming("unheard.tmpl", names) }
+
+func (r *Renderer) naming(template string, names []string) (string, error) {
 	shown := make([]string, len(names))
 	for i, name := range names {
 		shown[i] = cmp.Or(cleanName(name), "?")
 	}
-	return r.render("unseen.tmpl", shown)
+	return r.render(template, shown)
 }
+
+// stableMarks are marks with nothing between them.
+var stableMarks = regexp.MustCompile(`\s*(?:\x00\s*)+`)
 
 var blankLines = regexp.MustCompile(`\n[ \t]*\n(?:[ \t]*\n)+`)
 
@@ -295,7 +348,8 @@ func (r *Renderer) render(name string, data any) (string, error) {
 	if err := r.templates.ExecuteTemplate(&b, name, data); err != nil {
 		return "", r.fault(name, err)
 	}
-	return strings.TrimSpace(blankLines.ReplaceAllString(b.String(), "\n\n")), nil
+	text := stableMarks.ReplaceAllString(b.String(), stableMark+"\n\n")
+	return strings.TrimSpace(blankLines.ReplaceAllString(text, "\n\n")), nil
 }
 
 // undefined matches text/template's errors for a template that nothing defines, whether another

@@ -211,14 +211,14 @@ func TestGapAround(t *testing.T) {
 		top      string
 		thread   string
 	}{
-		{"nothing", []chat.Message{said("1.0", ""), said("6.0", "1.0")}, nil, 0, "1.0", "1.0 6.0"},
-		{"after the parent", []chat.Message{said("1.0", ""), said("6.0", "1.0"), said("7.0", "1.0")}, []string{"1.0"}, 0, "1.0", "1.0 …1+ 6.0 7.0"},
+		{"nothing", []chat.Message{said("1.0", ""), said("6.0", "1.0")}, nil, 0, "1.0", "6.0"},
+		{"under the parent", []chat.Message{said("1.0", ""), said("6.0", "1.0"), said("7.0", "1.0")}, []string{"1.0"}, 0, "1.0", "…1+ 6.0 7.0"},
 		{"the parent is unknown", []chat.Message{said("6.0", "1.0")}, []string{"1.0"}, 0, "", "…1+ 6.0"},
 		{"the parent was deleted", []chat.Message{deleted, said("6.0", "1.0")}, []string{"1.0"}, 0, "", "…1+ 6.0"},
-		{"the top level", []chat.Message{said("1.0", ""), said("6.0", "1.0"), said("7.0", "")}, []string{""}, 0, "1.0 …1+ 7.0", "1.0 6.0"},
+		{"the top level", []chat.Message{said("1.0", ""), said("6.0", "1.0"), said("7.0", "")}, []string{""}, 0, "1.0 …1+ 7.0", "6.0"},
 		{"nothing is left of the top level", []chat.Message{said("6.0", "1.0")}, []string{""}, 0, "…1+", "6.0"},
-		{"no room", []chat.Message{said("1.0", ""), said("6.0", "1.0")}, nil, 3, "…3 1.0", "1.0 6.0"},
-		{"no room, and more", []chat.Message{said("1.0", ""), said("6.0", "1.0"), said("7.0", "")}, []string{""}, 3, "1.0 …3+ 7.0", "1.0 6.0"},
+		{"no room", []chat.Message{said("1.0", ""), said("6.0", "1.0")}, nil, 3, "…3 1.0", "6.0"},
+		{"no room, and more", []chat.Message{said("1.0", ""), said("6.0", "1.0"), said("7.0", "")}, []string{""}, 3, "1.0 …3+ 7.0", "6.0"},
 	} {
 		c := bare()
 		c.Conversation = chat.NewChannelMessages("C1", "general", append(tt.messages, target))
@@ -499,4 +499,19 @@ func TestConcurrentUse(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// A root that is older than what is shown of the top level stands in its thread, and replies that are not shown are
+// counted behind the messages: the beginning of the next prompt stays as it is.
+func TestOldRootsStandInTheirThreads(t *testing.T) {
+	t.Parallel()
+	c := earlier("")
+	c.Conversation.Began = chat.Time(at(9, 15))
+	system, _ := rendered(t, renderer(t, Config{}).Judgment, c, Options{})
+	_, target, _ := strings.Cut(system, "## To judge: ")
+	top, threads, _ := strings.Cut(target, "### Thread: ")
+	const key, note = "Who has the key?", "… 1 of the messages above has replies that are not shown here"
+	if strings.Contains(top, key) || strings.Count(threads, key) != 1 || !strings.Contains(threads, note) {
+		t.Errorf("got %s", target)
+	}
 }

@@ -51,7 +51,7 @@ func limitMentions(reply string) string {
 // be left, the reply does not change.
 func stripSpeakerLabel(reply string, p chat.Persona) string {
 	label := regexp.MustCompile(`^\\?(?:\*{0,2}` + timePattern + `\*{0,2}\s+)?\*{0,2}(?i:` +
-		regexp.QuoteMeta(cmp.Or(cleanName(p.Name), defaultName)) + `)\*{0,2}(?::\*{0,2}\s|：\*{0,2})`)
+		regexp.QuoteMeta(cmp.Or(cleanName(p.Name), defaultName)) + `)(?: \(<@[A-Z0-9]+>\))?\*{0,2}(?::\*{0,2}\s|：\*{0,2})`)
 	reply = strings.TrimSpace(reply)
 	if at := label.FindStringIndex(reply); at != nil && Visible(reply[at[1]:]) {
 		return strings.TrimSpace(reply[at[1]:])
@@ -62,6 +62,9 @@ func stripSpeakerLabel(reply string, p chat.Persona) string {
 // messageLine matches the line above a message in the prompt: its time and its author.
 var messageLine = regexp.MustCompile(`(?m)^[ \t]*\\?(\*\*` + timePattern + `\*\*)( [^\n]*:)[ \t]*$`)
 
+// labelledLine matches what others say in a chat turn: the label, and the rest of its line.
+var labelledLine = regexp.MustCompile(`(?m)^[ \t]*\\?([^\n]{1,100} \((?:<@[A-Z0-9]+>|app)\): )[^\n]*`)
+
 // cutInventedMessages removes messages that a model wrote after its reply in the names of people in
 // the prompt. shown is that prompt: a message line that it contains is a quotation and stays. If nothing
 // visible would be left, the reply does not change.
@@ -69,6 +72,12 @@ func cutInventedMessages(reply, shown string) string {
 	for _, at := range messageLine.FindAllStringSubmatchIndex(reply, -1) {
 		when, who := reply[at[2]:at[3]], reply[at[4]:at[5]]
 		invented := strings.Contains(shown, "**"+who+"\n") && !strings.Contains(shown, when+who+"\n")
+		if before := strings.TrimSpace(reply[:at[0]]); invented && Visible(before) {
+			return before
+		}
+	}
+	for _, at := range labelledLine.FindAllStringSubmatchIndex(reply, -1) {
+		invented := strings.Contains(shown, reply[at[2]:at[3]]) && !strings.Contains(shown, reply[at[2]:at[1]])
 		if before := strings.TrimSpace(reply[:at[0]]); invented && Visible(before) {
 			return before
 		}

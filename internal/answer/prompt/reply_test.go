@@ -38,7 +38,7 @@ func TestStripSpeakerLabel(t *testing.T) {
 
 func TestCutInventedMessages(t *testing.T) {
 	t.Parallel()
-	const shown = "**2024-03-01 12:00:00** alice:\nWho knows?\n\n**2024-03-01 12:01:00** みゃお:\nI do.\n\n---\nCurrent time: 2024-03-01 12:02:00 UTC"
+	const shown = "**2024-03-01 12:00:00** alice:\nWho knows?\n\n**2024-03-01 12:01:00** みゃお:\nI do.\n\n---\nCurrent time: 2024-03-01 12:02:00 UTC\nbob (<@U2>): I do."
 	for _, tt := range []struct{ name, reply, want string }{
 		{"one message", "It is in the wiki.\n\nThere.", "It is in the wiki.\n\nThere."},
 		{"what somebody may say next", "It is in the wiki.\n\n**2024-03-01 12:03:00** alice:\nThanks!\n\n**2024-03-01 12:04:00** myao:\nNot at all.", "It is in the wiki."},
@@ -50,6 +50,9 @@ func TestCutInventedMessages(t *testing.T) {
 		{"a list of times", "**2024-03-01 12:03:00** the build began\n**2024-03-01 12:04:00** it ended", "**2024-03-01 12:03:00** the build began\n**2024-03-01 12:04:00** it ended"},
 		{"times of something else", "What happened:\n\n**2024-03-01 12:03:00** the build:\n- it failed", "What happened:\n\n**2024-03-01 12:03:00** the build:\n- it failed"},
 		{"nothing else", "**2024-03-01 12:03:00** alice:\nThanks!", "**2024-03-01 12:03:00** alice:\nThanks!"},
+		{"what somebody may say next in a chat turn", "It is.\n\nbob (<@U2>): Thanks!", "It is."},
+		{"what somebody has said in one", "This:\nbob (<@U2>): I do.", "This:\nbob (<@U2>): I do."},
+		{"the label of nobody here", "This:\neve (<@U9>): Hi.", "This:\neve (<@U9>): Hi."},
 		{"nothing else to see", "\u200b\n**2024-03-01 12:03:00** alice:\nThanks!", "\u200b\n**2024-03-01 12:03:00** alice:\nThanks!"},
 	} {
 		if got := cutInventedMessages(tt.reply, shown); got != tt.want {

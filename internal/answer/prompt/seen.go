@@ -8,6 +8,9 @@ import (
 	"myao/internal/conversation"
 )
 
+// pausedAfter is after how many seconds of quiet people no longer talk in turn.
+const pausedAfter = 120
+
 // LastVerdict is the newest verdict on a conversation.
 type LastVerdict struct {
 	At     time.Time
@@ -19,7 +22,9 @@ type LastVerdict struct {
 type seenView struct {
 	conversation.Features
 	Quiet, Waiting span
-	Last           *lastView
+	// ClaimedAt is the time of the message that is claimed; empty if it is not known.
+	ClaimedAt string
+	Last      *lastView
 }
 
 type lastView struct {
@@ -28,22 +33,21 @@ type lastView struct {
 	Reason string
 }
 
-// span is a time in seconds, for templates. Only the method of its largest unit is not 0.
+// span is a time in seconds, for templates. The method of its unit rounds, the others are 0. Up to two hours that
+// are minutes, up to two days hours. Less than half a minute is 0 of all.
 type span int
 
-func (s span) Days() int { return int(s) / 86400 }
+func (s span) Days() int { return s.in(86400, 48*3600, 1<<62) }
 
-func (s span) Hours() int { return int(s) % 86400 / 3600 * zeroIf(s >= 86400) }
+func (s span) Hours() int { return s.in(3600, 2*3600, 48*3600) }
 
-func (s span) Minutes() int { return int(s) % 3600 / 60 * zeroIf(s >= 3600) }
+func (s span) Minutes() int { return s.in(60, 0, 2*3600) }
 
-func (s span) Seconds() int { return int(s) % 60 * zeroIf(s >= 60) }
-
-func zeroIf(yes bool) int {
-	if yes {
+func (s span) in(unit, from, to int) int {
+	if int(s) < from || int(s) >= to {
 		return 0
 	}
-	return 1
+	return (int(s) + unit/2) / unit
 }
 
 func since(now, at time.Time) span { return span(max(0, now.Sub(at)/time.Second)) }
@@ -81,12 +85,16 @@ func (n names) userName(r chat.Reaction) string {
 }
 
 // seen returns what is plain to see; nil for a prompt that judges nothing.
-func seen(o Options) *seenView {
+func (r *Renderer) seen(o Options) *seenView {
 	if o.Features == nil {
 		return nil
 	}
 	v := &seenView{Features: *o.Features, Quiet: span(o.Features.QuietSeconds),
 		Waiting: span(o.Features.WaitingSeconds)}
+	v.Dialogue = v.Dialogue && o.Features.QuietSeconds < pausedAfter // a talk that rests is open to others
+	if ts := o.Features.ClaimedTS; ts != "" {
+		v.ClaimedAt = chat.Time(ts).In(r.location).Format(timeLayout)
+	}
 	if l := o.LastVerdict; l != nil {
 		v.Last = &lastView{since(o.Now, l.At), l.Spoke, strings.TrimSpace(cleanLine(l.Reason, 300))}
 	}

@@ -18,7 +18,11 @@ func (n count) OrMore() bool { return n >= chat.CountAtMost }
 // view is what a template sees. Every text in it has been through the guard, except for the
 // operator's. Its field names are known to operators' own templates.
 type view struct {
-	Persona     struct{ Name, Prompt string }
+	// Persona's Names are other spellings of its name.
+	Persona struct {
+		Name, Prompt string
+		Names        []string
+	}
 	AgentPrompt string
 	Workspace   struct{ LongTerm, ShortTerm string }
 	// Channels are all known channels, without direct messages. ChannelMemories are the channels
@@ -54,11 +58,18 @@ type view struct {
 	// TopLevel is empty and Threads are below it.
 	TopLevel []messageView
 	Threads  []threadView
-	Target   targetView
+	// Unreplied counts those messages of the top level to judge or answer whose replies are all left out. A prompt
+	// gives the number after the messages, and not under each, because it changes.
+	Unreplied int
+	Target    targetView
+	// Turned is set if the messages of Target come as chat turns, and not in this text.
+	Turned bool
 	// Now is the current time, and Zone the name of the time zone of all times.
 	Now, Zone string
-	// Today is the date of Now. Weekday is its day of the week: 0 is Sunday, and it prints in English.
+	// Today is the date of Now. Lately is the time since which a question may be about to be answered.
+	// Weekday is the day of the week: 0 is Sunday, and it prints in English.
 	Today    string
+	Lately   string
 	Weekday  time.Weekday
 	MaxDelay int
 	// Watch and Hold are the two ranges of delay, such as "30–120", limited by MaxDelay. A range
@@ -76,8 +87,12 @@ type view struct {
 	// Promise is the promise that is due, in the prompts about one; otherwise nil.
 	Promise *promiseView
 	Fault   string
+	// Reactions are the emoji that may stand for the reply, Playbooks those that the reply may read.
+	Reactions []string
+	Playbooks []chat.Playbook
 	// Seen is what is plain to see in the conversation to judge; nil in other prompts.
-	Seen *seenView
+	Seen   *seenView
+	marked bool // Options.Marked
 	// MaxTokens limits a memory, and WindowHours is how far back a short-term one reaches; 0 if
 	// not given.
 	MaxTokens, WindowHours int
@@ -97,8 +112,10 @@ type noteView struct {
 	Date, Name, Text string
 }
 
+// threadView is a thread. If its root is shown elsewhere, Under is the time of the root, which Messages lack.
 type threadView struct {
 	TS       string
+	Under    string
 	Messages []messageView
 }
 
@@ -114,6 +131,9 @@ type askedView struct {
 	At     string
 	Spoken bool
 }
+
+// lately is how long ago a question may have been asked that somebody is about to answer.
+const lately = 5 * time.Minute
 
 const (
 	timeLayout = "2006-01-02 15:04:05"
@@ -131,6 +151,7 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 		Now:              o.Now.In(r.location).Format(timeLayout),
 		Zone:             zoneName(o.Now.In(r.location)),
 		Today:            o.Now.In(r.location).Format(dateLayout),
+		Lately:           o.Now.Add(-lately).In(r.location).Format(timeLayout),
 		Weekday:          o.Now.In(r.location).Weekday(),
 		MaxDelay:         max(o.MaxDelaySeconds, 0),
 		Watch:            delayBand(30, 120, o.MaxDelaySeconds),
@@ -143,7 +164,9 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 		Fault:            cleanLine(o.Fault, 500),
 		MaxTokens:        max(o.MaxTokens, 0),
 		WindowHours:      max(o.WindowHours, 0),
-		Seen:             seen(o),
+		marked:           o.Marked,
+		Reactions:        o.Reactions,
+		Playbooks:        o.Playbooks,
 		Tools:            len(o.Tools) > 0,
 		CanSearch:        slices.Contains(o.Tools, chat.ToolSearchMessages),
 		CanRemember:      slices.Contains(o.Tools, chat.ToolRemember),
@@ -156,13 +179,9 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 	if o.MaxCharacters > 0 {
 		v.Files = shortened(v.Files, o.MaxCharacters)
 	}
-	if !v.Direct {
-		v.Channel = n.channelName(c)
-	}
+	v.introduce(c, n)
 	v.Promise = r.promiseView(o.Promise, n.users)
-	v.Persona.Name = n.persona
-	v.Persona.Prompt = c.Persona.SystemPrompt
-	r.remembered(&v, c)
+	r.remembered(&v, c, n)
 	for _, note := range c.Notes {
 		v.Notes = append(v.Notes, noteView{
 			note.ID, note.Noted.In(r.location).Format(dateLayout),
@@ -173,29 +192,79 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 	if len(c.Found) > 0 {
 		v.Found = r.Found(c.Found, c.Persona, o, nil)
 	}
-	for _, ts := range sortedTS(c.Conversation.Threads) {
-		if ts == c.TargetThread {
-			continue
-		}
-		if messages := r.messages(c.Conversation.Thread(ts), n, o); len(messages) > 0 {
-			v.Threads = append(v.Threads, threadView{cleanName(ts), withGap(messages, c.Conversation, ts)})
-		}
-	}
-	if c.TargetThread != "" {
-		v.TopLevel = withGap(r.messages(c.Conversation.TopLevel, n, o), c.Conversation, "")
-	}
 	v.Target.Thread = cleanName(c.TargetThread)
 	v.Target.Messages = r.targetMessages(c, n, o)
+	v.Turned = turned(c, o)
+	for _, m := range v.Target.Messages {
+		if c.TargetThread == "" && slices.Contains(c.Conversation.Earlier, m.ts) &&
+			len(c.Conversation.Threads[m.ts]) == 0 {
+			v.Unreplied++
+		}
+	}
 	v.Asked = askedMessage(v.Target.Messages, o.AnswerTS)
+	v.Seen = r.seen(o)
+	r.around(&v, c, n, o)
 	return v
 }
 
+// around adds what was said around the target, and below it.
+func (r *Renderer) around(v *view, c chat.Context, n names, o Options) {
+	top := v.Target.Messages
+	if c.TargetThread != "" {
+		around := slices.DeleteFunc(r.messages(c.Conversation.TopLevel, n, o),
+			func(m messageView) bool { return m.ts == c.TargetThread || rootAlone(m, c.Conversation) })
+		v.TopLevel = withGap(around, c.Conversation, "")
+		top = v.TopLevel
+	}
+	for _, ts := range sortedTS(c.Conversation.Threads) {
+		if ts != c.TargetThread {
+			v.addThread(ts, r.messages(c.Conversation.Thread(ts), n, o), top, c.Conversation)
+		}
+	}
+}
+
+// rootAlone reports whether a message of the top level is older than what is shown of that, and stands in its thread
+// alone: it comes and goes with what is said there, and the beginning of a prompt would change with it.
+func rootAlone(m messageView, c chat.ChannelMessages) bool {
+	return len(c.Threads[m.ts]) > 0 && chat.Time(m.ts).Before(c.Began)
+}
+
+// introduce says who the bot is, and where.
+func (v *view) introduce(c chat.Context, n names) {
+	if !v.Direct {
+		v.Channel = n.channelName(c)
+	}
+	v.Persona.Name, v.Persona.Prompt = n.persona, c.Persona.SystemPrompt
+	for _, name := range c.Persona.Names {
+		if name = cleanName(name); name != "" {
+			v.Persona.Names = append(v.Persona.Names, name)
+		}
+	}
+}
+
+// addThread adds a thread. Its root, if it is among the shown messages of the top level, is not shown again.
+func (v *view) addThread(ts string, messages, top []messageView, c chat.ChannelMessages) {
+	t := threadView{TS: cleanName(ts)}
+	i := slices.IndexFunc(top, func(m messageView) bool { return m.ts == ts })
+	if i >= 0 {
+		t.Under = top[i].At
+		messages = slices.DeleteFunc(messages, func(m messageView) bool { return m.ts == ts })
+	}
+	if t.Messages = withGap(messages, c, ts); len(messages) > 0 {
+		v.Threads = append(v.Threads, t)
+	}
+}
+
+// Mark ends a part of a prompt that the next prompts of its kind begin with, too.
+func (view) Mark() string { return stableMark }
+
 // remembered adds the memories of a context to its view.
-func (r *Renderer) remembered(v *view, c chat.Context) {
-	v.Workspace.LongTerm = r.guard.text(c.WorkspaceLongTerm)
-	v.Workspace.ShortTerm = r.guard.text(c.WorkspaceShortTerm)
+func (r *Renderer) remembered(v *view, c chat.Context, n names) {
+	memory := func(text string) string { return r.guard.text(n.named(text)) }
+	v.Workspace.LongTerm = memory(c.WorkspaceLongTerm)
+	v.Workspace.ShortTerm = memory(c.WorkspaceShortTerm)
 	for _, m := range c.Channels {
-		channel := channelView{LongTerm: r.guard.text(m.LongTerm), ShortTerm: r.guard.text(m.ShortTerm),
+		channel := channelView{LongTerm: memory(m.LongTerm), ShortTerm: memory(m.ShortTerm),
 			Direct: isDirect(m.ChannelID)}
 		if !channel.Direct {
 			channel.Name = pickName("", m.ChannelName, m.ChannelID)
@@ -209,7 +278,7 @@ func (r *Renderer) remembered(v *view, c chat.Context) {
 		}
 	}
 	for _, ts := range sortedTS(c.ThreadMemories) {
-		text := r.guard.text(c.ThreadMemories[ts])
+		text := memory(c.ThreadMemories[ts])
 		if text != "" {
 			v.Summaries = append(v.Summaries, summaryView{cleanName(ts), text})
 		}

@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"slices"
+	"strings"
 
 	"myao/internal/chat"
 )
@@ -12,6 +13,7 @@ import (
 type messageView struct {
 	ts             string
 	own            bool
+	speaker        string // who others are in a chat turn
 	At, Name, Text string
 	// App is set if an app wrote the message. An app may choose any name, so Slack marks it too.
 	App bool
@@ -21,12 +23,11 @@ type messageView struct {
 	Files []string
 	// Reactions are the emoji under it, each with the names of those who put it there.
 	Reactions []reactionView
-	// Ago is how long ago it was sent, and New whether it is among those to judge; in a judgment, in a
-	// second look and where a promise is due.
-	Ago *span
-	New bool
-	// Replied is set if there are replies but none is shown.
-	Replied        bool
+	// New is set if it is among those to judge, and then Ago is how long ago it was sent; in a judgment, in a
+	// second look and where a promise is due. On any other message it would change with the clock, and with it the
+	// beginning of the next prompt.
+	Ago            *span
+	New            bool
 	Skipped        int
 	OrMore, Unread bool
 }
@@ -71,10 +72,9 @@ func withGap(messages []messageView, c chat.ChannelMessages, thread string) []me
 func (r *Renderer) targetMessages(c chat.Context, n names, o Options) []messageView {
 	messages := r.messages(c.Target(), n, o)
 	if c.TargetThread == "" {
-		for i, m := range messages {
-			messages[i].Replied = slices.Contains(c.Conversation.Earlier, m.ts) &&
-				len(c.Conversation.Threads[m.ts]) == 0
-		}
+		messages = slices.DeleteFunc(messages, func(m messageView) bool {
+			return m.ts != o.AnswerTS && rootAlone(m, c.Conversation)
+		})
 	}
 	omitted := max(c.Conversation.Omitted, 0)
 	gap := messageView{Skipped: omitted, OrMore: omitted >= chat.CountAtMost || c.Conversation.Unread,
@@ -89,6 +89,29 @@ func (r *Renderer) targetMessages(c chat.Context, n names, o Options) []messageV
 	return slices.Insert(messages, at, gap)
 }
 
+// file is a file as it stands at its message: its label and, of a recording, what is said in it.
+func (r *Renderer) file(f chat.File) string {
+	f.Name = cleanFile(f)
+	t, label := f.Transcript, f.Label()
+	text, _, end := cutMiddle(strings.TrimSpace(chat.Printable(t.Text)), chat.ShownTranscript, maxEndCharacters)
+	switch {
+	case !f.Recording():
+		return label
+	case text == "" && t.Pending:
+		return label + " " + r.transcript.pending
+	case text == "":
+		return label + " " + r.transcript.none
+	}
+	label += " " + r.transcript.made + "\n" + r.guard.text(text)
+	if end != "" {
+		label += "\n…\n" + r.guard.text(end)
+	}
+	if t.Cut {
+		label += "\n…"
+	}
+	return label
+}
+
 // messages returns the views of all messages that are not deleted.
 func (r *Renderer) messages(messages []chat.Message, n names, o Options) []messageView {
 	var shown []messageView
@@ -100,8 +123,10 @@ func (r *Renderer) messages(messages []chat.Message, n names, o Options) []messa
 		text, between, end := cutMiddle(n.resolve(chat.Printable(m.Text), r.location), maxMessageCharacters,
 			maxEndCharacters)
 		v := messageView{
-			ts:   m.TS,
-			own:  m.Own,
+			ts:      m.TS,
+			own:     m.Own,
+			speaker: n.speaker(m),
+
 			App:  m.ByBot() && !m.Own,
 			At:   m.Time().In(r.location).Format(timeLayout),
 			Name: n.author(m),
@@ -112,13 +137,12 @@ func (r *Renderer) messages(messages []chat.Message, n names, o Options) []messa
 
 			Reactions: n.reactions(m),
 		}
-		if o.Features != nil || o.Draft != "" || o.Promise != nil {
+		if v.New && (o.Features != nil || o.Draft != "" || o.Promise != nil) {
 			ago := since(o.Now, m.Time())
 			v.Ago = &ago
 		}
 		for _, f := range m.Files {
-			f.Name = cleanFile(f)
-			v.Files = append(v.Files, f.Label())
+			v.Files = append(v.Files, r.file(f))
 		}
 		shown = append(shown, v)
 	}

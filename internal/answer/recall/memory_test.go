@@ -240,7 +240,7 @@ func testStatementCountIsConstant(t *testing.T, b *bundle) {
 	fill(40, 40+2*maxChannelMemories)
 	b.build("C1", "")
 	many := count()
-	if few != many || few == 0 || few > 13 {
+	if few != many || few == 0 || few > 14 {
 		t.Errorf("%d statements for a few, %d for many", few, many)
 	}
 	r := b.build("C1", "")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"myao/internal/chat"
@@ -26,7 +27,9 @@ const (
 )
 
 var (
-	mentionedUser    = regexp.MustCompile(`<@([A-Z0-9]+)(?:\|[^>]*)?>`)
+	mentionedUser = regexp.MustCompile(`<@([A-Z0-9]+)(?:\|[^>]*)?>`)
+	// rememberedUser matches what a memory may hold where nobody knew a name.
+	rememberedUser   = regexp.MustCompile(`\b([UW][A-Z0-9]{8,})\b`)
 	mentionedChannel = regexp.MustCompile(`<#([A-Z0-9]+)(?:\|[^>]*)?>`)
 )
 
@@ -46,6 +49,36 @@ func (i *idSet) add(id string) {
 func (i *idSet) addAll(pattern *regexp.Regexp, text string) {
 	for _, match := range pattern.FindAllStringSubmatch(text, -1) {
 		i.add(match[1])
+	}
+}
+
+// NamesIn returns the names of people, by the ids that stand in some memories.
+func (b *Builder) NamesIn(ctx context.Context, team string, memories []chat.ChannelMemory) (map[string]string, error) {
+	who := idSet{seen: map[string]bool{}}
+	who.addRemembered(memories)
+	known, err := b.Store.Users(ctx, team, who.list)
+	if err != nil {
+		return nil, err
+	}
+	b.refreshUsers(ctx, team, who, known)
+	names := map[string]string{}
+	for id, user := range known {
+		if user.Name != "" {
+			names[id] = user.Name
+		}
+	}
+	return names, nil
+}
+
+func (i *idSet) addRemembered(memories []chat.ChannelMemory) {
+	for _, m := range memories {
+		for _, text := range []string{m.LongTerm, m.ShortTerm} {
+			for _, match := range rememberedUser.FindAllStringSubmatch(text, -1) {
+				if strings.ContainsAny(match[1], "0123456789") { // a word in capitals has none
+					i.add(match[1])
+				}
+			}
+		}
 	}
 }
 

@@ -49,6 +49,7 @@ type Store interface {
 	Names(ctx context.Context, team, here string, users, channels []string) (store.Names, error)
 	Users(ctx context.Context, team string, ids []string) (map[string]store.User, error)
 	SaveHistory(ctx context.Context, read []chat.Message) error
+	SaveTranscript(ctx context.Context, m chat.Message, f chat.File) error
 	SaveUsers(ctx context.Context, team string, users ...store.User) error
 	SeeOutsiders(ctx context.Context, team, channel string, seen map[string]time.Time) error
 }
@@ -62,8 +63,11 @@ type Builder struct {
 	Directory Directory
 	// Threads reads what Slack has of threads; nil where nobody mentions the bot.
 	Threads Threads `nil:"ok"`
-	Persona chat.Persona
-	// MessagesLimit is how many of the channel's newest messages are in a context.
+	// Transcripts reads those of recordings; nil where files cannot be read.
+	Transcripts Transcripts `nil:"ok"`
+	Persona     chat.Persona
+	// MessagesLimit is how many of the channel's newest messages are in a context, at most: the first one moves by a
+	// fifth of that at once.
 	MessagesLimit int
 	// FoundLimit is how many earlier messages are added to the context of a reply; 0: none.
 	FoundLimit int
@@ -89,6 +93,9 @@ const (
 	maxChannelNames    = 100
 )
 
+// windowSteps is in how many steps the messages of a context are exchanged for newer ones.
+const windowSteps = 5
+
 // Recollection is a context and the names for the ids in its texts.
 type Recollection struct {
 	chat.Context
@@ -105,6 +112,8 @@ type Recollection struct {
 	Alone bool
 	// LastVerdict is the newest verdict of a model on the conversation; nil if there is none.
 	LastVerdict *store.Decision
+	// Set is what people have set of the channel in Slack.
+	Set chat.Set
 }
 
 // Build builds the context of a conversation. If the bot is addressed in a thread, it first reads
@@ -128,13 +137,15 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 	}
 	now := b.Clock()
 	stored, err := b.Store.Context(ctx, store.ContextRequest{
-		Conversation: c, Answer: answer, Messages: limit, Around: b.MessagesLimit, Active: now.Add(-b.ActiveChannel),
+		Conversation: c, Answer: answer, Messages: limit, Around: b.MessagesLimit, Step: b.MessagesLimit / windowSteps,
+		Active:   now.Add(-b.ActiveChannel),
 		Channels: maxChannelMemories, Named: maxChannelNames,
 		Remembered: now.Add(-b.ThreadMemory), Threads: maxThreadMemories,
 	})
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context: %w", err)
 	}
+	stored.Messages = b.withTranscripts(ctx, stored.Messages)
 	channels := make([]chat.ChannelMemory, len(stored.Channels))
 	for i, k := range stored.Channels {
 		channels[i] = k.ChannelMemory
@@ -151,10 +162,11 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 		stored.Long, stored.Short, stored.Unlisted, stored.Untold = nil, nil, 0, 0
 	}
 	r.Conversation.Omitted, r.Conversation.Earlier, r.Conversation.Since = stored.Omitted, stored.Earlier, stored.Since
+	r.Conversation.Began = stored.Began
 	r.WorkspaceLongTerm, r.WorkspaceShortTerm = textOf(stored.Long), textOf(stored.Short)
 	r.ChannelsUnlisted, r.ChannelsUntold, r.ThreadMemories, r.ThreadsUntold = stored.Unlisted, stored.Untold,
 		stored.Threads, stored.ThreadsUntold
-	r.LastVerdict = stored.LastVerdict
+	r.LastVerdict, r.Set = stored.LastVerdict, stored.Set
 	if read != nil {
 		r.Conversation = r.Conversation.Trim(c.Thread, b.ThreadLimit, answer)
 		r.Conversation.Omitted = max(r.Conversation.Omitted, read.omitted(r.Conversation.Threads[c.Thread]))
@@ -189,7 +201,8 @@ func (b *Builder) Shown(ctx context.Context, c chat.Conversation, answer string)
 // Around returns those messages of Shown that are of the conversation and around it.
 func (b *Builder) Around(ctx context.Context, c chat.Conversation) ([]chat.Message, error) {
 	stored, err := b.Store.Context(ctx,
-		store.ContextRequest{Conversation: c, Messages: max(b.MessagesLimit, b.ThreadLimit+1), Around: b.MessagesLimit})
+		store.ContextRequest{Conversation: c, Messages: max(b.MessagesLimit, b.ThreadLimit+1), Around: b.MessagesLimit,
+			Step: b.MessagesLimit / windowSteps})
 	if err != nil {
 		return nil, fmt.Errorf("read what is shown of %s: %w", c.ID(), err)
 	}
@@ -227,7 +240,7 @@ func (b *Builder) saidBefore(ctx context.Context, c chat.Conversation, shown []c
 		if chat.Time(answer).Sub(m.Time()) > questionSpan && len(terms.Query(q.Texts...)) >= questionTerms {
 			break
 		}
-		q.Texts = append(q.Texts, m.Text)
+		q.Texts = append(q.Texts, m.Said())
 	}
 	return b.Store.SaidBefore(ctx, q)
 }
@@ -264,7 +277,7 @@ func (b *Builder) BuildForMemory(
 	}
 	here := chat.ChannelMemory{ChannelID: s.Channel, LongTerm: textOf(known.Long), ShortTerm: textOf(known.Short)}
 	r, err := b.assemble(ctx, chat.Conversation(s),
-		reading{messages: messages, channels: []chat.ChannelMemory{here}})
+		reading{messages: b.withTranscripts(ctx, messages), channels: []chat.ChannelMemory{here}})
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", s, err)
 	}
@@ -296,6 +309,7 @@ func (b *Builder) assemble(ctx context.Context, c chat.Conversation, read readin
 	for _, n := range read.notes {
 		who.add(n.Author)
 	}
+	who.addRemembered(read.channels)
 	known, err := b.Store.Names(ctx, c.Team, c.Channel, who.list, which.list)
 	if err != nil {
 		return Recollection{}, err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -90,7 +91,7 @@ func TestNamesAreSavedForADay(t *testing.T) {
 		if want := map[string]string{"C1": "general"}; !maps.Equal(r.Channels, want) || r.Conversation.ChannelName != "general" {
 			t.Errorf("%s: channels %v, of %q", when, r.Channels, r.Conversation.ChannelName)
 		}
-		if r.Persona != b.Persona || r.TargetThread != "" {
+		if !reflect.DeepEqual(r.Persona, b.Persona) || r.TargetThread != "" {
 			t.Errorf("%s: %+v", when, r.Context)
 		}
 		for _, id := range []string{"U1", "U2", "B2", "C1"} {

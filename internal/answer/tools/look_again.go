@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -23,6 +24,7 @@ type lookAgainInput struct {
 	When   string     `json:"when" jsonschema:"a distance from now (in 90m, in 3d; s, m, h, d, w), or a local time as the description names it (2026-11-27 09:00, mon 09:00, 09:00), or RFC 3339"`
 	What   string     `json:"what" jsonschema:"what to remind of or to look at, in one sentence that makes sense without the conversation"`
 	Unless string     `json:"unless,omitempty" jsonschema:"what makes it superfluous, such as: somebody has answered the question; leave it out for a reminder"`
+	Until  string     `json:"until,omitempty" jsonschema:"the hook whose event says that it has happened, as the description names it; when is then the latest time"`
 	Every  when.Every `json:"every,omitempty" jsonschema:"repeats it: day, weekday, week or month"`
 }
 
@@ -43,6 +45,12 @@ func lookAgain(s Sources) tool {
 			return "", mistakef("unless has %d characters; it has at most %d. Put it in fewer words.", m, maxUnless)
 		case in.Every != "" && !in.Every.Valid():
 			return "", mistakef("every is %q; it must be day, weekday, week or month, or be left out.", in.Every)
+		case in.Until != "" && len(p.Hooks) == 0:
+			return "", mistake("until names a hook, and this channel has none. Leave it out.")
+		case in.Until != "" && !slices.Contains(p.Hooks, in.Until):
+			return "", mistakef("There is no hook %q here. There are: %s.", in.Until, strings.Join(p.Hooks, ", "))
+		case in.Until != "" && in.Every != "":
+			return "", mistake("until and every exclude each other: what waits for an event is not repeated.")
 		}
 		if in.Every.Valid() { // a weekday is not on a weekend
 			due = when.Next(in.Every, due, due.Add(-1), p.zone())
@@ -51,7 +59,8 @@ func lookAgain(s Sources) tool {
 		promise, err := s.Store.AddPromise(ctx, store.Promise{
 			Choice: store.Choice{ID: step, TeamID: c.Team, ChannelID: c.Channel, ThreadTS: c.Thread,
 				TriggerTS: p.Trigger, Decision: p.Decision, Asker: p.Asker},
-			What: what, Unless: unless, Every: string(in.Every), Zone: p.zone().String(), DueUS: due.UnixMicro(),
+			What: what, Unless: unless, Every: string(in.Every), Until: in.Until, Zone: p.zone().String(),
+			DueUS: due.UnixMicro(),
 		}, s.Promises)
 		if full, ok := errors.AsType[store.TooManyPromises](err); ok {
 			switch {
@@ -78,9 +87,18 @@ func lookAgain(s Sources) tool {
 			"unless, another look whether it is settled, of which nobody hears if it is. "+
 			"Only when somebody asks for it or agrees to it. A distance such as in 90m is added up for you. A local "+
 			"time is taken in %s, the time zone of whoever asks, where it is now %s. "+
-			"At most 366 days ahead.", p.zone(), p.Now.In(p.zone()).Format("Monday, 2006-01-02 15:04"))
+			"At most 366 days ahead.", p.zone(), p.Now.In(p.zone()).Format("Monday, 2006-01-02 15:04")) + waiting(p.Hooks)
 	}
 	return t
+}
+
+// waiting says what until is for; "" where there are no hooks.
+func waiting(hooks []string) string {
+	if len(hooks) == 0 {
+		return ""
+	}
+	return " With until it is told as soon as it happens: events come by these hooks: " + strings.Join(hooks, ", ") +
+		". Say in what exactly what must have happened. when is then the latest time; in 7d if nobody names one."
 }
 
 // zone is the location of a place; UTC if it has none.

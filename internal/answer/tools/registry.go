@@ -16,6 +16,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"myao/internal/chat"
+	"myao/internal/config"
 	"myao/internal/llm"
 	"myao/internal/runtime/required"
 )
@@ -44,8 +45,12 @@ type Place struct {
 	Zone *time.Location
 	// Allowed are the names of the tools of this package that the configuration allows here.
 	Allowed []string
+	// PostTo are the places to which post_message may post from here.
+	PostTo config.Places
 	// Remote are the tools of other programs that are allowed here; nil is all.
 	Remote []string
+	// Hooks are the names of the hooks whose events can be waited for here.
+	Hooks []string
 }
 
 // Offer is a tool that a model may call in a place.
@@ -59,6 +64,8 @@ type Offer struct {
 	Server string
 	// External is set if the tool of a server may be offered where outsiders read.
 	External bool
+	// Inside is set if a tool of this package may not.
+	Inside bool
 }
 
 // Result is what a call has found.
@@ -87,6 +94,10 @@ type tool struct {
 	addressed bool
 	// unshared is set if it is not offered where other companies read.
 	unshared bool
+	// inside is set if it is not offered where outsiders read.
+	inside bool
+	// acts is set if a call is only proposed: run prepares it (Prepare).
+	acts bool
 	// describe returns the description where that depends on the place; nil: it does not.
 	describe func(p Place) string
 	// available reports whether it can be used at all now; nil: always.
@@ -123,11 +134,16 @@ func New(s Sources) *Registry {
 	if s.Files != nil {
 		all = append(all, readFile(s))
 	}
+	all = append(all, readPlaybook(s))
 	if s.Promises.Conversation > 0 {
 		all = append(all, lookAgain(s))
 	}
+	all = append(all, remember(s), forgetNote(s))
+	if s.Places != nil {
+		all = append(all, postMessage(s))
+	}
 	return &Registry{remote: s.Remote, secrets: secretForms(append(sentencesOf(s.Instructions), s.Secrets...)),
-		tools: append(all, remember(s), forgetNote(s))}
+		tools: all}
 }
 
 // Offered returns the tools that a model may call in a place.
@@ -135,7 +151,8 @@ func (r *Registry) Offered(ctx context.Context, p Place) ([]Offer, error) {
 	var offered []Offer
 	for _, t := range r.tools {
 		if t.offered(p) {
-			o := Offer{Tool: t.Tool}
+			// A message is posted once however often its call is made.
+			o := Offer{Tool: t.Tool, Inside: t.inside, Act: t.acts, Idempotent: t.acts}
 			if t.describe != nil {
 				o.Description = t.describe(p)
 			}
@@ -160,7 +177,7 @@ func Declared(offers []Offer) []llm.Tool {
 
 func (t tool) offered(p Place) bool {
 	return slices.Contains(p.Allowed, t.Name) && (p.Addressed || !t.addressed) && !(p.Shared && t.unshared) &&
-		(t.available == nil || t.available())
+		!(p.Outsiders && t.inside) && !(t.acts && len(p.PostTo) == 0) && (t.available == nil || t.available())
 }
 
 // Run executes a call. Its result goes back to the model; it has failed with an error that the model can
@@ -168,7 +185,7 @@ func (t tool) offered(p Place) bool {
 // should be repeated; it was not made at all if err wraps ErrNotCalled. step identifies the call: repeated, it changes
 // nothing twice.
 func (r *Registry) Run(ctx context.Context, p Place, step, name string, input json.RawMessage) (Result, error) {
-	if i := slices.IndexFunc(r.tools, func(t tool) bool { return t.Name == name && t.offered(p) }); i >= 0 {
+	if i := slices.IndexFunc(r.tools, func(t tool) bool { return !t.acts && t.Name == name && t.offered(p) }); i >= 0 {
 		// no other program is asked
 		result, err := r.tools[i].run(ctx, p, step, input)
 		return ended(name, result, err)
@@ -186,7 +203,7 @@ func (r *Registry) Run(ctx context.Context, p Place, step, name string, input js
 		return Result{Text: fmt.Sprintf("There is no tool %q here. There are: %s.", name, strings.Join(names, ", ")),
 			Failed: true}, nil
 	}
-	if offered[i].Act && p.Approved == "" {
+	if offered[i].Act && (p.Approved == "" || offered[i].Server == "") {
 		return Result{Text: fmt.Sprintf("%q acts, so it runs only when people have approved it.", name), Failed: true},
 			nil
 	}

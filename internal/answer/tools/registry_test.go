@@ -5,12 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"myao/internal/answer/playbook"
 	"myao/internal/chat"
+	"myao/internal/config"
 	"myao/internal/store"
 	"myao/test/storetest"
 )
@@ -38,13 +43,23 @@ func (s searching) Search(_ context.Context, q store.SearchQuery) ([]chat.Found,
 	return slices.Clone(s.b.found), nil
 }
 
+// playbooks is a directory with one playbook.
+func playbooks(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "deploy.md"), []byte("# Deploy by hand\n\nWhen?\n\nSee https://deploy.example/hand."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 func ts(n int) string { return fmt.Sprintf("17000000%02d.000100", n) }
 
 func setup(t *testing.T) *bundle {
 	t.Helper()
 	db := storetest.Open(t)
 	b := &bundle{Store: db, pages: &fakePages{}, files: &fakeFiles{}}
-	b.place = Place{Conversation: chat.Conversation{Team: "T1", Channel: "C1"}, Trigger: ts(50), Addressed: true, Asker: "U1", Allowed: chat.ToolNames()}
+	b.place = Place{Conversation: chat.Conversation{Team: "T1", Channel: "C1"}, Trigger: ts(50), Addressed: true, Asker: "U1", Allowed: chat.ToolNames(), PostTo: config.Places{config.PostMembers}}
 	b.Registry = New(Sources{
 		Store: searching{db, b},
 		Render: func(_ context.Context, _ chat.Conversation, found []chat.Found) (string, error) {
@@ -54,7 +69,7 @@ func setup(t *testing.T) *bundle {
 			}
 			return strings.Join(lines, "\n"), nil
 		},
-		Pages: b.pages, Files: b.files, Material: func(text string) string { return "material: " + text },
+		Pages: b.pages, Files: b.files, Playbooks: playbook.Open(playbooks(t), slog.New(slog.DiscardHandler)), Material: func(text string) string { return "material: " + text },
 		Around: func(context.Context, chat.Conversation) (around []chat.Message, err error) {
 			for _, f := range b.shown {
 				around = append(around, f.Message)
@@ -65,7 +80,7 @@ func setup(t *testing.T) *bundle {
 		Permalink: func(_ context.Context, channel, ts string) (string, error) {
 			return "https://x.example/" + channel + "/" + ts, nil
 		},
-		Workspace: "https://x.slack.com/",
+		Workspace: "https://x.slack.com/", Places: struct{ Places }{},
 		Zone: func(context.Context, chat.Conversation) (*time.Location, error) {
 			return time.FixedZone("JST", 9*3600), nil
 		},
@@ -119,19 +134,25 @@ func TestWhatIsOffered(t *testing.T) {
 		}
 		return all
 	}
-	looks := []string{"search_messages", "read_thread", "read_channel", "open_link", "read_file"}
+	looks := []string{"search_messages", "read_thread", "read_channel", "open_link", "read_file", "read_playbook"}
 	shared := b.place
-	shared.Shared = true
+	shared.Shared, shared.Outsiders = true, true
+	outside := b.place
+	outside.Outsiders = true
 	judged := b.place
 	judged.Addressed = false
 	narrow := b.place
 	narrow.Allowed = []string{"remember", "nothing"}
+	silent := b.place
+	silent.PostTo = nil
 	for what, test := range map[string]struct {
 		in   Place
 		want []string
 	}{
-		"addressed": {b.place, slices.Concat(looks, []string{"remember", "forget_note"})},
+		"addressed": {b.place, slices.Concat(looks, []string{"remember", "forget_note", "post_message"})},
+		"to nobody": {silent, slices.Concat(looks, []string{"remember", "forget_note"})},
 		"judged":    {judged, looks},
+		"outside":   {outside, slices.Concat(looks[:5], []string{"remember", "forget_note"})},
 		"shared":    {shared, slices.Concat(looks[:3], []string{"read_file", "remember", "forget_note"})},
 		"narrowed":  {narrow, []string{"remember"}},
 		"none":      {Place{Conversation: b.place.Conversation, Addressed: true}, nil},
@@ -174,6 +195,7 @@ func TestMistakesAreToldToTheModel(t *testing.T) {
 		{"read_channel", `{"channel": "#nowhere"}`, `No channel "#nowhere" is known here`},
 		{"remember", `{"text": " \n "}`, "text is empty"},
 		{"remember", `{"text": "` + strings.Repeat("あ", 501) + `"}`, "501 characters; a note has at most 500"},
+		{"read_playbook", `{"name": "Restart"}`, `There is no playbook "Restart". There are: Deploy by hand.`},
 		{"forget_note", `{"id": 99}`, "no note 99 in this channel"},
 		{"forget_note", `{"id": "first"}`, "must match this schema"},
 	} {

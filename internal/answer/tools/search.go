@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -73,6 +74,9 @@ func searchMessages(s Sources) tool {
 			matches := len(found)
 			found = slices.DeleteFunc(found, func(f chat.Found) bool { return above[Reference{f.Channel, f.TS}] })
 			text, err := s.Render(ctx, p.Conversation, found[:min(len(found), searchLimit)])
+			if err == nil {
+				text, err = s.withEvents(ctx, p, q, text, zone)
+			}
 			switch {
 			case err != nil || text != "":
 			case matches > len(found):
@@ -82,6 +86,33 @@ func searchMessages(s Sources) tool {
 			}
 			return text, err
 		})
+}
+
+// eventLimit is how many events one search returns besides messages, and eventChars how much it shows of each.
+const eventLimit, eventChars = 5, 1000
+
+// withEvents adds to found messages the events of hooks that a search finds, if the place has hooks.
+func (s Sources) withEvents(ctx context.Context, p Place, q store.SearchQuery, text string,
+	zone *time.Location) (string, error) {
+	if len(p.Hooks) == 0 {
+		return text, nil
+	}
+	q.Limit = eventLimit
+	events, err := s.Store.SearchHookEvents(ctx, q)
+	if err != nil || len(events) == 0 {
+		return text, err
+	}
+	var b strings.Builder
+	if text != "" {
+		b.WriteString(text + "\n\n")
+	}
+	b.WriteString("Events that came by hooks:")
+	for _, e := range events {
+		shown := []rune(e.Text)
+		fmt.Fprintf(&b, "\n\n%s, hook %s:\n%s", e.Received().In(zone).Format("2006-01-02 15:04:05"), e.Hook,
+			s.Material(string(shown[:min(len(shown), eventChars)])))
+	}
+	return b.String(), nil
 }
 
 // above is the messages of a conversation and around it that a model is shown before it calls a tool, with the one that

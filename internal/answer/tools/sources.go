@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"myao/internal/answer/playbook"
 	"myao/internal/chat"
 	"myao/internal/store"
 )
@@ -22,12 +23,19 @@ type Sources struct {
 	Pages Pages `nil:"ok"`
 	// Files reads files of Slack; nil: no file is read.
 	Files Files `nil:"ok"`
+	// Playbooks are those of the operator; nil: there are none.
+	Playbooks *playbook.Dir `nil:"ok"`
+	// Places and People know where post_message may post; nil: there is no such tool, and Safe is not called.
+	Places Places `nil:"ok"`
+	People People `nil:"ok"`
+	// Safe returns a model's Markdown as it may be posted.
+	Safe func(text string) string `nil:"ok"`
 	// Shown returns the messages that a model is shown for a reply to a message, by its ts.
 	Shown func(ctx context.Context, c chat.Conversation, trigger string) ([]chat.Found, error) `nil:"ok"`
 	// Around returns those of the messages that a model is shown which are of its conversation and around it; nil: it
 	// is not known.
 	Around func(ctx context.Context, c chat.Conversation) ([]chat.Message, error) `nil:"ok"`
-	// Material writes a text of the web as material for a model: none of it looks like structure.
+	// Material writes a text from outside as material for a model: none of it looks like structure.
 	Material func(text string) string `nil:"ok"`
 	// Secrets are our own, Instructions what models are told to do: no call of a tool of Remote may hold any
 	// of them.
@@ -46,10 +54,14 @@ type Sources struct {
 type Store interface {
 	WrittenStore
 	Search(ctx context.Context, q store.SearchQuery) ([]chat.Found, error)
+	SearchHookEvents(ctx context.Context, q store.SearchQuery) ([]store.HookEvent, error)
 	Page(ctx context.Context, r store.PageRequest) (page []chat.Message, more bool, err error)
 	Channels(ctx context.Context, team string, ids []string) (map[string]store.Channel, error)
 	ChannelsNamed(ctx context.Context, team, name string) ([]store.Channel, error)
 	UsersNamed(ctx context.Context, team, name string) ([]string, error)
+	Users(ctx context.Context, team string, ids []string) (map[string]store.User, error)
+	ReadersOf(ctx context.Context, team, channel string) (store.Readers, error)
+	SilencedUntil(ctx context.Context, conversations ...chat.Conversation) (time.Time, error)
 	Files(ctx context.Context, c chat.Conversation, limit int) ([]store.StoredFile, error)
 	StepsBefore(ctx context.Context, id string) ([]store.Step, error)
 	Notes(ctx context.Context, team, channel string) ([]chat.Note, error)

@@ -88,6 +88,10 @@ func ReadWritten(
 		if by == Nobody || st.Failed || st.State != store.StepDone {
 			continue
 		}
+		if by == Operator {
+			w.Instruct(st.Output)
+			continue
+		}
 		w.results = append(w.results, returned{st.Output, by, newTold(inputsUntil(steps, st.Round))})
 	}
 	return w, nil
@@ -126,6 +130,8 @@ func writerOf(tool string) Writer {
 		return Page
 	case chat.OfServer(tool):
 		return Program
+	case tool == chat.ToolReadPlaybook:
+		return Operator
 	}
 	return Nobody
 }

@@ -63,6 +63,7 @@ func (a *asker) Generate(ctx context.Context, r llm.Request) (llm.Response, erro
 	}
 	a.row.Calls++
 	a.row.TokensIn += answer.Response.Usage.Input
+	a.row.TokensCached += answer.Response.Usage.Cached
 	a.row.TokensOut += answer.Response.Usage.Output
 	a.row.LatencyMS += answer.LatencyMS / latencyStep * latencyStep
 	a.row.System, a.row.Prompt = r.System, r.Prompt

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"myao/internal/answer/prompt"
 	"myao/internal/evaluate/stats"
 )
 
@@ -33,6 +34,9 @@ type Figures struct {
 	BalancedAccuracy *float64 `json:"balanced_accuracy"`
 	// ExpectedCost of an answer: 1 for one that is missed, 2 for a false one, at the cases' own share of Speak.
 	ExpectedCost *float64 `json:"expected_cost"`
+	// OverallCost is the mean cost of a scored answer: of both errors, and of right answers that come too early or too
+	// late.
+	OverallCost *float64 `json:"overall_cost"`
 	// Brier is the mean squared distance between score and target, of readable verdicts.
 	Brier *float64 `json:"brier"`
 
@@ -50,18 +54,35 @@ type Figures struct {
 	Unreadable int            `json:"unreadable"` // answers without a verdict
 	Flips      int            `json:"flips"`      // cases whose repeats disagree
 
-	Calls     int `json:"calls"`
-	TokensIn  int `json:"tokens_in"`
-	TokensOut int `json:"tokens_out"`
+	Calls    int `json:"calls"`
+	TokensIn int `json:"tokens_in"`
+	// TokensCached is the part of TokensIn that the provider had read before.
+	TokensCached int `json:"tokens_cached"`
+	TokensOut    int `json:"tokens_out"`
 	// Cost is of all calls, recorded answers included, in the currency of llm.prices.
 	Cost  *float64 `json:"cost"`
 	P50MS int64    `json:"p50_ms"` // latency of answers that a model gave
 	P95MS int64    `json:"p95_ms"`
+	// RepeatedShare is how much of the prompts, in characters, begins the prompt of the case before, too: what a
+	// provider may find in its cache. Nil with fewer than two prompts.
+	RepeatedShare *float64 `json:"repeated_share"`
+
+	// BrokeAt counts the wrong answers by the link that broke, and Wrong lists them.
+	BrokeAt map[Link]int `json:"broke_at"`
+	Wrong   []Wrong      `json:"wrong"`
 
 	Categories  []Group `json:"categories"`
 	Languages   []Group `json:"languages"`
 	Reliability []Bin   `json:"reliability"`
 	Thresholds  []Point `json:"thresholds"`
+}
+
+// Wrong is an answer that was missed or false.
+type Wrong struct {
+	Case    string `json:"case"`
+	Repeat  int    `json:"repeat"`
+	Target  Target `json:"target"`
+	BrokeAt Link   `json:"broke_at"`
 }
 
 // Group is the answers of one category or language.
@@ -113,6 +134,7 @@ func Figure(rows []Row) Figures {
 		}
 		f.Calls += r.Calls
 		f.TokensIn += r.TokensIn
+		f.TokensCached += r.TokensCached
 		f.TokensOut += r.TokensOut
 		if r.Calls > 0 {
 			latencies = append(latencies, float64(r.LatencyMS))
@@ -127,10 +149,30 @@ func Figure(rows []Row) Figures {
 	slices.Sort(latencies)
 	f.P50MS, f.P95MS = int64(stats.Quantile(latencies, 0.5)), int64(stats.Quantile(latencies, 0.95))
 	f.errors(rows)
+	f.RepeatedShare = repeatedShare(rows)
 	f.Categories = groups(rows, func(r Row) string { return r.Category })
 	f.Languages = groups(rows, func(r Row) string { return r.Lang })
 	f.calibration(rows)
 	return f
+}
+
+func repeatedShare(rows []Row) *float64 {
+	before, repeated, all := "", 0, 0
+	for _, r := range rows {
+		if r.System == "" || r.Repeat > 0 {
+			continue
+		}
+		if before != "" {
+			same, long := prompt.Repeated(before, r.System)
+			repeated, all = repeated+same, all+long
+		}
+		before = r.System
+	}
+	if all == 0 {
+		return nil
+	}
+	share := float64(repeated) / float64(all)
+	return &share
 }
 
 func (f *Figures) errors(rows []Row) {
@@ -145,6 +187,19 @@ func (f *Figures) errors(rows []Row) {
 		share := float64(f.Speak) / float64(f.Speak+f.Silent)
 		cost := costMissed**missed.Value*share + costFalse**wrong.Value*(1-share)
 		f.ExpectedCost = &cost
+	}
+	f.BrokeAt, f.Wrong = map[Link]int{}, []Wrong{}
+	sum := 0.0
+	for _, r := range rows {
+		sum += r.cost()
+		if link := r.BrokeAt(); link != "" {
+			f.BrokeAt[link]++
+			f.Wrong = append(f.Wrong, Wrong{r.Case, r.Repeat, r.Target, link})
+		}
+	}
+	if scored := f.Speak + f.Silent; scored > 0 {
+		cost := sum / float64(scored)
+		f.OverallCost = &cost
 	}
 	f.BalancedInterval = stats.Bootstrap(byCluster(rows), counts.plus, counts.balanced)
 }

@@ -134,3 +134,16 @@ func TestFiguresOfNothing(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 }
+
+// What repeats is what a prompt begins with like that of the case before.
+func TestRepeatedShare(t *testing.T) {
+	t.Parallel()
+	f := Figure([]Row{{Case: "a", System: "12345"}, {Case: "b", System: "1234xy"}, {Case: "b", Repeat: 1, System: "1234xy"},
+		{Case: "c"}, {Case: "d", System: "1234"}})
+	if f.RepeatedShare == nil || *f.RepeatedShare != 0.8 {
+		t.Errorf("got %v, want (4 + 4) / (6 + 4)", f.RepeatedShare)
+	}
+	if none := Figure([]Row{{Case: "a", System: "1"}}).RepeatedShare; none != nil {
+		t.Errorf("of one prompt: %v", *none)
+	}
+}

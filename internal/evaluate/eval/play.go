@@ -167,7 +167,9 @@ func (sc *scene) execute(ctx context.Context, o outcome, row *Row) error {
 				continue
 			}
 			at := sc.elapsed()
-			row.At, row.Timing = &at, sc.timing(at)
+			if row.At, row.Timing = &at, sc.timing(at); row.Timing == Late {
+				row.LateSeconds = at - sc.Window[1]
+			}
 			return nil
 		}
 	}

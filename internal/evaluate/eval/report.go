@@ -20,6 +20,7 @@ type report struct {
 	Finished bool
 	Wrong    []Row // missed and false ones, with what the model was asked
 	Rules    []ruleCount
+	Broke    []ruleCount
 	Curve    chart.Rates
 	Diagram  diagram
 }
@@ -54,6 +55,9 @@ func newReport(r Run) report {
 	}
 	for _, name := range slices.Sorted(maps.Keys(out.Figures.Rules)) {
 		out.Rules = append(out.Rules, ruleCount{name, out.Figures.Rules[name]})
+	}
+	for _, link := range slices.Sorted(maps.Keys(out.BrokeAt)) {
+		out.Broke = append(out.Broke, ruleCount{string(link), out.BrokeAt[link]})
 	}
 	out.Curve, out.Diagram = newRates(r.Header, out.Thresholds), newDiagram(out.Reliability)
 	return out

@@ -20,11 +20,14 @@ type Row struct {
 	// At is when it posted, in seconds; Timing compares that with the window of a played case.
 	At     *float64 `json:"at,omitempty"`
 	Timing Timing   `json:"timing,omitempty"`
+	// LateSeconds is how long after that window it posted.
+	LateSeconds float64 `json:"late_seconds,omitempty"`
 
-	Calls     int   `json:"calls"` // of the model, recorded answers included
-	TokensIn  int   `json:"tokens_in"`
-	TokensOut int   `json:"tokens_out"`
-	LatencyMS int64 `json:"latency_ms"`
+	Calls        int   `json:"calls"` // of the model, recorded answers included
+	TokensIn     int   `json:"tokens_in"`
+	TokensCached int   `json:"tokens_cached,omitempty"`
+	TokensOut    int   `json:"tokens_out"`
+	LatencyMS    int64 `json:"latency_ms"`
 	// System and Prompt are what the model was asked last.
 	System string `json:"system,omitempty"`
 	Prompt string `json:"prompt,omitempty"`

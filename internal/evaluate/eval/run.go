@@ -195,7 +195,7 @@ func (r Runner) header() (Header, error) {
 		Provider: string(agent.Provider), Model: cmp.Or(agent.Model, string(agent.Provider)),
 		Prompt: r.Prompts.JudgmentFingerprint(), Settings: settings,
 		MinConfidence: r.Config.Response.MinConfidence, Revision: r.Revision, Began: r.Clock().UTC(),
-		Input: price.Input, Output: price.Output,
+		Input: price.Input, Output: price.Output, Cached: price.CachedInput,
 	}, err
 }
 

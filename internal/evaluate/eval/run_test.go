@@ -418,33 +418,55 @@ func remember(t *testing.T, s *store.Store, scope chat.Scope, long, short string
 
 func TestShippedCases(t *testing.T) {
 	t.Parallel()
-	for _, lang := range []string{"en", "ja"} {
-		path := "../../../evals/judgment/" + lang + ".jsonl"
-		file, err := os.Open(path)
-		if lang == "ja" && errors.Is(err, os.ErrNotExist) {
-			t.Log("there are no Japanese cases yet")
-			continue
-		}
+	files, err := filepath.Glob("../../../evals/judgment/*.jsonl")
+	if err != nil || len(files) < 3 {
+		t.Fatal(files, err)
+	}
+	for _, path := range files {
+		body, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		cases, err := Read(path, file)
-		_ = file.Close()
+		cases, err := Read(path, bytes.NewReader(body))
 		if err != nil {
 			t.Error(err)
 		}
-		n, categories := map[Target]int{}, map[string]bool{}
+		lang, hard := strings.CutPrefix(strings.TrimSuffix(filepath.Base(path), ".jsonl"), "hard-")
+		n, categories, cluster := map[Target]int{}, map[string]bool{}, map[string]Target{}
 		for _, c := range cases {
 			n[c.Target]++
 			categories[c.Category] = true
 			if c.Lang != lang || !strings.HasPrefix(c.ID, lang+"/") {
 				t.Errorf("%s is of language %s", c.ID, c.Lang)
 			}
+			if !hard {
+				continue
+			}
+			if words := messages(c); words < 40 || words > 120 {
+				t.Errorf("%s has %d messages", c.ID, words)
+			}
+			if cluster[c.Cluster] == c.Target && c.Target != Either {
+				t.Errorf("%s: both of the pair have the target %s", c.ID, c.Target)
+			}
+			cluster[c.Cluster] = c.Target
 		}
-		if n[Speak] != 48 || n[Silent] != 72 || len(categories) != 20 {
+		switch {
+		case hard && (len(cases) != 60 || len(cluster) != 30 || n[Speak] > 30 || n[Silent] > 30):
+			t.Errorf("%s: %v in %d pairs", path, n, len(cluster))
+		case !hard && (n[Speak] != 48 || n[Silent] != 72 || len(categories) != 20):
 			t.Errorf("%s: %v in %d categories", path, n, len(categories))
 		}
 	}
+}
+
+// messages counts the messages of a case.
+func messages(c Case) (n int) {
+	for _, e := range c.Events {
+		if e.Message() {
+			n++
+		}
+	}
+	return n
 }
 
 // A figure by name is what the JSON says.

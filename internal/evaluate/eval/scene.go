@@ -62,7 +62,7 @@ func (r *Runner) newScene(ctx context.Context, c Case, repeat int, s *store.Stor
 		Reacts: func() bool { return r.Config.Slack.React },
 		Recall: recall.New(&recall.Builder{
 			Store: s, Own: sc.own, Users: sc, Directory: sc.directory, ThreadLimit: r.Config.Slack.ThreadHistoryLimit,
-			Persona:       chat.Persona{Name: r.Config.Persona.Name, SystemPrompt: r.Config.Persona.SystemPrompt},
+			Persona:       chat.Persona(r.Config.Persona),
 			MessagesLimit: r.Config.Response.ChannelMessagesLimit,
 			ActiveChannel: r.Config.Response.ActiveChannel(), ThreadMemory: r.Config.Response.ThreadMemory(),
 			Clock: clock, Logger: r.Logger,

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"myao/internal/config"
 )
 
 // Header says what a run is of. A run goes on only under the same header, its start aside.
@@ -34,6 +36,7 @@ type Header struct {
 	// Input and Output are the model's prices for a million tokens, by llm.prices; 0 if unknown.
 	Input  float64 `json:"price_input,omitempty"`
 	Output float64 `json:"price_output,omitempty"`
+	Cached float64 `json:"price_cached_input,omitempty"`
 }
 
 // Run is a run as its folder has it: header.json and rows.jsonl.
@@ -46,7 +49,8 @@ type Run struct {
 func (r Run) Figures() Figures {
 	f := Figure(r.Rows)
 	if r.Header.Input+r.Header.Output > 0 {
-		cost := (float64(f.TokensIn)*r.Header.Input + float64(f.TokensOut)*r.Header.Output) / 1e6
+		price := config.Price{Input: r.Header.Input, Output: r.Header.Output, CachedInput: r.Header.Cached}
+		cost := price.Cost(f.TokensIn, f.TokensCached, f.TokensOut)
 		f.Cost = &cost
 	}
 	return f

@@ -100,7 +100,7 @@ func (sc *scene) react(ctx context.Context, e Event) ([]outcome, error) {
 		Name: name, At: sc.now}); err != nil {
 		return nil, err
 	}
-	if name != sc.config.Slack.HushReaction || m.Own || sc.isApp(e.By) ||
+	if chat.EmojiName(name) != sc.config.Slack.HushReaction || m.Own || sc.isApp(e.By) ||
 		!sc.config.Slack.May(e.By, false, config.MayHush) {
 		return nil, nil
 	}

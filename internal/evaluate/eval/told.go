@@ -47,7 +47,7 @@ func newTold(ctx context.Context, s *store.Store, w Workspace, logger *slog.Logg
 	}
 	builder := recall.New(&recall.Builder{
 		Store: s, Own: identity, Users: t, Directory: directory, ThreadLimit: c.Slack.ThreadHistoryLimit,
-		Persona:       chat.Persona{Name: c.Persona.Name, SystemPrompt: c.Persona.SystemPrompt},
+		Persona:       chat.Persona(c.Persona),
 		MessagesLimit: c.Response.ChannelMessagesLimit,
 		ActiveChannel: c.Response.ActiveChannel(), ThreadMemory: c.Response.ThreadMemory(), Clock: clock,
 		Logger: logger,
@@ -224,7 +224,7 @@ func (t *told) ask(ctx context.Context, q RecallQuestion, m chat.Message, mode M
 	for _, f := range recalled.Found {
 		found = append(found, tools.Reference{Channel: f.Channel, TS: f.TS})
 	}
-	material := reply.System + "\n" + reply.Prompt
+	material := reply.Shown() + "\n" + reply.Prompt
 	if mode != Summaries {
 		input, err := json.Marshal(map[string]string{"query": q.Text})
 		if err != nil {

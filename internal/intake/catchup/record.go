@@ -84,7 +84,7 @@ func (p *pass) recordEdit(ctx context.Context) error {
 }
 
 func (p *pass) recordEvent(ctx context.Context, e slack.MessageEvent) error {
-	e.Mention = chat.Mentions(e.Message.Text, p.Own.UserID)
+	e.Mention, e.External = chat.Mentions(e.Message.Text, p.Own.UserID), p.channel.External
 	targets, err := p.Recorder.Record(ctx, e, p.Own)
 	if err == nil && len(targets) > 0 {
 		p.result.Taken++

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/language/words"
@@ -58,8 +59,24 @@ func (d room) button(ctx context.Context, b slack.BlockAction, own slack.Identit
 	}
 	d.orderHandled(ctx, decision.order, result, b.Request, own)
 	if text != "" {
-		d.pending.Go(func() { d.respond(ctx, b.Request, text) })
+		d.pending.Go(func() { d.respond(ctx, b.Request, slack.Answer{Text: text}) })
 	}
+	return nil
+}
+
+// undoSettings undoes what somebody has just set of a channel, by the button under the answer that told so.
+func (d room) undoSettings(ctx context.Context, b slack.BlockAction, own slack.Identity) error {
+	outsider, err := d.outsider(ctx, own, b.User, b.UserTeam, b.Channel)
+	if err != nil {
+		return err
+	}
+	d.pending.Go(func() {
+		work, cancel := context.WithTimeout(context.WithoutCancel(ctx), commandTimeout)
+		defer cancel()
+		answer, result := d.CommandHandler.Undo(work, b, own, outsider)
+		d.orderHandled(work, "settings", result, b.Request, own)
+		d.respond(ctx, b.Request, answer)
+	})
 	return nil
 }
 
@@ -135,7 +152,8 @@ func (d room) decide(
 	case s.IsOperator(b.User):
 	case outsider:
 		return w.Of(replyOutsiderDecides), "refused", nil
-	case b.User != p.Asker && !slices.Contains(s.EveryoneMay, config.MayApprove):
+	case b.User != p.Asker && (p.Tool == chat.ToolPostMessage || // which speaks for whoever asked
+		!slices.Contains(s.EveryoneMay, config.MayApprove)):
 		return w.Say(replyMayNotDecide, p.Asker), "refused", nil
 	}
 	p, first, targets, err := d.Store.DecideProposal(ctx, p.ID, kind, "slack:"+b.User)

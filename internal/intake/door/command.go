@@ -17,7 +17,10 @@ const replyLater = "I am on it. The answer follows here."
 // typed the command. Answer returns the answer in Slack's mrkdwn and, for
 // the metrics, the name of the order and its result: done, refused, unknown or failed.
 type CommandHandler interface {
-	Answer(ctx context.Context, c slack.Command, own slack.Identity, outsider bool) (text, order, result string)
+	Answer(ctx context.Context, c slack.Command, own slack.Identity, outsider bool) (a slack.Answer, order,
+		result string)
+	// Undo undoes what the button slack.ActionUndoSettings stands for.
+	Undo(ctx context.Context, b slack.BlockAction, own slack.Identity, outsider bool) (a slack.Answer, result string)
 }
 
 // command handles a slash command, and returns the immediate answer.
@@ -44,7 +47,7 @@ func (d room) command(ctx context.Context, c slack.Command, own slack.Identity) 
 		d.leaveOut(ctx, "", c.Type, why)
 		return nil, nil
 	}
-	answered := make(chan string)
+	answered := make(chan slack.Answer)
 	d.pending.Go(func() {
 		work, cancel := context.WithTimeout(context.WithoutCancel(ctx), commandTimeout)
 		defer cancel()
@@ -53,18 +56,18 @@ func (d room) command(ctx context.Context, c slack.Command, own slack.Identity) 
 			d.Logger.WarnContext(work, "cannot tell whether a user is an outsider; taken for one", "user", c.User,
 				"error", err)
 		}
-		text, order, result := d.CommandHandler.Answer(work, c, own, visits || outsider || err != nil)
+		answer, order, result := d.CommandHandler.Answer(work, c, own, visits || outsider || err != nil)
 		d.orderHandled(work, order, result, c.Request, own)
 		select {
-		case answered <- text: // in time for the immediate answer
+		case answered <- answer: // in time for the immediate answer
 		case <-ctx.Done():
-			d.respond(ctx, c.Request, text)
+			d.respond(ctx, c.Request, answer)
 		}
 	})
 	select {
-	case text := <-answered:
-		return slack.Ephemeral(text), nil
+	case answer := <-answered:
+		return slack.Ephemeral(answer), nil
 	case <-ctx.Done():
-		return slack.Ephemeral(words.In(d.Config.Language).Of(replyLater)), nil
+		return slack.Ephemeral(slack.Answer{Text: words.In(d.Config.Language).Of(replyLater)}), nil
 	}
 }

@@ -1,3 +1,6 @@
+// Package door receives what Slack delivers. Events, slash commands and interactions, by HTTP or
+// Socket Mode, are verified, decoded, recorded and acknowledged, in this order. An acknowledged
+// event is committed to the database. The relay carries it on from there.
 package door
 
 import (
@@ -30,10 +33,12 @@ type Relay interface {
 	Notify(targets ...store.Target)
 }
 
-// Slack knows users, and asks whoever dislikes a reply why.
+// Slack knows users, and opens a form for whoever dislikes a reply.
 type Slack interface {
 	User(ctx context.Context, id string) (slack.User, error)
-	AskReason(ctx context.Context, trigger string, f slack.ReasonForm) error
+	OpenForm(ctx context.Context, trigger string, f slack.Form) error
+	// Replies reads a page of a thread, or the reply that has the ts.
+	Replies(ctx context.Context, channel, ts string, r slack.Range, own slack.Identity) (slack.Page, error)
 	// Has reports whether Slack has said that the token has a scope.
 	Has(scope string) bool
 	SuggestPrompts(ctx context.Context, channel string, prompts []slack.Prompt) error
@@ -54,6 +59,11 @@ type Door struct {
 	Of            func(ctx context.Context, team, organisation string) (*Workspace, slack.Identity, error)
 	SigningSecret string
 	Installations Installations
+	// Authorizations asks Slack for which installations an event of a channel is that companies share. Nil: it is for
+	// the one that it names.
+	Authorizations func(ctx context.Context, eventContext string) ([]slack.Authorization, error) `nil:"ok"`
+	// Hooks are for events of other programs; nil: there are none.
+	Hooks *Hooks `nil:"ok"`
 	// Missed is told why an event may be lost, so that its message is read from Slack's history; nil: nobody is told.
 	Missed  func(reason string) `nil:"ok"`
 	Clock   func() time.Time
@@ -68,6 +78,7 @@ type Door struct {
 	pending    sync.WaitGroup // work that goes on after the acknowledgement
 	unverified unverified
 	refusals   refusals
+	audiences  audiences
 }
 
 // New returns a door that has all it needs. It panics with the name of a field that is missing.
@@ -153,6 +164,11 @@ func (d *Door) receive(ctx context.Context, env slack.Envelope) error {
 	ctx, cancel := context.WithTimeout(withEvent(ctx, env.EventID), cmp.Or(d.patience, eventTimeout))
 	defer cancel()
 	err := d.handle(ctx, env)
+	for _, a := range d.others(ctx, env) {
+		if failed := d.handle(ctx, env.For(a)); failed != nil && !slack.LeftOut(failed) {
+			err = failed // Slack sends it again, for all of them
+		}
+	}
 	switch {
 	case slack.LeftOut(err):
 		d.leaveOut(ctx, env.EventID, cmp.Or(env.EventType, env.Type), err)
@@ -181,9 +197,9 @@ func (d *Door) handle(ctx context.Context, env slack.Envelope) error {
 	case slack.Uninstalled:
 		return d.uninstalled(ctx, team, organisation, e)
 	case slack.TeamAccessGranted:
-		return d.access(ctx, organisation, e.TeamAccess, true)
+		return d.access(ctx, e.TeamAccess, true)
 	case slack.TeamAccessRevoked:
-		return d.access(ctx, organisation, e.TeamAccess, false)
+		return d.access(ctx, e.TeamAccess, false)
 	}
 	if unknown != nil {
 		return unknown

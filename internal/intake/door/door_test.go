@@ -56,6 +56,8 @@ type directory struct {
 	asks     chan string     // for the reason of a vote
 	over     chan struct{}   // closed when the test is
 	deadline bool
+	page     slack.Page // of every thread
+	pageErr  error
 	// suggested holds how many prompts were suggested, and where.
 	suggested chan string
 }
@@ -80,8 +82,12 @@ func (d *directory) User(_ context.Context, id string) (slack.User, error) {
 	return slack.User{ID: id, Name: "name of " + id, IsBot: id == "UROBOT", Guest: d.guests[id]}, cmp.Or(d.err, d.users)
 }
 
-func (d *directory) AskReason(ctx context.Context, trigger string, f slack.ReasonForm) error {
-	d.asks <- trigger + " about " + f.Part
+func (d *directory) Replies(context.Context, string, string, slack.Range, slack.Identity) (slack.Page, error) {
+	return d.page, d.pageErr
+}
+
+func (d *directory) OpenForm(ctx context.Context, trigger string, f slack.Form) error {
+	d.asks <- trigger + " about " + f.Metadata
 	<-d.over // Slack hangs
 	return ctx.Err()
 }
@@ -256,9 +262,11 @@ func (b *bundle) postTo(t testing.TB, path, body string, header http.Header, chu
 	return resp.StatusCode, string(said)
 }
 
-func (b *bundle) deliver(t testing.TB, body string) int {
+func (b *bundle) deliver(t testing.TB, body string) int { return b.deliverAt(t, body, noon) }
+
+func (b *bundle) deliverAt(t testing.TB, body string, at time.Time) int {
 	t.Helper()
-	status, _ := b.post(t, body, sign(body, secret, noon), false)
+	status, _ := b.post(t, body, sign(body, secret, at), false)
 	return status
 }
 

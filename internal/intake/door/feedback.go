@@ -60,10 +60,8 @@ func (d room) askReason(ctx context.Context, b slack.BlockAction) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), triggerLife)
 	defer cancel()
 	w := words.In(d.Config.Language)
-	if err := d.Slack.AskReason(ctx, b.Trigger, slack.ReasonForm{
-		Title: w.Of("Bad answer"), Label: w.Of("What should have been different?"), Submit: w.Of("Send"),
-		Close: w.Of("Skip"), Part: b.BlockID,
-	}); err != nil {
+	if err := d.Slack.OpenForm(ctx, b.Trigger, slack.ReasonForm(slack.Form{Title: w.Of("Bad answer"), Submit: w.Of("Send"),
+		Close: w.Of("Skip")}, w.Of("What should have been different?"), b.BlockID)); err != nil {
 		d.Logger.WarnContext(ctx, "reason of a vote not asked for", "channel", b.Channel, "error", err)
 	}
 }

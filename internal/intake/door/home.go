@@ -22,10 +22,12 @@ const (
 // Home shows people the Home tab.
 type Home interface {
 	// Publish shows a person their Home tab as of now, with a notice at the top unless it is empty.
-	Publish(ctx context.Context, v chatops.Viewer, notice string) error
+	Publish(ctx context.Context, v chatops.Viewer, notice slack.Answer) error
 	// Click carries out what a button in it stands for. It returns what came of it, for the person and
 	// for the metrics (CommandHandler).
-	Click(ctx context.Context, b slack.BlockAction, v chatops.Viewer) (notice, result string)
+	Click(ctx context.Context, b slack.BlockAction, v chatops.Viewer) (notice slack.Answer, result string)
+	// Submit sets what somebody has entered in the form of a channel's settings, as Click does.
+	Submit(ctx context.Context, s slack.ViewSubmission, v chatops.Viewer) (notice slack.Answer, result string)
 }
 
 // homes coalesces requests to build the Home tab of one person. The zero value is ready.
@@ -39,12 +41,12 @@ type homes struct {
 // asked is whether a Home tab has to be built once more, and with which notice.
 type asked struct {
 	again  bool
-	notice string
+	notice slack.Answer
 }
 
 // begin reports whether the caller is to build the Home tab of a user. Otherwise whoever does builds it
 // once more.
-func (h *homes) begin(user, notice string) bool {
+func (h *homes) begin(user string, notice slack.Answer) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.building == nil {
@@ -76,7 +78,7 @@ func (h *homes) end(user string) asked {
 func (d room) homeOpened(ctx context.Context, e slack.HomeOpened, own slack.Identity) error {
 	switch {
 	case e.Tab == slack.TabHome:
-		d.publishHome(ctx, e.User, own, "")
+		d.publishHome(ctx, e.User, own, slack.Answer{})
 	case e.Tab == slack.TabMessages && e.Channel != "" && d.Slack.Has(manifest.AgentScope):
 		d.pending.Go(func() {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), respondTimeout)
@@ -94,7 +96,7 @@ func (d room) homeOpened(ctx context.Context, e slack.HomeOpened, own slack.Iden
 
 // publishHome has somebody's Home tab built and published. While that is under way, it is only asked for
 // once more.
-func (d room) publishHome(ctx context.Context, user string, own slack.Identity, notice string) {
+func (d room) publishHome(ctx context.Context, user string, own slack.Identity, notice slack.Answer) {
 	if !d.homes.begin(user, notice) {
 		return
 	}
@@ -107,7 +109,7 @@ func (d room) publishHome(ctx context.Context, user string, own slack.Identity, 
 	})
 }
 
-func (d room) publishHomeOnce(ctx context.Context, user string, own slack.Identity, notice string) error {
+func (d room) publishHomeOnce(ctx context.Context, user string, own slack.Identity, notice slack.Answer) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), homeTimeout)
 	defer cancel()
 	select {
@@ -135,14 +137,31 @@ func (d room) viewer(ctx context.Context, user string, own slack.Identity) chato
 
 // homeButton carries out the use of a button in the Home tab, and shows there what came of it.
 func (d room) homeButton(ctx context.Context, b slack.BlockAction, own slack.Identity) error {
+	r := b.Request
+	r.Channel = b.Value
+	d.inHome(ctx, r, own, b.ActionID, func(ctx context.Context, v chatops.Viewer) (slack.Answer, string) {
+		return d.Home.Click(ctx, b, v)
+	})
+	return nil
+}
+
+// homeForm carries out the use of a form that a button of the Home tab has opened, as homeButton does.
+func (d room) homeForm(ctx context.Context, s slack.ViewSubmission, own slack.Identity) error {
+	r := s.Request
+	r.Channel = s.Metadata
+	d.inHome(ctx, r, own, s.Callback, func(ctx context.Context, v chatops.Viewer) (slack.Answer, string) {
+		return d.Home.Submit(ctx, s, v)
+	})
+	return nil
+}
+
+func (d room) inHome(ctx context.Context, r slack.Request, own slack.Identity, action string,
+	do func(context.Context, chatops.Viewer) (notice slack.Answer, result string)) {
 	d.pending.Go(func() {
 		work, cancel := context.WithTimeout(context.WithoutCancel(ctx), commandTimeout)
 		defer cancel()
-		notice, result := d.Home.Click(work, b, d.viewer(work, b.User, own))
-		r := b.Request
-		r.Channel = b.Value
-		d.orderHandled(work, chatops.HomeOrder(b.ActionID), result, r, own)
-		d.publishHome(ctx, b.User, own, notice)
+		notice, result := do(work, d.viewer(work, r.User, own))
+		d.orderHandled(work, chatops.HomeOrder(action), result, r, own)
+		d.publishHome(ctx, r.User, own, notice)
 	})
-	return nil
 }

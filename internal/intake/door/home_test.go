@@ -16,14 +16,18 @@ import (
 // heldHome tells who is shown their Home tab, and then waits for release.
 type heldHome struct{ shown, release chan string }
 
-func (h heldHome) Publish(_ context.Context, v chatops.Viewer, notice string) error {
-	h.shown <- fmt.Sprintf("%s %v %s", v.User, v.Outsider, notice)
+func (h heldHome) Publish(_ context.Context, v chatops.Viewer, notice slack.Answer) error {
+	h.shown <- fmt.Sprintf("%s %v %s", v.User, v.Outsider, notice.Text)
 	<-h.release
 	return nil
 }
 
-func (heldHome) Click(_ context.Context, b slack.BlockAction, v chatops.Viewer) (notice, result string) {
-	return b.Value + " by " + v.User, "done"
+func (heldHome) Click(_ context.Context, b slack.BlockAction, v chatops.Viewer) (notice slack.Answer, result string) {
+	return slack.Answer{Text: b.Value + " by " + v.User}, "done"
+}
+
+func (heldHome) Submit(context.Context, slack.ViewSubmission, chatops.Viewer) (notice slack.Answer, result string) {
+	return notice, "done"
 }
 
 // clickHome delivers an interaction and returns the door's answer.
@@ -64,7 +68,7 @@ func TestHomeCoalesces(t *testing.T) {
 	}
 	for noticed := false; !noticed; runtime.Gosched() {
 		b.homes.mu.Lock()
-		noticed = b.homes.building["U1"].notice != ""
+		noticed = b.homes.building["U1"].notice.Text != ""
 		b.homes.mu.Unlock()
 	}
 	home.release <- ""

@@ -105,21 +105,27 @@ func (d *Door) verified(next func(http.ResponseWriter, *http.Request, []byte)) h
 		body, err := d.unverified.readVerified(w, r, cmp.Or(d.patience, bodyTimeout), func(body []byte) error {
 			return slack.Verify(r.Header, body, d.SigningSecret, d.Clock())
 		})
-		switch {
-		case err == nil:
-			d.refusals.verified(d.Clock())
-			d.traced(w, r, began, func(w http.ResponseWriter, r *http.Request) { next(w, r, body) })
-		case errors.Is(err, errTooLarge):
-			d.refuseUnverified(w, r, http.StatusRequestEntityTooLarge, err)
-		case errors.Is(err, errEndedEarly):
-			d.refuseUnverified(w, r, http.StatusBadRequest, err)
-		case errors.Is(err, errSlow):
-			d.refuseUnverified(w, r, http.StatusRequestTimeout, err)
-		case errors.Is(err, errCrowded):
-			w.Header().Set("Retry-After", "1")
-			d.refuseUnverified(w, r, http.StatusServiceUnavailable, err)
-		default:
-			d.refuseUnverified(w, r, http.StatusUnauthorized, err)
+		if err != nil {
+			d.refuseUnverified(w, r, unreadStatus(w, err), err)
+			return
 		}
+		d.refusals.verified(d.Clock())
+		d.traced(w, r, began, func(w http.ResponseWriter, r *http.Request) { next(w, r, body) })
 	})
+}
+
+// unreadStatus is the status of a request whose body was not read, or is not signed as it must be.
+func unreadStatus(w http.ResponseWriter, err error) int {
+	switch {
+	case errors.Is(err, errTooLarge):
+		return http.StatusRequestEntityTooLarge
+	case errors.Is(err, errEndedEarly):
+		return http.StatusBadRequest
+	case errors.Is(err, errSlow):
+		return http.StatusRequestTimeout
+	case errors.Is(err, errCrowded):
+		w.Header().Set("Retry-After", "1")
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusUnauthorized
 }

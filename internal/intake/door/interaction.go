@@ -40,11 +40,18 @@ func (d room) act(ctx context.Context, i slack.Interaction, own slack.Identity) 
 	case slack.MessageShortcut:
 		return d.shortcut(ctx, a, own)
 	case slack.BlockAction:
-		if chatops.HomeOrder(a.ActionID) != "" {
+		undoes := a.ActionID == slack.ActionUndoSettings
+		switch {
+		case undoes && a.ResponseURL != "":
+			return d.undoSettings(ctx, a, own)
+		case undoes, chatops.HomeOrder(a.ActionID) != "":
 			return d.homeButton(ctx, a, own)
 		}
 		return d.button(ctx, a, own)
 	case slack.ViewSubmission:
+		if a.Callback == slack.ActionHomeSettings {
+			return d.homeForm(ctx, a, own)
+		}
 		return d.voteReason(ctx, a)
 	}
 	return fmt.Errorf("%w: nothing handles %T", slack.ErrIgnored, action)

@@ -1,6 +1,7 @@
 package door
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -39,7 +40,7 @@ func (d room) introduce(ctx context.Context, m slack.Membership, own slack.Ident
 	due, err := d.Store.Introduce(ctx, store.Part{
 		// As a second part it may be posted although a message was deleted since: it answers none.
 		Key: reply + "/1", Reply: reply, Number: 1, Team: c.Team, Channel: c.Channel, Trigger: chat.TS(at),
-		Text: d.introduction(settings.Mode, own),
+		Text: d.introduction(settings, own),
 	})
 	if err != nil || !due {
 		return err
@@ -51,11 +52,11 @@ func (d room) introduce(ctx context.Context, m slack.Membership, own slack.Ident
 }
 
 // introduction says, in Markdown, what the bot does in a channel and how to make it silent.
-func (d room) introduction(mode config.Mode, own slack.Identity) string {
-	w, s := words.In(d.Config.Language), d.Config.Slack
+func (d room) introduction(in config.ChannelSettings, own slack.Identity) string {
+	w, s := words.In(cmp.Or(in.Language, d.Config.Language)), d.Config.Slack
 	does := "I read along here, keep quiet while people talk, and answer when you mention me (@%s) or when a " +
 		"question stays open."
-	switch mode {
+	switch in.Mode {
 	case config.ModeMention:
 		does = "I read along here, and answer when you mention me (@%s)."
 	case config.ModeAll:
@@ -68,6 +69,9 @@ func (d room) introduction(mode config.Mode, own slack.Identity) string {
 	}
 	if s.HushReaction != "" {
 		lines = append(lines, w.Say("React with :%s: to a message that I am not to answer.", s.HushReaction))
+	}
+	if s.AnswerReaction != "" {
+		lines = append(lines, w.Say("React with :%s: to a message that I am to answer.", s.AnswerReaction))
 	}
 	return strings.Join(lines, "\n\n")
 }

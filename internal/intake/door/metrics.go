@@ -4,9 +4,11 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"myao/internal/config"
 	"myao/internal/slack"
 	"myao/internal/slack/manifest"
 )
@@ -18,6 +20,7 @@ type Metrics struct {
 	orders   *prometheus.CounterVec
 	votes    *prometheus.CounterVec
 	noVotes  *prometheus.CounterVec
+	hooks    *prometheus.CounterVec
 }
 
 // NewMetrics registers the door's metrics.
@@ -31,7 +34,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "myao_requests_refused_total",
 			Help: "Requests refused at the door, by path, HTTP status and reason: unsigned, repeated, stale, forged, " +
-				"large, slow, crowded, unreadable.",
+				"large, slow, crowded, unreadable, unknown. All hooks have one path.",
 		}, []string{"path", "status", "reason"}),
 		orders: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "myao_slack_orders_total",
@@ -48,6 +51,11 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 				"elsewhere (another message), deleted (the reply is gone), value (neither up nor down).",
 		}, []string{"reason"}),
 	}
+	m.hooks = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "myao_hook_events_total",
+		Help: "Signed events of hooks by the hook's name and what became of them: stored, awaited (stored, and a " +
+			"promise waits for one), repeated, nowhere (none of its channels is known), failed.",
+	}, []string{"hook", "result"})
 	for _, value := range []string{slack.FeedbackUp, slack.FeedbackDown} {
 		m.votes.WithLabelValues(value)
 	}
@@ -69,6 +77,11 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			m.requests.WithLabelValues(path, strconv.Itoa(status), reason)
 		}
 	}
+	for reason, status := range map[string]int{"unknown": http.StatusNotFound, "unsigned": http.StatusUnauthorized,
+		"forged": http.StatusUnauthorized, "stale": http.StatusUnauthorized,
+		"large": http.StatusRequestEntityTooLarge} {
+		m.requests.WithLabelValues(config.HooksPath, strconv.Itoa(status), reason)
+	}
 	for order, results := range map[string][]string{
 		"help":   {"done", "unknown"},
 		"status": {"done", "refused", "failed"}, "why": {"done", "refused", "failed"},
@@ -85,7 +98,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			m.orders.WithLabelValues(order, result)
 		}
 	}
-	r.MustRegister(m.events, m.requests, m.orders, m.votes, m.noVotes)
+	r.MustRegister(m.events, m.requests, m.orders, m.votes, m.noVotes, m.hooks)
 	return m
 }
 
@@ -97,7 +110,22 @@ func (m *Metrics) vote(value string) { m.votes.WithLabelValues(value).Inc() }
 
 func (m *Metrics) voteIgnored(reason string) { m.noVotes.WithLabelValues(reason).Inc() }
 
+// ForHooks has the metric of hooks say that nothing has come yet.
+func (m *Metrics) ForHooks(configured map[string]config.Hook) *Metrics {
+	for name := range configured {
+		for _, result := range []string{"stored", "awaited", "repeated", "nowhere", "failed"} {
+			m.hooks.WithLabelValues(name, result)
+		}
+	}
+	return m
+}
+
+func (m *Metrics) hook(name, result string) { m.hooks.WithLabelValues(name, result).Inc() }
+
 func (m *Metrics) refused(path string, status int, why error) {
+	if strings.HasPrefix(path, config.HooksPath) {
+		path = config.HooksPath // anybody may ask for any name
+	}
 	m.requests.WithLabelValues(path, strconv.Itoa(status), reason(why)).Inc()
 }
 
@@ -105,13 +133,15 @@ func (m *Metrics) refused(path string, status int, why error) {
 // from Slack: starter doctor sends such requests, too.
 func reason(why error) string {
 	switch {
-	case errors.Is(why, slack.ErrUnsigned):
+	case errors.Is(why, errUnknownHook):
+		return "unknown"
+	case errors.Is(why, slack.ErrUnsigned), errors.Is(why, errHookUnsigned):
 		return "unsigned"
 	case errors.Is(why, slack.ErrRepeated):
 		return "repeated"
-	case errors.Is(why, slack.ErrStale):
+	case errors.Is(why, slack.ErrStale), errors.Is(why, errHookStale):
 		return "stale"
-	case errors.Is(why, slack.ErrForged), errors.Is(why, slack.ErrNoSecret):
+	case errors.Is(why, slack.ErrForged), errors.Is(why, errHookForged), errors.Is(why, slack.ErrNoSecret):
 		return "forged"
 	case errors.Is(why, errTooLarge):
 		return "large"

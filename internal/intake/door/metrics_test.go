@@ -28,6 +28,7 @@ func TestMetricsStartAtZero(t *testing.T) {
 	}
 	for name, want := range map[string][]string{
 		"myao_requests_refused_total": {
+			"/hooks/ forged 401 ", "/hooks/ large 413 ", "/hooks/ stale 401 ", "/hooks/ unknown 404 ", "/hooks/ unsigned 401 ",
 			"/slack/commands crowded 503 ", "/slack/commands forged 401 ", "/slack/commands large 413 ", "/slack/commands repeated 401 ", "/slack/commands slow 408 ", "/slack/commands stale 401 ",
 			"/slack/commands unreadable 400 ", "/slack/commands unsigned 401 ",
 			"/slack/events crowded 503 ", "/slack/events forged 401 ", "/slack/events large 413 ", "/slack/events repeated 401 ", "/slack/events slow 408 ", "/slack/events stale 401 ",

@@ -2,7 +2,9 @@ package door
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"myao/internal/chat"
@@ -15,13 +17,58 @@ import (
 // the acknowledgement of an event.
 const userTimeout = time.Second
 
-// reactionAdded records a reaction. The one that the configuration names says that somebody wants
-// no answer to the message.
+// reactionAdded records a reaction. Those that the configuration names say that somebody wants an answer to the
+// message, or none.
 func (d room) reactionAdded(ctx context.Context, e slack.Reaction, own slack.Identity) error {
-	err := d.reaction(ctx, e, false, own)
-	if err != nil || e.Emoji != d.Config.Slack.HushReaction {
+	if err := d.reaction(ctx, e, false, own); err != nil {
 		return err
 	}
+	switch chat.EmojiName(e.Emoji) {
+	case d.Config.Slack.HushReaction:
+		return d.hush(ctx, e, own)
+	case d.Config.Slack.AnswerReaction:
+		return d.answerReacted(ctx, e, own)
+	}
+	return nil
+}
+
+// answerReacted has the bot answer the message that somebody has reacted to, as the shortcut does.
+func (d room) answerReacted(ctx context.Context, e slack.Reaction, own slack.Identity) error {
+	if d.isBot(ctx, own.TeamID, e.User) {
+		return fmt.Errorf("%w: the reaction of a bot", slack.ErrIgnored)
+	}
+	order := slack.Request{Type: "reaction_added", ID: "reaction/" + own.TeamID + "/" + e.Channel + "/" + e.TS,
+		User: e.User, Channel: e.Channel}
+	why, accepted, err := d.answerNow(ctx, order, func() (chat.Message, error) { return d.reactedTo(ctx, e, own) }, own)
+	if err == nil && !accepted {
+		err = fmt.Errorf("%w: a reaction that asks for an answer: %s", slack.ErrIgnored, why)
+	}
+	return err
+}
+
+// reactedTo reads a message that somebody has reacted to, from Slack where it is not known: the bot may have come to
+// the channel later.
+func (d room) reactedTo(ctx context.Context, e slack.Reaction, own slack.Identity) (chat.Message, error) {
+	m, err := d.Store.Message(ctx, own.TeamID, e.Channel, e.TS)
+	if !errors.Is(err, store.ErrNotFound) {
+		return m, err
+	}
+	page, err := d.Slack.Replies(ctx, e.Channel, e.TS, slack.Range{Oldest: e.TS, Latest: e.TS, Limit: 1}, own)
+	if refused, ok := errors.AsType[*slack.Error](err); ok && refused.Kind == slack.Final {
+		return chat.Message{}, fmt.Errorf("%w: %w", slack.ErrUnusable, err)
+	}
+	if err != nil {
+		return chat.Message{}, err
+	}
+	i := slices.IndexFunc(page.Messages, func(read chat.Message) bool { return read.TS == e.TS })
+	if i < 0 {
+		return chat.Message{}, fmt.Errorf("%w: Slack has no such message", slack.ErrUnusable)
+	}
+	return page.Messages[i], nil
+}
+
+// hush records that somebody wants no answer to a message.
+func (d room) hush(ctx context.Context, e slack.Reaction, own slack.Identity) error {
 	if err := d.mayHush(ctx, e, own); err != nil {
 		return err
 	}

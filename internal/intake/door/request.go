@@ -20,7 +20,7 @@ const (
 
 // Responder sends an answer to the response_url of a request.
 type Responder interface {
-	Respond(ctx context.Context, address, text string) error
+	Respond(ctx context.Context, address string, a slack.Answer) error
 }
 
 // orderHandled counts and logs an order.
@@ -33,10 +33,10 @@ func (d room) orderHandled(ctx context.Context, order, result string, r slack.Re
 
 // respond sends an answer to the response_url of a request. It ignores the end of ctx, which ends
 // with the immediate answer.
-func (d room) respond(ctx context.Context, r slack.Request, text string) {
+func (d room) respond(ctx context.Context, r slack.Request, a slack.Answer) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), respondTimeout)
 	defer cancel()
-	if err := d.Responder.Respond(ctx, r.ResponseURL, text); err != nil {
+	if err := d.Responder.Respond(ctx, r.ResponseURL, a); err != nil {
 		d.Logger.WarnContext(ctx, "answer not delivered", "type", r.Type, "channel", r.Channel, "user", r.User, "error",
 			err)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -21,22 +22,26 @@ import (
 // commandHandler answers every command with what was typed, once it may.
 type commandHandler struct{ hold chan struct{} }
 
-func (d *commandHandler) Answer(_ context.Context, c slack.Command, _ slack.Identity, outsider bool) (text, order, result string) {
+func (d *commandHandler) Answer(_ context.Context, c slack.Command, _ slack.Identity, outsider bool) (a slack.Answer, order, result string) {
 	if d.hold != nil {
 		<-d.hold
 	}
-	text = "you said " + c.Text
+	a.Text = "you said " + c.Text
 	if outsider {
-		text += " from outside"
+		a.Text += " from outside"
 	}
-	return text, "status", "done"
+	return a, "status", "done"
+}
+
+func (*commandHandler) Undo(context.Context, slack.BlockAction, slack.Identity, bool) (a slack.Answer, result string) {
+	return a, "done"
 }
 
 // responder receives late answers.
 type responder struct{ said chan string }
 
-func (a *responder) Respond(_ context.Context, address, text string) error {
-	a.said <- address + " " + text
+func (a *responder) Respond(_ context.Context, address string, told slack.Answer) error {
+	a.said <- address + " " + told.Text
 	return nil
 }
 
@@ -396,6 +401,93 @@ func TestReactionHushes(t *testing.T) {
 	}
 	if got := b.notified.targets(); len(got) != 8 {
 		t.Errorf("notified %q, want each conversation of each change once", got)
+	}
+}
+
+const robot = "robot_face"
+
+// A reaction asks for an answer as the shortcut does: once, whoever reacts, and on what the bot has not heard, too.
+func TestReactionAsksForAnAnswer(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.mayAll()
+	b.Config.Slack.AnswerReaction = robot
+	b.deliver(t, callback(`{"type":"message","subtype":"bot_message","channel":"C1","channel_type":"channel","bot_id":"B9","ts":"100.000001","text":"disk full"}`))
+	b.directory.page.Messages = []chat.Message{{Team: "T1", Channel: "C1", TS: "90.000001", BotID: "B9", Text: "disk nearly full"}}
+	for _, ts := range []string{"100.000001", "90.000001"} {
+		for _, user := range []string{"U1", "U1", "U2"} {
+			if status := b.deliver(t, reaction(user, robot+"::skin-tone-2", "", ts)); status != 200 {
+				t.Errorf("status %d", status)
+			}
+		}
+	}
+	for c, want := range map[chat.Conversation][]string{
+		{Team: "T1", Channel: "C1"}:                       {"90.000001 addressed slack:U1", "100.000001 addressed slack:U1"},
+		{Team: "T1", Channel: "C1", Thread: "100.000001"}: {"100.000001 addressed slack:U1"},
+		{Team: "T1", Channel: "C1", Thread: "90.000001"}:  {"90.000001 addressed slack:U1"},
+	} {
+		if got := b.changes(t, c); !slices.Equal(got, want) {
+			t.Errorf("%s gets %q, want %q", c.ID(), got, want)
+		}
+	}
+	if m, err := b.Store.Message(t.Context(), "T1", "C1", "90.000001"); err != nil || m.Text != "disk nearly full" {
+		t.Errorf("stored %+v, %v", m, err)
+	}
+	orders, err := b.Store.Orders(t.Context(), "T1", "C1", time.Time{}, 10)
+	if err != nil || len(orders) != 2 || orders[0].Kind != "answer-now" || orders[0].By != "slack:U1" {
+		t.Errorf("orders %+v, %v", orders, err)
+	}
+	if n := len(b.notified.targets()); n != 4 {
+		t.Errorf("the relay was told of %d conversations, want 4", n)
+	}
+}
+
+func TestReactionsThatAskForNoAnswer(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.mayAll()
+	b.Config.Slack.AnswerReaction = robot
+	b.directory.guests = map[string]bool{"UGUEST": true}
+	b.deliver(t, callback(hello))
+	b.deliver(t, callback(strings.NewReplacer("100.000001", "101.000001", `"U1"`, `"UBOT"`).Replace(hello)))
+	b.deliver(t, callback(strings.Replace(hello, "100.000001", "102.000001", 1)))
+	b.deliver(t, callback(`{"type":"message","subtype":"message_deleted","channel":"C1","channel_type":"channel","ts":"103.1","deleted_ts":"102.000001","previous_message":{"user":"U1","ts":"102.000001","text":"hello"}}`))
+	before, _, err := b.Store.BacklogSize(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	asks := reaction("U1", robot, "U1", "100.000001")
+	off := map[string]config.Channel{"C1": {Mode: config.ModeOff}}
+	for name, test := range map[string]struct {
+		event string
+		set   func(*config.Config)
+	}{
+		"a bot's":                 {reaction("UROBOT", robot, "U1", "100.000001"), nil},
+		"the bot's own":           {reaction("UBOT", robot, "U1", "100.000001"), nil},
+		"a guest's":               {reaction("UGUEST", robot, "U1", "100.000001"), nil},
+		"on the bot's message":    {reaction("U1", robot, "UBOT", "101.000001"), nil},
+		"on a deleted message":    {reaction("U1", robot, "U1", "102.000001"), nil},
+		"on what is no message":   {reaction("U1", robot, "U1", "99.000001"), nil},
+		"taken back":              {strings.Replace(asks, "reaction_added", "reaction_removed", 1), nil},
+		"where it is off":         {asks, func(c *config.Config) { c.Channels = off }},
+		"by whom it is not for":   {asks, func(c *config.Config) { c.Slack.EveryoneMay = nil }},
+		"without such a reaction": {asks, func(c *config.Config) { c.Slack.AnswerReaction = "" }},
+	} {
+		kept := b.Config
+		if test.set != nil {
+			test.set(&b.Config)
+		}
+		if status := b.deliver(t, test.event); status != 200 {
+			t.Errorf("%s: status %d", name, status)
+		}
+		b.Config = kept
+		if after, _, err := b.Store.BacklogSize(t.Context()); err != nil || after != before {
+			t.Fatalf("%s: %d changes, %v; want %d", name, after, err, before)
+		}
+	}
+	b.directory.pageErr = &slack.Error{Code: "http_503", Kind: slack.Transient}
+	if status := b.deliver(t, reaction("U1", robot, "U1", "99.000001")); status != http.StatusServiceUnavailable {
+		t.Errorf("Slack does not tell the message: status %d, want 503", status)
 	}
 }
 

@@ -31,32 +31,46 @@ func (d room) shortcut(ctx context.Context, s slack.MessageShortcut, own slack.I
 	if s.Callback != manifest.AnswerNow {
 		return fmt.Errorf("%w: no shortcut has the callback_id %q", slack.ErrIgnored, s.Callback)
 	}
-	text, result, err := d.answerNow(ctx, s, own)
+	text, _, err := d.answerNow(ctx, s.Request, func() (chat.Message, error) { return s.Message(own) }, own)
 	if err != nil {
-		d.Metrics.order("answer_now", "failed")
 		return err
 	}
-	d.orderHandled(ctx, "answer_now", result, s.Request, own)
-	d.pending.Go(func() { d.respond(ctx, s.Request, words.In(d.Config.Language).Of(text)) })
+	d.pending.Go(func() { d.respond(ctx, s.Request, slack.Answer{Text: words.In(d.Config.Language).Of(text)}) })
 	return nil
 }
 
-// answerNow has the bot answer a message, like an edit that adds a mention. It returns the answer
-// to the user and the result for the metrics. When it returns without an error, the order is
-// committed.
+// answerNow has the bot answer a message, as a shortcut or a reaction asks, counts that and logs it. It returns the
+// answer to the user, and whether the order was accepted. When it returns without an error, the order is committed.
 func (d room) answerNow(
-	ctx context.Context, s slack.MessageShortcut, own slack.Identity,
+	ctx context.Context, r slack.Request, read func() (chat.Message, error), own slack.Identity,
+) (text string, accepted bool, err error) {
+	text, result, err := d.orderAnswer(ctx, r, read, own)
+	if err != nil {
+		d.Metrics.order("answer_now", "failed")
+		return "", false, err
+	}
+	d.orderHandled(ctx, "answer_now", result, r, own)
+	return text, result == "done", nil
+}
+
+// orderAnswer orders an answer to a message, like an edit that adds a mention. It returns the answer to the user and
+// the result for the metrics.
+func (d room) orderAnswer(
+	ctx context.Context, r slack.Request, read func() (chat.Message, error), own slack.Identity,
 ) (text, result string, err error) {
-	outsider, err := d.outsider(ctx, own, s.User, s.UserTeam, s.Channel)
+	outsider, err := d.outsider(ctx, own, r.User, r.UserTeam, r.Channel)
 	if err != nil {
 		return "", "", err
 	}
-	if !d.Config.Slack.May(s.User, outsider, config.MayAnswerNow) {
+	if !d.Config.Slack.May(r.User, outsider, config.MayAnswerNow) {
 		return chatops.MayNot(d.Config, outsider, config.MayAnswerNow, "have me answer a message"), "refused", nil
 	}
-	m, err := s.Message(own)
-	if err != nil {
+	m, err := read()
+	switch {
+	case slack.LeftOut(err):
 		return replyNothingSaid, "refused", nil
+	case err != nil:
+		return "", "", err
 	}
 	if why, err := d.whyNot(ctx, m); err != nil || why != "" {
 		return why, "refused", err
@@ -70,7 +84,7 @@ func (d room) answerNow(
 	case begun:
 		return replyAlreadyAsked, "refused", nil
 	}
-	targets, outcome, err := d.Recorder.AnswerNow(ctx, m, "slack/"+s.ID, s.User)
+	targets, outcome, err := d.Recorder.AnswerNow(ctx, m, "slack/"+r.ID, r.User)
 	if err != nil {
 		return "", "", err
 	}

@@ -29,11 +29,11 @@ func (d *Door) uninstalled(ctx context.Context, team, organisation string, e sla
 }
 
 // access records to which workspaces an organisation has granted its installation, or no longer does.
-func (d *Door) access(ctx context.Context, organisation string, a slack.TeamAccess, granted bool) error {
+func (d *Door) access(ctx context.Context, a slack.TeamAccess, granted bool) error {
 	if a.At.IsZero() {
 		a.At = d.Clock()
 	}
-	if err := d.Installations.Grant(ctx, organisation, a.Teams, granted, a.At); err != nil {
+	if err := d.Installations.Grant(ctx, a.Organisation, a.Teams, granted, a.At); err != nil {
 		return err
 	}
 	d.Metrics.event("access")

@@ -2,7 +2,6 @@ package record
 
 import (
 	"cmp"
-	"slices"
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
@@ -28,8 +27,9 @@ func (p planner) edited() store.Entry {
 	entry := store.Entry{Message: &m, Handled: p.known.Handled}
 	before := p.before(m)
 	kind, relayed := p.classify(m, p.event.Mention)
+	turned := p.siblings.turned(p.known.Message, m)
 	switch {
-	case before.same || !relayed:
+	case before.same || !relayed && !turned:
 		return entry
 	case kind == conversation.Addressed && p.event.Mention && !before.mention:
 		before.addressed = true // the edit adds a mention, and so asks for an answer
@@ -40,14 +40,19 @@ func (p planner) edited() store.Entry {
 		return entry
 	}
 	for _, c := range Conversations(m, before.addressed) {
-		entry.Changes = append(entry.Changes, p.change(c, m, kind))
+		change := p.change(c, m, kind)
+		if turned {
+			change = hushed(c, m, orderedBy(m.UserID))
+		}
+		entry.Changes = append(entry.Changes, change)
 	}
 	return entry
 }
 
-// previewed stores a text to which Slack has added a preview. Nobody said anything, so nobody is told, and the
-// message keeps its revision. Whoever writes an answer reads the text then. A message that is not known in the state
-// before it, or not at all, comes by its own event, or with the preview from Slack's history.
+// previewed stores a text to which Slack has added a preview, or files of which it has made a transcript. Nobody said
+// anything, so nobody is told, and the message keeps its revision. Whoever writes an answer reads it then. A message
+// that is not known in the state before it, or not at all, comes by its own event, or with the preview from Slack's
+// history.
 func (p planner) previewed() store.Entry {
 	stored := p.known.Message
 	if stored == nil || stored.Deleted || stored.Text != p.event.Previous {
@@ -55,6 +60,9 @@ func (p planner) previewed() store.Entry {
 	}
 	m := *stored
 	m.Text = p.event.Message.Text
+	if chat.SameFiles(m.Files, p.event.Message.Files) {
+		m.Files = p.event.Message.Files
+	}
 	return store.Entry{Message: &m, Handled: p.known.Handled}
 }
 
@@ -91,7 +99,7 @@ func (p planner) before(m chat.Message) previous {
 		addressed: p.known.Addressed,
 	}
 	if p.known.Handled {
-		known.same = stored.Text == m.Text && slices.Equal(stored.Files, m.Files)
+		known.same = stored.Text == m.Text && chat.SameFiles(stored.Files, m.Files)
 	}
 	if p.known.Addressed && conversation.Addresses(m, false, p.settings.Mode) {
 		known.mention = true // where every message addresses the bot, a mention adds nothing

@@ -11,12 +11,11 @@ import (
 	"myao/internal/store"
 )
 
-// plan decides what to store of an event, and which conversations to tell. bot is the bot's
-// own user id, operators are the user ids of those who may stop any reply. plan is pure: Store.Record calls it again
-// when another event of the same message is committed first.
-func plan(e slack.MessageEvent, known store.Known, settings config.ChannelSettings, bot string,
+// plan decides what to store of an event, and which conversations to tell. operators are the user ids of those who may
+// stop any reply. plan is pure: Store.Record calls it again when another event of the same message is committed first.
+func plan(e slack.MessageEvent, known store.Known, settings config.ChannelSettings, others siblings,
 	operators ...string) store.Entry {
-	p := planner{event: e, known: known, settings: settings, bot: bot,
+	p := planner{event: e, known: known, settings: settings, siblings: others, bot: others.own,
 		operator: slices.Contains(operators, e.Message.UserID)}
 	switch e.Kind {
 	case slack.Posted:
@@ -32,7 +31,8 @@ type planner struct {
 	event    slack.MessageEvent
 	known    store.Known
 	settings config.ChannelSettings
-	bot      string
+	siblings siblings
+	bot      string // the bot's own user id
 	// operator is set if the author of the event's message is an operator.
 	operator bool
 }
@@ -103,13 +103,16 @@ func (p planner) deleted() store.Entry {
 }
 
 // classify tells what a message is to its conversation, and whether it is relayed at all. The
-// bot's own messages never are; other bots' are where the settings say so.
+// bot's own messages never are, nor what is for the app's bot of another workspace; other bots' are where the settings
+// say so.
 func (p planner) classify(m chat.Message, mention bool) (kind conversation.Kind, relayed bool) {
 	switch {
 	case m.Own:
 		return "", false
+	case p.siblings.is(m.UserID), !mention && p.siblings.theirs(m, p.known.Before):
+		return conversation.Said, false
 	case m.ByBot():
-		return conversation.Said, p.settings.Bots == config.BotsJudge
+		return conversation.Said, p.settings.Bots.Judges(m.BotID)
 	case conversation.Addresses(m, mention, p.settings.Mode):
 		return conversation.Addressed, true
 	default:
@@ -151,6 +154,8 @@ func (p planner) change(c chat.Conversation, m chat.Message, kind conversation.K
 		change.Revision = "" // the message as first posted, even if a later edit is known
 		change.FollowUp = kind == conversation.Said && !m.ByBot() && followUp(p.known, m.UserID)
 	}
+	change.Named = (kind == conversation.Said || kind == conversation.Edited) && !m.ByBot() &&
+		phrases.Names(m.Said(), p.settings.Names...)
 	change.Author = m.UserID
 	change.Mention = kind == conversation.Addressed && p.event.Mention
 	if kind != conversation.Edited && kind != conversation.Deleted && !m.ByBot() && phrases.StopWord(m, p.bot) {

@@ -64,6 +64,18 @@ func preview(before string) slack.MessageEvent {
 	return e
 }
 
+// clip attaches a recording.
+func clip(of chat.Transcript) func(*chat.Message) {
+	return func(m *chat.Message) { m.Files = []chat.File{{ID: "F1", MIME: "audio/mp4", Transcript: of}} }
+}
+
+// transcribed reports that Slack has made a transcript.
+func transcribed() slack.MessageEvent {
+	e := edited("", text(""), clip(chat.Transcript{Text: "hello"}))
+	e.Previewed = true
+	return e
+}
+
 // blind returns an event without the text before.
 func blind(e slack.MessageEvent) slack.MessageEvent {
 	e.Previous, e.HasPrevious, e.PreviousMention = "", false, false
@@ -119,11 +131,12 @@ const (
 
 func TestPlan(t *testing.T) {
 	t.Parallel()
-	normal := config.ChannelSettings{Mode: config.ModeJudge, Bots: config.BotsIgnore}
+	names := []string{"myao", "みゃお"}
+	normal := config.ChannelSettings{Mode: config.ModeJudge, Bots: config.BotsIgnore, Names: names}
 	mode := func(m config.Mode) config.ChannelSettings {
 		return config.ChannelSettings{Mode: m, Bots: config.BotsIgnore}
 	}
-	bots := config.ChannelSettings{Mode: config.ModeJudge, Bots: config.BotsJudge}
+	bots := config.ChannelSettings{Mode: config.ModeJudge, Bots: config.BotsJudge, Names: names}
 	nothing := store.Known{}
 	u := func(user string) chat.Message { return chat.Message{UserID: user} }
 	bot := chat.Message{UserID: "UBOT", BotID: "BBOT", Own: true}
@@ -172,6 +185,8 @@ func TestPlan(t *testing.T) {
 			[]string{answered + " deleted ", channelC1 + " deleted "}},
 		{"mode off, deletion of an addressed message", removed("<@UBOT> hello"), addressed(mentioning), mode(config.ModeOff), keep(deletedM), true, nil},
 		{"a preview is no edit", preview("<@UBOT> see"), addressed(text("<@UBOT> see")), normal, keep(text("<@UBOT> see\n[linked message]\nx")), true, nil},
+		{"a transcript is no edit", transcribed(), addressed(text(""), clip(chat.Transcript{Pending: true})), normal,
+			keep(text(""), clip(chat.Transcript{Text: "hello"})), true, nil},
 		{"a preview of an older text", preview("<@UBOT> see"), addressed(text("<@UBOT> look"), at(rev)), normal, nil, false, nil},
 		{"a preview of an unknown message", preview("see"), nothing, normal, nil, false, nil},
 		{"the bot's own", posted(byOwn), nothing, mode(config.ModeAll), keep(byOwn), true, nil},
@@ -296,6 +311,15 @@ func TestPlan(t *testing.T) {
 		{"deletion of a bot's, ignored", removed("hello", byBot), heard(byBot), normal, keep(deletedM, byBot), true, nil},
 		{"deletion of a bot's, judged", removed("hello", byBot), heard(byBot), bots, keep(deletedM, byBot), true, []string{channelC1 + " deleted "}},
 
+		// Somebody calls the bot by its name.
+		{"called by name", posted(text("みゃお、どう？")), nothing, normal, keep(text("みゃお、どう？")), true, []string{channelC1 + " said named "}},
+		{"called by name and mentioned", posted(mentioning, text("<@UBOT> myao?")), nothing, normal, keep(text("<@UBOT> myao?")), true,
+			[]string{answered + " addressed ", channelC1 + " addressed "}},
+		{"a bot's call", posted(byBot, text("myao?")), nothing, bots, keep(byBot, text("myao?")), true, []string{channelC1 + " said "}},
+		{"an edit that calls", edited("hello", text("myao?")), heard(), normal, keep(at(rev), text("myao?")), true,
+			[]string{channelC1 + " edited named " + rev}},
+		{"a deletion", removed("myao?"), heard(text("myao?")), normal, keep(deletedM), true, []string{channelC1 + " deleted "}},
+
 		// Somebody goes on talking with the bot.
 		{"follow-up", posted(inThread), asking(nothing, u("U1"), bot), normal, keep(inThread), true, []string{thread + " said follow-up "}},
 		{"follow-up in several messages", posted(inThread), asking(nothing, u("U1"), bot, u("U1"), u("U1")), normal, keep(inThread), true, []string{thread + " said follow-up "}},
@@ -318,7 +342,7 @@ func TestPlan(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			before := fmt.Sprintf("%+v", test.known.Message)
-			got := plan(test.event, test.known, test.settings, "UBOT")
+			got := plan(test.event, test.known, test.settings, siblings{own: "UBOT"})
 			var changes []string
 			for _, c := range got.Changes {
 				if c.TS != ts {
@@ -327,6 +351,9 @@ func TestPlan(t *testing.T) {
 				name := string(c.Kind)
 				if c.FollowUp {
 					name += " follow-up"
+				}
+				if c.Named {
+					name += " named"
 				}
 				changes = append(changes, fmt.Sprintf("%s %s %s", c.Conversation.ID(), name, c.Revision))
 			}
@@ -339,7 +366,7 @@ func TestPlan(t *testing.T) {
 			if fmt.Sprintf("%+v", test.known.Message) != before {
 				t.Error("it changed what is known")
 			}
-			if again := plan(test.event, test.known, test.settings, "UBOT"); !reflect.DeepEqual(again, got) {
+			if again := plan(test.event, test.known, test.settings, siblings{own: "UBOT"}); !reflect.DeepEqual(again, got) {
 				t.Errorf("asked again, it says %+v", again)
 			}
 		})
@@ -361,7 +388,7 @@ func TestEditAlreadyInHistory(t *testing.T) {
 	}
 	read := e.Message
 	read.Revision = ""
-	entry := plan(e, store.Known{Message: &read}, config.Config{}.Channel(config.ChannelFacts{ID: "C1"}), "UBOT")
+	entry := plan(e, store.Known{Message: &read}, config.Config{}.Channel(config.ChannelFacts{ID: "C1"}), siblings{own: "UBOT"})
 	if len(entry.Changes) != 2 || entry.Changes[0].Kind != conversation.Addressed || entry.Message == nil || entry.Message.Revision != e.Message.Revision {
 		t.Errorf("got %+v, want the mention to be relayed", entry)
 	}
@@ -378,7 +405,7 @@ func TestPlanOfAnUnknownMessageIgnoresWhatCameBefore(t *testing.T) {
 	} {
 		for _, bots := range []config.Bots{config.BotsIgnore, config.BotsJudge} {
 			settings := config.ChannelSettings{Mode: config.ModeJudge, Bots: bots}
-			first, later := plan(e, store.Known{}, settings, "UBOT"), plan(e, before, settings, "UBOT")
+			first, later := plan(e, store.Known{}, settings, siblings{own: "UBOT"}), plan(e, before, settings, siblings{own: "UBOT"})
 			if !reflect.DeepEqual(first.Message, later.Message) || first.Handled != later.Handled || first.Message == nil {
 				t.Errorf("%+v: keeps %+v, handled %v; then %+v, handled %v", e, first.Message, first.Handled, later.Message, later.Handled)
 			}

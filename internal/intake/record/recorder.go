@@ -1,6 +1,9 @@
+// Package record decides what an event in Slack changes in the database: the message as it is
+// now, and the changes to relay to conversations. The door and catch-up both record with it.
 package record
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -18,11 +21,14 @@ type Directory interface {
 	Settings(ctx context.Context, team, channel string) config.ChannelSettings
 	// Person reports whether a user is a person and no app.
 	Person(ctx context.Context, team, user string) bool
+	// App returns the id of the app that a bot id belongs to; it is empty where there is none.
+	App(ctx context.Context, team, bot string) (string, error)
 }
 
 // Store records messages.
 type Store interface {
 	Record(ctx context.Context, m chat.Message, decide func(store.Known) store.Entry) ([]store.Target, error)
+	Message(ctx context.Context, team, channel, ts string) (chat.Message, error)
 	BeingAnswered(ctx context.Context, m chat.Message, author string, within time.Duration) ([]chat.Message, error)
 }
 
@@ -32,6 +38,8 @@ type Recorder struct {
 	Directory Directory
 	// Operators are the user ids of those who may stop any reply.
 	Operators []string
+	// Bots returns the app's bots of all workspaces, by user id; nil: there is one workspace.
+	Bots func(ctx context.Context) (map[string]bool, error) `nil:"ok"`
 }
 
 // New returns a recorder that has all it needs. It panics with the name of a field that is missing.
@@ -40,15 +48,22 @@ func New(r *Recorder) *Recorder { return required.Fields(r) }
 // Record commits an event and returns the conversations that have something new to be
 // relayed. Recording the same event again changes nothing. own is the bot's identity.
 func (r *Recorder) Record(ctx context.Context, e slack.MessageEvent, own slack.Identity) ([]store.Target, error) {
-	e.Message = r.attribute(ctx, e.Message)
+	others, err := r.siblings(ctx, e, own.UserID)
+	if err != nil {
+		return nil, err
+	}
+	e.Message = r.attribute(ctx, e.Message, others)
 	settings := r.Directory.Settings(ctx, e.Message.Team, e.Message.Channel)
 	stopped, err := r.stopped(ctx, e, own.UserID)
+	if err == nil {
+		settings.Bots, err = r.resolve(ctx, e.Message, settings.Bots)
+	}
 	if err != nil {
 		return nil, err
 	}
 	e.Mention = e.Mention || len(stopped) > 0
 	targets, err := r.Store.Record(ctx, e.Message, func(known store.Known) store.Entry {
-		entry := plan(e, known, settings, own.UserID, r.Operators...)
+		entry := plan(e, known, settings, others, r.Operators...)
 		entry.Private, entry.External = e.Private(), e.External
 		return entry
 	})
@@ -62,12 +77,29 @@ func (r *Recorder) Record(ctx context.Context, e slack.MessageEvent, own slack.I
 	return targets, err
 }
 
-// attribute tells whether a person wrote a message that names a user and an app.
-func (r *Recorder) attribute(ctx context.Context, m chat.Message) chat.Message {
+// attribute tells whether a person wrote a message that names a user and an app. A sibling's counts as a bot's,
+// whatever Slack says of the users of other companies.
+func (r *Recorder) attribute(ctx context.Context, m chat.Message, others siblings) chat.Message {
+	if others.is(m.UserID) {
+		m.BotID = cmp.Or(m.BotID, m.UserID)
+		return m
+	}
 	if m.NamesUserAndApp() && r.Directory.Person(ctx, m.Team, m.UserID) {
 		return m.ByPerson()
 	}
 	return m
+}
+
+// resolve returns the bots that are judged, with the one that wrote a message if its app is among them.
+func (r *Recorder) resolve(ctx context.Context, m chat.Message, bots config.Bots) (config.Bots, error) {
+	if m.Own || m.BotID == "" || !bots.NameApps() || bots.Judges(m.BotID) {
+		return bots, nil
+	}
+	app, err := r.Directory.App(ctx, m.Team, m.BotID)
+	if err == nil && bots.Judges(app) {
+		bots = append(slices.Clone(bots), m.BotID)
+	}
+	return bots, err
 }
 
 // stoppable is for how long an answer that is being written can be stopped from outside its thread.

@@ -42,7 +42,7 @@ func TestPlanOfAStop(t *testing.T) {
 			if test.event.Kind == slack.Edited {
 				known = heard(inThread)
 			}
-			got := plan(test.event, known, test.settings, "UBOT", "U9").Changes
+			got := plan(test.event, known, test.settings, siblings{own: "UBOT"}, "U9").Changes
 			if len(got) != len(test.want) {
 				t.Fatalf("got %+v, want %+v", got, test.want)
 			}

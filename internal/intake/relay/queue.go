@@ -30,8 +30,8 @@ const (
 )
 
 // queue schedules the conversations that have new changes. Each Slack channel has a queue of
-// its own, and the channels are served round-robin: a storm in one channel delays a message
-// in another only by the relays in flight. Conversations in which somebody waits for an
+// its own; the workspaces are served round-robin, and so are the channels of each: a storm in one
+// delays a message in another only by the relays in flight. Conversations in which somebody waits for an
 // answer go first; the others are paced. A conversation is queued once, and relayed by one
 // worker at a time.
 type queue struct {
@@ -43,6 +43,8 @@ type queue struct {
 	wake      sync.Cond // a conversation may be ready to be taken
 	channels  map[channelKey]*channelQueue
 	runnable  []*channelQueue // pending, below channelConcurrency and not throttled; in round-robin order
+	turns     int
+	served    map[string]int // the last turn of each workspace
 	entries   map[chat.Conversation]entry
 	pending   int           // in the queues of all channels
 	paced     bool          // the gap after the last conversation nobody waits for is not over
@@ -104,7 +106,7 @@ const (
 func newQueue(clock func() time.Time) *queue {
 	q := &queue{
 		clock: clock, afterFunc: func(d time.Duration, f func()) { time.AfterFunc(d, f) },
-		channels: map[channelKey]*channelQueue{}, entries: map[chat.Conversation]entry{},
+		channels: map[channelKey]*channelQueue{}, entries: map[chat.Conversation]entry{}, served: map[string]int{},
 	}
 	q.wake.L = &q.mu
 	return q
@@ -179,6 +181,8 @@ func (q *queue) take(ctx context.Context) (chat.Conversation, bool) {
 		return chat.Conversation{}, false
 	}
 	ch := q.runnable[next]
+	q.turns++
+	q.served[ch.key.team] = q.turns
 	q.runnable = slices.Delete(q.runnable, next, next+1)
 	ch.runnable = false
 	c := ch.pending[0]
@@ -206,13 +210,20 @@ func (q *queue) take(ctx context.Context) (chat.Conversation, bool) {
 	return c, true
 }
 
-// next is the index in runnable of the channel to serve now, or -1.
+// next is the index in runnable of the channel to serve now, or -1: of those in which somebody waits for an answer, or
+// else of all that the pace allows, the first of the workspace whose last turn was the longest ago.
 func (q *queue) next() int {
-	if i := slices.IndexFunc(q.runnable, func(ch *channelQueue) bool { return ch.awaited > 0 }); i >= 0 || q.paced ||
-		len(q.runnable) == 0 {
-		return i
+	best := -1
+	somebodyWaits := slices.ContainsFunc(q.runnable, func(ch *channelQueue) bool { return ch.awaited > 0 })
+	for i, ch := range q.runnable {
+		if somebodyWaits && ch.awaited == 0 || !somebodyWaits && q.paced {
+			continue
+		}
+		if best < 0 || q.served[ch.key.team] < q.served[q.runnable[best].key.team] {
+			best = i
+		}
 	}
-	return 0
+	return best
 }
 
 // done ends a take. more says that the conversation still has changes to relay.

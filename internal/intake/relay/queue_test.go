@@ -140,6 +140,23 @@ func TestChannelsTakeTurns(t *testing.T) {
 	}
 }
 
+// A workspace with many channels has as many turns as one with a single channel.
+func TestWorkspacesTakeTurns(t *testing.T) {
+	q, _ := setupQueue()
+	for _, name := range []string{"A1", "B1", "C1", "D1"} {
+		q.push(thread(name), awaited)
+	}
+	q.push(chat.Conversation{Team: "T2", Channel: "Q", Thread: "1"}, awaited)
+	q.push(chat.Conversation{Team: "T2", Channel: "R", Thread: "1"}, awaited)
+	var got []string
+	for name := q.tryTake(t); name != ""; name = q.tryTake(t) {
+		got = append(got, name)
+	}
+	if want := "A1 Q1 B1 R1 C1 D1"; strings.Join(got, " ") != want {
+		t.Errorf("taken are %v, want %s", got, want)
+	}
+}
+
 func TestPushReportsWhatIsNew(t *testing.T) {
 	t.Parallel()
 	q, clock := setupQueue()

@@ -15,6 +15,6 @@ var claims = []string{"eyes", "white_check_mark", "heavy_check_mark", "raised_ha
 func Claims(m chat.Message) bool {
 	return slices.ContainsFunc(m.Reactions, func(r chat.Reaction) bool {
 		name, _, _ := strings.Cut(r.Name, "::") // without the tone of the skin
-		return r.UserID != m.UserID && slices.Contains(claims, name)
+		return r.UserID != m.UserID && slices.Contains(claims, strings.ReplaceAll(name, "-", "_"))
 	})
 }

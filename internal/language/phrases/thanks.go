@@ -67,7 +67,7 @@ func Acknowledges(text string, members []string) bool {
 // prefix is the first phrase that a text begins with, as whole words.
 func prefix(text string, phrases []string) string {
 	for _, p := range phrases {
-		if rest, ok := strings.CutPrefix(text, p); ok && p != "" && (!endsInLatin(p) || !beginsInLatin(rest)) {
+		if rest, ok := strings.CutPrefix(text, p); ok && p != "" && !oneWord(p, rest, latin) {
 			return p
 		}
 	}

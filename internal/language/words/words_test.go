@@ -58,7 +58,7 @@ func TestSay(t *testing.T) {
 func TestReasonsOfRulesAreTranslated(t *testing.T) {
 	t.Parallel()
 	for language, words := range languages {
-		for _, reason := range []string{conversation.ReasonMutedEverywhere, conversation.ReasonChannelBudget, conversation.ReasonWorkspaceBudget} {
+		for _, reason := range []string{conversation.ReasonModeOffInSlack, conversation.ReasonModeMentionInSlack, conversation.ReasonMutedEverywhere, conversation.ReasonChannelBudget, conversation.ReasonWorkspaceBudget} {
 			if words[reason] == "" {
 				t.Errorf("%s has no %q", language, reason)
 			}

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -47,6 +48,8 @@ type Config struct {
 type Model struct {
 	messages  sdk.MessageService
 	transport *llm.Transport
+	// marks: the server is Anthropic's own and takes marks of what to keep for the next questions.
+	marks bool
 
 	mu     sync.Mutex
 	learnt map[string]dialect // by model
@@ -83,7 +86,8 @@ func New(c Config) (*Model, error) {
 	}
 	opts = append(opts, option.WithBaseURL(llm.WithoutQuery(base)))
 	// The service alone reads no environment; sdk.NewClient would.
-	return &Model{messages: sdk.NewMessageService(opts...), transport: t, learnt: map[string]dialect{}}, nil
+	return &Model{messages: sdk.NewMessageService(opts...), transport: t, learnt: map[string]dialect{},
+		marks: strings.EqualFold(base.Hostname(), "api.anthropic.com")}, nil
 }
 
 // Close closes idle connections. It does not interrupt running calls.
@@ -102,6 +106,9 @@ func (m *Model) Generate(ctx context.Context, r llm.Request) (llm.Response, erro
 	d := m.dialect(r.Model)
 	for {
 		sent, unseen := d.sent(r)
+		if !m.marks {
+			sent.Stable = nil
+		}
 		res, err := m.messages.New(r.Context(ctx), params(sent, d))
 		if err == nil {
 			m.learn(r.Model, d)
@@ -125,10 +132,18 @@ func params(r llm.Request, d dialect) sdk.MessageNewParams {
 	p := sdk.MessageNewParams{
 		Model:     r.Model,
 		MaxTokens: int64(d.maxTokens(r)),
-		Messages:  []sdk.MessageParam{sdk.NewUserMessage(user(r)...)},
 	}
+	before, last := r.Chat()
+	for _, s := range before {
+		if s.Own {
+			p.Messages = append(p.Messages, sdk.NewAssistantMessage(sdk.NewTextBlock(s.Text)))
+		} else {
+			p.Messages = append(p.Messages, sdk.NewUserMessage(sdk.NewTextBlock(s.Text)))
+		}
+	}
+	p.Messages = append(p.Messages, sdk.NewUserMessage(user(r.Files, last)...))
 	if r.System != "" {
-		p.System = []sdk.TextBlockParam{{Text: r.System}}
+		p.System = system(r)
 	}
 	for _, t := range r.Turns {
 		p.Messages = append(p.Messages, turn(t)...)
@@ -143,6 +158,20 @@ func params(r llm.Request, d dialect) sdk.MessageNewParams {
 		p.OutputConfig.Format.Schema = schema(r.Schema)
 	}
 	return p
+}
+
+// system returns the system prompt, in blocks that end at its stable places and are marked to be kept. What is too
+// short to be kept the server reads as always. It takes four marks.
+func system(r llm.Request) (blocks []sdk.TextBlockParam) {
+	began := 0
+	for _, end := range r.Stable[:min(len(r.Stable), 4)] {
+		if began < end && end < len(r.System) {
+			blocks = append(blocks, sdk.TextBlockParam{Text: r.System[began:end],
+				CacheControl: sdk.NewCacheControlEphemeralParam()})
+			began = end
+		}
+	}
+	return append(blocks, sdk.TextBlockParam{Text: r.System[began:]})
 }
 
 // schema returns the schema in the library's form. The properties keep their order, which is

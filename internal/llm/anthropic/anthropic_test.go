@@ -49,7 +49,7 @@ func TestAnswers(t *testing.T) {
 	}
 	const hello = `{"type":"text","text":"hello"}`
 	m, s := setup(t, nil)
-	llmtest.Answers(t, m, s, llm.Usage{Input: 325, Output: 55, Thoughts: 50}, "claude-x-001", []llmtest.RawAnswer{
+	llmtest.Answers(t, m, s, llm.Usage{Input: 325, Cached: 300, Output: 55, Thoughts: 50}, "claude-x-001", []llmtest.RawAnswer{
 		{"whole", with(hello, `"end_turn"`), nil, "hello"},
 		{"a stop sequence", with(hello, `"stop_sequence"`), nil, "hello"},
 		{"no stop reason", with(hello, `null`), nil, "hello"},

@@ -7,8 +7,8 @@ import (
 )
 
 // user is the content of the message with the prompt, after the files that go with it.
-func user(r llm.Request) []sdk.ContentBlockParamUnion {
-	return append(blocks(r.Files), sdk.NewTextBlock(r.Prompt))
+func user(files []llm.File, prompt string) []sdk.ContentBlockParamUnion {
+	return append(blocks(files), sdk.NewTextBlock(prompt))
 }
 
 // blocks shows files, each after its name.

@@ -72,5 +72,6 @@ func text(m *sdk.Message) string {
 // written to the prompt cache or read from it. Output tokens include the thoughts.
 func usage(u sdk.Usage) llm.Usage {
 	input := float64(u.InputTokens) + float64(u.CacheCreationInputTokens) + float64(u.CacheReadInputTokens)
-	return llm.NewUsage(input, float64(u.OutputTokens), float64(u.OutputTokensDetails.ThinkingTokens))
+	return llm.NewUsage(input, float64(u.OutputTokens), float64(u.OutputTokensDetails.ThinkingTokens)).
+		WithCached(float64(u.CacheReadInputTokens))
 }

@@ -1,7 +1,7 @@
 // Package demo is a model made of a few rules, for trying the system without a
 // provider. It uses no network and gives the same answer to the same question. Asked in plain words
 // to look something up, to open a link, to remember something, to forget a note, to find or open a
-// ticket, or to come back to something at a time, it calls the tool for it.
+// ticket, to say something in another place, or to come back to something at a time, it calls the tool for it.
 // To bare thanks it reacts, where it may.
 // Of files it says what it was shown. Every text says that it comes from the demo model, so that nobody takes it for
 // a language model's.
@@ -46,6 +46,9 @@ func (Model) Generate(ctx context.Context, r llm.Request) (llm.Response, error) 
 	var turn *llm.Turn
 	lines := material(r.System)
 	messages := messagesIn(topLevel(lastSection(lines)))
+	if len(r.Said) > 0 {
+		messages = spoken(r.Said)
+	}
 	switch {
 	case r.Schema != nil || r.Purpose == llm.PurposeJudgment:
 		v, ok := due(r.System, messages)
@@ -63,6 +66,9 @@ func (Model) Generate(ctx context.Context, r llm.Request) (llm.Response, error) 
 		model = provider
 	}
 	usage := llm.Usage{Input: tokens(r.System) + tokens(r.Prompt), Output: tokens(text)}
+	for _, s := range r.Said {
+		usage.Input += tokens(s.Text)
+	}
 	for _, t := range r.Turns {
 		for _, result := range t.Results {
 			usage.Input += tokens(result.Text)
@@ -99,7 +105,7 @@ func respond(r llm.Request, messages []message) (string, *llm.Turn) {
 func tokens(s string) int { return (len(s) + 3) / 4 }
 
 // namePattern matches the bot's name in the question of a judgment.
-var namePattern = regexp.MustCompile(`(?m)^(?:Should (.+?) speak |判定対象の会話について、(.+?)が口を開く)`)
+var namePattern = regexp.MustCompile(`(?m)^(?:Should (.+?) speak |判定対象の会話について、(.+?)が発言す)`)
 
 // botName returns the name by which the question of a judgment calls the bot, or "".
 func botName(question string) string {

@@ -93,6 +93,7 @@ func TestJudgment(t *testing.T) {
 		{`\*\*2024-03-01 10:20:00\*\* eve: what?`, true},
 		{"    **2024-03-01 10:20:00** eve:\n    No question.", false},
 		{"When is lunch?\nReactions: :eyes: bob; :tada: alice\n(12 min ago) [new]", true},
+		{"お昼はいつですか？\n(数十秒前) [new]", true},
 		{"お昼は何時からですか\nリアクション: :eyes: bob\n(2時間前) [new]", true},
 		{"Good morning.\nReactions: :question: what?\n(3 d ago)", false},
 	}
@@ -119,7 +120,7 @@ func TestJudgment(t *testing.T) {
 // The answer of a judgment has the fields of the schema, in its order.
 func TestFieldsOfAVerdict(t *testing.T) {
 	t.Parallel()
-	en, ja := "Should Myao speak in the conversation to judge? Answer with the single JSON object.", "判定対象の会話について、みゃおが口を開くべきかどうかを、JSON オブジェクト一つで答えてください。"
+	en, ja := "Should Myao speak in the conversation to judge? Answer with the single JSON object.", "判定対象の会話について、みゃおが発言すべきかどうかを、JSON オブジェクト一つで答えてください。"
 	const question, none = `"gist":"the demo model's notice that it arrived","reason":"demo rule: the last message ends with a question mark","should_respond":true,"confidence":0.9,"delay_seconds":0}`,
 		`"gist":"","reason":"demo rule: the last message asks nothing","should_respond":false,"confidence":0.8,"delay_seconds":null}`
 	for _, tt := range []struct{ ask, text, want string }{
@@ -165,14 +166,20 @@ func TestNotesUnderMessages(t *testing.T) {
 	}
 }
 
-// golden returns a prompt of package prompt's golden files.
+// golden returns a prompt of package prompt's golden files, which tell how they are laid out.
 func golden(t *testing.T, language, name string) string {
 	t.Helper()
-	b, err := os.ReadFile("../../answer/prompt/testdata/" + language + "/" + name + ".golden")
+	kind, _, _ := strings.Cut(name, "_")
+	b, err := os.ReadFile("../../answer/prompt/testdata/" + language + "/" + kind + ".golden")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(b)
+	_, rest, found := strings.Cut(string(b), "<<<<<< "+name+" >>>>>>\n")
+	if !found {
+		t.Fatalf("no part of the file is named %s", name)
+	}
+	part, _, _ := strings.Cut(rest, "<<<<<< ")
+	return part
 }
 
 func TestUnknownSchema(t *testing.T) {
@@ -203,6 +210,18 @@ func TestReply(t *testing.T) {
 	}
 }
 
+// In a thread that comes as chat turns the newest message is answered, without the notes below it.
+func TestReplyToChatTurns(t *testing.T) {
+	t.Parallel()
+	got := generate(t, llm.Request{Purpose: llm.PurposeResponse, System: "## Thread\n\n---\nAnswer.", Prompt: "Answer.", Said: []llm.Speech{
+		{Text: "alice (<@U1>): When is lunch?"}, {Own: true, Text: "At noon."},
+		{Text: "bob (<@U2>): Where?\nReactions: :eyes: alice\n\nalice (<@U1>): \\# Who\npays?\nReactions: :eyes: bob"},
+	}})
+	if want := noticeEN + " alice wrote: “# Who pays?”"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
 // Bare thanks get a reaction where the prompt offers one.
 func TestReaction(t *testing.T) {
 	t.Parallel()
@@ -226,7 +245,9 @@ func TestTools(t *testing.T) {
 	offered := []llm.Tool{
 		{Name: chat.ToolSearchMessages, Schema: json.RawMessage(`{"type":"object"}`)}, {Name: chat.ToolRemember, Schema: json.RawMessage(`{"type":"object"}`)},
 		{Name: chat.ToolOpenLink, Schema: json.RawMessage(`{"type":"object"}`)}, {Name: chat.ToolReadFile, Schema: json.RawMessage(`{"type":"object"}`)},
+		{Name: chat.ToolReadPlaybook, Schema: json.RawMessage(`{"type":"object"}`)},
 		{Name: chat.ToolForgetNote, Schema: json.RawMessage(`{"type":"object","properties":{"id":{"type":"integer"}}}`)},
+		{Name: chat.ToolPostMessage, Schema: json.RawMessage(`{"type":"object"}`)},
 		{Name: "desk__find_tickets", Schema: json.RawMessage(`{"type":"object"}`)}, {Name: "desk__create_ticket", Schema: json.RawMessage(`{"type":"object"}`)},
 	}
 	const proposed = "Proposed, not done. People see it."
@@ -247,9 +268,14 @@ func TestTools(t *testing.T) {
 		{"覚え書き5を忘れて", chat.ToolForgetNote, `{"id":5}`, "消しました", noticeJA + "forget_note の結果: 「消しました」"},
 		{"@myao please read the plan (https://x.example/a?b=1).", chat.ToolOpenLink, `{"url":"https://x.example/a?b=1"}`, "Page: https://x.example/a?b=1\nTitle: Plan\n\nFriday.", noticeEN + " open_link answered: “Page: https://x.example/a?b=1 Title: Plan Friday.”"},
 		{"@myao https://x.example/a を要約して", chat.ToolOpenLink, `{"url":"https://x.example/a"}`, "金曜", noticeJA + "open_link の結果: 「金曜」"},
+		{"@myao follow the playbook “Visitor badges”, please.", chat.ToolReadPlaybook, `{"name":"Visitor badges"}`, "# Visitor badges", noticeEN + " read_playbook answered: “# Visitor badges”"},
+		{"@myao 手順書「入館証」を読んで", chat.ToolReadPlaybook, `{"name":"入館証"}`, "受付へ", noticeJA + "read_playbook の結果: 「受付へ」"},
 		{"@myao please read notes-2.txt.", chat.ToolReadFile, `{"name":"notes-2.txt"}`, "The file \"notes-2.txt\":\n\nFriday.", noticeEN + " read_file answered: “The file \"notes-2.txt\": Friday.”"},
 		{"@myao 議事録.pdfの中身を要約して", chat.ToolReadFile, `{"name":"議事録.pdf"}`, "金曜", noticeJA + "read_file の結果: 「金曜」"},
 		{"@myao what do you think?\n[file: the plan.md]", chat.ToolReadFile, `{"name":"the plan.md"}`, "Friday.", noticeEN + " read_file answered: “Friday.”"},
+		{"@myao tell #random that the door is open", chat.ToolPostMessage, `{"text":"the door is open","to":"#random"}`, proposed, noticeEN + " I propose what stands below. It is done once somebody approves it."},
+		{"@myao let @bob (U2) know: it is done.", chat.ToolPostMessage, `{"text":"it is done.","to":"U2"}`, proposed, noticeEN + " I propose what stands below. It is done once somebody approves it."},
+		{"@myao #random にもうドアはきしまないと伝えて", chat.ToolPostMessage, `{"text":"もうドアはきしまない","to":"#random"}`, proposed, noticeJA + "下の操作を提案します。承認されたら実行します。"},
 		{"@myao please open a ticket for the broken door.", "desk__create_ticket", `{"title":"the broken door"}`, proposed, noticeEN + " I propose what stands below. It is done once somebody approves it."},
 		{"@myao 屋上のドアについてのチケットを作って", "desk__create_ticket", `{"title":"屋上のドア"}`, proposed, noticeJA + "下の操作を提案します。承認されたら実行します。"},
 		{"@myao 会議室Bのプロジェクターのチケットを作成してください。", "desk__create_ticket", `{"title":"会議室Bのプロジェクター"}`, proposed, noticeJA + "下の操作を提案します。承認されたら実行します。"},

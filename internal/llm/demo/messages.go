@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"myao/internal/llm"
 )
 
 // message is a message as it appears in a prompt.
@@ -20,7 +22,8 @@ var (
 	heading     = regexp.MustCompile(`^#{1,6} `)
 	omission    = regexp.MustCompile(`^… .*\d`)
 	// note matches the lines under a message: its reactions, and how long ago it was sent.
-	note = regexp.MustCompile(`^(?:(?:Reactions|リアクション): |\(\d+(?: (?:d|h|min|s) ago|(?:日|時間|分|秒)前)\))`)
+	note = regexp.MustCompile(`^(?:(?:Reactions|リアクション): |\((?:(?:under )?\d+(?: (?:d|h|min) ago|(?:日|時間|分)前)|数十秒前)\)|` +
+		`\(under the message of |（[-\d :]+ の発言の下）)`)
 	// escaped matches the escapes of a prompt, which keep what people wrote from changing its
 	// structure. At the start of a line anything may be escaped.
 	escaped = regexp.MustCompile("\\\\([\\\\*_#>+.!`|~-])|^\\\\")
@@ -93,6 +96,37 @@ func messagesIn(lines []string) []message {
 		}
 	}
 	end()
+	return all
+}
+
+// speaker matches the label of what somebody else than the bot says in a chat turn.
+var speaker = regexp.MustCompile(`(?m)^(.+) \((?:<@[A-Z0-9]+>|app)\): ?`)
+
+// spoken returns the messages of chat turns, without the notes that a prompt has below a message.
+func spoken(said []llm.Speech) []message {
+	var all []message
+	add := func(author, text string) {
+		lines := strings.Split(text, "\n")
+		if end := slices.IndexFunc(lines, note.MatchString); end >= 0 {
+			lines = lines[:end]
+		}
+		text = escaped.ReplaceAllString(strings.Join(lines, "\n"), "$1")
+		all = append(all, message{author: author, text: strings.TrimSpace(text)})
+	}
+	for _, s := range said {
+		labels := speaker.FindAllStringSubmatchIndex(s.Text, -1)
+		if s.Own || len(labels) == 0 {
+			add("", s.Text)
+			continue
+		}
+		for i, at := range labels {
+			end := len(s.Text)
+			if i+1 < len(labels) {
+				end = labels[i+1][0]
+			}
+			add(s.Text[at[2]:at[3]], s.Text[at[1]:end])
+		}
+	}
 	return all
 }
 

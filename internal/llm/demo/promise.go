@@ -52,8 +52,12 @@ var (
 
 // promiseAsked is the promise that a message asks for, if the tool for it is offered.
 func promiseAsked(text string, offered []llm.Tool) asked {
-	if !slices.ContainsFunc(offered, func(t llm.Tool) bool { return t.Name == chat.ToolLookAgain }) {
+	i := slices.IndexFunc(offered, func(t llm.Tool) bool { return t.Name == chat.ToolLookAgain })
+	if i < 0 {
 		return asked{}
+	}
+	if a := eventAsked(text, offered[i].Description); a.tool != "" {
+		return a
 	}
 	text = calledBy.ReplaceAllString(text, "")
 	input := map[string]any{}
@@ -133,7 +137,7 @@ var (
 	unlessLine = regexp.MustCompile(`^(?:It would be superfluous if|次の場合は不要)`)
 	// askedLine has groups for who asked and for when, keeperLine for the bot's name.
 	askedLine  = regexp.MustCompile(`^(.+?)(?: asked for it on |(?:さん)?に)(\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2})`)
-	keeperLine = regexp.MustCompile(`(?m)^(?:Decide whether (.+?) should keep the promise|(.+?)がいま約束を果たすか)`)
+	keeperLine = regexp.MustCompile(`(?m)^(?:Decide whether (.+?) should (?:keep the promise|tell now)|(?:約束したことが起きたと)?(.+?)がいま(?:約束を果たすか|知らせるか))`)
 )
 
 // about returns the paragraphs from one of some headings to the end of a prompt; nil if it has none of them.
@@ -153,6 +157,9 @@ func kept(system string) string {
 		return ""
 	}
 	what := quote(escaped.ReplaceAllString(p[2], "$1"))
+	if text := waited(p[3:], what, ja); text != "" {
+		return text
+	}
 	switch look := unlessLine.MatchString(p[3]); {
 	case look && ja:
 		return fmt.Sprintf("%sもう一度見ましたが、まだ済んでいないようです: 「%s」", noticeJA, what)
@@ -167,6 +174,9 @@ func kept(system string) string {
 // due is the verdict on a promise that is due: it is settled if somebody other than whoever asked, and the bot, has
 // written since. ok is false for any other judgment.
 func due(system string, messages []message) (v verdict, ok bool) {
+	if v, ok := happened(system, messages); ok {
+		return v, true
+	}
 	p, ja := about(system, dueHeadings)
 	if len(p) < 2 {
 		return verdict{}, false

@@ -1,9 +1,11 @@
 package demo
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,6 +37,13 @@ var (
 		regexp.MustCompile(`(?:(.+?)(?:さん)?は、?)?(.+?)(?:のこと|の件)?について(?:何|なに)か(?:言|い|話|書)`),
 		regexp.MustCompile(`()(.+?)(?:について|のことを|の話を|を)?(?:探して|検索して|調べて)`),
 	}
+	// playbookPattern has groups for the title.
+	playbookPattern = regexp.MustCompile(`(?i)\bplaybook(?: for| on| about)?:? +["“]?([^\n"”?.!]+)|手順書[「『]([^」』\n]+)`)
+	// postPatterns have groups for the place and for what to say there.
+	postPatterns = []*regexp.Regexp{
+		regexp.MustCompile(`(?is)\b(?:tell|say in|say to|post in|post to|let) ([#@][\p{L}\p{N}_-]+)(?: \((U\w+)\))?(?: know)?(?:,? that |: ?| )(.+)`),
+		regexp.MustCompile(`(?s)([#@][\p{L}\p{N}_-]+?)(?: \((U\w+)\))?(?:さん)?\s*(?:に|へ)、?(.+?)(?:と|って)(?:伝|投稿|書|言)`),
+	}
 	// anybody matches who is nobody in particular.
 	anybody = regexp.MustCompile(`(?i)^(?:i|we|you|they|people|any(?:one|body)|some(?:one|body)|(?:誰|だれ)か|みんな)$`)
 	closing = regexp.MustCompile(`[\s?？。.!！]+$`)
@@ -59,6 +68,16 @@ type asked struct {
 func askedFor(text string, offered []llm.Tool) asked {
 	if a := promiseAsked(text, offered); a.tool != "" {
 		return a
+	}
+	if m := playbookPattern.FindStringSubmatch(text); m != nil && slices.ContainsFunc(offered,
+		func(t llm.Tool) bool { return t.Name == chat.ToolReadPlaybook }) {
+		return asked{tool: chat.ToolReadPlaybook, what: strings.TrimSpace(m[1] + m[2])}
+	}
+	for _, p := range postPatterns {
+		m := p.FindStringSubmatch(text)
+		if m != nil && slices.ContainsFunc(offered, func(t llm.Tool) bool { return t.Name == chat.ToolPostMessage }) {
+			return asked{tool: chat.ToolPostMessage, input: map[string]any{"to": cmp.Or(m[2], m[1]), "text": m[3]}}
+		}
 	}
 	if a := ticketAsked(text, offered); a.tool != "" {
 		return a
@@ -128,7 +147,7 @@ func call(r llm.Request, a asked) *llm.Turn {
 		}
 	case a.tool == chat.ToolOpenLink:
 		input["url"] = a.what
-	case a.tool == chat.ToolReadFile:
+	case a.tool == chat.ToolReadFile, a.tool == chat.ToolReadPlaybook:
 		input["name"] = a.what
 	case a.tool == chat.ToolRemember:
 		input["text"] = a.what

@@ -55,6 +55,7 @@ type body struct {
 		PromptTokenCount     float64 `json:"promptTokenCount"`
 		CandidatesTokenCount float64 `json:"candidatesTokenCount"`
 		ThoughtsTokenCount   float64 `json:"thoughtsTokenCount"`
+		CachedTokenCount     float64 `json:"cachedContentTokenCount"`
 	} `json:"usageMetadata"`
 	ModelVersion string `json:"modelVersion"`
 }
@@ -101,7 +102,7 @@ func (b body) answer() answer {
 		candidates:  len(b.Candidates),
 		blockReason: b.PromptFeedback.BlockReason.name(blockReasons),
 		usage: llm.NewUsage(u.PromptTokenCount, u.CandidatesTokenCount+u.ThoughtsTokenCount,
-			u.ThoughtsTokenCount),
+			u.ThoughtsTokenCount).WithCached(u.CachedTokenCount),
 		model: b.ModelVersion,
 	}
 	if len(b.Candidates) > 0 {

@@ -142,7 +142,8 @@ func (m *Model) Generate(ctx context.Context, r llm.Request) (llm.Response, erro
 func (m *Model) generate(ctx context.Context, r llm.Request) (llm.Response, error) {
 	var seen answer
 	asking := withRequest(withAnswer(r.Context(ctx), &seen), r)
-	res, err := m.model(r).GenerateContent(asking, append(blobs(r.Files), genai.Text(r.Prompt))...)
+	_, last := r.Chat() // the transport writes what comes before
+	res, err := m.model(r).GenerateContent(asking, append(blobs(r.Files), genai.Text(last))...)
 	// The library returns some stopped answers as errors and others as successes,
 	// without their usage. So the answer that the transport saw decides.
 	if !seen.read {

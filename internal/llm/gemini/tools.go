@@ -12,19 +12,20 @@ import (
 
 // The library knows neither the ids of calls nor thought signatures, which Gemini 3 demands back,
 // and its schemas lack most of JSON schema. So the transport writes the tools and the turns into a
-// request, and keeps the content of an answer as it came.
+// request, and keeps the content of an answer as it came. It writes the other chat turns as well, which the library has
+// only with more that servers need not know.
 
 type requestKey struct{}
 
-// withRequest makes the transport write the tools and the turns of r into this context's request.
+// withRequest makes the transport write the chat, the tools and the turns of r into this context's request.
 func withRequest(ctx context.Context, r llm.Request) context.Context {
 	return context.WithValue(ctx, requestKey{}, r)
 }
 
-// withTools adds the tools and the turns of the context's request to the library's body.
+// withTools adds the chat, the tools and the turns of the context's request to the library's body.
 func withTools(ctx context.Context, body []byte) ([]byte, error) {
 	r, ok := ctx.Value(requestKey{}).(llm.Request)
-	if !ok || len(r.Tools) == 0 {
+	if !ok || len(r.Tools)+len(r.Said) == 0 {
 		return body, nil
 	}
 	var request map[string]json.RawMessage
@@ -35,6 +36,12 @@ func withTools(ctx context.Context, body []byte) ([]byte, error) {
 	if err := json.Unmarshal(request["contents"], &contents); err != nil {
 		return nil, fmt.Errorf("not of Gemini's form: %w", err)
 	}
+	before, _ := r.Chat()
+	said, err := speeches(before)
+	if err != nil {
+		return nil, err
+	}
+	contents = append(said, contents...)
 	for _, t := range r.Turns {
 		results, err := responses(t)
 		if err != nil {
@@ -53,14 +60,35 @@ func withTools(ctx context.Context, body []byte) ([]byte, error) {
 	for _, t := range r.Tools {
 		tool.Declarations = append(tool.Declarations, declaration{t.Name, t.Description, parameters(t.Schema)})
 	}
-	var err error
-	if request["tools"], err = json.Marshal([]any{tool}); err != nil {
-		return nil, fmt.Errorf("encode tools: %w", err)
+	if len(r.Tools) > 0 {
+		if request["tools"], err = json.Marshal([]any{tool}); err != nil {
+			return nil, fmt.Errorf("encode tools: %w", err)
+		}
 	}
 	if request["contents"], err = json.Marshal(contents); err != nil {
 		return nil, fmt.Errorf("encode turns: %w", err)
 	}
 	return json.Marshal(request)
+}
+
+// speeches returns chat turns as contents.
+func speeches(turns []llm.Speech) ([]json.RawMessage, error) {
+	var all []json.RawMessage
+	for _, s := range turns {
+		c := struct {
+			Role  string     `json:"role"`
+			Parts []filePart `json:"parts"`
+		}{"user", []filePart{{Text: s.Text}}}
+		if s.Own {
+			c.Role = "model"
+		}
+		raw, err := json.Marshal(c)
+		if err != nil {
+			return nil, fmt.Errorf("encode the chat: %w", err)
+		}
+		all = append(all, raw)
+	}
+	return all, nil
 }
 
 // responses returns the content with the results of a turn, and after them their files. Results have

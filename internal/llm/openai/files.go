@@ -8,11 +8,11 @@ import (
 
 // user is the message with the prompt, after the files that go with it. Without files it is a plain
 // string, since many servers take nothing else.
-func user(r llm.Request) sdk.ChatCompletionMessageParamUnion {
-	if len(r.Files) == 0 {
-		return sdk.UserMessage(r.Prompt)
+func user(files []llm.File, prompt string) sdk.ChatCompletionMessageParamUnion {
+	if len(files) == 0 {
+		return sdk.UserMessage(prompt)
 	}
-	return sdk.UserMessage(append(parts(r.Files), sdk.TextContentPart(r.Prompt)))
+	return sdk.UserMessage(append(parts(files), sdk.TextContentPart(prompt)))
 }
 
 // parts shows files, each after its name.

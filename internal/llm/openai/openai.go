@@ -43,6 +43,8 @@ type Model struct {
 	transport *llm.Transport
 	// newLimit: the server accepts max_completion_tokens.
 	newLimit bool
+	// own: the server is OpenAI's own.
+	own bool
 
 	mu     sync.Mutex
 	learnt map[string]dialect // by model
@@ -73,7 +75,7 @@ func New(c Config) (*Model, error) {
 	opts = append(opts, option.WithBaseURL(llm.WithoutQuery(base)))
 	// The service alone reads no environment; sdk.NewClient would.
 	return &Model{chat: sdk.NewChatCompletionService(opts...), transport: t, newLimit: knowsNewLimit(base),
-		learnt: map[string]dialect{}}, nil
+		own: isOpenAI(base), learnt: map[string]dialect{}}, nil
 }
 
 // credentials returns the header in which the host expects the key; none for an empty key.
@@ -103,9 +105,13 @@ func isAzure(base *url.URL) bool {
 // knowsNewLimit reports whether the host accepts max_completion_tokens, which its
 // newer models require. Older Ollama, vLLM and LiteLLM accept only max_tokens.
 func knowsNewLimit(base *url.URL) bool {
+	return isOpenAI(base) || isAzure(base)
+}
+
+func isOpenAI(base *url.URL) bool {
 	host := strings.ToLower(base.Hostname())
 	// OpenAI's regions are subdomains: eu.api.openai.com.
-	return host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com") || isAzure(base)
+	return host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com")
 }
 
 // Close closes idle connections. It does not interrupt running calls.
@@ -125,6 +131,9 @@ func (m *Model) Generate(ctx context.Context, r llm.Request) (llm.Response, erro
 	d := m.dialect(r.Model)
 	for {
 		sent, unseen := d.sent(r)
+		if !m.own {
+			sent.CacheKey = ""
+		}
 		res, err := m.chat.New(r.Context(ctx), params(sent, d))
 		if err == nil {
 			m.learn(r.Model, d)
@@ -146,10 +155,21 @@ func (m *Model) Generate(ctx context.Context, r llm.Request) (llm.Response, erro
 
 func params(r llm.Request, d dialect) sdk.ChatCompletionNewParams {
 	p := sdk.ChatCompletionNewParams{Model: r.Model}
+	if r.CacheKey != "" {
+		p.PromptCacheKey = sdk.String(r.CacheKey)
+	}
 	if r.System != "" {
 		p.Messages = append(p.Messages, sdk.SystemMessage(r.System))
 	}
-	p.Messages = append(p.Messages, user(r))
+	before, last := r.Chat()
+	for _, s := range before {
+		if s.Own {
+			p.Messages = append(p.Messages, sdk.AssistantMessage(s.Text))
+		} else {
+			p.Messages = append(p.Messages, sdk.UserMessage(s.Text))
+		}
+	}
+	p.Messages = append(p.Messages, user(r.Files, last))
 	for _, t := range r.Turns {
 		p.Messages = append(p.Messages, turn(t, d)...)
 	}

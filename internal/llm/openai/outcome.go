@@ -30,7 +30,8 @@ func outcome(r llm.Request, c *sdk.ChatCompletion) (llm.Response, error) {
 		Model: c.Model,
 		// Completion tokens include the thoughts.
 		Usage: llm.NewUsage(float64(c.Usage.PromptTokens), float64(c.Usage.CompletionTokens),
-			float64(c.Usage.CompletionTokensDetails.ReasoningTokens)),
+			float64(c.Usage.CompletionTokensDetails.ReasoningTokens)).
+			WithCached(float64(c.Usage.PromptTokensDetails.CachedTokens)),
 	}
 	if res.Model == "" {
 		res.Model = r.Model

@@ -18,7 +18,7 @@ type Exchange struct {
 	// At is when the model was asked.
 	At time.Time `json:"at"`
 	// System is the system prompt, and Prompt the user turn, with a line for each file instead of its
-	// bytes.
+	// bytes. What was said in chat turns stands before it.
 	System string `json:"system"`
 	Prompt string `json:"prompt"`
 	// Tools are those that the model was offered, and LookedUp what it called before, with the
@@ -34,7 +34,21 @@ type Exchange struct {
 // asked is the exchange of a request before its answer.
 func asked(r llm.Request, at time.Time) Exchange {
 	return Exchange{Decision: llm.DecisionOf(r.ClientRequestID), Purpose: r.Purpose, Model: r.Model, At: at,
-		System: r.System, Prompt: withFiles(r.Prompt, r.Files), Tools: declared(r.Tools), LookedUp: lookedUp(r.Turns)}
+		System: r.System, Prompt: chat(r.Said) + withFiles(r.Prompt, r.Files), Tools: declared(r.Tools),
+		LookedUp: lookedUp(r.Turns)}
+}
+
+// chat tells chat turns, each of the bot with a mark.
+func chat(said []llm.Speech) string {
+	var all strings.Builder
+	for _, s := range said {
+		mark := ""
+		if s.Own {
+			mark = "← "
+		}
+		all.WriteString(mark + s.Text + "\n\n")
+	}
+	return all.String()
 }
 
 // declared tells the tools of a request, each with its description and its schema.

@@ -1,6 +1,11 @@
+// Package chatops is what people do with the bot from within Slack: the slash command, and the Home tab with its
+// buttons. A command says what the bot is doing in a channel, or orders it; it applies to the channel where it was
+// typed, and no other. Answers are Slack's mrkdwn, visible only to the user who asked. Except for notes and promises,
+// they contain nothing that people wrote.
 package chatops
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"strings"
@@ -30,6 +35,8 @@ type Directory interface {
 	// Absent reports whether the bot is not in a channel.
 	Absent(ctx context.Context, team, channel string) bool
 	Settings(ctx context.Context, team, channel string) config.ChannelSettings
+	// Facts are what the settings of a channel depend on.
+	Facts(ctx context.Context, team, channel string) config.ChannelFacts
 }
 
 // Handler answers the slash command. Create one with New.
@@ -38,6 +45,8 @@ type Handler struct {
 	Store     *store.Store
 	Operator  Operator
 	Directory Directory
+	// Members knows who is in which channels.
+	Members *Membership
 	// CheckTemporal returns an error when Temporal does not answer. It is called before any
 	// other call to Temporal, whose client would retry until its context ends.
 	CheckTemporal func(ctx context.Context) error
@@ -63,6 +72,7 @@ type request struct {
 	conversation chat.Conversation // at the channel's top level
 	args         []string          // after the subcommand
 	outsider     bool              // a guest, or somebody of another company, who is no operator
+	button       *slack.HomeButton // shown below the answer
 }
 
 // subcommand is what follows the slash command.
@@ -86,15 +96,31 @@ var subcommands = map[string]subcommand{
 	"unmute":   {config.MayMute, "unmute me here", (*Handler).unmute, true, false},
 	"promises": {config.MayStatus, "see what I have promised here", (*Handler).promises, true, false},
 	"notes":    {config.MayNotes, "see the notes of this channel", (*Handler).notes, false, false},
+	"settings": {config.MayStatus, "see my settings here", (*Handler).settings, false, false},
 	"forget":   {config.MayForget, "have me forget this channel", (*Handler).forget, false, false},
 	"stop":     {config.MayStop, "stop me everywhere", (*Handler).stop, true, true},
 	"go":       {config.MayStop, "let me speak again everywhere", (*Handler).unstop, true, true},
 }
 
-// Answer answers a command. outsider is set if a guest or somebody of another company typed it. what
-// is the subcommand and result how it ended, for the metrics.
+// Answer answers a command, as answer does, in the language of its channel.
 func (h *Handler) Answer(
 	ctx context.Context, c slack.Command, own slack.Identity, outsider bool,
+) (a slack.Answer, what, result string) {
+	a.Text, what, result = h.in(ctx, own.TeamID, c.Channel).answer(ctx, c, own, outsider, &a.Button)
+	return a, what, result
+}
+
+// in is the handler with the language of a channel.
+func (h *Handler) in(ctx context.Context, team, channel string) *Handler {
+	here := *h
+	here.Config.Language = cmp.Or(h.Directory.Settings(ctx, team, channel).Language, h.Config.Language)
+	return &here
+}
+
+// answer answers a command. outsider is set if a guest or somebody of another company typed it. what
+// is the subcommand and result how it ended, for the metrics.
+func (h *Handler) answer(
+	ctx context.Context, c slack.Command, own slack.Identity, outsider bool, button *slack.HomeButton,
 ) (text, what, result string) {
 	typed := strings.Fields(c.Text)
 	if len(typed) == 0 || strings.EqualFold(typed[0], "help") {
@@ -127,7 +153,7 @@ func (h *Handler) Answer(
 	}
 	text, result = o.run(h, ctx, request{
 		Command: c, own: own, conversation: chat.Conversation{Team: own.TeamID, Channel: c.Channel}, args: typed[1:],
-		outsider: outsider && !h.Config.Slack.IsOperator(c.User),
+		outsider: outsider && !h.Config.Slack.IsOperator(c.User), button: button,
 	})
 	return text, what, result
 }

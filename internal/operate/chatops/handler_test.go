@@ -56,6 +56,10 @@ func (f *fakeDirectory) Absent(_ context.Context, _, channel string) bool {
 	return channel == "CELSEWHERE"
 }
 
+func (f *fakeDirectory) Facts(_ context.Context, _, channel string) config.ChannelFacts {
+	return config.ChannelFacts{ID: channel}
+}
+
 func (f *fakeDirectory) Settings(context.Context, string, string) config.ChannelSettings {
 	return f.settings
 }
@@ -74,8 +78,10 @@ func setup(t *testing.T) *bundle {
 	b.Handler = &Handler{
 		Config: config.Default(), Store: db, Operator: b.operator, Directory: b.directory, Clock: func() time.Time { return noon },
 		CheckTemporal: func(context.Context) error { return b.temporal }, Logger: slog.New(slog.DiscardHandler),
+		Members: NewMembership(isIn{"C1"}, func() time.Time { return noon }, slog.New(slog.DiscardHandler)),
 	}
 	b.Handler.Config.Slack.Operators = []string{"UBOSS"}
+	b.directory.settings.Language = "" // that of the configuration, which tests change
 	return b
 }
 
@@ -87,10 +93,10 @@ func (b *bundle) say(t *testing.T, user, text string) (answer, result string) {
 
 func (b *bundle) sayIn(t *testing.T, channel, user, text string) (answer, result string) {
 	t.Helper()
-	answer, _, result = b.Answer(t.Context(), slack.Command{
+	told, _, result := b.Answer(t.Context(), slack.Command{
 		Request: slack.Request{User: user, Channel: channel, ID: "1.2.x"}, Name: "/myao", Text: text,
 	}, own, strings.HasPrefix(user, "UOUT"))
-	return answer, result
+	return told.Text, result
 }
 
 // propose has a proposal that nobody has decided about, and one that is approved, in a conversation.
@@ -270,7 +276,7 @@ func TestForgetMe(t *testing.T) {
 	if want := []string{"forget T1 U1"}; result != done || what != "forget_me" || !slices.Equal(b.operator.orders, want) {
 		t.Errorf("%s, %s: ordered %q, want %q", what, result, b.operator.orders, want)
 	}
-	wants(t, answer, "I am forgetting you.")
+	wants(t, answer.Text, "I am forgetting you.")
 	b.operator.err = errors.New("the password of postgres is hello")
 	if answer, result := b.say(t, "U1", "forget me yes"); result != failed || strings.Contains(answer, "hello") {
 		t.Errorf("%s: %q", result, answer)
@@ -341,7 +347,7 @@ func TestStopAndGo(t *testing.T) {
 		if result != done && text != "status" {
 			t.Errorf("%s: %s, %q", text, result, answer)
 		}
-		return answer
+		return answer.Text
 	}
 	wants(t, say("CELSEWHERE", "stop"), "I am silent in the whole workspace", "`/myao go`")
 	if o, err := b.Store.MutedEverywhere(t.Context(), "T1"); err != nil || o == nil || o.By != "slack:UBOSS" {
@@ -792,5 +798,23 @@ func TestForget(t *testing.T) {
 		if result != done || remembered() {
 			t.Errorf("%s, %q, remembered %v", result, answer, remembered())
 		}
+	}
+}
+
+// Who may set something is who has the permission and is in the channel; a guest never may.
+func TestWhoMaySet(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Config.Slack.EveryoneMay = append(b.Config.Slack.EveryoneMay, config.MaySettings)
+	for _, test := range []struct{ user, channel, want string }{
+		{"U1", "C1", "`mode` is `mention` here from now on"},
+		{"U1", "C2", "I do not see you among the members"},
+		{"UBOSS", "C2", "I do not see you among the members"},
+		{"UOUT1", "C1", "guests and people from other companies may not do that"},
+	} {
+		answer, _, _ := b.Answer(t.Context(), slack.Command{
+			Request: slack.Request{User: test.user, Channel: test.channel, ID: test.user + test.channel}, Name: "/myao", Text: "settings mode mention",
+		}, own, strings.HasPrefix(test.user, "UOUT"))
+		wants(t, answer.Text, test.want)
 	}
 }

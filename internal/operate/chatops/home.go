@@ -8,8 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"myao/internal/answer/playbook"
 	"myao/internal/chat"
 	"myao/internal/config"
+	"myao/internal/language/words"
+	"myao/internal/operate/choice"
 	"myao/internal/runtime/required"
 	"myao/internal/slack"
 	"myao/internal/slack/channels"
@@ -40,9 +43,10 @@ type Viewer struct {
 	Outsider bool
 }
 
-// HomePublisher shows a person their Home tab.
+// HomePublisher shows a person their Home tab, and forms.
 type HomePublisher interface {
 	PublishHome(ctx context.Context, user string, sections []slack.HomeSection) error
+	OpenForm(ctx context.Context, trigger string, f slack.Form) error
 }
 
 // Home is the Home tab: what the slash command tells about one channel, for all channels that the viewer
@@ -50,7 +54,12 @@ type HomePublisher interface {
 type Home struct {
 	*Handler
 	Publisher HomePublisher
-	Members   *Membership
+	// Lost are the installations whose tokens are lost, of which operators are told, and InstallAt is where somebody
+	// installs the app again. Lost is nil in a workspace whose operators have nothing to do with others.
+	Lost      func() []store.Installation `nil:"ok"`
+	InstallAt string
+	// Playbooks are those of the operator; nil: there are none.
+	Playbooks *playbook.Dir `nil:"ok"`
 }
 
 // NewHome returns a home that has all it needs. It panics with the name of a field that is missing.
@@ -62,16 +71,21 @@ type homeChannel struct {
 	settings config.ChannelSettings
 	until    time.Time // of its silence
 	waiting  bool
+	settable bool // by the viewer, if they have the permission
 }
 
 // Publish shows the viewer their Home tab as of now. notice stands at the top; it may be empty.
-func (h *Home) Publish(ctx context.Context, v Viewer, notice string) error {
+func (h *Home) Publish(ctx context.Context, v Viewer, notice slack.Answer) error {
 	sections, err := h.sections(ctx, v)
 	if err != nil {
 		return fmt.Errorf("build the home tab: %w", err)
 	}
-	if notice != "" {
-		sections = slices.Insert(sections, 0, slack.HomeSection{Text: notice})
+	if notice.Text != "" {
+		top := slack.HomeSection{Text: notice.Text}
+		if notice.Button != (slack.HomeButton{}) {
+			top.Buttons = []slack.HomeButton{notice.Button}
+		}
+		sections = slices.Insert(sections, 0, top)
 	}
 	if err := h.Publisher.PublishHome(ctx, v.User, sections); err != nil {
 		return fmt.Errorf("publish the home tab: %w", err)
@@ -81,6 +95,9 @@ func (h *Home) Publish(ctx context.Context, v Viewer, notice string) error {
 
 func (h *Home) sections(ctx context.Context, v Viewer) ([]slack.HomeSection, error) {
 	sections := []slack.HomeSection{{Title: h.Config.Persona.Name, Text: h.greeting(v.Own)}}
+	if lost := h.lost(v); lost.Text != "" {
+		sections = append(sections, lost)
+	}
 	if h.may(v, config.MayStatus) {
 		shown, err := h.known(ctx, v)
 		if err != nil {
@@ -89,6 +106,20 @@ func (h *Home) sections(ctx context.Context, v Viewer) ([]slack.HomeSection, err
 		sections = append(sections, shown...)
 	}
 	return append(sections, h.help(v)), nil
+}
+
+// lost is the section of installations whose tokens are lost. It stands in another workspace: their own shows nothing
+// any more.
+func (h *Home) lost(v Viewer) slack.HomeSection {
+	if h.Lost == nil || !h.Config.Slack.IsOperator(v.User) {
+		return slack.HomeSection{}
+	}
+	var lines []string
+	for _, i := range h.Lost() {
+		lines = append(lines, "• "+h.say("Slack no longer takes my token of %s. Have somebody there install me again: %s",
+			shortened(strings.TrimSpace(i.ID+" "+i.Name)), h.InstallAt))
+	}
+	return slack.HomeSection{Title: h.say("Where my token was lost"), Text: h.list(lines)}
 }
 
 // known are the sections about the channels that the viewer may know of.
@@ -113,14 +144,25 @@ func (h *Home) known(ctx context.Context, v Viewer) ([]slack.HomeSection, error)
 // situation is what the database knows of the channels that the viewer may know of, and those channels, with their
 // settings and silences. limit is how many promises, and how many proposals, are read.
 func (h *Home) situation(ctx context.Context, v Viewer, limit int) ([]homeChannel, store.Situation, error) {
-	rows, err := h.Store.Watched(ctx, v.Own.TeamID, h.Members.Of(ctx, v.User), !v.Outsider, maxWatched)
+	in := h.Members.Of(ctx, v.User)
+	rows, err := h.Store.Watched(ctx, v.Own.TeamID, in, !v.Outsider, maxWatched)
 	if err != nil {
 		return nil, store.Situation{}, err
 	}
 	watched := make([]homeChannel, len(rows))
+	for i, c := range rows {
+		watched[i].Channel = c
+	}
+	sets, err := h.Store.SetIn(ctx, v.Own.TeamID, idsOf(watched)...)
+	if err != nil {
+		return nil, store.Situation{}, err
+	}
 	places := []chat.Conversation{{Team: v.Own.TeamID}} // the workspace's silence counts without any channel, too
 	for i, c := range rows {
-		watched[i] = homeChannel{Channel: c, settings: h.Config.Channel(channels.SettingsFacts(c))}
+		f := channels.SettingsFacts(c)
+		f.Set = sets[c.ID]
+		watched[i].settings = h.Config.Channel(f)
+		watched[i].settable = slices.Contains(in, c.ID) && !h.Config.LockedIn(f)
 		places = append(places, chat.Conversation{Team: v.Own.TeamID, Channel: c.ID})
 	}
 	open := store.ChoiceFilter{Team: v.Own.TeamID, Channels: idsOf(watched), Limit: limit}
@@ -189,7 +231,8 @@ func (h *Home) promised(v Viewer, watched []homeChannel, all []store.Promise) sl
 	for _, p := range all {
 		if c := find(watched, p.ChannelID); c != nil {
 			lines = append(lines, h.line(v, c, p.Conversation(), fmt.Sprintf("%s – %s (<@%s>)",
-				slackTime(p.Due(), c.settings.Zone)+h.heldText(p, c.settings.Zone), shortened(p.What), p.Asker)))
+				choice.WaitsFor(words.In(h.Config.Language), p, slackTime(p.Due(), c.settings.Zone))+
+					h.heldText(p, c.settings.Zone), shortened(p.What), p.Asker)))
 		}
 	}
 	return slack.HomeSection{Title: h.say("What I have promised"), Text: h.list(lines)}
@@ -256,7 +299,7 @@ func (c homeChannel) rank() int {
 
 // stateText tells whether the bot speaks in a channel.
 func (h *Home) stateText(c homeChannel) string {
-	if text := h.unheard(c.settings.Mode); c.settings.Mode == config.ModeOff {
+	if text := h.unheard(c.settings); c.settings.Mode == config.ModeOff {
 		return text
 	}
 	if text := h.silenceText(c.until, h.Clock(), c.settings.Zone); text != "" {
@@ -288,6 +331,9 @@ func (h *Home) buttons(v Viewer, c homeChannel) (buttons []slack.HomeButton) {
 	default:
 		add(config.MaySnooze, slack.ActionHomeSnooze, "Be silent for an hour")
 		add(config.MayMute, slack.ActionHomeMute, "Mute me")
+	}
+	if c.settable {
+		add(config.MaySettings, slack.ActionHomeSettings, "Settings")
 	}
 	return buttons
 }

@@ -19,9 +19,21 @@ func (h *Home) greeting(own slack.Identity) string {
 // help says what the bot can do, and whom to ask. The names of MCP servers are left out where a server is
 // for some channels only: they may be secret.
 func (h *Home) help(v Viewer) slack.HomeSection {
-	var can []string
+	var can, playbooks []string
+	if !v.Outsider && slices.Contains(h.Config.Tools.Enabled, chat.ToolReadPlaybook) {
+		for _, p := range h.Playbooks.All() {
+			playbooks = append(playbooks, slack.Escape(p.Title))
+		}
+	}
 	for _, t := range chat.Tools {
-		if text := h.say(t.Ability); slices.Contains(h.Config.Tools.Enabled, t.Name) && !slices.Contains(can, text) {
+		text, enabled := h.say(t.Ability), slices.Contains(h.Config.Tools.Enabled, t.Name)
+		if t.Name == chat.ToolReadPlaybook {
+			enabled = len(playbooks) > 0
+		}
+		if t.Name == chat.ToolPostMessage {
+			enabled = !v.Outsider && h.Config.PostsAnywhere()
+		}
+		if enabled && !slices.Contains(can, text) {
 			can = append(can, text)
 		}
 	}
@@ -40,10 +52,19 @@ func (h *Home) help(v Viewer) slack.HomeSection {
 		lines = append(lines, h.say("I also use: %s. What changes something I only propose: a person decides.",
 			strings.Join(servers, ", ")))
 	}
+	if more := len(playbooks) - maxHomeLines; more > 0 {
+		playbooks = append(playbooks[:maxHomeLines:maxHomeLines], h.say("and %d more", more))
+	}
+	if len(playbooks) > 0 {
+		lines = append(lines, h.say("I go by these playbooks: %s.", strings.Join(playbooks, "; ")))
+	}
 	lines = append(lines, h.say("`%s help`, typed in a channel, lists what you can tell me there.",
 		quoted(h.Config.Slack.Command)))
 	if emoji := h.Config.Slack.HushReaction; emoji != "" {
 		lines = append(lines, h.say("React with :%s: to a message that I am not to answer.", emoji))
+	}
+	if emoji := h.Config.Slack.AnswerReaction; emoji != "" {
+		lines = append(lines, h.say("React with :%s: to a message that I am to answer.", emoji))
 	}
 	var names []string
 	for _, id := range h.Config.Slack.Operators {

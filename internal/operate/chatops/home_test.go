@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"myao/internal/answer/playbook"
 	"myao/internal/chat"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -21,6 +24,8 @@ func (s *shown) PublishHome(_ context.Context, _ string, sections []slack.HomeSe
 	*s = sections
 	return nil
 }
+
+func (*shown) OpenForm(context.Context, string, slack.Form) error { return nil }
 
 // isIn is the channels that everybody is in.
 type isIn []string
@@ -56,16 +61,18 @@ func TestHomeShowsTheViewersOwn(t *testing.T) {
 		must(t, err)
 	}
 	var tab shown
-	home := &Home{Handler: b.Handler, Publisher: &tab, Members: NewMembership(isIn{"C1"}, b.Clock, slog.New(slog.DiscardHandler))}
+	dir, discard := t.TempDir(), slog.New(slog.DiscardHandler)
+	must(t, os.WriteFile(filepath.Join(dir, "deploy.md"), []byte("# Deploy by hand\n\nWhen?"), 0o600))
+	home := &Home{Handler: b.Handler, Publisher: &tab, Playbooks: playbook.Open(dir, discard)}
 	for _, test := range []struct {
 		viewer   Viewer
 		contains []string
 		not      []string
 	}{
-		{Viewer{User: "U1", Own: own}, []string{"for all in C1", "… and 85 more", "desk"}, []string{"not for U1", "vault"}},
-		{Viewer{User: "UOUT1", Own: own, Outsider: true}, []string{"what UOUT1 asked for"}, []string{"for all in C1", "vault"}},
+		{Viewer{User: "U1", Own: own}, []string{"for all in C1", "… and 85 more", "desk", "I go by these playbooks: Deploy by hand."}, []string{"not for U1", "vault"}},
+		{Viewer{User: "UOUT1", Own: own, Outsider: true}, []string{"what UOUT1 asked for"}, []string{"for all in C1", "vault", "playbooks"}},
 	} {
-		must(t, home.Publish(t.Context(), test.viewer, ""))
+		must(t, home.Publish(t.Context(), test.viewer, slack.Answer{}))
 		var texts []string
 		for _, s := range tab {
 			texts = append(texts, s.Text)

@@ -9,8 +9,10 @@ import (
 )
 
 // quoted makes something that somebody typed fit to stand between back quotes.
-func quoted(s string) string {
-	const most = 40
+func quoted(s string) string { return quotedUpTo(s, 40) }
+
+// quotedUpTo is quoted with another limit, in characters.
+func quotedUpTo(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		if r == '`' || r < ' ' {
 			return -1

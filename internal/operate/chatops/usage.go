@@ -20,6 +20,7 @@ func (h *Handler) usage(command string) string {
 		{"mute", "be silent here until `unmute`"},
 		{"unmute", "end a mute or a snooze"},
 		{"promises", "what I have promised here, and when it is due"},
+		{"settings", "how I behave here, and since when; `settings mode mention` sets it, `settings mode default` undoes that"},
 		{"notes", "what people asked me to remember here; `notes forget 3` takes one back"},
 		{"forget", "forget what I remember of this channel"},
 		{"forget me", "take you out of my database, wherever you type it"},

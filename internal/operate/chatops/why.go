@@ -51,7 +51,7 @@ func (h *Handler) why(ctx context.Context, r request) (text, result string) {
 			"shared."), done
 	}
 	text = story.Brief(maxDecisions, options.Settings.Zone, r.own.URL, words.In(h.Config.Language))
-	unheard := h.unheard(options.Settings.Mode)
+	unheard := h.unheard(options.Settings)
 	heard := func(e timeline.Entry) bool {
 		return e.Message != nil && e.Message.TS == about && len(e.Message.Changes) > 0
 	}
@@ -73,12 +73,16 @@ func (h *Handler) why(ctx context.Context, r request) (text, result string) {
 	return h.say("I have decided nothing about that yet."), done
 }
 
-// unheard says which messages the bot does not even decide about in a channel of a mode, or returns "".
-func (h *Handler) unheard(mode config.Mode) string {
-	switch mode {
-	case config.ModeOff:
+// unheard says which messages the bot does not even decide about in a channel, or returns "".
+func (h *Handler) unheard(s config.ChannelSettings) string {
+	switch {
+	case s.Mode == config.ModeOff && s.ModeInSlack:
+		return h.say("I am off in this channel: somebody has set its mode to `off` in Slack.")
+	case s.Mode == config.ModeOff:
 		return h.say("I am off in this channel: its mode is `off` in my configuration.")
-	case config.ModeMention:
+	case s.Mode == config.ModeMention && s.ModeInSlack:
+		return h.say("In this channel I only answer who mentions me: somebody has set its mode to `mention` in Slack.")
+	case s.Mode == config.ModeMention:
 		return h.say("In this channel I only answer who mentions me: its mode is `mention` in my configuration.")
 	}
 	return ""

@@ -40,17 +40,35 @@ func ZonedTime(w words.Words, t time.Time, zone *time.Location) string {
 // WhenDue says when a promise is due, and how it repeats.
 func WhenDue(w words.Words, p store.Promise) string {
 	at := ZonedTime(w, p.Due(), p.Location())
-	if p.Every == "" {
+	switch {
+	case p.Until != "":
+		return WaitsFor(w, p, at)
+	case p.Every == "":
 		return at
 	}
 	return w.Say("every "+p.Every+", next %s", at)
 }
 
+// WaitsFor says for which hook a promise waits, and until when; the time alone where it waits for none.
+func WaitsFor(w words.Words, p store.Promise, at string) string {
+	if p.Until == "" {
+		return at
+	}
+	return w.Say("waits for %s, at the latest %s", p.Until, at)
+}
+
 // OfPromise is a promise as it stands under the message that confirms it.
 func OfPromise(w words.Words, p store.Promise) slack.Choice {
-	text := w.Say("I will remind you: %s", WhenDue(w, p)) + "\n• " + p.What
+	text := "I will remind you: %s"
+	switch {
+	case p.Until != "":
+		text = "I will tell you when it happens: %s"
+	case p.Unless != "":
+		text = "I will look again: %s"
+	}
+	text = w.Say(text, WhenDue(w, p)) + "\n• " + p.What
 	if p.Unless != "" {
-		text = w.Say("I will look again: %s", WhenDue(w, p)) + "\n• " + p.What + "\n• " + w.Say("unless: %s", p.Unless)
+		text += "\n• " + w.Say("unless: %s", p.Unless)
 	}
 	return slack.Choice{
 		ID: p.ID, Text: text, Outcome: PromiseOutcome(w, p), Undecidable: w.Of(uncancellable),
@@ -120,7 +138,10 @@ func PlainPromise(w words.Words, p store.Promise, what string) string {
 	if p.Asker != "" {
 		asker = "<@" + p.Asker + ">"
 	}
-	if p.Unless != "" {
+	switch {
+	case p.Until != "":
+		return w.Say("%s, you asked me to tell you about this: %s", asker, what)
+	case p.Unless != "":
 		return w.Say("%s, you asked me to look at this again: %s", asker, what)
 	}
 	return w.Say("%s, you asked me to remind you: %s", asker, what)

@@ -32,6 +32,9 @@ func TestPromiseWords(t *testing.T) {
 		last.Every, last.Number = "weekday", lastTime
 		look, nobodys := reminder, reminder
 		look.Unless, nobodys.Asker = "終わった", ""
+		waiting := look
+		waiting.Until = "`github`"
+		all = append(all, OfPromise(w, waiting).Text, PlainPromise(w, waiting, "会議"))
 		all = append(all, OfPromise(w, look).Text, PlainPromise(w, look, look.What), PlainPromise(w, nobodys, "会議"), PromiseElsewhere(w, reminder, "会議"), KeptText(w, reminder, "会議です", due.Add(time.Hour)), KeptText(w, last, "会議です", due), PromiseElsewhere(w, last, "会議"))
 		for state, by := range map[store.PromiseState]string{
 			store.PromiseKept: "", store.PromiseReleased: "", store.PromiseWithdrawn: "", store.PromiseFailed: "", store.PromiseCancelled: "slack:U1",
@@ -59,6 +62,7 @@ func TestPromiseWords(t *testing.T) {
 	}
 	english := strings.Join(everywhere(nil), "\n")
 	for _, want := range []string{
+		"I will tell you when it happens: waits for `github`, at the latest Fri 27 Nov 2026, 09:30 (Asia/Tokyo)\n• 会議\n• unless: 終わった",
 		"every weekday, next Fri 27 Nov 2026, 09:30 (Asia/Tokyo)", "cancelled by <@U1>", "cancelled: the conversation is muted", "<@U1> 会議です\n\n_This was due on Fri 27 Nov 2026, 09:30 (Asia/Tokyo)._",
 		"<@U1> 会議です\n\n_This was the last of 90 times.", "where you asked.\n\n_This was the last of 90 times.",
 	} {

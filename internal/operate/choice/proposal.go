@@ -3,8 +3,10 @@ package choice
 import (
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 
 	"myao/internal/answer/tools"
+	"myao/internal/chat"
 	"myao/internal/language/words"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -12,10 +14,28 @@ import (
 
 const undecidable = "Slack refused the buttons, so nobody can decide about this, and it will not be done. Ask me again."
 
+const (
+	postIn = "Post in %s, below a line that says who asked for it:"
+	postTo = "Send to %s, below a line that says who asked for it:"
+)
+
+// ProposalText says as plain text what a proposal is about. whole is false if that is too long to be shown.
+func ProposalText(w words.Words, p store.Proposal) (text string, whole bool) {
+	post, ok := tools.ReadPost(p.Input)
+	if p.Tool != chat.ToolPostMessage || !ok {
+		return tools.Describe(p.Server, p.Tool, json.RawMessage(p.Input), slack.MaxChoice)
+	}
+	head := postIn
+	if post.User != "" {
+		head = postTo
+	}
+	text = w.Say(head, post.Shown) + "\n" + post.ShownText
+	return text, utf8.RuneCountInString(text) <= slack.MaxChoice
+}
+
 // OfProposal is a proposal as it stands under a message.
 func OfProposal(w words.Words, p store.Proposal) slack.Choice {
-	text, _ := tools.Describe(p.Server, p.Tool, json.RawMessage(p.Input),
-		slack.MaxChoice) // which was whole when it was proposed
+	text, _ := ProposalText(w, p) // which was whole when it was proposed
 	return slack.Choice{
 		ID: p.ID, Text: text, Outcome: ProposalOutcome(w, p), Undecidable: w.Of(undecidable),
 		Buttons: []slack.Button{{Action: slack.ActionApprove, Label: w.Of("Approve"), Primary: true},

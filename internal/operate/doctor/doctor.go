@@ -180,7 +180,8 @@ func (e *examination) checks() []check {
 	checks = append(checks, e.models()...)
 	checks = append(checks, check{name: "model calls", needs: "migrations", run: e.calls})
 	checks = append(checks, e.servers()...)
-	checks = append(checks, check{name: "templates", run: e.templates})
+	checks = append(checks, e.hooks()...)
+	checks = append(checks, check{name: "templates", run: e.templates}, check{name: "playbooks", run: e.playbooks})
 	return append(checks, check{name: "encryption", run: e.encryption}, check{name: "unfinished", needs: "migrations",
 		run: e.unfinished})
 }

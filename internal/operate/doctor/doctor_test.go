@@ -241,7 +241,10 @@ func TestChannels(t *testing.T) {
 	delete(e.Config.Channels, "genral")
 	expect(t, e.channels(t.Context()), Warn, "not used: general")
 	delete(e.Config.Channels, general)
+	e.Config.Tools.PostTo = config.Places{config.PostMembers, general, "#secret"}
 	expect(t, e.channels(t.Context()), OK, "in 2 channels")
+	e.Config.Tools.PostTo = config.Places{"old", "#genral"}
+	expect(t, e.channels(t.Context()), Warn, "are archived: #genral, old")
 }
 
 func TestTemporalAtAnUnknownHost(t *testing.T) {

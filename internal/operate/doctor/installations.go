@@ -9,6 +9,7 @@ import (
 
 	"myao/internal/operate/timeline"
 	"myao/internal/runtime/codec"
+	"myao/internal/slack"
 	"myao/internal/slack/manifest"
 	"myao/internal/slack/oauth"
 	"myao/internal/slack/workspaces"
@@ -26,6 +27,7 @@ func (e *examination) ofInstallations() []check {
 		{name: "installed tokens", needs: "installations", run: e.installedTokens},
 		{name: "organisations", needs: "installations", run: e.organisations},
 		{name: "installed keys", needs: "installations", run: e.installedKeys},
+		{name: "shared channels", needs: "installations", run: e.sharedChannels},
 	}
 }
 
@@ -95,7 +97,7 @@ func (e *examination) installedTokens(context.Context) Finding {
 		if i.Expires.IsZero() {
 			continue
 		}
-		if renewed++; i.Expires.Before(e.Clock()) {
+		if renewed++; i.Lost(e.Clock()) {
 			ended = append(ended, named(i, "for "+span(e.Clock().Sub(i.Expires))))
 		}
 	}
@@ -170,6 +172,26 @@ func (e *examination) installedKeys(context.Context) Finding {
 			"under another key than encryption.active_key: the tokens of %s", count(old, "installation"))
 	}
 	return ok("all stored tokens can be read, and are under encryption.active_key")
+}
+
+// sharedChannels asks Slack whether it would say for which installations an event of a shared channel is. There is no
+// such event, so a refusal for another reason shows that it would.
+func (e *examination) sharedChannels(ctx context.Context) Finding {
+	const meanwhile = "in a channel that two of these workspaces share, an event may reach only one of them"
+	if e.Config.Slack.AppToken == "" {
+		return ok("there is no slack.app_token with the scope authorizations:read: %s", meanwhile)
+	}
+	_, err := slack.NewSocket(slack.SocketConfig{AppToken: string(e.Config.Slack.AppToken),
+		APIURL: e.Config.Slack.APIURL}).Authorizations(ctx, "0")
+	refused, _ := errors.AsType[*slack.Error](err)
+	switch {
+	case refused == nil, refused.Kind == slack.Final && refused.Code == "invalid_event_context":
+		return ok("Slack says for which of the workspaces that share a channel an event is")
+	case refused.Kind != slack.Final:
+		return skip("Slack does not say whether the app-level token has the scope authorizations:read: %v", err)
+	}
+	return warn("make an app-level token with the scopes authorizations:read and connections:write, under Basic "+
+		"Information, App-Level Tokens, and set slack.app_token", "%s: %v", meanwhile, err)
 }
 
 // active goes through the installations whose tokens Slack takes.

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"myao/internal/runtime/codec"
 	"myao/internal/slack/workspaces"
 	"myao/internal/store"
+	"myao/sandbox/workspace"
 	"myao/test/storetest"
 	"myao/test/testserver"
 )
@@ -32,7 +34,7 @@ func TestInstallations(t *testing.T) {
 	examine := func() map[string]Finding {
 		t.Helper()
 		found := map[string]Finding{}
-		for _, f := range (Doctor{Config: c, Clock: time.Now}).ExamineOnly(ctx, "database", "migrations", "slack token", "install", "organisations") {
+		for _, f := range (Doctor{Config: c, Clock: time.Now}).ExamineOnly(ctx, "database", "migrations", "slack token", "install", "organisations", "shared") {
 			found[f.Check] = f
 		}
 		return found
@@ -58,6 +60,16 @@ func TestInstallations(t *testing.T) {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
+
+	expect(t, examine()["shared channels"], OK, "there is no slack.app_token")
+	w := workspace.New(workspace.Config{})
+	t.Cleanup(w.Close)
+	api := httptest.NewServer(w.Handler())
+	t.Cleanup(api.Close)
+	c.Slack.APIURL, c.Slack.AppToken = api.URL+"/api/", "xapp-sandbox"
+	expect(t, examine()["shared channels"], OK, "Slack says for which of the workspaces")
+	w.Faults().Add(workspace.Fault{Method: "apps.event.authorizations.list", Times: 1, Error: "missing_scope"})
+	expect(t, examine()["shared channels"], Warn, "missing_scope → make an app-level token with the scopes authorizations:read")
 
 	testserver.Must(t, testserver.ErrOf(s.WithdrawTeam(ctx, "E1", "T3", time.Now())))
 	install("T2", key("old", "old"), "files:read", time.Now().Add(-time.Hour))

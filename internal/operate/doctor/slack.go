@@ -138,12 +138,13 @@ const pages = 10
 // channels counts the bot's channels. It also looks for channels that the configuration
 // names and the bot is not in, and for those that the configuration names twice.
 func (e *examination) channels(ctx context.Context) Finding {
-	named := maps.Clone(e.Config.Channels)
+	named, posts := maps.Clone(e.Config.Channels), e.Config.PostPlaces()
+	posts = slices.DeleteFunc(posts, func(place string) bool { return place == config.PostMembers })
 	var unused []string
 	channels, direct, more := 0, 0, ""
 	for page, cursor := 0, ""; ; page++ {
 		if page == pages {
-			named, more = nil, "more than "
+			named, posts, more = nil, nil, "more than "
 			break
 		}
 		got, err := e.Slack.Conversations(ctx, cursor)
@@ -157,6 +158,9 @@ func (e *examination) channels(ctx context.Context) Finding {
 			}
 			delete(named, c.ID)
 			delete(named, c.Name)
+			posts = slices.DeleteFunc(posts, func(place string) bool {
+				return !c.Archived && config.Places{place}.List(config.ChannelFacts{ID: c.ID, Name: c.Name})
+			})
 			switch {
 			case c.Archived:
 			case c.Direct:
@@ -184,6 +188,11 @@ func (e *examination) channels(ctx context.Context) Finding {
 			strings.Join(slices.Sorted(maps.Keys(named)), ", ")))
 		fix = append(fix, invite+", or correct the name in the configuration")
 	}
+	if len(posts) > 0 {
+		wrong = append(wrong, "nothing can be posted to these places of tools.post_to, which the bot is not in or which "+
+			"are archived: "+strings.Join(posts, ", "))
+		fix = append(fix, invite+", or correct post_to")
+	}
 	if len(wrong) > 0 {
 		return warn(strings.Join(fix, "; "), "%s", strings.Join(wrong, "; "))
 	}
@@ -198,6 +207,9 @@ func count(n int, thing string) string {
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
+// rotating begins a token that ends (docs.slack.dev/authentication/tokens).
+const rotating = "xoxe."
+
 // socket opens a connection of Socket Mode for a moment.
 func (e *examination) socket(ctx context.Context) Finding {
 	s := slack.NewSocket(slack.SocketConfig{AppToken: string(e.Config.Slack.AppToken), APIURL: e.Config.Slack.APIURL})
@@ -205,6 +217,9 @@ func (e *examination) socket(ctx context.Context) Finding {
 	if refused := (*slack.Error)(nil); err != nil && !errors.As(err, &refused) {
 		return fail("let the starter connect to wss://wss-primary.slack.com, through HTTPS_PROXY if there is one; "+
 			"and see that Socket Mode is on", "%v", err)
+	}
+	if refused, ok := errors.AsType[*slack.Error](err); ok && refused.Ended() {
+		return fail(slack.NewAppToken+"; it is made under Basic Information, App-Level Tokens", "%v", err)
 	}
 	if err != nil {
 		return e.slackFailed(err, "set slack.app_token to a token (xapp-…) with the scope connections:write, under "+
@@ -216,6 +231,9 @@ func (e *examination) socket(ctx context.Context) Finding {
 			"one",
 			"%d connections are open, as many as an app may have: who else uses this app token? Each gets some of "+
 				"the events, commands and clicks", connections)
+	}
+	if strings.HasPrefix(string(e.Config.Slack.AppToken), rotating) {
+		return warn(slack.NewAppToken, "the app token rotates: it ends, and no program here renews it")
 	}
 	return ok("Slack accepts the app token and offers a connection; connections open with it: %d", connections)
 }

@@ -29,6 +29,8 @@ type Operator struct {
 	Store  *store.Store
 	// Attributes reports whether the server knows our search attributes.
 	Attributes func() bool
+	// FairByWorkspace has the server balance workspaces, and not channels, as temporal.Sender does.
+	FairByWorkspace bool
 	// reachTimeout bounds each check of what an unanswered order needs; 0 means 2 seconds.
 	reachTimeout time.Duration
 }
@@ -86,7 +88,8 @@ func (o *Operator) Order(ctx context.Context, c chat.Conversation, update string
 	if err != nil {
 		return err
 	}
-	start, in := temporal.StartOptions(c, known[c.Channel].Name, conversation.Idle, o.Attributes())
+	start, in := temporal.StartOptions(c, known[c.Channel].Name, conversation.Idle, o.Attributes(),
+		o.FairByWorkspace)
 	start.WorkflowIDConflictPolicy = enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING
 	for try := 1; ; try++ {
 		err := o.order(ctx, start, in, client.UpdateWorkflowOptions{

@@ -229,15 +229,15 @@ func (r rows) mutedEverywhere(at time.Time) (muted bool) {
 
 // priced is a call with its cost.
 func priced(c store.Call, prices map[string]config.Price) Call {
-	return Call{c, Cost(prices, c.Model, c.TokensIn, c.TokensOut)}
+	return Call{c, Cost(prices, c.Model, c.TokensIn, c.TokensCached, c.TokensOut)}
 }
 
-// Cost is what a model's tokens cost, or nil if its price is unknown.
-func Cost(prices map[string]config.Price, model string, in, out int) *float64 {
+// Cost is what a model's tokens cost, or nil if its price is unknown. cached is a part of in.
+func Cost(prices map[string]config.Price, model string, in, cached, out int) *float64 {
 	price, ok := prices[model]
 	if !ok {
 		return nil
 	}
-	cost := (float64(in)*price.Input + float64(out)*price.Output) / 1e6
+	cost := price.Cost(in, cached, out)
 	return &cost
 }

@@ -188,7 +188,7 @@ const notHeard = "not heard: "
 
 // whyNotHeard says why no conversation received a message.
 func (r rows) whyNotHeard(m store.StoredMessage) string {
-	age, mode := r.options.Settings.MaxMessageAge, r.options.Settings.Mode
+	age, mode, bots := r.options.Settings.MaxMessageAge, r.options.Settings.Mode, r.options.Settings.Bots
 	switch {
 	case m.Own:
 		if r.options.MessageTS != "" {
@@ -200,13 +200,13 @@ func (r rows) whyNotHeard(m store.StoredMessage) string {
 	case m.Deleted:
 		return "deleted before the bot saw it"
 	case m.Handled && mode == config.ModeOff:
-		return notHeard + conversation.RuleModeOff.Reason()
+		return notHeard + conversation.ModeReason(conversation.RuleModeOff, r.options.Settings.ModeInSlack)
 	case m.Handled && mode == config.ModeMention && (m.ByBot() || !strings.Contains(m.Text, "<@")):
-		return notHeard + conversation.RuleModeMention.Reason()
-	case m.ByBot() && r.options.Settings.Bots == config.BotsJudge:
-		return notHeard + "when it came, the channel's bots setting was ignore"
+		return notHeard + conversation.ModeReason(conversation.RuleModeMention, r.options.Settings.ModeInSlack)
+	case m.ByBot() && bots.Judges(m.BotID):
+		return notHeard + "when it came, the channel's bots setting left out " + m.BotID
 	case m.ByBot():
-		return notHeard + "a bot's message, and the channel's bots setting is ignore"
+		return notHeard + fmt.Sprintf("a message of the bot %s, and the channel's bots setting is %s", m.BotID, bots)
 	case m.Handled:
 		return notHeard + "when it came, the channel's mode was off, or was mention and nobody mentioned the bot"
 	case r.message(m).OnlyEdited():

@@ -14,6 +14,8 @@ import (
 	"go.temporal.io/sdk/converter"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+
+	_ "myao/test/keepalive"
 )
 
 const page = "http://localhost:8233" // a Web UI

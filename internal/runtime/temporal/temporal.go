@@ -102,10 +102,7 @@ func (s Sender) Send(ctx context.Context, c chat.Conversation, signal conversati
 	if s.Name != nil {
 		name = s.Name(ctx, c.Team, c.Channel)
 	}
-	options, in := StartOptions(c, name, signal.InitialPhase(c), s.Attributes())
-	if s.FairByWorkspace {
-		options.Priority.FairnessKey = c.Team
-	}
+	options, in := StartOptions(c, name, signal.InitialPhase(c), s.Attributes(), s.FairByWorkspace)
 	_, err := s.Client.SignalWithStartWorkflow(ctx, c.ID(), conversation.SignalName, signal, options,
 		conversation.WorkflowType, in)
 	var invalid *serviceerror.InvalidArgument
@@ -118,9 +115,9 @@ func (s Sender) Send(ctx context.Context, c chat.Conversation, signal conversati
 }
 
 // StartOptions are the options and the input for starting a conversation's workflow. name is its
-// channel's name, or empty, and phase the search attribute's first value.
+// channel's name, or empty, and phase the search attribute's first value. fairByWorkspace is as in Sender.
 func StartOptions(c chat.Conversation, name string, phase conversation.Phase,
-	attributes bool) (client.StartWorkflowOptions, conversation.Input) {
+	attributes, fairByWorkspace bool) (client.StartWorkflowOptions, conversation.Input) {
 	options := client.StartWorkflowOptions{
 		ID:        c.ID(),
 		TaskQueue: conversation.TaskQueue,
@@ -128,7 +125,7 @@ func StartOptions(c chat.Conversation, name string, phase conversation.Phase,
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		WorkflowTaskTimeout:   taskTimeout,
 		StaticSummary:         summary(c, name),
-		Priority:              sdk.Priority{FairnessKey: fairnessKey(c)},
+		Priority:              sdk.Priority{FairnessKey: fairnessKey(c, fairByWorkspace)},
 	}
 	in := conversation.Input{Conversation: c, Attributes: attributes, Phase: phase}
 	if attributes {
@@ -144,12 +141,15 @@ func StartOptions(c chat.Conversation, name string, phase conversation.Phase,
 // lost, nobody is answered meanwhile.
 const taskTimeout = 5 * time.Second
 
-// fairnessKey is the conversation's Slack channel: the server dispatches waiting tasks of all
-// channels in turn. The workflow's activities inherit the key. Slack's ids are short; the key is
+// fairnessKey is the conversation's Slack channel, or its workspace: the server dispatches waiting tasks of all of
+// them in turn. The workflow's activities inherit the key. Slack's ids are short; the key is
 // cut because the server would refuse a signal with a longer one.
-func fairnessKey(c chat.Conversation) string {
+func fairnessKey(c chat.Conversation, byWorkspace bool) string {
 	const most = 64 // bytes
-	key := c.Team + "/" + c.Channel
+	key := c.Team
+	if !byWorkspace {
+		key += "/" + c.Channel
+	}
 	return key[:min(most, len(key))]
 }
 

@@ -486,3 +486,15 @@ func TestUnlessRefused(t *testing.T) {
 		}
 	}
 }
+
+// Whoever starts a conversation, a message or an operator, the server balances it with the same ones.
+func TestFairnessKey(t *testing.T) {
+	t.Parallel()
+	c := chat.Conversation{Team: "T1", Channel: "C1", Thread: "1.1"}
+	for byWorkspace, want := range map[bool]string{false: "T1/C1", true: "T1"} {
+		options, _ := StartOptions(c, "", conversation.Idle, false, byWorkspace)
+		if got := options.Priority.FairnessKey; got != want {
+			t.Errorf("by workspace %v: %q, want %q", byWorkspace, got, want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ package channels
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -36,6 +37,7 @@ type Store interface {
 	SaveMembers(ctx context.Context, team, channel string, members []string, asked time.Time) (outsiders int, err error)
 	Users(ctx context.Context, team string, ids []string) (map[string]store.User, error)
 	SaveUsers(ctx context.Context, team string, users ...store.User) error
+	SetIn(ctx context.Context, team string, channels ...string) (map[string]chat.Set, error)
 }
 
 // Directory tells which settings hold in a channel, what it is called and whether the bot is
@@ -49,6 +51,7 @@ type Directory struct {
 	Logger *slog.Logger
 
 	names    names
+	apps     names // of apps, by bot ids
 	listings memberListings
 }
 
@@ -60,7 +63,7 @@ const (
 	resolveWait = 5 * time.Second
 )
 
-// SettingsFacts returns the facts of a channel that its settings depend on.
+// SettingsFacts returns the facts of a channel that its settings depend on, without what is set in Slack.
 func SettingsFacts(c store.Channel) config.ChannelFacts {
 	return config.ChannelFacts{ID: c.ID, Name: c.Name}
 }
@@ -75,14 +78,26 @@ func (d *Directory) SettingsOf(f config.ChannelFacts) config.ChannelSettings {
 func (d *Directory) StoredSettings(
 	ctx context.Context, team string, ids ...string,
 ) (map[string]config.ChannelSettings, error) {
-	known, err := d.stored(ctx, team, ids...)
+	facts, err := d.StoredFacts(ctx, team, ids...)
 	settings := make(map[string]config.ChannelSettings, len(ids))
-	for _, id := range ids {
-		c := known[id]
-		c.ID = id
-		settings[id] = d.SettingsOf(SettingsFacts(c))
+	for id, f := range facts {
+		settings[id] = d.SettingsOf(f)
 	}
 	return settings, err
+}
+
+// StoredFacts returns, by ID, what the settings of channels depend on, by what the database knows of them. With an
+// error it returns the IDs alone.
+func (d *Directory) StoredFacts(
+	ctx context.Context, team string, ids ...string,
+) (map[string]config.ChannelFacts, error) {
+	known, err := d.stored(ctx, team, ids...)
+	sets, failed := d.Store.SetIn(ctx, team, ids...)
+	facts := make(map[string]config.ChannelFacts, len(ids))
+	for _, id := range ids {
+		facts[id] = config.ChannelFacts{ID: id, Name: known[id].Name, Set: sets[id]}
+	}
+	return facts, errors.Join(err, failed)
 }
 
 // stored reads channels, unless all settings stand under IDs.
@@ -97,6 +112,11 @@ func (d *Directory) stored(ctx context.Context, team string, ids ...string) (map
 // again. A channel that Slack never described is looked up for a second, if its name may
 // matter. What cannot be read is logged; then the settings are those under the ID alone.
 func (d *Directory) Settings(ctx context.Context, team, id string) config.ChannelSettings {
+	return d.SettingsOf(d.Facts(ctx, team, id))
+}
+
+// Facts returns what the settings of a channel depend on, as Settings reads it.
+func (d *Directory) Facts(ctx context.Context, team, id string) config.ChannelFacts {
 	known, err := d.stored(ctx, team, id)
 	if err != nil {
 		d.Logger.WarnContext(ctx, "name of channel not read", "channel", id, "error", err)
@@ -105,20 +125,30 @@ func (d *Directory) Settings(ctx context.Context, team, id string) config.Channe
 	if c.Refreshed.IsZero() && d.Config.HasNamedChannels() {
 		c, _ = d.Refresh(ctx, team, id, requestWait)
 	}
-	c.ID = id
-	return d.SettingsOf(SettingsFacts(c))
+	sets, err := d.Store.SetIn(ctx, team, id)
+	if err != nil {
+		d.Logger.WarnContext(ctx, "what is set of a channel in Slack was not read", "channel", id, "error", err)
+	}
+	return config.ChannelFacts{ID: id, Name: c.Name, Set: sets[id]}
 }
 
 // Resolve is SettingsOf for a caller that can try again: where the name is missing and may
-// matter, Slack is asked for it. Resolve returns Slack's error, unless Slack refuses for good.
+// matter, Slack is asked for it. Resolve returns Slack's error, unless Slack refuses for good. What is set in Slack is
+// read where the facts lack it.
 func (d *Directory) Resolve(ctx context.Context, team string, f config.ChannelFacts) (config.ChannelSettings, error) {
 	if f.Name == "" && d.Config.HasNamedChannels() && !(chat.Conversation{Channel: f.ID}).Direct() {
 		c, err := d.Refresh(ctx, team, f.ID, resolveWait)
 		if err != nil && !final(err) {
 			return config.ChannelSettings{}, err
 		}
-		c.ID = f.ID
-		f = SettingsFacts(c)
+		f.Name = c.Name
+	}
+	if f.Set == nil {
+		sets, err := d.Store.SetIn(ctx, team, f.ID)
+		if err != nil {
+			return config.ChannelSettings{}, err
+		}
+		f.Set = sets[f.ID]
 	}
 	return d.SettingsOf(f), nil
 }

@@ -20,6 +20,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 type fakeSlack struct {
 	err   error
 	asked int
+	apps  map[string]string // by bot id
 	// members, unless nil, answers for the members of a channel.
 	members func(ctx context.Context, channel, cursor string) ([]string, string, error)
 }
@@ -34,7 +35,7 @@ func (f *fakeSlack) Channel(_ context.Context, id string) (slack.Channel, error)
 
 func (f *fakeSlack) User(_ context.Context, id string) (slack.User, error) {
 	f.asked++
-	return slack.User{ID: id, Name: "name of " + id, IsBot: id == "UAPP"}, f.err
+	return slack.User{ID: id, Name: "name of " + id, IsBot: id == "UAPP", App: f.apps[id]}, f.err
 }
 
 func (f *fakeSlack) Members(ctx context.Context, channel, cursor string) ([]string, string, error) {

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"time"
 
+	"myao/internal/chat"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -118,6 +120,32 @@ func (d *Directory) RefreshMembers(
 func User(u slack.User, asked time.Time) store.User {
 	return store.User{ID: u.ID, Name: u.Name, Bot: u.IsBot, Guest: u.Guest, Stranger: u.Stranger,
 		Zone: cmp.Or(u.Zone, store.NoZone), Refreshed: asked}
+}
+
+// appFor is how long the app of a bot is kept in memory. It does not change.
+const appFor = 24 * time.Hour
+
+// App returns the id of the app that a bot id belongs to; it is empty where Slack tells none. Slack is asked for a
+// second. App returns its error, unless Slack refuses for good.
+func (d *Directory) App(ctx context.Context, team, bot string) (string, error) {
+	if !strings.HasPrefix(bot, "B") || d.Slack == nil {
+		return "", nil
+	}
+	key, now := chat.Scope{Team: team, Channel: bot}, d.Clock()
+	if known := d.apps.get(key); now.Before(known.until) {
+		return known.name, nil
+	}
+	ask, cancel := context.WithTimeout(ctx, requestWait)
+	defer cancel()
+	described, err := d.Slack.User(ask, bot)
+	if err != nil && !final(err) {
+		return "", fmt.Errorf("ask for the app of %s: %w", bot, err)
+	}
+	if err != nil {
+		d.Logger.WarnContext(ctx, "app of a bot not known", "bot", bot, "error", err)
+	}
+	d.apps.put(key, named{described.App, now.Add(appFor)})
+	return described.App, nil
 }
 
 // Person reports whether a user is a person and no app. Slack is asked about a user whom it has never described, for a

@@ -104,6 +104,29 @@ func TestListingOfMembersBeginsAnew(t *testing.T) {
 	}
 }
 
+// Slack is asked once which app a bot id belongs to, and again where it did not answer.
+func TestApp(t *testing.T) {
+	t.Parallel()
+	d, s := setup(t)
+	s.apps = map[string]string{"B1": "A1"}
+	gone := &slack.Error{Code: "bot_not_found", Kind: slack.Final}
+	for i, c := range []struct {
+		bot   string
+		err   error
+		want  string
+		fails bool
+		asked int
+	}{
+		{"B1", unavailable, "", true, 1}, {"B1", nil, "A1", false, 2}, {"B1", unavailable, "A1", false, 2},
+		{"B2", gone, "", false, 3}, {"B2", nil, "", false, 3}, {"USLACKBOT", nil, "", false, 3},
+	} {
+		s.err = c.err
+		if got, err := d.App(t.Context(), "T1", c.bot); got != c.want || (err != nil) != c.fails || s.asked != c.asked {
+			t.Errorf("%d: %s is of %q, %v, after %d questions; want %q and %d", i, c.bot, got, err, s.asked, c.want, c.asked)
+		}
+	}
+}
+
 // Slack is asked once who is a person. Who is not known to be one is none.
 func TestPerson(t *testing.T) {
 	t.Parallel()

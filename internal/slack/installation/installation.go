@@ -66,7 +66,7 @@ func (w *Watch) Closed() bool { return w.state.Load() != nil }
 
 // Refused says that Slack has refused the token by a code.
 func (w *Watch) Refused(code string) {
-	if code == slack.CodeExpired { // nobody can refresh a token of the configuration
+	if code == slack.CodeExpired || code == slack.CodeNotGranted { // the token of the configuration is not concerned
 		return
 	}
 	w.mu.Lock()

@@ -42,6 +42,9 @@ func Scopes(c config.Config) []Scope {
 	if c.Slack.HushReaction != "" {
 		reactions += "; :" + c.Slack.HushReaction + ": says that a message wants no answer"
 	}
+	if c.Slack.AnswerReaction != "" {
+		reactions += "; :" + c.Slack.AnswerReaction + ": has a message answered"
+	}
 	scopes = append(scopes, Scope{Name: "reactions:read", Reason: reactions, Extra: true})
 	if c.Slack.React {
 		scopes = append(scopes, Scope{Name: "reactions:write",

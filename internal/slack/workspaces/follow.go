@@ -99,6 +99,8 @@ func (w *Workspaces) take(ctx context.Context, row store.Installation) error {
 		w.byID[row.ID] = i
 	}
 	w.mu.Unlock()
+	i.taking.Lock()
+	defer i.taking.Unlock()
 	if !row.Changed.After(i.current().Changed) {
 		return nil
 	}
@@ -114,6 +116,7 @@ func (w *Workspaces) take(ctx context.Context, row store.Installation) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.bots = nil
 	for _, t := range teams {
 		own := w.byID[t.Team]
 		switch {
@@ -189,6 +192,8 @@ func (w *Workspaces) care(ctx context.Context) {
 			err = i.refresh(ctx, row)
 		case i.doubted.Load():
 			err = i.check(ctx)
+		case i.unlisted.Load():
+			err = i.list(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
 			w.logger.WarnContext(ctx, "the token of an installation is not looked after; trying again", "installation",
@@ -292,7 +297,13 @@ func (w *Workspaces) Install(ctx context.Context, g oauth.Grant) error {
 	if _, err := s.SaveInstallation(ctx, row); err != nil {
 		return err
 	}
-	return w.reload(ctx, row.ID)
+	if err := w.reload(ctx, row.ID); err != nil {
+		return err
+	}
+	if i := w.own(row.ID); i != nil && g.Org {
+		i.unlisted.Store(true) // an installation before it may have been granted to others
+	}
+	return nil
 }
 
 // Allowed reports whether a team, or the organisation, may install the app.
@@ -342,9 +353,14 @@ func (w *Workspaces) known(ctx context.Context, id string) (*installed, error) {
 	if err := w.reload(ctx, id); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}
+	return w.own(id), nil
+}
+
+// own is known as far as this program knows.
+func (w *Workspaces) own(id string) *installed {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.byID[id], nil
+	return w.byID[id]
 }
 
 // errNoDatabase says that nobody knows yet who has installed the app.
@@ -389,6 +405,18 @@ func (w *Workspaces) gauge() prometheus.Collector {
 			set(count, float64(counts[state]), string(state))
 		}
 	}, count)
+}
+
+// Lost are the installations whose tokens are lost, in order of id.
+func (w *Workspaces) Lost() (lost []store.Installation) {
+	now := w.clock()
+	for _, i := range w.all() {
+		if row := i.current(); row.Lost(now) {
+			lost = append(lost, row)
+		}
+	}
+	slices.SortFunc(lost, func(a, b store.Installation) int { return strings.Compare(a.ID, b.ID) })
+	return lost
 }
 
 // all are the installations that are known.

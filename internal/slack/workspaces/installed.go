@@ -21,11 +21,18 @@ type installed struct {
 	doubted atomic.Bool
 	// expired is set after Slack has said that the token has ended.
 	expired atomic.Bool
+	// unlisted is set while it is to be asked which workspaces an organisation grants the installation to.
+	unlisted atomic.Bool
+
+	taking sync.Mutex // held while a row is taken over, so that no older one replaces it
 
 	mu    sync.Mutex
 	row   store.Installation
 	token string
 	made  map[string]*Workspace // by team
+
+	listing sync.Mutex
+	listed  map[string]time.Time // when an event of a team last had Slack asked which workspaces it is granted to
 }
 
 // Closed reports whether Slack no longer takes the token.
@@ -33,9 +40,12 @@ func (i *installed) Closed() bool { return i.closed.Load() }
 
 // Refused says that Slack has refused the token.
 func (i *installed) Refused(code string) {
-	if code == slack.CodeExpired {
+	switch code {
+	case slack.CodeExpired:
 		i.expired.Store(true)
-	} else {
+	case slack.CodeNotGranted:
+		i.unlisted.Store(true)
+	default:
 		i.doubted.Store(true)
 	}
 }
@@ -104,9 +114,9 @@ func (i *installed) workspace(ctx context.Context, team string) (*Workspace, err
 	if w != nil {
 		return w, nil
 	}
-	organisation, of := row.EnterpriseID, ""
+	organisation, of := row.Enterprise(), ""
 	if row.Organisation() {
-		organisation, of = row.ID, team
+		of = team
 	}
 	c := i.config.ForWorkspace(team, organisation)
 	settings := slack.Config{Token: token, TeamID: of, APIURL: c.Slack.APIURL, TrustOrg: c.Slack.TrustOrg(),

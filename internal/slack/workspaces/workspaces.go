@@ -52,6 +52,7 @@ type Workspaces struct {
 	byID  map[string]*installed // by the id of the workspace or organisation
 	of    map[string]*installed // by team
 	asked map[string]time.Time  // when the database was last asked about a team that it did not know
+	bots  map[string]bool       // their user ids; nil: to be collected
 }
 
 // New makes the workspaces of a program, which measures its calls of Slack. It calls nobody.
@@ -80,17 +81,21 @@ func New(c config.Config, clock func() time.Time, logger *slog.Logger, r prometh
 
 // Of returns the workspace of a team; "" is that of slack.bot_token. Without a token it is nobody's, and nothing can be
 // sent there: for jobs that are about all workspaces together. Slack is asked who the bot is there, until it has
-// answered once. A team that has not installed the bot is slack.ErrForeign; what waits for it may go on waiting, until
-// somebody does.
+// answered once. Where Slack no longer takes that token, an installation counts. A team that has not installed the bot
+// is slack.ErrForeign; what waits for it may go on waiting, until somebody does.
 func (w *Workspaces) Of(ctx context.Context, team string) (*Workspace, error) {
 	var unknown error
+	var fixed *Workspace // that of slack.bot_token
 	if w.client != nil {
 		own, err := w.client.Identity(ctx)
-		if err == nil && (team == "" || team == own.TeamID) {
-			return &Workspace{Own: own, Slack: w.client, Config: w.resolved(own)}, nil
-		}
-		if err != nil {
+		switch {
+		case err != nil:
 			unknown = fmt.Errorf("learn who the bot is: %w", err)
+		case team == "" || team == own.TeamID:
+			fixed = &Workspace{Own: own, Slack: w.client, Config: w.resolved(own)}
+			if team == "" || !w.watch.Closed() {
+				return fixed, nil
+			}
 		}
 	}
 	if team == "" && w.client == nil {
@@ -99,6 +104,8 @@ func (w *Workspaces) Of(ctx context.Context, team string) (*Workspace, error) {
 	}
 	i, err := w.installationOf(ctx, team)
 	switch {
+	case fixed != nil && (err != nil || i == nil || i.Closed()):
+		return fixed, nil
 	case err != nil:
 		return nil, err
 	case i != nil:
@@ -106,8 +113,12 @@ func (w *Workspaces) Of(ctx context.Context, team string) (*Workspace, error) {
 	case unknown != nil:
 		return nil, unknown
 	}
-	return nil, fmt.Errorf("%w: workspace %s has not installed the bot: %w", slack.ErrForeign, team,
-		slack.NotInstalled())
+	return nil, foreign(team)
+}
+
+// foreign is the error about a workspace that has not installed the app.
+func foreign(team string) error {
+	return fmt.Errorf("%w: workspace %s has not installed the bot: %w", slack.ErrForeign, team, slack.NotInstalled())
 }
 
 // resolved returns the settings of the workspace of slack.bot_token.
@@ -136,7 +147,11 @@ func (w *Workspaces) For(ctx context.Context, team, organisation string) (*Works
 	case team == "":
 		return nil, fmt.Errorf("%w: it names no workspace of the organisation %q", slack.ErrForeign, organisation)
 	}
-	return w.Of(ctx, team)
+	of, err := w.Of(ctx, team)
+	if organisation != "" && errors.Is(err, slack.ErrForeign) {
+		return w.granted(ctx, team, organisation)
+	}
+	return of, err
 }
 
 // Use has the installations read from a database. Run does so, too.

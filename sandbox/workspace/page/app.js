@@ -21,12 +21,13 @@ import "./story.js";
 import { stream } from "./stream.js";
 import "./tickets.js";
 import { leave as leaveTour } from "./tour.js";
+import "./workspaces.js";
 
 // ── state ──────────────────────────────────────────────────────────────────
 
 function applyState(s) {
   state.bot = s.bot;
-  state.team = s.team;
+  Object.assign(state, { team: s.team, name: s.name, workspaces: s.workspaces, installed: s.installed, install: s.install });
   state.tools = s.tools;
   state.users = new Map(s.users.map(u => [u.id, u]));
   state.people = s.users.map(u => names.user(u.id)).join();
@@ -74,7 +75,7 @@ function onChange(change) {
     if (change.user === state.me) openModal(change.modal);
     return;
   }
-  if (change.kind === "members" || change.kind === "faults" || change.kind !== "home" && !state.channels.has(change.channel)) { load(); return; }
+  if (change.kind === "workspace" || change.kind === "faults" || change.kind !== "home" && !state.channels.has(change.channel)) { load(); return; }
   changesWhileLoading?.push(change);
   const fresh = apply(change);
   if (fresh) {

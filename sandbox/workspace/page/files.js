@@ -13,7 +13,8 @@ export function attachment(f) {
   const sign = icon(picture ? "image" : "page");
   picture?.addEventListener?.("error", () => picture.remove()); // its content is something else
   const name = el("a", { class: "attachment", href: address(f), target: "_blank", rel: "noopener" }, sign, el("span", {}, f.name), el("small", {}, `${f.mimetype}, ${size(f.size || 0)}`));
-  const inside = picture || f.preview && el("pre", {}, f.preview.replace(/\n$/, "") + (f.preview_is_truncated ? "\n…" : ""));
+  const said = f.transcription?.preview, text = f.preview || said?.content;
+  const inside = picture || text && el("pre", {}, text.replace(/\n$/, "") + (f.preview_is_truncated || said?.has_more ? "\n…" : ""));
   return inside ? el("div", { class: "shared" }, name, inside) : name;
 }
 

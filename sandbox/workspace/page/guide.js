@@ -103,6 +103,7 @@ export function guide(signal) {
 
 // prepare sets the scene for a step: the channel is open, no fault is on, nothing is pending.
 export async function prepare(g) {
+  if (!state.installed) throw new Unexpected(`${state.bot.name} is not installed in ${state.name}.`);
   const channels = [...state.channels.values()].filter(c => c.kind !== "im");
   const channel = channels.find(c => c.name === "general") || channels[0];
   if (!channel) throw new Unexpected("There is no channel to show it in.");

@@ -1,5 +1,6 @@
 // The Home tab of the bot, as the writer sees it.
 import { showRows } from "./list.js";
+import { expectModal } from "./modal.js";
 import { blocks, el } from "./render.js";
 import { $, names, navigate, on, send, state } from "./state.js";
 
@@ -22,6 +23,7 @@ function draw() {
 async function press(button, node) {
   if (node.hasAttribute("aria-disabled")) return;
   node.setAttribute("aria-disabled", "true");
+  expectModal();
   await send("homeclick", { user: state.me, name: button.action_id, value: button.value || "" });
   node.removeAttribute("aria-disabled");
 }

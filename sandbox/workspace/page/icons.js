@@ -39,7 +39,7 @@ export function avatar(id, bot) {
   return el("span", { class: "avatar hue" + hue, "aria-hidden": "true" }, (name[0] || "?").toUpperCase());
 }
 
-const emoji = { thumbsup: "👍", "+1": "👍", ok_hand: "👌", eyes: "👀", heart: "❤️", tada: "🎉", pray: "🙏", bow: "🙇", smile: "😄", white_check_mark: "✅", joy: "😂", wave: "👋", thinking_face: "🤔", x: "❌" };
+const emoji = { thumbsup: "👍", "+1": "👍", ok_hand: "👌", eyes: "👀", robot_face: "🤖", heart: "❤️", tada: "🎉", pray: "🙏", bow: "🙇", smile: "😄", white_check_mark: "✅", joy: "😂", wave: "👋", thinking_face: "🤔", x: "❌" };
 
 // hasEmoji is whether there is a font for emoji: a drawn emoji then has coloured pixels.
 const hasEmoji = (() => {

@@ -7,7 +7,7 @@ import { expectModal } from "./modal.js";
 import { body, editable, el, rich } from "./render.js";
 import { $, act, count, navigate, currentChannel, isReply, names, on, seen, state, emit, title, visible } from "./state.js";
 
-const quickReactions = ["thumbsup", "eyes", "tada"];
+const quickReactions = ["thumbsup", "eyes", "tada", "robot_face"];
 const standalone = /join|leave|tombstone|me_message/;
 
 export function drawMessages() {

@@ -1,4 +1,4 @@
-// A modal that the bot opens for whoever writes: its title, its text fields, and two buttons.
+// A modal that the bot opens for whoever writes: its title, its fields, and two buttons.
 import { el } from "./render.js";
 import { $, act } from "./state.js";
 
@@ -12,15 +12,21 @@ export const expectModal = () => { expected = true; };
 export function openModal(modal) {
   if (!expected) return;
   expected = false;
-  const fields = modal.view.blocks.filter(b => b.type === "input" && b.element?.type === "plain_text_input");
+  const fields = modal.view.blocks.filter(b => b.type === "input" && ["plain_text_input", "static_select"].includes(b.element?.type));
   open = { id: modal.id, fields };
   $("modal-title").textContent = modal.view.title.text;
   $("modal-fields").replaceChildren(...fields.map((b, i) => el("label", {},
     el("span", {}, b.label.text, b.optional && el("small", {}, " (optional)")),
-    el("textarea", { rows: b.element.multiline ? 3 : 1, maxlength: b.element.max_length, required: !b.optional, id: "modal-field-" + i }))));
+    field(b, "modal-field-" + i), b.hint && el("small", {}, b.hint.text))));
   $("modal-submit").textContent = modal.view.submit?.text || "Submit";
   $("modal-skip").textContent = modal.view.close?.text || "Cancel";
   if (!dialog.open) dialog.showModal();
+}
+
+function field(b, id) {
+  const e = b.element;
+  if (e.type === "plain_text_input") return el("textarea", { rows: e.multiline ? 3 : 1, maxlength: e.max_length, required: !b.optional, id }, e.initial_value || "");
+  return el("select", { id }, ...e.options.map(o => el("option", { value: o.value, selected: o.value === e.initial_option?.value }, o.text.text)));
 }
 
 $("modal-form").addEventListener("submit", async e => {

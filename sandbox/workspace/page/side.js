@@ -46,7 +46,7 @@ export function drawSide() {
   showRows($("dms"), visible().filter(c => c.kind === "im").map(channel));
   showRows($("people"), people().map(person));
   const waiting = visible().reduce((n, c) => n + unread(c).mine, 0);
-  document.title = (waiting ? `(${waiting}) ` : "") + (currentChannel() ? title(currentChannel()) + " · " : "") + "Sandbox";
+  document.title = (waiting ? `(${waiting}) ` : "") + (currentChannel() ? title(currentChannel()) + " · " : "") + state.name;
 }
 
 on("place", drawSide);

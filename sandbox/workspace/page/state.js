@@ -3,7 +3,9 @@
 export const $ = id => document.getElementById(id);
 
 export const state = {
-  team: "", bot: null,
+  team: "", name: "", bot: null,
+  workspaces: [], // all that have a page
+  installed: true, install: "", // whether the app is installed here, and where that begins
   tools: {}, // what the bot is doing while a tool runs, by its name
   users: new Map(), // by id
   channels: new Map(), // by id; each with its messages by ts

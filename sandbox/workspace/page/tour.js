@@ -137,7 +137,7 @@ const isUnused = () => !state.home && visible().every(c => !c.messages.size) && 
 const first = setInterval(() => {
   if (document.hidden || !mind.connected || !mind.latest) return;
   clearInterval(first);
-  if (!isNew() || !panel.hidden || !isUnused()) return;
+  if (!isNew() || !panel.hidden || !state.installed || !isUnused()) return;
   open();
   if (!matchMedia("(prefers-reduced-motion: reduce)").matches) play();
 }, 1000);

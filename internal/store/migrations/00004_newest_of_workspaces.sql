@@ -1,0 +1,5 @@
+-- postgres: -- +goose NO TRANSACTION
+-- The newest messages of each workspace, in which a search looks for common words.
+-- +goose Up
+-- postgres: CREATE INDEX CONCURRENTLY IF NOT EXISTS search_newest ON search (team_id, id);
+-- sqlite: CREATE INDEX search_newest ON search (team_id, id);
