@@ -55,7 +55,7 @@ func TestSocketModeRetriesAndReconnects(t *testing.T) {
 		text  string
 		retry int
 	}
-	got := make(chan seen, 16)
+	got := make(chan seen, 3*len(retries)) // never blocks the client
 	b.listen(t, func(r socketmode.Request) bool {
 		var in envelope
 		if err := json.Unmarshal(r.Payload, &in); err != nil {
@@ -65,35 +65,29 @@ func TestSocketModeRetriesAndReconnects(t *testing.T) {
 		got <- seen{text, r.RetryAttempt}
 		return text != "slow" || r.RetryAttempt > 0
 	})
-	await := func(text string, again bool) {
+	// await passes over what comes in between: an acknowledgement may be late, and its event then comes again.
+	await := func(text string, retry int) {
 		t.Helper()
 		for end := time.After(time.Minute); ; {
 			select {
 			case s := <-got:
-				if s.text == text && s.retry > 0 == again {
+				if s.text == text && s.retry >= retry {
 					return
 				}
 			case <-end:
-				t.Fatalf("%q did not come, as a retry: %v", text, again)
+				t.Fatalf("%q did not come %d times", text, retry+1)
 			}
 		}
 	}
 	b.Say(b.general, b.alice, "hello")
-	await("hello", false)
+	await("hello", 0)
 	b.Say(b.general, b.alice, "slow")
-	await("slow", false)
-	await("slow", true)
+	await("slow", 0)
+	await("slow", 1)
 	b.events(t) // waits for the acknowledgement
 	b.DisconnectSockets("refresh_requested")
 	b.Say(b.general, b.alice, "while away")
-	select {
-	case s := <-got:
-		if s.text != "while away" {
-			t.Errorf("got %+v after a reconnect", s)
-		}
-	case <-time.After(time.Minute):
-		t.Error("nothing came after a reconnect")
-	}
+	await("while away", 0)
 	if err := b.AwaitDeliveries(within(t, time.Minute)); err != nil {
 		t.Fatal(err)
 	}
