@@ -24,6 +24,9 @@ import (
 
 const callback = "http://127.0.0.1:1/slack/oauth"
 
+// patient waits for an answer longer than a machine stalls.
+var patient = &http.Client{Timeout: time.Hour}
+
 // appInTwo is an app and two workspaces. Nobody has installed it yet. In both workspaces alice is in general.
 type appInTwo struct {
 	*workspace.Slack
@@ -42,7 +45,7 @@ func newApp(t *testing.T, lifetime time.Duration) *appInTwo {
 	a := &appInTwo{t: t, Slack: workspace.NewSlack(workspace.SlackConfig{Lifetime: lifetime}), now: time.Now()}
 	for i, w := range []**workspace.Workspace{&a.first, &a.second} {
 		*w = a.Add(workspace.Config{Team: []string{"T1", "T2"}[i], Name: []string{"One", "Two"}[i], SocketMode: true,
-			Clock:      a.clock,
+			Clock: a.clock, AckTimeout: time.Hour, // or an event comes again
 			RetryAfter: slices.Repeat([]time.Duration{10 * time.Millisecond}, 6000)}) // until the socket is open
 		t.Cleanup((*w).Close)
 		a.alice = (*w).AddUser("alice").ID
@@ -55,7 +58,8 @@ func newApp(t *testing.T, lifetime time.Duration) *appInTwo {
 	server := httptest.NewServer(a.Handler())
 	t.Cleanup(server.Close)
 	a.url = server.URL
-	a.oauth = oauth.Client{ID: "1.2", Secret: "client-secret", APIURL: server.URL + "/api/", Clock: a.clock}
+	a.oauth = oauth.Client{ID: "1.2", Secret: "client-secret", APIURL: server.URL + "/api/", Clock: a.clock,
+		HTTPClient: patient}
 	return a
 }
 
@@ -73,7 +77,7 @@ func (a *appInTwo) install(w *workspace.Workspace) oauth.Grant {
 }
 
 func (a *appInTwo) client(token string) *slack.Client {
-	return slack.New(slack.Config{Token: token, APIURL: a.url + "/api/"})
+	return slack.New(slack.Config{Token: token, APIURL: a.url + "/api/", HTTPClient: patient})
 }
 
 // refused tests that a token does not count, by Slack's code.
@@ -217,7 +221,7 @@ func TestOrganisation(t *testing.T) {
 		t.Fatalf("%+v, %v", g, err)
 	}
 	in := func(team string) *slack.Client {
-		return slack.New(slack.Config{Token: g.Token, APIURL: a.url + "/api/", TeamID: team})
+		return slack.New(slack.Config{Token: g.Token, APIURL: a.url + "/api/", TeamID: team, HTTPClient: patient})
 	}
 	list := func(team, code string) {
 		t.Helper()
