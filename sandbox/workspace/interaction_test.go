@@ -37,7 +37,7 @@ func TestInteractionsByHTTP(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		io.WriteString(w, `{"response_type":"ephemeral","text":"at once"}`)
 	}))
-	defer app.Close()
+	t.Cleanup(app.Close) // after the workspace, which would deliver to whoever has its port next
 	b := setup(t, Config{})
 	b.SetEventsURL(app.URL + "/slack/events")
 	if _, err := b.api.AuthTest(); err != nil { // tells the workspace its own address
@@ -159,7 +159,7 @@ func TestModals(t *testing.T) {
 			payloads <- payload
 		}
 	}))
-	defer app.Close()
+	t.Cleanup(app.Close) // after the workspace, which would deliver to whoever has its port next
 	b := setup(t, Config{})
 	b.SetEventsURL(app.URL + "/slack/events")
 	buttons := slack.NewContextActionsBlock("key", slack.NewFeedbackButtonsBlockElement("rate", slack.NewFeedbackButton(slack.NewTextBlockObject(slack.PlainTextType, "Good", false, false), "up"),

@@ -15,9 +15,6 @@ type Modal struct {
 	View json.RawMessage `json:"view"`
 }
 
-// triggerLife is how long a trigger_id opens a modal (docs.slack.dev/reference/methods/views.open).
-const triggerLife = 3 * time.Second
-
 // trigger is a use of the app that may open one modal.
 type trigger struct {
 	by   *Interaction
@@ -33,7 +30,7 @@ func (c *call) viewsOpen() (reply, error) {
 		return nil, apiError("invalid_trigger_id")
 	case t.used:
 		return nil, apiError("exchanged_trigger_id")
-	case time.Since(t.at) > triggerLife:
+	case time.Since(t.at) > c.cfg.TriggerLife:
 		return nil, apiError("expired_trigger_id")
 	}
 	var view struct {

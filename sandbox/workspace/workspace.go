@@ -66,6 +66,9 @@ type Config struct {
 	// AckTimeout is how long an acknowledgement may take. Slack: 3 s
 	// (docs.slack.dev/apis/events-api).
 	AckTimeout time.Duration
+	// TriggerLife is how long a trigger_id opens a modal. Slack: 3 s
+	// (docs.slack.dev/reference/methods/views.open).
+	TriggerLife time.Duration
 	// Deliverers limits the events in flight; 1 if zero, which keeps events in order.
 	Deliverers int
 
@@ -150,6 +153,9 @@ func New(cfg Config) *Workspace {
 	}
 	if cfg.AckTimeout == 0 {
 		cfg.AckTimeout = 3 * time.Second
+	}
+	if cfg.TriggerLife == 0 {
+		cfg.TriggerLife = 3 * time.Second
 	}
 	if cfg.Deliverers == 0 {
 		cfg.Deliverers = 1

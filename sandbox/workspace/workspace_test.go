@@ -69,6 +69,7 @@ func setup(t *testing.T, cfg Config) *fixture {
 	if cfg.AckTimeout == 0 {
 		cfg.AckTimeout = time.Minute
 	}
+	cfg.TriggerLife = time.Hour
 	b.Workspace = New(cfg)
 	server := httptest.NewServer(b.Handler())
 	t.Cleanup(func() {
