@@ -39,6 +39,8 @@ const (
 	// Slack refuses an eleventh connection (docs.slack.dev/apis/events-api/using-socket-mode).
 	maxSockets = 10
 	pingEvery  = 5 * time.Second
+	// writeTimeout is how long a client may not read. It is generous: whoever writes may stall as well.
+	writeTimeout = time.Minute
 )
 
 var errNoSocket = errors.New("no open socket")
@@ -115,7 +117,7 @@ func (k *socket) keepAlive(hello any) {
 	for {
 		select {
 		case <-tick.C:
-			if k.conn.WriteControl(websocket.PingMessage, []byte("still here"), time.Now().Add(time.Second)) != nil {
+			if k.conn.WriteControl(websocket.PingMessage, []byte("still here"), time.Now().Add(writeTimeout)) != nil {
 				return
 			}
 		case <-k.gone:
@@ -151,7 +153,7 @@ func (k *socket) read() {
 func (k *socket) write(v any) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.conn.SetWriteDeadline(time.Now().Add(3 * time.Second))
+	k.conn.SetWriteDeadline(time.Now().Add(writeTimeout))
 	return k.conn.WriteJSON(v)
 }
 
