@@ -18,8 +18,8 @@ import (
 	"myao/sandbox/inspector"
 )
 
-// testChild is a supervised child that runs a shell script. Each of its processes first
-// appends its id to pidFile.
+// testChild is a supervised child that runs a shell script. Each of its processes appends its id to
+// pidFile by the function up, once it is as the test wants it.
 type testChild struct {
 	*child
 	t       *testing.T
@@ -36,7 +36,7 @@ func newTestChild(t *testing.T, script string, up func(context.Context, int) boo
 	dir := t.TempDir()
 	n := &testChild{t: t, pidFile: filepath.Join(dir, "pids"), done: make(chan error, 1)}
 	n.child = &child{
-		name: "sleeper", path: "/bin/sh", args: []string{"-c", "echo $$ >> " + n.pidFile + "; " + script}, log: filepath.Join(dir, "log"), isUp: up,
+		name: "sleeper", path: "/bin/sh", args: []string{"-c", "up() { echo $$ >> " + n.pidFile + "; }; " + script}, log: filepath.Join(dir, "log"), isUp: up,
 		say: func(format string, args ...any) {
 			n.mu.Lock()
 			defer n.mu.Unlock()
@@ -125,7 +125,7 @@ func (n *testChild) output() string {
 	return strings.Join(n.lines, "\n")
 }
 
-const sleeps = "exec sleep 100"
+const sleeps = "up; exec sleep 3600"
 
 func TestKilledChildStaysDownUntilStart(t *testing.T) {
 	t.Parallel()
@@ -209,10 +209,10 @@ func TestChildEndsWithTheSandbox(t *testing.T) {
 		before       func(n *testChild)
 		after        func(n *testChild)
 	}{
-		{"asked to", `trap 'echo bye >> "$0.bye"; exit' TERM; while :; do sleep 0.05; done`, func(n *testChild) { n.awaitProcess(1) }, func(n *testChild) {}},
+		{"asked to", `sleep 2; trap 'echo bye >> "$0.bye"; exit' TERM; up; while :; do sleep 0.05; done`, func(n *testChild) { n.awaitProcess(1) }, func(n *testChild) {}},
 		{"dead", sleeps, func(n *testChild) { n.awaitProcess(1); n.mustKill() }, func(n *testChild) {}},
 		{"that was never started", sleeps, func(n *testChild) {}, func(n *testChild) {}},
-		{"deaf, and killed meanwhile", `trap '' TERM; while :; do sleep 0.05; done`, func(n *testChild) { n.awaitProcess(1) }, func(n *testChild) {
+		{"deaf, and killed meanwhile", `trap '' TERM; up; while :; do sleep 0.05; done`, func(n *testChild) { n.awaitProcess(1) }, func(n *testChild) {
 			if err := n.Kill(); err != nil {
 				n.t.Error(err)
 			}
