@@ -143,7 +143,7 @@ func (c *cluster) remove() {
 }
 
 func postgresReady(ctx context.Context, server string) error {
-	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	db, err := sql.Open("pgx", server)
 	if err != nil {

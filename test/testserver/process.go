@@ -20,8 +20,9 @@ import (
 )
 
 const (
-	startTimeout = 90 * time.Second // two busy cores, cold caches
-	stopTimeout  = 15 * time.Second
+	startTimeout = 3 * time.Minute  // two busy cores, cold caches
+	readyTimeout = 15 * time.Second // of one try: the next one may find a server that is further
+	stopTimeout  = time.Minute
 	pollEvery    = 25 * time.Millisecond
 )
 
@@ -40,8 +41,9 @@ func start(cmd *exec.Cmd, onOurDeath syscall.Signal) (*process, error) {
 	if cmd.Stdout == nil {
 		cmd.Stdout, cmd.Stderr = p.output, p.output
 	}
-	// Its children may outlive it for a moment and hold the output open.
-	cmd.WaitDelay = time.Second
+	// Its children may outlive it for a moment and hold the output open. What is not read by then is lost, and
+	// counts as an error.
+	cmd.WaitDelay = time.Minute
 	// Ctrl-C at the terminal must reach only the test binary, which stops its servers itself.
 	group.Lead(cmd, onOurDeath)
 

@@ -48,7 +48,7 @@ func SQLiteCopy(t testing.TB, fill func(url string) error) string {
 // another slow program would.
 func LockSQLite(t testing.TB, path string) (unlock func() error) {
 	t.Helper()
-	db, err := sql.Open("sqlite3", "file:"+path+"?_txlock=immediate&_pragma=busy_timeout(10000)")
+	db, err := sql.Open("sqlite3", "file:"+path+"?_txlock=immediate&_pragma=busy_timeout(120000)")
 	Must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	tx, err := db.Begin()

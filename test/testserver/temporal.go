@@ -141,7 +141,7 @@ func (s *TemporalServer) start() error {
 }
 
 func (s *TemporalServer) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	// Dial first: a gRPC connection that waits for its server backs off for long.
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", s.Address)
