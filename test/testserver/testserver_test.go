@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { testserver.Main(m) }
 
 func dial(t *testing.T, address string) client.Client {
 	t.Helper()
-	c, err := client.Dial(client.Options{HostPort: address})
+	c, err := client.Dial(client.Options{HostPort: address, ConnectionOptions: testserver.PatientCalls()})
 	testserver.Must(t, err)
 	t.Cleanup(c.Close)
 	return c
@@ -74,7 +74,7 @@ func TestTemporalServerKeepsItsStateAcrossRestarts(t *testing.T) {
 }
 
 func portOpen(address string) bool {
-	conn, err := net.DialTimeout("tcp", address, time.Second)
+	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		return false
 	}
