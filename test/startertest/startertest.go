@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -66,10 +67,11 @@ func (l *Log) String() string {
 	return l.buf.String()
 }
 
-// Workspace returns a Slack, and the address of its API.
+// Workspace returns a Slack, and the address of its API. It delivers an event again until somebody takes it.
 func Workspace(t *testing.T) (*workspace.Workspace, string) {
 	t.Helper()
-	w := workspace.New(workspace.Config{BotToken: "xoxb-1", AppToken: "xapp-1", SigningSecret: "shh", Logger: slog.New(slog.DiscardHandler)})
+	w := workspace.New(workspace.Config{BotToken: "xoxb-1", AppToken: "xapp-1", SigningSecret: "shh", Logger: slog.New(slog.DiscardHandler),
+		AckTimeout: time.Minute, RetryAfter: slices.Repeat([]time.Duration{100 * time.Millisecond}, 3000)})
 	t.Cleanup(w.Close)
 	server := httptest.NewServer(w.Handler())
 	t.Cleanup(server.Close)
@@ -134,18 +136,18 @@ func Start(t *testing.T, temporalAddress, database, slackAPI, appToken string) *
 	return w
 }
 
-// Await waits for a condition, a minute at most.
+// Await waits for a condition, three minutes at most.
 func (w *Process) Await(what string, done func() bool) {
 	w.t.Helper()
 	Await(w.t, what, done)
 }
 
-// Await waits for a condition, a minute at most.
+// Await waits for a condition, three minutes at most.
 func Await(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(60 * time.Second); !done(); <-tick.C {
+	for deadline := time.Now().Add(3 * time.Minute); !done(); <-tick.C {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain for %s", what)
 		}
@@ -207,7 +209,8 @@ var discard = slog.New(slog.DiscardHandler)
 // Client returns a client of Temporal for a namespace.
 func Client(t *testing.T, namespace string) client.Client {
 	t.Helper()
-	c, err := client.NewLazyClient(client.Options{HostPort: testserver.Temporal(t), Namespace: namespace, Logger: discard})
+	c, err := client.NewLazyClient(client.Options{HostPort: testserver.Temporal(t), Namespace: namespace, Logger: discard,
+		ConnectionOptions: testserver.PatientCalls()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +221,8 @@ func Client(t *testing.T, namespace string) client.Client {
 // Namespace creates a namespace for the test.
 func Namespace(t *testing.T) string {
 	t.Helper()
-	admin, err := client.NewNamespaceClient(client.Options{HostPort: testserver.Temporal(t), Logger: discard})
+	admin, err := client.NewNamespaceClient(client.Options{HostPort: testserver.Temporal(t), Logger: discard,
+		ConnectionOptions: testserver.PatientCalls()})
 	if err != nil {
 		t.Fatal(err)
 	}
