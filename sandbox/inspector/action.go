@@ -20,13 +20,6 @@ import (
 	"myao/internal/store"
 )
 
-const (
-	// orderTimeout is how long an order may take.
-	orderTimeout = 10 * time.Second
-	// triggerTimeout is how long Temporal may take to trigger a schedule.
-	triggerTimeout = 5 * time.Second
-)
-
 // httpError is an error with an HTTP status.
 type httpError struct {
 	status int
@@ -102,10 +95,11 @@ func (w *Inspector) order(ctx context.Context, in orderRequest) error {
 	case w.Worker.State() == Stopped:
 		return unavailable("the worker is stopped: start it first")
 	}
-	ctx, cancel := context.WithTimeout(ctx, orderTimeout)
+	within := w.timeouts().order
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	if err := system.Order(ctx, c, in.Order, order, ""); err != nil || in.Order != conversation.UpdateUnmute {
-		return orderError(err)
+		return orderError(err, within)
 	}
 	now, err := system.Store.Situation(ctx, store.SituationRequest{
 		Conversations: []chat.Conversation{c}, Open: store.ChoiceFilter{Team: c.Team}})
@@ -121,14 +115,14 @@ func (w *Inspector) order(ctx context.Context, in orderRequest) error {
 	return nil
 }
 
-// orderError is what a visitor gets for an operator's error.
-func orderError(err error) error {
+// orderError is what a visitor gets for an operator's error. within is how long the order might take.
+func orderError(err error, within time.Duration) error {
 	var refused *operator.Refused
 	switch {
 	case errors.As(err, &refused):
 		return &httpError{http.StatusConflict, refused.Text}
 	case errors.Is(err, operator.ErrNoWorker), errors.Is(err, operator.ErrNoServer):
-		return unavailable("not carried out within %s: %v", orderTimeout, err)
+		return unavailable("not carried out within %s: %v", within, err)
 	}
 	return err
 }
@@ -142,7 +136,7 @@ func (w *Inspector) remember(ctx context.Context, _ rememberRequest) error {
 	if system == nil {
 		return errStarting
 	}
-	ctx, cancel := context.WithTimeout(ctx, triggerTimeout)
+	ctx, cancel := context.WithTimeout(ctx, w.timeouts().trigger)
 	defer cancel()
 	err := system.Client.ScheduleClient().GetHandle(ctx, temporal.MemorySchedule).
 		Trigger(ctx, client.ScheduleTriggerOptions{

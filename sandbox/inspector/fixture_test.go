@@ -57,6 +57,7 @@ type fixture struct {
 	model     *fakeModel
 	calls     *calls
 	ended     chan string // finished requests, by path
+	began     time.Time
 
 	mu     sync.Mutex
 	faults []string
@@ -65,9 +66,10 @@ type fixture struct {
 func newWorld(t *testing.T) *fixture {
 	t.Helper()
 	t.Parallel()
-	w := &fixture{t: t, namespace: strings.ToLower(t.Name()), calls: &calls{}, model: &fakeModel{}, ended: make(chan string, 100)}
+	w := &fixture{t: t, namespace: strings.ToLower(t.Name()), calls: &calls{}, model: &fakeModel{}, ended: make(chan string, 100),
+		began: time.Now().Truncate(time.Second)}
 	address := testserver.Temporal(t)
-	admin, err := client.NewNamespaceClient(client.Options{HostPort: address, Logger: quiet})
+	admin, err := client.NewNamespaceClient(client.Options{HostPort: address, Logger: quiet, ConnectionOptions: testserver.PatientCalls()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +99,7 @@ func newWorld(t *testing.T) *fixture {
 			defer w.mu.Unlock()
 			return append([]string{}, w.faults...)
 		},
-		Clock: time.Now,
+		Clock: time.Now, limits: &timeouts{time.Hour, time.Hour, time.Hour, time.Hour, time.Hour},
 	}
 	handler := w.Handler()
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -117,7 +119,7 @@ func (w *fixture) dial(address string) client.Client {
 	w.t.Helper()
 	c, err := client.NewLazyClient(client.Options{
 		HostPort: address, Namespace: w.namespace, Logger: quiet,
-		ConnectionOptions: client.ConnectionOptions{DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(w.calls.count)}},
+		ConnectionOptions: client.ConnectionOptions{DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(w.calls.count, testserver.Patiently)}},
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -128,7 +130,7 @@ func (w *fixture) dial(address string) client.Client {
 
 func (w *fixture) await(what string, done func() bool) {
 	w.t.Helper()
-	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			w.t.Fatalf("waited in vain for %s", what)
 		}
@@ -137,7 +139,16 @@ func (w *fixture) await(what string, done func() bool) {
 
 // calls counts the requests to Temporal.
 type calls struct {
-	described, queried, querying, atOnce atomic.Int64
+	described, queried, answered, querying, atOnce atomic.Int64
+
+	held atomic.Pointer[chan struct{}] // if set, queries wait until it is closed, whatever their contexts say
+}
+
+// hold lets no query pass until it is released.
+func (c *calls) hold() (release func()) {
+	held := make(chan struct{})
+	c.held.Store(&held)
+	return sync.OnceFunc(func() { c.held.Store(nil); close(held) })
 }
 
 func (c *calls) count(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
@@ -148,6 +159,14 @@ func (c *calls) count(ctx context.Context, method string, req, reply any, cc *gr
 		c.queried.Add(1)
 		c.atOnce.Store(max(c.atOnce.Load(), c.querying.Add(1)))
 		defer c.querying.Add(-1)
+		if held := c.held.Load(); held != nil {
+			<-*held
+		}
+		err := invoke(ctx, method, req, reply, cc, opts...)
+		if err == nil {
+			c.answered.Add(1)
+		}
+		return err
 	}
 	return invoke(ctx, method, req, reply, cc, opts...)
 }
@@ -320,7 +339,7 @@ func (w *fixture) open(query string) *page {
 func (p *page) await(what string, holds func(event) bool) event {
 	p.w.t.Helper()
 	var last event
-	for timeout := time.After(time.Minute); ; {
+	for timeout := time.After(3 * time.Minute); ; {
 		select {
 		case e, open := <-p.events:
 			if !open {

@@ -79,7 +79,7 @@ func TestMemoriesRespectVisibility(t *testing.T) {
 		var got []string
 		for _, m := range e.Memories {
 			got = append(got, m.Scope+" "+m.Text)
-			if !strings.HasPrefix(m.Text, string(m.Term)+"-term") || time.Since(m.At) > time.Minute || m.Scope != "workspace" && !strings.HasSuffix(m.Text, " of "+m.Channel) ||
+			if !strings.HasPrefix(m.Text, string(m.Term)+"-term") || m.At.Before(w.began) || m.Scope != "workspace" && !strings.HasSuffix(m.Text, " of "+m.Channel) ||
 				m.Scope == "thread" && !chat.ValidTS(m.Thread) {
 				t.Errorf("in %s there is %+v", id, m)
 			}

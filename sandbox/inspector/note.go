@@ -27,7 +27,7 @@ func (w *Inspector) forgetNote(ctx context.Context, in forgetNoteRequest) error 
 	if system == nil {
 		return errStarting
 	}
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, w.timeouts().read)
 	defer cancel()
 	found, err := system.Store.ForgetNote(ctx, chat.Scope(c), in.ID, "page-"+rand.Text(), "slack:"+in.User)
 	if err == nil && !found {

@@ -22,13 +22,6 @@ const (
 	timelineInterval = 2 * time.Second
 	// timelineMessages is how many messages the timeline has.
 	timelineMessages = 10
-	// readTimeout is how long Temporal's server and the database may take to answer. It is
-	// generous, because the page's buttons depend on the answer and the machine may be busy.
-	readTimeout = 3 * time.Second
-	// queryTimeout is how long a worker may take to answer a query. A worker that has just started
-	// gets no query until the server has given up its predecessor, which had the conversation in
-	// its cache.
-	queryTimeout = 10 * time.Second
 	// queryPatience is how long everything else waits for a query; mostly that is enough.
 	queryPatience = 250 * time.Millisecond
 	// queryRetryInterval is how long a worker that did not answer is left alone.
@@ -116,7 +109,7 @@ func (l *observer) refresh(ctx context.Context) {
 		l.stateRun, l.nextQuery, l.workerErr = operator.Run{}, time.Time{}, nil
 	}
 	l.worker = worker
-	describing, cancel := context.WithTimeout(ctx, readTimeout)
+	describing, cancel := context.WithTimeout(ctx, l.w.timeouts().describe)
 	newest, err := system.Describe(describing, l.c)
 	cancel()
 	if l.temporalErr = err; err == nil {
@@ -141,7 +134,7 @@ func (l *observer) refresh(ctx context.Context) {
 
 // query asks a worker for the conversation's state.
 func (l *observer) query(ctx context.Context, system *operator.Operator, of operator.Run) {
-	queryCtx, cancel := context.WithTimeout(ctx, queryTimeout)
+	queryCtx, cancel := context.WithTimeout(ctx, l.w.timeouts().query)
 	l.cancelQuery = cancel
 	go func() {
 		state, err := system.Query(queryCtx, l.c)
@@ -175,7 +168,7 @@ func (l *observer) accept(a answer) {
 
 // read reads what the database has about the conversation.
 func (l *observer) read(ctx context.Context, system *operator.Operator) error {
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, l.w.timeouts().read)
 	defer cancel()
 	db, team, channel := system.Store, l.c.Team, l.c.Channel
 	settings, err := (&channels.Directory{Store: db, Config: l.w.Config}).StoredSettings(ctx, team, channel)

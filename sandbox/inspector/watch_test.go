@@ -63,8 +63,10 @@ func TestConversationIsFollowed(t *testing.T) {
 
 	w.keep(thread, "1700000001.000100", "what is for lunch?")
 	w.says(thread, 3600, "1700000001.000100")
-	e = p.await("the wait", func(e event) bool { return e.phase() == conversation.Waiting && len(e.Story.Entries) > 0 })
-	if !e.Open || e.State.DueAt.Before(time.Now()) || len(e.State.Pending) != 1 || e.State.Seen != nil || e.Problem != "" ||
+	e = p.await("the wait", func(e event) bool {
+		return e.phase() == conversation.Waiting && len(e.Story.Entries) > 0 && e.Problem == ""
+	})
+	if !e.Open || e.State.DueAt.Before(time.Now()) || len(e.State.Pending) != 1 || e.State.Seen != nil ||
 		!strings.HasPrefix(e.URL, w.WebUI+"thread%2FT1%2FC1%2F1700000000.000100/") || strings.Contains(string(e.raw["story"]), "lunch") {
 		t.Errorf("waiting: %s", e.raw)
 	}
@@ -135,13 +137,12 @@ func TestWorkerRestart(t *testing.T) {
 		e.Asked.Before(before.Asked) || !e.State.DueAt.Equal(before.State.DueAt) {
 		t.Errorf("what was known is not kept: %s", e.raw)
 	}
-	before = e
 	// Something happens that only Temporal and the database see, and no worker is queried.
 	queried := w.calls.queried.Load()
 	w.keep(top, "1700000002.000100", "hello?")
 	w.says(top, 3600, "1700000002.000100")
 	e = p.await("the message", func(e event) bool { return len(e.Story.Entries) == 1 })
-	if len(e.State.Pending) != 1 || !e.Asked.Equal(before.Asked) {
+	if len(e.State.Pending) != 1 {
 		t.Errorf("unexpected: %s", e.raw)
 	}
 
@@ -155,13 +156,13 @@ func TestWorkerRestart(t *testing.T) {
 		said != "the worker is stopped: start it first" {
 		t.Errorf("an order to nobody: %d %s", status, said)
 	}
-	if n := w.calls.queried.Load(); n != queried {
-		t.Errorf("a dead worker was asked %d times", n-queried)
+	if n := w.calls.queried.Load() - queried; n > 1 { // one may have been under way
+		t.Errorf("a dead worker was asked %d times", n)
 	}
 
 	w.done("worker", `{"do":"start"}`)
-	e = p.await("the return", func(e event) bool { return e.Worker == Running && e.Asked.After(before.Asked) })
-	if e.Problem != "" || len(e.State.Pending) != 2 || e.Phase != "" {
+	e = p.await("the return", func(e event) bool { return e.Worker == Running && len(e.State.Pending) == 2 })
+	if e.Problem != "" || e.Phase != "" {
 		t.Errorf("back again: %s", e.raw)
 	}
 }
@@ -172,13 +173,14 @@ func TestUnresponsiveWorker(t *testing.T) {
 	w.Open(w.operator)
 	w.says(top, 3600, "1700000001.000100")
 	w.open("?channel=C1").await("the wait", func(e event) bool { return e.phase() == conversation.Waiting })
+	t.Cleanup(w.calls.hold())
 	if err := w.worker.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	w.worker.pretend(Running)
 	w.calls.queried.Store(0)
 	p := w.open("?channel=C1")
-	p.await("a question", func(event) bool { return w.calls.querying.Load() > 0 })
+	w.await("a question", func() bool { return w.calls.querying.Load() > 0 })
 	// There are many refreshes while the query is pending.
 	described := w.calls.described.Load()
 	w.await("refreshes", func() bool { return w.calls.described.Load() > described+8 })
@@ -201,24 +203,25 @@ func TestWorkerIsQueriedOnlyAfterChanges(t *testing.T) {
 	w.Open(w.operator)
 	w.says(top, 3600, "1700000001.000100")
 	p := w.open("?channel=C1")
-	p.await("the wait", func(e event) bool { return e.phase() == conversation.Waiting })
-	described, queried := w.calls.described.Load(), w.calls.queried.Load()
+	last := p.await("the wait", func(e event) bool { return e.phase() == conversation.Waiting })
+	described, answered := w.calls.described.Load(), w.calls.answered.Load()
 	w.await("some refreshes", func() bool { return w.calls.described.Load() >= described+6 })
-	if n := w.calls.queried.Load() - queried; n > 1 { // the last task may have ended after the answer
+	if n := w.calls.answered.Load() - answered; n > 1 { // the last task may have ended after the answer
 		t.Errorf("%d queries in 6 refreshes without a change", n)
 	}
-	select {
-	case e := <-p.events:
-		if n := w.calls.queried.Load(); n == queried {
+	for len(p.events) > 0 {
+		e := <-p.events
+		if e.Asked.Equal(last.Asked) && e.Problem == last.Problem {
 			t.Errorf("told though nothing happened: %s", e.raw)
 		}
-	default:
+		last = e
 	}
 }
 
 func TestTemporalUnavailable(t *testing.T) {
 	w := newWorld(t)
 	w.operator.Client = w.dial("127.0.0.1:1")
+	w.limits.describe, w.limits.trigger = time.Second, time.Second
 	w.Open(w.operator)
 	w.keep(top, "1700000002.000100", "hello?")
 	e := w.open("?channel=C1").next()
@@ -269,13 +272,16 @@ func TestStreamEndsWithItsPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.worker.pretend(Running)
+	release := w.calls.hold()
+	t.Cleanup(release)
 	p := w.open("?channel=C1")
-	p.await("a question", func(event) bool { return w.calls.querying.Load() > 0 })
+	w.await("a question", func() bool { return w.calls.querying.Load() > 0 })
 	p.close()
 	select {
 	case <-w.ended:
-	case <-time.After(5 * time.Second): // a query may take ten
+	case <-time.After(time.Minute):
 		t.Fatal("the stream waits for the worker, and nobody for the stream")
 	}
+	release()
 	w.await("the question to be taken back", func() bool { return w.calls.querying.Load() == 0 })
 }
