@@ -182,7 +182,8 @@ func TestVersionedWorkerServesOnceItIsCurrent(t *testing.T) {
 func namespace(t *testing.T) (client.Client, []string) {
 	t.Helper()
 	address, name := testserver.Temporal(t), "worker-"+strings.ToLower(rand.Text())
-	options := client.Options{HostPort: address, Namespace: name, Logger: slog.New(slog.DiscardHandler)}
+	options := client.Options{HostPort: address, Namespace: name, Logger: slog.New(slog.DiscardHandler),
+		ConnectionOptions: testserver.PatientCalls()}
 	nc, err := client.NewNamespaceClient(options)
 	if err != nil {
 		t.Fatal(err)
@@ -261,7 +262,7 @@ func (p *program) until(what string) {
 
 func await(t *testing.T, what string, done func(context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
