@@ -103,18 +103,35 @@ func signature(body string) string {
 
 const head = "POST /slack/events HTTP/1.1\r\nHost: myao\r\n"
 
-// slack sends an event as Slack does, which must be acknowledged.
+// bodyTime is how long the door waits for a body. An event may take a bit longer.
+const bodyTime = 2 * time.Second
+
+// slack sends an event as Slack does, which must be acknowledged. It comes again if the machine has stalled.
 func (f *httpBundle) slack() {
 	f.t.Helper()
 	f.n++
+	for {
+		began := time.Now()
+		status := f.send()
+		if status == http.StatusOK {
+			return
+		}
+		if time.Since(began) < bodyTime {
+			f.t.Errorf("Slack is answered %d", status)
+			return
+		}
+	}
+}
+
+// send sends the event and returns the status of the answer.
+func (f *httpBundle) send() int {
+	f.t.Helper()
 	body := fmt.Sprintf(`{"type":"event_callback","team_id":"T0SANDBOX","event_id":"Ev%d","event":{"type":"message","channel":"C1","user":"U1","ts":"100.%06d","text":"hello"}}`, f.n, f.n)
 	conn := f.dial()
 	defer func() { _ = conn.Close() }()
 	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	_, _ = fmt.Fprintf(conn, "%s%sContent-Length: %d\r\nConnection: close\r\n\r\n%s", head, signature(body), len(body), body)
-	if status := readStatus(conn); status != http.StatusOK {
-		f.t.Errorf("Slack is answered %d", status)
-	}
+	return readStatus(conn)
 }
 
 func (f *httpBundle) dial() net.Conn {
@@ -179,11 +196,14 @@ func TestBadClients(t *testing.T) {
 			_, _ = fmt.Fprintf(conn, "%sContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n", head)
 		}, http.StatusUnauthorized},
 	} {
-		conn := f.dial()
+		began, conn := time.Now(), f.dial()
 		did := make(chan struct{})
 		go func() { defer close(did); c.do(conn) }()
 		_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
-		if status := readStatus(conn); status != c.want {
+		slow := func(status int) bool { // the machine stalled before the body ended
+			return status == http.StatusRequestTimeout && c.want == http.StatusBadRequest && time.Since(began) >= bodyTime
+		}
+		if status := readStatus(conn); status != c.want && !slow(status) {
 			t.Errorf("%s: answered %d, want %d", c.name, status, c.want)
 		}
 		_ = conn.Close()
@@ -235,7 +255,8 @@ func TestLimits(t *testing.T) {
 			did := make(chan struct{})
 			go func() { defer close(did); c.do(conn) }()
 			_ = conn.SetReadDeadline(began.Add(time.Minute))
-			if status := readStatus(conn); status != c.want {
+			// A header that has not begun when its time is over gets no answer.
+			if status := readStatus(conn); status != c.want && !(c.name == "a slow header" && status == 0) {
 				t.Errorf("answered %d, want %d", status, c.want)
 			}
 			if _, err := io.Copy(io.Discard, conn); isTimeout(err) {
@@ -263,7 +284,7 @@ func TestClientThatDoesNotRead(t *testing.T) {
 	conn := open(t, limits).dial()
 	defer func() { _ = conn.Close() }()
 	_ = conn.(*net.TCPConn).SetReadBuffer(1)
-	_ = conn.SetWriteDeadline(time.Now().Add(time.Minute))
+	_ = conn.SetWriteDeadline(time.Now().Add(3 * time.Minute))
 	ask := []byte(strings.Repeat("GET /metrics HTTP/1.1\r\nHost: myao\r\n\r\n", 1000))
 	for {
 		if _, err := conn.Write(ask); err != nil {
@@ -310,7 +331,7 @@ func TestLoadAppID(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			asked := 0
+			began, asked := time.Now(), 0
 			api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if strings.HasSuffix(r.URL.Path, "/auth.test") {
 					_, _ = io.WriteString(w, `{"ok":true,"team_id":"T1","user_id":"UBOT","bot_id":"BBOT"}`)
@@ -329,7 +350,8 @@ func TestLoadAppID(t *testing.T) {
 			if w, err := s.workspaces.Of(t.Context(), ""); err != nil || w.Own.AppID != c.want {
 				t.Errorf("%+v, %v, want app %q", w, err, c.want)
 			}
-			if n := strings.Count(log.String(), "the app of the bot is not known yet"); n != c.warned {
+			n := strings.Count(log.String(), "the app of the bot is not known yet")
+			if n < c.warned || n > c.warned && time.Since(began) < 10*time.Second { // which a call has
 				t.Errorf("warned %d times, want %d: %s", n, c.warned, log)
 			}
 		})

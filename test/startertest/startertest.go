@@ -178,9 +178,16 @@ func (w *Process) Do(method, path string) (int, string) {
 
 // Missing returns what /readyz reports as missing: the first word of each line.
 func (w *Process) Missing() []string {
+	_, names := w.Readiness()
+	return names
+}
+
+// Readiness returns the status of /readyz, and what that reports as missing. A check has three seconds, so ask again
+// before it counts.
+func (w *Process) Readiness() (status int, missing []string) {
 	status, body := w.Get("/readyz")
 	if status == http.StatusOK {
-		return nil
+		return status, nil
 	}
 	var names []string
 	for _, line := range strings.Split(strings.TrimSpace(body), "\n") {
@@ -190,7 +197,7 @@ func (w *Process) Missing() []string {
 		}
 		names = append(names, name)
 	}
-	return names
+	return status, names
 }
 
 // Stop ends the starter with the signal of an operator.
