@@ -39,12 +39,12 @@ func TestHealth(t *testing.T) {
 		status int
 		says   []string
 	}{
-		{"ready", []string{"--url", program.URL + "/readyz"}, 0, []string{"ready\n"}},
-		{"not ready", []string{"--url", program.URL + "/missing"}, 1, []string{
+		{"ready", []string{"--url", program.URL + "/readyz", "--timeout", "1h"}, 0, []string{"ready\n"}},
+		{"not ready", []string{"--url", program.URL + "/missing", "--timeout", "1h"}, 1, []string{
 			"starter health: " + program.URL + "/missing answers 503 Service Unavailable\n", "database: not open yet\n", "temporal: nobody there\n"}},
-		{"sent elsewhere", []string{"--url", program.URL + "/moved"}, 1, []string{"503"}},
+		{"sent elsewhere", []string{"--url", program.URL + "/moved", "--timeout", "1h"}, 1, []string{"503"}},
 		{"no answer", []string{"--url", program.URL + "/silent", "--timeout", "50ms"}, 1, []string{"starter health: ", "deadline exceeded"}},
-		{"nobody there", []string{"--url", "http://" + startertest.Nowhere + "/readyz"}, 1, []string{"starter health: ", "connection refused"}},
+		{"nobody there", []string{"--url", "http://" + startertest.Nowhere + "/readyz", "--timeout", "1h"}, 1, []string{"starter health: ", "connection refused"}},
 		{"no address", []string{"--url", "8081/readyz"}, 2, []string{`--url "8081/readyz": want an address such as http://127.0.0.1:8080/readyz`}},
 		{"no time", []string{"--timeout", "0s"}, 2, []string{"--timeout 0s: want a time above 0"}},
 		{"help", []string{"--help"}, 0, []string{"/starter health --url http://127.0.0.1:8081/readyz"}},
