@@ -30,7 +30,7 @@ func (r *Relay) reportBacklog(ctx context.Context, found bool) {
 		return
 	}
 	b.measured = now
-	ctx, cancel := context.WithTimeout(ctx, batchTimeout)
+	ctx, cancel := context.WithTimeout(ctx, r.limits.batch)
 	defer cancel()
 	changes, oldest, err := r.store.BacklogSize(ctx)
 	switch {
