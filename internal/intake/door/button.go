@@ -1,6 +1,7 @@
 package door
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,7 +72,7 @@ func (d room) undoSettings(ctx context.Context, b slack.BlockAction, own slack.I
 		return err
 	}
 	d.pending.Go(func() {
-		work, cancel := context.WithTimeout(context.WithoutCancel(ctx), commandTimeout)
+		work, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(d.leisure, commandTimeout))
 		defer cancel()
 		answer, result := d.CommandHandler.Undo(work, b, own, outsider)
 		d.orderHandled(work, "settings", result, b.Request, own)

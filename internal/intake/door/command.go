@@ -49,7 +49,7 @@ func (d room) command(ctx context.Context, c slack.Command, own slack.Identity) 
 	}
 	answered := make(chan slack.Answer)
 	d.pending.Go(func() {
-		work, cancel := context.WithTimeout(context.WithoutCancel(ctx), commandTimeout)
+		work, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(d.leisure, commandTimeout))
 		defer cancel()
 		outsider, err := d.outsider(work, own, c.User, c.UserTeam, c.Channel)
 		if err != nil {

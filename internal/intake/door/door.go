@@ -74,6 +74,8 @@ type Door struct {
 
 	// patience, unless it is zero, replaces eventTimeout, replyTimeout and bodyTimeout. Tests set it.
 	patience time.Duration
+	// leisure, unless it is zero, replaces commandTimeout, respondTimeout and homeTimeout. Tests set it.
+	leisure time.Duration
 
 	pending    sync.WaitGroup // work that goes on after the acknowledgement
 	unverified unverified

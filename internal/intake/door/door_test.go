@@ -19,6 +19,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -193,7 +194,21 @@ func (b *bundle) counted(t testing.TB, name, label string) float64 {
 
 func setup(t testing.TB) *bundle {
 	t.Helper()
-	db := storetest.Open(t)
+	b := setupOn(t, storetest.SQLite(t))
+	mux := http.NewServeMux()
+	for path, handler := range map[string]http.Handler{events: b.Events(), interactions: b.Interactions(), commands: b.Commands()} {
+		mux.Handle("POST "+path, handler)
+	}
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	b.url = server.URL
+	return b
+}
+
+// setupOn is setup without a server.
+func setupOn(t testing.TB, url string) *bundle {
+	t.Helper()
+	db := storetest.OpenURL(t, url)
 	discard, clock := slog.New(slog.DiscardHandler), func() time.Time { return noon }
 	b := &bundle{directory: &directory{asks: make(chan string, 8), over: make(chan struct{}), suggested: make(chan string, 8)}, notified: &notified{}, commands: &commandHandler{}, introducer: &introducer{}, dropper: &dropper{}, answers: &responder{said: make(chan string, 8)}, counters: prometheus.NewRegistry()}
 	t.Cleanup(func() { close(b.directory.over) })
@@ -208,17 +223,27 @@ func setup(t testing.TB) *bundle {
 		},
 		SigningSecret: secret, Clock: clock, Logger: discard, Metrics: NewMetrics(b.counters),
 	}
-	b.patience = time.Hour
+	b.patience, b.leisure = time.Hour, time.Hour
 	b.channels = &channels.Directory{Store: db, Slack: b.directory, Config: &b.Workspace.Config, Clock: clock, Logger: discard}
 	b.Directory, b.Recorder = b.channels, &record.Recorder{Store: db, Directory: b.channels}
-	mux := http.NewServeMux()
-	for path, handler := range map[string]http.Handler{events: b.Events(), interactions: b.Interactions(), commands: b.Commands()} {
-		mux.Handle("POST "+path, handler)
-	}
-	server := httptest.NewServer(mux)
-	t.Cleanup(server.Close)
-	b.url = server.URL
 	return b
+}
+
+// testWithFakeClock runs a test of a door without a server. Time passes only when all wait, so no wait for SQLite's
+// lock ends too soon because the machine has stopped.
+func testWithFakeClock(t *testing.T, test func(t *testing.T, b *bundle)) {
+	t.Helper()
+	url := storetest.SQLite(t)
+	synctest.Test(t, func(t *testing.T) { test(t, setupOn(t, url)) })
+}
+
+// serve has the door answer an event, without a server.
+func (b *bundle) serve(t testing.TB, body string, header http.Header) (status int, answer string) {
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, events, strings.NewReader(body))
+	r.Header = header
+	w := httptest.NewRecorder()
+	b.Events().ServeHTTP(w, r)
+	return w.Code, w.Body.String()
 }
 
 // sign returns the headers of a body that Slack sends at an instant.
@@ -421,13 +446,9 @@ func TestUnverifiedRequestsChangeNothing(t *testing.T) {
 	b := setup(t)
 	now, gaps := noon, 0
 	b.Clock, b.Missed = func() time.Time { return now }, func(string) { gaps++ }
-	door := b.Events()
 	send := func(body string, header http.Header) int {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, events, strings.NewReader(body))
-		r.Header = header
-		w := httptest.NewRecorder()
-		door.ServeHTTP(w, r)
-		return w.Code
+		status, _ := b.serve(t, body, header)
+		return status
 	}
 	const requests, every = 10_000, 500
 	stranger := callback(hello)
@@ -539,7 +560,10 @@ func TestDoorRefusesWhileItCannotStore(t *testing.T) {
 // Repeated events are recognised by what is stored, whatever their headers.
 func TestDoorRecordsAnEventOnce(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	testWithFakeClock(t, doorRecordsAnEventOnce)
+}
+
+func doorRecordsAnEventOnce(t *testing.T, b *bundle) {
 	mention := strings.Replace(hello, "hello", "<@UBOT> hello", 1)
 	twin := strings.Replace(mention, `"type":"message"`, `"type":"app_mention"`, 1)
 	var group sync.WaitGroup
@@ -548,7 +572,7 @@ func TestDoorRecordsAnEventOnce(t *testing.T) {
 			body := callback([]string{mention, twin}[i%2])
 			header := sign(body, secret, noon)
 			header.Set("X-Slack-Retry-Num", strconv.Itoa(i/2))
-			if status, answer := b.post(t, body, header, false); status != 200 {
+			if status, answer := b.serve(t, body, header); status != 200 {
 				t.Errorf("status %d, %s", status, answer)
 			}
 		})
@@ -566,15 +590,22 @@ func TestDoorRecordsAnEventOnce(t *testing.T) {
 // Many people follow up in threads and mention the bot at the same time.
 func TestDoorUnderConcurrentLoad(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	testWithFakeClock(t, doorUnderConcurrentLoad)
+}
+
+func doorUnderConcurrentLoad(t *testing.T, b *bundle) {
+	deliver := func(body string) int {
+		status, _ := b.serve(t, body, sign(body, secret, noon))
+		return status
+	}
 	const n = 30
 	event := func(kind, ts, thread, user, text string) string {
 		return callback(fmt.Sprintf(`{"type":%q,"channel":"C1","ts":%q,"thread_ts":%q,"user":%q,"text":%q,"channel_type":"channel"}`, kind, ts, thread, user, text))
 	}
 	parent := func(i int) string { return fmt.Sprintf("100.%06d", i) }
 	for i := range n / 10 {
-		b.deliver(t, event("message", parent(i), "", "U1", "hello"))
-		b.deliver(t, event("message", fmt.Sprintf("200.%06d", i), parent(i), "UBOT", "how can I help?"))
+		deliver(event("message", parent(i), "", "U1", "hello"))
+		deliver(event("message", fmt.Sprintf("200.%06d", i), parent(i), "UBOT", "how can I help?"))
 	}
 	var group errgroup.Group
 	group.SetLimit(8) // so that none waits for more writes than an event has time for
@@ -583,7 +614,7 @@ func TestDoorUnderConcurrentLoad(t *testing.T) {
 		reply, mention := event("message", fmt.Sprintf("300.%06d", i), thread, "U1", "goes on"), fmt.Sprintf("400.%06d", i)
 		for _, body := range []string{reply, event("message", mention, "", "U2", "<@UBOT> hello"), event("app_mention", mention, "", "U2", "<@UBOT> hello")} {
 			group.Go(func() error {
-				if status := b.deliver(t, body); status != 200 {
+				if status := deliver(body); status != 200 {
 					t.Errorf("status %d of %s", status, body)
 				}
 				return nil
@@ -739,11 +770,11 @@ func TestDoorOfASandboxWorkspace(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.Clock = time.Now
-	w := workspace.New(workspace.Config{Team: "T1", SigningSecret: secret, EventsURL: b.url + events, Deliverers: 4})
+	w := workspace.New(workspace.Config{Team: "T1", SigningSecret: secret, EventsURL: b.url + events, Deliverers: 4, AckTimeout: time.Hour})
 	t.Cleanup(w.Close)
 	api := httptest.NewServer(w.Handler())
 	t.Cleanup(api.Close)
-	client := slack.New(slack.Config{Token: "xoxb-sandbox", APIURL: api.URL + "/api/"})
+	client := slack.New(slack.Config{Token: "xoxb-sandbox", APIURL: api.URL + "/api/", HTTPClient: &http.Client{Timeout: time.Hour}})
 	b.Slack, b.channels.Slack = client, client
 	b.Of = func(ctx context.Context, _, _ string) (*Workspace, slack.Identity, error) {
 		own, err := client.Identity(ctx)
