@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -37,7 +38,7 @@ func TestTokenInfo(t *testing.T) {
 				_, _ = w.Write([]byte(`{"ok":true,"team_id":"T1","user_id":"U1"}`))
 			}))
 			defer server.Close()
-			got, err := slack.New(slack.Config{Token: "xoxb-1", APIURL: server.URL}).TokenInfo(t.Context())
+			got, err := slack.New(slack.Config{Token: "xoxb-1", APIURL: server.URL, HTTPClient: patient}).TokenInfo(t.Context())
 			if err != nil || !slices.Equal(got.Scopes, tc.scopes) || got.Date.Format(time.RFC3339) != tc.date {
 				t.Errorf("%+v, %v; want %v at %s", got, err, tc.scopes, tc.date)
 			}
@@ -62,15 +63,21 @@ func TestTokenInfoOfTheSandbox(t *testing.T) {
 func TestSocketCheck(t *testing.T) {
 	t.Parallel()
 	w := workspace.New(workspace.Config{AppToken: "xapp-1"})
-	server := httptest.NewServer(w.Handler())
+	var served sync.WaitGroup // requests, of which a connection is one
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		served.Add(1)
+		defer served.Done()
+		w.Handler().ServeHTTP(rw, r)
+	}))
 	t.Cleanup(func() { server.Close(); w.Close() })
 	try := func(token, url string) (int, error) {
-		return slack.NewSocket(slack.SocketConfig{AppToken: token, APIURL: url + "/api/"}).Check(t.Context())
+		return slack.NewSocket(slack.SocketConfig{AppToken: token, APIURL: url + "/api/", HTTPClient: patient}).Check(t.Context())
 	}
 	for range 2 { // it does not stay open
 		if n, err := try("xapp-1", server.URL); err != nil || n != 1 {
 			t.Errorf("with the right token: %d connections, %v", n, err)
 		}
+		served.Wait() // until Slack has noticed the end of the connection
 	}
 	if n := len(w.Calls("apps.connections.open")); n != 2 {
 		t.Errorf("%d calls, want 2", n)
