@@ -26,6 +26,9 @@ import (
 
 const token = "xoxb-1-secret"
 
+// patient is a client whose calls take as long as the machine needs.
+var patient = &http.Client{Timeout: time.Hour}
+
 // answer is a fake Slack's answer to one call.
 type answer func(w http.ResponseWriter, form url.Values)
 
@@ -78,7 +81,7 @@ func newFake(t *testing.T, answers ...answer) (*fake, *Client) {
 		a(w, r.PostForm)
 	}))
 	t.Cleanup(f.Close)
-	return f, New(Config{Token: token, APIURL: f.URL + "/api", HTTPClient: &http.Client{Timeout: time.Minute}})
+	return f, New(Config{Token: token, APIURL: f.URL + "/api", HTTPClient: patient})
 }
 
 func (f *fake) seen() []call {
@@ -344,7 +347,7 @@ func TestPostCanceledWithACause(t *testing.T) {
 				<-release
 			}))
 			t.Cleanup(server.CloseClientConnections)
-			c := New(Config{Token: token, APIURL: server.URL + "/api/"})
+			c := New(Config{Token: token, APIURL: server.URL + "/api/", HTTPClient: patient})
 			_, err := c.Post(ctx, Post{Channel: "C1", Text: "hi", Key: "k1"})
 			e := asError(t, err)
 			if e.Kind != Ambiguous || !e.TimedOut() || !errors.Is(e, context.Canceled) || !strings.Contains(e.Error(), "the worker stops") {
@@ -356,9 +359,7 @@ func TestPostCanceledWithACause(t *testing.T) {
 
 func TestPostWithoutConnection(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(nil)
-	server.Close()
-	c := New(Config{Token: token, APIURL: server.URL + "/api/"})
+	c := New(Config{Token: token, APIURL: "http://127.0.0.1:1/api/", HTTPClient: patient}) // no program gets this port
 	_, err := c.Post(t.Context(), Post{Channel: "C1", Text: "hi", Key: "k1"})
 	if e := asError(t, err); e.Kind != Transient || !e.Retryable() {
 		t.Errorf("refused: got %+v", e)

@@ -126,7 +126,7 @@ func TestDownload(t *testing.T) {
 	})
 	server = httptest.NewServer(mux)
 	defer server.Close()
-	c := New(Config{Token: token, APIURL: server.URL + "/api/"})
+	c := New(Config{Token: token, APIURL: server.URL + "/api/", HTTPClient: patient})
 	for _, tc := range []struct {
 		path string
 		file File
@@ -253,7 +253,7 @@ func TestLacks(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(map[string]any{"ok": true, "team_id": "T1", "user_id": "U1", "permalink": "https://e.slack.com/p"})
 	}))
 	defer server.Close()
-	c := New(Config{Token: token, APIURL: server.URL})
+	c := New(Config{Token: token, APIURL: server.URL, HTTPClient: patient})
 	for _, tc := range []struct {
 		granted string
 		lacks   bool

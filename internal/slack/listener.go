@@ -40,7 +40,7 @@ func (s *Socket) serve(ctx context.Context, l listener, conn *websocket.Conn) {
 	defer func() { _ = conn.Close() }()
 	var lasting <-chan time.Time // fires when the door counts as open again
 	if s.reopening.failed > 1 {
-		lasting = time.After(lastingTime)
+		lasting = s.reopening.after(lastingTime)
 	} else {
 		s.open(true)
 	}

@@ -57,7 +57,7 @@ func TestTeamID(t *testing.T) {
 	t.Parallel()
 	for _, team := range []string{"", "T5"} {
 		f, _ := newFake(t, says(`{"ok":true,"bot":{"id":"B1"},"channels":[],"members":[],"user":{},"channel":{"id":"D1"}}`))
-		c := New(Config{Token: token, APIURL: f.URL + "/api", TeamID: team, Identity: inTeam})
+		c := New(Config{Token: token, APIURL: f.URL + "/api", HTTPClient: patient, TeamID: team, Identity: inTeam})
 		_, _ = c.User(t.Context(), "B1")
 		_, _ = c.Users(t.Context(), "")
 		_, _ = c.Conversations(t.Context(), "")
@@ -85,14 +85,14 @@ func TestTeamID(t *testing.T) {
 func TestKnownIdentity(t *testing.T) {
 	t.Parallel()
 	f, _ := newFake(t, says(`{"ok":true,"team_id":"E1","enterprise_id":"E1","is_enterprise_install":true,"user_id":"UBOT","bot_id":"BBOT"}`))
-	c := New(Config{Token: token, APIURL: f.URL + "/api", Identity: inTeam})
+	c := New(Config{Token: token, APIURL: f.URL + "/api", HTTPClient: patient, Identity: inTeam})
 	if err := c.LoadAppID(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if id, err := c.Identity(t.Context()); id != inTeam || err != nil || len(f.seen()) > 0 {
 		t.Errorf("%+v, %v, by %d calls", id, err, len(f.seen()))
 	}
-	c = New(Config{Token: token, APIURL: f.URL + "/api", TeamID: "T5"})
+	c = New(Config{Token: token, APIURL: f.URL + "/api", HTTPClient: patient, TeamID: "T5"})
 	if id, err := c.Identity(t.Context()); err != nil || id.TeamID != "T5" || id.OrgID != "E1" {
 		t.Errorf("%+v, %v", id, err)
 	}

@@ -32,6 +32,7 @@ type reopening struct {
 	wait   func(ctx context.Context, d time.Duration) bool
 	jitter func() float64 // at least 0, less than 1
 	now    func() time.Time
+	after  func(d time.Duration) <-chan time.Time
 	log    *slog.Logger
 
 	opened time.Time // when the last connection was opened; zero if there was none, or the last try failed

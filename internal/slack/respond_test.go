@@ -82,7 +82,7 @@ func TestRespond(t *testing.T) {
 				w.WriteHeader(tc.answers[len(bodies)-1])
 			}))
 			defer server.Close()
-			r, err := NewResponder(server.URL+"/api/", nil)
+			r, err := NewResponder(server.URL+"/api/", patient)
 			if err != nil {
 				t.Fatal(err)
 			}

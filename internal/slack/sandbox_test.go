@@ -3,20 +3,25 @@ package slack_test
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"testing"
+	"time"
 
 	"myao/internal/slack"
 	"myao/sandbox/workspace"
 )
+
+// patient is a client whose calls take as long as the machine needs.
+var patient = &http.Client{Timeout: time.Hour}
 
 func standIn(t *testing.T, cfg workspace.Config) (*workspace.Workspace, *slack.Client) {
 	t.Helper()
 	w := workspace.New(cfg)
 	server := httptest.NewServer(w.Handler())
 	t.Cleanup(func() { server.Close(); w.Close() })
-	return w, slack.New(slack.Config{Token: "xoxb-sandbox", APIURL: server.URL + "/api"})
+	return w, slack.New(slack.Config{Token: "xoxb-sandbox", APIURL: server.URL + "/api", HTTPClient: patient})
 }
 
 func TestConversationsOfTheSandbox(t *testing.T) {

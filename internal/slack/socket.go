@@ -74,7 +74,7 @@ func NewSocket(c SocketConfig) *Socket {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	s.reopening = &reopening{wait: pause.For, jitter: rand.Float64, now: time.Now, log: s.log}
+	s.reopening = &reopening{wait: pause.For, jitter: rand.Float64, now: time.Now, after: time.After, log: s.log}
 	return s
 }
 
@@ -252,7 +252,8 @@ func (s *Socket) connect(ctx context.Context, api *slackapi.Client) (*websocket.
 	if err != nil {
 		return nil, err
 	}
-	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: defaultTimeout}
+	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment,
+		HandshakeTimeout: newTransport(s.config.HTTPClient).client.Timeout}
 	conn, resp, err := dialer.DialContext(ctx, address, http.Header{"Origin": {"https://api.slack.com"}})
 	if resp != nil && resp.Body != nil {
 		_ = resp.Body.Close()

@@ -96,7 +96,7 @@ func newWorld(t *testing.T) *world {
 	w.server = httptest.NewTLSServer(mux)
 	t.Cleanup(w.server.Close)
 	w.Handler = &oauth.Handler{
-		Client:    oauth.Client{ID: "1.2", Secret: secret, APIURL: api.URL + "/api", Clock: func() time.Time { return w.now }},
+		Client:    oauth.Client{ID: "1.2", Secret: secret, APIURL: api.URL + "/api", HTTPClient: &http.Client{Timeout: time.Hour}, Clock: func() time.Time { return w.now }},
 		PublicURL: w.server.URL, Name: "myao", Scopes: []string{"app_mentions:read", "chat:write"},
 		Allowed: func(_ context.Context, team, organisation string) (bool, error) {
 			w.asked = append(w.asked, team+"/"+organisation)
