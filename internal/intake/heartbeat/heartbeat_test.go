@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"myao/internal/store"
@@ -22,6 +23,7 @@ type world struct {
 	now      time.Time
 	starters map[string]*Heartbeat
 	socket   map[string]int64
+	sessions int64 // so many there were, of all starters
 	opened   int
 }
 
@@ -79,7 +81,8 @@ func (w *world) play(script string) (gaps int64) {
 					Store: database{w.db, w}, Session: func() int64 { return w.socket[name] }, Opened: func() { w.opened++ },
 					Clock: func() time.Time { return w.now }, Logger: slog.New(slog.DiscardHandler),
 				}
-				w.starters[name], w.socket[name] = h, 1
+				w.sessions++
+				w.starters[name], w.socket[name] = h, w.sessions
 			}
 			switch part[0] {
 			case '-':
@@ -91,7 +94,8 @@ func (w *world) play(script string) (gaps int64) {
 			case '?':
 				w.socket[name] = 0
 			case '=':
-				w.socket[name] = time.Now().UnixNano()
+				w.sessions++
+				w.socket[name] = w.sessions
 			}
 			h.try(w.Context(), h.next)
 		}
@@ -106,6 +110,14 @@ func (w *world) newest() int64 {
 		w.Fatal(err)
 	}
 	return n
+}
+
+// testWithFakeClock runs a test whose clock stands still while anything works: a heartbeat ends after five seconds, for
+// which the machine may stop.
+func testWithFakeClock(t *testing.T, test func(t *testing.T, db *store.Store)) {
+	t.Helper()
+	url := storetest.SQLite(t)
+	synctest.Test(t, func(t *testing.T) { test(t, storetest.OpenURL(t, url)) })
 }
 
 func TestGaps(t *testing.T) {
@@ -141,12 +153,14 @@ func TestGaps(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := &world{T: t, db: storetest.OpenURL(t, storetest.SQLite(t)), now: noon, starters: map[string]*Heartbeat{}, socket: map[string]int64{}}
-			w.play(test.before)
-			w.opened = 0
-			if gaps := w.play(test.script); gaps != test.gaps || w.opened != test.opened {
-				t.Errorf("%d gaps, %d of them without a starter; want %d and %d", gaps, w.opened, test.gaps, test.opened)
-			}
+			testWithFakeClock(t, func(t *testing.T, db *store.Store) {
+				w := &world{T: t, db: db, now: noon, starters: map[string]*Heartbeat{}, socket: map[string]int64{}}
+				w.play(test.before)
+				w.opened = 0
+				if gaps := w.play(test.script); gaps != test.gaps || w.opened != test.opened {
+					t.Errorf("%d gaps, %d of them without a starter; want %d and %d", gaps, w.opened, test.gaps, test.opened)
+				}
+			})
 		})
 	}
 }
@@ -154,7 +168,10 @@ func TestGaps(t *testing.T) {
 // A starter that ends leaves no row, so that the next one need not wait.
 func TestRunEnds(t *testing.T) {
 	t.Parallel()
-	db := storetest.OpenURL(t, storetest.SQLite(t))
+	testWithFakeClock(t, runEnds)
+}
+
+func runEnds(t *testing.T, db *store.Store) {
 	h := &Heartbeat{Store: db, Clock: time.Now, Logger: slog.New(slog.DiscardHandler)}
 	h.Ending = func() { h.Missed("requests were refused until the end") }
 	ctx, cancel := context.WithCancel(t.Context())

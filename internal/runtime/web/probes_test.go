@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -40,16 +41,18 @@ func TestReadyz(t *testing.T) {
 		{"in order", []Check{late, ends, hangs}, 503, "database: locked\ndatabase: old\ntemporal: context canceled\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ctx, end := context.WithCancel(t.Context())
-			cancel = end
-			defer cancel()
-			mux := http.NewServeMux()
-			RegisterProbes(mux, prometheus.NewRegistry(), c.checks...)
-			w := httptest.NewRecorder()
-			mux.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/readyz", nil))
-			if w.Code != c.status || w.Body.String() != c.body {
-				t.Errorf("%d %q, want %d %q", w.Code, w.Body, c.status, c.body)
-			}
+			synctest.Test(t, func(t *testing.T) { // in which the three seconds never pass before the request's end
+				ctx, end := context.WithCancel(t.Context())
+				cancel = end
+				defer cancel()
+				mux := http.NewServeMux()
+				RegisterProbes(mux, prometheus.NewRegistry(), c.checks...)
+				w := httptest.NewRecorder()
+				mux.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/readyz", nil))
+				if w.Code != c.status || w.Body.String() != c.body {
+					t.Errorf("%d %q, want %d %q", w.Code, w.Body, c.status, c.body)
+				}
+			})
 		})
 	}
 }
