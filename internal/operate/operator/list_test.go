@@ -45,9 +45,14 @@ func testConversations(w *fixture) {
 		})
 		return all
 	}
+	// Temporal lists a conversation in the phase that it had some time ago.
 	w.await("visibility", func() bool {
-		idle := list(Filter{Phases: []conversation.Phase{conversation.Idle}})
-		return len(list(Filter{})) == 4 && len(idle) == 1
+		for _, phase := range []conversation.Phase{conversation.Idle, conversation.Waiting, conversation.Delaying, conversation.Judging} {
+			if len(list(Filter{Phases: []conversation.Phase{phase}})) != 1 {
+				return false
+			}
+		}
+		return len(list(Filter{})) == 4
 	})
 	for _, test := range []struct {
 		name   string
