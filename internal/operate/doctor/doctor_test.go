@@ -96,7 +96,8 @@ func slackOf(t *testing.T, options workspace.Config) (*workspace.Workspace, *exa
 	c := config.Default()
 	c.Slack.BotToken, c.Slack.AppToken, c.Slack.APIURL = "xoxb-sandbox", "xapp-sandbox", server.URL+"/api/"
 	return w, &examination{Doctor: Doctor{
-		Config: c, Clock: time.Now, Slack: slack.New(slack.Config{Token: "xoxb-sandbox", APIURL: c.Slack.APIURL}),
+		Config: c, Clock: time.Now, Slack: slack.New(slack.Config{Token: "xoxb-sandbox", APIURL: c.Slack.APIURL,
+			HTTPClient: &http.Client{Timeout: time.Minute}}),
 	}}
 }
 
@@ -252,7 +253,7 @@ func TestTemporalAtAnUnknownHost(t *testing.T) {
 	e := &examination{Doctor: Doctor{Address: "nope.invalid:7233"}}
 	e.Dial = func() (client.Client, error) { return client.NewLazyClient(client.Options{HostPort: e.Address}) }
 	defer e.close()
-	ctx, cancel := context.WithTimeout(t.Context(), checkTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	expect(t, e.server(ctx), Fail, "nope.invalid:7233: lookup nope.invalid")
 }

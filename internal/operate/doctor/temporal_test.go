@@ -17,7 +17,10 @@ import (
 	"myao/test/testserver"
 )
 
-func TestMain(m *testing.M) { testserver.Main(m) }
+func TestMain(m *testing.M) {
+	checkTimeout = 2 * time.Minute // for which no machine stops
+	testserver.Main(m)
+}
 
 func temporalClient(t *testing.T) client.Client {
 	t.Helper()
@@ -32,7 +35,7 @@ func temporalClient(t *testing.T) client.Client {
 // until waits for a condition that the server reaches on its own.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("timed out waiting for " + what)
 		}
