@@ -110,7 +110,7 @@ func (tb *tab) held(composer, question string) bool {
 }
 
 // tries is how often a test repeats what a busy machine can miss.
-const tries = 4
+const tries = 20
 
 // decision is an expression for the newest decision in the story.
 const decision = `document.querySelector("#mind-story li[data-decision]")`

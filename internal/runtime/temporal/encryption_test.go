@@ -122,7 +122,7 @@ func (e errand) stuck() {
 
 func (e errand) done() {
 	e.t.Helper()
-	ctx, cancel := context.WithTimeout(e.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(e.t.Context(), 3*time.Minute)
 	defer cancel()
 	var got []string
 	err := e.both.GetWorkflow(ctx, errands, "").Get(ctx, &got)
