@@ -63,7 +63,7 @@ func (c *Client) call(
 	}
 	began, outcome := c.Clock(), resultUnavailable
 	defer func() { c.Metrics.called(s.name, t.Tool, outcome, c.Clock().Sub(began)) }()
-	asking, cancel := context.WithTimeout(ctx, callTimeout)
+	asking, cancel := context.WithTimeout(ctx, c.callTimeout)
 	defer cancel()
 	var found *sdk.CallToolResult
 	call := func() error {

@@ -105,12 +105,22 @@ type bundle struct {
 func setup(t *testing.T, servers map[string]config.MCPServer) *bundle {
 	t.Helper()
 	b := &bundle{t: t, db: storetest.Open(t), log: &log{}, place: tools.Place{Conversation: chat.Conversation{Team: "T1", Channel: "C0000001"}, ChannelName: "general", Addressed: true}}
-	b.Client = New(Options{
+	b.Client = patient(Options{
 		Servers: servers, Store: b.db, Material: func(s string) string { return "«" + s + "»" }, Clock: time.Now,
 		Logger: slog.New(slog.NewTextHandler(b.log, nil)),
 	})
 	t.Cleanup(b.Close)
 	return b
+}
+
+// patient makes a Client that waits for its servers for as long as the machine stands still.
+func patient(o Options) *Client {
+	c := New(o)
+	c.callTimeout, c.listWait = 10*time.Minute, 10*time.Minute
+	for _, s := range c.servers {
+		s.openTimeout = 10 * time.Minute
+	}
+	return c
 }
 
 func (b *bundle) offered() (names []string) {
@@ -140,7 +150,7 @@ func (b *bundle) run(name, input string) tools.Result {
 
 func (b *bundle) await(what string, done func() bool) {
 	b.t.Helper()
-	for end := time.Now().Add(time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			b.t.Fatalf("%s did not come", what)
 		}
@@ -303,7 +313,7 @@ func TestServerIsAwayAndBack(t *testing.T) {
 	var passed atomic.Int64
 	began := time.Now()
 	clock := func() time.Time { return began.Add(time.Duration(passed.Load())) }
-	away := New(Options{Servers: map[string]config.MCPServer{"desk": {URL: "http://127.0.0.1:1/?key=LEAK", Channels: []string{"all"}}}, Store: b.db, Material: b.Material, Clock: clock, Logger: b.Logger})
+	away := patient(Options{Servers: map[string]config.MCPServer{"desk": {URL: "http://127.0.0.1:1/?key=LEAK", Channels: []string{"all"}}}, Store: b.db, Material: b.Material, Clock: clock, Logger: b.Logger})
 	defer away.Close()
 	back := b.Client
 	b.Client = away

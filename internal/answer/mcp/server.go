@@ -38,6 +38,8 @@ type server struct {
 	logger *slog.Logger
 	clock  func() time.Time
 	idle   time.Duration
+	// openTimeout is the constant of this name, except in tests.
+	openTimeout time.Duration
 
 	// gate is held while a session is opened.
 	gate chan struct{}
@@ -59,7 +61,7 @@ type server struct {
 
 func newServer(name string, c config.MCPServer, o Options) *server {
 	s := &server{name: name, config: c, logger: o.Logger.With("server", name), clock: o.Clock, idle: o.Idle,
-		gate: make(chan struct{}, 1)}
+		openTimeout: openTimeout, gate: make(chan struct{}, 1)}
 	s.client = sdk.NewClient(&sdk.Implementation{Name: "myao", Version: "1"}, &sdk.ClientOptions{
 		Capabilities:           &sdk.ClientCapabilities{}, // it has no roots, samples nothing, asks nobody
 		MultiRoundTrip:         &sdk.MultiRoundTripOptions{Disabled: true},
@@ -124,7 +126,7 @@ func (s *server) take(ctx context.Context) (*sdk.ClientSession, error) {
 }
 
 func (s *server) open(ctx context.Context) (*sdk.ClientSession, error) {
-	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.openTimeout)
 	defer cancel()
 	var t sdk.Transport
 	if s.config.Command == "" {
