@@ -7,6 +7,7 @@ import (
 	"myao/internal/answer/prompt"
 	"myao/internal/answer/tools"
 	"myao/internal/chat"
+	"myao/internal/runtime/timeout"
 )
 
 const (
@@ -32,7 +33,7 @@ func (a *Activities) linkCitations(ctx context.Context, c chat.Conversation, tex
 	if err != nil {
 		return "", err
 	}
-	ask, cancel := context.WithTimeout(ctx, citeTimeout)
+	ask, cancel := timeout.After(ctx, citeTimeout)
 	defer cancel()
 	links := map[tools.Reference]string{}
 	for _, r := range used[:min(len(used), maxCitations)] {

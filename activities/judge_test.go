@@ -16,13 +16,13 @@ import (
 	"go.temporal.io/sdk/activity"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
-	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/llm"
+	"myao/internal/runtime/timeout"
 	"myao/internal/store"
 	"myao/sandbox/workspace"
 	"myao/test/inprocess"
@@ -509,7 +509,7 @@ func TestTimedOutCallIsSaved(t *testing.T) {
 	asked := &shortModel{Model: b.Agents.ByUse.Response.Model}
 	b.Agents.ByUse.Response.Model = asked
 	task := inThread(b.say("hello?"))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(timeout.Extend(t.Context()), time.Minute)
 	defer cancel()
 	_, err := b.composeReply(ctx, ComposeInput{Task: task, Addressed: true})
 	if ctx.Err() != nil || llm.KindOf(err) != "timeout" {
@@ -545,8 +545,8 @@ func TestJudgeAfterALostResult(t *testing.T) {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	env := suite.NewTestWorkflowEnvironment()
-	env.SetTestTimeout(time.Minute)
-	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // the machine may be busy
+	env.SetTestTimeout(2 * time.Minute)
+	env.SetWorkerOptions(patient())
 	env.RegisterActivityWithOptions(func(ctx context.Context, in JudgeInput) (JudgeOutput, error) {
 		out, err := b.Judge(ctx, in)
 		if err == nil && activity.GetInfo(ctx).Attempt == 1 {

@@ -22,6 +22,7 @@ import (
 	"myao/internal/conversation"
 	"myao/internal/llm"
 	"myao/internal/runtime/codec"
+	"myao/internal/runtime/timeout"
 	"myao/sandbox/workspace"
 	"myao/test/llmtest"
 	"myao/test/testserver"
@@ -66,7 +67,10 @@ func TestAttemptsThatNeverEnd(t *testing.T) {
 }
 
 func testAttemptsThatNeverEnd(t *testing.T, queue string, in converter.DataConverter) {
-	c, err := client.Dial(client.Options{HostPort: testserver.Temporal(t), Logger: quiet{}, DataConverter: in})
+	c, err := client.Dial(client.Options{
+		HostPort: testserver.Temporal(t), Logger: quiet{}, DataConverter: in,
+		ConnectionOptions: client.ConnectionOptions{GetSystemInfoTimeout: time.Minute},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +93,7 @@ func testAttemptsThatNeverEnd(t *testing.T, queue string, in converter.DataConve
 	}
 	flow := func(ctx workflow.Context) error {
 		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-			StartToCloseTimeout: time.Minute, HeartbeatTimeout: 10 * time.Second,
+			StartToCloseTimeout: time.Hour, HeartbeatTimeout: 10 * time.Minute, // however long the machine stands still
 			RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Millisecond, MaximumInterval: time.Millisecond, BackoffCoefficient: 1},
 		})
 		return workflow.ExecuteActivity(ctx, "attempt").Get(ctx, nil)
@@ -120,7 +124,7 @@ func (quiet) Error(string, ...any) {}
 
 // after is a context of an attempt before which others never ended.
 func (b *bundle) after(lost int) context.Context {
-	return context.WithValue(b.Context(), progressKey{}, progress{Lost: lost})
+	return context.WithValue(timeout.Extend(b.Context()), progressKey{}, progress{Lost: lost})
 }
 
 // After an attempt that never ended, files are left out, and whoever attached them is told.

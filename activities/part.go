@@ -16,6 +16,7 @@ import (
 	"myao/internal/runtime/failpoint"
 	"myao/internal/runtime/pause"
 	"myao/internal/runtime/telemetry"
+	"myao/internal/runtime/timeout"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -126,7 +127,7 @@ func (a *Activities) deliver(ctx context.Context, p store.Part) (ts string, err 
 // the calls to Slack. If the slot is far away it returns a queuedError. The part keeps its slot.
 func (a *Activities) beginSend(ctx context.Context, p store.Part) (send context.Context, done func(), err error) {
 	for {
-		send, done = context.WithTimeout(ctx, sendTimeout) // begins before the lease and ends before it
+		send, done = timeout.After(ctx, sendTimeout) // begins before the lease and ends before it
 		wait, err := a.Store.BeginSend(send, p, pace, sendLease)
 		if err == nil && wait == 0 {
 			return send, done, nil
@@ -191,7 +192,7 @@ func (a *Activities) markUnsent(ctx context.Context, p store.Part, began time.Ti
 		}
 	}
 	a.Metrics.postFailed(reasonOf(cause))
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	ctx, cancel := timeout.After(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 	if err := a.Store.EndSend(ctx, p, state, until, cause.Error()); err != nil {
 		a.Logger.ErrorContext(ctx, "outcome of an attempt not saved", "key", p.Key, "error", err)
@@ -202,7 +203,7 @@ func (a *Activities) markUnsent(ctx context.Context, p store.Part, began time.Ti
 // markSent saves that a part is in Slack, and with the last part the reply's outcome, even if the
 // attempt's context has ended.
 func (a *Activities) markSent(ctx context.Context, p store.Part, ts string, last bool) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	ctx, cancel := timeout.After(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 	if p.Reaction != "" {
 		a.Logger.InfoContext(ctx, "reacted", "key", p.Key, "ts", p.Trigger, "reaction", p.Reaction)

@@ -8,6 +8,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/language/words"
 	"myao/internal/runtime/pause"
+	"myao/internal/runtime/timeout"
 	"myao/internal/slack"
 )
 
@@ -51,7 +52,7 @@ const forgotten = "I have forgotten you, as you asked: what you wrote, what I re
 // not known is repeated, so that they may read it twice. While the bot is muted everywhere, nothing
 // is posted, and the person is not told.
 func (a *Activities) TellForgotten(ctx context.Context, in ForgetPersonInput) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := timeout.After(ctx, 30*time.Second)
 	defer cancel()
 	if muted, err := a.Store.MutedEverywhere(ctx, in.Person.Team); err != nil || muted != nil {
 		a.Logger.InfoContext(ctx, "forgot a person without telling them", "muted_everywhere", muted != nil)

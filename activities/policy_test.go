@@ -15,6 +15,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
+	"myao/internal/runtime/timeout"
 	"myao/internal/store"
 	"myao/sandbox/workspace"
 	"myao/test/llmtest"
@@ -406,7 +407,7 @@ func TestMutedChannelSilencesItsThreads(t *testing.T) {
 		b.mute(task.Conversation, c.thread)
 		b.mute(top, c.channel)
 		for task, want := range map[Task]conversation.Rule{task: c.want, other: c.other} {
-			known, err := b.readKnown(t.Context(), task, store.FactsRequest{})
+			known, err := b.readKnown(timeout.Extend(t.Context()), task, store.FactsRequest{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 	"myao/internal/answer/prompt"
 	"myao/internal/conversation"
 	"myao/internal/operate/choice"
+	"myao/internal/runtime/timeout"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -159,7 +160,7 @@ func (a *Activities) settleSent(ctx context.Context, t Task, last store.Part) er
 // postAtOnce posts a reply of one part that was not attempted yet and need not wait. It needs one query
 // to know that. Otherwise it does nothing and the result is empty. p is the part as it was before.
 func (a *Activities) postAtOnce(ctx context.Context, t Task) (result conversation.Result, p *store.Part, err error) {
-	send, done := context.WithTimeout(ctx, sendTimeout) // begins before the lease and ends before it
+	send, done := timeout.After(ctx, sendTimeout) // begins before the lease and ends before it
 	defer done()
 	p, err = a.Store.BeginReply(send, t.replyKey(), pace, sendLease)
 	if err != nil || p == nil {

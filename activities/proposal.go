@@ -15,6 +15,7 @@ import (
 	"myao/internal/conversation"
 	"myao/internal/operate/choice"
 	"myao/internal/runtime/failpoint"
+	"myao/internal/runtime/timeout"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -208,7 +209,7 @@ func (a *Activities) act(ctx context.Context, in ProposalInput) (ActOutput, erro
 			return ActOutput{}, err
 		}
 		failpoint.Here("act: done")
-		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+		ending, cancel := timeout.After(context.WithoutCancel(ctx), writeTimeout)
 		defer cancel()
 		if err := a.Store.EndProposal(ending, p.ID, state,
 			clipped(store.Clean(output), a.Limits.MaxResultChars)); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"go.temporal.io/sdk/testsuite"
 
@@ -39,6 +40,8 @@ func TestActivitiesOfAWorkspace(t *testing.T) {
 	} {
 		var suite testsuite.WorkflowTestSuite
 		env := suite.NewTestActivityEnvironment()
+		env.SetTestTimeout(2 * time.Minute)
+		env.SetWorkerOptions(patient())
 		Register(env, byTeam{map[string]*Activities{"T1": b.Activities, "T2": other.Activities}, c.err})
 		result, err := env.ExecuteActivity("ListChannels", Of{Team: c.team})
 		if c.want != "" {

@@ -13,7 +13,6 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
-	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"myao/internal/chat"
@@ -223,8 +222,8 @@ func runWithRetries[T any](do any, in any) (out T, err error) {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	env := suite.NewTestWorkflowEnvironment()
-	env.SetTestTimeout(time.Minute)
-	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // the machine may be busy
+	env.SetTestTimeout(2 * time.Minute)
+	env.SetWorkerOptions(patient())
 	env.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: "do"})
 	env.ExecuteWorkflow(func(ctx workflow.Context) (out T, err error) {
 		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{

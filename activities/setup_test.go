@@ -13,6 +13,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 
 	"myao/internal/answer/agents"
 	"myao/internal/answer/recall"
@@ -22,6 +23,7 @@ import (
 	"myao/internal/intake/catchup"
 	"myao/internal/intake/record"
 	"myao/internal/llm/gemini"
+	"myao/internal/runtime/timeout"
 	"myao/internal/store"
 	"myao/sandbox/workspace"
 	"myao/test/inprocess"
@@ -171,12 +173,20 @@ func judging(t Task) JudgeInput {
 	return JudgeInput{Task: t, MaxDelay: 600, Pending: []string{t.Trigger}}
 }
 
+// patient has workflows and activities take as long as the machine stands still.
+func patient() worker.Options {
+	return worker.Options{
+		DeadlockDetectionTimeout: 2 * time.Minute, BackgroundActivityContext: timeout.Extend(context.Background()),
+	}
+}
+
 // newEnvironment is where an attempt of an activity runs. Without a timeout of ours it would have three seconds.
 func newEnvironment(activity any) *testsuite.TestActivityEnvironment {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(sdklog.NewStructuredLogger(inprocess.Silent))
 	env := suite.NewTestActivityEnvironment()
 	env.SetTestTimeout(2 * time.Minute)
+	env.SetWorkerOptions(patient())
 	env.RegisterActivity(activity)
 	return env
 }

@@ -12,6 +12,7 @@ import (
 	"myao/internal/answer/agents"
 	"myao/internal/llm"
 	"myao/internal/runtime/failpoint"
+	"myao/internal/runtime/timeout"
 	"myao/internal/store"
 )
 
@@ -51,7 +52,7 @@ func (a *Activities) keepSnapshot(ctx context.Context, t Task, asked *agents.Ask
 	if !ok {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	ctx, cancel := timeout.After(ctx, writeTimeout)
 	defer cancel()
 	data, err := s.Encode()
 	if err == nil {
@@ -130,7 +131,7 @@ func (a *Activities) askShadow(ctx context.Context, in ShadowInput) (out ShadowO
 // opinion asks one judge and saves what it says. answered is false if it may answer later.
 func (a *Activities) opinion(ctx context.Context, j agents.ShadowJudge, snapshot store.Snapshot,
 	s agents.Snapshot) (answered bool, err error) {
-	asking, cancel := context.WithTimeout(ctx, shadowTimeout)
+	asking, cancel := timeout.After(ctx, shadowTimeout)
 	defer cancel()
 	v, answer, failure := a.Agents.Opinion(asking, j, s)
 	if ctx.Err() != nil {

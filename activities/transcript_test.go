@@ -7,6 +7,7 @@ import (
 	"myao/internal/answer/document"
 	"myao/internal/chat"
 	"myao/internal/conversation"
+	"myao/internal/runtime/timeout"
 	"myao/sandbox/workspace"
 	"myao/test/llmtest"
 )
@@ -84,7 +85,7 @@ func TestVoiceClipIsRemembered(t *testing.T) {
 	b := setup(t)
 	b.withTranscripts()
 	m := b.attached("", workspace.WithClip("note.m4a", "", []byte("x"), workspace.Clip{VTT: spokenVTT, Looks: 1}))
-	read, err := b.Agents.Recall.BuildForMemory(t.Context(), chat.Scope{Team: m.Team, Channel: m.Channel}, []chat.Message{m}, 0)
+	read, err := b.Agents.Recall.BuildForMemory(timeout.Extend(t.Context()), chat.Scope{Team: m.Team, Channel: m.Channel}, []chat.Message{m}, 0)
 	if err != nil || read.Conversation.TopLevel[0].Spoken() != "Who feeds the cat on Friday?" {
 		t.Errorf("%+v, %v", read.Conversation.TopLevel, err)
 	}

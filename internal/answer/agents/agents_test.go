@@ -27,7 +27,7 @@ func TestGuestsAreOfferedNoToolsOfServers(t *testing.T) {
 	b.slack.Guests = map[string]bool{"UGUEST": true}
 	for author, want := range map[string]int{"UALICE": 2, "UGUEST": 1} {
 		m := b.Record(chat.Message{Team: "T1", Channel: "D" + author, TS: b.ts(0), UserID: author, Text: "hello"})
-		q, err := b.ReplyTo(t.Context(), Reply{
+		q, err := b.ReplyTo(b.Context(), Reply{
 			Conversation: chat.Conversation{Team: "T1", Channel: m.Channel}, Trigger: m.TS, Addressed: true,
 			Tools: []tools.Offer{{Tool: llm.Tool{Name: "search_messages"}}, {Tool: llm.Tool{Name: "desk__create"}, Act: true, Server: "desk"}},
 		})
@@ -44,7 +44,7 @@ func TestReplyAndJudgmentUseTheirAgents(t *testing.T) {
 	hello := b.say("C1", time.Hour, "hello <@UBOB>, see <#C2>")
 	bare := b.say("C1", 0, "<@UBOT>")
 	c := chat.Conversation{Team: "T1", Channel: "C1"}
-	r, err := b.ReplyTo(t.Context(), Reply{Conversation: c, Trigger: bare.TS, Addressed: true})
+	r, err := b.ReplyTo(b.Context(), Reply{Conversation: c, Trigger: bare.TS, Addressed: true})
 	if err != nil || r.Purpose != llm.PurposeResponse || r.Schema != nil || !r.Saw.Equal(bare.Time()) {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -52,23 +52,23 @@ func TestReplyAndJudgmentUseTheirAgents(t *testing.T) {
 	const called = "You were called by name and asked nothing."
 	b.WantWords("a bare mention", r.Prompt, called)
 	for _, other := range []string{hello.TS, "1.000000"} {
-		q, err := b.ReplyTo(t.Context(), Reply{Conversation: c, Trigger: other, Addressed: true})
+		q, err := b.ReplyTo(b.Context(), Reply{Conversation: c, Trigger: other, Addressed: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		b.WantWords("any other message", q.Prompt, "!"+called)
 	}
 	withFile := b.Record(chat.Message{Team: "T1", Channel: "C1", TS: chat.TS(bare.Time().Add(time.Microsecond)), UserID: "UALICE", Text: "<@UBOT>", Files: []chat.File{{Name: "plan.pdf"}}})
-	about, err := b.ReplyTo(t.Context(), Reply{Conversation: c, Trigger: withFile.TS, Addressed: true})
+	about, err := b.ReplyTo(b.Context(), Reply{Conversation: c, Trigger: withFile.TS, Addressed: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.WantWords("a mention with a file", about.Prompt, "!"+called)
-	if r, err = b.ReplyTo(t.Context(), Reply{Conversation: c, Trigger: bare.TS, Addressed: true}); err != nil {
+	if r, err = b.ReplyTo(b.Context(), Reply{Conversation: c, Trigger: bare.TS, Addressed: true}); err != nil {
 		t.Fatal(err)
 	}
 	b.WantWords("a bare mention below which more is said", r.Prompt, called)
-	j, err := b.Judgment(t.Context(), c, nil, 600)
+	j, err := b.Judgment(b.Context(), c, nil, 600)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestReplyAndJudgmentUseTheirAgents(t *testing.T) {
 	b.WantWords("the second try", again.System+again.Prompt, "no braces")
 	b.WantWords("the first try", q.System+q.Prompt, "!no braces")
 	for _, q := range []Question{r.Question, q} {
-		if _, err := b.Ask(t.Context(), q, Attempt{}); err != nil {
+		if _, err := b.Ask(b.Context(), q, Attempt{}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -115,7 +115,7 @@ func TestThreadsReadFromSlack(t *testing.T) {
 	}{{reply.TS, true, 1}, {reply.TS, false, 0}, {root.TS, true, 0}} {
 		threads := &countingThreads{}
 		b.Recall.Threads = threads
-		if _, err := b.ReplyTo(t.Context(), Reply{Conversation: chat.Conversation(thread(root)), Trigger: c.trigger, Addressed: c.addressed}); err != nil || threads.asked != c.want {
+		if _, err := b.ReplyTo(b.Context(), Reply{Conversation: chat.Conversation(thread(root)), Trigger: c.trigger, Addressed: c.addressed}); err != nil || threads.asked != c.want {
 			t.Errorf("%+v: asked %d times, %v", c, threads.asked, err)
 		}
 	}
@@ -131,11 +131,11 @@ func TestLongMessagesFitIntoThePrompt(t *testing.T) {
 		b.say("C1", time.Minute, "log: "+strings.Repeat("disk full ", 1200))
 	}
 	c := chat.Conversation{Team: "T1", Channel: "C1"}
-	r, err := b.ReplyTo(t.Context(), Reply{Conversation: c, Trigger: asked.TS, Addressed: true})
+	r, err := b.ReplyTo(b.Context(), Reply{Conversation: c, Trigger: asked.TS, Addressed: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := b.Judgment(t.Context(), c, nil, 600)
+	j, err := b.Judgment(b.Context(), c, nil, 600)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,12 +160,12 @@ func TestDirectMessageMemories(t *testing.T) {
 	b.addChannels(private("D1", ""))
 	b.say("D1", time.Hour, "hello")
 	b.remember(channel("D1"), 0)
-	r, err := b.ReplyTo(t.Context(), Reply{Conversation: chat.Conversation{Team: "T1", Channel: "D1"}, Trigger: "1.000000", Addressed: true})
+	r, err := b.ReplyTo(b.Context(), Reply{Conversation: chat.Conversation{Team: "T1", Channel: "D1"}, Trigger: "1.000000", Addressed: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.WantWords("a reply", r.System, "### Direct message\n", "note 1 of short-term", "note 2 of long-term", "!#D1", "!# \n")
-	q, err := b.MemoryQuestions(t.Context(), channel("D1"), b.now)
+	q, err := b.MemoryQuestions(b.Context(), channel("D1"), b.now)
 	if err != nil || len(q) == 0 {
 		t.Fatal(q, err)
 	}
@@ -191,7 +191,7 @@ func TestBrokenTemplatesAreFinalErrors(t *testing.T) {
 	}
 	for _, s := range []chat.Scope{channel("C1"), thread(m)} {
 		var bad *FinalError
-		if _, err := b.Remember(t.Context(), s, b.now, 1); !errors.As(err, &bad) {
+		if _, err := b.Remember(b.Context(), s, b.now, 1); !errors.As(err, &bad) {
 			t.Errorf("%s: %v", s, err)
 		}
 	}
@@ -207,22 +207,22 @@ func TestDatabaseErrorsAskNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []chat.Scope{workspace, channel("C1"), {Team: "T1", Channel: "C1", Thread: "1.000000"}} {
-		if made, err := b.Remember(t.Context(), s, b.now, 1); err == nil || made.Changed {
+		if made, err := b.Remember(b.Context(), s, b.now, 1); err == nil || made.Changed {
 			t.Errorf("%s: %+v, %v", s, made, err)
 		}
-		if _, err := b.MemoryQuestions(t.Context(), s, b.now); err == nil {
+		if _, err := b.MemoryQuestions(b.Context(), s, b.now); err == nil {
 			t.Errorf("%s: questions without a database", s)
 		}
 	}
 	c := chat.Conversation{Team: "T1", Channel: "C1"}
-	if _, err := b.ReplyTo(t.Context(), Reply{Conversation: c, Trigger: "1.000000", Addressed: true}); err == nil {
+	if _, err := b.ReplyTo(b.Context(), Reply{Conversation: c, Trigger: "1.000000", Addressed: true}); err == nil {
 		t.Error("a reply without a database")
 	}
-	if _, err := b.Judgment(t.Context(), c, nil, 600); err == nil {
+	if _, err := b.Judgment(b.Context(), c, nil, 600); err == nil {
 		t.Error("a judgment without a database")
 	}
 	for _, threads := range []bool{true, false} {
-		if _, err := b.ChangedScopes(t.Context(), threads, b.now, chat.Scope{}, 10); err == nil {
+		if _, err := b.ChangedScopes(b.Context(), threads, b.now, chat.Scope{}, 10); err == nil {
 			t.Error("a survey without a database")
 		}
 	}

@@ -64,7 +64,7 @@ func TestEveryCallIsSaved(t *testing.T) {
 	m := b.say("C1", time.Hour, "hello")
 	b.reply(m, 0, "hello to you")
 	in := chat.Conversation{Team: "T1", Channel: "C1", Thread: m.TS}
-	r, err := b.ReplyTo(t.Context(), Reply{Conversation: in, Trigger: m.TS, Addressed: true})
+	r, err := b.ReplyTo(b.Context(), Reply{Conversation: in, Trigger: m.TS, Addressed: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestEveryCallIsSaved(t *testing.T) {
 		{llmtest.Reply{InputTokens: 23, OutputTokens: 1}, 23, 1, "empty"},
 	} {
 		b.Model.Handle(llmtest.Script(c.reply))
-		if _, err := b.Ask(t.Context(), r.Question, Attempt{Decision: "run/1"}); llm.KindOf(err) != c.kind {
+		if _, err := b.Ask(b.Context(), r.Question, Attempt{Decision: "run/1"}); llm.KindOf(err) != c.kind {
 			t.Errorf("%+v: %v", c, err)
 		}
 		reply.TokensIn, reply.TokensOut, reply.Error = c.in, c.out, c.kind
@@ -93,7 +93,7 @@ func TestEveryCallIsSaved(t *testing.T) {
 	}
 
 	// A cancelled call is saved, too.
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(b.Context())
 	b.Model.Handle(func(llmtest.Call) llmtest.Reply { cancel(); return llmtest.Reply{Text: "late", Delay: time.Minute} })
 	if _, err := b.Ask(ctx, r.Question, Attempt{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
@@ -103,7 +103,7 @@ func TestEveryCallIsSaved(t *testing.T) {
 
 	// A judgment, and memories. An existing draft costs no call.
 	b.Model.Handle(llmtest.Script(llmtest.Reply{Text: `{}`, InputTokens: 30, OutputTokens: 5}))
-	j, err := b.Judgment(t.Context(), in, nil, 600)
+	j, err := b.Judgment(b.Context(), in, nil, 600)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestEveryCallIsSaved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Ask(t.Context(), q, Attempt{Decision: "run/2"}); err != nil {
+	if _, err := b.Ask(b.Context(), q, Attempt{Decision: "run/2"}); err != nil {
 		t.Error(err)
 	}
 	// The client request id tells the provider the decision, and differs with each request.
@@ -162,13 +162,13 @@ func TestMaxTokensCanBeSaved(t *testing.T) {
 		m := b.say("C1", time.Hour, "hello")
 		b.Model.Handle(llmtest.Script(llmtest.Reply{Raw: `{"choices":[{"index":0,"message":{"content":"hi"},"finish_reason":"stop"}],
 			"usage":{"prompt_tokens":1e30,"completion_tokens":1e30}}`}))
-		q, err := b.ReplyTo(t.Context(), Reply{Conversation: chat.Conversation{Team: "T1", Channel: "C1"}, Trigger: m.TS, Addressed: true})
+		q, err := b.ReplyTo(b.Context(), Reply{Conversation: chat.Conversation{Team: "T1", Channel: "C1"}, Trigger: m.TS, Addressed: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		d := store.Decision{Key: "run/1", Outcome: "silent"}
 		for range 2 { // a judgment may take two answers
-			answer, err := b.Ask(t.Context(), q.Question, Attempt{})
+			answer, err := b.Ask(b.Context(), q.Question, Attempt{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -189,7 +189,7 @@ func TestUnsavedCallIsAnswered(t *testing.T) {
 	b := setup(t, "")
 	b.addChannels(public("C1", "general"))
 	m := b.say("C1", 0, "a secret")
-	q, err := b.ReplyTo(t.Context(), Reply{Conversation: chat.Conversation{Team: "T1", Channel: "C1"}, Trigger: m.TS, Addressed: true})
+	q, err := b.ReplyTo(b.Context(), Reply{Conversation: chat.Conversation{Team: "T1", Channel: "C1"}, Trigger: m.TS, Addressed: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestUnsavedCallIsAnswered(t *testing.T) {
 	if err := b.Store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	answer, err := b.Ask(telemetry.WithLogAttrs(t.Context(), slog.String("trigger", m.TS)), q.Question, Attempt{})
+	answer, err := b.Ask(telemetry.WithLogAttrs(b.Context(), slog.String("trigger", m.TS)), q.Question, Attempt{})
 	if err != nil || !strings.Contains(answer.Text, "note 1") {
 		t.Errorf("got %+v, %v", answer, err)
 	}
@@ -219,11 +219,11 @@ func TestChannelPersonaAndModel(t *testing.T) {
 	} {
 		m := b.say(c.channel, 0, "hello")
 		where := chat.Conversation{Team: "T1", Channel: c.channel}
-		r, err := b.ReplyTo(t.Context(), Reply{Conversation: where, Trigger: m.TS, Addressed: true})
+		r, err := b.ReplyTo(b.Context(), Reply{Conversation: where, Trigger: m.TS, Addressed: true})
 		if err != nil || r.Model != c.model || !strings.HasPrefix(r.System, c.persona+"Be exact.\n") {
 			t.Errorf("%s: a reply by %s, %v:\n%.120s", c.channel, r.Model, err, r.System)
 		}
-		j, err := b.Judgment(t.Context(), where, nil, 600)
+		j, err := b.Judgment(b.Context(), where, nil, 600)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -231,7 +231,7 @@ func TestChannelPersonaAndModel(t *testing.T) {
 		if err != nil || q.Model != "small" || !strings.HasPrefix(q.System, c.persona+"Be strict.\n") {
 			t.Errorf("%s: a judgment by %s, %v:\n%.120s", c.channel, q.Model, err, q.System)
 		}
-		memories, err := b.MemoryQuestions(t.Context(), channel(c.channel), b.now)
+		memories, err := b.MemoryQuestions(b.Context(), channel(c.channel), b.now)
 		if err != nil || len(memories) == 0 {
 			t.Fatal(memories, err)
 		}
@@ -266,11 +266,11 @@ func TestMoreTokensAfterLongThoughts(t *testing.T) {
 		b.ByUse.Response.MaxOutputTokens = c.limit
 		m := b.say("C1", time.Hour, "how many dwarfs?")
 		b.Model.Handle(llmtest.Script(c.replies...))
-		r, err := b.ReplyTo(t.Context(), Reply{Conversation: chat.Conversation{Team: "T1", Channel: "C1", Thread: m.TS}, Trigger: m.TS, Addressed: true})
+		r, err := b.ReplyTo(b.Context(), Reply{Conversation: chat.Conversation{Team: "T1", Channel: "C1", Thread: m.TS}, Trigger: m.TS, Addressed: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := b.Ask(t.Context(), r.Question, Attempt{Decision: "run/1"})
+		answer, err := b.Ask(b.Context(), r.Question, Attempt{Decision: "run/1"})
 		if answer.Text != c.want || (err == nil) != (c.want == "seven") || err != nil && !errors.Is(err, llm.ErrCut) || answer.Usage.Output != c.out {
 			t.Errorf("%s: got %+v, %v", name, answer, err)
 		}
@@ -282,12 +282,12 @@ func TestMoreTokensAfterLongThoughts(t *testing.T) {
 			t.Errorf("%s: it was asked with limits of %d, want %d", name, limits, c.limits)
 		}
 		// The model gets more tokens for the next question, but not for another purpose.
-		if _, err := b.Ask(t.Context(), r.Question, Attempt{Decision: "run/2"}); err != nil && !errors.Is(err, llm.ErrCut) && !errors.Is(err, llm.ErrUnavailable) {
+		if _, err := b.Ask(b.Context(), r.Question, Attempt{Decision: "run/2"}); err != nil && !errors.Is(err, llm.ErrCut) && !errors.Is(err, llm.ErrUnavailable) {
 			t.Fatal(err)
 		}
 		other := r.Question
 		other.Purpose = llm.PurposeMemory
-		if _, err := b.Ask(t.Context(), other, Attempt{}); err != nil && !errors.Is(err, llm.ErrCut) && !errors.Is(err, llm.ErrUnavailable) {
+		if _, err := b.Ask(b.Context(), other, Attempt{}); err != nil && !errors.Is(err, llm.ErrCut) && !errors.Is(err, llm.ErrUnavailable) {
 			t.Fatal(err)
 		}
 		calls := b.Model.Calls()[len(limits):]
@@ -324,11 +324,11 @@ func TestTooLongPromptIsShortened(t *testing.T) {
 				return note(call)
 			})
 			where := chat.Conversation{Team: "T1", Channel: "C1"}
-			r, err := b.ReplyTo(t.Context(), Reply{Conversation: where, Trigger: m.TS, Addressed: true})
+			r, err := b.ReplyTo(b.Context(), Reply{Conversation: where, Trigger: m.TS, Addressed: true})
 			if err != nil {
 				t.Fatal(err)
 			}
-			j, err := b.Judgment(t.Context(), where, nil, 600)
+			j, err := b.Judgment(b.Context(), where, nil, 600)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -339,7 +339,7 @@ func TestTooLongPromptIsShortened(t *testing.T) {
 			for _, q := range []Question{r.Question, judged} {
 				b.Model.Reset()
 				lines.Reset()
-				_, err := b.Ask(t.Context(), q, Attempt{Decision: "run/1"})
+				_, err := b.Ask(b.Context(), q, Attempt{Decision: "run/1"})
 				if (err == nil) != c.fits || err != nil && !errors.Is(err, llm.ErrInvalid) {
 					t.Errorf("%s: got %v", q.Purpose, err)
 				}
@@ -364,11 +364,11 @@ func TestShortPromptIsNotShortened(t *testing.T) {
 	b.addChannels(public("C1", "general"))
 	m := b.say("C1", 0, "how many dwarfs?")
 	b.Model.Handle(llmtest.Script(llmtest.Reply{Status: 400, Code: "context_length_exceeded"}))
-	r, err := b.ReplyTo(t.Context(), Reply{Conversation: chat.Conversation{Team: "T1", Channel: "C1"}, Trigger: m.TS, Addressed: true})
+	r, err := b.ReplyTo(b.Context(), Reply{Conversation: chat.Conversation{Team: "T1", Channel: "C1"}, Trigger: m.TS, Addressed: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Ask(t.Context(), r.Question, Attempt{}); !errors.Is(err, llm.ErrInvalid) || len(b.Model.Calls()) != 1 {
+	if _, err := b.Ask(b.Context(), r.Question, Attempt{}); !errors.Is(err, llm.ErrInvalid) || len(b.Model.Calls()) != 1 {
 		t.Errorf("got %v after %d calls", err, len(b.Model.Calls()))
 	}
 }

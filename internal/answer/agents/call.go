@@ -8,6 +8,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/llm"
+	"myao/internal/runtime/timeout"
 	"myao/internal/store"
 )
 
@@ -28,7 +29,7 @@ const saveCallTimeout = 5 * time.Second
 // saveCall saves a call even if the caller's context has ended, because the call may have been
 // paid for. If that fails it only logs: the answer is worth more than its record.
 func (ag *Agents) saveCall(ctx context.Context, q Question, answer llm.Response, failure error, began time.Time) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveCallTimeout)
+	ctx, cancel := timeout.After(context.WithoutCancel(ctx), saveCallTimeout)
 	defer cancel()
 	ended := ag.Clock()
 	call := store.Call{

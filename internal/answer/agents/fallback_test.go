@@ -61,28 +61,28 @@ func TestFallbacksOfAllAgents(t *testing.T) {
 	in := chat.Conversation{Team: "T1", Channel: "C1"}
 
 	b.answersOf(llmtest.Fail(401), llmtest.Yes("nobody knows", 0.7, 5))
-	j, err := b.Judgment(t.Context(), in, []string{said.TS}, 600)
+	j, err := b.Judgment(b.Context(), in, []string{said.TS}, 600)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, answer, err := b.Judge(t.Context(), j, Attempt{})
+	v, answer, err := b.Judge(b.Context(), j, Attempt{})
 	if err != nil || !v.ShouldRespond || answer.Model != "spare-small" {
 		t.Errorf("the judge: %+v by %s, %v", v, answer.Model, err)
 	}
 	check := PromiseCheck{Conversation: in, Trigger: said.TS, Promise: prompt.Promise{What: "look again", Unless: "somebody knows"}}
-	if v, answer, err = b.CheckPromise(t.Context(), check, Attempt{}); err != nil || !v.ShouldRespond || answer.Model != "spare-small" {
+	if v, answer, err = b.CheckPromise(b.Context(), check, Attempt{}); err != nil || !v.ShouldRespond || answer.Model != "spare-small" {
 		t.Errorf("the judge of a promise: %+v by %s, %v", v, answer.Model, err)
 	}
 	b.wantSpares("small", "spare-small", "spare-small")
 
 	b.answersOf(llmtest.Fail(401), llmtest.Text(`{"reason": "it still fits", "post": true}`))
-	if look, err := b.AskSecondLook(t.Context(), SecondLook{Conversation: in, Trigger: said.TS, Draft: "Seven."}, Attempt{}); err != nil || !look.Post {
+	if look, err := b.AskSecondLook(b.Context(), SecondLook{Conversation: in, Trigger: said.TS, Draft: "Seven."}, Attempt{}); err != nil || !look.Post {
 		t.Errorf("the second look: %+v, %v", look, err)
 	}
 	b.wantSpares("spare-small")
 
 	b.answersOf(llmtest.Fail(401), llmtest.Text("- noted"))
-	if made, err := b.Remember(t.Context(), channel("C1"), b.now, 1); err != nil || !made.Changed {
+	if made, err := b.Remember(b.Context(), channel("C1"), b.now, 1); err != nil || !made.Changed {
 		t.Errorf("memory: %+v, %v", made, err)
 	}
 	if long, short := b.currentMemories(channel("C1")); long.Model != "spare-keeper" || short.Model != "spare-keeper" {
@@ -131,13 +131,13 @@ func TestWhereBothModelsFail(t *testing.T) {
 			m := b.say("C1", time.Hour, "how many dwarfs?")
 			about := Reply{Conversation: chat.Conversation{Team: "T1", Channel: "C1"}, Trigger: m.TS, Addressed: true}
 			b.answersOf(tc.first, tc.spare)
-			_, _, _ = b.AskReply(t.Context(), about, Attempt{})
+			_, _, _ = b.AskReply(b.Context(), about, Attempt{})
 			if got := strings.Join(b.asked(), " "); got != tc.asked {
 				t.Errorf("asked %q, want %q", got, tc.asked)
 			}
 			b.Time.SetAhead(tc.wait)
 			b.Model.Reset()
-			if _, answer, err := b.AskReply(t.Context(), about, Attempt{}); llm.KindOf(err) != tc.kind || err == nil && answer.Text != "Seven." {
+			if _, answer, err := b.AskReply(b.Context(), about, Attempt{}); llm.KindOf(err) != tc.kind || err == nil && answer.Text != "Seven." {
 				t.Errorf("%q, %v", answer.Text, err)
 			}
 			if got := strings.Join(b.asked(), " "); got != tc.again {
@@ -147,22 +147,38 @@ func TestWhereBothModelsFail(t *testing.T) {
 	}
 }
 
-// A model that hangs when it is tried leaves the fallback its time.
+// A model that is tried may take so long that the fallback has its time left.
 func TestATrialThatHangs(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
 	b.useFallbacks()
+	hangs := &hangingModel{}
 	b.addChannels(public("C1", "general"))
 	m := b.say("C1", time.Hour, "how many dwarfs?")
 	about := Reply{Conversation: chat.Conversation{Team: "T1", Channel: "C1"}, Trigger: m.TS, Addressed: true}
-	for i, first := range []llmtest.Reply{llmtest.Fail(401), {Delay: time.Hour}} {
-		b.answersOf(first, llmtest.Text("Seven."))
+	for i, want := range [][]string{{"large", "spare-large"}, {"spare-large"}} {
+		b.answersOf(llmtest.Fail(401), llmtest.Text("Seven."))
 		b.Time.SetAhead(time.Duration(i+1) * retryTime)
-		ctx, cancel := context.WithTimeout(t.Context(), saveCallTimeout+trialReserve+time.Second)
+		ctx, cancel := context.WithTimeout(b.Context(), time.Hour)
 		_, answer, err := b.AskReply(ctx, about, Attempt{})
 		cancel()
-		if err != nil || answer.Text != "Seven." || !slices.Equal(b.asked(), []string{"large", "spare-large"}) {
+		if err != nil || answer.Text != "Seven." || !slices.Equal(b.asked(), want) {
 			t.Errorf("question %d: %q, %v of %q", i, answer.Text, err, b.asked())
 		}
+		end, _ := ctx.Deadline()
+		if before := saveCallTimeout + trialReserve; i == 1 && !hangs.until.Equal(end.Add(-before)) {
+			t.Errorf("tried until %s, want %s before %s", hangs.until, before, end)
+		}
+		b.ByUse.Response.Model = hangs
 	}
 }
+
+// hangingModel fails as one that does not answer, and notes until when it might have.
+type hangingModel struct{ until time.Time }
+
+func (h *hangingModel) Generate(ctx context.Context, _ llm.Request) (llm.Response, error) {
+	h.until, _ = ctx.Deadline()
+	return llm.Response{}, &llm.Error{Kind: llm.ErrUnavailable, Err: context.DeadlineExceeded}
+}
+
+func (*hangingModel) Close() error { return nil }

@@ -43,7 +43,7 @@ func TestForgottenMessagesDoNotComeBack(t *testing.T) {
 				})
 				return told(c)
 			})
-			if _, err := b.Remember(t.Context(), s, b.now.Add(2*time.Minute), 1); !errors.Is(err, store.ErrOverruled) {
+			if _, err := b.Remember(b.Context(), s, b.now.Add(2*time.Minute), 1); !errors.Is(err, store.ErrOverruled) {
 				t.Errorf("%s, forgotten meanwhile: %v", s, err)
 			}
 			for _, s := range scopes {

@@ -20,7 +20,7 @@ func TestJudgeKnowsWhatAReplyCanDo(t *testing.T) {
 	b.config.Tools.Enabled = chat.ToolNames()
 	b.addChannels(public("C1", "general"))
 	b.say("C1", time.Hour, "how many dwarfs?")
-	j, err := b.Judgment(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, nil, 600)
+	j, err := b.Judgment(b.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, nil, 600)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,17 +42,17 @@ func TestJudgeWritesNoCalls(t *testing.T) {
 	b := setup(t, "")
 	b.addChannels(public("C1", "general"))
 	b.say("C1", time.Hour, "how many dwarfs?")
-	j, err := b.Judgment(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, nil, 600)
+	j, err := b.Judgment(b.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, nil, 600)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const call = `<tool_call>{"name": "search_messages", "arguments": {"query": "dwarfs"}}</tool_call>`
 	b.Model.Handle(llmtest.Script(llmtest.Text(call), llmtest.Verdict(chat.Verdict{Reason: "seven", Gist: call})))
-	if v, _, err := b.Judge(t.Context(), j, Attempt{}); err != nil || v.Reason != "seven" || v.Gist != "" {
+	if v, _, err := b.Judge(b.Context(), j, Attempt{}); err != nil || v.Reason != "seven" || v.Gist != "" {
 		t.Errorf("got %+v, %v", v, err)
 	}
 	b.Model.Handle(llmtest.Script(llmtest.Verdict(chat.Verdict{Reason: call}), llmtest.Verdict(chat.Verdict{Reason: "they ask about <tool_call>"})))
-	if v, _, err := b.Judge(t.Context(), j, Attempt{}); err != nil || v.Reason != "they ask about <tool_call>" {
+	if v, _, err := b.Judge(b.Context(), j, Attempt{}); err != nil || v.Reason != "they ask about <tool_call>" {
 		t.Errorf("got %+v, %v", v, err)
 	}
 }
@@ -65,7 +65,7 @@ func TestJudgeWithoutADecision(t *testing.T) {
 	b.useProvider(config.ProviderGemini)
 	b.addChannels(public("C1", "general"))
 	b.say("C1", time.Hour, "how many dwarfs?")
-	j, err := b.Judgment(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, nil, 600)
+	j, err := b.Judgment(b.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, nil, 600)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestJudgeWithoutADecision(t *testing.T) {
 	good := llmtest.Yes("nobody answered", 0.8, 90)
 	good.InputTokens, good.OutputTokens = 20, 2
 	b.Model.Handle(llmtest.Script(broken, good))
-	v, answer, err := b.Judge(t.Context(), j, Attempt{})
+	v, answer, err := b.Judge(b.Context(), j, Attempt{})
 	if err != nil || !v.ShouldRespond || v.Reason != "nobody answered" || v.DelaySeconds == nil || *v.DelaySeconds != 90 {
 		t.Errorf("got %+v, %v", v, err)
 	}
@@ -81,17 +81,17 @@ func TestJudgeWithoutADecision(t *testing.T) {
 		t.Errorf("the answer is %+v, want the second one with the usage of both", answer)
 	}
 	b.Model.Handle(llmtest.Script(llmtest.Verdict(chat.Verdict{Reason: "bob has it", Confidence: 0.9, Addressee: chat.AddresseeEveryone, Gist: "seven"})))
-	if v, _, err := b.Judge(t.Context(), j, Attempt{}); err != nil || v.Addressee != chat.AddresseeEveryone || v.Gist != "seven" {
+	if v, _, err := b.Judge(b.Context(), j, Attempt{}); err != nil || v.Addressee != chat.AddresseeEveryone || v.Gist != "seven" {
 		t.Errorf("got %+v, %v", v, err)
 	}
 	b.Model.Handle(llmtest.Script(broken))
 	var final *FinalError
-	if _, _, err := b.Judge(t.Context(), j, Attempt{}); !errors.As(err, &final) || !strings.Contains(err.Error(), "cannot be read") {
+	if _, _, err := b.Judge(b.Context(), j, Attempt{}); !errors.As(err, &final) || !strings.Contains(err.Error(), "cannot be read") {
 		t.Errorf("a verdict that cannot be read: %v", err)
 	}
 	b.Model.Handle(llmtest.Script(llmtest.Reply{}))
 	for number := range maxEmptyAnswers + 1 {
-		if _, _, err := b.Judge(t.Context(), j, Attempt{Number: number}); !errors.Is(err, llm.ErrEmpty) || errors.As(err, &final) {
+		if _, _, err := b.Judge(b.Context(), j, Attempt{Number: number}); !errors.Is(err, llm.ErrEmpty) || errors.As(err, &final) {
 			t.Errorf("an empty answer: %v", err)
 		}
 	}

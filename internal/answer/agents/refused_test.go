@@ -164,7 +164,7 @@ func TestOutagesLeaveNothingOut(t *testing.T) {
 		} {
 			b.Model.Handle(llmtest.Script(c.replies...))
 			b.say("C1", 0, c.name) // outdates the drafts
-			if _, err := b.Remember(t.Context(), channel("C1"), b.now.Add(time.Minute), 1); err == nil {
+			if _, err := b.Remember(b.Context(), channel("C1"), b.now.Add(time.Minute), 1); err == nil {
 				t.Errorf("%s: no error", c.name)
 			}
 			if after, err := b.Store.CurrentMemory(t.Context(), channel("C1")); err != nil || after.Cursor != before.Cursor || !after.Read.Equal(before.Read) {
@@ -203,7 +203,7 @@ func TestRefusalOfThreadsAndWorkspace(t *testing.T) {
 		}
 		b.Model.Handle(func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Blocked: true} })
 		b.addChannels(private("C2", "random"))
-		made, err := b.Remember(t.Context(), workspace, b.now.Add(time.Minute), 1)
+		made, err := b.Remember(b.Context(), workspace, b.now.Add(time.Minute), 1)
 		if err != nil || made != (RememberResult{Calls: 2, Changed: true}) {
 			t.Errorf("%+v, %v", made, err)
 		}
@@ -220,7 +220,7 @@ func TestRefusalIsSaved(t *testing.T) {
 	b.addChannels(public("C1", "general"))
 	b.say("C1", time.Hour, poison)
 	b.Model.Handle(refusesPoison(llmtest.Reply{Blocked: true, InputTokens: 9}))
-	if made, err := b.Remember(t.Context(), channel("C1"), b.now, 1); err != nil || made != (RememberResult{Calls: 2}) {
+	if made, err := b.Remember(b.Context(), channel("C1"), b.now, 1); err != nil || made != (RememberResult{Calls: 2}) {
 		t.Errorf("%+v, %v", made, err)
 	}
 	if calls, tokens, err := b.Store.Spent(t.Context(), "T1", "C1", b.now.Add(-time.Hour)); err != nil || calls != 2 || tokens != 18 {
@@ -229,7 +229,7 @@ func TestRefusalIsSaved(t *testing.T) {
 	b.Model.Handle(refusesPoison(llmtest.Fail(400)))
 	b.say("C1", 0, "a setting, perhaps")
 	var e *llm.Error
-	if made, err := b.Remember(t.Context(), channel("C1"), b.now, 1); !errors.As(err, &e) || e.Status != 400 || made.Calls != 2 {
+	if made, err := b.Remember(b.Context(), channel("C1"), b.now, 1); !errors.As(err, &e) || e.Status != 400 || made.Calls != 2 {
 		t.Errorf("%+v, %v", made, err)
 	}
 }

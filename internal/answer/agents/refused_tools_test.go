@@ -33,7 +33,7 @@ func TestRefusedSchemas(t *testing.T) {
 	})
 	for i, most := range []int{3, 1} { // requests: the adapter tries another form of the schema; the second reply knows
 		b.Model.Reset()
-		q, answer, err := b.AskReply(t.Context(), about, Attempt{})
+		q, answer, err := b.AskReply(b.Context(), about, Attempt{})
 		if err != nil || answer.Text != "hi" || len(q.Tools) != 2 || len(b.Model.Calls()) > most {
 			t.Errorf("reply %d: %q with %d tools after %d requests, %v", i, answer.Text, len(q.Tools), len(b.Model.Calls()), err)
 		}
@@ -51,7 +51,7 @@ func TestRefusedSchemas(t *testing.T) {
 	// Where the provider does not say which, all of other programs are left out.
 	refusal = "Invalid schema."
 	about.Tools[2].Schema = json.RawMessage(`{"type":"object","properties":{}}`)
-	if q, answer, err := b.AskReply(t.Context(), about, Attempt{}); err != nil || answer.Text != "hi" || len(q.Tools) != 1 {
+	if q, answer, err := b.AskReply(b.Context(), about, Attempt{}); err != nil || answer.Text != "hi" || len(q.Tools) != 1 {
 		t.Errorf("%q with %d tools, %v", answer.Text, len(q.Tools), err)
 	}
 }

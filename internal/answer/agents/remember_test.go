@@ -217,7 +217,7 @@ func TestEmptyAnswersAreNotSaved(t *testing.T) {
 		b.say("C1", 0, "second")
 		for _, answer := range []string{"", " \n\t", "\u200b\ufeff", "- …\n- ---", "\x00"} {
 			b.Model.Handle(llmtest.Script(llmtest.Text(answer)))
-			if _, err := b.Remember(t.Context(), channel("C1"), b.now, 1); err == nil {
+			if _, err := b.Remember(b.Context(), channel("C1"), b.now, 1); err == nil {
 				t.Errorf("answer %q: no error", answer)
 			}
 			if l, s := b.currentMemories(channel("C1")); l.ID != long.ID || s.ID != short.ID {
@@ -241,7 +241,7 @@ func TestCrashIsNotPaidForTwice(t *testing.T) {
 		at := b.now.Add(time.Minute)
 		b.Model.Reset()
 		b.Model.Handle(llmtest.Script(llmtest.Text("- the short one"), llmtest.Fail(503)))
-		made, err := b.Remember(t.Context(), channel("C1"), at, 1)
+		made, err := b.Remember(b.Context(), channel("C1"), at, 1)
 		if err == nil || made.Calls != 2 {
 			t.Errorf("%+v, %v; want an error after 2 calls", made, err)
 		}
@@ -256,7 +256,7 @@ func TestCrashIsNotPaidForTwice(t *testing.T) {
 		// A draft is not used once its scope has changed.
 		b.say("C1", 0, "third")
 		b.Model.Handle(llmtest.Script(llmtest.Text("- outdated"), llmtest.Fail(503)))
-		if _, err := b.Remember(t.Context(), channel("C1"), at, 1); err == nil {
+		if _, err := b.Remember(b.Context(), channel("C1"), at, 1); err == nil {
 			t.Error("no error")
 		}
 		b.say("C1", 0, "fourth")
@@ -277,7 +277,7 @@ func TestConcurrentRemember(t *testing.T) {
 			errs := make([]error, workers)
 			for i := range workers {
 				group.Go(func() {
-					_, errs[i] = b.Remember(t.Context(), channel("C1"), b.now.Add(time.Duration(round)*time.Minute), 1)
+					_, errs[i] = b.Remember(b.Context(), channel("C1"), b.now.Add(time.Duration(round)*time.Minute), 1)
 				})
 			}
 			group.Wait()

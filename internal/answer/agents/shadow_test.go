@@ -42,7 +42,7 @@ func TestAShadowJudgeIsAskedTheSame(t *testing.T) {
 	at := time.Now().UTC()
 	clock := b.Clock
 	b.Clock = func() time.Time { return at }
-	j, err := b.Judgment(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, []string{pending.TS}, 600)
+	j, err := b.Judgment(b.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, []string{pending.TS}, 600)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestAShadowJudgeIsAskedTheSame(t *testing.T) {
 	b.Model.Handle(llmtest.Script(llmtest.Yes("nobody knows", 0.7, 9999)))
 	other := b.ByUse.Judgment
 	other.Agent.Model, other.SystemPrompt = "rival", "own words"
-	v, _, err := b.Opinion(t.Context(), ShadowJudge{Name: "rival", Agent: other, Prompts: own}, s)
+	v, _, err := b.Opinion(b.Context(), ShadowJudge{Name: "rival", Agent: other, Prompts: own}, s)
 	if err != nil || !v.ShouldRespond || v.Reason != "nobody knows" || *v.DelaySeconds != 600 {
 		t.Errorf("it says %+v, %v", v, err)
 	}

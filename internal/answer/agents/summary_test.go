@@ -63,7 +63,7 @@ func TestMemoryTokenLimits(t *testing.T) {
 	b.ByUse.Memory.SystemPrompt = "You write for lawyers."
 	b.addChannels(public("C1", "general"))
 	b.say("C1", time.Hour, "hello")
-	asked, err := b.MemoryQuestions(t.Context(), channel("C1"), b.now)
+	asked, err := b.MemoryQuestions(b.Context(), channel("C1"), b.now)
 	if err != nil {
 		t.Fatal(err)
 	}

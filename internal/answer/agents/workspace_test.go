@@ -187,7 +187,7 @@ func TestWorkspaceMissesNoChannel(t *testing.T) {
 	b.say("C2", time.Hour, "hello")
 	b.remember(channel("C1"), 0)
 	b.Model.Handle(llmtest.Script(llmtest.Text("- short of C2"), llmtest.Fail(503)))
-	if _, err := b.Remember(t.Context(), channel("C2"), b.now, 1); err == nil {
+	if _, err := b.Remember(b.Context(), channel("C2"), b.now, 1); err == nil {
 		t.Error("no error")
 	}
 	b.Model.Handle(note)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"myao/internal/config"
+	"myao/internal/runtime/timeout"
 )
 
 // zoneWait is how long Slack may take to say in which time zone somebody is.
@@ -15,7 +16,7 @@ const zoneWait = 2 * time.Second
 func (ag *Agents) ZoneOf(ctx context.Context, team, user, known string,
 	settings config.ChannelSettings) *time.Location {
 	if known == "" && user != "" {
-		ctx, cancel := context.WithTimeout(ctx, zoneWait)
+		ctx, cancel := timeout.After(ctx, zoneWait)
 		defer cancel()
 		known = ag.Recall.Zone(ctx, team, user)
 	}

@@ -21,6 +21,7 @@ import (
 	"myao/internal/answer/document/pdf"
 	"myao/internal/chat"
 	"myao/internal/llm"
+	"myao/internal/runtime/timeout"
 	"myao/internal/slack"
 )
 
@@ -325,7 +326,7 @@ func (r *Reader) office(ctx context.Context, info slack.File, body []byte, l lim
 		return content{}, err
 	}
 	defer release()
-	reading, cancel := context.WithTimeout(ctx, officeTimeout)
+	reading, cancel := timeout.After(ctx, officeTimeout)
 	defer cancel()
 	read, err := office.Read(reading, body, utf8.UTFMax*(maxCharacters+1))
 	switch {

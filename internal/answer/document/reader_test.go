@@ -24,6 +24,7 @@ import (
 	"myao/internal/answer/document/pdf"
 	"myao/internal/answer/prompt"
 	"myao/internal/chat"
+	"myao/internal/runtime/timeout"
 	"myao/internal/slack"
 )
 
@@ -82,7 +83,7 @@ func reader(s Slack) *Reader {
 func read(t *testing.T, f slack.File, body []byte) (content, error) {
 	t.Helper()
 	f.ID, f.URL = "F1", cmp.Or(f.URL, "https://files.slack.com/f")
-	return reader(&fakeSlack{files: map[string]slack.File{"F1": f}, bodies: map[string][]byte{"F1": body}}).read(t.Context(), chat.File{ID: "F1", Name: f.Name}, most)
+	return reader(&fakeSlack{files: map[string]slack.File{"F1": f}, bodies: map[string][]byte{"F1": body}}).read(timeout.Extend(t.Context()), chat.File{ID: "F1", Name: f.Name}, most)
 }
 
 func named(name, mime string) slack.File { return slack.File{File: chat.File{Name: name, MIME: mime}} }
@@ -177,7 +178,7 @@ func TestGuessedEncodings(t *testing.T) {
 	} {
 		c.file.ID, c.file.URL = "F1", "https://files.slack.com/f"
 		s := &fakeSlack{files: map[string]slack.File{"F1": c.file}, bodies: map[string][]byte{"F1": []byte(c.body)}}
-		if got, _, err := reader(s).Read(t.Context(), chat.File{ID: "F1", Name: c.file.Name}); err != nil || got != c.want {
+		if got, _, err := reader(s).Read(timeout.Extend(t.Context()), chat.File{ID: "F1", Name: c.file.Name}); err != nil || got != c.want {
 			t.Errorf("%s: got %q, %v; want %q", what, got, err, c.want)
 		}
 	}
@@ -284,7 +285,7 @@ func TestPDF(t *testing.T) {
 	f := named("a.bin", "application/octet-stream")
 	f.ID, f.URL = "F1", "https://files.slack.com/f"
 	s := &fakeSlack{files: map[string]slack.File{"F1": f}, bodies: map[string][]byte{"F1": body}}
-	text, files, err := reader(s).Read(t.Context(), f.File)
+	text, files, err := reader(s).Read(timeout.Extend(t.Context()), f.File)
 	if want := "The file \"a.bin\" is shown itself. Its text:\n\nthe text"; err != nil || text != want || len(files) != 1 || files[0].MIME != "application/pdf" || !bytes.Equal(files[0].Data, body) {
 		t.Errorf("got %q, %v, %v", text, files, err)
 	}
@@ -300,7 +301,7 @@ func TestLongText(t *testing.T) {
 	f := named("a.txt", "text/plain")
 	f.ID, f.URL = "F1", "https://files.slack.com/f"
 	s := &fakeSlack{files: map[string]slack.File{"F1": f}, bodies: map[string][]byte{"F1": []byte(strings.Repeat("- ", 1<<20))}}
-	text, _, err := New(s, fakePDF{}, prompts.Material, slog.New(slog.DiscardHandler)).Read(t.Context(), f.File)
+	text, _, err := New(s, fakePDF{}, prompts.Material, slog.New(slog.DiscardHandler)).Read(timeout.Extend(t.Context()), f.File)
 	if err != nil || !strings.HasPrefix(text, `The file "a.txt", of which only the beginning could be read:`) || len(text) > maxCharacters+100 {
 		t.Errorf("%d bytes, %.100s, %v", len(text), text, err)
 	}
@@ -322,14 +323,14 @@ func TestErrorsOfSlack(t *testing.T) {
 	} {
 		tc.s.files = map[string]slack.File{"F1": {File: chat.File{ID: "F1"}, URL: "https://files.slack.com/f"}}
 		tc.s.bodies = map[string][]byte{"F1": []byte("x")}
-		_, err := reader(tc.s).read(t.Context(), chat.File{ID: "F1"}, most)
+		_, err := reader(tc.s).read(timeout.Extend(t.Context()), chat.File{ID: "F1"}, most)
 		refused, ok := errors.AsType[*Refused](err)
 		if ok != (tc.want != "") || err == nil || ok && !strings.Contains(refused.Reason, tc.want) {
 			t.Errorf("%s: got %v, want %q", name, err, tc.want)
 		}
 	}
 	s := &fakeSlack{files: map[string]slack.File{"F1": {File: chat.File{ID: "F1"}, URL: "https://files.slack.com/f", Text: "the beginning"}}, bodyErr: &slack.Error{Code: "http_404", Kind: slack.Final}}
-	if got, err := reader(s).read(t.Context(), chat.File{ID: "F1"}, most); err != nil || got.text != "the beginning" || !got.cut {
+	if got, err := reader(s).read(timeout.Extend(t.Context()), chat.File{ID: "F1"}, most); err != nil || got.text != "the beginning" || !got.cut {
 		t.Errorf("a snippet that cannot be downloaded: %+v, %v", got, err)
 	}
 }
@@ -351,7 +352,7 @@ func TestShown(t *testing.T) {
 	heard := named("note.m4a", "audio/mp4")
 	heard.Transcript.Text = "which stands at the message"
 	m.Files = append(m.Files, heard.File)
-	files, text := reader(s).Shown(t.Context(), chat.Conversation{}, m)
+	files, text := reader(s).Shown(timeout.Extend(t.Context()), chat.Conversation{}, m)
 	want := "The file \"cat.png\" is shown itself.\n\nThe file \"notes.txt\":\n\nship on Friday\n\n" +
 		"The file \"big.png\" is too large to be shown here: read_file may read it.\n\n" +
 		"The file \"talk.mp4\" cannot be read: it is a video of which Slack has no transcript. No more is known of it than its name.\n\n" +
@@ -362,14 +363,14 @@ func TestShown(t *testing.T) {
 	add(&more, named("evil.pdf", "application/pdf"), []byte("%PDF-1.7 outwits")) // in a goroutine of its own
 	add(&more, named("long.txt", "text/plain"), []byte(strings.Repeat("x", maxText+1)))
 	add(&more, named("whole.txt", "text/plain"), []byte(strings.Repeat("あ", maxText)))
-	if _, text := reader(s).Shown(t.Context(), chat.Conversation{}, more); !strings.Contains(text, `"long.txt" is too long`) || strings.Count(text, "あ") != maxText {
+	if _, text := reader(s).Shown(timeout.Extend(t.Context()), chat.Conversation{}, more); !strings.Contains(text, `"long.txt" is too long`) || strings.Count(text, "あ") != maxText {
 		t.Errorf("got %.300s", text)
 	}
 	for name, s := range map[string]*fakeSlack{"without the scope": {lacks: true}, "no file": {}} {
 		if name == "no file" {
 			m.Files = nil
 		}
-		if files, text := reader(s).Shown(t.Context(), chat.Conversation{}, m); files != nil || text != "" {
+		if files, text := reader(s).Shown(timeout.Extend(t.Context()), chat.Conversation{}, m); files != nil || text != "" {
 			t.Errorf("%s: %v, %q", name, files, text)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/llm"
+	"myao/internal/runtime/timeout"
 )
 
 const (
@@ -31,7 +32,7 @@ func (r *Reader) Shown(ctx context.Context, _ chat.Conversation, m chat.Message)
 	if len(m.Files) == 0 || m.Deleted || !r.Available() {
 		return nil, ""
 	}
-	ctx, cancel := context.WithTimeout(ctx, within)
+	ctx, cancel := timeout.After(ctx, within)
 	defer cancel()
 	type result struct {
 		content

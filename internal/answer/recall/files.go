@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/runtime/timeout"
 	"myao/internal/slack"
 )
 
@@ -19,7 +20,7 @@ func (b *Builder) CompleteFiles(ctx context.Context, m chat.Message) []chat.File
 	if len(m.Files) > 0 || m.ThreadTS != "" || !chat.Mentions(m.Text, b.Own.UserID) {
 		return m.Files
 	}
-	ctx, cancel := context.WithTimeout(ctx, filesTimeout)
+	ctx, cancel := timeout.After(ctx, filesTimeout)
 	defer cancel()
 	page, err := b.Threads.Replies(ctx, m.Channel, m.TS, slack.Range{Latest: m.TS, Limit: 1}, b.Own)
 	i := slices.IndexFunc(page.Messages, func(read chat.Message) bool { return read.TS == m.TS })

@@ -22,7 +22,7 @@ func TestSaidBefore(t *testing.T) {
 		b.index()
 		found := func(channel, answer string) string {
 			t.Helper()
-			r, err := b.Build(t.Context(), chat.Conversation{Team: "T1", Channel: channel}, false, answer)
+			r, err := b.Build(b.Context(), chat.Conversation{Team: "T1", Channel: channel}, false, answer)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -35,7 +35,7 @@ func TestSaidBefore(t *testing.T) {
 		if got, want := found("C1", at(14)), "zoo bob: <@U1> the heron deploys on Tuesdays"; got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
-		shown, err := b.Shown(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, at(14))
+		shown, err := b.Shown(b.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, at(14))
 		if err != nil {
 			t.Fatal(err)
 		}

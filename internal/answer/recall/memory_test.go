@@ -151,7 +151,7 @@ func TestBuildForMemoryUsesTheChannelOnly(t *testing.T) {
 	b := setupMemories(t)
 	said := []chat.Message{{Team: "T1", Channel: "G1", TS: at(1), UserID: "U1", Text: "see <#C1>"}, {Team: "T1", Channel: "G1", TS: at(2), Own: true, Text: "mine"}}
 	for _, s := range []chat.Scope{channel("G1"), threadOf("G1", at(1))} {
-		r, err := b.BuildForMemory(t.Context(), s, said, 3)
+		r, err := b.BuildForMemory(b.Context(), s, said, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +228,7 @@ func testStatementCountIsConstant(t *testing.T, b *bundle) {
 	}
 	count := func() int64 {
 		var n atomic.Int64
-		ctx := context.WithValue(t.Context(), counterKey{}, &n)
+		ctx := context.WithValue(b.Context(), counterKey{}, &n)
 		if _, err := b.Build(ctx, chat.Conversation{Team: "T1", Channel: "C1", Thread: at(11)}, false, ""); err != nil {
 			t.Fatal(err)
 		}
@@ -275,13 +275,13 @@ func TestMemoryErrors(t *testing.T) {
 	if r := b.build("C1", ""); len(r.Context.Channels) != 2 || r.Channels["C1"] != "general" {
 		t.Errorf("while Slack fails: %+v", r.Context.Channels)
 	}
-	if _, err := b.BuildForMemory(t.Context(), channel("C1"), nil, 0); err != nil {
+	if _, err := b.BuildForMemory(b.Context(), channel("C1"), nil, 0); err != nil {
 		t.Error(err)
 	}
 	if err := b.Database.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.BuildForMemory(t.Context(), channel("C1"), nil, 0); err == nil {
+	if _, err := b.BuildForMemory(b.Context(), channel("C1"), nil, 0); err == nil {
 		t.Error("a context without a database")
 	}
 	if _, _, err := b.Database.WorkspaceMemories(t.Context(), "T1", ""); err == nil {

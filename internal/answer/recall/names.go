@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/runtime/timeout"
 	"myao/internal/slack"
 	"myao/internal/slack/channels"
 	"myao/internal/store"
@@ -113,7 +114,7 @@ func channelsIn(messages []chat.Message, c chat.Conversation) idSet {
 // refreshUsers asks Slack for those users that are unknown or older than nameMaxAge, saves what it says, and updates
 // known.
 func (b *Builder) refreshUsers(ctx context.Context, team string, who idSet, known map[string]store.User) {
-	ask, cancel := context.WithTimeout(ctx, nameTimeout)
+	ask, cancel := timeout.After(ctx, nameTimeout)
 	defer cancel()
 	asked := 0
 	for _, id := range who.list {

@@ -121,7 +121,7 @@ func TestUnsavedStrangersStopTheReply(t *testing.T) {
 	b.slack.Err = errors.New("away")
 	b.say(chat.Message{Channel: "D1", TS: at(10), UserID: "U7", Text: "hello"})
 	b.FillTable("outsiders")
-	if _, err := b.Build(t.Context(), chat.Conversation(channel("D1")), true, at(10)); err == nil || !strings.Contains(err.Error(), "save outsiders in D1") {
+	if _, err := b.Build(b.Context(), chat.Conversation(channel("D1")), true, at(10)); err == nil || !strings.Contains(err.Error(), "save outsiders in D1") {
 		t.Errorf("error %v", err)
 	}
 }

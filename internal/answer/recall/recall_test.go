@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/config"
+	"myao/internal/runtime/timeout"
 	"myao/internal/slack"
 	"myao/test/inprocess"
 )
@@ -42,6 +44,9 @@ func setupIn(t *testing.T, w *inprocess.World) *bundle {
 	}
 	return b
 }
+
+// Context is the test's, without limits of time: the machine may stand still.
+func (b *bundle) Context() context.Context { return timeout.Extend(b.T.Context()) }
 
 func at(n int) string { return chat.TS(noon.Add(time.Duration(n) * time.Second)) }
 
@@ -285,7 +290,7 @@ func TestBuildErrors(t *testing.T) {
 	if err := b.Database.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Build(t.Context(), c, false, ""); err == nil {
+	if _, err := b.Build(b.Context(), c, false, ""); err == nil {
 		t.Error("a context without a database")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/runtime/timeout"
 	"myao/internal/slack"
 )
 
@@ -75,7 +76,7 @@ func (r *threadReader) omitted(shown []chat.Message) int {
 // (docs.slack.dev/reference/methods/conversations.replies). It stops once more replies are
 // left out than are counted, and then looks for the end.
 func (r *threadReader) read(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, threadTimeout)
+	ctx, cancel := timeout.After(ctx, threadTimeout)
 	defer cancel()
 	began := r.Clock()
 	seen, whole, err := r.walk(ctx, chat.Time(r.conversation.Thread), maxThreadPages, func() bool {

@@ -98,7 +98,7 @@ func TestMessageToAnswerIsShown(t *testing.T) {
 		b.ThreadLimit = 20
 		b.buildAddressed(b.General, root) // saves the replies
 		b.ThreadLimit, b.MessagesLimit = 3, 3
-		r, err := b.Build(t.Context(), chat.Conversation{Team: "T1", Channel: b.General, Thread: root}, addressed, asked)
+		r, err := b.Build(b.Context(), chat.Conversation{Team: "T1", Channel: b.General, Thread: root}, addressed, asked)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +134,7 @@ func TestHistoryIsNotHandled(t *testing.T) {
 func TestThreadFromDatabaseWhereSlackFails(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]workspace.Fault{
-		"503": {Status: 503}, "429": {Status: 429, RetryAfter: "30"}, "missing scope": {Error: "missing_scope"},
+		"503": {Status: 503}, "429": {Status: 429, RetryAfter: "7200"}, "missing scope": {Error: "missing_scope"},
 	} {
 		fault.Method = "conversations.replies"
 		t.Run(name, func(t *testing.T) {

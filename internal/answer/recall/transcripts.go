@@ -9,6 +9,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/runtime/pause"
+	"myao/internal/runtime/timeout"
 )
 
 // Transcripts reads what Slack has written down of recordings.
@@ -43,7 +44,7 @@ func (b *Builder) withTranscripts(ctx context.Context, messages []chat.Message) 
 	if len(open) == 0 {
 		return messages
 	}
-	ctx, cancel := context.WithTimeout(ctx, transcriptTimeout)
+	ctx, cancel := timeout.After(ctx, transcriptTimeout)
 	defer cancel()
 	messages = slices.Clone(messages)
 	for _, r := range open { // which others may hold
