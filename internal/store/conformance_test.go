@@ -11,6 +11,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
+	"myao/internal/runtime/timeout"
 	"myao/test/testserver"
 )
 
@@ -80,7 +81,7 @@ func with(url, option string) string {
 
 // migrate makes the tables of a database.
 func migrate(url string) error {
-	s, err := Open(context.Background(), url)
+	s, err := Open(timeout.Extend(context.Background()), url)
 	if err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func migrated(t *testing.T, url string) database {
 // open opens a store like another process.
 func open(t *testing.T, url string) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), url)
+	s, err := Open(timeout.Extend(t.Context()), url) // the machine may stand still while a lock is held
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +234,7 @@ func (db database) wantRows(t *testing.T, want int, table, where string, args ..
 }
 
 // patience is how long a test waits for what comes for certain.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // within is the result of run, whose context ends after d.
 func within(t *testing.T, d time.Duration, what string, run func(ctx context.Context) error) error {

@@ -23,6 +23,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 
+	"myao/internal/runtime/timeout"
 	"myao/test/testserver"
 )
 
@@ -176,7 +177,7 @@ func migrateAtOnce(t *testing.T, url string) {
 	stores := make([]*Store, 4)
 	wants, applied := make([][]string, len(stores)), make([][]string, len(stores))
 	noErrors(t, concurrently(len(stores), func(i int) (err error) {
-		if stores[i], err = Open(t.Context(), url); err != nil {
+		if stores[i], err = Open(timeout.Extend(t.Context()), url); err != nil {
 			return err
 		}
 		wants[i] = withLater(t, stores[i])
@@ -519,8 +520,13 @@ func TestSQLiteFileNames(t *testing.T) {
 func TestSQLiteSettings(t *testing.T) {
 	t.Parallel()
 	db := migratedSQLite(t)
+	asShipped, err := Open(t.Context(), db.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { must(t, asShipped.Close()) }()
 	for range 3 { // held, so that each is a separate connection
-		conn, err := db.pool.Conn(t.Context())
+		conn, err := asShipped.pool.Conn(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -533,7 +539,7 @@ func TestSQLiteSettings(t *testing.T) {
 		}
 	}
 	// A transaction holds the write lock from its beginning.
-	err := db.db.Transaction(func(*gorm.DB) error {
+	err = db.db.Transaction(func(*gorm.DB) error {
 		other := open(t, db.url)
 		m := said(at(1), "")
 		return within(t, 100*time.Millisecond, "Record", func(ctx context.Context) error {

@@ -21,6 +21,8 @@ import (
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
+
+	"myao/internal/runtime/timeout"
 )
 
 // Open connects to sqlite:PATH or postgres://…. The database must exist; Migrate creates its
@@ -34,7 +36,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	conns, location := maxConns, "postgres" // location is for error messages: without the password
 	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
 		path = strings.TrimPrefix(path, "//")
-		if s.pool, err = openSQLite(path); err != nil {
+		if s.pool, err = openSQLite(ctx, path); err != nil {
 			return nil, err
 		}
 		s.sqlite, location, s.groups.concurrency = path, url, 1 // SQLite has one writer
@@ -134,11 +136,14 @@ func useGenericPlans(ctx context.Context, c *pgx.Conn) error {
 	return err
 }
 
+// busyTimeout is how long a statement waits for the write lock of a SQLite file.
+const busyTimeout = 10 * time.Second
+
 // openSQLite sets what a file shared by two processes needs. A writer waits for the other one. A
 // transaction takes the write lock at its beginning, because later it could not wait for it. A
 // commit returns after the disk was synced. Each connection has full-text search. The write-ahead log is a setting of
 // the file, made by Migrate.
-func openSQLite(path string) (*sql.DB, error) {
+func openSQLite(ctx context.Context, path string) (*sql.DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
@@ -147,7 +152,8 @@ func openSQLite(path string) (*sql.DB, error) {
 	}
 	// The log contains messages, too. By default the driver would make it readable for everybody.
 	db, err := driver.Open(fileURI(path)+
-		"?_pragma=busy_timeout(10000)&_pragma=synchronous(full)&_txlock=immediate&modeof="+
+		fmt.Sprintf("?_pragma=busy_timeout(%d)", timeout.Of(ctx, busyTimeout).Milliseconds())+
+		"&_pragma=synchronous(full)&_txlock=immediate&modeof="+
 		strings.ReplaceAll(url.QueryEscape(path), "+", "%20"), fts5.Register)
 	if err != nil {
 		return nil, fmt.Errorf("open database %s: %w", path, err)

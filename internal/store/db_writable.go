@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"myao/internal/runtime/timeout"
 )
 
 // lockTimeout is how long Writable waits for SQLite's write lock: longer than our own programs hold
@@ -33,7 +35,7 @@ func (s *Store) Writable(ctx context.Context) error {
 		return nil
 	}
 	// The context ends the wait for the lock, which busy_timeout alone would let last ten seconds.
-	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
+	ctx, cancel := timeout.After(ctx, lockTimeout)
 	defer cancel()
 	tx, err := s.pool.BeginTx(ctx, nil) // takes the lock
 	if err != nil {

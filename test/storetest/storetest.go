@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"myao/internal/runtime/timeout"
 	"myao/internal/store"
 	"myao/test/testserver"
 )
@@ -19,7 +20,7 @@ func Open(t testing.TB) *store.Store {
 // OpenURL opens a database, and makes its tables if it has none. It is closed with the test's end.
 func OpenURL(t testing.TB, url string) *store.Store {
 	t.Helper()
-	db, err := store.Open(t.Context(), url)
+	db, err := store.Open(timeout.Extend(t.Context()), url) // the machine may stand still while a lock is held
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,7 @@ func Postgres(t testing.TB) string {
 }
 
 func migrate(url string) error {
-	db, err := store.Open(context.Background(), url)
+	db, err := store.Open(timeout.Extend(context.Background()), url)
 	if err != nil {
 		return err
 	}
