@@ -92,9 +92,9 @@ func newBackgroundEnv(t *testing.T, of workspace) *backgroundEnv {
 		open: map[string]int{}, most: map[string]int{}, limits: map[string]limits{},
 	}
 	stopWallClock(c.TestWorkflowEnvironment)
-	c.SetTestTimeout(time.Minute)
+	c.SetTestTimeout(3 * time.Minute)
 	c.SetStartWorkflowOptions(client.StartWorkflowOptions{TaskQueue: conversation.TaskQueue})
-	c.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // the machine may be busy
+	c.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: 3 * time.Minute}) // the machine may be busy
 	c.SetStartTime(noon)
 	c.register("FindScopes", func(ctx context.Context, in activities.FindScopesInput) (activities.FindScopesOutput, error) {
 		out, what := of.survey(in)

@@ -148,9 +148,9 @@ func buildEnv(t *testing.T, in conversation.Input) *conversationEnv {
 		limits: map[string]limits{}, addressed: map[string]bool{},
 	}
 	stopWallClock(s.TestWorkflowEnvironment)
-	s.SetTestTimeout(time.Minute)
+	s.SetTestTimeout(3 * time.Minute)
 	s.SetStartWorkflowOptions(client.StartWorkflowOptions{TaskQueue: conversation.TaskQueue})
-	s.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // the machine may be busy
+	s.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: 3 * time.Minute}) // the machine may be busy
 	s.RegisterWorkflowWithOptions(Conversation, workflow.RegisterOptions{Name: conversation.WorkflowType})
 	s.SetOnTimerScheduledListener(func(_ string, d time.Duration) {
 		s.timers = append(s.timers, d)

@@ -1,9 +1,11 @@
 package workflows_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
@@ -18,6 +20,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/intake/catchup"
 	"myao/internal/intake/record"
+	"myao/internal/runtime/timeout"
 	"myao/internal/slack"
 	"myao/internal/slack/channels"
 	"myao/internal/store"
@@ -49,20 +52,22 @@ func TestSlackCallsOfFiveThousandChannels(t *testing.T) {
 		w.AddChannel(workspace.Public, fmt.Sprintf("c%d", n), w.Bot().UserID, alice)
 	}
 	db := storetest.Open(t)
-	client := slack.New(slack.Config{Token: "xoxb-1", APIURL: api.URL + "/api/"})
+	// Neither does a call time out, and be made twice, nor a starter die of old age, while the machine stands still.
+	client := slack.New(slack.Config{Token: "xoxb-1", APIURL: api.URL + "/api/", HTTPClient: &http.Client{Timeout: time.Hour}})
+	now := time.Now()
 	directory := &channels.Directory{Store: db, Slack: client, Config: &config.Config{Response: config.Default().Response}, Clock: time.Now, Logger: discard}
 	a := &activities.Activities{
 		Store: db,
 		Missed: &catchup.Reader{
 			Store: db, Own: slack.Identity{TeamID: "T1", UserID: w.Bot().UserID}, Slack: client, Recorder: &record.Recorder{Store: db, Directory: directory}, Directory: directory,
-			FirstWindow: 24 * time.Hour, ThreadWindow: 168 * time.Hour, Clock: time.Now, Logger: discard,
+			FirstWindow: 24 * time.Hour, ThreadWindow: 168 * time.Hour, Clock: func() time.Time { return now }, Logger: discard,
 		},
 		Clock: time.Now, Logger: discard,
 	}
 	// run runs catch-up with all its parts.
 	run := func() (out workflows.CatchUpOutput) {
 		t.Helper()
-		if err := db.SaveStarter(t.Context(), store.Starter{ID: "s", Beat: time.Now(), Settled: true}); err != nil {
+		if err := db.SaveStarter(t.Context(), store.Starter{ID: "s", Beat: now, Settled: true}); err != nil {
 			t.Fatal(err)
 		}
 		for in := (workflows.CatchUpInput{}); ; {
@@ -70,7 +75,9 @@ func TestSlackCallsOfFiveThousandChannels(t *testing.T) {
 			suite.SetLogger(sdklog.NewStructuredLogger(discard))
 			env := suite.NewTestWorkflowEnvironment()
 			env.SetTestTimeout(5 * time.Minute)
-			env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
+			env.SetWorkerOptions(worker.Options{
+				DeadlockDetectionTimeout: 3 * time.Minute, BackgroundActivityContext: timeout.Extend(context.Background()),
+			})
 			env.RegisterActivity(a)
 			env.ExecuteWorkflow(workflows.CatchUp, in)
 			err := env.GetWorkflowError()

@@ -65,7 +65,7 @@ func TestRecord(t *testing.T) {
 // take takes a path and returns the history of each run, the first one first.
 func take(t *testing.T, p path, address string) []*historypb.History {
 	s := newServerAt(t, address)
-	s.timeout = 3 * time.Minute // some paths are long, and many run concurrently
+	s.timeout = 5 * time.Minute // some paths are long, and many run concurrently
 	pathRunner := &pathRunner{server: s, c: p.in}
 	if pathRunner.c.Channel == "" {
 		pathRunner.c = thread

@@ -20,6 +20,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -53,6 +54,28 @@ type server struct {
 	record  []string // "thread/T1/C1/1.000000 post 2.000000"
 	changed chan struct{}
 	infos   map[string]activity.Info // of the newest "post"
+	noted   map[string]bool          // the activities that have a line
+}
+
+// patient has calls of the server take two minutes. The SDK gives them ten seconds at most, and the first one five,
+// for which a machine may stand still.
+var patient = client.ConnectionOptions{
+	GetSystemInfoTimeout: 2 * time.Minute,
+	DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, in, out any,
+		c *grpc.ClientConn, call grpc.UnaryInvoker, options ...grpc.CallOption) error {
+		const most = 2 * time.Minute
+		if end, ok := ctx.Deadline(); !ok || time.Until(end) >= most {
+			return call(ctx, method, in, out, c, options...)
+		}
+		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
+		defer cancel()
+		defer context.AfterFunc(ctx, func() {
+			if errors.Is(ctx.Err(), context.Canceled) {
+				cancel()
+			}
+		})()
+		return call(own, method, in, out, c, options...)
+	})},
 }
 
 // newServer uses the server that all tests share, and starts workers.
@@ -68,10 +91,11 @@ func newServerAt(t *testing.T, address string) *server {
 	t.Helper()
 	s := &server{
 		script: allSucceed(), t: t, address: address, namespace: strings.ToLower(strings.ReplaceAll(t.Name(), "/", "-")),
-		warnings: &warnings{}, timeout: time.Minute, changed: make(chan struct{}), infos: map[string]activity.Info{},
+		warnings: &warnings{}, timeout: 3 * time.Minute, changed: make(chan struct{}), infos: map[string]activity.Info{},
+		noted: map[string]bool{},
 	}
 	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0) }
-	admin, err := client.NewNamespaceClient(client.Options{HostPort: address, Logger: quiet})
+	admin, err := client.NewNamespaceClient(client.Options{HostPort: address, Logger: quiet, ConnectionOptions: patient})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +106,7 @@ func newServerAt(t *testing.T, address string) *server {
 		t.Fatal(err)
 	}
 	if s.client, err = client.NewLazyClient(client.Options{
-		HostPort: address, Namespace: s.namespace, Identity: "test",
+		HostPort: address, Namespace: s.namespace, Identity: "test", ConnectionOptions: patient,
 		Logger: sdklog.NewStructuredLogger(slog.New(s.warnings)),
 	}); err != nil {
 		t.Fatal(err)
@@ -106,7 +130,7 @@ func newServerAt(t *testing.T, address string) *server {
 func (s *server) startWorkers(o worker.Options) (stop func()) {
 	s.t.Helper()
 	o.MaxHeartbeatThrottleInterval = 100 * time.Millisecond // cancelled activities learn of it soon
-	o.DeadlockDetectionTimeout = time.Minute                // the machine may be busy
+	o.DeadlockDetectionTimeout = 3 * time.Minute            // the machine may be busy
 	var workers []worker.Worker
 	for _, queue := range []string{conversation.TaskQueue, conversation.ModelTaskQueue, conversation.ToolsTaskQueue} {
 		w := worker.New(s.client, queue, o)
@@ -238,11 +262,20 @@ func (w *warnings) containing(what string) []string {
 	return found
 }
 
+// note adds an activity to the record, once: the server calls it again where the machine stands still for longer than
+// its timeouts.
 func (s *server) note(ctx context.Context, task activities.Task, what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.infos[what] = activity.GetInfo(ctx)
-	s.record = append(s.record, strings.TrimSpace(task.Conversation.ID()+" "+what+" "+task.Trigger))
+	info := activity.GetInfo(ctx)
+	line := strings.TrimSpace(task.Conversation.ID() + " " + what + " " + task.Trigger)
+	which := strings.Join([]string{info.WorkflowExecution.RunID, info.ActivityID, line}, " ")
+	if s.noted[which] {
+		return
+	}
+	s.noted[which] = true
+	s.infos[what] = info
+	s.record = append(s.record, line)
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
