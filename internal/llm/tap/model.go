@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"myao/internal/llm"
+	"myao/internal/runtime/timeout"
 )
 
 // Variable is the environment variable with the address of the sandbox's Tap, http://HOST:PORT. The sandbox sets it
@@ -57,7 +58,7 @@ func (m model) Generate(ctx context.Context, r llm.Request) (res llm.Response, e
 
 // send returns the tap's status; 0: it did not answer, as when the sandbox is about to end.
 func (m model) send(ctx context.Context, method string, body []byte) (status int) {
-	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
+	ctx, cancel := timeout.After(ctx, reportTimeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, m.tap, bytes.NewReader(body))
 	if err != nil {

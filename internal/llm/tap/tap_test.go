@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"myao/internal/llm"
+	"myao/internal/runtime/timeout"
 )
 
 // generate is a model that is a function.
@@ -49,13 +50,13 @@ func TestExchangesAreKept(t *testing.T) {
 	r := llm.Request{Purpose: llm.PurposeResponse, Model: "m-1", System: "You are <b>kind</b>.", Prompt: "Answer now.",
 		ClientRequestID: llm.NewClientRequestID("run/1"), Files: []llm.File{{Name: "menu.pdf", MIME: llm.PDF, Data: []byte("PICTURE")}},
 		Tools: []llm.Tool{{Name: "search", Description: "Searches.", Schema: json.RawMessage(`{"type":"object"}`)}}}
-	if got, err := bot.Generate(t.Context(), r); err != nil || !reflect.DeepEqual(got, answers[0]) {
+	if got, err := bot.Generate(timeout.Extend(t.Context()), r); err != nil || !reflect.DeepEqual(got, answers[0]) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	asked := turn
 	asked.Results = []llm.ToolResult{{CallID: "1", Text: "nothing", Files: r.Files}, {CallID: "2", Text: "no query", Failed: true}}
 	r.Turns = []llm.Turn{asked}
-	if got, err := bot.Generate(t.Context(), r); !errors.Is(err, llm.ErrCut) || !reflect.DeepEqual(got, answers[1]) {
+	if got, err := bot.Generate(timeout.Extend(t.Context()), r); !errors.Is(err, llm.ErrCut) || !reflect.DeepEqual(got, answers[1]) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	first := Exchange{Decision: "run/1", Purpose: "response", Model: "m-1", At: time.Unix(1, 0).UTC(), System: "You are <b>kind</b>.",
@@ -80,12 +81,12 @@ func TestSwitchedOff(t *testing.T) {
 	ok := generate(func(llm.Request) (llm.Response, error) { calls++; return llm.Response{Text: "ok"}, nil })
 	bot := before(t, &tap, ok)
 	tap.SetDown(true)
-	_, err := bot.Generate(t.Context(), llm.Request{})
+	_, err := bot.Generate(timeout.Extend(t.Context()), llm.Request{})
 	if e, is := errors.AsType[*llm.Error](err); !is || !e.Retryable() || e.Status != http.StatusServiceUnavailable || calls != 0 {
 		t.Errorf("got %v after %d calls", err, calls)
 	}
 	tap.SetDown(false)
-	if _, err := bot.Generate(t.Context(), llm.Request{}); err != nil || calls != 1 {
+	if _, err := bot.Generate(timeout.Extend(t.Context()), llm.Request{}); err != nil || calls != 1 {
 		t.Errorf("got %v after %d calls", err, calls)
 	}
 	if all := tap.Exchanges(""); len(all) != 2 || !strings.Contains(all[0].Error, "switched off") || all[1].Answer != "ok" {
@@ -95,7 +96,7 @@ func TestSwitchedOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := gone(ok).Generate(t.Context(), llm.Request{}); err != nil || calls != 2 {
+	if _, err := gone(ok).Generate(timeout.Extend(t.Context()), llm.Request{}); err != nil || calls != 2 {
 		t.Errorf("without the sandbox: %v after %d calls", err, calls)
 	}
 }
