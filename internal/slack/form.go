@@ -2,6 +2,7 @@ package slack
 
 import (
 	"context"
+	"encoding/json"
 
 	slackapi "github.com/slack-go/slack"
 )
@@ -79,6 +80,13 @@ func (f FormField) element() slackapi.BlockElement {
 
 // maxOption limits the label of an option, in characters.
 const maxOption = 75
+
+// FormErrors answers the submission of a form: it stays open, and says what is wrong with some fields, by their ids
+// (docs.slack.dev/surfaces/modals#displaying_errors).
+func FormErrors(wrong map[string]string) json.RawMessage {
+	body, _ := json.Marshal(slackapi.NewErrorsViewSubmissionResponse(wrong)) // which cannot fail for strings
+	return body
+}
 
 // Value is what was entered in a field of a form.
 func (s ViewSubmission) Value(field string) string { return s.Values[field][field] }

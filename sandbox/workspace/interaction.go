@@ -21,6 +21,8 @@ type Interaction struct {
 	// Status and Err are the acknowledgement's; Status is 0 if there was none.
 	Status int
 	Err    string
+	// Wrong is what the app finds wrong with the fields of a modal, by block_id.
+	Wrong map[string]string
 	// Took is the time until the acknowledgement. Slack gives up after three seconds
 	// (docs.slack.dev/interactivity/implementing-slash-commands).
 	Took time.Duration
@@ -221,8 +223,13 @@ func (w *Workspace) interact(
 	}
 	w.notify()
 	w.mu.Unlock()
-	if r := (Response{}); status == http.StatusOK && json.Unmarshal(answer, &r) == nil {
-		w.respond(a, r)
+	var said struct {
+		Response
+		Errors map[string]string `json:"errors"`
+	}
+	if status == http.StatusOK && json.Unmarshal(answer, &said) == nil {
+		a.Wrong = said.Errors
+		w.respond(a, said.Response)
 	}
 	return a
 }

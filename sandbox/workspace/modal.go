@@ -2,7 +2,10 @@ package workspace
 
 import (
 	"encoding/json"
+	"errors"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -59,7 +62,7 @@ func (w *Workspace) Modals() []Modal {
 }
 
 // Submit submits a modal with what its user has entered, by block_id and action_id. It returns as Command
-// does. The modal closes if the app acknowledges that
+// does. The modal closes if the app acknowledges that and finds nothing wrong
 // (docs.slack.dev/reference/interaction-payloads/view-interactions-payload).
 func (w *Workspace) Submit(id string, entered map[string]map[string]string) *Interaction {
 	w.mu.Lock()
@@ -97,7 +100,7 @@ func (w *Workspace) Submit(id string, entered map[string]map[string]string) *Int
 			"view":       view, "response_urls": []any{},
 		}
 	})
-	if a.Status == 200 {
+	if a.Status == 200 && len(a.Wrong) == 0 {
 		w.dismiss(id)
 	}
 	return a
@@ -120,8 +123,12 @@ func (w *Workspace) pageSubmit(in pageRequest) error {
 		w.dismiss(in.Name)
 		return nil
 	}
-	if a := w.Submit(in.Name, in.Values); a.Status != 200 {
+	a := w.Submit(in.Name, in.Values)
+	if a.Status != 200 {
 		return apiError("click_not_taken")
+	}
+	if len(a.Wrong) > 0 {
+		return errors.New(strings.Join(slices.Sorted(maps.Values(a.Wrong)), "; "))
 	}
 	return nil
 }

@@ -135,26 +135,26 @@ func TestSettingsInSlack(t *testing.T) {
 	if n := strings.Count(blocks, slack.ActionHomeSettings); n != 1 {
 		t.Errorf("%d buttons, want that of the channel that is not locked", n)
 	}
-	submit := func(quietHours, told string) string {
-		t.Helper()
-		s.repeat("the form", func() { // Slack opens none three seconds after the click
-			s.pressHome(s.alice.ID, slack.ActionHomeSettings, s.general)
-		}, func() bool { return len(s.Workspace.Modals()) > 0 })
-		open := s.Workspace.Modals()
-		form := open[len(open)-1]
-		s.mustContain(string(form.View), `"initial_value":"Short, and no emoji."`, "quiet_hours", "static_select")
+	s.repeat("the form", func() { // Slack opens none three seconds after the click
+		s.pressHome(s.alice.ID, slack.ActionHomeSettings, s.general)
+	}, func() bool { return len(s.Workspace.Modals()) > 0 })
+	form := s.Workspace.Modals()[0]
+	s.mustContain(string(form.View), `"initial_value":"Short, and no emoji."`, "quiet_hours", "static_select")
+	submit := func(quietHours string) (wrong map[string]string) {
 		entered := map[string]map[string]string{}
 		for key, value := range map[string]string{"mode": "default", "min_wait_seconds": "1", "quiet_hours": quietHours, "remember": "default",
 			"language": "ja", "tone": "Short, and no emoji."} {
 			entered[key] = map[string]string{key: value}
 		}
-		if a := s.Workspace.Submit(form.ID, entered); a.Status != 200 {
-			t.Fatalf("submitted: %d %s", a.Status, a.Err)
-		}
-		return s.awaitHome(s.alice.ID, holding(told))
+		return s.taken("the form", func() *workspace.Interaction { return s.Workspace.Submit(form.ID, entered) }).Wrong
 	}
-	submit("late", "must be HH:MM-HH:MM")
-	blocks = submit("00:00-23:59", "`quiet_hours` is `00:00-23:59` here from now on")
+	if wrong := submit("late"); len(wrong) != 1 || !strings.Contains(wrong["quiet_hours"], "must be HH:MM-HH:MM") {
+		t.Errorf("what is wrong: %v", wrong)
+	}
+	if wrong := submit("00:00-23:59"); len(wrong) != 0 {
+		t.Errorf("what is right is wrong: %v", wrong)
+	}
+	blocks = s.awaitHome(s.alice.ID, holding("`quiet_hours` is `00:00-23:59` here from now on"))
 	if e := explained("quiet_hours"); e.From != "slack" || e.Value != "00:00-23:59" {
 		t.Errorf("explained as %+v", e)
 	}

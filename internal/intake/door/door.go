@@ -138,7 +138,7 @@ func (d *Door) Receive(ctx context.Context, in slack.Delivery) (json.RawMessage,
 		if err != nil {
 			return nil, d.unreadable(err)
 		}
-		return nil, d.interaction(ctx, i)
+		return d.interaction(ctx, i)
 	default:
 		env, err := slack.ParseEnvelope(in.Body)
 		if err != nil {

@@ -3,6 +3,7 @@ package door
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
@@ -26,7 +27,9 @@ type Home interface {
 	// Click carries out what a button in it stands for. It returns what came of it, for the person and
 	// for the metrics (CommandHandler).
 	Click(ctx context.Context, b slack.BlockAction, v chatops.Viewer) (notice slack.Answer, result string)
-	// Submit sets what somebody has entered in the form of a channel's settings, as Click does.
+	// Wrong says what is wrong with what somebody has entered in the form of a channel's settings, by its fields.
+	Wrong(ctx context.Context, s slack.ViewSubmission, own slack.Identity) map[string]string
+	// Submit sets what was entered, as Click does.
 	Submit(ctx context.Context, s slack.ViewSubmission, v chatops.Viewer) (notice slack.Answer, result string)
 }
 
@@ -145,14 +148,19 @@ func (d room) homeButton(ctx context.Context, b slack.BlockAction, own slack.Ide
 	return nil
 }
 
-// homeForm carries out the use of a form that a button of the Home tab has opened, as homeButton does.
-func (d room) homeForm(ctx context.Context, s slack.ViewSubmission, own slack.Identity) error {
+// homeForm carries out the use of a form that a button of the Home tab has opened, as homeButton does. While something
+// in it is wrong, the answer says so and the form stays open.
+func (d room) homeForm(ctx context.Context, s slack.ViewSubmission, own slack.Identity) (json.RawMessage, error) {
 	r := s.Request
 	r.Channel = s.Metadata
+	if wrong := d.Home.Wrong(ctx, s, own); len(wrong) > 0 {
+		d.orderHandled(ctx, chatops.HomeOrder(s.Callback), "refused", r, own)
+		return slack.FormErrors(wrong), nil
+	}
 	d.inHome(ctx, r, own, s.Callback, func(ctx context.Context, v chatops.Viewer) (slack.Answer, string) {
 		return d.Home.Submit(ctx, s, v)
 	})
-	return nil
+	return nil, nil
 }
 
 func (d room) inHome(ctx context.Context, r slack.Request, own slack.Identity, action string,
@@ -162,6 +170,8 @@ func (d room) inHome(ctx context.Context, r slack.Request, own slack.Identity, a
 		defer cancel()
 		notice, result := do(work, d.viewer(work, r.User, own))
 		d.orderHandled(work, chatops.HomeOrder(action), result, r, own)
-		d.publishHome(ctx, r.User, own, notice)
+		if notice.Text != "" { // nothing has changed where a form was opened
+			d.publishHome(ctx, r.User, own, notice)
+		}
 	})
 }

@@ -26,6 +26,10 @@ func (heldHome) Click(_ context.Context, b slack.BlockAction, v chatops.Viewer) 
 	return slack.Answer{Text: b.Value + " by " + v.User}, "done"
 }
 
+func (heldHome) Wrong(context.Context, slack.ViewSubmission, slack.Identity) map[string]string {
+	return nil
+}
+
 func (heldHome) Submit(context.Context, slack.ViewSubmission, chatops.Viewer) (notice slack.Answer, result string) {
 	return notice, "done"
 }

@@ -41,9 +41,8 @@ func (d *Door) Interactions() http.Handler {
 			d.refuse(w, r, http.StatusBadRequest, err)
 			return
 		}
-		if err := d.interaction(r.Context(), i); err != nil {
-			d.unavailable(w, r, i.Type, err)
-		}
+		answer, err := d.interaction(r.Context(), i)
+		d.answer(w, r, i.Type, answer, err)
 	})
 }
 
@@ -59,21 +58,21 @@ func (d *Door) Commands() http.Handler {
 			return
 		}
 		answer, err := d.command(r.Context(), c)
-		switch {
-		case err != nil:
-			d.unavailable(w, r, c.Type, err)
-		case answer != nil:
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = w.Write(answer)
-		}
+		d.answer(w, r, c.Type, answer, err)
 	})
 }
 
-// unavailable answers a request that failed. Slack does not resend commands and interactions, but
-// shows the user that nothing was done.
-func (d *Door) unavailable(w http.ResponseWriter, r *http.Request, kind string, err error) {
-	d.Logger.ErrorContext(r.Context(), "request not accepted", "path", r.URL.Path, "type", kind, "error", err)
-	http.Error(w, "nothing was done; try again", http.StatusServiceUnavailable)
+// answer answers a command or an interaction. One that failed Slack does not send again, but it shows the user that
+// nothing was done.
+func (d *Door) answer(w http.ResponseWriter, r *http.Request, kind string, answer json.RawMessage, err error) {
+	switch {
+	case err != nil:
+		d.Logger.ErrorContext(r.Context(), "request not accepted", "path", r.URL.Path, "type", kind, "error", err)
+		http.Error(w, "nothing was done; try again", http.StatusServiceUnavailable)
+	case answer != nil:
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(answer)
+	}
 }
 
 // refuse answers at once and closes the connection. Otherwise the server would read the rest of

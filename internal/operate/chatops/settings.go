@@ -1,6 +1,7 @@
 package chatops
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,21 +69,7 @@ func (h *Handler) settings(ctx context.Context, r request) (text, result string)
 // set sets what was typed for some keys of a channel, as far as that is new. The button undoes it.
 func (h *Handler) set(ctx context.Context, r request, f config.ChannelFacts,
 	typed map[string]string) (text, result string) {
-	fresh, values := f, map[string]*string{}
-	fresh.Set = chat.Set{}
-	maps.Copy(fresh.Set, f.Set)
-	for key, text := range typed {
-		value := readSetting(key, text)
-		in, set := f.Set[key]
-		if value == nil && !set || value != nil && set && in.Value == *value {
-			continue
-		}
-		values[key] = value
-		delete(fresh.Set, key)
-		if value != nil {
-			fresh.Set[key] = chat.InSlack{Value: *value}
-		}
-	}
+	fresh, values := with(f, typed)
 	var wrong *config.Error
 	switch err := h.Config.CheckSet(fresh); {
 	case errors.As(err, &wrong):
@@ -104,6 +91,26 @@ func (h *Handler) set(ctx context.Context, r request, f config.ChannelFacts,
 	}
 	*r.button = slack.HomeButton{Action: slack.ActionUndoSettings, Value: r.id(), Label: h.say("Undo")}
 	return strings.Join(lines, "\n"), done
+}
+
+// with returns a channel as it is with what was typed for some keys, and the values that are new.
+func with(f config.ChannelFacts, typed map[string]string) (fresh config.ChannelFacts, values map[string]*string) {
+	fresh, values = f, map[string]*string{}
+	fresh.Set = chat.Set{}
+	maps.Copy(fresh.Set, f.Set)
+	for key, text := range typed {
+		value := readSetting(key, text)
+		in, set := f.Set[key]
+		if value == nil && !set || value != nil && set && in.Value == *value {
+			continue
+		}
+		values[key] = value
+		delete(fresh.Set, key)
+		if value != nil {
+			fresh.Set[key] = chat.InSlack{Value: *value}
+		}
+	}
+	return fresh, values
 }
 
 // readSetting is the value that somebody has typed for a key; nil stands for what the file says.
@@ -263,6 +270,30 @@ var settingLabels = map[string]string{
 	"tone":             "How I sound, in a line, or none (tone)",
 }
 
+// Wrong says what is wrong with what was entered in the form of a channel's settings, by its fields.
+func (h *Home) Wrong(ctx context.Context, s slack.ViewSubmission, own slack.Identity) map[string]string {
+	fresh, _ := with(h.Directory.Facts(ctx, own.TeamID, s.Metadata), entered(s))
+	var wrong *config.Error
+	if !errors.As(h.Config.CheckSet(fresh), &wrong) {
+		return nil
+	}
+	said := map[string]string{}
+	for _, f := range wrong.Faults {
+		if slices.Contains(config.Settable(), f.Key) { // Slack takes no other
+			said[f.Key] = cmp.Or(said[f.Key], f.String())
+		}
+	}
+	return said
+}
+
+func entered(s slack.ViewSubmission) map[string]string {
+	typed := map[string]string{}
+	for _, key := range config.Settable() {
+		typed[key] = s.Value(key)
+	}
+	return typed
+}
+
 // Submit sets what the viewer has entered in the form of a channel's settings.
 func (h *Home) Submit(ctx context.Context, s slack.ViewSubmission, v Viewer) (notice slack.Answer, result string) {
 	watched, _, err := h.situation(ctx, v, 0)
@@ -278,11 +309,7 @@ func (h *Home) Submit(ctx context.Context, s slack.ViewSubmission, v Viewer) (no
 	}
 	f := h.Directory.Facts(ctx, v.Own.TeamID, c.ID)
 	if notice.Text, result = h.refusesSet(ctx, v.User, v.Outsider, f), refused; notice.Text == "" {
-		typed := map[string]string{}
-		for _, key := range config.Settable() {
-			typed[key] = s.Value(key)
-		}
-		notice.Text, result = h.set(ctx, r, f, typed)
+		notice.Text, result = h.set(ctx, r, f, entered(s))
 	}
 	notice.Text = h.channelLabel(c.Channel) + ": " + notice.Text
 	return notice, result

@@ -73,6 +73,7 @@ export const act = async (action, body) => !await send(action, { channel: state.
 
 export function problem(text) {
   $("problem").textContent = errorTexts[text] || text;
+  (document.querySelector("dialog[open]") || document.body).append($("problem")); // before an open window, not behind it
   $("problem").hidden = false;
   clearTimeout(problem.timer);
   problem.timer = setTimeout(() => { $("problem").hidden = true; }, 6000);
