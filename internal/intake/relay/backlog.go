@@ -3,6 +3,8 @@ package relay
 import (
 	"context"
 	"time"
+
+	"myao/internal/runtime/timeout"
 )
 
 const (
@@ -30,7 +32,7 @@ func (r *Relay) reportBacklog(ctx context.Context, found bool) {
 		return
 	}
 	b.measured = now
-	ctx, cancel := context.WithTimeout(ctx, r.limits.batch)
+	ctx, cancel := timeout.After(ctx, batchTimeout)
 	defer cancel()
 	changes, oldest, err := r.store.BacklogSize(ctx)
 	switch {

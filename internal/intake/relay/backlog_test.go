@@ -20,7 +20,7 @@ func TestBacklogIsReported(t *testing.T) {
 	r.clock = func() time.Time { return now }
 	logs := func(when string, wants ...string) {
 		t.Helper()
-		r.sweepOnce(t.Context())
+		r.sweepOnce(b.Context())
 		lines := slices.Collect(strings.Lines(log.String()))
 		log.Reset()
 		if len(lines) != len(wants) {

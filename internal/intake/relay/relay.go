@@ -25,6 +25,7 @@ import (
 	"myao/internal/runtime/failpoint"
 	"myao/internal/runtime/pause"
 	"myao/internal/runtime/telemetry"
+	"myao/internal/runtime/timeout"
 	"myao/internal/store"
 )
 
@@ -37,6 +38,14 @@ type Sender interface {
 const (
 	// batchSize is how many changes one signal carries at most.
 	batchSize = 200
+	// leaseDuration is how long a conversation is leased: longer than batchTimeout.
+	leaseDuration = 30 * time.Second
+	// leaseTimeout bounds claiming a conversation, and releasing it.
+	leaseTimeout = 5 * time.Second
+	// batchTimeout bounds the relay of one batch, whether the database or Temporal is slow.
+	batchTimeout = 20 * time.Second
+	// signalTimeout bounds one signal.
+	signalTimeout = 10 * time.Second
 	// sweepInterval is the time between sweeps. While a sweep finds much and the workers
 	// keep up, the next one comes after busySweepInterval.
 	sweepInterval     = 2 * time.Second
@@ -56,22 +65,6 @@ const (
 	failureBackoff = time.Second
 )
 
-// limits are how long each step may take.
-type limits struct {
-	// lease is how long a conversation is leased: longer than batch.
-	lease time.Duration
-	// claim bounds claiming a conversation, and releasing it.
-	claim time.Duration
-	// batch bounds the relay of one batch, whether the database or Temporal is slow.
-	batch time.Duration
-	// signal bounds one signal.
-	signal time.Duration
-}
-
-var normalLimits = limits{
-	lease: 30 * time.Second, claim: 5 * time.Second, batch: 20 * time.Second, signal: 10 * time.Second,
-}
-
 // Relay carries changes to workflows. Create one with New.
 type Relay struct {
 	store   *store.Store
@@ -83,8 +76,7 @@ type Relay struct {
 	// Tracer creates the spans of signals; nil: no spans.
 	Tracer trace.Tracer
 
-	queue  *queue
-	limits limits
+	queue *queue
 	// failures counts the failures since the last success.
 	failures atomic.Int32
 	backoff  func(ctx context.Context)
@@ -98,8 +90,7 @@ func New(s *store.Store, sender Sender, policy func(context.Context, chat.Conver
 	clock func() time.Time, logger *slog.Logger, metrics *Metrics) *Relay {
 	return &Relay{
 		store: s, sender: sender, policy: policy, clock: clock, logger: logger, metrics: metrics,
-		queue: newQueue(clock), limits: normalLimits,
-		backoff: func(ctx context.Context) { pause.For(ctx, failureBackoff) },
+		queue: newQueue(clock), backoff: func(ctx context.Context) { pause.For(ctx, failureBackoff) },
 	}
 }
 
@@ -202,7 +193,7 @@ func (r *Relay) handOver(ctx context.Context) {
 	r.handedOver = r.clock()
 	for what, read := range map[string]func(context.Context) ([]store.Target,
 		error){"proposal": r.store.HandOverProposals, "promise": r.store.HandOverPromises} {
-		ctx, cancel := context.WithTimeout(ctx, r.limits.batch)
+		ctx, cancel := timeout.After(ctx, batchTimeout)
 		lost, err := read(ctx)
 		cancel()
 		if err != nil {
@@ -218,7 +209,7 @@ func (r *Relay) handOver(ctx context.Context) {
 }
 
 func (r *Relay) backlog(ctx context.Context) ([]store.BacklogItem, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.limits.batch)
+	ctx, cancel := timeout.After(ctx, batchTimeout)
 	defer cancel()
 	return r.store.Backlog(ctx, sweepLimit)
 }
@@ -240,7 +231,7 @@ func (r *Relay) drain(ctx context.Context, c chat.Conversation) (more bool, err 
 // whether more changes are pending.
 func (r *Relay) relayBatch(ctx context.Context, c chat.Conversation, holder string) (full, more bool, err error) {
 	// The batch ends before its lease does, so nobody else sends meanwhile.
-	bounded, cancel := context.WithTimeout(ctx, r.limits.batch)
+	bounded, cancel := timeout.After(ctx, batchTimeout)
 	defer cancel()
 	id := c.ID()
 	changes, err := r.claim(ctx, id, holder)
@@ -262,15 +253,15 @@ func (r *Relay) claim(ctx context.Context, id, holder string) ([]store.PendingCh
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.limits.claim)
+	ctx, cancel := timeout.After(context.WithoutCancel(ctx), leaseTimeout)
 	defer cancel()
-	return r.store.Claim(ctx, id, holder, r.clock().Add(r.limits.lease), batchSize)
+	return r.store.Claim(ctx, id, holder, r.clock().Add(timeout.Of(ctx, leaseDuration)), batchSize)
 }
 
 // release ends a lease. It is not cancelled when the relay stops: nobody else could relay the
 // conversation before the lease ends.
 func (r *Relay) release(ctx context.Context, id, holder string) (more bool, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.limits.claim)
+	ctx, cancel := timeout.After(context.WithoutCancel(ctx), leaseTimeout)
 	defer cancel()
 	return r.store.Release(ctx, id, holder)
 }
@@ -318,7 +309,7 @@ func (r *Relay) startSpan(
 }
 
 func (r *Relay) signal(ctx context.Context, c chat.Conversation, s conversation.Signal, requestID string) error {
-	ctx, cancel := context.WithTimeout(ctx, r.limits.signal)
+	ctx, cancel := timeout.After(ctx, signalTimeout)
 	defer cancel()
 	return r.sender.Send(ctx, c, s, requestID)
 }

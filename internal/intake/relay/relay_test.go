@@ -18,6 +18,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
+	"myao/internal/runtime/timeout"
 	"myao/internal/store"
 	"myao/test/storetest"
 	"myao/test/testserver"
@@ -127,6 +128,9 @@ func setupOn(t *testing.T, url string) *bundle {
 	return b
 }
 
+// Context has limits of hours: the machine may stop at any moment, and no step is to fail for that.
+func (b *bundle) Context() context.Context { return timeout.Extend(b.T.Context()) }
+
 // testWithFakeClock runs a test on SQLite whose clock stands still while anything works: only when all wait
 // does time pass. So no wait for a lock or the end of a lease depends on the machine.
 func testWithFakeClock(t *testing.T, test func(t *testing.T, b *bundle)) {
@@ -151,10 +155,7 @@ func (b *bundle) relay(s *store.Store) *Relay {
 	policy := func(_ context.Context, c chat.Conversation) conversation.Policy {
 		return conversation.Policy{MinWait: len(c.Channel)}
 	}
-	r := New(s, b.server, policy, time.Now, slog.New(slog.DiscardHandler), NewMetrics(b.counters, s, time.Now, map[string]time.Duration{"memory": time.Hour}))
-	// The machine may stop at any moment, and no step is to fail for that.
-	r.limits = limits{lease: 2 * time.Hour, claim: time.Hour, batch: time.Hour, signal: time.Hour}
-	return r
+	return New(s, b.server, policy, time.Now, slog.New(slog.DiscardHandler), NewMetrics(b.counters, s, time.Now, map[string]time.Duration{"memory": time.Hour}))
 }
 
 // run runs a relay until stop is called. stop returns when the relay has ended.
@@ -361,7 +362,7 @@ func TestBatchesAreInOrder(t *testing.T) {
 		}
 		return say(t.Context(), b.store, c, len(ns))
 	}
-	if more, err := b.relay(b.store).drain(t.Context(), in(1)); !more || err != nil {
+	if more, err := b.relay(b.store).drain(b.Context(), in(1)); !more || err != nil {
 		t.Errorf("more %v, %v", more, err)
 	}
 	if got := b.taken(in(1)); !slices.Equal(got, names(0, len(ns))) {
@@ -399,7 +400,7 @@ func TestChangesDuringARelayDoNotWaitForTheSweep(t *testing.T) {
 		return nil
 	}
 	b.say(in(1), 0)
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
 	r.Notify(store.Target{Conversation: in(1)})
 	go r.work(ctx) // no sweep runs here
@@ -530,7 +531,7 @@ func TestNoBackoffAmongSuccesses(t *testing.T) {
 		b.say(c, n)
 		r.queue.push(c, awaited)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(b.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); r.work(ctx) }()
 	b.await("all except the refused to be relayed", func() bool { return b.backlog() == workers })
@@ -544,10 +545,10 @@ func TestSweepGoesOnWhileThereIsMore(t *testing.T) {
 	b := setupOn(t, storetest.Postgres(t)) // which does not sync to disk
 	b.saidIn(sweepLimit+5, in)
 	r := b.relay(b.store)
-	if queued, more := r.sweepOnce(t.Context()); len(queued) != sweepLimit || !more {
+	if queued, more := r.sweepOnce(b.Context()); len(queued) != sweepLimit || !more {
 		t.Errorf("%d are queued, more: %v", len(queued), more)
 	}
-	if queued, more := r.sweepOnce(t.Context()); len(queued) != 0 || more {
+	if queued, more := r.sweepOnce(b.Context()); len(queued) != 0 || more {
 		t.Errorf("%d are queued again, though no worker took any; more: %v", len(queued), more)
 	}
 	b.run(r)
@@ -569,11 +570,11 @@ func TestSweepPutsAwaitedConversationsFirst(t *testing.T) {
 	b.say(said, 2)
 	r := b.relay(b.store)
 	r.queue.push(in(2), overdue) // before the sweep
-	if queued, _ := r.sweepOnce(t.Context()); len(queued) != 3 {
+	if queued, _ := r.sweepOnce(b.Context()); len(queued) != 3 {
 		t.Fatalf("queued %v", queued)
 	}
 	for _, want := range []chat.Conversation{thread, in(2), said, thread.Top()} {
-		if got, ok := r.queue.take(t.Context()); !ok || got != want {
+		if got, ok := r.queue.take(b.Context()); !ok || got != want {
 			t.Errorf("taken %v, want %v", got, want)
 		}
 	}
@@ -638,7 +639,7 @@ func TestStatementsOfABatch(t *testing.T) {
 					b.say(in(1), 1000*batch.changes+n)
 				}
 				before := statements(t, registry)
-				if more, err := r.drain(t.Context(), in(1)); more || err != nil || b.backlog() > 0 {
+				if more, err := r.drain(b.Context(), in(1)); more || err != nil || b.backlog() > 0 {
 					t.Fatalf("more %v, %v; %d left", more, err, b.backlog())
 				}
 				if got := statements(t, registry) - before; got != batch.want {
@@ -714,7 +715,7 @@ func TestEndBetweenSignalAndMarkResendsTheSameBatch(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.say(in(1), 1, 2)
-	ctx, crash := context.WithCancel(t.Context())
+	ctx, crash := context.WithCancel(b.Context())
 	b.lose = func(ctx context.Context, _ chat.Conversation) error {
 		crash()
 		<-ctx.Done()
@@ -791,7 +792,7 @@ func TestAStopDuringAClaim(t *testing.T) {
 	b := setup(t)
 	b.say(in(1), 1)
 	r := b.relay(b.store)
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(b.Context())
 	r.clock = func() time.Time { // claim asks for the time
 		cancel()
 		return time.Now()
@@ -820,10 +821,10 @@ func TestDatabaseThatGoesAwayIsNotTheEnd(t *testing.T) {
 	}
 	b.say(in(1), 2)
 	r.Notify(store.Target{Conversation: in(1)})
-	if _, err := r.drain(t.Context(), in(1)); err == nil {
+	if _, err := r.drain(b.Context(), in(1)); err == nil {
 		t.Error("drain succeeds without a database")
 	}
-	if _, more := r.sweepOnce(t.Context()); more {
+	if _, more := r.sweepOnce(b.Context()); more {
 		t.Error("the sweep finds more without a database")
 	}
 	for _, name := range []string{"myao_backlog_changes", "myao_backlog_age_seconds", "myao_unfinished_age_seconds", "myao_schedule_run_age_seconds", "myao_channels"} {
