@@ -16,6 +16,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/runtime/required"
 	"myao/internal/runtime/temporal"
+	"myao/internal/runtime/timeout"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -69,7 +70,8 @@ type Doctor struct {
 }
 
 const (
-	// modelTimeout bounds the check of a model.
+	// checkTimeout bounds a check, and modelTimeout the check of a model.
+	checkTimeout = 5 * time.Second
 	modelTimeout = 30 * time.Second
 	// scheduleTimeout bounds a check that describes schedules. That is a query of Temporal's own
 	// workers: the server asks the one that has the schedule in its cache, and others only after 5 s
@@ -185,9 +187,6 @@ func (e *examination) checks() []check {
 		run: e.unfinished})
 }
 
-// checkTimeout bounds a check for which nothing else is said. It is not constant, because tests set it.
-var checkTimeout = 5 * time.Second
-
 // runChecks runs checks concurrently. A check waits for the one that it needs.
 func runChecks(ctx context.Context, checks []check) []Finding {
 	findings := make([]Finding, len(checks))
@@ -207,7 +206,7 @@ func runChecks(ctx context.Context, checks []check) []Finding {
 					return
 				}
 			}
-			ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.timeout, checkTimeout))
+			ctx, cancel := timeout.After(ctx, cmp.Or(c.timeout, checkTimeout))
 			defer cancel()
 			findings[i] = c.run(ctx)
 			findings[i].Check = c.name

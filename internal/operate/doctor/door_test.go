@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"myao/internal/config"
+	"myao/internal/runtime/timeout"
 	"myao/internal/slack"
 	"myao/test/testserver"
 )
@@ -79,7 +80,7 @@ func TestDoor(t *testing.T) {
 			c := config.Default()
 			c.Slack.SigningSecret = "shh"
 			e := &examination{Doctor: Doctor{Config: c, URL: server.URL, Clock: time.Now, HTTP: server.Client().Transport}}
-			findings := runChecks(t.Context(), []check{{name: "events address", run: e.events}, {name: "door", needs: "events address", run: e.door}})
+			findings := runChecks(timeout.Extend(t.Context()), []check{{name: "events address", run: e.events}, {name: "door", needs: "events address", run: e.door}})
 			expect(t, findings[0], tc.events, tc.says)
 			expect(t, findings[1], tc.door, tc.reason)
 		})

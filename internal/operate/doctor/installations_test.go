@@ -8,6 +8,7 @@ import (
 
 	"myao/internal/config"
 	"myao/internal/runtime/codec"
+	"myao/internal/runtime/timeout"
 	"myao/internal/slack/workspaces"
 	"myao/internal/store"
 	"myao/sandbox/workspace"
@@ -18,7 +19,7 @@ import (
 // Doctor tells what is wrong by installation.
 func TestInstallations(t *testing.T) {
 	t.Parallel()
-	ctx := t.Context()
+	ctx := timeout.Extend(t.Context())
 	url := storetest.SQLite(t)
 	s := storetest.OpenURL(t, url)
 	key := func(active string, ids ...string) config.Encryption {

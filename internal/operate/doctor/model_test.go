@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"myao/internal/config"
+	"myao/internal/runtime/timeout"
 	"myao/test/llmtest"
 )
 
@@ -48,7 +49,7 @@ func TestModels(t *testing.T) {
 	find := func(ask bool) []Finding {
 		e := asking(server.URL, config.Agents{Response: networked, Memory: networked, Judgment: local})
 		e.Ask = ask
-		return runChecks(t.Context(), e.models())
+		return runChecks(timeout.Extend(t.Context()), e.models())
 	}
 	findings := find(false)
 	if len(findings) != 2 || findings[0].Check != "model openai m" || findings[1].Check != "model demo" {
@@ -80,7 +81,7 @@ func TestAModelAtTwoServers(t *testing.T) {
 	cloud, own := llmtest.New(t, llmtest.Script(llmtest.Text("ready"))), llmtest.New(t, llmtest.Script(llmtest.Fail(http.StatusUnauthorized)))
 	e := asking(cloud.URL+"/v1", config.Agents{Response: networked, Judgment: networked, Memory: networked})
 	e.Config.LLM.OpenAI.APIKey, e.Config.Agents.Judgment.BaseURL = "cloud-key", own.URL+"/v1"
-	findings := runChecks(t.Context(), e.models())
+	findings := runChecks(timeout.Extend(t.Context()), e.models())
 	if len(findings) != 2 || findings[0].Check != "model openai m" || findings[1].Check != "model openai m of agents.judgment" {
 		t.Fatalf("%+v", findings)
 	}
@@ -175,7 +176,7 @@ func TestAModelOfShadow(t *testing.T) {
 		for _, name := range []string{"small", "again"} {
 			e.Config.Shadow.Judges = append(e.Config.Shadow.Judges, config.ShadowJudge{Name: name, Provider: config.ProviderOpenAI, Model: "m"})
 		}
-		findings := runChecks(t.Context(), e.models())
+		findings := runChecks(timeout.Extend(t.Context()), e.models())
 		if len(findings) != 2 || findings[1].Check != "model openai m" || len(server.Calls()) != 1 || !server.Calls()[0].Judgment() {
 			t.Fatalf("%+v, %d calls", findings, len(server.Calls()))
 		}
@@ -190,7 +191,7 @@ func TestAWorkspacesModel(t *testing.T) {
 	e := asking(shared.URL+"/v1", config.Agents{Response: networked, Judgment: local, Memory: networked})
 	e.Config.Workspaces = map[string]config.Workspace{"T1": {Agents: config.Agents{Judgment: config.Agent{Provider: config.ProviderOpenAI,
 		Model: "m", APIKey: "key-of-t1", BaseURL: own.URL + "/v1", MaxOutputTokens: 10}}}}
-	findings := runChecks(t.Context(), e.models())
+	findings := runChecks(timeout.Extend(t.Context()), e.models())
 	if len(findings) != 3 || findings[2].Check != "model openai m of workspaces.T1.agents.judgment" {
 		t.Fatalf("%+v", findings)
 	}
@@ -224,7 +225,7 @@ func TestAFallback(t *testing.T) {
 			}
 		}
 		e := &examination{Doctor: Doctor{Config: c, Ask: true, Clock: time.Now}}
-		findings, asked := runChecks(t.Context(), e.models()), server.Calls()
+		findings, asked := runChecks(timeout.Extend(t.Context()), e.models()), server.Calls()
 		if len(findings) != 2 || findings[1].Check != "model openai m" || len(asked) != 1 {
 			t.Fatalf("%s: %+v, %d calls", tc.of, findings, len(asked))
 		}
@@ -244,7 +245,7 @@ func TestTheDemoModelIsCheckedOnce(t *testing.T) {
 	}
 	c.Channels = map[string]config.Channel{"general": {Model: "another"}}
 	e := &examination{Doctor: Doctor{Config: c}}
-	findings := runChecks(t.Context(), e.models())
+	findings := runChecks(timeout.Extend(t.Context()), e.models())
 	if len(findings) != 1 || findings[0].Check != "model demo" {
 		t.Fatalf("%+v", findings)
 	}

@@ -17,10 +17,7 @@ import (
 	"myao/test/testserver"
 )
 
-func TestMain(m *testing.M) {
-	checkTimeout = 2 * time.Minute // for which no machine stops
-	testserver.Main(m)
-}
+func TestMain(m *testing.M) { testserver.Main(m) }
 
 func temporalClient(t *testing.T) client.Client {
 	t.Helper()
