@@ -24,6 +24,15 @@ func testHome(t *testing.T, w *world) {
 	tb.await("the focus to stay with the channel", `document.activeElement === `+secretButton)
 	tb.press(kb.Enter)
 	tb.await("the end of the silence", secretButton+`?.innerText === "Be silent for an hour"`)
+	// The form of the settings says what is wrong, and stays open. Slack opens none three seconds after the click.
+	settings := secretButton + `?.parentElement.querySelector("button:last-of-type")`
+	tb.await("the form", `document.getElementById("modal").open || (Date.now() - (window.asked || 0) > 5000 && (window.asked = Date.now(), `+settings+`.click()), false)`)
+	tb.axe("the form of the settings")
+	eval[bool](tb, `!(document.getElementById("modal-field-2").value = "late") || true`)
+	tb.click(one("#modal-submit"))
+	tb.await("what is wrong", `document.querySelector("#modal[open] #problem")?.textContent.includes("quiet_hours = \"late\": must be HH:MM-HH:MM")`)
+	tb.press(kb.Escape)
+	tb.await("the form to close", `!document.getElementById("modal").open`)
 	tb.become("carol")
 	tb.await("the channel again", `document.getElementById("home").hidden && document.activeElement.id === "text-main"`)
 	tb.click(one("#open-home"))
