@@ -1,7 +1,6 @@
 package door
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"myao/internal/conversation"
 	"myao/internal/language/words"
 	"myao/internal/operate/choice"
+	"myao/internal/runtime/timeout"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -72,7 +72,7 @@ func (d room) undoSettings(ctx context.Context, b slack.BlockAction, own slack.I
 		return err
 	}
 	d.pending.Go(func() {
-		work, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(d.leisure, commandTimeout))
+		work, cancel := timeout.After(context.WithoutCancel(ctx), commandTimeout)
 		defer cancel()
 		answer, result := d.CommandHandler.Undo(work, b, own, outsider)
 		d.orderHandled(work, "settings", result, b.Request, own)

@@ -1,12 +1,12 @@
 package door
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 
 	"myao/internal/language/words"
+	"myao/internal/runtime/timeout"
 	"myao/internal/slack"
 )
 
@@ -25,7 +25,7 @@ type CommandHandler interface {
 
 // command handles a slash command, and returns the immediate answer.
 func (d *Door) command(ctx context.Context, c slack.Command) (json.RawMessage, error) {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(d.patience, replyTimeout))
+	ctx, cancel := timeout.After(ctx, replyTimeout)
 	defer cancel()
 	team, organisation := c.Authorization()
 	r, own, err := d.enter(ctx, team, organisation)
@@ -49,7 +49,7 @@ func (d room) command(ctx context.Context, c slack.Command, own slack.Identity) 
 	}
 	answered := make(chan slack.Answer)
 	d.pending.Go(func() {
-		work, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(d.leisure, commandTimeout))
+		work, cancel := timeout.After(context.WithoutCancel(ctx), commandTimeout)
 		defer cancel()
 		outsider, err := d.outsider(work, own, c.User, c.UserTeam, c.Channel)
 		if err != nil {

@@ -19,6 +19,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/intake/record"
 	"myao/internal/runtime/required"
+	"myao/internal/runtime/timeout"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -71,11 +72,6 @@ type Door struct {
 	Metrics *Metrics
 	// Tracer starts the trace of each delivery; nil: nothing is traced.
 	Tracer trace.Tracer `nil:"ok"`
-
-	// patience, unless it is zero, replaces eventTimeout, replyTimeout and bodyTimeout. Tests set it.
-	patience time.Duration
-	// leisure, unless it is zero, replaces commandTimeout, respondTimeout and homeTimeout. Tests set it.
-	leisure time.Duration
 
 	pending    sync.WaitGroup // work that goes on after the acknowledgement
 	unverified unverified
@@ -163,7 +159,7 @@ func (d *Door) missed(reason string) {
 // receive handles one envelope of the Events API. When it returns nil the event is committed, or
 // left out for good. An error means that Slack should send the event again.
 func (d *Door) receive(ctx context.Context, env slack.Envelope) error {
-	ctx, cancel := context.WithTimeout(withEvent(ctx, env.EventID), cmp.Or(d.patience, eventTimeout))
+	ctx, cancel := timeout.After(withEvent(ctx, env.EventID), eventTimeout)
 	defer cancel()
 	err := d.handle(ctx, env)
 	for _, a := range d.others(ctx, env) {

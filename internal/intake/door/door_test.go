@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -29,6 +30,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/intake/record"
+	"myao/internal/runtime/timeout"
 	"myao/internal/slack"
 	"myao/internal/slack/channels"
 	"myao/internal/store"
@@ -199,10 +201,18 @@ func setup(t testing.TB) *bundle {
 	for path, handler := range map[string]http.Handler{events: b.Events(), interactions: b.Interactions(), commands: b.Commands()} {
 		mux.Handle("POST "+path, handler)
 	}
-	server := httptest.NewServer(mux)
+	b.listen(t, mux)
+	return b
+}
+
+// listen has a server answer requests, which may take as long as the machine stands still.
+func (b *bundle) listen(t testing.TB, handler http.Handler) {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handler)
+	server.Config.BaseContext = func(net.Listener) context.Context { return timeout.Extend(context.Background()) }
+	server.Start()
 	t.Cleanup(server.Close)
 	b.url = server.URL
-	return b
 }
 
 // setupOn is setup without a server.
@@ -223,7 +233,6 @@ func setupOn(t testing.TB, url string) *bundle {
 		},
 		SigningSecret: secret, Clock: clock, Logger: discard, Metrics: NewMetrics(b.counters),
 	}
-	b.patience, b.leisure = time.Hour, time.Hour
 	b.channels = &channels.Directory{Store: db, Slack: b.directory, Config: &b.Workspace.Config, Clock: clock, Logger: discard}
 	b.Directory, b.Recorder = b.channels, &record.Recorder{Store: db, Directory: b.channels}
 	return b
@@ -239,7 +248,7 @@ func testWithFakeClock(t *testing.T, test func(t *testing.T, b *bundle)) {
 
 // serve has the door answer an event, without a server.
 func (b *bundle) serve(t testing.TB, body string, header http.Header) (status int, answer string) {
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, events, strings.NewReader(body))
+	r := httptest.NewRequestWithContext(timeout.Extend(t.Context()), http.MethodPost, events, strings.NewReader(body))
 	r.Header = header
 	w := httptest.NewRecorder()
 	b.Events().ServeHTTP(w, r)
@@ -847,7 +856,7 @@ func FuzzDoor(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/slack/events", bytes.NewReader(body))
+		r := httptest.NewRequestWithContext(timeout.Extend(t.Context()), http.MethodPost, "/slack/events", bytes.NewReader(body))
 		r.Header = sign(string(body), secret, noon)
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, r)

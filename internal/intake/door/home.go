@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"myao/internal/operate/chatops"
+	"myao/internal/runtime/timeout"
 	"myao/internal/slack"
 	"myao/internal/slack/manifest"
 )
@@ -84,7 +85,7 @@ func (d room) homeOpened(ctx context.Context, e slack.HomeOpened, own slack.Iden
 		d.publishHome(ctx, e.User, own, slack.Answer{})
 	case e.Tab == slack.TabMessages && e.Channel != "" && d.Slack.Has(manifest.AgentScope):
 		d.pending.Go(func() {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(d.leisure, respondTimeout))
+			ctx, cancel := timeout.After(context.WithoutCancel(ctx), respondTimeout)
 			defer cancel()
 			if err := d.Slack.SuggestPrompts(ctx, e.Channel, manifest.Prompts(d.Config.Language)); err != nil {
 				d.Logger.WarnContext(ctx, "no prompts suggested", "channel", e.Channel, "error", err)
@@ -113,7 +114,7 @@ func (d room) publishHome(ctx context.Context, user string, own slack.Identity, 
 }
 
 func (d room) publishHomeOnce(ctx context.Context, user string, own slack.Identity, notice slack.Answer) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(d.leisure, homeTimeout))
+	ctx, cancel := timeout.After(context.WithoutCancel(ctx), homeTimeout)
 	defer cancel()
 	select {
 	case d.homes.slots <- struct{}{}:
@@ -166,7 +167,7 @@ func (d room) homeForm(ctx context.Context, s slack.ViewSubmission, own slack.Id
 func (d room) inHome(ctx context.Context, r slack.Request, own slack.Identity, action string,
 	do func(context.Context, chatops.Viewer) (notice slack.Answer, result string)) {
 	d.pending.Go(func() {
-		work, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(d.leisure, commandTimeout))
+		work, cancel := timeout.After(context.WithoutCancel(ctx), commandTimeout)
 		defer cancel()
 		notice, result := do(work, d.viewer(work, r.User, own))
 		d.orderHandled(work, chatops.HomeOrder(action), result, r, own)

@@ -1,7 +1,6 @@
 package door
 
 import (
-	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -15,6 +14,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/config"
+	"myao/internal/runtime/timeout"
 	"myao/internal/store"
 )
 
@@ -125,7 +125,7 @@ func (d *Door) Hook() http.Handler {
 			return
 		}
 		delivery := ""
-		body, err := d.unverified.readVerified(w, r, cmp.Or(d.patience, bodyTimeout), func(body []byte) (err error) {
+		body, err := d.unverified.readVerified(w, r, func(body []byte) (err error) {
 			delivery, err = verifyHook(r.Header, body, string(hook.Secret), d.Clock())
 			return err
 		})
@@ -133,7 +133,7 @@ func (d *Door) Hook() http.Handler {
 			d.refuse(w, r, unreadStatus(w, err), err)
 			return
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), cmp.Or(d.patience, eventTimeout))
+		ctx, cancel := timeout.After(r.Context(), eventTimeout)
 		defer cancel()
 		result, err := d.Hooks.receive(ctx, name, hook, delivery, r.Header.Get("Content-Type"), body)
 		d.Metrics.hook(name, result)

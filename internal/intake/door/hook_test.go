@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -29,9 +28,7 @@ func TestHookSignatures(t *testing.T) {
 	b.Hooks = &Hooks{Configured: map[string]config.Hook{
 		"ci": {Secret: hookSecret, Channels: config.Places{"one"}}, "away": {Secret: hookSecret, Channels: config.Places{"two"}},
 	}, Store: b.Workspace.Store, Relay: b.notified}
-	server := httptest.NewServer(b.Hook())
-	t.Cleanup(server.Close)
-	b.url = server.URL
+	b.listen(t, b.Hook())
 	mac := func(text string) string {
 		sum := hmac.New(sha256.New, []byte(hookSecret))
 		_, _ = io.WriteString(sum, text)

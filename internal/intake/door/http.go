@@ -1,7 +1,6 @@
 package door
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -101,7 +100,7 @@ func (d *Door) verified(next func(http.ResponseWriter, *http.Request, []byte)) h
 			d.refuseUnverified(w, r, http.StatusUnauthorized, err)
 			return
 		}
-		body, err := d.unverified.readVerified(w, r, cmp.Or(d.patience, bodyTimeout), func(body []byte) error {
+		body, err := d.unverified.readVerified(w, r, func(body []byte) error {
 			return slack.Verify(r.Header, body, d.SigningSecret, d.Clock())
 		})
 		if err != nil {

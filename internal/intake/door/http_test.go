@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"myao/internal/runtime/timeout"
 )
 
 // address is one of the door's paths, and a good request to it.
@@ -194,7 +196,7 @@ func TestDoorRefusesABodyThatEndsEarly(t *testing.T) {
 	b := setup(t)
 	for _, at := range addresses {
 		body := at.good("100.000001")
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, at.path, io.MultiReader(strings.NewReader(body), failing{}))
+		r := httptest.NewRequestWithContext(timeout.Extend(t.Context()), http.MethodPost, at.path, io.MultiReader(strings.NewReader(body), failing{}))
 		r.Header = sign(body, secret, noon)
 		w := httptest.NewRecorder()
 		map[string]http.Handler{events: b.Events(), interactions: b.Interactions(), commands: b.Commands()}[at.path].ServeHTTP(w, r)
@@ -314,7 +316,9 @@ func TestBodiesThatAreHeldBackKeepNobodyOut(t *testing.T) {
 func TestASlowBodyIsCutOff(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.patience = 0
+	server := httptest.NewServer(b.Events()) // whose limits are not extended
+	t.Cleanup(server.Close)
+	b.url = server.URL
 	answers := make(chan *http.Response, 1)
 	b.holdBack(t, events, 1000, 1, answers)
 	select {

@@ -1,19 +1,19 @@
 package door
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 
 	"myao/internal/operate/chatops"
+	"myao/internal/runtime/timeout"
 	"myao/internal/slack"
 )
 
 // interaction handles the use of a shortcut, a button or a view. It is answered at its
 // response_url, once everything about it is committed; a form where something is wrong is answered at once.
 func (d *Door) interaction(ctx context.Context, i slack.Interaction) (answer json.RawMessage, err error) {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(d.patience, replyTimeout))
+	ctx, cancel := timeout.After(ctx, replyTimeout)
 	defer cancel()
 	team, organisation := i.Authorization()
 	r, own, err := d.enter(ctx, team, organisation)

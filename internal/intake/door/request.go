@@ -1,11 +1,11 @@
 package door
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
 
+	"myao/internal/runtime/timeout"
 	"myao/internal/slack"
 )
 
@@ -35,7 +35,7 @@ func (d room) orderHandled(ctx context.Context, order, result string, r slack.Re
 // respond sends an answer to the response_url of a request. It ignores the end of ctx, which ends
 // with the immediate answer.
 func (d room) respond(ctx context.Context, r slack.Request, a slack.Answer) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(d.leisure, respondTimeout))
+	ctx, cancel := timeout.After(context.WithoutCancel(ctx), respondTimeout)
 	defer cancel()
 	if err := d.Responder.Respond(ctx, r.ResponseURL, a); err != nil {
 		d.Logger.WarnContext(ctx, "answer not delivered", "type", r.Type, "channel", r.Channel, "user", r.User, "error",

@@ -15,6 +15,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/language/words"
+	"myao/internal/runtime/timeout"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -84,7 +85,7 @@ func TestCommandIsAnsweredAtOnce(t *testing.T) {
 	if n := b.counted(t, "myao_slack_orders_total", "status"); n != 1 {
 		t.Errorf("%v orders counted, want 1", n)
 	}
-	along, err := b.Receive(t.Context(), slack.Delivery{Kind: slack.DeliveredCommand,
+	along, err := b.Receive(timeout.Extend(t.Context()), slack.Delivery{Kind: slack.DeliveredCommand,
 		Body: []byte(`{"command":"/myao","text":"why","team_id":"T1","user_id":"U1","channel_id":"C1"}`)})
 	if err != nil || said(t, string(along)) != "you said why" {
 		t.Errorf("by socket: %s, %v", along, err)
@@ -121,12 +122,16 @@ func TestCommandFromElsewhere(t *testing.T) {
 // A slow command is acknowledged in time and answered later. Close waits for the answer.
 func TestCommandIsAnsweredLater(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.commands.hold, b.patience = make(chan struct{}), time.Millisecond
-	body := form("status")
-	status, answer := b.postTo(t, commands, body, sign(body, secret, noon), false)
-	if status != 200 || said(t, answer) != replyLater {
-		t.Errorf("status %d, %s", status, answer)
+	testWithFakeClock(t, commandIsAnsweredLater)
+}
+
+func commandIsAnsweredLater(t *testing.T, b *bundle) {
+	b.commands.hold = make(chan struct{})
+	asked := time.Now()
+	answer, err := b.Receive(t.Context(), slack.Delivery{Kind: slack.DeliveredCommand, Body: []byte(
+		`{"command":"/myao","text":"status","team_id":"T1","user_id":"U1","channel_id":"C1","response_url":"https://hooks/x"}`)})
+	if err != nil || said(t, string(answer)) != replyLater || time.Since(asked) != replyTimeout {
+		t.Errorf("answered %s after %s, %v", answer, time.Since(asked), err)
 	}
 	late, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

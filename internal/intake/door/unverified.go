@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"myao/internal/runtime/timeout"
 )
 
 const (
@@ -117,16 +119,16 @@ func networkOf(r *http.Request) netip.Prefix {
 	return netip.PrefixFrom(addr, min(addr.BitLen(), 64)).Masked()
 }
 
-// readVerified reads a body within a time, and checks its signature with verify. It returns errCrowded if the body was
-// cut off to make room for others.
-func (u *unverified) readVerified(w http.ResponseWriter, r *http.Request, within time.Duration,
-	verify func(body []byte) error) ([]byte, error) {
+// readVerified reads a body within bodyTimeout, and checks its signature with verify. It returns errCrowded if the body
+// was cut off to make room for others.
+func (u *unverified) readVerified(w http.ResponseWriter, r *http.Request, verify func(body []byte) error) (
+	[]byte, error) {
 	if r.ContentLength > bodyLimit {
 		return nil, errTooLarge
 	}
 	// The deadline is the connection's, so the machine's clock counts. Not every writer of a test has one.
 	connection := http.NewResponseController(w)
-	_ = connection.SetReadDeadline(time.Now().Add(within))
+	_ = connection.SetReadDeadline(time.Now().Add(timeout.Of(r.Context(), bodyTimeout)))
 	b := &unverifiedBody{network: networkOf(r), cut: func() { _ = connection.SetReadDeadline(time.Unix(1, 0)) }}
 	body, err := u.read(b, http.MaxBytesReader(w, r.Body, bodyLimit))
 	if err == nil {
