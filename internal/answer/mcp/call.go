@@ -14,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"myao/internal/answer/tools"
+	"myao/internal/runtime/timeout"
 	"myao/internal/store"
 )
 
@@ -63,7 +64,7 @@ func (c *Client) call(
 	}
 	began, outcome := c.Clock(), resultUnavailable
 	defer func() { c.Metrics.called(s.name, t.Tool, outcome, c.Clock().Sub(began)) }()
-	asking, cancel := context.WithTimeout(ctx, c.callTimeout)
+	asking, cancel := timeout.After(ctx, callTimeout)
 	defer cancel()
 	var found *sdk.CallToolResult
 	call := func() error {

@@ -22,6 +22,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/llm"
 	"myao/internal/runtime/required"
+	"myao/internal/runtime/timeout"
 	"myao/internal/store"
 )
 
@@ -64,8 +65,6 @@ type Options struct {
 type Client struct {
 	Options
 	servers []*server // by name
-	// callTimeout and listWait are the constants of these names, except in tests.
-	callTimeout, listWait time.Duration
 	// told are the tools that were left out, with the reason, so that each is logged once.
 	told sync.Map
 	// schemas are the schemas of tools as models are given them, by the tool's name.
@@ -82,7 +81,7 @@ var _ tools.Remote = (*Client)(nil)
 func New(o Options) *Client {
 	required.Fields(&o)
 	o.Idle = cmp.Or(o.Idle, defaultIdle)
-	c := &Client{Options: o, callTimeout: callTimeout, listWait: listWait}
+	c := &Client{Options: o}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	for _, name := range slices.Sorted(maps.Keys(o.Servers)) {
 		c.servers = append(c.servers, newServer(name, o.Servers[name], o))
@@ -148,12 +147,12 @@ func (c *Client) refreshAll(ctx context.Context, ask []*server) {
 		c.refreshing.Go(func() {
 			defer func() { asked <- struct{}{} }()
 			defer s.asking.Store(false)
-			ctx, cancel := context.WithTimeout(c.ctx, c.callTimeout)
+			ctx, cancel := timeout.After(c.ctx, callTimeout)
 			defer cancel()
 			_, _ = c.refresh(ctx, s) // which logs its error
 		})
 	}
-	late := time.NewTimer(c.listWait)
+	late := time.NewTimer(timeout.Of(ctx, listWait))
 	defer late.Stop()
 	for range waiting {
 		select {
@@ -238,7 +237,7 @@ func (c *Client) Refresh(ctx context.Context, name string) (out map[string]strin
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.callTimeout)
+	ctx, cancel := timeout.After(ctx, callTimeout)
 	defer cancel()
 	return c.refresh(ctx, s)
 }

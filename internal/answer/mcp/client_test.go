@@ -25,6 +25,7 @@ import (
 	"myao/internal/answer/tools"
 	"myao/internal/chat"
 	"myao/internal/config"
+	"myao/internal/runtime/timeout"
 	"myao/internal/store"
 	"myao/test/storetest"
 )
@@ -116,16 +117,13 @@ func setup(t *testing.T, servers map[string]config.MCPServer) *bundle {
 // patient makes a Client that waits for its servers for as long as the machine stands still.
 func patient(o Options) *Client {
 	c := New(o)
-	c.callTimeout, c.listWait = 10*time.Minute, 10*time.Minute
-	for _, s := range c.servers {
-		s.openTimeout = 10 * time.Minute
-	}
+	c.ctx = timeout.Extend(c.ctx)
 	return c
 }
 
 func (b *bundle) offered() (names []string) {
 	b.t.Helper()
-	offers, err := b.Offered(b.t.Context(), b.place)
+	offers, err := b.Offered(timeout.Extend(b.t.Context()), b.place)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -141,7 +139,7 @@ func (b *bundle) offered() (names []string) {
 
 func (b *bundle) run(name, input string) tools.Result {
 	b.t.Helper()
-	r, err := b.Run(b.t.Context(), b.place, name, json.RawMessage(input))
+	r, err := b.Run(timeout.Extend(b.t.Context()), b.place, name, json.RawMessage(input))
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -368,7 +366,7 @@ func TestLostAnswers(t *testing.T) {
 	}
 	b.place.Approved = "p1"
 	lose <- struct{}{}
-	got, err := b.Run(t.Context(), b.place, nameOf("desk", "close.ticket"), json.RawMessage(`{"text":"7"}`))
+	got, err := b.Run(timeout.Extend(t.Context()), b.place, nameOf("desk", "close.ticket"), json.RawMessage(`{"text":"7"}`))
 	if err == nil || errors.Is(err, tools.ErrNotCalled) {
 		t.Errorf("got %+v, %v", got, err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/config"
+	"myao/internal/runtime/timeout"
 	"myao/internal/store"
 )
 
@@ -38,8 +39,6 @@ type server struct {
 	logger *slog.Logger
 	clock  func() time.Time
 	idle   time.Duration
-	// openTimeout is the constant of this name, except in tests.
-	openTimeout time.Duration
 
 	// gate is held while a session is opened.
 	gate chan struct{}
@@ -61,7 +60,7 @@ type server struct {
 
 func newServer(name string, c config.MCPServer, o Options) *server {
 	s := &server{name: name, config: c, logger: o.Logger.With("server", name), clock: o.Clock, idle: o.Idle,
-		openTimeout: openTimeout, gate: make(chan struct{}, 1)}
+		gate: make(chan struct{}, 1)}
 	s.client = sdk.NewClient(&sdk.Implementation{Name: "myao", Version: "1"}, &sdk.ClientOptions{
 		Capabilities:           &sdk.ClientCapabilities{}, // it has no roots, samples nothing, asks nobody
 		MultiRoundTrip:         &sdk.MultiRoundTripOptions{Disabled: true},
@@ -126,7 +125,7 @@ func (s *server) take(ctx context.Context) (*sdk.ClientSession, error) {
 }
 
 func (s *server) open(ctx context.Context) (*sdk.ClientSession, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.openTimeout)
+	ctx, cancel := timeout.After(ctx, openTimeout)
 	defer cancel()
 	var t sdk.Transport
 	if s.config.Command == "" {
