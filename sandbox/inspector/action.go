@@ -17,7 +17,15 @@ import (
 	"myao/internal/llm/tap"
 	"myao/internal/operate/operator"
 	"myao/internal/runtime/temporal"
+	"myao/internal/runtime/timeout"
 	"myao/internal/store"
+)
+
+const (
+	// orderTimeout is how long an order may take.
+	orderTimeout = 10 * time.Second
+	// triggerTimeout is how long Temporal may take to trigger a schedule.
+	triggerTimeout = 5 * time.Second
 )
 
 // httpError is an error with an HTTP status.
@@ -95,11 +103,10 @@ func (w *Inspector) order(ctx context.Context, in orderRequest) error {
 	case w.Worker.State() == Stopped:
 		return unavailable("the worker is stopped: start it first")
 	}
-	within := w.timeouts().order
-	ctx, cancel := context.WithTimeout(ctx, within)
+	ctx, cancel := timeout.After(ctx, orderTimeout)
 	defer cancel()
 	if err := system.Order(ctx, c, in.Order, order, ""); err != nil || in.Order != conversation.UpdateUnmute {
-		return orderError(err, within)
+		return orderError(err)
 	}
 	now, err := system.Store.Situation(ctx, store.SituationRequest{
 		Conversations: []chat.Conversation{c}, Open: store.ChoiceFilter{Team: c.Team}})
@@ -115,14 +122,14 @@ func (w *Inspector) order(ctx context.Context, in orderRequest) error {
 	return nil
 }
 
-// orderError is what a visitor gets for an operator's error. within is how long the order might take.
-func orderError(err error, within time.Duration) error {
+// orderError is what a visitor gets for an operator's error.
+func orderError(err error) error {
 	var refused *operator.Refused
 	switch {
 	case errors.As(err, &refused):
 		return &httpError{http.StatusConflict, refused.Text}
 	case errors.Is(err, operator.ErrNoWorker), errors.Is(err, operator.ErrNoServer):
-		return unavailable("not carried out within %s: %v", within, err)
+		return unavailable("not carried out within %s: %v", orderTimeout, err)
 	}
 	return err
 }
@@ -136,7 +143,7 @@ func (w *Inspector) remember(ctx context.Context, _ rememberRequest) error {
 	if system == nil {
 		return errStarting
 	}
-	ctx, cancel := context.WithTimeout(ctx, w.timeouts().trigger)
+	ctx, cancel := timeout.After(ctx, triggerTimeout)
 	defer cancel()
 	err := system.Client.ScheduleClient().GetHandle(ctx, temporal.MemorySchedule).
 		Trigger(ctx, client.ScheduleTriggerOptions{

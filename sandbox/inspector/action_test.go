@@ -91,13 +91,13 @@ func TestOrderResults(t *testing.T) {
 		{fmt.Errorf("%w: refused", operator.ErrNoServer), 503, "not carried out within 10s: temporal does not answer: refused"},
 		{errors.New("out of disk"), 0, "out of disk"},
 	} {
-		err := orderError(c.err, 10*time.Second)
+		err := orderError(c.err)
 		var f *httpError
 		if errors.As(err, &f); err.Error() != c.says || f == nil != (c.status == 0) || f != nil && f.status != c.status {
 			t.Errorf("%v: %#v", c.err, err)
 		}
 	}
-	if orderError(nil, 10*time.Second) != nil {
+	if orderError(nil) != nil {
 		t.Error("what was carried out has failed")
 	}
 }

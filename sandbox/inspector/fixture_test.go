@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -31,6 +32,7 @@ import (
 	"myao/internal/operate/operator"
 	"myao/internal/operate/timeline"
 	"myao/internal/runtime/temporal"
+	"myao/internal/runtime/timeout"
 	"myao/internal/store"
 	"myao/test/storetest"
 	"myao/test/testserver"
@@ -99,19 +101,26 @@ func newWorld(t *testing.T) *fixture {
 			defer w.mu.Unlock()
 			return append([]string{}, w.faults...)
 		},
-		Clock: time.Now, limits: &timeouts{time.Hour, time.Hour, time.Hour, time.Hour, time.Hour},
+		Clock: time.Now,
 	}
+	w.serve(timeout.Extend(context.Background()))
+	return w
+}
+
+// serve has a server answer requests in a context.
+func (w *fixture) serve(ctx context.Context) {
 	handler := w.Handler()
-	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		handler.ServeHTTP(rw, r)
 		w.ended <- r.URL.Path
 	}))
-	t.Cleanup(func() {
+	server.Config.BaseContext = func(net.Listener) context.Context { return ctx }
+	server.Start()
+	w.t.Cleanup(func() {
 		server.CloseClientConnections()
 		server.Close()
 	})
 	w.url = server.URL
-	return w
 }
 
 // dial connects to Temporal and counts the requests.
@@ -339,7 +348,7 @@ func (w *fixture) open(query string) *page {
 func (p *page) await(what string, holds func(event) bool) event {
 	p.w.t.Helper()
 	var last event
-	for timeout := time.After(3 * time.Minute); ; {
+	for late := time.After(3 * time.Minute); ; {
 		select {
 		case e, open := <-p.events:
 			if !open {
@@ -349,7 +358,7 @@ func (p *page) await(what string, holds func(event) bool) event {
 				return e
 			}
 			last = e
-		case <-timeout:
+		case <-late:
 			p.w.t.Fatalf("waited in vain for %s; the last event was %+v with the state %+v", what, last, last.State)
 		}
 	}

@@ -63,31 +63,6 @@ type Inspector struct {
 	Clock   func() time.Time
 
 	system atomic.Pointer[operator.Operator]
-	limits *timeouts // nil: usual; tests have others
-}
-
-// timeouts are how long something may take.
-type timeouts struct {
-	// describe and read are those of Temporal's server and of the database. They are generous,
-	// because the page's buttons depend on the answer and the machine may be busy.
-	describe, read time.Duration
-	// query is that of a worker's answer. A worker that has just started gets no query until the
-	// server has given up its predecessor, which had the conversation in its cache.
-	query time.Duration
-	// order is that of an order, and trigger that of a schedule that is to run now.
-	order, trigger time.Duration
-}
-
-var usual = timeouts{
-	describe: 3 * time.Second, read: 3 * time.Second, query: 10 * time.Second, order: 10 * time.Second,
-	trigger: 5 * time.Second,
-}
-
-func (w *Inspector) timeouts() timeouts {
-	if w.limits != nil {
-		return *w.limits
-	}
-	return usual
 }
 
 // Open lets the inspector show conversations. Before, it answers that everything is still starting. It panics with the

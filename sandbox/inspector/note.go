@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"myao/internal/chat"
+	"myao/internal/runtime/timeout"
 )
 
 type forgetNoteRequest struct {
@@ -27,7 +28,7 @@ func (w *Inspector) forgetNote(ctx context.Context, in forgetNoteRequest) error 
 	if system == nil {
 		return errStarting
 	}
-	ctx, cancel := context.WithTimeout(ctx, w.timeouts().read)
+	ctx, cancel := timeout.After(ctx, readTimeout)
 	defer cancel()
 	found, err := system.Store.ForgetNote(ctx, chat.Scope(c), in.ID, "page-"+rand.Text(), "slack:"+in.User)
 	if err == nil && !found {

@@ -13,6 +13,7 @@ import (
 	"myao/internal/conversation"
 	"myao/internal/operate/operator"
 	"myao/internal/operate/timeline"
+	"myao/internal/runtime/timeout"
 	"myao/internal/slack/channels"
 	"myao/internal/store"
 )
@@ -22,6 +23,13 @@ const (
 	timelineInterval = 2 * time.Second
 	// timelineMessages is how many messages the timeline has.
 	timelineMessages = 10
+	// readTimeout is how long Temporal's server and the database may take to answer. It is
+	// generous, because the page's buttons depend on the answer and the machine may be busy.
+	readTimeout = 3 * time.Second
+	// queryTimeout is how long a worker may take to answer a query. A worker that has just started
+	// gets no query until the server has given up its predecessor, which had the conversation in
+	// its cache.
+	queryTimeout = 10 * time.Second
 	// queryPatience is how long everything else waits for a query; mostly that is enough.
 	queryPatience = 250 * time.Millisecond
 	// queryRetryInterval is how long a worker that did not answer is left alone.
@@ -109,7 +117,7 @@ func (l *observer) refresh(ctx context.Context) {
 		l.stateRun, l.nextQuery, l.workerErr = operator.Run{}, time.Time{}, nil
 	}
 	l.worker = worker
-	describing, cancel := context.WithTimeout(ctx, l.w.timeouts().describe)
+	describing, cancel := timeout.After(ctx, readTimeout)
 	newest, err := system.Describe(describing, l.c)
 	cancel()
 	if l.temporalErr = err; err == nil {
@@ -134,7 +142,7 @@ func (l *observer) refresh(ctx context.Context) {
 
 // query asks a worker for the conversation's state.
 func (l *observer) query(ctx context.Context, system *operator.Operator, of operator.Run) {
-	queryCtx, cancel := context.WithTimeout(ctx, l.w.timeouts().query)
+	queryCtx, cancel := timeout.After(ctx, queryTimeout)
 	l.cancelQuery = cancel
 	go func() {
 		state, err := system.Query(queryCtx, l.c)
@@ -168,7 +176,7 @@ func (l *observer) accept(a answer) {
 
 // read reads what the database has about the conversation.
 func (l *observer) read(ctx context.Context, system *operator.Operator) error {
-	ctx, cancel := context.WithTimeout(ctx, l.w.timeouts().read)
+	ctx, cancel := timeout.After(ctx, readTimeout)
 	defer cancel()
 	db, team, channel := system.Store, l.c.Team, l.c.Channel
 	settings, err := (&channels.Directory{Store: db, Config: l.w.Config}).StoredSettings(ctx, team, channel)

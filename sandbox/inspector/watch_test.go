@@ -221,11 +221,11 @@ func TestWorkerIsQueriedOnlyAfterChanges(t *testing.T) {
 func TestTemporalUnavailable(t *testing.T) {
 	w := newWorld(t)
 	w.operator.Client = w.dial("127.0.0.1:1")
-	w.limits.describe, w.limits.trigger = time.Second, time.Second
+	w.serve(t.Context()) // whose limits are not extended
 	w.Open(w.operator)
 	w.keep(top, "1700000002.000100", "hello?")
-	e := w.open("?channel=C1").next()
-	if e.Problem != "Temporal does not answer" || e.Open || e.State != nil || len(e.Story.Entries) != 1 {
+	e := w.open("?channel=C1").await("the message", func(e event) bool { return len(e.Story.Entries) == 1 })
+	if e.Problem != "Temporal does not answer" || e.Open || e.State != nil {
 		t.Errorf("%s", e.raw)
 	}
 	if status, said := w.do(http.MethodPost, "/sandbox/mind/remember", `{}`); status != 503 || !strings.HasPrefix(said, "start the memory run: ") {
