@@ -119,8 +119,8 @@ func networkOf(r *http.Request) netip.Prefix {
 	return netip.PrefixFrom(addr, min(addr.BitLen(), 64)).Masked()
 }
 
-// readVerified reads a body within bodyTimeout, and checks its signature with verify. It returns errCrowded if the body
-// was cut off to make room for others.
+// readVerified reads a body within bodyTimeout, and checks its signature with verify. It returns errCrowded if the
+// body was cut off to make room for others.
 func (u *unverified) readVerified(w http.ResponseWriter, r *http.Request, verify func(body []byte) error) (
 	[]byte, error) {
 	if r.ContentLength > bodyLimit {
