@@ -9,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"myao/internal/config"
+	"myao/internal/runtime/timeout"
 	"myao/sandbox/workspace"
 )
 
@@ -25,7 +26,7 @@ func TestMCPServers(t *testing.T) {
 	}
 	ask := func() (all []Finding) {
 		for _, c := range e.servers() {
-			all = append(all, c.run(t.Context()))
+			all = append(all, c.run(timeout.Extend(t.Context())))
 		}
 		return all
 	}
