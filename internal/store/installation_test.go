@@ -65,7 +65,7 @@ func TestReinstallation(t *testing.T) {
 		}
 		want.Generation, want.Installed, want.Changed = 2, db.clock.now(), db.clock.now()
 		db.wantInstallation(t, "reinstalled", want)
-		if saved, err := db.SaveTokens(ctx, "T1", 1, "a", Tokens{Token: []byte("late")}); err != nil || saved {
+		if _, saved, err := db.SaveTokens(ctx, "T1", 1, "a", Tokens{Token: []byte("late")}); err != nil || saved {
 			t.Errorf("tokens of the former generation are saved: %v", err)
 		}
 		db.wantInstallation(t, "after a late refresh", want)
@@ -136,8 +136,11 @@ func TestOneRefreshesTokens(t *testing.T) {
 		}
 		save := func(i int, token string) bool {
 			t.Helper()
-			saved, err := db.SaveTokens(ctx, "T1", 1, fmt.Sprint("attempt ", i), Tokens{[]byte(token), []byte("refresh"), noon.Add(12 * time.Hour)})
+			as, saved, err := db.SaveTokens(ctx, "T1", 1, fmt.Sprint("attempt ", i), Tokens{[]byte(token), []byte("refresh"), noon.Add(12 * time.Hour)})
 			must(t, err)
+			if saved && string(as.Token) != token {
+				t.Errorf("saved as %+v", as)
+			}
 			return saved
 		}
 		first := lease(0)

@@ -15,34 +15,42 @@ import (
 // each attempt.
 func (s *Store) LeaseRefresh(ctx context.Context, id string, generation int64, who string,
 	until time.Time) (Installation, bool, error) {
-	var rows []installationRow
-	whole, err := returningAll[installationRow](s.db)
-	if err == nil {
-		now := s.nowMicros()
-		err = s.db.WithContext(ctx).Model(&rows).Clauses(whole).
-			Where("id = ? AND generation = ? AND state = 'active' AND leased_until_us <= ?", id, generation, now).
-			Updates(map[string]any{"lease": who, "leased_until_us": micros(until), "changed_us": now}).Error
-	}
+	now := s.nowMicros()
+	i, ok, err := s.updateInstallation(ctx, map[string]any{"lease": who, "leased_until_us": micros(until), "changed_us": now},
+		"id = ? AND generation = ? AND state = 'active' AND leased_until_us <= ?", id, generation, now)
 	if err != nil {
 		return Installation{}, false, fmt.Errorf("lease the token of %s: %w", id, err)
 	}
-	if len(rows) == 0 {
-		return Installation{}, false, nil
-	}
-	return rows[0].installation(), true, nil
+	return i, ok, nil
 }
 
-// SaveTokens saves a pair of tokens and ends the lease. It returns false, and saves nothing, unless who holds the lease
-// (it may have run out, if nobody has taken it since) and the installation is of the generation.
-func (s *Store) SaveTokens(ctx context.Context, id string, generation int64, who string, t Tokens) (bool, error) {
+// SaveTokens saves a pair of tokens, ends the lease, and returns the installation as it is then. It returns false, and
+// saves nothing, unless who holds the lease (it may have run out, if nobody has taken it since) and the installation is
+// of the generation.
+func (s *Store) SaveTokens(ctx context.Context, id string, generation int64, who string,
+	t Tokens) (Installation, bool, error) {
 	columns := t.columns()
 	maps.Copy(columns, map[string]any{"lease": "", "leased_until_us": 0, "changed_us": s.nowMicros()})
-	saved := s.db.WithContext(ctx).Model(&installationRow{}).
-		Where("id = ? AND generation = ? AND lease = ? AND lease <> ''", id, generation, who).Updates(columns)
-	if saved.Error != nil {
-		return false, fmt.Errorf("save the tokens of %s: %w", id, saved.Error)
+	i, ok, err := s.updateInstallation(ctx, columns, "id = ? AND generation = ? AND lease = ? AND lease <> ''", id,
+		generation, who)
+	if err != nil {
+		return Installation{}, false, fmt.Errorf("save the tokens of %s: %w", id, err)
 	}
-	return saved.RowsAffected > 0, nil
+	return i, ok, nil
+}
+
+// updateInstallation sets columns of the installation that matches, and returns it as it is then; false if none does.
+func (s *Store) updateInstallation(ctx context.Context, columns map[string]any, match string,
+	values ...any) (Installation, bool, error) {
+	var rows []installationRow
+	whole, err := returningAll[installationRow](s.db)
+	if err == nil {
+		err = s.db.WithContext(ctx).Model(&rows).Clauses(whole).Where(match, values...).Updates(columns).Error
+	}
+	if err != nil || len(rows) == 0 {
+		return Installation{}, false, err
+	}
+	return rows[0].installation(), true, nil
 }
 
 // errMoved says that an installation's tokens are not those that were read.

@@ -88,7 +88,7 @@ func calls(s *Store) map[string]func(context.Context) error {
 			return errOf(s.EndInstallation(ctx, team, noon, InstallationRevoked, ""))
 		},
 		"LeaseRefresh":  func(ctx context.Context) error { _, _, err := s.LeaseRefresh(ctx, team, 1, "a", noon); return err },
-		"SaveTokens":    func(ctx context.Context) error { return errOf(s.SaveTokens(ctx, team, 1, "a", Tokens{})) },
+		"SaveTokens":    func(ctx context.Context) error { _, _, err := s.SaveTokens(ctx, team, 1, "a", Tokens{}); return err },
 		"GrantTeam":     func(ctx context.Context) error { return errOf(s.GrantTeam(ctx, "E1", team, "", noon)) },
 		"Allowed":       func(ctx context.Context) error { return errOf(s.Allowed(ctx, team, "")) },
 		"MCPTools":      func(ctx context.Context) error { return errOf(s.MCPTools(ctx, team)) },

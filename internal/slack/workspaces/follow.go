@@ -207,16 +207,13 @@ func (w *Workspaces) care(ctx context.Context) {
 func (i *installed) refresh(ctx context.Context, row store.Installation) error {
 	ctx, cancel := context.WithTimeout(ctx, refreshLease/2)
 	defer cancel()
-	s, who := i.store.Load(), rand.Text()
-	leased, ok, err := s.LeaseRefresh(ctx, row.ID, row.Generation, who, i.clock().Add(refreshLease))
+	who := rand.Text()
+	leased, ok, err := i.store.Load().LeaseRefresh(ctx, row.ID, row.Generation, who, i.clock().Add(refreshLease))
 	if err != nil || !ok {
 		return err
 	}
 	if !leased.Expires.Equal(row.Expires) { // somebody was first
-		if _, err := s.SaveTokens(ctx, row.ID, row.Generation, who, leased.Tokens); err != nil {
-			return err
-		}
-		return i.reload(ctx, row.ID)
+		return i.save(ctx, row, who, leased.Tokens)
 	}
 	if len(leased.Refresh) == 0 {
 		return i.revoke(ctx, store.Revocation{Cause: slack.CodeExpired, At: i.clock()})
@@ -239,11 +236,23 @@ func (i *installed) refresh(ctx context.Context, row store.Installation) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.SaveTokens(ctx, row.ID, row.Generation, who, tokens); err != nil {
+	if err := i.save(ctx, row, who, tokens); err != nil {
 		return err
 	}
 	i.logger.InfoContext(ctx, "token refreshed", "installation", row.ID, "expires", grant.Expires)
-	return i.reload(ctx, row.ID)
+	return nil
+}
+
+// save stores a pair of tokens, ends the lease, and takes over the installation as it is then.
+func (i *installed) save(ctx context.Context, row store.Installation, who string, t store.Tokens) error {
+	saved, ok, err := i.store.Load().SaveTokens(ctx, row.ID, row.Generation, who, t)
+	switch {
+	case err != nil:
+		return err
+	case !ok: // somebody else has the lease
+		return i.reload(ctx, row.ID)
+	}
+	return i.take(ctx, saved)
 }
 
 // ends reports whether the token ends soon.
