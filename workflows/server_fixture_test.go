@@ -20,7 +20,6 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -57,27 +56,6 @@ type server struct {
 	noted   map[string]bool          // the activities that have a line
 }
 
-// patient has calls of the server take two minutes. The SDK gives them ten seconds at most, and the first one five,
-// for which a machine may stand still.
-var patient = client.ConnectionOptions{
-	GetSystemInfoTimeout: 2 * time.Minute,
-	DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, in, out any,
-		c *grpc.ClientConn, call grpc.UnaryInvoker, options ...grpc.CallOption) error {
-		const most = 2 * time.Minute
-		if end, ok := ctx.Deadline(); !ok || time.Until(end) >= most {
-			return call(ctx, method, in, out, c, options...)
-		}
-		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
-		defer cancel()
-		defer context.AfterFunc(ctx, func() {
-			if errors.Is(ctx.Err(), context.Canceled) {
-				cancel()
-			}
-		})()
-		return call(own, method, in, out, c, options...)
-	})},
-}
-
 // newServer uses the server that all tests share, and starts workers.
 func newServer(t *testing.T) *server {
 	t.Helper()
@@ -95,7 +73,7 @@ func newServerAt(t *testing.T, address string) *server {
 		noted: map[string]bool{},
 	}
 	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0) }
-	admin, err := client.NewNamespaceClient(client.Options{HostPort: address, Logger: quiet, ConnectionOptions: patient})
+	admin, err := client.NewNamespaceClient(client.Options{HostPort: address, Logger: quiet, ConnectionOptions: testserver.PatientCalls()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +84,7 @@ func newServerAt(t *testing.T, address string) *server {
 		t.Fatal(err)
 	}
 	if s.client, err = client.NewLazyClient(client.Options{
-		HostPort: address, Namespace: s.namespace, Identity: "test", ConnectionOptions: patient,
+		HostPort: address, Namespace: s.namespace, Identity: "test", ConnectionOptions: testserver.PatientCalls(),
 		Logger: sdklog.NewStructuredLogger(slog.New(s.warnings)),
 	}); err != nil {
 		t.Fatal(err)

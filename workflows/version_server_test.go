@@ -121,7 +121,7 @@ func (s *server) dial(bind bool) *codec.Codec {
 		s.t.Fatal(err)
 	}
 	s.client, err = client.NewLazyClient(client.Options{
-		HostPort: s.address, Namespace: s.namespace, Identity: "test", ConnectionOptions: patient,
+		HostPort: s.address, Namespace: s.namespace, Identity: "test", ConnectionOptions: testserver.PatientCalls(),
 		Logger: sdklog.NewStructuredLogger(slog.New(s.warnings)), DataConverter: c.DataConverter(), FailureConverter: c.FailureConverter(),
 	})
 	if err != nil {
