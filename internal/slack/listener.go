@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"myao/internal/runtime/timeout"
 )
 
 // inboxSize is how many requests wait for their turn. While it is full nothing is read, not even pings.
@@ -125,7 +127,7 @@ func (s *Socket) accept(ctx context.Context, l listener, r request) {
 }
 
 func (s *Socket) handle(ctx context.Context, l listener, r request) {
-	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), handleTimeout)
+	own, cancel := timeout.After(context.WithoutCancel(ctx), handleTimeout)
 	defer cancel()
 	answer, err := l.handle(own, Delivery{Kind: r.kind, Body: r.payload})
 	if err != nil {

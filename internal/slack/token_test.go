@@ -63,7 +63,7 @@ func TestTokenInfoOfTheSandbox(t *testing.T) {
 func TestSocketCheck(t *testing.T) {
 	t.Parallel()
 	w := workspace.New(workspace.Config{AppToken: "xapp-1"})
-	var served sync.WaitGroup // requests, of which a connection is one
+	var served sync.WaitGroup // the requests under way; an open WebSocket counts as one
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		served.Add(1)
 		defer served.Done()
