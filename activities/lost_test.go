@@ -22,7 +22,6 @@ import (
 	"myao/internal/conversation"
 	"myao/internal/llm"
 	"myao/internal/runtime/codec"
-	"myao/internal/runtime/timeout"
 	"myao/sandbox/workspace"
 	"myao/test/llmtest"
 	"myao/test/testserver"
@@ -68,8 +67,7 @@ func TestAttemptsThatNeverEnd(t *testing.T) {
 
 func testAttemptsThatNeverEnd(t *testing.T, queue string, in converter.DataConverter) {
 	c, err := client.Dial(client.Options{
-		HostPort: testserver.Temporal(t), Logger: quiet{}, DataConverter: in,
-		ConnectionOptions: client.ConnectionOptions{GetSystemInfoTimeout: time.Minute},
+		HostPort: testserver.Temporal(t), Logger: quiet{}, DataConverter: in, ConnectionOptions: testserver.PatientCalls(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +122,7 @@ func (quiet) Error(string, ...any) {}
 
 // after is a context of an attempt before which others never ended.
 func (b *bundle) after(lost int) context.Context {
-	return context.WithValue(timeout.Extend(b.Context()), progressKey{}, progress{Lost: lost})
+	return context.WithValue(b.Context(), progressKey{}, progress{Lost: lost})
 }
 
 // After an attempt that never ended, files are left out, and whoever attached them is told.

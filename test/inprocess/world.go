@@ -18,6 +18,7 @@ import (
 	"myao/internal/answer/prompt"
 	"myao/internal/chat"
 	"myao/internal/conversation"
+	"myao/internal/runtime/timeout"
 	"myao/internal/slack"
 	"myao/internal/slack/channels"
 	"myao/internal/store"
@@ -60,6 +61,9 @@ type World struct {
 	Alice     workspace.User
 	General   string
 }
+
+// Context is the test's, with limits of hours: the machine may stand still.
+func (w *World) Context() context.Context { return timeout.Extend(w.T.Context()) }
 
 // New makes a world.
 func New(t *testing.T, o Options) *World {

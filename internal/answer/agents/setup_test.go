@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -13,7 +12,6 @@ import (
 	"myao/internal/answer/recall"
 	"myao/internal/chat"
 	"myao/internal/config"
-	"myao/internal/runtime/timeout"
 	"myao/internal/slack"
 	"myao/internal/store"
 	"myao/test/inprocess"
@@ -89,9 +87,6 @@ func setup(t *testing.T, url string) *bundle {
 	b.useProvider(config.ProviderOpenAI)
 	return b
 }
-
-// Context is the test's, without limits of time: the machine may stand still.
-func (b *bundle) Context() context.Context { return timeout.Extend(b.T.Context()) }
 
 // useProvider sends the questions to a provider.
 func (b *bundle) useProvider(p config.Provider) {

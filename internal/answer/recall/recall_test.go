@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,7 +12,6 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/config"
-	"myao/internal/runtime/timeout"
 	"myao/internal/slack"
 	"myao/test/inprocess"
 )
@@ -44,9 +42,6 @@ func setupIn(t *testing.T, w *inprocess.World) *bundle {
 	}
 	return b
 }
-
-// Context is the test's, without limits of time: the machine may stand still.
-func (b *bundle) Context() context.Context { return timeout.Extend(b.T.Context()) }
 
 func at(n int) string { return chat.TS(noon.Add(time.Duration(n) * time.Second)) }
 
