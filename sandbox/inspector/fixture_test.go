@@ -153,6 +153,16 @@ type calls struct {
 	held atomic.Pointer[chan struct{}] // if set, queries wait until it is closed, whatever their contexts say
 }
 
+// settle waits until three refreshes in a row have asked no worker, so that the next one would not either.
+func (w *fixture) settle() {
+	w.t.Helper()
+	for asked := int64(-1); asked != w.calls.queried.Load() || w.calls.querying.Load() > 0; {
+		described := w.calls.described.Load()
+		asked = w.calls.queried.Load()
+		w.await("refreshes", func() bool { return w.calls.described.Load() >= described+3 })
+	}
+}
+
 // hold lets no query pass until it is released.
 func (c *calls) hold() (release func()) {
 	held := make(chan struct{})
